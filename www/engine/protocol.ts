@@ -1,0 +1,233 @@
+/**
+ * What the page and the engine say to each other.
+ *
+ * The engine (Rust, compiled to WebAssembly) lives in a worker. A `run` is one
+ * document: a program, a pass list and a context. Its answer is a summary: small, always whole.
+ * Everything big (texts, diffs, values) is pulled for the step that is looked at.
+ * Versions of the module are numbered from 0 (the program as parsed) and are
+ * meaningful only together with the `run` number that made them.
+ * Offsets into text are UTF-16 code units, as CodeMirror counts them; lines and columns start at 1.
+ */
+
+/** One row of the pass list: a call in TVM's Python notation, e.g. `FuseOps(fuse_opt_level=2)`. */
+export interface PassItem {
+  call: string;
+  /** An unticked row stays in the list and is not run. */
+  enabled: boolean;
+}
+
+/** Everything that a run depends on. Same document, same result. */
+export interface RunDocument {
+  source: string;
+  passes: PassItem[];
+  optLevel: number;
+  required: string[];
+  disabled: string[];
+  /** PassContext configuration, key to Python literal, e.g. `relay.FuseOps.max_depth` to `10`. */
+  config: Record<string, string>;
+  /** Instruments that are switched on, by name: `PassTiming`, `PrintBefore`, `PrintAfter`, `VerifyEach`. */
+  instruments: string[];
+}
+
+export type Severity = "error" | "warning" | "note" | "help";
+
+export interface Problem {
+  severity: Severity;
+  /** Stable word, e.g. `relay-unbound-var`. */
+  code: string;
+  message: string;
+  /** Place in the source, or null where there is none. */
+  from: number | null;
+  to: number | null;
+  line: number | null;
+  column: number | null;
+  notes: string[];
+}
+
+export type Outcome = "changed" | "unchanged" | "skipped" | "failed" | "not-reached";
+
+/** One step of the trace, in execution order; a nested step follows its parent, one deeper. */
+export interface Step {
+  /** Stable over edits: names and occurrence from the root, e.g. `FuseOps#1/InferType#1`. */
+  id: string;
+  /** PassInfo.name. */
+  name: string;
+  depth: number;
+  /** Index into `Run.steps` of the step this one ran inside of, or null. */
+  parent: number | null;
+  /** Row of the pass list that this step belongs to. */
+  row: number;
+  /** `required` ran because a pass asked for it; `nested` ran inside its parent; `listed` stands in the pass list. */
+  role: "listed" | "required" | "nested";
+  outcome: Outcome;
+  /** Why it was skipped or failed; empty otherwise. */
+  reason: string;
+  optLevel: number;
+  /** Module versions; equal when nothing changed. */
+  before: number;
+  after: number;
+  /** Wall time in microseconds, children included. */
+  micros: number;
+  /** How many rewrites the pass recorded. */
+  rewrites: number;
+  problems: Problem[];
+}
+
+export interface Run {
+  dialect: "relay";
+  /** Problems of the program itself (parse, types). */
+  problems: Problem[];
+  /** False when the program could not be run at all; `steps` is then empty. */
+  ok: boolean;
+  steps: Step[];
+  /** How many module versions there are; version 0 is the parsed program. */
+  versions: number;
+  /** What the instruments printed, in order. */
+  log: string[];
+  /** TVM's `PassTimingInstrument.render()`. */
+  timing: string;
+  /** Milliseconds spent in the engine. */
+  millis: number;
+}
+
+export type DiffKind =
+  | "same"
+  | "added"
+  | "removed"
+  | "changed"
+  /** Moved in the text, otherwise the same. */
+  | "moved"
+  /** Only temporaries or variables have other numbers. */
+  | "renumbered";
+
+export interface DiffRow {
+  kind: DiffKind;
+  /** Line numbers, from 1; null where the side has no such line. */
+  left: number | null;
+  right: number | null;
+  leftText: string;
+  rightText: string;
+  /** For `changed`: ranges (UTF-16, pairs from/to) of the words that differ. */
+  leftWords: number[];
+  rightWords: number[];
+}
+
+export interface Diff {
+  rows: DiffRow[];
+  added: number;
+  removed: number;
+  changed: number;
+  moved: number;
+  renumbered: number;
+  /** One plain sentence each, e.g. "FuseOps: 3 calls became 1 function". */
+  summary: string[];
+}
+
+export interface PassParam {
+  name: string;
+  /** Python literal. */
+  default: string;
+  doc: string;
+}
+
+export interface PassDoc {
+  name: string;
+  infoName: string;
+  dialects: string[];
+  kind: "module" | "function" | "sequential";
+  optLevel: number;
+  required: string[];
+  configKeys: string[];
+  params: PassParam[];
+  summary: string;
+  doc: string;
+  exampleBefore: string;
+  exampleAfter: string;
+  /** False: TVM has it, passlab not yet. */
+  available: boolean;
+}
+
+export interface PipelineDoc {
+  name: string;
+  title: string;
+  optLevel: number;
+  passes: string[];
+  /** Calls of `passes` that passlab does not have yet. */
+  missing: string[];
+}
+
+export interface OpDoc {
+  name: string;
+  dialects: string[];
+  args: string[];
+  attrs: { name: string; type: string; default: string | null }[];
+  pattern: string | null;
+  hasKernel: boolean;
+  doc: string;
+}
+
+export interface ConfigKey {
+  key: string;
+  type: "int" | "bool" | "str" | "list";
+  default: string;
+}
+
+export interface Catalogue {
+  version: string;
+  passes: PassDoc[];
+  pipelines: PipelineDoc[];
+  ops: OpDoc[];
+  config: ConfigKey[];
+}
+
+/** State that a link carries besides the run itself. */
+export interface ViewState {
+  /** Step id, or empty. */
+  step: string;
+  /** Name of the view tab: `diff`, `before`, `after`. */
+  view: string;
+}
+
+export interface SharedDocument extends RunDocument {
+  view: ViewState;
+}
+
+/** What the page asks. `id` comes back in the answer. */
+export type Request =
+  | { id: number; type: "catalogue" }
+  | { id: number; type: "run"; document: RunDocument }
+  | { id: number; type: "text"; version: number; stable: boolean }
+  | { id: number; type: "diff"; before: number; after: number }
+  | { id: number; type: "eval"; version: number; func: string; seed: number }
+  | { id: number; type: "encode"; document: SharedDocument }
+  | { id: number; type: "decode"; link: string };
+
+export interface Answers {
+  catalogue: Catalogue;
+  run: Run;
+  text: string;
+  diff: Diff;
+  eval: EvalResult;
+  encode: string;
+  decode: DecodeResult;
+}
+
+export interface EvalResult {
+  ok: boolean;
+  problems: Problem[];
+  /** Plain text of the result, tensors abbreviated. */
+  text: string;
+}
+
+export interface DecodeResult {
+  /** Null when nothing could be recovered. */
+  document: SharedDocument | null;
+  /** Named error, empty when the link is whole: `link-version`, `link-damaged`, `link-truncated`, `link-too-large`. */
+  error: string;
+  message: string;
+}
+
+/** What the engine answers. `failed` is the engine itself failing (a bug), never a bad program. */
+export type Response =
+  | { [K in keyof Answers]: { id: number; type: K; value: Answers[K] } }[keyof Answers]
+  | { id: number; type: "failed"; message: string };
