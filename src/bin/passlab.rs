@@ -1,0 +1,6 @@
+//! The command line.
+
+fn main() {
+    eprintln!("usage: passlab COMMAND FILE");
+    std::process::exit(2);
+}

@@ -1,0 +1,71 @@
+//! What can be wrong, and where.
+
+mod render;
+mod span;
+
+pub use render::render;
+pub use span::{LineIndex, Span};
+
+/// How bad it is. The words are TVM's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The program is wrong.
+    Error,
+    /// The program may be wrong.
+    Warning,
+    /// Additional information.
+    Note,
+    /// How to put it right.
+    Help,
+}
+
+impl Severity {
+    /// The word that is shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+            Severity::Help => "help",
+        }
+    }
+}
+
+/// One finding about a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable word for tests and links to documentation, e.g. `relay-unbound-var`.
+    pub code: &'static str,
+    /// One short sentence.
+    pub message: String,
+    /// The place in the text, where there is one.
+    pub span: Option<Span>,
+    /// Further sentences: why, or what to do.
+    pub notes: Vec<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
+        Diagnostic { severity: Severity::Error, code, message: message.into(), span: span.into(), notes: Vec::new() }
+    }
+
+    /// A warning at a place.
+    pub fn warning(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message, span) }
+    }
+
+    /// The same with one more sentence.
+    #[must_use]
+    pub fn with_note(mut self, note: impl Into<String>) -> Diagnostic {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Whether the program cannot be used because of it.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}

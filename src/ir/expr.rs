@@ -1,0 +1,280 @@
+//! Expressions and what hangs off them. All of it is flat data: children are ids.
+
+use super::attrs::AttrsId;
+use super::id::{Id, List};
+use super::tensor::Tensor;
+use super::ty::TypeId;
+use super::{AttrValue, Name};
+
+/// Id of an [`Expr`]. Equal ids are what equal pointers are in TVM.
+pub type ExprId = Id<Expr>;
+/// Id of a [`Var`]: the variable itself, whatever its name.
+pub type VarId = Id<Var>;
+/// Id of a [`Pattern`].
+pub type PatternId = Id<Pattern>;
+/// Id of a [`Ctor`].
+pub type CtorId = Id<Ctor>;
+/// Id of an [`Adt`].
+pub type AdtId = Id<Adt>;
+
+/// An operator: its row in `ops::ALL`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OpId(pub u16);
+
+/// A node of the program. Never changed after it is made; its children are older than itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Expr {
+    /// Use of a variable. One node for a variable, so that equal ids mean what they mean in TVM.
+    Var(VarId),
+    /// Reference to a global function, by name. One node for a name.
+    Global(Id<Name>),
+    /// An operator. One node for an operator.
+    Op(OpId),
+    /// A constructor of an algebraic data type. One node for a constructor.
+    Ctor(CtorId),
+    /// A tensor known at compile time.
+    Constant(Id<Tensor>),
+    /// `(a, b)`
+    Tuple(List<Expr>),
+    /// `%t.0`
+    TupleGetItem {
+        /// The tuple.
+        tuple: ExprId,
+        /// Which field, from 0.
+        index: u32,
+    },
+    /// `callee(args, attrs)`
+    Call {
+        /// An operator, global, constructor or any expression of function type.
+        callee: ExprId,
+        /// Arguments.
+        args: List<Expr>,
+        /// Attributes and type arguments.
+        info: Option<Id<CallInfo>>,
+    },
+    /// `let %var = value; body`
+    Let {
+        /// What is bound; visible in `value` too when that is a function.
+        var: VarId,
+        /// Its value.
+        value: ExprId,
+        /// What follows.
+        body: ExprId,
+    },
+    /// `if (cond) { then } else { other }`
+    If {
+        /// Scalar truth value.
+        cond: ExprId,
+        /// Value when true.
+        then: ExprId,
+        /// Value when false.
+        other: ExprId,
+    },
+    /// A function literal, or the value of a global.
+    Function(Id<Function>),
+    /// `match (data) { pattern => body, }`
+    Match {
+        /// What is matched.
+        data: ExprId,
+        /// Arms in order.
+        clauses: List<Clause>,
+        /// Whether the arms must be exhaustive: `match`, not `match?`.
+        complete: bool,
+    },
+    /// `ref(value)`
+    RefCreate(ExprId),
+    /// `ref_read(reference)`
+    RefRead(ExprId),
+    /// `ref_write(reference, value)`
+    RefWrite {
+        /// The reference.
+        reference: ExprId,
+        /// The value it gets.
+        value: ExprId,
+    },
+}
+
+/// What a call carries besides callee and arguments. Interned.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CallInfo {
+    /// Attributes; null and a default set are different things.
+    pub attrs: Option<AttrsId>,
+    /// Type arguments of a call to a polymorphic function or constructor. Not kept for operators,
+    /// where TVM's printer and equality do not look at them.
+    pub type_args: Box<[TypeId]>,
+}
+
+/// A call, with its parts at hand. See [`super::Store::call`].
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// What is called.
+    pub callee: ExprId,
+    /// Arguments.
+    pub args: List<Expr>,
+    /// Attributes.
+    pub attrs: Option<AttrsId>,
+    /// Attributes and type arguments together, for rebuilding.
+    pub info: Option<Id<CallInfo>>,
+}
+
+/// A variable. Another type annotation makes another variable, as in TVM; `vid` is what they share.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// Name hint, not unique.
+    pub name: Id<Name>,
+    /// The first variable of this identity: itself, unless it was made from another by
+    /// changing its annotation.
+    pub vid: VarId,
+    /// Type written in the program or filled in by InferType.
+    pub annotation: Option<TypeId>,
+    /// Type that InferType found (TVM's `checked_type`); prints as `/* ty=... */`.
+    pub ty: Option<TypeId>,
+    /// `{virtual_device=meta[VirtualDevice][0]}`
+    pub device: Option<Id<super::Object>>,
+}
+
+/// A function.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// Parameters.
+    pub params: List<Var>,
+    /// Type parameters.
+    pub type_params: List<TypeVar>,
+    /// Result type, if written or inferred.
+    pub ret: Option<TypeId>,
+    /// Body.
+    pub body: ExprId,
+    /// `DictAttrs`, such as `Primitive=1`.
+    pub attrs: Option<AttrsId>,
+    /// `virtual_device=meta[VirtualDevice][0]`
+    pub device: Option<Id<super::Object>>,
+}
+
+/// One arm of a match.
+#[derive(Clone, Copy, Debug)]
+pub struct Clause {
+    /// What it matches.
+    pub pattern: PatternId,
+    /// Its value.
+    pub body: ExprId,
+}
+
+/// What an arm of a match accepts and binds.
+#[derive(Clone, Copy, Debug)]
+pub enum Pattern {
+    /// `_`
+    Wildcard,
+    /// `%x`
+    Var(VarId),
+    /// `Cons(p, q)`
+    Ctor {
+        /// The constructor.
+        ctor: CtorId,
+        /// Patterns of its fields.
+        fields: List<Pattern>,
+    },
+    /// `(p, q)`
+    Tuple(List<Pattern>),
+}
+
+/// A type parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeVar {
+    /// Name.
+    pub name: Id<Name>,
+}
+
+/// An algebraic data type (TVM's TypeData).
+#[derive(Clone, Debug)]
+pub struct Adt {
+    /// Name.
+    pub name: Id<Name>,
+    /// Type parameters.
+    pub type_params: Box<[Id<TypeVar>]>,
+    /// Constructors in order; none for an `extern type`.
+    pub ctors: Box<[CtorId]>,
+    /// Declared by `extern type`.
+    pub is_extern: bool,
+}
+
+/// A constructor of an algebraic data type.
+#[derive(Clone, Debug)]
+pub struct Ctor {
+    /// Name.
+    pub name: Id<Name>,
+    /// Types of its fields.
+    pub inputs: Box<[TypeId]>,
+    /// Name of the type it belongs to.
+    pub adt: Id<Name>,
+    /// Its place among the constructors of that type.
+    pub tag: u32,
+}
+
+/// An object of the metadata section that has no other form in the program, kept as it was read
+/// (`VirtualDevice`, `runtime.BoxInt`, `Executor`). Compared by content, printed by identity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// TVM's type key.
+    pub key: Id<Name>,
+    /// Named fields.
+    pub fields: Box<[(Id<Name>, AttrValue)]>,
+    /// Elements, for arrays.
+    pub items: Box<[AttrValue]>,
+    /// The value of a type that is written as a string: `runtime.BoxInt`, `runtime.String`.
+    pub repr: Option<Box<str>>,
+}
+
+/// What a node is, without its contents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are those of `Expr`")]
+pub enum ExprKind {
+    Var,
+    Global,
+    Op,
+    Ctor,
+    Constant,
+    Tuple,
+    TupleGetItem,
+    Call,
+    Let,
+    If,
+    Function,
+    Match,
+    RefCreate,
+    RefRead,
+    RefWrite,
+}
+
+impl Expr {
+    /// What the node is, without its contents.
+    pub fn kind(&self) -> ExprKind {
+        match self {
+            Expr::Var(_) => ExprKind::Var,
+            Expr::Global(_) => ExprKind::Global,
+            Expr::Op(_) => ExprKind::Op,
+            Expr::Ctor(_) => ExprKind::Ctor,
+            Expr::Constant(_) => ExprKind::Constant,
+            Expr::Tuple(_) => ExprKind::Tuple,
+            Expr::TupleGetItem { .. } => ExprKind::TupleGetItem,
+            Expr::Call { .. } => ExprKind::Call,
+            Expr::Let { .. } => ExprKind::Let,
+            Expr::If { .. } => ExprKind::If,
+            Expr::Function(_) => ExprKind::Function,
+            Expr::Match { .. } => ExprKind::Match,
+            Expr::RefCreate(_) => ExprKind::RefCreate,
+            Expr::RefRead(_) => ExprKind::RefRead,
+            Expr::RefWrite { .. } => ExprKind::RefWrite,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_takes_twenty_bytes_and_an_optional_id_four() {
+        assert_eq!(std::mem::size_of::<Expr>(), 20);
+        assert_eq!(std::mem::size_of::<Option<ExprId>>(), 4);
+    }
+}

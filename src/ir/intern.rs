@@ -1,0 +1,44 @@
+//! Interning: equal values get equal ids.
+
+use super::id::Id;
+use rustc_hash::FxHasher;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash};
+use std::rc::Rc;
+
+/// Holds each distinct value once. Used for what has no identity: types, attributes, names.
+#[derive(Clone)]
+pub struct Interner<T> {
+    values: Vec<Rc<T>>,
+    ids: HashMap<Rc<T>, Id<T>, BuildHasherDefault<FxHasher>>,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Interner { values: Vec::new(), ids: HashMap::default() }
+    }
+}
+
+impl<T: Hash + Eq> Interner<T> {
+    /// The id of `value`, which is stored if it is new.
+    pub fn intern(&mut self, value: T) -> Id<T> {
+        if let Some(&id) = self.ids.get(&value) {
+            return id;
+        }
+        let id = Id::from_index(self.values.len());
+        let shared = Rc::new(value);
+        self.values.push(shared.clone());
+        self.ids.insert(shared, id);
+        id
+    }
+
+    /// The value behind an id.
+    pub fn get(&self, id: Id<T>) -> &T {
+        &self.values[id.index()]
+    }
+
+    /// The value behind an id, shared, for when the store has to be changed while it is read.
+    pub fn get_rc(&self, id: Id<T>) -> Rc<T> {
+        self.values[id.index()].clone()
+    }
+}

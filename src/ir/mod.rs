@@ -1,0 +1,47 @@
+//! The program as data.
+//!
+//! A [`Store`] holds every node of every version of a session; a [`Module`] is one version: a few
+//! root ids. What has identity in TVM lives in append-only arenas ([`Expr`], [`Var`], [`Function`],
+//! constants); what has none is interned ([`Type`], [`Attrs`], [`Name`], [`DimExpr`]).
+//!
+//! Invariants, relied on everywhere:
+//!
+//! - I1: a node never changes after it is added, and neither does its inferred type.
+//! - I2: every child is older (a smaller id) than its parent. So id order is a topological
+//!   order, cycles cannot exist, and a scan over ids needs no recursion.
+//! - I3: rebuilding a node over unchanged children gives the same id (TVM's `WithFields`).
+//! - I4: in a well-formed version a variable is bound at most once. `verify` holds it.
+//! - I5: ids mean something only with the store that made them.
+//! - I6: a fact computed for a root id stays true for ever; caches need no invalidation.
+//! - I7: a variable has one use node, and so have globals, operators and constructors. Equal ids
+//!   mean what equal pointers mean in TVM: sharing is part of the program's meaning.
+//! - No walk over program data uses the call stack. Types and patterns nest at most as deep as the
+//!   parser's limit on brackets and may be walked by recursion.
+
+mod attrs;
+mod expr;
+mod id;
+mod intern;
+mod module;
+mod origin;
+pub mod rewrite;
+mod store;
+mod tensor;
+mod ty;
+pub mod walk;
+
+pub use attrs::{AttrValue, Attrs, AttrsId, Double};
+pub use expr::{
+    Adt, AdtId, Call, CallInfo, Clause, Ctor, CtorId, Expr, ExprId, ExprKind, Function, Object, OpId, Pattern, PatternId,
+    TypeVar, Var, VarId,
+};
+pub use id::{Id, IdMap, List};
+pub use module::Module;
+pub use origin::{Origin, Rewrite, RewriteId, RewriteLog};
+pub use store::{Mark, Store};
+pub use tensor::Tensor;
+pub use ty::{DType, DTypeCode, Dim, DimExpr, DimOp, Symbol, Type, TypeId};
+
+/// An interned string.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Name(pub Box<str>);

@@ -1,0 +1,55 @@
+//! Where a node came from. Recorded by the store and the rewriter, never by pass authors.
+
+use super::expr::ExprId;
+use crate::diag::Span;
+
+/// Number of a rewrite in the store's log, from 0.
+pub type RewriteId = u32;
+
+/// Where a node came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Made by nobody that kept a record (shared leaves, test code).
+    Unknown,
+    /// Read from the text at this place.
+    Parsed(Span),
+    /// A copy of an older node over new children or with a new type; it means the same.
+    Rebuilt(ExprId),
+    /// The replacement of an older node by a rewrite.
+    Rewrote {
+        /// What it replaces.
+        pre: ExprId,
+        /// Which rewrite.
+        rewrite: RewriteId,
+    },
+    /// Made by a rewrite, replacing nothing.
+    Made(RewriteId),
+}
+
+/// One rewrite: what a pass did at one place.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewrite {
+    /// Name of the rule, by default that of the pass.
+    pub rule: &'static str,
+    /// The node that was looked at.
+    pub pre: ExprId,
+    /// What it became.
+    pub post: ExprId,
+}
+
+/// The rewrites of a session, in order, and how many more are allowed.
+#[derive(Clone, Debug, Default)]
+pub struct RewriteLog {
+    /// All rewrites so far.
+    pub done: Vec<Rewrite>,
+    /// How many more rewrites may happen; `None` is no limit. With fuel k a pass stops rewriting
+    /// after k places and leaves the rest as it was.
+    pub fuel: Option<u32>,
+}
+
+impl RewriteLog {
+    /// Whether another rewrite may happen.
+    pub fn has_fuel(&self) -> bool {
+        self.fuel != Some(0)
+    }
+}

@@ -1,0 +1,529 @@
+//! The memory of a session: every node of every version, and what is shared between them.
+
+use super::Name;
+use super::attrs::{AttrValue, Attrs, AttrsId};
+use super::expr::*;
+use super::id::{Id, IdMap, List};
+use super::intern::Interner;
+use super::origin::{Origin, RewriteId, RewriteLog};
+use super::tensor::Tensor;
+use super::ty::{DType, Dim, DimExpr, Symbol, Type, TypeId};
+use crate::diag::Span;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// One session's memory: append-only arenas for what has identity, interners for what has not.
+///
+/// Nothing is ever changed or freed while the session lasts, so a version of the program
+/// is a handful of ids and a fact about an id stays true.
+#[derive(Clone, Default)]
+pub struct Store {
+    exprs: Vec<Expr>,
+    /// `checked_type` of each expression, by index: fixed when the node is made.
+    types: Vec<Option<TypeId>>,
+    origins: Vec<Origin>,
+    vars: Vec<Var>,
+    functions: Vec<Function>,
+    clauses: Vec<Clause>,
+    patterns: Vec<Pattern>,
+    type_vars: Vec<TypeVar>,
+    symbols: Vec<Symbol>,
+    adts: Vec<Adt>,
+    ctors: Vec<Ctor>,
+    objects: Vec<Object>,
+    tensors: Vec<Tensor>,
+    /// Indices of the elements of every [`List`].
+    pool: Vec<u32>,
+
+    names: Interner<Name>,
+    interned_types: Interner<Type>,
+    dim_exprs: Interner<DimExpr>,
+    attr_sets: Interner<Attrs>,
+    call_infos: Interner<CallInfo>,
+
+    var_uses: IdMap<Var, ExprId>,
+    leaves: FxHashMap<Leaf, ExprId>,
+    var_spans: IdMap<Var, Span>,
+    n_holes: u32,
+
+    /// The rewrites of this session.
+    pub log: RewriteLog,
+    /// The rewrite under way, if any: nodes made now are its products.
+    current: Option<RewriteId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Leaf {
+    Global(Id<Name>),
+    Op(OpId),
+    Ctor(CtorId),
+}
+
+/// A place in the session's history, to measure what was made since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    exprs: usize,
+}
+
+macro_rules! arena {
+    ($(#[$add_doc:meta])* $add:ident, $(#[$get_doc:meta])* $get:ident, $field:ident, $kind:ty) => {
+        $(#[$add_doc])*
+        pub fn $add(&mut self, value: $kind) -> Id<$kind> {
+            self.$field.push(value);
+            Id::from_index(self.$field.len() - 1)
+        }
+
+        $(#[$get_doc])*
+        pub fn $get(&self, id: Id<$kind>) -> &$kind {
+            &self.$field[id.index()]
+        }
+    };
+}
+
+impl Store {
+    /// An empty store.
+    pub fn new() -> Store {
+        Store::default()
+    }
+
+    arena!(
+        /// Adds a function's data; [`Store::function_expr`] makes the expression too.
+        add_function, /// A function's data.
+        function, functions, Function);
+    arena!(
+        /// Adds an arm of a match.
+        add_clause, /// An arm of a match.
+        clause, clauses, Clause);
+    arena!(
+        /// Adds a pattern.
+        add_pattern, /// A pattern.
+        pattern, patterns, Pattern);
+    arena!(
+        /// Adds a type parameter.
+        add_type_var, /// A type parameter.
+        type_var, type_vars, TypeVar);
+    arena!(
+        /// Adds a symbolic extent.
+        add_symbol, /// A symbolic extent.
+        symbol, symbols, Symbol);
+    arena!(
+        /// Adds a type definition.
+        add_adt, /// A type definition.
+        adt, adts, Adt);
+    arena!(
+        /// Adds a constructor.
+        add_ctor, /// A constructor.
+        ctor, ctors, Ctor);
+    arena!(
+        /// Adds an object of the metadata section.
+        add_object, /// An object of the metadata section.
+        object, objects, Object);
+    arena!(
+        /// Adds a tensor.
+        add_tensor, /// A tensor.
+        tensor, tensors, Tensor);
+
+    // ---- names ----
+
+    /// The id of a name.
+    pub fn name(&mut self, text: &str) -> Id<Name> {
+        self.names.intern(Name(text.into()))
+    }
+
+    /// The text of a name.
+    pub fn str(&self, name: Id<Name>) -> &str {
+        &self.names.get(name).0
+    }
+
+    /// The text of a name, shared, for when the store has to be changed meanwhile.
+    pub fn name_rc(&self, name: Id<Name>) -> Rc<Name> {
+        self.names.get_rc(name)
+    }
+
+    // ---- types ----
+
+    /// The id of a type.
+    pub fn ty(&mut self, ty: Type) -> TypeId {
+        self.interned_types.intern(ty)
+    }
+
+    /// The type behind an id.
+    pub fn type_of_id(&self, id: TypeId) -> &Type {
+        self.interned_types.get(id)
+    }
+
+    /// The type behind an id, shared, for when the store has to be changed meanwhile.
+    pub fn type_rc(&self, id: TypeId) -> Rc<Type> {
+        self.interned_types.get_rc(id)
+    }
+
+    /// `Tensor[shape, dtype]`
+    pub fn tensor_type(&mut self, shape: &[Dim], dtype: DType) -> TypeId {
+        self.ty(Type::Tensor { shape: shape.into(), dtype })
+    }
+
+    /// `(A, B)`
+    pub fn tuple_type(&mut self, fields: &[TypeId]) -> TypeId {
+        self.ty(Type::Tuple(fields.into()))
+    }
+
+    /// A type that is not known yet, different from every other.
+    pub fn hole(&mut self) -> TypeId {
+        self.n_holes += 1;
+        self.ty(Type::Hole(self.n_holes))
+    }
+
+    /// The id of extent arithmetic, as a dimension.
+    pub fn dim_expr(&mut self, expr: DimExpr) -> Dim {
+        Dim::Expr(self.dim_exprs.intern(expr))
+    }
+
+    /// The extent arithmetic behind an id.
+    pub fn dim_expr_of_id(&self, id: Id<DimExpr>) -> &DimExpr {
+        self.dim_exprs.get(id)
+    }
+
+    // ---- attributes ----
+
+    /// The id of an attribute set.
+    pub fn attrs(&mut self, attrs: Attrs) -> AttrsId {
+        self.attr_sets.intern(attrs)
+    }
+
+    /// The attribute set behind an id.
+    pub fn attrs_of_id(&self, id: AttrsId) -> &Attrs {
+        self.attr_sets.get(id)
+    }
+
+    /// The attribute set behind an id, shared, for when the store has to be changed meanwhile.
+    pub fn attrs_rc(&self, id: AttrsId) -> Rc<Attrs> {
+        self.attr_sets.get_rc(id)
+    }
+
+    /// The value of one attribute. A boxed number (`runtime.BoxInt`) is not opened here; see
+    /// [`Store::attr_int`].
+    pub fn attr(&self, attrs: Option<AttrsId>, name: &str) -> Option<&AttrValue> {
+        let attrs = self.attr_sets.get(attrs?);
+        attrs.fields.iter().find(|(n, _)| self.str(*n) == name).map(|(_, v)| v)
+    }
+
+    /// An integer or truth value, boxed or not.
+    pub fn attr_int(&self, attrs: Option<AttrsId>, name: &str) -> Option<i64> {
+        self.value_int(self.attr(attrs, name)?)
+    }
+
+    /// A list of integers, boxed or not.
+    pub fn attr_ints(&self, attrs: Option<AttrsId>, name: &str) -> Option<Vec<i64>> {
+        match self.attr(attrs, name)? {
+            AttrValue::Array(items) => items.iter().map(|v| self.value_int(v)).collect(),
+            _ => None,
+        }
+    }
+
+    /// A string.
+    pub fn attr_str(&self, attrs: Option<AttrsId>, name: &str) -> Option<&str> {
+        match self.attr(attrs, name)? {
+            AttrValue::Str(s) => Some(self.str(*s)),
+            _ => None,
+        }
+    }
+
+    /// A number.
+    pub fn attr_float(&self, attrs: Option<AttrsId>, name: &str) -> Option<f64> {
+        self.attr(attrs, name)?.as_float()
+    }
+
+    /// An element type; `None` also where it is unset.
+    pub fn attr_dtype(&self, attrs: Option<AttrsId>, name: &str) -> Option<DType> {
+        match self.attr(attrs, name)? {
+            AttrValue::DType(d) => *d,
+            AttrValue::Str(s) => DType::parse(self.str(*s)),
+            _ => None,
+        }
+    }
+
+    /// The integer in a value, boxed or not.
+    pub fn value_int(&self, value: &AttrValue) -> Option<i64> {
+        match value {
+            AttrValue::Object(o) => self.object(*o).repr.as_ref()?.parse().ok(),
+            AttrValue::Dim(d) => d.known(),
+            other => other.as_int(),
+        }
+    }
+
+    // ---- lists ----
+
+    /// Stores a list of ids.
+    pub fn list<T>(&mut self, items: &[Id<T>]) -> List<T> {
+        if items.is_empty() {
+            return List::EMPTY;
+        }
+        let start = self.pool.len() as u32;
+        self.pool.extend(items.iter().map(|id| id.index() as u32));
+        List::at(start, items.len() as u32)
+    }
+
+    /// The elements of a list.
+    pub fn items<T>(&self, list: List<T>) -> impl DoubleEndedIterator<Item = Id<T>> + ExactSizeIterator + '_ {
+        self.pool[list.start as usize..(list.start + list.len) as usize].iter().map(|&index| Id::from_index(index as usize))
+    }
+
+    /// One element of a list. Panics past its end.
+    pub fn item<T>(&self, list: List<T>, index: usize) -> Id<T> {
+        assert!(index < list.len(), "element {index} of a list of {}", list.len());
+        Id::from_index(self.pool[list.start as usize + index] as usize)
+    }
+
+    // ---- variables ----
+
+    /// A new variable, written with this annotation; it has no inferred type yet.
+    pub fn var(&mut self, name: &str, annotation: Option<TypeId>) -> VarId {
+        let name = self.name(name);
+        let vid = Id::from_index(self.vars.len());
+        self.vars.push(Var { name, vid, annotation, ty: None, device: None });
+        vid
+    }
+
+    /// A new variable that stands for `old` with other contents; it keeps the identity of `old`
+    /// (TVM: same `vid`) and its place in the text.
+    pub fn var_from(&mut self, old: VarId, annotation: Option<TypeId>, ty: Option<TypeId>) -> VarId {
+        let new = Var { annotation, ty, ..self.vars[old.index()].clone() };
+        self.vars.push(new);
+        let id = Id::from_index(self.vars.len() - 1);
+        if let Some(&span) = self.var_spans.get(old) {
+            self.var_spans.insert(id, span);
+        }
+        id
+    }
+
+    /// Sets the device constraint of a variable that was just made.
+    pub fn set_var_device(&mut self, var: VarId, device: Option<Id<Object>>) {
+        self.vars[var.index()].device = device;
+    }
+
+    /// A variable.
+    pub fn var_data(&self, id: VarId) -> &Var {
+        &self.vars[id.index()]
+    }
+
+    /// The name hint of a variable.
+    pub fn var_name(&self, id: VarId) -> &str {
+        self.str(self.vars[id.index()].name)
+    }
+
+    /// The node that uses a variable: one for all uses.
+    pub fn use_var(&mut self, var: VarId) -> ExprId {
+        if let Some(&id) = self.var_uses.get(var) {
+            return id;
+        }
+        let ty = self.vars[var.index()].ty;
+        let id = self.push(Expr::Var(var), ty, Origin::Unknown);
+        self.var_uses.insert(var, id);
+        id
+    }
+
+    /// Records where a variable is bound in the text.
+    pub fn set_var_span(&mut self, var: VarId, span: Span) {
+        self.var_spans.insert(var, span);
+    }
+
+    /// Where a variable is bound in the text.
+    pub fn var_span(&self, var: VarId) -> Option<Span> {
+        self.var_spans.get(var).copied()
+    }
+
+    // ---- expressions ----
+
+    fn push(&mut self, expr: Expr, ty: Option<TypeId>, origin: Origin) -> ExprId {
+        self.exprs.push(expr);
+        self.types.push(ty);
+        self.origins.push(origin);
+        let id = Id::from_index(self.exprs.len() - 1);
+        #[cfg(debug_assertions)]
+        super::walk::for_each_child(self, id, |child| assert!(child < id, "a child must be older than its parent"));
+        id
+    }
+
+    fn shared_leaf(&mut self, leaf: Leaf, expr: Expr) -> ExprId {
+        if let Some(&id) = self.leaves.get(&leaf) {
+            return id;
+        }
+        let id = self.push(expr, None, Origin::Unknown);
+        self.leaves.insert(leaf, id);
+        id
+    }
+
+    /// Adds a node without a type. Shared leaves (variables, globals, operators, constructors)
+    /// come out as the one node they have.
+    pub fn add(&mut self, expr: Expr) -> ExprId {
+        self.add_typed(expr, None)
+    }
+
+    /// Adds a node with the type that inference found for it.
+    pub fn add_typed(&mut self, expr: Expr, ty: Option<TypeId>) -> ExprId {
+        match expr {
+            Expr::Var(v) => self.use_var(v),
+            Expr::Global(name) => self.shared_leaf(Leaf::Global(name), expr),
+            Expr::Op(op) => self.shared_leaf(Leaf::Op(op), expr),
+            Expr::Ctor(ctor) => self.shared_leaf(Leaf::Ctor(ctor), expr),
+            _ => {
+                let origin = self.current.map_or(Origin::Unknown, Origin::Made);
+                self.push(expr, ty, origin)
+            }
+        }
+    }
+
+    /// A copy of `pre` with other contents or another type that means the same.
+    pub fn rebuild(&mut self, pre: ExprId, expr: Expr, ty: Option<TypeId>) -> ExprId {
+        match expr {
+            Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) => self.add_typed(expr, ty),
+            _ => self.push(expr, ty, Origin::Rebuilt(pre)),
+        }
+    }
+
+    /// The node behind an id.
+    pub fn expr(&self, id: ExprId) -> Expr {
+        self.exprs[id.index()]
+    }
+
+    /// How many nodes the session has made.
+    pub fn n_exprs(&self) -> usize {
+        self.exprs.len()
+    }
+
+    /// The type that InferType found for a node (TVM's `checked_type`). As in TVM it is stale on
+    /// a node rebuilt by a pass, until the next InferType.
+    pub fn checked_type(&self, id: ExprId) -> Option<TypeId> {
+        self.types[id.index()]
+    }
+
+    /// The call behind an id, if it is one.
+    pub fn call(&self, id: ExprId) -> Option<Call> {
+        match self.expr(id) {
+            Expr::Call { callee, args, info } => {
+                let attrs = info.and_then(|i| self.call_infos.get(i).attrs);
+                Some(Call { callee, args, attrs, info })
+            }
+            _ => None,
+        }
+    }
+
+    /// The operator that `id` calls, if it is a call of an operator.
+    pub fn called_op(&self, id: ExprId) -> Option<OpId> {
+        match self.expr(self.call(id)?.callee) {
+            Expr::Op(op) => Some(op),
+            _ => None,
+        }
+    }
+
+    /// The function behind an id, if it is one.
+    pub fn as_function(&self, id: ExprId) -> Option<Function> {
+        match self.expr(id) {
+            Expr::Function(f) => Some(*self.function(f)),
+            _ => None,
+        }
+    }
+
+    /// Attributes and type arguments of a call.
+    pub fn call_info(&self, id: Id<CallInfo>) -> &CallInfo {
+        self.call_infos.get(id)
+    }
+
+    /// Interns what a call carries; nothing is `None`.
+    pub fn add_call_info(&mut self, attrs: Option<AttrsId>, type_args: &[TypeId]) -> Option<Id<CallInfo>> {
+        if attrs.is_none() && type_args.is_empty() {
+            return None;
+        }
+        Some(self.call_infos.intern(CallInfo { attrs, type_args: type_args.into() }))
+    }
+
+    /// Adds `callee(args, attrs)`.
+    pub fn add_call(&mut self, callee: ExprId, args: &[ExprId], attrs: Option<AttrsId>) -> ExprId {
+        let args = self.list(args);
+        let info = self.add_call_info(attrs, &[]);
+        self.add(Expr::Call { callee, args, info })
+    }
+
+    /// Adds `(fields)`.
+    pub fn add_tuple(&mut self, fields: &[ExprId]) -> ExprId {
+        let fields = self.list(fields);
+        self.add(Expr::Tuple(fields))
+    }
+
+    /// Adds a constant.
+    pub fn add_constant(&mut self, tensor: Tensor) -> ExprId {
+        let tensor = self.add_tensor(tensor);
+        self.add(Expr::Constant(tensor))
+    }
+
+    /// Adds a function literal.
+    pub fn function_expr(&mut self, function: Function) -> ExprId {
+        let function = self.add_function(function);
+        self.add(Expr::Function(function))
+    }
+
+    // ---- provenance ----
+
+    /// Where a node came from.
+    pub fn origin(&self, id: ExprId) -> Origin {
+        self.origins[id.index()]
+    }
+
+    /// Records that a node was read from the text. For the parser only.
+    pub fn set_span(&mut self, id: ExprId, span: Span) {
+        self.origins[id.index()] = Origin::Parsed(span);
+    }
+
+    /// The place in the text that a node descends from: its own, or that of what it replaces.
+    pub fn source_span(&self, id: ExprId) -> Option<Span> {
+        let mut id = id;
+        loop {
+            match self.origin(id) {
+                Origin::Parsed(span) => return Some(span),
+                Origin::Rebuilt(pre) | Origin::Rewrote { pre, .. } => id = pre,
+                Origin::Made(rewrite) => id = self.log.done.get(rewrite as usize)?.pre,
+                Origin::Unknown => return None,
+            }
+        }
+    }
+
+    /// Where the session stands now.
+    pub fn mark(&self) -> Mark {
+        Mark { exprs: self.exprs.len() }
+    }
+
+    /// Whether a node was made after `mark`.
+    pub fn is_newer(&self, id: ExprId, mark: Mark) -> bool {
+        id.index() >= mark.exprs
+    }
+
+    /// Does one rewrite of `pre` and records it: the nodes that `f` makes are products of the
+    /// rewrite, and what it returns replaces `pre`. Nothing is recorded when `f` returns `post`,
+    /// which is `pre` over its new children. Without fuel `f` is not called.
+    ///
+    /// Rewrites do not nest: inside `f` a further call is part of the outer rewrite.
+    pub fn rewrite(&mut self, rule: &'static str, pre: ExprId, post: ExprId, f: impl FnOnce(&mut Store) -> ExprId) -> ExprId {
+        if !self.log.has_fuel() {
+            return post;
+        }
+        if self.current.is_some() {
+            return f(self);
+        }
+        let mark = self.mark();
+        let number = self.log.done.len() as RewriteId;
+        self.current = Some(number);
+        let result = f(self);
+        self.current = None;
+        if result == post {
+            return post;
+        }
+        if let Some(fuel) = &mut self.log.fuel {
+            *fuel -= 1;
+        }
+        self.log.done.push(super::origin::Rewrite { rule, pre, post: result });
+        if self.is_newer(result, mark) && matches!(self.origin(result), Origin::Made(_)) {
+            self.origins[result.index()] = Origin::Rewrote { pre, rewrite: number };
+        }
+        result
+    }
+}

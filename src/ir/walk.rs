@@ -1,0 +1,155 @@
+//! Iterative walks: none of them uses the call stack for program data.
+
+use super::expr::{Clause, Expr, ExprId, Pattern, PatternId, VarId};
+use super::id::IdMap;
+use super::store::Store;
+
+/// Calls `f` with each child expression, in the order of TVM's `ExprVisitor`: callee then
+/// arguments; a let's value before its body; a match's data before its arms. Variables that a node
+/// binds are not children; see [`for_each_binder`].
+pub fn for_each_child(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
+    match store.expr(id) {
+        Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => {}
+        Expr::Tuple(fields) => store.items(fields).for_each(f),
+        Expr::TupleGetItem { tuple, index: _ } => f(tuple),
+        Expr::Call { callee, args, info: _ } => {
+            f(callee);
+            store.items(args).for_each(f);
+        }
+        Expr::Let { var: _, value, body } => {
+            f(value);
+            f(body);
+        }
+        Expr::If { cond, then, other } => {
+            f(cond);
+            f(then);
+            f(other);
+        }
+        Expr::Function(function) => f(store.function(function).body),
+        Expr::Match { data, clauses, complete: _ } => {
+            f(data);
+            store.items(clauses).for_each(|clause: super::Id<Clause>| f(store.clause(clause).body));
+        }
+        Expr::RefCreate(value) => f(value),
+        Expr::RefRead(reference) => f(reference),
+        Expr::RefWrite { reference, value } => {
+            f(reference);
+            f(value);
+        }
+    }
+}
+
+/// Calls `f` with each variable that the node itself binds: parameters, a let's variable, the
+/// variables of patterns.
+pub fn for_each_binder(store: &Store, id: ExprId, mut f: impl FnMut(VarId)) {
+    match store.expr(id) {
+        Expr::Let { var, .. } => f(var),
+        Expr::Function(function) => store.items(store.function(function).params).for_each(f),
+        Expr::Match { clauses, .. } => {
+            for clause in store.items(clauses) {
+                for_each_pattern_var(store, store.clause(clause).pattern, &mut f);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Calls `f` with each variable of a pattern, from left to right.
+pub fn for_each_pattern_var(store: &Store, pattern: PatternId, f: &mut impl FnMut(VarId)) {
+    let mut stack = vec![pattern];
+    while let Some(pattern) = stack.pop() {
+        match *store.pattern(pattern) {
+            Pattern::Wildcard => {}
+            Pattern::Var(var) => f(var),
+            Pattern::Ctor { ctor: _, fields } | Pattern::Tuple(fields) => stack.extend(store.items(fields).rev()),
+        }
+    }
+}
+
+/// A walk over the nodes of a program, each visited once however often it is used.
+pub trait ExprVisitor {
+    /// Called when a node is reached, before its children. False skips its children; `leave` is
+    /// called all the same.
+    fn enter(&mut self, store: &Store, id: ExprId) -> bool {
+        let _ = (store, id);
+        true
+    }
+
+    /// Called when the children of a node are done.
+    fn leave(&mut self, store: &Store, id: ExprId) {
+        let _ = (store, id);
+    }
+}
+
+/// Walks everything reachable from `root`, children in the order of [`for_each_child`].
+pub fn visit(store: &Store, root: ExprId, visitor: &mut impl ExprVisitor) {
+    enum Step {
+        Enter(ExprId),
+        Leave(ExprId),
+    }
+    let mut seen: IdMap<Expr, ()> = IdMap::new();
+    let mut stack = vec![Step::Enter(root)];
+    let mut children = Vec::new();
+    while let Some(step) = stack.pop() {
+        match step {
+            Step::Enter(id) => {
+                if seen.insert(id, ()).is_some() {
+                    continue;
+                }
+                stack.push(Step::Leave(id));
+                if visitor.enter(store, id) {
+                    children.clear();
+                    for_each_child(store, id, |child| children.push(child));
+                    stack.extend(children.iter().rev().filter(|c| !seen.contains(**c)).map(|c| Step::Enter(*c)));
+                }
+            }
+            Step::Leave(id) => visitor.leave(store, id),
+        }
+    }
+}
+
+/// Everything reachable from `root`, children before parents, each node once.
+pub fn post_order(store: &Store, root: ExprId) -> Vec<ExprId> {
+    struct Collect(Vec<ExprId>);
+    impl ExprVisitor for Collect {
+        fn leave(&mut self, _: &Store, id: ExprId) {
+            self.0.push(id);
+        }
+    }
+    let mut collect = Collect(Vec::new());
+    visit(store, root, &mut collect);
+    collect.0
+}
+
+/// How often each node reachable from `root` is used: once for every edge to it.
+pub fn use_counts(store: &Store, root: ExprId) -> IdMap<Expr, u32> {
+    let mut counts: IdMap<Expr, u32> = IdMap::new();
+    for id in post_order(store, root) {
+        for_each_child(store, id, |child| match counts.get_mut(child) {
+            Some(n) => *n += 1,
+            None => {
+                counts.insert(child, 1);
+            }
+        });
+    }
+    counts
+}
+
+/// The variables that are used in `root` and not bound in it, in the order of first use
+/// (TVM's `FreeVars`).
+pub fn free_vars(store: &Store, root: ExprId) -> Vec<VarId> {
+    let order = post_order(store, root);
+    let mut bound: IdMap<super::Var, ()> = IdMap::new();
+    for &id in &order {
+        for_each_binder(store, id, |var| {
+            bound.insert(var, ());
+        });
+    }
+    order
+        .into_iter()
+        .filter_map(|id| match store.expr(id) {
+            Expr::Var(var) if !bound.contains(var) => Some(var),
+            _ => None,
+        })
+        .collect()
+}

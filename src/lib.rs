@@ -1,0 +1,22 @@
+//! passlab: step through the passes of TVM programs.
+//!
+//! ```text
+//!  text --parse--> Module v0 --infer--> pass manager --> Trace: v0, v1, v2 ...
+//!    |                |                     |               |
+//!    |            diagnostics          instruments        print, diff, eval of any version
+//!    +---------------------------- wasm / command line -----+
+//! ```
+//!
+//! Modules in reading order; each uses only those before it:
+//!
+//! - [`diag`]: what can be wrong, and where
+//! - [`ir`]: the program as data
+//! - [`ops`]: what each operator is
+//! - [`pass`]: what a pass is and how passes run
+//! - [`passes`]: the passes
+
+pub mod diag;
+pub mod ir;
+pub mod ops;
+pub mod pass;
+pub mod passes;

@@ -1,0 +1,126 @@
+//! What each operator is: one family a file, everything about an operator declared together.
+//!
+//! A family file exports `OPS`, a table of [`OpInfo`]; [`FAMILIES`] lists the tables. An [`OpId`] is
+//! a row number over all of them, so it is stable only within one build.
+
+mod kernel;
+mod rule;
+mod schema;
+
+pub mod nn;
+pub mod tensor;
+
+pub use kernel::{EvalError, Kernel, KernelCx};
+pub use rule::{RuleCx, RuleResult, TypeRule, Unify, dim_arith, dim_bits, tensor_of};
+pub use schema::{AttrDefault, AttrField, AttrKind, AttrsSchema};
+
+use crate::ir::OpId;
+use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
+
+/// How an operator may be fused (TVM's `TOpPattern`). The order matters: FuseOps compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OpPattern {
+    /// Each output element depends on the input elements at the same place.
+    ElemWise = 0,
+    /// The same after broadcasting.
+    Broadcast = 1,
+    /// Each output element depends on one input element somewhere.
+    Injective = 2,
+    /// A reduction over some axes.
+    CommReduce = 3,
+    /// A complex operator that element-wise ones can be fused into behind it.
+    OutEWiseFusable = 4,
+    /// A tuple; only FuseOps itself uses it.
+    Tuple = 7,
+    /// Never fused.
+    Opaque = 8,
+}
+
+/// Everything that is known about an operator.
+#[derive(Clone, Copy)]
+pub struct OpInfo {
+    /// Relay's name.
+    pub name: &'static str,
+    /// One or two sentences for its users.
+    pub doc: &'static str,
+    /// Names of the inputs.
+    pub args: &'static [&'static str],
+    /// Attributes; `None` for an operator that takes none.
+    pub attrs: Option<&'static AttrsSchema>,
+    /// The type relation over inputs and output.
+    pub rule: Option<TypeRule>,
+    /// How it may be fused; `None` where TVM has not registered a pattern.
+    pub pattern: Option<OpPattern>,
+    /// TVM's `TOpIsStateful`: it must not be folded, merged or dropped.
+    pub stateful: bool,
+    /// TVM's `TNonComputational`.
+    pub non_computational: bool,
+    /// TVM's `TReshapeOp`: only the shape changes, not the elements.
+    pub reshape: bool,
+    /// Computes the result from constant inputs.
+    pub kernel: Option<Kernel>,
+}
+
+impl OpInfo {
+    /// An operator without anything, for `..OpInfo::BASE` in tables.
+    pub const BASE: OpInfo = OpInfo {
+        name: "",
+        doc: "",
+        args: &[],
+        attrs: None,
+        rule: None,
+        pattern: None,
+        stateful: false,
+        non_computational: false,
+        reshape: false,
+        kernel: None,
+    };
+}
+
+/// The families, each in a file of its own.
+static FAMILIES: &[&[OpInfo]] = &[nn::OPS, tensor::OPS];
+
+struct Table {
+    rows: Vec<&'static OpInfo>,
+    by_name: FxHashMap<&'static str, OpId>,
+}
+
+fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let rows: Vec<&'static OpInfo> = FAMILIES.iter().copied().flatten().collect();
+        let by_name = rows.iter().enumerate().map(|(i, op)| (op.name, OpId(i as u16))).collect();
+        Table { rows, by_name }
+    })
+}
+
+/// All operators in the order of their ids.
+pub fn all() -> &'static [&'static OpInfo] {
+    &table().rows
+}
+
+/// The operator behind an id.
+pub fn info(op: OpId) -> &'static OpInfo {
+    table().rows[op.0 as usize]
+}
+
+/// The operator of that name.
+pub fn lookup(name: &str) -> Option<OpId> {
+    table().by_name.get(name).copied()
+}
+
+/// The operator of that name, for names written in this program.
+pub fn op(name: &str) -> OpId {
+    lookup(name).unwrap_or_else(|| panic!("`{name}` is not in the operator tables"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operator_is_listed_once() {
+        assert_eq!(table().by_name.len(), all().len());
+    }
+}

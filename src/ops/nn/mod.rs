@@ -1,0 +1,6 @@
+//! Neural network operators (`nn.*`).
+
+use super::OpInfo;
+
+/// The operators of this family.
+pub static OPS: &[OpInfo] = &[];

@@ -1,0 +1,159 @@
+//! Type relations: what an operator demands of its inputs and says of its output.
+
+use crate::ir::{AttrsId, DType, DTypeCode, Dim, DimExpr, DimOp, Store, Type, TypeId};
+use std::rc::Rc;
+
+/// What a relation answers: `Ok(true)` when it holds and everything is assigned, `Ok(false)` when an
+/// input is not known well enough yet and it must be asked again, `Err` with TVM's words when the
+/// types can never fit.
+pub type RuleResult = Result<bool, String>;
+
+/// A type relation (TVM's `TypeRelationFn`).
+pub type TypeRule = fn(&mut RuleCx<'_>) -> RuleResult;
+
+/// Unifies two types, or says in TVM's words why they do not fit.
+pub type Unify<'a> = dyn FnMut(&mut Store, TypeId, TypeId) -> Result<(), String> + 'a;
+
+/// What a relation sees and may do (TVM's `TypeReporter` with its arguments).
+pub struct RuleCx<'a> {
+    /// The session's memory.
+    pub store: &'a mut Store,
+    /// Types of the inputs, then of the output, as far as they are known: unknown ones are
+    /// [`Type::Hole`]. Nested types are resolved too.
+    pub types: &'a [TypeId],
+    /// How many of `types` are inputs.
+    pub n_inputs: usize,
+    /// The attributes of the call.
+    pub attrs: Option<AttrsId>,
+    /// How types are unified.
+    pub unify: &'a mut Unify<'a>,
+}
+
+impl RuleCx<'_> {
+    /// Demands that the type at `index` is `ty` (TVM's `reporter->Assign`).
+    pub fn assign(&mut self, index: usize, ty: TypeId) -> Result<(), String> {
+        (self.unify)(self.store, self.types[index], ty)
+    }
+
+    /// Demands that the type at `index` is this tensor type.
+    pub fn assign_tensor(&mut self, index: usize, shape: &[Dim], dtype: DType) -> Result<(), String> {
+        let ty = self.store.tensor_type(shape, dtype);
+        self.assign(index, ty)
+    }
+
+    /// Demands that the output is `ty`, and is done.
+    pub fn output(&mut self, ty: TypeId) -> RuleResult {
+        self.assign(self.n_inputs, ty)?;
+        Ok(true)
+    }
+
+    /// Demands that the output is this tensor type, and is done.
+    pub fn output_tensor(&mut self, shape: &[Dim], dtype: DType) -> RuleResult {
+        let ty = self.store.tensor_type(shape, dtype);
+        self.output(ty)
+    }
+
+    /// The type at `index`.
+    pub fn ty(&self, index: usize) -> Rc<Type> {
+        self.store.type_rc(self.types[index])
+    }
+
+    /// Shape and element type at `index`, if it is known to be a tensor.
+    pub fn tensor(&self, index: usize) -> Option<(Vec<Dim>, DType)> {
+        tensor_of(self.store, self.types[index])
+    }
+
+    /// The fields of the tuple at `index`, if it is known to be one.
+    pub fn tuple(&self, index: usize) -> Option<Vec<TypeId>> {
+        match self.store.type_of_id(self.types[index]) {
+            Type::Tuple(fields) => Some(fields.to_vec()),
+            _ => None,
+        }
+    }
+
+    /// Whether two extents may be equal (TVM's `reporter->AssertEQ`): false only when they are
+    /// known to differ.
+    pub fn may_equal(&mut self, a: Dim, b: Dim) -> bool {
+        let difference = dim_arith(self.store, DimOp::Sub, a, b);
+        difference.known().is_none_or(|d| d == 0)
+    }
+
+    /// `a op b`, folded where both are known. See [`dim_arith`].
+    pub fn dim(&mut self, op: DimOp, a: Dim, b: Dim) -> Dim {
+        dim_arith(self.store, op, a, b)
+    }
+}
+
+/// Shape and element type, if the type is a tensor.
+pub fn tensor_of(store: &Store, ty: TypeId) -> Option<(Vec<Dim>, DType)> {
+    match store.type_of_id(ty) {
+        Type::Tensor { shape, dtype } => Some((shape.to_vec(), *dtype)),
+        _ => None,
+    }
+}
+
+/// Arithmetic on extents as TVM's `PrimExpr` operators do it: constants fold, `x + 0`, `x - 0`, `x * 1`
+/// and `x / 1` vanish, an unknown extent makes the result unknown, the rest is a [`DimExpr`]. The
+/// wider integer type wins.
+pub fn dim_arith(store: &mut Store, op: DimOp, a: Dim, b: Dim) -> Dim {
+    if a == Dim::Any || b == Dim::Any {
+        return Dim::Any;
+    }
+    let bits = dim_bits(store, a).max(dim_bits(store, b));
+    if let (Some(x), Some(y)) = (a.known(), b.known()) {
+        let value = match op {
+            DimOp::Add => x.checked_add(y),
+            DimOp::Sub => x.checked_sub(y),
+            DimOp::Mul => x.checked_mul(y),
+            DimOp::FloorDiv => floor_div(x, y),
+            DimOp::FloorMod => floor_div(x, y).map(|q| x - q * y),
+            DimOp::Div => x.checked_div(y),
+            DimOp::Mod => x.checked_rem(y),
+            DimOp::Max => Some(x.max(y)),
+            DimOp::Min => Some(x.min(y)),
+            DimOp::Cast => Some(x),
+        };
+        if let Some(value) = value {
+            return Dim::Int { value, bits };
+        }
+    }
+    match (op, a.known(), b.known()) {
+        (DimOp::Add, Some(0), _) => return b,
+        (DimOp::Add | DimOp::Sub, _, Some(0)) => return a,
+        (DimOp::Mul, Some(1), _) => return b,
+        (DimOp::Mul | DimOp::FloorDiv | DimOp::Div, _, Some(1)) => return a,
+        (DimOp::Sub, _, _) if a == b => return Dim::Int { value: 0, bits },
+        (DimOp::Max | DimOp::Min, _, _) if a == b => return a,
+        _ => {}
+    }
+    store.dim_expr(DimExpr { op, args: [a, b].into(), dtype: DType::new(DTypeCode::Int, bits) })
+}
+
+fn floor_div(x: i64, y: i64) -> Option<i64> {
+    let q = x.checked_div(y)?;
+    Some(if x % y != 0 && (x < 0) != (y < 0) { q - 1 } else { q })
+}
+
+/// Width in bits of the integer type of an extent.
+pub fn dim_bits(store: &Store, dim: Dim) -> u8 {
+    match dim {
+        Dim::Int { bits, .. } => bits,
+        Dim::Any => 32,
+        Dim::Symbol(s) => store.symbol(s).dtype.bits,
+        Dim::Expr(e) => store.dim_expr_of_id(e).dtype.bits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_fold_and_unknown_ones_absorb() {
+        let store = &mut Store::new();
+        assert_eq!(dim_arith(store, DimOp::FloorDiv, Dim::int(-7), Dim::int(2)), Dim::int(-4));
+        assert_eq!(dim_arith(store, DimOp::Add, Dim::int(3), Dim::Any), Dim::Any);
+        let wide = Dim::Int { value: 2, bits: 64 };
+        assert_eq!(dim_arith(store, DimOp::Mul, Dim::int(3), wide), Dim::Int { value: 6, bits: 64 });
+    }
+}

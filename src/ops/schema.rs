@@ -1,0 +1,112 @@
+//! The attributes an operator takes: names, kinds and defaults, in the order TVM declares them,
+//! which is the order they print in.
+
+use crate::ir::{AttrValue, Attrs, DType, Double, Store};
+
+/// The attributes of an operator (TVM's attrs node).
+#[derive(Debug)]
+pub struct AttrsSchema {
+    /// TVM's type key, e.g. `relay.attrs.Conv2DAttrs`.
+    pub key: &'static str,
+    /// Fields in declaration order.
+    pub fields: &'static [AttrField],
+}
+
+/// One attribute.
+#[derive(Debug)]
+pub struct AttrField {
+    /// Name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: AttrKind,
+    /// Value when it is not written. A field without a default must be written, and always prints.
+    pub default: Option<AttrDefault>,
+}
+
+impl AttrField {
+    /// A field that must be written.
+    pub const fn required(name: &'static str, kind: AttrKind) -> AttrField {
+        AttrField { name, kind, default: None }
+    }
+
+    /// A field with a default.
+    pub const fn new(name: &'static str, kind: AttrKind, default: AttrDefault) -> AttrField {
+        AttrField { name, kind, default: Some(default) }
+    }
+}
+
+/// What an attribute holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttrKind {
+    /// A C++ `int` or `int64_t`: prints plain.
+    Int,
+    /// An extent or `Integer` object; may be null.
+    Integer,
+    /// `True` or `False`.
+    Bool,
+    /// A double.
+    Float,
+    /// A string.
+    Str,
+    /// An element type.
+    DType,
+    /// A list of extents or integers; may be null.
+    Ints,
+    /// Anything else: nested lists, maps, boxed numbers, objects.
+    Any,
+}
+
+/// The value of an attribute that is not written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AttrDefault {
+    /// `None`
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A double.
+    Float(f64),
+    /// A string.
+    Str(&'static str),
+    /// An element type; `""` is unset.
+    DType(&'static str),
+    /// A list of integers.
+    Ints(&'static [i64]),
+}
+
+impl AttrDefault {
+    /// The default as a value.
+    pub fn value(self, store: &mut Store) -> AttrValue {
+        match self {
+            AttrDefault::Null => AttrValue::Null,
+            AttrDefault::Bool(b) => AttrValue::Bool(b),
+            AttrDefault::Int(i) => AttrValue::int(i),
+            AttrDefault::Float(f) => AttrValue::Float(Double(f)),
+            AttrDefault::Str(s) => AttrValue::Str(store.name(s)),
+            AttrDefault::DType(s) => AttrValue::DType(DType::parse(s)),
+            AttrDefault::Ints(items) => AttrValue::Array(items.iter().map(|i| AttrValue::int(*i)).collect()),
+        }
+    }
+}
+
+impl AttrsSchema {
+    /// The field called `name`.
+    pub fn field(&self, name: &str) -> Option<&AttrField> {
+        self.fields.iter().find(|f| f.name == name)
+    }
+
+    /// Completes what was written with defaults. Err with the name of a required field that is
+    /// missing.
+    pub fn complete(&self, store: &mut Store, written: &[(&str, AttrValue)]) -> Result<Attrs, &'static str> {
+        let mut fields = Vec::with_capacity(self.fields.len());
+        for field in self.fields {
+            let value = match written.iter().find(|(name, _)| *name == field.name) {
+                Some((_, value)) => value.clone(),
+                None => field.default.ok_or(field.name)?.value(store),
+            };
+            fields.push((store.name(field.name), value));
+        }
+        Ok(Attrs { key: store.name(self.key), fields: fields.into() })
+    }
+}

@@ -1,0 +1,116 @@
+//! A pass as it is declared: one static per pass, listed in `passes::ALL`.
+
+use super::context::PassCx;
+use crate::diag::Diagnostic;
+use crate::ir::{ExprId, Module};
+
+/// What disabled lists, required lists, instruments and the opt level see of a pass
+/// (TVM's `PassInfo`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassInfo {
+    /// TVM's name, which is not always that of the factory: `CombineParallelConv2d`.
+    pub name: String,
+    /// The level from which a `Sequential` runs it.
+    pub opt_level: i64,
+    /// Names of the passes a `Sequential` runs right before it.
+    pub required: Vec<String>,
+}
+
+/// A literal of the call notation, as in Python.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of Python's literals")]
+pub enum Literal {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(String),
+    List(Vec<Literal>),
+    Dict(Vec<(Literal, Literal)>),
+}
+
+/// One parameter of a pass factory, with TVM's name.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Name.
+    pub name: &'static str,
+    /// Default as a Python literal; empty when it must be given.
+    pub default: &'static str,
+    /// What it does, in a sentence.
+    pub doc: &'static str,
+}
+
+/// The arguments of a pass call: every parameter of its spec, in order, defaults filled in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Args(pub Vec<(&'static str, Literal)>);
+
+impl Args {
+    /// The argument called `name`.
+    pub fn get(&self, name: &str) -> &Literal {
+        &self.0.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("the spec has no parameter `{name}`")).1
+    }
+
+    /// An integer argument; truth values count as 0 and 1, anything else as 0.
+    pub fn int(&self, name: &str) -> i64 {
+        match self.get(name) {
+            Literal::Int(i) => *i,
+            Literal::Bool(b) => i64::from(*b),
+            _ => 0,
+        }
+    }
+
+    /// A truth value; integers count as in Python.
+    pub fn bool(&self, name: &str) -> bool {
+        self.int(name) != 0
+    }
+
+    /// A string argument, if it is one.
+    pub fn str(&self, name: &str) -> Option<&str> {
+        match self.get(name) {
+            Literal::Str(s) => Some(s),
+            _ => None,
+        }
+    }
+}
+
+/// Why a pass failed: findings with TVM's words.
+pub type PassError = Vec<Diagnostic>;
+
+/// How a pass runs.
+#[derive(Clone, Copy)]
+pub enum Run {
+    /// On the whole module.
+    Module(fn(&mut PassCx<'_>, &Module, &Args) -> Result<Module, PassError>),
+    /// On each function that may be optimised; InferType follows, as in TVM. Gets the module for
+    /// reference and the function; returns the new function.
+    Function(fn(&mut PassCx<'_>, &Module, ExprId, &Args) -> Result<ExprId, PassError>),
+    /// As a list of passes in call notation.
+    Sequential(fn(&Args) -> Vec<String>),
+}
+
+/// A pass: what it is called, when it runs, what it does.
+#[derive(Clone, Copy)]
+pub struct PassSpec {
+    /// Name of TVM's factory function: `CombineParallelConv2D`. This is how it is written in lists.
+    pub name: &'static str,
+    /// `PassInfo.name`.
+    pub info_name: &'static str,
+    /// `PassInfo.opt_level`.
+    pub opt_level: i64,
+    /// `PassInfo.required`.
+    pub required: &'static [&'static str],
+    /// Parameters of the factory.
+    pub params: &'static [Param],
+    /// Configuration keys that it reads.
+    pub config: &'static [&'static str],
+    /// One line.
+    pub summary: &'static str,
+    /// What it looks for, when it does nothing, known divergences. Markdown paragraphs.
+    pub doc: &'static str,
+    /// A program before it; empty for passes whose effect is not visible.
+    pub example_before: &'static str,
+    /// The same program after it, as it prints without type comments.
+    pub example_after: &'static str,
+    /// How it runs.
+    pub run: Run,
+}
