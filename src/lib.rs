@@ -14,9 +14,12 @@
 //! - [`ops`]: what each operator is
 //! - [`pass`]: what a pass is and how passes run
 //! - [`passes`]: the passes
+//! - `wasm`: the boundary to JavaScript, compiled for the page only
 
 pub mod diag;
 pub mod ir;
 pub mod ops;
 pub mod pass;
 pub mod passes;
+#[cfg(target_arch = "wasm32")]
+pub mod wasm;

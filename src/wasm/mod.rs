@@ -1,0 +1,3 @@
+//! The boundary to JavaScript: the only place that names wasm-bindgen.
+
+use wasm_bindgen as _;

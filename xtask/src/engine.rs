@@ -1,0 +1,114 @@
+//! From the crate to `www/pkg`: compile to WebAssembly, bind, and for production optimise.
+
+use crate::setup;
+use crate::sh::{Result, cargo, root, sh, target_dir};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::time::Instant;
+use wasm_bindgen_cli_support::Bindgen;
+
+/// What the engine is built for; each is a profile of the root `Cargo.toml`.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// Quick to rebuild, with the names of functions in stack traces.
+    Serve,
+    /// Fast and small.
+    Release,
+}
+
+/// Builds the engine into `www/pkg`.
+pub fn engine(goal: Goal) -> Result {
+    setup::wasm_target()?;
+    let start = Instant::now();
+    let profile = if goal == Goal::Serve { "wasm-serve" } else { "wasm-release" };
+    cargo()
+        .args(["build", "--package", "passlab", "--lib"])
+        .args(["--target", setup::WASM_TARGET, "--profile", profile])
+        .run()?;
+    let compiled = target_dir().join(setup::WASM_TARGET).join(profile).join("passlab.wasm");
+    // Bound beside the target first, so that a failure leaves the last good engine in place.
+    let bound = target_dir().join("bindgen").join(profile);
+    bind(&compiled, &bound, goal).map_err(|error| format!("wasm-bindgen: {error:#}"))?;
+    if goal == Goal::Release {
+        optimise(&bound.join("passlab_bg.wasm"))?;
+    }
+    let bytes = publish(&bound)?;
+    let seconds = start.elapsed().as_secs_f32();
+    println!("engine: {} KB of WebAssembly in www/pkg, {seconds:.1} s", bytes / 1000);
+    Ok(())
+}
+
+fn bind(wasm: &Path, out: &Path, goal: Goal) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let names = goal == Goal::Serve;
+    Bindgen::new()
+        .input_path(wasm)
+        .web(true)?
+        .typescript(true)
+        // Without this the glue holds no `new URL("passlab_bg.wasm", ...)`, and Vite would leave
+        // the engine out of the site without a word.
+        .omit_default_module_path(false)
+        .demangle(names)
+        .remove_name_section(!names)
+        .remove_producers_section(true)
+        .generate(out)?;
+    Ok(())
+}
+
+/// Runs wasm-opt over a file in place. It takes many seconds, so results are kept by content.
+fn optimise(wasm: &Path) -> Result {
+    let tool = root().join("node_modules/binaryen/bin/wasm-opt");
+    if !tool.exists() {
+        println!("wasm-opt is not installed (npm package binaryen): left as the compiler made it");
+        return Ok(());
+    }
+    let mut hash = DefaultHasher::new();
+    read(wasm)?.hash(&mut hash);
+    let kept = target_dir().join("wasm-opt").join(format!("{:016x}.wasm", hash.finish()));
+    if !kept.exists() {
+        fs::create_dir_all(kept.parent().expect("joined above")).map_err(|e| e.to_string())?;
+        let partial = kept.with_extension("partial");
+        let (tool, wasm) = (tool.as_os_str(), wasm.as_os_str());
+        // The features that the compiler used stand in the file; wasm-opt reads them there.
+        sh("node").arg(tool).arg(wasm).args(["-O3", "-o"]).arg(&partial).run()?;
+        fs::rename(&partial, &kept).map_err(|error| error.to_string())?;
+    }
+    write(wasm, &read(&kept)?)
+}
+
+/// Copies what changed into `www/pkg`; returns the size of the wasm in bytes.
+fn publish(bound: &Path) -> Result<usize> {
+    let out = root().join("www/pkg");
+    fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+    let wasm = read(&bound.join("passlab_bg.wasm"))?;
+    let types = ["passlab.d.ts", "passlab_bg.wasm.d.ts"];
+    for name in types {
+        write_if_changed(&out.join(name), &read(&bound.join(name))?)?;
+    }
+    let glue = read(&bound.join("passlab.js"))?;
+    let changed = write_if_changed(&out.join("passlab_bg.wasm"), &wasm)?;
+    // The dev server watches modules, not the wasm that they name: the glue is written anew
+    // whenever the engine changed, which is what makes the page reload.
+    if changed {
+        write(&out.join("passlab.js"), &glue)?;
+    } else {
+        write_if_changed(&out.join("passlab.js"), &glue)?;
+    }
+    Ok(wasm.len())
+}
+
+fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<bool> {
+    let changed = fs::read(path).ok().as_deref() != Some(bytes);
+    if changed {
+        write(path, bytes)?;
+    }
+    Ok(changed)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result {
+    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}

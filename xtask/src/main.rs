@@ -1,0 +1,50 @@
+//! The commands of the README. Each installs what it needs on a machine that has only rustup and
+//! Node.js, and says what it does before it does it.
+//!
+//! `engine` turns the crate into `www/pkg`, `setup` finds or installs tools, `sh` runs commands;
+//! `serve`, `build` and `test` are made of those.
+
+mod build;
+mod engine;
+mod serve;
+mod setup;
+mod sh;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask serve [--port N] [--host H]   build the page, serve it, rebuild when a source changes
+cargo xtask build                         static site in dist/, fit for any host and any sub-path
+cargo xtask test [STAGE...]               every test, or only the stages named
+cargo xtask conformance [--check|--update] [FILTER]
+                                          our passes against results that TVM itself gave
+cargo xtask bench [ARGUMENT...]           cargo bench";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let command = args.next().unwrap_or_default();
+    let rest: Vec<String> = args.collect();
+    let done = match command.as_str() {
+        "serve" => serve::serve(&rest),
+        "build" if rest.is_empty() => build::build(),
+        "test" => test::test(&rest),
+        "conformance" => test::conformance(&rest),
+        "bench" => sh::cargo().arg("bench").args(&rest).run(),
+        "help" | "--help" | "-h" => {
+            println!("{HELP}");
+            Ok(())
+        }
+        _ => {
+            eprintln!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("\nxtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! `cargo xtask test`: everything that is checked, stage by stage. A failed stage does not hide the
+//! later ones; the last line counts them.
+
+use crate::build;
+use crate::engine::{Goal, engine};
+use crate::setup::{self, WASM_TARGET};
+use crate::sh::{Result, Sh, cargo, npm, root, target_dir};
+use std::time::Instant;
+
+/// How a stage that did not fail ended.
+enum Done {
+    Passed,
+    /// Not run, and why that is in order.
+    Skipped(String),
+}
+
+use Done::{Passed, Skipped};
+
+struct Stage {
+    /// What it is called on the command line and in the summary.
+    name: &'static str,
+    /// One line about what it holds.
+    about: &'static str,
+    run: fn() -> Result<Done>,
+}
+
+const STAGES: &[Stage] = &[
+    Stage { name: "format", about: "rustfmt changes nothing", run: format },
+    Stage { name: "clippy", about: "no warnings, natively and for wasm", run: clippy },
+    Stage { name: "native", about: "unit, file, property and tidy tests", run: native },
+    Stage { name: "conformance", about: "no pass agrees with TVM less than before", run: agrees },
+    Stage { name: "wasm-node", about: "the boundary of the engine, in Node", run: wasm_node },
+    Stage { name: "wasm-browser", about: "the same in a worker of a browser", run: wasm_browser },
+    Stage { name: "engine", about: "the optimised engine in www/pkg", run: wasm_engine },
+    Stage { name: "types", about: "tsc finds no type errors in the page", run: types },
+    Stage { name: "lint", about: "biome finds nothing in the page", run: lint },
+    Stage { name: "unit", about: "unit tests of the page", run: unit },
+    Stage { name: "site", about: "production build, within budget.json", run: site },
+    Stage { name: "e2e", about: "the built page, used in a real browser", run: e2e },
+];
+
+/// Runs all stages, or those named.
+pub fn test(names: &[String]) -> Result {
+    if let Some(unknown) = names.iter().find(|name| STAGES.iter().all(|s| s.name != **name)) {
+        let known: Vec<_> = STAGES.iter().map(|stage| stage.name).collect();
+        return Err(format!("there is no stage {unknown}; stages are {}", known.join(", ")));
+    }
+    let wanted = |stage: &&Stage| names.is_empty() || names.iter().any(|name| name == stage.name);
+    let stages: Vec<_> = STAGES.iter().filter(wanted).collect();
+    let mut lines = Vec::new();
+    let (mut passed, mut failed) = (0, 0);
+    for (index, stage) in stages.iter().enumerate() {
+        println!("\n=== {}/{} {}: {}", index + 1, stages.len(), stage.name, stage.about);
+        let start = Instant::now();
+        let outcome = (stage.run)();
+        let seconds = start.elapsed().as_secs_f32();
+        let (word, why) = match outcome {
+            Ok(Passed) => {
+                passed += 1;
+                ("passed", String::new())
+            }
+            Ok(Skipped(why)) => ("skipped", why),
+            Err(why) => {
+                failed += 1;
+                ("FAILED", why)
+            }
+        };
+        let line = format!("{word:8}{:13}{seconds:7.1} s  {why}", stage.name);
+        println!("--- {}", line.trim_end());
+        lines.push(line);
+    }
+    println!("\n=== summary");
+    for line in lines {
+        println!("{}", line.trim_end());
+    }
+    println!("{passed} passed, {failed} failed");
+    if failed == 0 { Ok(()) } else { Err("not everything passed".to_owned()) }
+}
+
+/// `cargo xtask conformance`: the runner over the cases that TVM made.
+pub fn conformance(args: &[String]) -> Result {
+    if !root().join("tests/conformance.rs").exists() {
+        return Err("there is no conformance runner (tests/conformance.rs)".to_owned());
+    }
+    cargo().args(["test", "--quiet", "--release", "--package", "passlab", "--test", "conformance"]).arg("--").args(args).run()
+}
+
+fn format() -> Result<Done> {
+    cargo().args(["fmt", "--all", "--", "--check"]).run()?;
+    Ok(Passed)
+}
+
+fn clippy() -> Result<Done> {
+    setup::wasm_target()?;
+    let native = ["clippy", "--package", "passlab", "--package", "xtask", "--all-targets"];
+    cargo().args(native).args(["--", "-D", "warnings"]).run()?;
+    let wasm = ["clippy", "--package", "passlab", "--lib", "--test", "wasm"];
+    cargo().args(wasm).args(["--target", WASM_TARGET, "--", "-D", "warnings"]).run()?;
+    Ok(Passed)
+}
+
+fn native() -> Result<Done> {
+    cargo().args(["test", "--package", "passlab", "--package", "xtask"]).run()?;
+    Ok(Passed)
+}
+
+fn agrees() -> Result<Done> {
+    if !root().join("../shared/cases").exists() {
+        return Ok(Skipped("no cases made by TVM here (../shared/cases)".to_owned()));
+    }
+    if !root().join("tests/conformance.rs").exists() {
+        return Ok(Skipped("there is no conformance runner (tests/conformance.rs)".to_owned()));
+    }
+    conformance(&["--check".to_owned()])?;
+    Ok(Passed)
+}
+
+/// The wasm tests with wasm-bindgen's runner, which is a member of the workspace.
+fn wasm_tests() -> Result<Sh> {
+    setup::wasm_target()?;
+    cargo().args(["build", "--package", "test-runner"]).run()?;
+    let runner = format!("test-runner{}", std::env::consts::EXE_SUFFIX);
+    let runner = target_dir().join("debug").join(runner);
+    Ok(cargo()
+        .args(["test", "--package", "passlab", "--target", WASM_TARGET, "--test", "wasm"])
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner))
+}
+
+fn wasm_node() -> Result<Done> {
+    wasm_tests()?.run()?;
+    Ok(Passed)
+}
+
+fn wasm_browser() -> Result<Done> {
+    let browser = match setup::browser() {
+        Ok(browser) => browser,
+        Err(why) => return without_browser(why),
+    };
+    let Some(driver) = browser.driver else {
+        return without_browser("no chromedriver found (set CHROMEDRIVER)".to_owned());
+    };
+    wasm_tests()?.env("WASM_BINDGEN_USE_DEDICATED_WORKER", "1").env("CHROMEDRIVER", driver).run()?;
+    Ok(Passed)
+}
+
+/// A missing browser is excused on somebody's own machine, never in CI.
+fn without_browser(why: String) -> Result<Done> {
+    if std::env::var("CI").is_ok_and(|ci| ci == "true") { Err(why) } else { Ok(Skipped(why)) }
+}
+
+/// A stage about the page; `None` when there is no page.
+fn page() -> Result<Option<Done>> {
+    if !setup::has_page() {
+        return Ok(Some(Skipped("there is no page (package.json)".to_owned())));
+    }
+    setup::npm_packages()?;
+    Ok(None)
+}
+
+fn wasm_engine() -> Result<Done> {
+    if setup::has_page() {
+        setup::npm_packages()?;
+    }
+    engine(Goal::Release)?;
+    Ok(Passed)
+}
+
+fn npm_script(name: &str) -> Result<Done> {
+    if let Some(done) = page()? {
+        return Ok(done);
+    }
+    npm().args(["run", "--silent", name]).run()?;
+    Ok(Passed)
+}
+
+fn types() -> Result<Done> {
+    npm_script("typecheck")
+}
+
+fn lint() -> Result<Done> {
+    npm_script("lint")
+}
+
+fn unit() -> Result<Done> {
+    npm_script("test:unit")
+}
+
+fn site() -> Result<Done> {
+    if let Some(done) = page()? {
+        return Ok(done);
+    }
+    build::site()?;
+    Ok(Passed)
+}
+
+fn e2e() -> Result<Done> {
+    if let Some(done) = page()? {
+        return Ok(done);
+    }
+    match setup::browser() {
+        Err(why) => without_browser(why),
+        Ok(browser) => {
+            npm().args(["run", "--silent", "e2e"]).env("CHROME", browser.chrome).run()?;
+            Ok(Passed)
+        }
+    }
+}
