@@ -25,6 +25,7 @@ mod intern;
 mod module;
 mod origin;
 pub mod rewrite;
+mod show;
 mod store;
 mod tensor;
 mod ty;
@@ -38,6 +39,7 @@ pub use expr::{
 pub use id::{Id, IdMap, List};
 pub use module::Module;
 pub use origin::{Origin, Rewrite, RewriteId, RewriteLog};
+pub use show::{show_dim, show_type};
 pub use store::{Mark, Store};
 pub use tensor::Tensor;
 pub use ty::{DType, DTypeCode, Dim, DimExpr, DimOp, Symbol, Type, TypeId};

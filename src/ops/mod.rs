@@ -11,7 +11,10 @@ pub mod nn;
 pub mod tensor;
 
 pub use kernel::{EvalError, Kernel, KernelCx};
-pub use rule::{RuleCx, RuleResult, TypeRule, Unify, dim_arith, dim_bits, tensor_of};
+pub use rule::{
+    RuleCx, RuleResult, TypeRule, Unify, broadcast, broadcast_compare, broadcast_shapes, dim_arith, dim_bits, identity,
+    identity_compare, must_equal, tensor_of,
+};
 pub use schema::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 use crate::ir::OpId;

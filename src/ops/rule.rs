@@ -1,6 +1,6 @@
 //! Type relations: what an operator demands of its inputs and says of its output.
 
-use crate::ir::{AttrsId, DType, DTypeCode, Dim, DimExpr, DimOp, Store, Type, TypeId};
+use crate::ir::{AttrsId, DType, DTypeCode, Dim, DimExpr, DimOp, Store, Type, TypeId, show_type};
 use std::rc::Rc;
 
 /// What a relation answers: `Ok(true)` when it holds and everything is assigned, `Ok(false)` when an
@@ -84,6 +84,75 @@ impl RuleCx<'_> {
     }
 }
 
+/// The output, and every input, has the type of the first input (TVM's `IdentityRel`). It holds
+/// at once: types that are not known yet are made one.
+pub fn identity(cx: &mut RuleCx<'_>) -> RuleResult {
+    let first = cx.types[0];
+    for index in 1..cx.types.len() {
+        cx.assign(index, first)?;
+    }
+    Ok(true)
+}
+
+/// Truth values in the shape of the input (TVM's `IdentityCompRel`).
+pub fn identity_compare(cx: &mut RuleCx<'_>) -> RuleResult {
+    match cx.tensor(0) {
+        Some((shape, _)) => cx.output_tensor(&shape, DType::BOOL),
+        None => Ok(false),
+    }
+}
+
+/// Two inputs of one element type, broadcast against each other (TVM's `BroadcastRel`).
+pub fn broadcast(cx: &mut RuleCx<'_>) -> RuleResult {
+    broadcast_to_dtype(cx, "BroadcastRel", None)
+}
+
+/// The same with truth values as the result (TVM's `BroadcastCompRel`).
+pub fn broadcast_compare(cx: &mut RuleCx<'_>) -> RuleResult {
+    broadcast_to_dtype(cx, "BroadcastCompRel", Some(DType::BOOL))
+}
+
+fn broadcast_to_dtype(cx: &mut RuleCx<'_>, relation: &str, out: Option<DType>) -> RuleResult {
+    let (Some((a, a_dtype)), Some((b, b_dtype))) = (cx.tensor(0), cx.tensor(1)) else {
+        return Ok(false);
+    };
+    if a_dtype != b_dtype {
+        return Err(format!("data types {a_dtype} and {b_dtype} do not match in {relation}"));
+    }
+    let Some(shape) = broadcast_shapes(cx.store, &a, &b) else {
+        return Err(format!(
+            "Incompatible broadcast type {} and {}",
+            show_type(cx.store, cx.types[0]),
+            show_type(cx.store, cx.types[1])
+        ));
+    };
+    cx.output_tensor(&shape, out.unwrap_or(a_dtype))
+}
+
+/// The shape that two shapes broadcast to, aligned at the right; `None` when they do not fit. An
+/// extent of 1 gives way to the other, then an unknown one does; all others must be provably
+/// equal (TVM's `ConcreteBroadcast`).
+pub fn broadcast_shapes(store: &mut Store, a: &[Dim], b: &[Dim]) -> Option<Vec<Dim>> {
+    let (long, short) = if a.len() > b.len() { (a, b) } else { (b, a) };
+    let mut out = long[..long.len() - short.len()].to_vec();
+    for (&x, &y) in a[a.len() - short.len()..].iter().zip(&b[b.len() - short.len()..]) {
+        out.push(match (x, y) {
+            (Dim::Int { value: 1, .. }, _) => y,
+            (_, Dim::Int { value: 1, .. }) => x,
+            (Dim::Any, _) => y,
+            (_, Dim::Any) => x,
+            _ if must_equal(store, x, y) => x,
+            _ => return None,
+        });
+    }
+    Some(out)
+}
+
+/// Whether two extents are known to be equal (TVM's `EqualCheck`).
+pub fn must_equal(store: &mut Store, a: Dim, b: Dim) -> bool {
+    dim_arith(store, DimOp::Sub, a, b).known() == Some(0)
+}
+
 /// Shape and element type, if the type is a tensor.
 pub fn tensor_of(store: &Store, ty: TypeId) -> Option<(Vec<Dim>, DType)> {
     match store.type_of_id(ty) {
@@ -155,5 +224,14 @@ mod tests {
         assert_eq!(dim_arith(store, DimOp::Add, Dim::int(3), Dim::Any), Dim::Any);
         let wide = Dim::Int { value: 2, bits: 64 };
         assert_eq!(dim_arith(store, DimOp::Mul, Dim::int(3), wide), Dim::Int { value: 6, bits: 64 });
+    }
+
+    #[test]
+    fn broadcasting_prefers_the_extent_that_says_more() {
+        let store = &mut Store::new();
+        let d = Dim::int;
+        let out = broadcast_shapes(store, &[d(5), d(1), Dim::Any, Dim::Any], &[d(4), d(3), d(1)]);
+        assert_eq!(out, Some(vec![d(5), d(4), d(3), Dim::Any]));
+        assert_eq!(broadcast_shapes(store, &[d(2)], &[d(3)]), None);
     }
 }

@@ -1,0 +1,138 @@
+//! Types as text for messages. The printer proper is a stage of its own and knows about metadata;
+//! this one is for sentences, and needs nothing but the store.
+
+use super::store::Store;
+use super::ty::{Dim, DimOp, Type, TypeId};
+use std::fmt::Write;
+
+/// A type as TVM's messages write it: `Tensor[(1, ?), float32]`.
+pub fn show_type(store: &Store, ty: TypeId) -> String {
+    let mut out = String::new();
+    write_type(store, ty, &mut out);
+    out
+}
+
+/// An extent as TVM's messages write it.
+pub fn show_dim(store: &Store, dim: Dim) -> String {
+    let mut out = String::new();
+    write_dim(store, dim, &mut out);
+    out
+}
+
+/// Types nest at most as deep as the parser's limit on brackets, shallow enough to recurse.
+fn write_type(store: &Store, ty: TypeId, out: &mut String) {
+    match store.type_of_id(ty) {
+        Type::Tensor { shape, dtype } if shape.is_empty() => {
+            let _ = write!(out, "{dtype}");
+        }
+        Type::Tensor { shape, dtype } => {
+            out.push_str("Tensor[(");
+            for (i, dim) in shape.iter().enumerate() {
+                if i > 0 {
+                    out.push_str(", ");
+                }
+                write_dim(store, *dim, out);
+            }
+            // A shape of one extent is written as Python writes a tuple of one.
+            out.push_str(if shape.len() == 1 { ",)" } else { ")" });
+            let _ = write!(out, ", {dtype}]");
+        }
+        Type::Tuple(fields) => {
+            out.push('(');
+            write_types(store, fields, out);
+            out.push_str(if fields.len() == 1 { ",)" } else { ")" });
+        }
+        Type::Func { type_params, params, ret } => {
+            out.push_str("fn ");
+            if !type_params.is_empty() {
+                let names: Vec<&str> = type_params.iter().map(|p| store.str(store.type_var(*p).name)).collect();
+                let _ = write!(out, "[{}] ", names.join(", "));
+            }
+            out.push('(');
+            write_types(store, params, out);
+            out.push_str(") -> ");
+            write_type(store, *ret, out);
+        }
+        Type::Ref(value) => {
+            out.push_str("ref(");
+            write_type(store, *value, out);
+            out.push(')');
+        }
+        Type::Var(var) => out.push_str(store.str(store.type_var(*var).name)),
+        Type::Global(name) => out.push_str(store.str(*name)),
+        Type::Apply { head, args } => {
+            write_type(store, *head, out);
+            out.push('[');
+            write_types(store, args, out);
+            out.push(']');
+        }
+        Type::Hole(_) => out.push('?'),
+    }
+}
+
+fn write_types(store: &Store, types: &[TypeId], out: &mut String) {
+    for (i, ty) in types.iter().enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        write_type(store, *ty, out);
+    }
+}
+
+fn write_dim(store: &Store, dim: Dim, out: &mut String) {
+    match dim {
+        Dim::Int { value, bits: 32 } => {
+            let _ = write!(out, "{value}");
+        }
+        Dim::Int { value, bits } => {
+            let _ = write!(out, "{value}i{bits}");
+        }
+        Dim::Any => out.push('?'),
+        Dim::Symbol(symbol) => out.push_str(store.str(store.symbol(symbol).name)),
+        Dim::Expr(expr) => {
+            let expr = store.dim_expr_of_id(expr);
+            let operator = match expr.op {
+                DimOp::Add => Some(" + "),
+                DimOp::Sub => Some(" - "),
+                DimOp::Mul => Some("*"),
+                DimOp::FloorDiv => Some(" // "),
+                DimOp::FloorMod => Some(" % "),
+                DimOp::Div => Some(" / "),
+                DimOp::Mod => Some(" mod "),
+                DimOp::Max | DimOp::Min | DimOp::Cast => None,
+            };
+            match operator {
+                Some(_) => out.push('('),
+                None if expr.op == DimOp::Max => out.push_str("max("),
+                None if expr.op == DimOp::Min => out.push_str("min("),
+                None => {
+                    let _ = write!(out, "{}(", expr.dtype);
+                }
+            }
+            for (i, arg) in expr.args.iter().enumerate() {
+                if i > 0 {
+                    out.push_str(operator.unwrap_or(", "));
+                }
+                write_dim(store, *arg, out);
+            }
+            out.push(')');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::DType;
+
+    #[test]
+    fn types_read_as_in_messages_of_tvm() {
+        let store = &mut Store::new();
+        let scalar = store.tensor_type(&[], DType::BOOL);
+        let row = store.tensor_type(&[Dim::Any], DType::F32);
+        let matrix = store.tensor_type(&[Dim::int(2), Dim::Int { value: 3, bits: 64 }], DType::I8);
+        let tuple = store.tuple_type(&[row]);
+        let func = store.ty(Type::Func { type_params: [].into(), params: [scalar, matrix].into(), ret: tuple });
+        assert_eq!(show_type(store, func), "fn (bool, Tensor[(2, 3i64), int8]) -> (Tensor[(?,), float32],)");
+    }
+}
