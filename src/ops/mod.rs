@@ -8,6 +8,7 @@ mod rule;
 mod schema;
 
 pub mod nn;
+pub mod qnn;
 pub mod tensor;
 
 pub use kernel::{EvalError, Kernel, KernelCx};
@@ -81,8 +82,12 @@ impl OpInfo {
     };
 }
 
-/// The families, each in a file of its own.
-static FAMILIES: &[&[OpInfo]] = &[nn::OPS, tensor::OPS];
+/// The families, each in a file of its own, by directory.
+static FAMILIES: &[&[&[OpInfo]]] = &[nn::FAMILIES, qnn::FAMILIES, &[tensor::OPS]];
+
+/// Attributes that no operator declares as its own: TVM registers the operator without a type of
+/// attributes, so the text names it (`attrs_type_key="relay.attrs.DilateAttrs"`).
+static LOOSE_SCHEMAS: &[&AttrsSchema] = &[&nn::pad::DILATE];
 
 struct Table {
     rows: Vec<&'static OpInfo>,
@@ -92,7 +97,7 @@ struct Table {
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let rows: Vec<&'static OpInfo> = FAMILIES.iter().copied().flatten().collect();
+        let rows: Vec<&'static OpInfo> = FAMILIES.iter().copied().flatten().copied().flatten().collect();
         let by_name = rows.iter().enumerate().map(|(i, op)| (op.name, OpId(i as u16))).collect();
         Table { rows, by_name }
     })
@@ -116,6 +121,12 @@ pub fn lookup(name: &str) -> Option<OpId> {
 /// The operator of that name, for names written in this program.
 pub fn op(name: &str) -> OpId {
     lookup(name).unwrap_or_else(|| panic!("`{name}` is not in the operator tables"))
+}
+
+/// The attributes with that type key, whether or not an operator declares them as its own.
+pub fn schema(key: &str) -> Option<&'static AttrsSchema> {
+    let declared = all().iter().filter_map(|op| op.attrs);
+    LOOSE_SCHEMAS.iter().copied().chain(declared).find(|schema| schema.key == key)
 }
 
 #[cfg(test)]

@@ -1,6 +1,36 @@
-//! Neural network operators (`nn.*`).
+//! Neural network operators (`nn.*`), a family a file.
 
 use super::OpInfo;
 
-/// The operators of this family.
-pub static OPS: &[OpInfo] = &[];
+pub mod activation;
+pub mod bitserial;
+pub mod conv;
+pub mod conv_transpose;
+pub mod dense;
+pub mod global_pool;
+pub mod loss;
+pub mod misc;
+pub mod norm;
+pub mod pad;
+pub mod pool;
+pub mod space;
+pub mod sparse;
+pub mod winograd;
+
+/// The families.
+pub static FAMILIES: &[&[OpInfo]] = &[
+    activation::OPS,
+    bitserial::OPS,
+    conv::OPS,
+    conv_transpose::OPS,
+    dense::OPS,
+    global_pool::OPS,
+    loss::OPS,
+    misc::OPS,
+    norm::OPS,
+    pad::OPS,
+    pool::OPS,
+    space::OPS,
+    sparse::OPS,
+    winograd::OPS,
+];

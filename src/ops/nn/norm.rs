@@ -1,0 +1,128 @@
+//! Normalisations and dropout.
+
+use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
+use crate::ops::{OpInfo, OpPattern};
+
+/// Attributes `relay.attrs.BatchNormAttrs`.
+pub static BATCH_NORM: AttrsSchema = AttrsSchema {
+    key: "relay.attrs.BatchNormAttrs",
+    fields: &[
+        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(1)),
+        AttrField::new("epsilon", AttrKind::Float, AttrDefault::Float(1e-05)),
+        AttrField::new("center", AttrKind::Bool, AttrDefault::Bool(true)),
+        AttrField::new("scale", AttrKind::Bool, AttrDefault::Bool(true)),
+    ],
+};
+
+/// Attributes `relay.attrs.LayerNormAttrs`.
+pub static LAYER_NORM: AttrsSchema = AttrsSchema {
+    key: "relay.attrs.LayerNormAttrs",
+    fields: &[
+        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(-1)),
+        AttrField::new("epsilon", AttrKind::Float, AttrDefault::Float(1e-05)),
+        AttrField::new("center", AttrKind::Bool, AttrDefault::Bool(true)),
+        AttrField::new("scale", AttrKind::Bool, AttrDefault::Bool(true)),
+    ],
+};
+
+/// Attributes `relay.attrs.InstanceNormAttrs`.
+pub static INSTANCE_NORM: AttrsSchema = AttrsSchema {
+    key: "relay.attrs.InstanceNormAttrs",
+    fields: &[
+        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(1)),
+        AttrField::new("epsilon", AttrKind::Float, AttrDefault::Float(1e-05)),
+        AttrField::new("center", AttrKind::Bool, AttrDefault::Bool(true)),
+        AttrField::new("scale", AttrKind::Bool, AttrDefault::Bool(true)),
+    ],
+};
+
+/// Attributes `relay.attrs.GroupNormAttrs`.
+pub static GROUP_NORM: AttrsSchema = AttrsSchema {
+    key: "relay.attrs.GroupNormAttrs",
+    fields: &[
+        AttrField::new("num_groups", AttrKind::Int, AttrDefault::Int(0)),
+        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(1)),
+        AttrField::new("epsilon", AttrKind::Float, AttrDefault::Float(1e-05)),
+        AttrField::new("center", AttrKind::Bool, AttrDefault::Bool(true)),
+        AttrField::new("scale", AttrKind::Bool, AttrDefault::Bool(true)),
+    ],
+};
+
+/// Attributes `relay.attrs.L2NormalizeAttrs`.
+pub static L2_NORMALIZE: AttrsSchema = AttrsSchema {
+    key: "relay.attrs.L2NormalizeAttrs",
+    fields: &[AttrField::required("eps", AttrKind::Float), AttrField::required("axis", AttrKind::Ints)],
+};
+
+/// Attributes `relay.attrs.LRNAttrs`.
+pub static LRN: AttrsSchema = AttrsSchema {
+    key: "relay.attrs.LRNAttrs",
+    fields: &[
+        AttrField::new("size", AttrKind::Int, AttrDefault::Int(5)),
+        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(1)),
+        AttrField::new("bias", AttrKind::Float, AttrDefault::Float(2.0)),
+        AttrField::new("alpha", AttrKind::Float, AttrDefault::Float(0.0001)),
+        AttrField::new("beta", AttrKind::Float, AttrDefault::Float(0.75)),
+    ],
+};
+
+/// Attributes `relay.attrs.DropoutAttrs`.
+pub static DROPOUT: AttrsSchema =
+    AttrsSchema { key: "relay.attrs.DropoutAttrs", fields: &[AttrField::new("rate", AttrKind::Float, AttrDefault::Float(0.5))] };
+
+/// The operators of this family.
+pub static OPS: &[OpInfo] = &[
+    OpInfo {
+        name: "nn.batch_norm",
+        doc: "Normalises each channel with given mean and variance, scales by `gamma` and adds `beta`. The result is a tuple: data, mean, variance.",
+        args: &["data", "gamma", "beta", "moving_mean", "moving_var"],
+        attrs: Some(&BATCH_NORM),
+        pattern: Some(OpPattern::OutEWiseFusable),
+        ..OpInfo::BASE
+    },
+    OpInfo {
+        name: "nn.layer_norm",
+        doc: "Normalises along one axis with the mean and variance found there, scales by `gamma` and adds `beta`.",
+        args: &["data", "gamma", "beta"],
+        attrs: Some(&LAYER_NORM),
+        ..OpInfo::BASE
+    },
+    OpInfo {
+        name: "nn.instance_norm",
+        doc: "Normalises each channel of each batch item with its own mean and variance, scales by `gamma` and adds `beta`.",
+        args: &["data", "gamma", "beta"],
+        attrs: Some(&INSTANCE_NORM),
+        ..OpInfo::BASE
+    },
+    OpInfo {
+        name: "nn.group_norm",
+        doc: "Normalises groups of channels of each batch item with their own mean and variance, scales by `gamma` and adds `beta`.",
+        args: &["data", "gamma", "beta"],
+        attrs: Some(&GROUP_NORM),
+        ..OpInfo::BASE
+    },
+    OpInfo {
+        name: "nn.l2_normalize",
+        doc: "Divides by the Euclidean norm along `axis`, which is taken to be at least the root of `eps`.",
+        args: &["data"],
+        attrs: Some(&L2_NORMALIZE),
+        ..OpInfo::BASE
+    },
+    OpInfo {
+        name: "nn.lrn",
+        doc: "Divides each element by a power of the sum of squares of its neighbours along `axis` (local response normalisation).",
+        args: &["data"],
+        attrs: Some(&LRN),
+        pattern: Some(OpPattern::Opaque),
+        ..OpInfo::BASE
+    },
+    OpInfo {
+        name: "nn.dropout",
+        doc: "Drops elements at random while training; does nothing when evaluated. The result is a tuple: data, mask.",
+        args: &["data"],
+        attrs: Some(&DROPOUT),
+        pattern: Some(OpPattern::Opaque),
+        stateful: true,
+        ..OpInfo::BASE
+    },
+];

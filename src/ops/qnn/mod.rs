@@ -1,0 +1,12 @@
+//! Operators over quantised tensors (`qnn.*`), a family a file.
+
+use super::OpInfo;
+
+pub mod binary;
+pub mod conv;
+pub mod dense;
+pub mod quantize;
+pub mod unary;
+
+/// The families.
+pub static FAMILIES: &[&[OpInfo]] = &[binary::OPS, conv::OPS, dense::OPS, quantize::OPS, unary::OPS];
