@@ -1,8 +1,8 @@
 //! The context passes run in.
 
-use super::spec::Literal;
+use super::spec::{Literal, PassError};
 use crate::diag::Diagnostic;
-use crate::ir::Store;
+use crate::ir::{Module, Store};
 use std::collections::BTreeMap;
 
 /// TVM's `PassContext`, as far as it is data.
@@ -24,17 +24,26 @@ impl Default for PassContext {
     }
 }
 
+/// Runs a list of passes, in call notation, inside of a pass.
+pub type RunNested<'a> = dyn FnMut(&mut Store, &str, &Module) -> Result<Module, PassError> + 'a;
+
 /// What a running pass gets.
 pub struct PassCx<'a> {
     /// The session's memory.
     pub store: &'a mut Store,
     /// The context it runs in.
     pub context: &'a PassContext,
-    /// Findings that do not make the pass fail.
-    pub diagnostics: Vec<Diagnostic>,
+    /// Findings. A pass that reported an error has failed.
+    pub diagnostics: &'a mut Vec<Diagnostic>,
+    pub(super) nested: &'a mut RunNested<'a>,
 }
 
 impl PassCx<'_> {
+    /// Runs other passes on `module`, visible to instruments and as nested steps.
+    pub fn run(&mut self, calls: &str, module: &Module) -> Result<Module, PassError> {
+        (self.nested)(self.store, calls, module)
+    }
+
     /// An integer of the configuration.
     pub fn config_int(&self, key: &str, default: i64) -> i64 {
         match self.context.config.get(key) {

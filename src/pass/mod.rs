@@ -1,10 +1,19 @@
 //! Running passes: what a pass is, in which context it runs, and the trace of what happened.
 //!
 //! - [`spec`]: a pass as it is declared, with its documentation.
-//! - [`context`]: opt level, required and disabled passes, configuration.
+//! - [`call`]: the notation passes are written in.
+//! - [`context`], [`config`]: opt level, required and disabled passes, configuration.
+//! - [`instrument`]: what watches.
+//! - [`manager`]: the rules by which passes run.
+//! - [`trace`]: what a run did.
 
+pub mod call;
+pub mod config;
 pub mod context;
+pub mod instrument;
+pub mod manager;
 pub mod spec;
+pub mod trace;
 
 pub use context::{PassContext, PassCx};
 pub use spec::{Args, Literal, Param, PassError, PassInfo, PassSpec, Run};

@@ -1,0 +1,317 @@
+//! Running passes as TVM's pass manager does (`src/ir/transform.cc`, `src/relay/ir/transform.cc`).
+//!
+//! - Opt level, required and disabled lists gate only the children of a `Sequential`; a pass that is called
+//!   directly always runs.
+//! - A `Sequential` runs the passes a child requires right before it, each time, whatever the lists say.
+//! - A function pass runs on every function that may be optimised, then InferType runs on the module.
+
+use super::call::{CallArg, PassCall, parse_calls};
+use super::context::{PassContext, PassCx};
+use super::instrument::Instrument;
+use super::spec::{Args, Literal, PassError, PassInfo, PassSpec, Run};
+use super::trace::{LogEntry, Outcome, Role, Trace};
+use crate::diag::Diagnostic;
+use crate::ir::{Expr, Module, Store};
+
+/// A pass that is ready to run.
+#[derive(Clone)]
+pub struct Pass {
+    /// What gates and instruments see.
+    pub info: PassInfo,
+    body: Body,
+}
+
+#[derive(Clone)]
+enum Body {
+    Spec(&'static PassSpec, Args),
+    Sequential(Vec<Pass>),
+}
+
+/// Finds passes by name.
+pub type Registry = &'static [&'static PassSpec];
+
+/// The spec of a pass by TVM's factory name, or else by its `PassInfo` name.
+pub fn lookup(registry: Registry, name: &str) -> Option<&'static PassSpec> {
+    registry.iter().find(|p| p.name == name).or_else(|| registry.iter().find(|p| p.info_name.trim() == name)).copied()
+}
+
+/// Makes a pass from its call. The error names what does not fit.
+pub fn resolve(registry: Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
+    if call.name == "Sequential" {
+        return resolve_sequential(registry, call);
+    }
+    let Some(spec) = lookup(registry, &call.name) else {
+        return Err(Diagnostic::error("pass-unknown", format!("there is no pass called `{}`", call.name), None));
+    };
+    let mut values: Vec<(&'static str, Option<Literal>)> = spec.params.iter().map(|p| (p.name, None)).collect();
+    for (place, (name, arg)) in call.args.iter().enumerate() {
+        let slot = match name {
+            Some(name) => values.iter_mut().find(|(n, _)| n == name),
+            None => values.get_mut(place),
+        };
+        let (Some(slot), CallArg::Literal(value)) = (slot, arg) else {
+            let what = name.clone().unwrap_or_else(|| format!("number {}", place + 1));
+            let mut error = Diagnostic::error("pass-argument", format!("{} takes no argument `{what}`", spec.name), None);
+            if !spec.params.is_empty() {
+                let names: Vec<&str> = spec.params.iter().map(|p| p.name).collect();
+                error = error.with_note(format!("it takes {}", names.join(", ")));
+            }
+            return Err(error);
+        };
+        slot.1 = Some(value.clone());
+    }
+    let mut args = Vec::with_capacity(values.len());
+    for (param, (name, value)) in spec.params.iter().zip(values) {
+        let value = value.or_else(|| super::call::parse_literal(param.default));
+        let Some(value) = value else {
+            return Err(Diagnostic::error("pass-argument", format!("{} needs the argument `{name}`", spec.name), None));
+        };
+        args.push((name, value));
+    }
+    let body = match spec.run {
+        Run::Sequential(children) => {
+            let mut passes = Vec::new();
+            for text in children(&Args(args.clone())) {
+                for call in parse_calls(&text)? {
+                    passes.push(resolve(registry, &call)?);
+                }
+            }
+            Body::Sequential(passes)
+        }
+        Run::Module(_) | Run::Function(_) => Body::Spec(spec, Args(args)),
+    };
+    let required = spec.required.iter().map(|s| (*s).to_owned()).collect();
+    Ok(Pass { info: PassInfo { name: spec.info_name.to_owned(), opt_level: spec.opt_level, required }, body })
+}
+
+fn resolve_sequential(registry: Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
+    let wrong = |what: &str| Err(Diagnostic::error("pass-argument", format!("Sequential: {what}"), None));
+    let mut info = PassInfo { name: "sequential".into(), opt_level: 0, required: Vec::new() };
+    let mut passes = Vec::new();
+    for (place, (name, arg)) in call.args.iter().enumerate() {
+        let name = name.as_deref().unwrap_or(["passes", "opt_level", "name", "required"].get(place).copied().unwrap_or(""));
+        match (name, arg) {
+            ("passes", CallArg::Passes(calls)) => {
+                passes = calls.iter().map(|c| resolve(registry, c)).collect::<Result<_, _>>()?;
+            }
+            ("passes", CallArg::Literal(Literal::List(items))) if items.is_empty() => {}
+            ("opt_level", CallArg::Literal(Literal::Int(level))) => info.opt_level = *level,
+            ("name", CallArg::Literal(Literal::Str(text))) => info.name = text.clone(),
+            ("required", CallArg::Literal(Literal::List(items))) => {
+                for item in items {
+                    let Literal::Str(text) = item else { return wrong("`required` is a list of names") };
+                    info.required.push(text.clone());
+                }
+            }
+            ("traceable", CallArg::Literal(_)) => {}
+            (name, _) => return wrong(&format!("cannot use the argument `{name}`")),
+        }
+    }
+    Ok(Pass { info, body: Body::Sequential(passes) })
+}
+
+/// One row of the list that is run.
+pub struct Row {
+    /// The pass.
+    pub pass: Pass,
+    /// Whether the row is run at all.
+    pub enabled: bool,
+}
+
+/// A run under way.
+pub struct Runner<'a> {
+    registry: Registry,
+    context: &'a PassContext,
+    instruments: Vec<Box<dyn Instrument>>,
+    /// Microseconds since some fixed moment. The host gives it: there is no clock in plain wasm.
+    clock: fn() -> f64,
+    /// What happened so far.
+    pub trace: Trace,
+    row: usize,
+    open: Option<usize>,
+}
+
+impl<'a> Runner<'a> {
+    /// A run that continues `trace`.
+    pub fn new(
+        registry: Registry,
+        context: &'a PassContext,
+        instruments: Vec<Box<dyn Instrument>>,
+        clock: fn() -> f64,
+        trace: Trace,
+    ) -> Runner<'a> {
+        Runner { registry, context, instruments, clock, trace, row: 0, open: None }
+    }
+
+    /// Runs rows from `first` on. As the children of a `Sequential`, which the context gates, or each
+    /// directly, which nothing gates. After a failure the rest is not reached.
+    pub fn run_rows(&mut self, store: &mut Store, rows: &[Row], first: usize, direct: bool) {
+        let mut module = self.trace.last().clone();
+        let mut failed = false;
+        for (index, row) in rows.iter().enumerate().skip(first).filter(|(_, row)| row.enabled) {
+            self.row = index;
+            if failed {
+                let step = self.begin(store, &row.pass, Role::Listed);
+                self.trace.steps[step].outcome = Outcome::NotReached;
+                continue;
+            }
+            let result = match direct {
+                true => self.run_pass(store, &row.pass, &module, Role::Listed),
+                false => self.run_child(store, &row.pass, &module),
+            };
+            match result {
+                Ok(new) => module = new,
+                Err(_) => failed = true,
+            }
+        }
+    }
+
+    /// Why a `Sequential` leaves a pass out, if it does (TVM's `PassEnabled`).
+    fn gate(&self, info: &PassInfo) -> Option<String> {
+        if self.context.disabled.contains(&info.name) {
+            return Some("disabled".to_owned());
+        }
+        if self.context.required.contains(&info.name) || self.context.opt_level >= info.opt_level {
+            return None;
+        }
+        Some(format!("needs opt level {}", info.opt_level))
+    }
+
+    /// A child of a `Sequential`: gated, its required passes first.
+    fn run_child(&mut self, store: &mut Store, pass: &Pass, module: &Module) -> Result<Module, PassError> {
+        if let Some(reason) = self.gate(&pass.info) {
+            let step = self.begin(store, pass, Role::Listed);
+            self.trace.steps[step].outcome = Outcome::Skipped(reason);
+            return Ok(module.clone());
+        }
+        let mut module = module.clone();
+        for name in &pass.info.required {
+            let required = match self.required_pass(name) {
+                Ok(required) => required,
+                Err(error) => {
+                    let step = self.begin(store, pass, Role::Listed);
+                    self.trace.steps[step].outcome = Outcome::Failed(vec![error.clone()]);
+                    return Err(vec![error]);
+                }
+            };
+            module = self.run_pass(store, &required, &module, Role::Required)?;
+        }
+        self.run_pass(store, pass, &module, Role::Listed)
+    }
+
+    /// TVM's `GetPass`: by name, called without arguments, which a factory with parameters refuses.
+    fn required_pass(&self, name: &str) -> Result<Pass, Diagnostic> {
+        let spec = lookup(self.registry, name)
+            .ok_or_else(|| Diagnostic::error("pass-required", format!("Cannot use {name} to create the pass"), None))?;
+        if !spec.params.is_empty() {
+            let message = format!("{name} expects {} arguments, but 0 were provided.", spec.params.len());
+            return Err(Diagnostic::error("pass-required", message, None)
+                .with_note("TVM creates required passes without arguments; list this one before instead"));
+        }
+        resolve(self.registry, &PassCall { name: name.to_owned(), args: Vec::new() })
+    }
+
+    /// Runs a pass whatever the opt level, with instruments and a step of its own.
+    fn run_pass(&mut self, store: &mut Store, pass: &Pass, module: &Module, role: Role) -> Result<Module, PassError> {
+        let step = self.begin(store, pass, role);
+        let start = (self.clock)();
+        let outer = self.open.replace(step);
+        let result = self.instrumented(store, pass, module, step);
+        self.open = outer;
+        let end = (self.clock)();
+        self.trace.end(step, result.as_ref().ok());
+        let entry = &mut self.trace.steps[step];
+        entry.micros = end - start;
+        entry.rewrites.end = store.log.done.len();
+        if let Err(found) = &result {
+            entry.outcome = Outcome::Failed(found.clone());
+        }
+        result
+    }
+
+    fn instrumented(&mut self, store: &mut Store, pass: &Pass, module: &Module, step: usize) -> Result<Module, PassError> {
+        if !self.context.required.contains(&pass.info.name) {
+            let mut refused = None;
+            for instrument in &mut self.instruments {
+                if !instrument.should_run(store, module, &pass.info)? && refused.is_none() {
+                    refused = Some(instrument.name());
+                }
+            }
+            if let Some(by) = refused {
+                self.trace.steps[step].outcome = Outcome::Skipped(format!("refused by {by}"));
+                return Ok(module.clone());
+            }
+        }
+        for instrument in &mut self.instruments {
+            let text = instrument.before_pass(store, module, &pass.info)?;
+            self.trace.log.extend(text.map(|text| LogEntry { step, text }));
+        }
+        let new = self.body(store, pass, module)?;
+        for instrument in &mut self.instruments {
+            let text = instrument.after_pass(store, &new, &pass.info)?;
+            self.trace.log.extend(text.map(|text| LogEntry { step, text }));
+        }
+        Ok(new)
+    }
+
+    fn body(&mut self, store: &mut Store, pass: &Pass, module: &Module) -> Result<Module, PassError> {
+        match &pass.body {
+            Body::Sequential(children) => {
+                let mut module = module.clone();
+                for child in children {
+                    module = self.run_child(store, child, &module)?;
+                }
+                Ok(module)
+            }
+            Body::Spec(spec, args) => match spec.run {
+                Run::Module(run) => self.with_cx(store, |cx| run(cx, module, args)),
+                Run::Function(run) => {
+                    let mut new = module.clone();
+                    for &(name, function) in module.functions() {
+                        if may_be_optimised(store, function) {
+                            new.set_function(name, self.with_cx(store, |cx| run(cx, module, function, args))?);
+                        }
+                    }
+                    self.run_nested(store, "InferType", &new)
+                }
+                Run::Sequential(_) => unreachable!("resolved into a list of passes"),
+            },
+        }
+    }
+
+    fn with_cx<T>(
+        &mut self,
+        store: &mut Store,
+        run: impl FnOnce(&mut PassCx<'_>) -> Result<T, PassError>,
+    ) -> Result<T, PassError> {
+        let context = self.context;
+        let mut diagnostics = Vec::new();
+        let mut nested = |store: &mut Store, call: &str, module: &Module| self.run_nested(store, call, module);
+        let result = run(&mut PassCx { store, context, diagnostics: &mut diagnostics, nested: &mut nested })?;
+        let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+        if errors.is_empty() { Ok(result) } else { Err(errors) }
+    }
+
+    fn run_nested(&mut self, store: &mut Store, call: &str, module: &Module) -> Result<Module, PassError> {
+        let mut module = module.clone();
+        for call in parse_calls(call).map_err(|e| vec![e])? {
+            let pass = resolve(self.registry, &call).map_err(|e| vec![e])?;
+            module = self.run_pass(store, &pass, &module, Role::Nested)?;
+        }
+        Ok(module)
+    }
+
+    fn begin(&mut self, store: &Store, pass: &Pass, role: Role) -> usize {
+        let info = &pass.info;
+        self.trace.begin(&info.name, info.opt_level, role, self.open, self.row, store.log.done.len())
+    }
+}
+
+/// Whether function passes look at a function: not at one for an external compiler, nor at one marked
+/// `Extern` or `SkipOptimization`.
+fn may_be_optimised(store: &Store, function: crate::ir::ExprId) -> bool {
+    let Expr::Function(function) = store.expr(function) else { return false };
+    let attrs = store.function(function).attrs;
+    let set = |name| store.attr_int(attrs, name).is_some_and(|v| v != 0);
+    store.attr(attrs, "Compiler").is_none() && !set("Extern") && !set("SkipOptimization")
+}
