@@ -50,6 +50,8 @@ pub struct Store {
     pub log: RewriteLog,
     /// The rewrite under way, if any: nodes made now are its products.
     current: Option<RewriteId>,
+    /// What the rewrite under way calls itself, when that is more precise than its driver knew.
+    current_rule: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -497,6 +499,14 @@ impl Store {
         id.index() >= mark.exprs
     }
 
+    /// Names the rewrite under way more precisely than its driver could: the rule that was found
+    /// to apply. Does nothing outside of a rewrite.
+    pub fn set_rule(&mut self, rule: &'static str) {
+        if self.current.is_some() {
+            self.current_rule = Some(rule);
+        }
+    }
+
     /// Does one rewrite of `pre` and records it: the nodes that `f` makes are products of the
     /// rewrite, and what it returns replaces `pre`. Nothing is recorded when `f` returns `post`,
     /// which is `pre` over its new children. Without fuel `f` is not called.
@@ -512,8 +522,10 @@ impl Store {
         let mark = self.mark();
         let number = self.log.done.len() as RewriteId;
         self.current = Some(number);
+        self.current_rule = None;
         let result = f(self);
         self.current = None;
+        let rule = self.current_rule.take().unwrap_or(rule);
         if result == post {
             return post;
         }

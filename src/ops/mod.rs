@@ -3,6 +3,7 @@
 //! A family file exports `OPS`, a table of [`OpInfo`]; [`FAMILIES`] lists the tables. An [`OpId`] is
 //! a row number over all of them, so it is stable only within one build.
 
+pub mod build;
 mod kernel;
 mod rule;
 mod schema;
