@@ -8,9 +8,14 @@ mod kernel;
 mod rule;
 mod schema;
 
+pub mod dynamic;
+pub mod image;
 pub mod nn;
 pub mod qnn;
+pub mod random;
+pub mod special;
 pub mod tensor;
+pub mod vision;
 
 pub use kernel::{EvalError, Kernel, KernelCx};
 pub use rule::{
@@ -84,11 +89,22 @@ impl OpInfo {
 }
 
 /// The families, each in a file of its own, by directory.
-static FAMILIES: &[&[&[OpInfo]]] = &[nn::FAMILIES, qnn::FAMILIES, &[tensor::OPS]];
+static FAMILIES: &[&[&[OpInfo]]] = &[
+    nn::FAMILIES,
+    qnn::FAMILIES,
+    tensor::FAMILIES,
+    image::FAMILIES,
+    vision::FAMILIES,
+    dynamic::FAMILIES,
+    random::FAMILIES,
+    special::FAMILIES,
+];
 
-/// Attributes that no operator declares as its own: TVM registers the operator without a type of
-/// attributes, so the text names it (`attrs_type_key="relay.attrs.DilateAttrs"`).
-static LOOSE_SCHEMAS: &[&AttrsSchema] = &[&nn::pad::DILATE];
+/// Attributes that no operator declares as its own, by directory: TVM registers the operator without
+/// a type of attributes, so they stand in the metadata section or the text names their type
+/// (`attrs_type_key="relay.attrs.DilateAttrs"`).
+static LOOSE_SCHEMAS: &[&[&AttrsSchema]] =
+    &[&[&nn::pad::DILATE], tensor::LOOSE_SCHEMAS, vision::LOOSE_SCHEMAS, dynamic::LOOSE_SCHEMAS, special::LOOSE_SCHEMAS];
 
 struct Table {
     rows: Vec<&'static OpInfo>,
@@ -126,8 +142,8 @@ pub fn op(name: &str) -> OpId {
 
 /// The attributes with that type key, whether or not an operator declares them as its own.
 pub fn schema(key: &str) -> Option<&'static AttrsSchema> {
-    let declared = all().iter().filter_map(|op| op.attrs);
-    LOOSE_SCHEMAS.iter().copied().chain(declared).find(|schema| schema.key == key)
+    let loose = LOOSE_SCHEMAS.iter().copied().flatten().copied();
+    loose.chain(all().iter().filter_map(|op| op.attrs)).find(|schema| schema.key == key)
 }
 
 #[cfg(test)]

@@ -73,6 +73,8 @@ pub enum AttrDefault {
     DType(&'static str),
     /// A list of integers.
     Ints(&'static [i64]),
+    /// A list of numbers.
+    Floats(&'static [f64]),
 }
 
 impl AttrDefault {
@@ -86,6 +88,7 @@ impl AttrDefault {
             AttrDefault::Str(s) => AttrValue::Str(store.name(s)),
             AttrDefault::DType(s) => AttrValue::DType(DType::parse(s)),
             AttrDefault::Ints(items) => AttrValue::Array(items.iter().map(|i| AttrValue::int(*i)).collect()),
+            AttrDefault::Floats(items) => AttrValue::Array(items.iter().map(|f| AttrValue::Float(Double(*f))).collect()),
         }
     }
 }
