@@ -10,6 +10,7 @@ mod schema;
 
 pub mod dynamic;
 pub mod image;
+pub mod layout;
 pub mod nn;
 pub mod qnn;
 pub mod random;

@@ -1,0 +1,314 @@
+//! Layouts of tensors, `NCHW` and `NCHW16c`, and conversion between them (TVM: `tir/ir/data_layout.cc`).
+//!
+//! An upper-case letter is an axis of its own (primal); a lower-case letter with a number in front is
+//! the inner part that was split off that axis (subordinate), the number being its extent.
+
+use crate::ir::{DType, DTypeCode, Dim, DimExpr, DimOp, Store, Tensor};
+use crate::ops::{EvalError, dim_arith, dim_bits};
+use std::fmt;
+
+/// One axis of a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LayoutAxis {
+    /// Its letter: upper case when primal, lower case when subordinate.
+    pub name: char,
+    /// The extent of a subordinate axis; 0 for a primal one, which has none of its own.
+    pub extent: i64,
+}
+
+impl LayoutAxis {
+    /// Whether it is an axis of its own and not a part that was split off.
+    pub fn is_primal(self) -> bool {
+        self.name.is_ascii_uppercase()
+    }
+
+    /// The letter of the axis it is, or was split from.
+    pub fn primal(self) -> char {
+        self.name.to_ascii_uppercase()
+    }
+}
+
+/// The order of the axes of a tensor. Without axes it says nothing (TVM's undefined layout).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Layout {
+    axes: Vec<LayoutAxis>,
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for axis in &self.axes {
+            if axis.is_primal() {
+                write!(f, "{}", axis.name)?;
+            } else {
+                write!(f, "{}{}", axis.extent, axis.name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Layout {
+    /// Reads TVM's notation. Err says in TVM's words what is wrong.
+    pub fn parse(name: &str) -> Result<Layout, String> {
+        if name == "__undef__" {
+            return Ok(Layout::default());
+        }
+        let mut axes = Vec::new();
+        let mut factor = 0i64;
+        for c in name.chars() {
+            match c {
+                'A'..='Z' if factor != 0 => {
+                    return Err(format!("Invalid layout {name}: invalid factor size {factor} before dimension {c}"));
+                }
+                'A'..='Z' => axes.push(LayoutAxis { name: c, extent: 0 }),
+                'a'..='z' if factor == 0 => {
+                    return Err(format!("Invalid layout {name}: invalid factor size {factor} for dimension {c}"));
+                }
+                'a'..='z' => {
+                    axes.push(LayoutAxis { name: c, extent: factor });
+                    factor = 0;
+                }
+                // Extents are 32 bits wide in TVM; anything longer is no layout.
+                '0'..='9' if factor < 100_000_000 => factor = factor * 10 + i64::from(c as u8 - b'0'),
+                _ => return Err(format!("Invalid layout {name}")),
+            }
+        }
+        let layout = Layout { axes };
+        match layout.axes.iter().find(|a| !layout.contains(a.primal())) {
+            Some(axis) => Err(format!("Invalid layout {name}: missing axis {}", axis.primal())),
+            None => Ok(layout),
+        }
+    }
+
+    /// A layout of these axes.
+    pub fn from_axes(axes: Vec<LayoutAxis>) -> Layout {
+        Layout { axes }
+    }
+
+    /// The axes in order.
+    pub fn axes(&self) -> &[LayoutAxis] {
+        &self.axes
+    }
+
+    /// How many axes there are, split-off ones included.
+    pub fn rank(&self) -> usize {
+        self.axes.len()
+    }
+
+    /// Whether it says nothing (TVM's undefined layout).
+    pub fn is_undefined(&self) -> bool {
+        self.axes.is_empty()
+    }
+
+    /// Where the axis of that letter stands. The case of the letter counts.
+    pub fn index_of(&self, name: char) -> Option<usize> {
+        self.axes.iter().position(|a| a.name == name)
+    }
+
+    /// Whether there is an axis of that letter. The case of the letter counts.
+    pub fn contains(&self, name: char) -> bool {
+        self.index_of(name).is_some()
+    }
+
+    /// The product of the extents split off the axis `name`; `None` when nothing is.
+    pub fn factor_of(&self, name: char) -> Option<i64> {
+        let sub = name.to_ascii_lowercase();
+        let extents = self.axes.iter().filter(|a| a.name == sub).map(|a| a.extent);
+        extents.fold(None, |product, extent| Some(product.unwrap_or(1) * extent))
+    }
+
+    /// The axes from `start`, at most `len` of them (TVM's `SubLayout`).
+    pub fn sub_layout(&self, start: usize, len: usize) -> Layout {
+        let start = start.min(self.axes.len());
+        let end = (start + len).min(self.axes.len());
+        Layout { axes: self.axes[start..end].to_vec() }
+    }
+
+    /// The same with `extent` elements of the axis `name` split off and put before axis `position`.
+    pub fn split(&self, name: char, position: usize, extent: i64) -> Layout {
+        let mut axes = self.axes.clone();
+        axes.insert(position.min(axes.len()), LayoutAxis { name: name.to_ascii_lowercase(), extent });
+        Layout { axes }
+    }
+
+    /// Whether tensors can be brought from this layout to the other and back: both have the same
+    /// axes, however they are split.
+    pub fn converts_to(&self, other: &Layout) -> bool {
+        let covered = |a: &Layout, b: &Layout| a.axes.iter().all(|x| b.axes.iter().any(|y| x.primal() == y.primal()));
+        !self.is_undefined() && !other.is_undefined() && covered(self, other) && covered(other, self)
+    }
+
+    /// The place in the element order of `self` of what is at `index` in `from`. Index past the extent
+    /// of a split axis run over into its outer part, as in TVM.
+    fn index_from(&self, from: &Layout, index: &[i64], out: &mut Vec<i64>) {
+        out.clear();
+        for (i, axis) in self.axes.iter().enumerate() {
+            let mut place = 0;
+            for (j, part) in from.axes.iter().enumerate() {
+                if part.primal() != axis.primal() {
+                    continue;
+                }
+                let inner = from.axes[j + 1..].iter().filter(|a| a.name == part.name).map(|a| a.extent).product::<i64>();
+                let factor = if part.is_primal() { from.factor_of(part.name).unwrap_or(1) } else { inner };
+                place += index[j] * factor;
+            }
+            out.push(match axis.is_primal() {
+                true => place / self.factor_of(axis.name).unwrap_or(1),
+                false => {
+                    let inner = self.axes[i + 1..].iter().filter(|a| a.name == axis.name).map(|a| a.extent).product::<i64>();
+                    place % (inner * axis.extent) / inner
+                }
+            });
+        }
+    }
+
+    /// The shape in layout `to` of a tensor that has this shape in this layout (TVM's
+    /// `BijectiveLayout::ForwardShape`). Err when the shape does not fit the layout.
+    ///
+    /// As in TVM the extents come out as 32 bit integers.
+    pub fn convert_shape(&self, store: &mut Store, to: &Layout, shape: &[Dim]) -> Result<Vec<Dim>, String> {
+        if shape.len() != self.rank() {
+            return Err(format!("Input shape size {} mismatch with the expected shape size {}", shape.len(), self.rank()));
+        }
+        for (i, (axis, extent)) in self.axes.iter().zip(shape).enumerate() {
+            if let Some(extent) = extent.known().filter(|e| !axis.is_primal() && *e != axis.extent) {
+                return Err(format!("Input shape mismatch at index {i}. Expected {}, get {extent}", axis.extent));
+            }
+        }
+        let mut out = Vec::with_capacity(to.rank());
+        for axis in &to.axes {
+            if !axis.is_primal() {
+                out.push(Dim::int(axis.extent));
+                continue;
+            }
+            let Some(place) = self.index_of(axis.name) else {
+                return Err(format!("layout '{self}'-->'{to}' is not convertible."));
+            };
+            let mut extent = narrow(store, shape[place]);
+            if let Some(factor) = self.factor_of(axis.name) {
+                extent = dim_arith(store, DimOp::Mul, extent, Dim::int(factor));
+            }
+            if let Some(factor) = to.factor_of(axis.name) {
+                // Rounded up, so that padding to the next multiple is counted.
+                let up = dim_arith(store, DimOp::Add, extent, Dim::int(factor - 1));
+                extent = dim_arith(store, DimOp::FloorDiv, up, Dim::int(factor));
+            }
+            out.push(extent);
+        }
+        Ok(out)
+    }
+
+    /// The tensor brought to layout `to`. Elements that splitting adds are zero.
+    pub fn convert_tensor(&self, to: &Layout, tensor: &Tensor) -> Result<Tensor, EvalError> {
+        if self == to {
+            return Ok(tensor.clone());
+        }
+        if !self.converts_to(to) || tensor.shape.len() != self.rank() {
+            let rank = tensor.shape.len();
+            return Err(EvalError::new(format!("a tensor of rank {rank} cannot be brought from layout {self} to {to}")));
+        }
+        let data = tensor.data.as_ref().ok_or_else(|| EvalError::new("a constant without value"))?;
+        let shape: Vec<i64> = (to.axes.iter())
+            .map(|axis| match self.index_of(axis.name) {
+                _ if !axis.is_primal() => axis.extent,
+                Some(place) => {
+                    let whole = tensor.shape[place] * self.factor_of(axis.name).unwrap_or(1);
+                    let factor = to.factor_of(axis.name).unwrap_or(1);
+                    (whole + factor - 1) / factor
+                }
+                None => 1,
+            })
+            .collect();
+        let size = tensor.dtype.bytes();
+        let count = shape.iter().product::<i64>() as usize;
+        let mut out = vec![0u8; count * size];
+        let strides = row_major(&tensor.shape);
+        let mut index = vec![0i64; shape.len()];
+        let mut source = Vec::with_capacity(self.rank());
+        for place in 0..count {
+            self.index_from(to, &index, &mut source);
+            if source.iter().zip(tensor.shape.iter()).all(|(i, extent)| i < extent) {
+                let from = source.iter().zip(&strides).map(|(i, s)| i * s).sum::<i64>() as usize * size;
+                out[place * size..(place + 1) * size].copy_from_slice(&data[from..from + size]);
+            }
+            advance(&mut index, &shape);
+        }
+        Ok(Tensor::new(tensor.dtype, shape, out))
+    }
+}
+
+fn row_major(shape: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1i64; shape.len()];
+    for i in (1..shape.len()).rev() {
+        strides[i - 1] = strides[i] * shape[i];
+    }
+    strides
+}
+
+fn advance(index: &mut [i64], shape: &[i64]) {
+    for i in (0..index.len()).rev() {
+        index[i] += 1;
+        if index[i] < shape[i] {
+            return;
+        }
+        index[i] = 0;
+    }
+}
+
+/// The extent as a 32 bit integer.
+fn narrow(store: &mut Store, dim: Dim) -> Dim {
+    match dim {
+        Dim::Int { value, .. } => Dim::int(value),
+        Dim::Symbol(_) | Dim::Expr(_) if dim_bits(store, dim) != 32 => {
+            let dtype = DType::new(DTypeCode::Int, 32);
+            store.dim_expr(DimExpr { op: DimOp::Cast, args: [dim].into(), dtype })
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(name: &str) -> Layout {
+        Layout::parse(name).unwrap()
+    }
+
+    #[test]
+    fn layouts_print_what_they_read_and_name_what_is_wrong() {
+        for name in ["NCHW", "NCHW16c", "OIHW4i8o4i", ""] {
+            assert_eq!(layout(name).to_string(), name);
+        }
+        assert_eq!(Layout::parse("NCHWc").unwrap_err(), "Invalid layout NCHWc: invalid factor size 0 for dimension c");
+        assert_eq!(Layout::parse("NHW4c").unwrap_err(), "Invalid layout NHW4c: missing axis C");
+        assert!(Layout::parse("N_C").is_err());
+    }
+
+    #[test]
+    fn shapes_split_rounding_up_and_join_again() {
+        let store = &mut Store::new();
+        let d = Dim::int;
+        let (plain, packed) = (layout("NCHW"), layout("NCHW16c"));
+        let out = plain.convert_shape(store, &packed, &[d(1), d(33), Dim::Any, d(5)]).unwrap();
+        assert_eq!(out, [d(1), d(3), Dim::Any, d(5), d(16)]);
+        let back = packed.convert_shape(store, &layout("NHWC"), &out).unwrap();
+        assert_eq!(back, [d(1), Dim::Any, d(5), d(48)]);
+        assert!(plain.convert_shape(store, &packed, &[d(1)]).is_err());
+        assert!(!plain.converts_to(&layout("NCDHW")));
+    }
+
+    #[test]
+    fn tensors_move_between_layouts_and_splitting_pads_with_zeros() {
+        let tensor = Tensor::new(DType::U8, [1, 3, 1, 2], [1u8, 2, 3, 4, 5, 6]);
+        let packed = layout("NCHW").convert_tensor(&layout("NCHW2c"), &tensor).unwrap();
+        assert_eq!(&*packed.shape, [1, 2, 1, 2, 2]);
+        assert_eq!(packed.data.as_deref(), Some([1u8, 3, 2, 4, 5, 0, 6, 0].as_slice()));
+        let last = packed_to(&packed, "NCHW2c", "NHWC");
+        assert_eq!(last.data.as_deref(), Some([1u8, 3, 5, 0, 2, 4, 6, 0].as_slice()));
+    }
+
+    fn packed_to(tensor: &Tensor, from: &str, to: &str) -> Tensor {
+        layout(from).convert_tensor(&layout(to), tensor).unwrap()
+    }
+}
