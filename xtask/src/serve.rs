@@ -19,7 +19,7 @@ pub fn serve(args: &[String]) -> Result {
     let mut seen = sources();
     engine(Goal::Serve)?;
     let mut vite = sh("node")
-        .arg(root().join("node_modules/vite/bin/vite.js"))
+        .arg(root().join("xtask/vite.mjs"))
         .args(["--host", &host, "--port", &port, "--clearScreen", "false"])
         .spawn()?;
     println!("watching src/ for changes; Ctrl-C ends");

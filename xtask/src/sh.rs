@@ -78,8 +78,7 @@ impl Sh {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Starts the command with a pipe as its input: a dev server ends when that pipe closes, so it
-    /// never outlives us, however we end.
+    /// Starts the command with a pipe as its input, which closes when we end.
     pub fn spawn(mut self) -> Result<std::process::Child> {
         println!("$ {}", self.shown);
         self.command.stdin(Stdio::piped()).spawn().map_err(|error| self.cannot_start(&error))
