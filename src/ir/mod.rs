@@ -19,6 +19,7 @@
 //!   parser's limit on brackets and may be walked by recursion.
 
 mod attrs;
+pub mod equal;
 mod expr;
 mod id;
 mod intern;

@@ -1,0 +1,463 @@
+//! Structural equality as TVM defines it (`src/node/structural_equal.cc` and the `SEqualReduce`
+//! of each node).
+//!
+//! What binds is matched, not compared by name: parameters, let variables, pattern variables, type
+//! parameters. Sharing is compared too: two uses of one node must correspond to two uses of
+//! one node. Inferred types and places in the text are not looked at.
+//!
+//! The comparison keeps its own stack, so depth is no limit; its cost is linear in the smaller
+//! program.
+
+mod path;
+mod value;
+
+use super::expr::{Ctor, Expr, ExprId, Function, Pattern, PatternId, VarId};
+use super::id::{Id, IdMap};
+use super::module::Module;
+use super::store::Store;
+use super::ty::{Symbol, Type, TypeId};
+use super::{Object, TypeVar, Var};
+use path::{NO_PLACE, Places, Step};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt;
+
+/// How strict the comparison is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EqualOptions {
+    /// Free variables correspond one to one; otherwise a free variable equals only itself.
+    pub map_free_vars: bool,
+    /// Scalar float constants and float attributes are equal within 1e-5, relatively. The text
+    /// format prints them with six digits, so a text that was read back has no more.
+    pub scalar_tolerance: bool,
+}
+
+/// The first difference that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Where, from the root: `@main.body.args[0]`.
+    pub path: String,
+    /// What differs, in words.
+    pub message: String,
+    /// The nodes that were compared; none when the difference is not inside an expression.
+    pub lhs: Option<ExprId>,
+    /// See [`Difference::lhs`].
+    pub rhs: Option<ExprId>,
+    /// The types that differ, when it is types.
+    pub types: Option<(TypeId, TypeId)>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { f.write_str(&self.message) } else { write!(f, "at {}: {}", self.path, self.message) }
+    }
+}
+
+/// Compares two versions of a program. Functions correspond by name.
+pub fn modules(store: &Store, lhs: &Module, rhs: &Module, options: EqualOptions) -> Result<(), Box<Difference>> {
+    if lhs == rhs {
+        return Ok(());
+    }
+    let mut comparer = Comparer::new(store, options);
+    let outcome = comparer.modules(lhs, rhs);
+    comparer.explain(outcome)
+}
+
+/// Compares two expressions. Functions that they call correspond by name.
+pub fn exprs(store: &Store, lhs: ExprId, rhs: ExprId, options: EqualOptions) -> Result<(), Box<Difference>> {
+    let mut comparer = Comparer::new(store, options);
+    comparer.push(lhs, rhs, Step::Root, NO_PLACE);
+    let outcome = comparer.run();
+    comparer.explain(outcome)
+}
+
+/// Compares two types. Free type parameters and symbolic extents equal only themselves.
+pub fn types(store: &Store, lhs: TypeId, rhs: TypeId) -> bool {
+    Comparer::new(store, EqualOptions::default()).types(lhs, rhs, false).is_ok()
+}
+
+/// Why two things are not equal.
+struct Mismatch {
+    message: String,
+    types: Option<(TypeId, TypeId)>,
+}
+
+type Outcome = Result<(), Mismatch>;
+
+fn mismatch(message: impl Into<String>) -> Outcome {
+    Err(Mismatch { message: message.into(), types: None })
+}
+
+fn expect(equal: bool, message: &str) -> Outcome {
+    if equal { Ok(()) } else { mismatch(message) }
+}
+
+/// A correspondence between what stands left and what stands right, one to one.
+struct Pairs<T> {
+    to_rhs: IdMap<T, Id<T>>,
+    to_lhs: IdMap<T, Id<T>>,
+}
+
+impl<T> Pairs<T> {
+    fn new() -> Self {
+        Pairs { to_rhs: IdMap::new(), to_lhs: IdMap::new() }
+    }
+
+    /// Whether the two correspond; `None` when neither has a partner yet.
+    fn check(&self, lhs: Id<T>, rhs: Id<T>) -> Option<bool> {
+        match self.to_rhs.get(lhs) {
+            Some(&partner) => Some(partner == rhs),
+            None if self.to_lhs.contains(rhs) => Some(false),
+            None => None,
+        }
+    }
+
+    fn insert(&mut self, lhs: Id<T>, rhs: Id<T>) {
+        self.to_rhs.insert(lhs, rhs);
+        self.to_lhs.insert(rhs, lhs);
+    }
+}
+
+enum Task {
+    Compare {
+        lhs: ExprId,
+        rhs: ExprId,
+        place: u32,
+    },
+    /// Everything below the two is equal: from now on they stand for each other.
+    Pair(ExprId, ExprId),
+    /// The same for nodes without identity: only that they need not be compared again.
+    Known(ExprId, ExprId),
+}
+
+struct Comparer<'a> {
+    store: &'a Store,
+    options: EqualOptions,
+    nodes: Pairs<Expr>,
+    vars: Pairs<Var>,
+    /// What variables made from one another share; see [`Var::vid`].
+    vids: Pairs<Var>,
+    type_vars: Pairs<TypeVar>,
+    symbols: Pairs<Symbol>,
+    holes: (FxHashMap<u32, u32>, FxHashMap<u32, u32>),
+    ctors: FxHashSet<(Id<Ctor>, Id<Ctor>)>,
+    objects: FxHashSet<(Id<Object>, Id<Object>)>,
+    /// Projections that are equal, and types that are under the correspondences made so far.
+    projections: FxHashSet<(ExprId, ExprId)>,
+    known_types: FxHashSet<(TypeId, TypeId)>,
+    /// Whether a type has nothing in it that corresponds instead of being equal.
+    closed: IdMap<Type, bool>,
+    tasks: Vec<Task>,
+    places: Places,
+    /// The nodes being compared, for the report.
+    current: Option<(ExprId, ExprId, u32)>,
+}
+
+impl<'a> Comparer<'a> {
+    fn new(store: &'a Store, options: EqualOptions) -> Self {
+        Comparer {
+            store,
+            options,
+            nodes: Pairs::new(),
+            vars: Pairs::new(),
+            vids: Pairs::new(),
+            type_vars: Pairs::new(),
+            symbols: Pairs::new(),
+            holes: Default::default(),
+            ctors: FxHashSet::default(),
+            objects: FxHashSet::default(),
+            projections: FxHashSet::default(),
+            known_types: FxHashSet::default(),
+            closed: IdMap::new(),
+            tasks: Vec::new(),
+            places: Places::default(),
+            current: None,
+        }
+    }
+
+    fn explain(&self, outcome: Outcome) -> Result<(), Box<Difference>> {
+        outcome.map_err(|Mismatch { message, types }| {
+            let (lhs, rhs, path) = match self.current {
+                Some((lhs, rhs, place)) => (Some(lhs), Some(rhs), self.places.render(self.store, place)),
+                None => (None, None, String::new()),
+            };
+            Box::new(Difference { path, message, lhs, rhs, types })
+        })
+    }
+
+    fn push(&mut self, lhs: ExprId, rhs: ExprId, step: Step, parent: u32) {
+        let place = self.places.add(step, parent);
+        self.tasks.push(Task::Compare { lhs, rhs, place });
+    }
+
+    fn modules(&mut self, lhs: &Module, rhs: &Module) -> Outcome {
+        match (lhs.attrs(), rhs.attrs()) {
+            (a, b) if a == b => {}
+            (a, b) => self.dict_attrs(a, b, NO_PLACE).map_err(|m| Mismatch { message: format!("module: {}", m.message), ..m })?,
+        }
+        let (left, right) = (by_name(self.store, lhs.adts()), by_name(self.store, rhs.adts()));
+        same_names(self.store, &left, &right, "type")?;
+        // TVM compares type definitions last; first is better, because constructors are compared
+        // with their fields, in which the type parameters of the definition stand.
+        for (&(name, a), &(_, b)) in left.iter().zip(&right) {
+            self.adts(a, b).map_err(|m| Mismatch { message: format!("type {}: {}", self.store.str(name), m.message), ..m })?;
+        }
+        let (left, right) = (by_name(self.store, lhs.functions()), by_name(self.store, rhs.functions()));
+        same_names(self.store, &left, &right, "function @")?;
+        for (&(name, a), &(_, b)) in left.iter().zip(&right) {
+            self.push(a, b, Step::Global(name), NO_PLACE);
+            self.run()?;
+        }
+        Ok(())
+    }
+
+    fn adts(&mut self, lhs: Id<super::Adt>, rhs: Id<super::Adt>) -> Outcome {
+        let store = self.store;
+        let (a, b) = (store.adt(lhs), store.adt(rhs));
+        expect(a.type_params.len() == b.type_params.len(), "another number of type parameters")?;
+        for (&p, &q) in a.type_params.iter().zip(&b.type_params) {
+            self.type_var(p, q, true)?;
+        }
+        expect(a.ctors.len() == b.ctors.len(), "another number of constructors")?;
+        for (&c, &d) in a.ctors.iter().zip(&b.ctors) {
+            self.ctors(c, d)?;
+        }
+        Ok(())
+    }
+
+    fn ctors(&mut self, lhs: Id<Ctor>, rhs: Id<Ctor>) -> Outcome {
+        if lhs == rhs || self.ctors.contains(&(lhs, rhs)) {
+            return Ok(());
+        }
+        let store = self.store;
+        let (a, b) = (store.ctor(lhs), store.ctor(rhs));
+        if a.name != b.name {
+            return mismatch(format!("constructor {} against {}", store.str(a.name), store.str(b.name)));
+        }
+        expect(a.inputs.len() == b.inputs.len(), "the constructors have another number of fields")?;
+        for (&t, &u) in a.inputs.iter().zip(&b.inputs) {
+            self.types(t, u, self.options.map_free_vars)?;
+        }
+        self.ctors.insert((lhs, rhs));
+        Ok(())
+    }
+
+    fn run(&mut self) -> Outcome {
+        while let Some(task) = self.tasks.pop() {
+            match task {
+                Task::Pair(lhs, rhs) => self.nodes.insert(lhs, rhs),
+                Task::Known(lhs, rhs) => {
+                    self.projections.insert((lhs, rhs));
+                }
+                Task::Compare { lhs, rhs, place } => {
+                    self.current = Some((lhs, rhs, place));
+                    self.compare(lhs, rhs, place)?;
+                }
+            }
+        }
+        self.current = None;
+        Ok(())
+    }
+
+    /// Compares what two nodes are and leaves their children as tasks, first child on top.
+    fn compare(&mut self, lhs: ExprId, rhs: ExprId, place: u32) -> Outcome {
+        match self.nodes.check(lhs, rhs) {
+            Some(true) => return Ok(()),
+            Some(false) => return mismatch("one side uses a value twice where the other has two values of that form"),
+            None => {}
+        }
+        let store = self.store;
+        let first = self.tasks.len();
+        match (store.expr(lhs), store.expr(rhs)) {
+            (Expr::Var(a), Expr::Var(b)) => return self.var(a, b, self.options.map_free_vars),
+            (Expr::Global(a), Expr::Global(b)) => {
+                if a != b {
+                    return mismatch(format!("@{} against @{}", store.str(a), store.str(b)));
+                }
+                return Ok(());
+            }
+            (Expr::Op(a), Expr::Op(b)) => return expect(a == b, "different operators"),
+            (Expr::Ctor(a), Expr::Ctor(b)) => return self.ctors(a, b),
+            (Expr::Constant(a), Expr::Constant(b)) => return self.tensors(a, b),
+            (Expr::Tuple(a), Expr::Tuple(b)) => {
+                expect(a.len() == b.len(), "the tuples have another number of fields")?;
+                if a.is_empty() {
+                    // The empty tuple has no identity.
+                    return Ok(());
+                }
+                self.tasks.push(Task::Pair(lhs, rhs));
+                for (i, (x, y)) in store.items(a).zip(store.items(b)).enumerate() {
+                    self.push(x, y, Step::Field(i as u32), place);
+                }
+            }
+            (Expr::TupleGetItem { tuple: a, index: i }, Expr::TupleGetItem { tuple: b, index: j }) => {
+                expect(i == j, "another field of the tuple")?;
+                if self.projections.contains(&(lhs, rhs)) {
+                    return Ok(());
+                }
+                self.tasks.push(Task::Known(lhs, rhs));
+                self.push(a, b, Step::Tuple, place);
+            }
+            (Expr::Call { .. }, Expr::Call { .. }) => self.calls(lhs, rhs, place)?,
+            (Expr::Let { var: v, value: a, body: c }, Expr::Let { var: w, value: b, body: d }) => {
+                self.var(v, w, true)?;
+                self.tasks.push(Task::Pair(lhs, rhs));
+                self.push(a, b, Step::Value, place);
+                self.push(c, d, Step::Body, place);
+            }
+            (Expr::If { cond: a, then: c, other: e }, Expr::If { cond: b, then: d, other: f }) => {
+                self.tasks.push(Task::Pair(lhs, rhs));
+                self.push(a, b, Step::Cond, place);
+                self.push(c, d, Step::Then, place);
+                self.push(e, f, Step::Else, place);
+            }
+            (Expr::Function(a), Expr::Function(b)) => {
+                self.tasks.push(Task::Pair(lhs, rhs));
+                self.functions(*store.function(a), *store.function(b), place)?;
+            }
+            (Expr::Match { data: a, clauses: c, complete: p }, Expr::Match { data: b, clauses: d, complete: q }) => {
+                expect(p == q, "one match is complete, the other is not")?;
+                expect(c.len() == d.len(), "the matches have another number of arms")?;
+                self.tasks.push(Task::Pair(lhs, rhs));
+                self.push(a, b, Step::Data, place);
+                for (i, (x, y)) in store.items(c).zip(store.items(d)).enumerate() {
+                    let (x, y) = (*store.clause(x), *store.clause(y));
+                    self.patterns(x.pattern, y.pattern)?;
+                    self.push(x.body, y.body, Step::Arm(i as u32), place);
+                }
+            }
+            (Expr::RefCreate(a), Expr::RefCreate(b)) => {
+                self.tasks.push(Task::Pair(lhs, rhs));
+                self.push(a, b, Step::Value, place);
+            }
+            (Expr::RefRead(a), Expr::RefRead(b)) => {
+                self.tasks.push(Task::Pair(lhs, rhs));
+                self.push(a, b, Step::Ref, place);
+            }
+            (Expr::RefWrite { reference: a, value: c }, Expr::RefWrite { reference: b, value: d }) => {
+                self.tasks.push(Task::Pair(lhs, rhs));
+                self.push(a, b, Step::Ref, place);
+                self.push(c, d, Step::Value, place);
+            }
+            (a, b) => return mismatch(format!("{:?} against {:?}", a.kind(), b.kind())),
+        }
+        // The mark that the two are equal stays below, the children come off in order.
+        let keep = usize::from(!matches!(self.tasks.get(first), Some(Task::Compare { .. })));
+        self.tasks[first + keep..].reverse();
+        Ok(())
+    }
+
+    fn calls(&mut self, lhs: ExprId, rhs: ExprId, place: u32) -> Outcome {
+        let store = self.store;
+        let (Some(a), Some(b)) = (store.call(lhs), store.call(rhs)) else { return Ok(()) };
+        let args_differ = a.args.len() != b.args.len();
+        match (store.expr(a.callee), store.expr(b.callee)) {
+            (Expr::Op(f), Expr::Op(g)) => {
+                expect(f == g, "calls of different operators")?;
+                expect(!args_differ, "another number of arguments")?;
+            }
+            _ => {
+                expect(!args_differ, "another number of arguments")?;
+                let [x, y] = [a.info, b.info].map(|info| info.map_or(&[][..], |info| &store.call_info(info).type_args));
+                expect(x.len() == y.len(), "another number of type arguments")?;
+                for (&t, &u) in x.iter().zip(y) {
+                    self.types(t, u, self.options.map_free_vars)?;
+                }
+            }
+        }
+        self.tasks.push(Task::Pair(lhs, rhs));
+        self.push(a.callee, b.callee, Step::Callee, place);
+        for (i, (x, y)) in store.items(a.args).zip(store.items(b.args)).enumerate() {
+            self.push(x, y, Step::Arg(i as u32), place);
+        }
+        match (a.attrs, b.attrs) {
+            (None, None) => Ok(()),
+            (Some(a), Some(b)) => self.attrs(a, b, place),
+            _ => mismatch("one call has attributes, the other has none"),
+        }
+    }
+
+    fn functions(&mut self, a: Function, b: Function, place: u32) -> Outcome {
+        let store = self.store;
+        expect(a.params.len() == b.params.len(), "another number of parameters")?;
+        for (v, w) in store.items(a.params).zip(store.items(b.params)) {
+            self.var(v, w, true)?;
+        }
+        expect(a.type_params.len() == b.type_params.len(), "another number of type parameters")?;
+        for (p, q) in store.items(a.type_params).zip(store.items(b.type_params)) {
+            self.type_var(p, q, true)?;
+        }
+        self.optional_types(a.ret, b.ret, self.options.map_free_vars, "result type")?;
+        self.dict_attrs(a.attrs, b.attrs, place)?;
+        self.push(a.body, b.body, Step::Body, place);
+        Ok(())
+    }
+
+    /// `define`: the variables are being bound here, so they may correspond whatever they are.
+    fn var(&mut self, lhs: VarId, rhs: VarId, define: bool) -> Outcome {
+        let store = self.store;
+        let describe = || format!("%{} against %{}", store.var_name(lhs), store.var_name(rhs));
+        match self.vars.check(lhs, rhs) {
+            Some(true) => return Ok(()),
+            Some(false) => return mismatch(format!("another variable: {}", describe())),
+            None => {}
+        }
+        let (a, b) = (store.var_data(lhs), store.var_data(rhs));
+        self.optional_types(a.annotation, b.annotation, define, "type of the variable")
+            .map_err(|m| Mismatch { message: format!("{}: {}", describe(), m.message), ..m })?;
+        match self.vids.check(a.vid, b.vid) {
+            Some(true) => {}
+            Some(false) => return mismatch(format!("another variable: {}", describe())),
+            None if define || a.vid == b.vid => self.vids.insert(a.vid, b.vid),
+            None => return mismatch(format!("different free variables: {}", describe())),
+        }
+        match (a.device, b.device) {
+            (None, None) => {}
+            (Some(a), Some(b)) => self.objects(a, b)?,
+            _ => return mismatch(format!("only one is bound to a device: {}", describe())),
+        }
+        self.vars.insert(lhs, rhs);
+        Ok(())
+    }
+
+    /// Patterns nest only as deep as the parser's limit on brackets.
+    fn patterns(&mut self, lhs: PatternId, rhs: PatternId) -> Outcome {
+        let store = self.store;
+        let (p, q) = match (*store.pattern(lhs), *store.pattern(rhs)) {
+            (Pattern::Wildcard, Pattern::Wildcard) => return Ok(()),
+            (Pattern::Var(v), Pattern::Var(w)) => return self.var(v, w, true),
+            (Pattern::Ctor { ctor: c, fields: p }, Pattern::Ctor { ctor: d, fields: q }) => {
+                self.ctors(c, d)?;
+                (p, q)
+            }
+            (Pattern::Tuple(p), Pattern::Tuple(q)) => (p, q),
+            _ => return mismatch("different patterns"),
+        };
+        expect(p.len() == q.len(), "the patterns have another number of fields")?;
+        for (p, q) in store.items(p).zip(store.items(q)) {
+            self.patterns(p, q)?;
+        }
+        Ok(())
+    }
+}
+
+fn by_name<T: Copy>(store: &Store, items: &[(Id<super::Name>, T)]) -> Vec<(Id<super::Name>, T)> {
+    let mut items = items.to_vec();
+    items.sort_by_key(|(name, _)| store.str(*name));
+    items
+}
+
+fn same_names<T>(store: &Store, lhs: &[(Id<super::Name>, T)], rhs: &[(Id<super::Name>, T)], what: &str) -> Outcome {
+    let missing = |from: &[(Id<super::Name>, T)], of: &[(Id<super::Name>, T)]| {
+        from.iter().map(|(n, _)| *n).find(|n| !of.iter().any(|(m, _)| m == n))
+    };
+    if let Some(name) = missing(lhs, rhs) {
+        return mismatch(format!("only the first has {what}{}", store.str(name)));
+    }
+    if let Some(name) = missing(rhs, lhs) {
+        return mismatch(format!("only the second has {what}{}", store.str(name)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
