@@ -124,11 +124,11 @@ impl Trace {
 
     /// The findings of the steps that failed.
     pub fn failures(&self) -> Vec<Diagnostic> {
-        let failed = self.steps.iter().filter_map(|s| match &s.outcome {
+        let mut failed = self.steps.iter().filter_map(|s| match &s.outcome {
             Outcome::Failed(found) => Some(found),
             _ => None,
         });
-        failed.last().cloned().unwrap_or_default()
+        failed.next_back().cloned().unwrap_or_default()
     }
 
     /// Begins a step and returns its index. `at` is the length of the rewrite log.

@@ -100,7 +100,7 @@ fn clippy() -> Result<Done> {
 }
 
 fn native() -> Result<Done> {
-    cargo().args(["test", "--package", "passlab", "--package", "xtask"]).run()?;
+    cargo().args(["test", "--no-fail-fast", "--package", "passlab", "--package", "xtask"]).run()?;
     Ok(Passed)
 }
 
