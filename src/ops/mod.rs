@@ -4,7 +4,7 @@
 //! a row number over all of them, so it is stable only within one build.
 
 pub mod build;
-mod kernel;
+pub mod kernel;
 mod rule;
 mod schema;
 
