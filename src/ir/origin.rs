@@ -52,4 +52,13 @@ impl RewriteLog {
     pub fn has_fuel(&self) -> bool {
         self.fuel != Some(0)
     }
+
+    /// Records a rewrite after which `what`, a whole function, is no longer there. Nothing stands
+    /// for it, so it is named on both sides. To be called only with fuel.
+    pub fn record_removal(&mut self, rule: &'static str, what: ExprId) {
+        self.done.push(Rewrite { rule, pre: what, post: what });
+        if let Some(fuel) = &mut self.fuel {
+            *fuel -= 1;
+        }
+    }
 }

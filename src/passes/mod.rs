@@ -5,4 +5,11 @@ pub mod relay;
 use crate::pass::PassSpec;
 
 /// Every pass, in the order of the documentation. A new pass is one file and one line here.
-pub static ALL: &[&PassSpec] = &[];
+pub static ALL: &[&PassSpec] = &[
+    &relay::simplify_inference::SPEC,
+    &relay::eliminate_common_subexpr::SPEC,
+    &relay::canonicalize_ops::SPEC,
+    &relay::fast_math::SPEC,
+    &relay::to_graph_normal_form::SPEC,
+    &relay::remove_unused_functions::SPEC,
+];

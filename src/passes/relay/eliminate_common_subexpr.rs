@@ -1,0 +1,103 @@
+//! EliminateCommonSubexpr: equal calls computed once.
+//!
+//! A call of an operator with the same attributes and the same arguments as an earlier one is
+//! replaced by that one; likewise a projection of the same tuple. Arguments are the same when they
+//! are one node, equal scalar constants, or tuples whose fields are.
+//!
+//! Does nothing to calls without arguments, of functions, or of stateful operators. Scopes are not
+//! looked at, as in TVM: equal calls in two branches of an `if` become one shared node.
+//!
+//! TVM compares each call with every earlier one of the same operator; here a table finds it, with
+//! the same outcome at linear cost. The callback `fskip` of TVM's Python interface is not offered.
+//!
+//! Source: `src/relay/transforms/eliminate_common_subexpr.cc`.
+
+use crate::ir::rewrite::{ExprMutator, rewrite};
+use crate::ir::{AttrsId, DType, Expr, ExprId, Module, OpId, Store};
+use crate::ops;
+use crate::ops::build::constant;
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "EliminateCommonSubexpr",
+    info_name: "EliminateCommonSubexpr",
+    opt_level: 3,
+    required: &["InferType"],
+    params: &[Param { name: "fskip", default: "None", doc: "A callback in TVM's Python interface; only None here." }],
+    config: &[],
+    summary: "Computes equal calls once.",
+    doc: "A call of an operator that was already made with the same attributes and arguments is replaced \
+by the earlier call, and a projection `.i` by an earlier one of the same tuple. Scalar constants are the same \
+when they are equal; any other argument must be the same node.\n\n\
+Calls without arguments and stateful operators are left alone.",
+    example_before: "\
+def @main(%x: Tensor[(4), float32]) {
+  %0 = add(%x, 1f);
+  %1 = add(%x, 1f);
+  multiply(%0, %1)
+}
+",
+    example_after: "\
+def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  %0 = add(%x, 1f);
+  multiply(%0, %0)
+}
+",
+    run: Run::Function(run),
+};
+
+fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
+    Ok(rewrite(cx.store, function, &mut Eliminator::default()))
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Node(ExprId),
+    Scalar(DType, Rc<[u8]>),
+    Tuple(Box<[Key]>),
+}
+
+#[derive(Default)]
+struct Eliminator {
+    calls: FxHashMap<(OpId, Option<AttrsId>, Box<[Key]>), ExprId>,
+    items: FxHashMap<(ExprId, u32), ExprId>,
+}
+
+impl ExprMutator for Eliminator {
+    fn rule(&self) -> &'static str {
+        "same as an earlier expression"
+    }
+
+    fn leave(&mut self, store: &mut Store, _: ExprId, post: ExprId) -> ExprId {
+        match store.expr(post) {
+            Expr::TupleGetItem { tuple, index } => *self.items.entry((tuple, index)).or_insert(post),
+            Expr::Call { callee, args, .. } if !args.is_empty() => {
+                let Expr::Op(op) = store.expr(callee) else { return post };
+                if ops::info(op).stateful {
+                    return post;
+                }
+                let attrs = store.call(post).and_then(|call| call.attrs);
+                let args = store.items(args).map(|arg| key(store, arg, true)).collect();
+                *self.calls.entry((op, attrs, args)).or_insert(post)
+            }
+            _ => post,
+        }
+    }
+}
+
+/// What must be equal for two arguments to be the same. Tuples are looked into one level deep.
+fn key(store: &Store, arg: ExprId, open_tuples: bool) -> Key {
+    match store.expr(arg) {
+        Expr::Tuple(fields) if open_tuples => Key::Tuple(store.items(fields).map(|field| key(store, field, false)).collect()),
+        _ => match constant(store, arg) {
+            Some(tensor) if tensor.is_scalar() => match &tensor.data {
+                Some(data) => Key::Scalar(tensor.dtype, data.clone()),
+                None => Key::Node(arg),
+            },
+            _ => Key::Node(arg),
+        },
+    }
+}

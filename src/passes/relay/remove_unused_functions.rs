@@ -1,0 +1,88 @@
+//! RemoveUnusedFunctions: drops global functions that the entry functions cannot reach.
+//!
+//! A function is reached when a reached function mentions its name, called or not. Type
+//! definitions stay. Does nothing when everything is reached; fails when an entry is not there.
+//!
+//! Source: `src/relay/backend/vm/removed_unused_funcs.cc`.
+
+use crate::diag::Diagnostic;
+use crate::ir::walk::post_order;
+use crate::ir::{Expr, Id, Module, Name};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use rustc_hash::FxHashSet;
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "RemoveUnusedFunctions",
+    info_name: "RemoveUnusedFunctions",
+    opt_level: 1,
+    required: &[],
+    params: &[Param {
+        name: "entry_functions",
+        default: "[\"main\"]",
+        doc: "Names of the functions that are used from outside.",
+    }],
+    config: &[],
+    summary: "Removes global functions that the entry functions do not reach.",
+    doc: "Starting from the entry functions, every global function that is mentioned in a function that \
+is kept is kept too; the others are removed.",
+    example_before: "\
+def @main(%x: Tensor[(4), float32]) {
+  @used(%x)
+}
+
+def @unused(%x: Tensor[(4), float32]) {
+  negative(%x)
+}
+
+def @used(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  abs(%x)
+}
+",
+    example_after: "\
+def @main(%x: Tensor[(4), float32]) {
+  @used(%x)
+}
+
+def @used(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  abs(%x)
+}
+",
+    run: Run::Module(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module, PassError> {
+    let entries: Vec<Id<Name>> = match arguments.get("entry_functions") {
+        Literal::List(items) => {
+            items.iter().filter_map(|item| if let Literal::Str(s) = item { Some(cx.store.name(s)) } else { None }).collect()
+        }
+        _ => vec![cx.store.name("main")],
+    };
+    let mut reached: FxHashSet<Id<Name>> = FxHashSet::default();
+    let mut work = entries;
+    for name in &work {
+        if module.function(*name).is_none() {
+            let text = format!("There is no definition of {}", cx.store.str(*name));
+            return Err(vec![Diagnostic::error("relay-no-such-function", text, None)]);
+        }
+    }
+    while let Some(name) = work.pop() {
+        if !reached.insert(name) {
+            continue;
+        }
+        let Some(function) = module.function(name) else { continue };
+        for id in post_order(cx.store, function) {
+            if let Expr::Global(callee) = cx.store.expr(id) {
+                work.push(callee);
+            }
+        }
+    }
+    let mut result = module.clone();
+    for (name, function) in module.functions() {
+        if !reached.contains(name) && cx.store.log.has_fuel() {
+            cx.store.log.record_removal("function that is not reached", *function);
+            result.remove_function(*name);
+        }
+    }
+    Ok(result)
+}
