@@ -14,6 +14,7 @@
 //! - [`ops`]: what each operator is
 //! - [`pass`]: what a pass is and how passes run
 //! - [`passes`]: the passes
+//! - [`repro`]: reproducers, as text and as links
 //! - `wasm`: the boundary to JavaScript, compiled for the page only
 
 pub mod diag;
@@ -21,5 +22,6 @@ pub mod ir;
 pub mod ops;
 pub mod pass;
 pub mod passes;
+pub mod repro;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;

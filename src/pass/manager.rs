@@ -147,7 +147,7 @@ impl<'a> Runner<'a> {
     /// directly, which nothing gates. After a failure the rest is not reached.
     pub fn run_rows(&mut self, store: &mut Store, rows: &[Row], first: usize, direct: bool) {
         let mut module = self.trace.last().clone();
-        let mut failed = false;
+        let mut failed = !self.trace.is_complete();
         for (index, row) in rows.iter().enumerate().skip(first).filter(|(_, row)| row.enabled) {
             self.row = index;
             if failed {

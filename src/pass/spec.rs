@@ -88,6 +88,17 @@ pub enum Run {
     Sequential(fn(&Args) -> Vec<String>),
 }
 
+impl Run {
+    /// What the pass works on, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Run::Module(_) => "module",
+            Run::Function(_) => "function",
+            Run::Sequential(_) => "sequential",
+        }
+    }
+}
+
 /// A pass: what it is called, when it runs, what it does.
 #[derive(Clone, Copy)]
 pub struct PassSpec {

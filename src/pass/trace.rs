@@ -65,6 +65,17 @@ impl Step {
     pub fn changed(&self) -> bool {
         self.before != self.after
     }
+
+    /// How it ended in a word (`changed`, `unchanged`, `skipped`, `failed`, `not-reached`), and why.
+    pub fn outcome_words(&self) -> (&'static str, String) {
+        match &self.outcome {
+            Outcome::Ran if self.changed() => ("changed", String::new()),
+            Outcome::Ran => ("unchanged", String::new()),
+            Outcome::Skipped(reason) => ("skipped", reason.clone()),
+            Outcome::Failed(found) => ("failed", found.first().map_or(String::new(), |d| d.message.clone())),
+            Outcome::NotReached => ("not-reached", String::new()),
+        }
+    }
 }
 
 /// What an instrument printed.

@@ -1,6 +1,9 @@
 //! The passes, one file each, and the named pipelines.
 
+mod pipelines;
 pub mod relay;
+
+pub use pipelines::{PIPELINES, Pipeline, pipeline};
 
 use crate::pass::PassSpec;
 

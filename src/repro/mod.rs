@@ -1,0 +1,42 @@
+//! Reproducers: everything a run depends on, as one document, as readable text and as a link.
+//!
+//! - [`text`]: the document as an ordinary program file with comment lines at its head.
+//! - [`link`]: that text, compressed, for the part of an address behind `#`.
+
+pub mod link;
+pub mod text;
+
+use crate::pass::PassContext;
+
+/// A program, a list of passes and the context they run in. Same document, same result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// The program.
+    pub source: String,
+    /// The list of passes.
+    pub rows: Vec<DocumentRow>,
+    /// Opt level, required and disabled passes, configuration.
+    pub context: PassContext,
+    /// Instruments that are switched on, by name.
+    pub instruments: Vec<String>,
+    /// What is looked at; does not change the result.
+    pub view: View,
+}
+
+/// One row of the list of passes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentRow {
+    /// The pass in call notation.
+    pub call: String,
+    /// A row that is switched off stays in the list and is not run.
+    pub enabled: bool,
+}
+
+/// What is looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct View {
+    /// Id of the selected step, or empty.
+    pub step: String,
+    /// Name of the selected view, or empty.
+    pub view: String,
+}

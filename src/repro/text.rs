@@ -1,0 +1,160 @@
+//! A document as text: a program with a head of comment lines, which TVM skips.
+//!
+//! ```text
+//! // passlab 1
+//! // pass: SimplifyInference()
+//! // off: FoldConstant()
+//! // opt_level: 3
+//! // config: relay.FuseOps.max_depth=10
+//! #[version = "0.0.5"]
+//! def @main() { ... }
+//! ```
+//!
+//! Only what differs from the default is written, always in the same order, so that the same document is
+//! the same text. A program without the head is a document too: one without passes.
+
+use super::{Document, DocumentRow};
+use crate::diag::{Diagnostic, Span};
+use crate::pass::PassContext;
+use crate::pass::call::parse_literal;
+use std::fmt::Write;
+
+const HEAD: &str = "// passlab ";
+const VERSION: u32 = 1;
+
+/// Writes a document.
+pub fn write(document: &Document) -> String {
+    let mut out = format!("{HEAD}{VERSION}\n");
+    let mut line = |key: &str, value: &str| {
+        let _ = writeln!(out, "// {key}: {value}");
+    };
+    for row in &document.rows {
+        line(if row.enabled { "pass" } else { "off" }, &one_line(&row.call));
+    }
+    let PassContext { opt_level, required, disabled, config } = &document.context;
+    if *opt_level != PassContext::default().opt_level {
+        line("opt_level", &opt_level.to_string());
+    }
+    for (key, names) in [("required", required), ("disabled", disabled), ("instruments", &document.instruments)] {
+        if !names.is_empty() {
+            line(key, &one_line(&names.join(", ")));
+        }
+    }
+    for (key, value) in config {
+        line("config", &one_line(&format!("{key}={value}")));
+    }
+    for (key, value) in [("step", &document.view.step), ("view", &document.view.view)] {
+        if !value.is_empty() {
+            line(key, &one_line(value));
+        }
+    }
+    out += &document.source;
+    out
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ").trim().to_owned()
+}
+
+/// Reads a document. Lines of the head that cannot be read are left out and reported as warnings; a
+/// head of a later version is an error.
+pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
+    let mut document = Document::default();
+    let mut warnings = Vec::new();
+    let Some(version) = text.lines().next().and_then(|line| line.strip_prefix(HEAD)) else {
+        document.source = text.to_owned();
+        return Ok((document, warnings));
+    };
+    match version.trim().parse::<u32>() {
+        Ok(VERSION) => {}
+        Ok(later) if later > VERSION => {
+            let message = format!("this was written by a later passlab (format {later}, this one reads {VERSION})");
+            return Err(Diagnostic::error("repro-version", message, None));
+        }
+        _ => return Err(Diagnostic::error("repro-version", format!("`{}` is not a format version", version.trim()), None)),
+    }
+    let mut at = text.find('\n').map_or(text.len(), |i| i + 1);
+    while let Some(line) = text[at..].lines().next() {
+        let Some((key, value)) = line.strip_prefix("// ").and_then(|l| l.split_once(':')) else { break };
+        if !head_line(&mut document, key, value.trim()) {
+            if !key.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
+                break;
+            }
+            let message = format!("cannot read the line `{line}`");
+            warnings.push(Diagnostic::warning("repro-line", message, Span::new(at, at + line.len())));
+        }
+        at += line.len();
+        at += text[at..].bytes().take_while(|b| *b == b'\r').count();
+        at = (at + 1).min(text.len());
+    }
+    document.source = text[at..].to_owned();
+    Ok((document, warnings))
+}
+
+/// Takes one line of the head into the document; false when it means nothing.
+fn head_line(document: &mut Document, key: &str, value: &str) -> bool {
+    let names = || value.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+    match key {
+        "pass" | "off" => document.rows.push(DocumentRow { call: value.to_owned(), enabled: key == "pass" }),
+        "opt_level" => match value.parse() {
+            Ok(level) => document.context.opt_level = level,
+            Err(_) => return false,
+        },
+        "required" => document.context.required = names(),
+        "disabled" => document.context.disabled = names(),
+        "instruments" => document.instruments = names(),
+        "config" => match value.split_once('=').and_then(|(k, v)| Some((k, parse_literal(v)?))) {
+            Some((k, v)) => {
+                document.context.config.insert(k.trim().to_owned(), v);
+            }
+            None => return false,
+        },
+        "step" => document.view.step = value.to_owned(),
+        "view" => document.view.view = value.to_owned(),
+        _ => return false,
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pass::Literal;
+
+    fn example() -> Document {
+        let mut document = Document { source: "#[version = \"0.0.5\"]\ndef @main() { 1 }\n".into(), ..Document::default() };
+        document.rows.push(DocumentRow { call: "FuseOps(fuse_opt_level=2)".into(), enabled: true });
+        document.rows.push(DocumentRow { call: "FoldConstant()".into(), enabled: false });
+        document.context.opt_level = 3;
+        document.context.disabled = vec!["FastMath".into(), "FuseOps".into()];
+        document.context.config.insert("relay.FuseOps.max_depth".into(), Literal::Int(10));
+        document.view.step = "FuseOps#1/InferType#1".into();
+        document
+    }
+
+    #[test]
+    fn a_document_is_read_as_it_was_written() {
+        let document = example();
+        assert_eq!(read(&write(&document)), Ok((document, vec![])));
+        assert_eq!(read(&write(&Document::default())), Ok((Document::default(), vec![])));
+    }
+
+    #[test]
+    fn a_plain_program_is_a_document_without_passes() {
+        let (document, warnings) = read("// a comment\ndef @main() { 1 }").unwrap();
+        assert_eq!(document.source, "// a comment\ndef @main() { 1 }");
+        assert!(document.rows.is_empty() && warnings.is_empty());
+    }
+
+    #[test]
+    fn comments_of_the_program_stay_with_the_program() {
+        let mut document = example();
+        document.source = "// Note: mine\n// passlab 7\n1".into();
+        assert_eq!(read(&write(&document)), Ok((document, vec![])));
+    }
+
+    #[test]
+    fn a_later_format_is_refused_by_name() {
+        assert_eq!(read("// passlab 2\n").unwrap_err().code, "repro-version");
+    }
+}
