@@ -114,7 +114,7 @@ impl Layout {
     pub fn factor_of(&self, name: char) -> Option<i64> {
         let sub = name.to_ascii_lowercase();
         let extents = self.axes.iter().filter(|a| a.name == sub).map(|a| a.extent);
-        extents.fold(None, |product, extent| Some(product.unwrap_or(1) * extent))
+        extents.fold(None, |product, extent| Some(product.unwrap_or(1i64).saturating_mul(extent)))
     }
 
     /// The axes from `start`, at most `len` of them (TVM's `SubLayout`).

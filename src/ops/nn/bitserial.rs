@@ -1,7 +1,11 @@
 //! Operators on packed bits.
 
+use super::conv::window_extents;
+use crate::ir::Dim;
+use crate::ops::layout::Layout;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.BitPackAttrs`.
 pub static BIT_PACK: AttrsSchema = AttrsSchema {
@@ -53,6 +57,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Packs the bits of integers along `pack_axis`, bit planes along a new `bit_axis`.",
         args: &["data"],
         attrs: Some(&BIT_PACK),
+        rule: Some(bitpack),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -61,6 +66,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "A 2-D convolution over integers of few bits, computed bit by bit.",
         args: &["data", "weight"],
         attrs: Some(&BINARY_CONV2D),
+        rule: Some(bitserial_conv2d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -69,7 +75,59 @@ pub static OPS: &[OpInfo] = &[
         doc: "A matrix product over integers of few bits, computed bit by bit.",
         args: &["data", "weight"],
         attrs: Some(&BINARY_DENSE),
+        rule: Some(bitserial_dense),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
 ];
+
+/// TVM's `BitPackRel`.
+fn bitpack(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((shape, _)) = cx.tensor(0) else { return Ok(false) };
+    let Some(dtype) = cx.store.attr_dtype(cx.attrs, "pack_type") else {
+        return Err("pack_type must be set".into());
+    };
+    let (pack_axis, bit_axis) = (cx.attr_int("pack_axis"), cx.attr_int("bit_axis"));
+    let bits = Dim::int(cx.attr_int("bits"));
+    let mut out = Vec::with_capacity(shape.len() + 1);
+    for (i, &extent) in shape.iter().enumerate() {
+        if i as i64 == bit_axis {
+            out.push(bits);
+        }
+        let packed = i as i64 == pack_axis;
+        out.push(if packed { cx.div(extent, Dim::int(i64::from(dtype.bits))) } else { extent });
+    }
+    if bit_axis == shape.len() as i64 {
+        out.push(bits);
+    }
+    cx.output_tensor(&out, dtype)
+}
+
+/// TVM's `BinaryConv2DRel`.
+fn bitserial_conv2d(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    let (layout, plain) = (cx.attr_layout("data_layout")?, Layout::parse("NCHW")?);
+    if !layout.converts_to(&plain) {
+        return Err(format!("Conv only support input layouts that are convertible from NCHW. But got {layout}"));
+    }
+    let shape = layout.convert_shape(cx.store, &plain, &shape)?;
+    let channels = cx.attr_dim("channels").ok_or("channels must be set")?;
+    let kernel = cx.attr_dims_of("kernel_size", 2)?;
+    let extents = window_extents(cx, &shape[2..], &kernel, &[Dim::int(1), Dim::int(1)])?;
+    let out = [shape[0], channels, extents[0], extents[1]];
+    let out = plain.convert_shape(cx.store, &layout, &out)?;
+    let dtype = cx.out_dtype(dtype);
+    cx.output_tensor(&out, dtype)
+}
+
+/// TVM's `BinaryDenseRel`.
+fn bitserial_dense(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((mut shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    let units = cx.attr_dim("units").ok_or("units must be set")?;
+    let Some(last) = shape.last_mut() else {
+        return Err("the data of a dense layer needs an axis".into());
+    };
+    *last = units;
+    let dtype = cx.out_dtype(dtype);
+    cx.output_tensor(&shape, dtype)
+}

@@ -1,7 +1,10 @@
 //! Transposed convolutions: the gradients of convolutions with respect to their input.
 
+use super::conv::{ConvLayouts, PLAIN_DATA, check_kernel};
+use crate::ir::Dim;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.Conv1DTransposeAttrs`.
 pub static CONV1_DTRANSPOSE: AttrsSchema = AttrsSchema {
@@ -64,6 +67,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "A 1-D transposed convolution: each input element spreads the kernel over the output.",
         args: &["data", "weight"],
         attrs: Some(&CONV1_DTRANSPOSE),
+        rule: Some(conv1d_transpose),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -72,6 +76,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "A 2-D transposed convolution: each input element spreads the kernel over the output.",
         args: &["data", "weight"],
         attrs: Some(&CONV2DTRANSPOSE),
+        rule: Some(conv2d_transpose),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -80,7 +85,93 @@ pub static OPS: &[OpInfo] = &[
         doc: "A 3-D transposed convolution: each input element spreads the kernel over the output.",
         args: &["data", "weight"],
         attrs: Some(&CONV3_DTRANSPOSE),
+        rule: Some(conv3d_transpose),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
 ];
+
+const PLAIN_KERNEL: [&str; 3] = ["IOW", "IOHW", "IODHW"];
+
+/// Relation of the transposed convolutions over `rank` spatial axes (TVM's `Conv1DTransposeRel`,
+/// `Conv2DTransposeRel`, `Conv3DTransposeRel`).
+fn conv_transpose(cx: &mut RuleCx<'_>, rank: usize) -> RuleResult {
+    let Some((data, dtype)) = cx.tensor(0) else { return Ok(false) };
+    let weight = cx.tensor(1);
+    let groups = cx.attr_int("groups");
+    let grouped_layout = rank == 2 && groups > 1 && cx.attr_text("kernel_layout").contains('G');
+    let plain_kernel = if grouped_layout { "GIOHW" } else { PLAIN_KERNEL[rank - 1] };
+    let layouts = ConvLayouts::read(cx, PLAIN_DATA[rank - 1], plain_kernel)?;
+    let shape = layouts.plain_data_shape(cx, &data)?;
+    let group_count = Dim::int(groups);
+    let dilation = cx.attr_dims_of("dilation", rank)?;
+    let (channels, kernel) = match (cx.attr_dim("channels"), cx.attr_dims("kernel_size")) {
+        (Some(channels), Some(_)) => {
+            let kernel = cx.attr_dims_of("kernel_size", rank)?;
+            let per_group = cx.div(channels, group_count);
+            let mut wshape = if grouped_layout {
+                vec![group_count, cx.div(shape[1], group_count), per_group]
+            } else {
+                vec![shape[1], per_group]
+            };
+            wshape.extend(&kernel);
+            let wshape = layouts.kernel_shape(cx, &wshape)?;
+            cx.assign_tensor(1, &wshape, weight.map_or(dtype, |(_, d)| d))?;
+            (channels, kernel)
+        }
+        (channels, kernel_size) => {
+            let Some((weight, _)) = weight else { return Ok(false) };
+            let wshape = layouts.plain_kernel_shape(cx, &weight)?;
+            let per_group = channels.map(|c| cx.div(c, group_count));
+            check_kernel(cx, rank, &wshape, kernel_size.as_deref(), per_group, wshape[1])?;
+            if shape[1] != Dim::Any && wshape[0] != Dim::Any && !cx.may_equal(shape[1], wshape[0]) {
+                return Err(format!(
+                    "Conv{rank}DTransposed: shape of weight is inconsistent with in_channels. data.shape= {} groups= \
+                     {groups} weight.shape= {}",
+                    cx.show(&shape),
+                    cx.show(&wshape)
+                ));
+            }
+            let mut kernel = wshape[wshape.len() - rank..].to_vec();
+            if rank == 3 {
+                // TVM takes height for width here and width for height.
+                kernel.swap(1, 2);
+            }
+            (wshape[1], kernel)
+        }
+    };
+    let strides = cx.attr_dims_of("strides", rank)?;
+    let extra = cx.attr_dims_of("output_padding", rank)?;
+    let Some(padding) = cx.total_padding(rank) else {
+        return Err(format!("Padding size should be 1, {rank} or {}", 2 * rank));
+    };
+    let mut out = vec![shape[0], channels];
+    for i in 0..rank {
+        if shape[i + 2] == Dim::Any {
+            out.push(Dim::Any);
+            continue;
+        }
+        let window = cx.dilated(kernel[i], dilation[i]);
+        let steps = cx.sub(shape[i + 2], Dim::int(1));
+        let reach = cx.mul(strides[i], steps);
+        let reach = cx.add(reach, window);
+        let extent = cx.sub(reach, padding[i]);
+        out.push(cx.add(extent, extra[i]));
+    }
+    let out = layouts.out_shape(cx, &out)?;
+    let dtype = cx.out_dtype(dtype);
+    cx.output_tensor(&out, dtype)
+}
+
+fn conv1d_transpose(cx: &mut RuleCx<'_>) -> RuleResult {
+    conv_transpose(cx, 1)
+}
+
+/// Relation of `nn.conv2d_transpose`; `qnn.conv2d_transpose` uses it too.
+pub fn conv2d_transpose(cx: &mut RuleCx<'_>) -> RuleResult {
+    conv_transpose(cx, 2)
+}
+
+fn conv3d_transpose(cx: &mut RuleCx<'_>) -> RuleResult {
+    conv_transpose(cx, 3)
+}

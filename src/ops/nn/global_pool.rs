@@ -1,7 +1,10 @@
 //! Pooling over whole images and to a wanted size.
 
+use super::pool::spatial_axes;
+use crate::ir::Dim;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.GlobalPool2DAttrs`.
 pub static GLOBAL_POOL2D: AttrsSchema = AttrsSchema {
@@ -49,6 +52,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The mean over all of height and width.",
         args: &["data"],
         attrs: Some(&GLOBAL_POOL2D),
+        rule: Some(global2d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -57,6 +61,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The largest element over all of height and width.",
         args: &["data"],
         attrs: Some(&GLOBAL_POOL2D),
+        rule: Some(global2d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -65,6 +70,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Means over as many windows as `output_size` asks for along the width.",
         args: &["data"],
         attrs: Some(&ADAPTIVE_POOL1_D),
+        rule: Some(adaptive1d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -73,6 +79,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Maxima over as many windows as `output_size` asks for along the width.",
         args: &["data"],
         attrs: Some(&ADAPTIVE_POOL1_D),
+        rule: Some(adaptive1d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -81,6 +88,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Means over as many windows as `output_size` asks for along height and width.",
         args: &["data"],
         attrs: Some(&ADAPTIVE_POOL2D),
+        rule: Some(adaptive2d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -89,6 +97,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Maxima over as many windows as `output_size` asks for along height and width.",
         args: &["data"],
         attrs: Some(&ADAPTIVE_POOL2D),
+        rule: Some(adaptive2d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -97,6 +106,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Means over as many windows as `output_size` asks for along depth, height and width.",
         args: &["data"],
         attrs: Some(&ADAPTIVE_POOL3_D),
+        rule: Some(adaptive3d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -105,7 +115,45 @@ pub static OPS: &[OpInfo] = &[
         doc: "Maxima over as many windows as `output_size` asks for along depth, height and width.",
         args: &["data"],
         attrs: Some(&ADAPTIVE_POOL3_D),
+        rule: Some(adaptive3d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
 ];
+
+/// TVM's `GlobalPool2DRel`.
+fn global2d(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((mut shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    for axis in spatial_axes(cx, "HW", shape.len())? {
+        shape[axis] = Dim::int(1);
+    }
+    cx.output_tensor(&shape, dtype)
+}
+
+/// Relation of the adaptive poolings over the axes `letters` (TVM's `AdaptivePool1DRel` and its like). One
+/// number stands for all axes, none for leaving them as they are.
+fn adaptive(cx: &mut RuleCx<'_>, letters: &str) -> RuleResult {
+    let Some((mut shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    let rank = letters.len();
+    let axes = spatial_axes(cx, letters, shape.len())?;
+    let size = cx.attr_dims("output_size").unwrap_or_default();
+    match size.len() {
+        0 => {}
+        1 => axes.iter().for_each(|axis| shape[*axis] = size[0]),
+        n if n == rank => axes.iter().zip(&size).for_each(|(axis, extent)| shape[*axis] = *extent),
+        _ => return Err(format!("output_size can have up to {rank} elements.")),
+    }
+    cx.output_tensor(&shape, dtype)
+}
+
+fn adaptive1d(cx: &mut RuleCx<'_>) -> RuleResult {
+    adaptive(cx, "W")
+}
+
+fn adaptive2d(cx: &mut RuleCx<'_>) -> RuleResult {
+    adaptive(cx, "HW")
+}
+
+fn adaptive3d(cx: &mut RuleCx<'_>) -> RuleResult {
+    adaptive(cx, "DHW")
+}

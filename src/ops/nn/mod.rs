@@ -3,6 +3,7 @@
 use super::OpInfo;
 
 pub mod activation;
+mod attr;
 pub mod bitserial;
 pub mod conv;
 pub mod conv_transpose;

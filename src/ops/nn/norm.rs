@@ -2,6 +2,7 @@
 
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult, identity};
 
 /// Attributes `relay.attrs.BatchNormAttrs`.
 pub static BATCH_NORM: AttrsSchema = AttrsSchema {
@@ -77,6 +78,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Normalises each channel with given mean and variance, scales by `gamma` and adds `beta`. The result is a tuple: data, mean, variance.",
         args: &["data", "gamma", "beta", "moving_mean", "moving_var"],
         attrs: Some(&BATCH_NORM),
+        rule: Some(batch_norm),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -85,6 +87,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Normalises along one axis with the mean and variance found there, scales by `gamma` and adds `beta`.",
         args: &["data", "gamma", "beta"],
         attrs: Some(&LAYER_NORM),
+        rule: Some(channel_norm),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -92,6 +95,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Normalises each channel of each batch item with its own mean and variance, scales by `gamma` and adds `beta`.",
         args: &["data", "gamma", "beta"],
         attrs: Some(&INSTANCE_NORM),
+        rule: Some(instance_norm),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -99,6 +103,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Normalises groups of channels of each batch item with their own mean and variance, scales by `gamma` and adds `beta`.",
         args: &["data", "gamma", "beta"],
         attrs: Some(&GROUP_NORM),
+        rule: Some(channel_norm),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -106,6 +111,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Divides by the Euclidean norm along `axis`, which is taken to be at least the root of `eps`.",
         args: &["data"],
         attrs: Some(&L2_NORMALIZE),
+        rule: Some(identity),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -113,6 +119,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Divides each element by a power of the sum of squares of its neighbours along `axis` (local response normalisation).",
         args: &["data"],
         attrs: Some(&LRN),
+        rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
@@ -121,8 +128,52 @@ pub static OPS: &[OpInfo] = &[
         doc: "Drops elements at random while training; does nothing when evaluated. The result is a tuple: data, mask.",
         args: &["data"],
         attrs: Some(&DROPOUT),
+        rule: Some(dropout),
         pattern: Some(OpPattern::Opaque),
         stateful: true,
         ..OpInfo::BASE
     },
 ];
+
+/// TVM's `BatchNormRel`: data, mean and variance come out.
+fn batch_norm(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    let axis = cx.attr_int("axis");
+    let Some(place) = cx.attr_axis(shape.len()).filter(|_| axis >= -1) else {
+        return Err(format!("the axis {axis} of batch_norm is out of range for {}", cx.show(&shape)));
+    };
+    let channels = cx.store.tensor_type(&[shape[place]], dtype);
+    for input in 1..=4 {
+        cx.assign(input, channels)?;
+    }
+    let data = cx.store.tensor_type(&shape, dtype);
+    let out = cx.store.tuple_type(&[data, channels, channels]);
+    cx.output(out)
+}
+
+/// TVM's `LayerNormRel` and `GroupNormRel`.
+fn channel_norm(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    let Some(place) = cx.attr_axis(shape.len()) else {
+        return Err(format!("the axis {} is out of range for {}", cx.attr_int("axis"), cx.show(&shape)));
+    };
+    cx.assign_tensor(1, &[shape[place]], dtype)?;
+    cx.assign_tensor(2, &[shape[place]], dtype)?;
+    cx.output_tensor(&shape, dtype)
+}
+
+/// TVM's `InstanceNormRel`.
+fn instance_norm(cx: &mut RuleCx<'_>) -> RuleResult {
+    match cx.tensor(0) {
+        Some((shape, _)) if shape.len() <= 2 => Err("instance_norm needs more than 2 axes".into()),
+        _ => channel_norm(cx),
+    }
+}
+
+/// TVM's `DropoutRel`: data and mask come out.
+fn dropout(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    let data = cx.store.tensor_type(&shape, dtype);
+    let out = cx.store.tuple_type(&[data, data]);
+    cx.output(out)
+}

@@ -1,7 +1,9 @@
 //! Pooling with a window.
 
+use crate::ir::{Dim, DimOp};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.MaxPool1DAttrs`.
 pub static MAX_POOL1_D: AttrsSchema = AttrsSchema {
@@ -97,6 +99,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The largest element of each window over the width.",
         args: &["data"],
         attrs: Some(&MAX_POOL1_D),
+        rule: Some(pool1d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -105,6 +108,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The largest element of each window over height and width.",
         args: &["data"],
         attrs: Some(&MAX_POOL2D),
+        rule: Some(pool2d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -113,6 +117,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The largest element of each window over depth, height and width.",
         args: &["data"],
         attrs: Some(&MAX_POOL3_D),
+        rule: Some(pool3d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -121,6 +126,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The mean of each window over the width. Padding counts only with `count_include_pad`.",
         args: &["data"],
         attrs: Some(&AVG_POOL1_D),
+        rule: Some(pool1d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -129,6 +135,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The mean of each window over height and width. Padding counts only with `count_include_pad`.",
         args: &["data"],
         attrs: Some(&AVG_POOL2D),
+        rule: Some(pool2d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -137,6 +144,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The mean of each window over depth, height and width. Padding counts only with `count_include_pad`.",
         args: &["data"],
         attrs: Some(&AVG_POOL3_D),
+        rule: Some(pool3d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -145,6 +153,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The gradient of `nn.max_pool2d`: each window sends its gradient to its largest element. The first input is the incoming gradient.",
         args: &["data", "grad"],
         attrs: Some(&MAX_POOL2D),
+        rule: Some(pool2d_grad),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -153,7 +162,70 @@ pub static OPS: &[OpInfo] = &[
         doc: "The gradient of `nn.avg_pool2d`: each window spreads its gradient evenly. The first input is the incoming gradient.",
         args: &["data", "grad"],
         attrs: Some(&MAX_POOL2D),
+        rule: Some(pool2d_grad),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
 ];
+
+/// Where the spatial axes `letters` stand in the layout; none of them may be split.
+pub(super) fn spatial_axes(cx: &RuleCx<'_>, letters: &str, rank: usize) -> Result<Vec<usize>, String> {
+    let layout = cx.attr_layout("layout")?;
+    let places: Option<Vec<usize>> =
+        (letters.chars()).map(|c| layout.index_of(c).filter(|i| *i < rank && !layout.contains(c.to_ascii_lowercase()))).collect();
+    places.ok_or_else(|| {
+        let (n, axes) = (letters.len(), letters.chars().map(String::from).collect::<Vec<_>>().join(", "));
+        format!("Invalid layout {layout}. Pool{n}D layout must have {axes}, which cannot be split")
+    })
+}
+
+/// Relation of the poolings over the axes `letters` (TVM's `Pool1DRel`, `Pool2DRel`, `Pool3DRel`).
+fn pool(cx: &mut RuleCx<'_>, letters: &str) -> RuleResult {
+    let Some((shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    let rank = letters.len();
+    let axes = spatial_axes(cx, letters, shape.len())?;
+    let pool_size = cx.attr_dims_of("pool_size", rank)?;
+    let dilation = cx.attr_dims_of("dilation", rank)?;
+    let strides = cx.attr_dims_of("strides", rank)?;
+    // With any other number of paddings TVM says nothing and the type stays open.
+    let Some(padding) = cx.total_padding(rank) else { return Ok(false) };
+    let mut out = shape.clone();
+    for (i, &axis) in axes.iter().enumerate() {
+        if shape[axis] == Dim::Any {
+            continue;
+        }
+        let window = cx.sub(pool_size[i], Dim::int(1));
+        let window = cx.mul(window, dilation[i]);
+        let window = cx.add(window, Dim::int(1));
+        let room = cx.add(shape[axis], padding[i]);
+        let mut room = cx.sub(room, window);
+        if cx.attr_flag("ceil_mode") {
+            let up = cx.sub(strides[i], Dim::int(1));
+            room = cx.add(room, up);
+        }
+        let steps = cx.dim(DimOp::Div, room, strides[i]);
+        out[axis] = cx.add(steps, Dim::int(1));
+    }
+    cx.output_tensor(&out, dtype)
+}
+
+fn pool1d(cx: &mut RuleCx<'_>) -> RuleResult {
+    pool(cx, "W")
+}
+
+/// Relation of the 2-D poolings; `qnn.avg_pool2d` uses it too.
+pub fn pool2d(cx: &mut RuleCx<'_>) -> RuleResult {
+    pool(cx, "HW")
+}
+
+fn pool3d(cx: &mut RuleCx<'_>) -> RuleResult {
+    pool(cx, "DHW")
+}
+
+/// TVM's `Pool2DGradRel`: the gradient has the type of the data.
+fn pool2d_grad(cx: &mut RuleCx<'_>) -> RuleResult {
+    match cx.tensor(1) {
+        Some(_) => cx.output(cx.types[1]),
+        None => Ok(false),
+    }
+}

@@ -1,7 +1,10 @@
 //! Rearrangements between channels, batch and space, and upsampling.
 
+use crate::ir::{Dim, DimOp};
+use crate::ops::layout::Layout;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.SubPixelAttrs`.
 pub static SUB_PIXEL: AttrsSchema = AttrsSchema {
@@ -64,6 +67,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Moves channels into square blocks of `block_size` in height and width.",
         args: &["data"],
         attrs: Some(&SUB_PIXEL),
+        rule: Some(depth_to_space),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -72,6 +76,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Moves square blocks of `block_size` in height and width into channels.",
         args: &["data"],
         attrs: Some(&SUB_PIXEL),
+        rule: Some(space_to_depth),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -80,6 +85,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Pads the spatial axes and moves blocks of them into the batch.",
         args: &["data"],
         attrs: Some(&SPACE_TO_BATCH_ND),
+        rule: Some(space_to_batch_nd),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -88,6 +94,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Moves parts of the batch into blocks of the spatial axes and crops them.",
         args: &["data"],
         attrs: Some(&BATCH_TO_SPACE_ND),
+        rule: Some(batch_to_space_nd),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -96,6 +103,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Enlarges height and width by `scale_h` and `scale_w`.",
         args: &["data"],
         attrs: Some(&UP_SAMPLING),
+        rule: Some(upsampling),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -104,7 +112,124 @@ pub static OPS: &[OpInfo] = &[
         doc: "Enlarges depth, height and width by `scale_d`, `scale_h` and `scale_w`.",
         args: &["data"],
         attrs: Some(&UP_SAMPLING3_D),
+        rule: Some(upsampling3d),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
 ];
+
+/// A relation that changes extents in a plain layout: `change` sees the shape in the axis order `plain`.
+fn in_layout(
+    cx: &mut RuleCx<'_>,
+    plain: &str,
+    change: impl FnOnce(&mut RuleCx<'_>, &mut [Dim]) -> Result<(), String>,
+) -> RuleResult {
+    let Some((shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    let (layout, plain) = (cx.attr_layout("layout")?, Layout::parse(plain)?);
+    if !layout.converts_to(&plain) {
+        return Err(format!("only layouts that are convertible from {plain} are supported. But got {layout}"));
+    }
+    let mut shape = layout.convert_shape(cx.store, &plain, &shape)?;
+    change(cx, &mut shape)?;
+    let shape = plain.convert_shape(cx.store, &layout, &shape)?;
+    cx.output_tensor(&shape, dtype)
+}
+
+/// TVM's `DepthToSpaceRel`.
+fn depth_to_space(cx: &mut RuleCx<'_>) -> RuleResult {
+    in_layout(cx, "NCHW", |cx, shape| {
+        let block = cx.attr_int("block_size");
+        shape[1] = cx.div(shape[1], Dim::int(block.saturating_mul(block)));
+        shape[2] = cx.mul(shape[2], Dim::int(block));
+        shape[3] = cx.mul(shape[3], Dim::int(block));
+        Ok(())
+    })
+}
+
+/// TVM's `SpaceToDepthRel`.
+fn space_to_depth(cx: &mut RuleCx<'_>) -> RuleResult {
+    in_layout(cx, "NCHW", |cx, shape| {
+        let block = cx.attr_int("block_size");
+        shape[1] = cx.mul(shape[1], Dim::int(block.saturating_mul(block)));
+        shape[2] = cx.div(shape[2], Dim::int(block));
+        shape[3] = cx.div(shape[3], Dim::int(block));
+        Ok(())
+    })
+}
+
+/// The extent enlarged by a real factor and rounded. TVM rounds halves to even.
+fn enlarge(cx: &RuleCx<'_>, extent: Dim, scale: &str) -> Result<Dim, String> {
+    let scale = cx.store.attr_float(cx.attrs, scale).unwrap_or(1.0);
+    match extent {
+        Dim::Int { value, bits } => {
+            // The product is computed in single precision, where extents and scale meet in TVM.
+            let value = f64::from((value as f32) * (scale as f32)).round_ties_even() as i64;
+            Ok(Dim::Int { value, bits })
+        }
+        Dim::Any => Ok(Dim::Any),
+        _ => Err("upsampling of a symbolic extent is not supported".into()),
+    }
+}
+
+/// TVM's `UpSamplingRel`.
+fn upsampling(cx: &mut RuleCx<'_>) -> RuleResult {
+    in_layout(cx, "NCHW", |cx, shape| {
+        shape[2] = enlarge(cx, shape[2], "scale_h")?;
+        shape[3] = enlarge(cx, shape[3], "scale_w")?;
+        Ok(())
+    })
+}
+
+/// TVM's `UpSampling3DRel`.
+fn upsampling3d(cx: &mut RuleCx<'_>) -> RuleResult {
+    in_layout(cx, "NCDHW", |cx, shape| {
+        shape[2] = enlarge(cx, shape[2], "scale_d")?;
+        shape[3] = enlarge(cx, shape[3], "scale_h")?;
+        shape[4] = enlarge(cx, shape[4], "scale_w")?;
+        Ok(())
+    })
+}
+
+/// `block_shape` and the pairs in `pairs`, one for each spatial axis of a tensor of this rank.
+fn blocks(cx: &RuleCx<'_>, pairs: &str, rank: usize) -> Result<(Vec<i64>, Vec<Vec<i64>>), String> {
+    let block = cx.store.attr_ints(cx.attrs, "block_shape").unwrap_or_default();
+    let pairs_value = cx.attr_pairs(pairs).unwrap_or_default();
+    if pairs_value.len() != block.len() || pairs_value.iter().any(|pair| pair.len() != 2) {
+        return Err(format!("{pairs} must be provided for each spatial dim"));
+    }
+    match block.len() < rank && !block.contains(&0) {
+        true => Ok((block, pairs_value)),
+        false => Err("block_shape must be less than input shape".into()),
+    }
+}
+
+/// TVM's `SpaceToBatchNDRel`.
+fn space_to_batch_nd(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((mut shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    if shape.len() <= 1 {
+        return Ok(false);
+    }
+    let (block, paddings) = blocks(cx, "paddings", shape.len())?;
+    shape[0] = cx.mul(shape[0], Dim::int(block.iter().fold(1, |n, b| n.saturating_mul(*b))));
+    for (i, (size, pair)) in block.iter().zip(&paddings).enumerate() {
+        let padded = cx.add(shape[i + 1], Dim::int(pair[0].saturating_add(pair[1])));
+        shape[i + 1] = cx.dim(DimOp::Div, padded, Dim::int(*size));
+    }
+    cx.output_tensor(&shape, dtype)
+}
+
+/// TVM's `BatchToSpaceNDRel`.
+fn batch_to_space_nd(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((mut shape, dtype)) = cx.tensor(0) else { return Ok(false) };
+    if shape.len() <= 1 {
+        return Ok(false);
+    }
+    let (block, crops) = blocks(cx, "crops", shape.len())?;
+    shape[0] = cx.dim(DimOp::Div, shape[0], Dim::int(block.iter().fold(1, |n, b| n.saturating_mul(*b))));
+    for (i, (size, pair)) in block.iter().zip(&crops).enumerate() {
+        let whole = cx.mul(shape[i + 1], Dim::int(*size));
+        let whole = cx.sub(whole, Dim::int(pair[0]));
+        shape[i + 1] = cx.sub(whole, Dim::int(pair[1]));
+    }
+    cx.output_tensor(&shape, dtype)
+}
