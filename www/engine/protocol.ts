@@ -4,8 +4,9 @@
  * The engine (Rust, compiled to WebAssembly) lives in a worker. A `run` is one
  * document: a program, a pass list and a context. Its answer is a summary: small, always whole.
  * Everything big (texts, diffs, values) is pulled for the step that is looked at.
- * Versions of the module are numbered from 0 (the program as parsed) and are
- * meaningful only together with the `run` number that made them.
+ * Versions of the module are numbered from 0 (the program as parsed) and belong to the newest `run`
+ * that answered `ok: true`. A run that could not start (`ok: false`) leaves the versions of the last good
+ * one in place, so that the page can go on showing and stepping through it while the program has errors.
  * Offsets into text are UTF-16 code units, as CodeMirror counts them; lines and columns start at 1.
  */
 

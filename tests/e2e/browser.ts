@@ -1,0 +1,151 @@
+/** A browser, the built page in it, and the few gestures that the tests have in common. */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+import { type Site, serve } from "./site";
+
+const root = resolve(import.meta.dirname, "../..");
+/** The site under test; `PASSLAB_DIST` names another folder than `dist`. */
+export const dist = resolve(root, process.env.PASSLAB_DIST ?? "dist");
+
+function findChrome(): string {
+  if (process.env.CHROME) return process.env.CHROME;
+  for (const path of ["/usr/bin/chromium", "/usr/bin/google-chrome"]) {
+    if (existsSync(path)) return path;
+  }
+  for (const name of ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]) {
+    try {
+      return execFileSync("which", [name], { encoding: "utf8" }).trim();
+    } catch {
+      // Not this one.
+    }
+  }
+  throw new Error("no Chromium found: install one or name it in the variable CHROME");
+}
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: findChrome(),
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+export async function serveDist(): Promise<Site> {
+  if (!existsSync(resolve(dist, "index.html"))) {
+    throw new Error(`${dist} holds no built page: run cargo xtask build first`);
+  }
+  return serve(dist);
+}
+
+export type ContextOptions = Parameters<Browser["newContext"]>[0];
+
+/** A fresh profile. Errors in the console or in the page fail the test that `finish`es it. */
+export async function profile(
+  browser: Browser,
+  options: ContextOptions = {},
+): Promise<{ context: BrowserContext; errors: string[]; open(url: string): Promise<Lab> }> {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    permissions: ["clipboard-read", "clipboard-write"],
+    ...options,
+  });
+  const errors: string[] = [];
+  return {
+    context,
+    errors,
+    async open(url) {
+      const page = await context.newPage();
+      page.on("pageerror", (error) => errors.push(String(error)));
+      page.on("console", (message) => {
+        if (message.type() === "error") errors.push(message.text());
+      });
+      await page.goto(url);
+      return new Lab(page);
+    },
+  };
+}
+
+/** The page, by roles and names only. */
+export class Lab {
+  constructor(readonly page: Page) {}
+
+  get program() {
+    return this.page.getByRole("textbox", { name: "Program" });
+  }
+  get problems() {
+    return this.page.getByRole("list", { name: "Problems" }).getByRole("listitem");
+  }
+  get steps() {
+    return this.page.getByRole("listbox", { name: "Steps" }).getByRole("option");
+  }
+  get passes() {
+    return this.page.getByRole("list", { name: "Passes" }).getByRole("listitem");
+  }
+  get selected() {
+    return this.page
+      .getByRole("listbox", { name: "Steps" })
+      .getByRole("option", { selected: true });
+  }
+  step(name: string | RegExp) {
+    return this.page.getByRole("listbox", { name: "Steps" }).getByRole("option", { name });
+  }
+  pass(name: string) {
+    return this.page
+      .getByRole("list", { name: "Passes" })
+      .getByRole("checkbox", { name, exact: true });
+  }
+  region(name: string) {
+    return this.page.getByRole("region", { name, exact: true });
+  }
+  button(name: string) {
+    return this.page.getByRole("button", { name, exact: true });
+  }
+  tab(name: string) {
+    return this.page.getByRole("tab", { name, exact: true });
+  }
+
+  /** Waits until steps are there and nothing is stale. */
+  async settled(): Promise<void> {
+    await this.steps.first().waitFor();
+  }
+
+  /** Replaces the program as a paste does. */
+  async write(text: string): Promise<void> {
+    await this.program.click();
+    await this.page.keyboard.press("Control+a");
+    await this.page.keyboard.insertText(text);
+  }
+
+  async source(): Promise<string> {
+    const lines = await this.program.locator(".cm-line").allTextContents();
+    return lines.join("\n");
+  }
+
+  async example(title: string): Promise<void> {
+    await this.page.getByRole("combobox", { name: "Example" }).selectOption({ label: title });
+  }
+
+  async optLevel(level: number): Promise<void> {
+    await this.page
+      .getByRole("radiogroup", { name: "Opt level" })
+      .getByRole("radio", { name: String(level) })
+      .check({ force: true });
+  }
+}
+
+/** Waits until a question about the page has this answer. */
+export async function eventually<T>(ask: () => Promise<T>, wanted: T | RegExp): Promise<void> {
+  const poll = expect.poll(ask, { timeout: 10_000, interval: 50 });
+  if (wanted instanceof RegExp) await poll.toMatch(wanted);
+  else await poll.toEqual(wanted);
+}

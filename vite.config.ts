@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { Plugin } from "vite";
+import solid from "vite-plugin-solid";
+import { defineConfig } from "vitest/config";
+
+const here = import.meta.dirname;
+
+/**
+ * What the page may load and run. No server of ours ever sees a program: connections go only to
+ * where the page came from. CodeMirror writes its styles in a style element, hence 'unsafe-inline' there.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "worker-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");
+
+/** Adds the policy to the built page only: the development server needs inline scripts and a socket. */
+function contentPolicy(): Plugin {
+  return {
+    name: "passlab-policy",
+    apply: "build",
+    transformIndexHtml: () => [
+      {
+        tag: "meta",
+        attrs: { "http-equiv": "Content-Security-Policy", content: policy },
+        injectTo: "head-prepend",
+      },
+    ],
+  };
+}
+
+function filesUnder(dir: string): string[] {
+  return readdirSync(dir).flatMap((name) => {
+    const path = join(dir, name);
+    return statSync(path).isDirectory() ? filesUnder(path) : [path];
+  });
+}
+
+/**
+ * Writes `sw.js`: the service worker with the list of everything that was built and a version made
+ * from all their bytes, so that the same build is the same worker and a new build replaces all files at once.
+ */
+function offline(): Plugin {
+  let out = "dist";
+  return {
+    name: "passlab-offline",
+    apply: "build",
+    configResolved(config) {
+      out = resolve(config.root, config.build.outDir);
+    },
+    closeBundle() {
+      const hash = createHash("sha256");
+      const files = filesUnder(out)
+        .filter((path) => !path.endsWith("sw.js"))
+        .sort();
+      for (const path of files) hash.update(relative(out, path)).update(readFileSync(path));
+      const list = files.map((path) => relative(out, path).replaceAll("\\", "/"));
+      const source = readFileSync(resolve(here, "www/sw.js"), "utf8")
+        .replace('"__VERSION__"', JSON.stringify(hash.digest("hex").slice(0, 16)))
+        .replace('["__FILES__"]', JSON.stringify(list));
+      writeFileSync(join(out, "sw.js"), source);
+    },
+  };
+}
+
+export default defineConfig({
+  base: "./",
+  publicDir: "www/public",
+  plugins: [solid(), contentPolicy(), offline()],
+  resolve: {
+    alias: {
+      "passlab-engine": resolve(here, "www/pkg"),
+      "passlab-session": resolve(here, `www/engine/${process.env.VITE_MOCK ? "mock" : "wasm"}.ts`),
+    },
+  },
+  worker: { format: "es" },
+  build: {
+    target: "es2022",
+    outDir: process.env.PASSLAB_DIST ?? "dist",
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+  test: {
+    include: ["www/**/*.test.ts"],
+    environment: "node",
+  },
+});

@@ -1,0 +1,181 @@
+/** The program editor: CodeMirror with Relay's colours, the engine's problems underlined, and a way out by Escape. */
+import {
+  defaultKeymap,
+  history,
+  historyKeymap,
+  indentLess,
+  indentMore,
+} from "@codemirror/commands";
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentUnit,
+  StreamLanguage,
+  syntaxHighlighting,
+} from "@codemirror/language";
+import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
+import { Annotation, EditorState } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import type { Problem } from "../engine/protocol";
+import { type Depth, scan } from "./relay";
+
+const names = {
+  comment: tags.comment,
+  "type-comment": tags.docComment,
+  keyword: tags.keyword,
+  local: tags.variableName,
+  global: tags.definition(tags.variableName),
+  op: tags.function(tags.variableName),
+  type: tags.typeName,
+  number: tags.number,
+  string: tags.string,
+  attribute: tags.attributeName,
+  meta: tags.meta,
+};
+
+const relay = StreamLanguage.define<Depth>({
+  name: "relay",
+  startState: () => ({ comment: 0 }),
+  copyState: (state) => ({ ...state }),
+  token(stream, state) {
+    const [token, end] = scan(stream.string, stream.pos, state);
+    stream.pos = end;
+    return token;
+  },
+  languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },
+  tokenTable: names,
+});
+
+/** The classes of the read-only views, so that both look alike and follow the theme through CSS alone. */
+const colours = HighlightStyle.define(
+  Object.entries(names).map(([name, tag]) => ({ tag, class: `t-${name}` })),
+);
+
+const fromOutside = Annotation.define<boolean>();
+
+export interface EditorOptions {
+  parent: HTMLElement;
+  text: string;
+  onEdit(text: string): void;
+  onEscape(): void;
+}
+
+export interface Editor {
+  /** Replaces the text, as when an example or a link is opened; undo brings the old one back. */
+  setText(text: string): void;
+  setProblems(problems: readonly Problem[]): void;
+  /** Puts the cursor at a place and shows it. */
+  jump(from: number, to: number): void;
+  focus(): void;
+  destroy(): void;
+}
+
+export function createEditor(options: EditorOptions): Editor {
+  const view = new EditorView({
+    parent: options.parent,
+    state: EditorState.create({
+      doc: options.text,
+      extensions: [
+        lineNumbers(),
+        highlightActiveLine(),
+        highlightActiveLineGutter(),
+        history(),
+        drawSelection(),
+        bracketMatching(),
+        indentUnit.of("  "),
+        relay,
+        syntaxHighlighting(colours),
+        keymap.of([
+          { key: "Mod-]", run: indentMore },
+          { key: "Mod-[", run: indentLess },
+          {
+            key: "Mod-f",
+            run: (target) => {
+              // The search panel is not part of the first screen.
+              void import("./search").then(({ openSearch }) => openSearch(target));
+              return true;
+            },
+          },
+          ...historyKeymap,
+          ...defaultKeymap,
+          {
+            key: "Escape",
+            run: () => {
+              options.onEscape();
+              return true;
+            },
+          },
+        ]),
+        EditorView.contentAttributes.of({
+          "aria-label": "Program",
+          "aria-describedby": "editor-help",
+          spellcheck: "false",
+          autocorrect: "off",
+          autocapitalize: "off",
+        }),
+        EditorView.updateListener.of((update) => {
+          if (
+            update.docChanged &&
+            !update.transactions.some((transaction) => transaction.annotation(fromOutside))
+          ) {
+            options.onEdit(update.state.doc.toString());
+          }
+        }),
+      ],
+    }),
+  });
+
+  return {
+    setText(text) {
+      if (view.state.doc.length === text.length && view.state.doc.toString() === text) return;
+      view.dispatch({
+        changes: { from: 0, to: view.state.doc.length, insert: text },
+        selection: { anchor: 0 },
+        scrollIntoView: true,
+        annotations: fromOutside.of(true),
+      });
+    },
+    setProblems(problems) {
+      const length = view.state.doc.length;
+      const diagnostics: Diagnostic[] = [];
+      for (const problem of problems) {
+        if (problem.from === null) continue;
+        const from = Math.min(problem.from, length);
+        const to = Math.min(Math.max(problem.to ?? from, from), length);
+        diagnostics.push({
+          from,
+          // A place without width would not be seen.
+          to: to > from ? to : Math.min(from + 1, length),
+          severity: severity(problem),
+          message: [problem.message, ...problem.notes].join("\n"),
+        });
+      }
+      diagnostics.sort((a, b) => a.from - b.from);
+      view.dispatch(setDiagnostics(view.state, diagnostics));
+    },
+    jump(from, to) {
+      const length = view.state.doc.length;
+      const anchor = Math.min(from, length);
+      view.dispatch({
+        selection: { anchor, head: Math.min(to, length) },
+        effects: EditorView.scrollIntoView(anchor, { y: "center" }),
+      });
+      view.focus();
+    },
+    focus: () => view.focus(),
+    destroy: () => view.destroy(),
+  };
+}
+
+function severity(problem: Problem): Diagnostic["severity"] {
+  if (problem.severity === "help") return "hint";
+  return problem.severity === "note" ? "info" : problem.severity;
+}

@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { pieces } from "./relay";
+
+const tokens = (line: string) =>
+  pieces(line)
+    .filter((piece) => piece.token)
+    .map((piece) => `${piece.token} ${line.slice(piece.from, piece.to)}`);
+
+describe("colours", () => {
+  test("a call has a local, an op, an attribute and a number", () => {
+    expect(tokens("%0 = nn.dense(%x, units=10);")).toEqual([
+      "local %0",
+      "op nn.dense",
+      "local %x",
+      "attribute units",
+      "number 10",
+    ]);
+  });
+
+  test("a type comment is told apart from other comments", () => {
+    expect(tokens("%1 /* ty=int32 */ /* why */")).toEqual([
+      "local %1",
+      "type-comment /* ty=int32 */",
+      "comment /* why */",
+    ]);
+  });
+
+  test("comments nest", () => {
+    expect(tokens("/* a /* b */ c */ add")).toEqual(["comment /* a /* b */ c */", "op add"]);
+  });
+
+  test("an open comment reaches into the next line", () => {
+    const depth = { comment: 0 };
+    pieces("/* begun", depth);
+    expect(depth.comment).toBe(1);
+    expect(pieces("ended */ add", depth)[0]).toEqual({ from: 0, to: 8, token: "comment" });
+    expect(depth.comment).toBe(0);
+  });
+
+  test("numbers keep their sign, exponent and width", () => {
+    expect(tokens("(-1, 1e-05f, 3f16, 2i64)")).toEqual([
+      "number -1",
+      "number 1e-05f",
+      "number 3f16",
+      "number 2i64",
+    ]);
+  });
+
+  test("every character belongs to exactly one piece", () => {
+    const line = 'def @main(%x: Tensor[(1, ?), float32]) { "a" meta[relay.Constant][0] §';
+    let at = 0;
+    for (const piece of pieces(line)) {
+      expect(piece.from).toBe(at);
+      at = piece.to;
+    }
+    expect(at).toBe(line.length);
+  });
+});

@@ -1,0 +1,128 @@
+/**
+ * Colours for Relay text: one small tokeniser, used by the editor (as a stream language) and by the
+ * read-only views (line by line). It follows TVM's lexer where that can be seen: nested comments, `%0` and
+ * `%name`, `@global`, `meta[...]`, numbers with their width suffix. It never judges; the engine does.
+ */
+export type Token =
+  | "comment"
+  | "type-comment"
+  | "keyword"
+  | "local"
+  | "global"
+  | "op"
+  | "type"
+  | "number"
+  | "string"
+  | "attribute"
+  | "meta"
+  | null;
+
+/** How many `/*` are open: the only thing that reaches from one line into the next. */
+export interface Depth {
+  comment: number;
+}
+
+const KEYWORDS = new Set([
+  "let",
+  "fn",
+  "def",
+  "if",
+  "else",
+  "type",
+  "match",
+  "extern",
+  "free_var",
+  "ref",
+  "ref_read",
+  "ref_write",
+]);
+const WORD = /[A-Za-z_][\w.]*/y;
+const VARIABLE = /%[\w]+/y;
+const GLOBAL = /@\w+/y;
+const NUMBER = /-?\d[\d.]*(?:e[+-]?\d+)?(?:[fi]\d*)?|-?inff/y;
+const TYPE = /^(?:Tensor|int\d|uint\d|float\d|bfloat|bool$|int$)/;
+
+function match(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0].length ?? 0;
+}
+
+/** The token that starts at `at` and where it ends; the end is always beyond `at`. */
+export function scan(text: string, at: number, depth: Depth): [Token, number] {
+  if (depth.comment > 0) return insideComment(text, at, depth, "comment");
+  const char = text[at] ?? "";
+  if (char === "/" && text[at + 1] === "/") return ["comment", text.length];
+  if (char === "/" && text[at + 1] === "*") {
+    depth.comment = 1;
+    const typed = /\/\*\s*(?:ty|span)=/y;
+    const kind = match(typed, text, at) > 0 ? "type-comment" : "comment";
+    return insideComment(text, at + 2, depth, kind);
+  }
+  if (char === "%") {
+    const length = match(VARIABLE, text, at);
+    if (length) return ["local", at + length];
+  } else if (char === "@") {
+    const length = match(GLOBAL, text, at);
+    if (length) return ["global", at + length];
+  } else if (char === "#") {
+    return ["meta", text.length];
+  } else if (char === '"') {
+    const end = text.indexOf('"', at + 1);
+    return ["string", end < 0 ? text.length : end + 1];
+  } else if (/[\d-]/.test(char)) {
+    const length = match(NUMBER, text, at);
+    if (length) return ["number", at + length];
+  } else {
+    const length = match(WORD, text, at);
+    if (length) return [word(text, at, at + length), at + length];
+  }
+  return [null, at + 1];
+}
+
+function word(text: string, from: number, to: number): Token {
+  const name = text.slice(from, to);
+  if (name === "meta" && text[to] === "[") return "meta";
+  if (KEYWORDS.has(name)) return "keyword";
+  if (name === "True" || name === "False" || name === "None" || name === "nullptr") return "number";
+  if (TYPE.test(name)) return "type";
+  if (/^\s*=(?!=)/.test(text.slice(to, to + 4)) && !name.includes("(")) return "attribute";
+  if (/^[A-Z]/.test(name)) return "type";
+  return "op";
+}
+
+function insideComment(text: string, from: number, depth: Depth, kind: Token): [Token, number] {
+  let at = from;
+  while (at < text.length) {
+    if (text.startsWith("*/", at)) {
+      depth.comment--;
+      at += 2;
+      if (depth.comment === 0) return [kind, at];
+    } else if (text.startsWith("/*", at)) {
+      depth.comment++;
+      at += 2;
+    } else {
+      at++;
+    }
+  }
+  return [kind, text.length];
+}
+
+export interface Piece {
+  from: number;
+  to: number;
+  token: Token;
+}
+
+/** A line in pieces; pieces without a token are put together. */
+export function pieces(line: string, depth: Depth = { comment: 0 }): Piece[] {
+  const result: Piece[] = [];
+  let at = 0;
+  while (at < line.length) {
+    const [token, end] = scan(line, at, depth);
+    const last = result.at(-1);
+    if (last && last.token === token && token === null) last.to = end;
+    else result.push({ from: at, to: end, token });
+    at = end;
+  }
+  return result;
+}

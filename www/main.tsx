@@ -1,0 +1,71 @@
+/** Starts the page: the worker first, because it has most to load; then the state of the last visit; then the panels. */
+import { render } from "solid-js/web";
+import { App } from "./panels/App";
+import { AppContext } from "./panels/context";
+import { createController } from "./state/controller";
+import { browserStorage, Keeper } from "./state/persist";
+
+/** Seconds until a run counts as hung; `?watchdog=2` is for tests. */
+const WATCHDOG = Number(new URLSearchParams(location.search).get("watchdog")) || 10;
+
+const root = document.getElementById("app");
+if (!root) throw new Error("the page has no place for the application");
+
+render(() => {
+  const app = createController({
+    spawn: () => new Worker(new URL("./engine/worker.ts", import.meta.url), { type: "module" }),
+    keeper: new Keeper(browserStorage()),
+    watchdog: WATCHDOG * 1000,
+    location,
+    history,
+    copy: (text) => navigator.clipboard.writeText(text),
+  });
+  void app.start();
+  window.addEventListener("hashchange", () => void app.openLink());
+  // A tab that is closed or put aside keeps what was typed in its last moment.
+  document.addEventListener("visibilitychange", () => app.keep());
+  window.addEventListener("pagehide", () => app.keep());
+
+  let waiting: ServiceWorker | null = null;
+  const offer = (worker: ServiceWorker | null) => {
+    if (!worker || !navigator.serviceWorker.controller) return;
+    waiting = worker;
+    app.dispatch({
+      type: "notice",
+      notice: {
+        tone: "info",
+        text: "A new version of passlab is ready.",
+        action: "reload",
+        label: "Reload",
+      },
+    });
+  };
+  if (import.meta.env.PROD && "serviceWorker" in navigator) {
+    navigator.serviceWorker.register("./sw.js").then(
+      (registration) => {
+        offer(registration.waiting);
+        registration.addEventListener("updatefound", () => {
+          const fresh = registration.installing;
+          fresh?.addEventListener("statechange", () => {
+            if (fresh.state === "installed") offer(fresh);
+          });
+        });
+      },
+      // Without it the page works, only not offline.
+      () => {},
+    );
+  }
+  const update = () => {
+    app.keep();
+    navigator.serviceWorker.addEventListener("controllerchange", () => location.reload(), {
+      once: true,
+    });
+    waiting?.postMessage("activate");
+  };
+
+  return (
+    <AppContext.Provider value={app}>
+      <App onUpdate={update} />
+    </AppContext.Provider>
+  );
+}, root);

@@ -1,0 +1,102 @@
+/** The picker of passes: type a few letters, choose, and the pass stands at the end of the list. */
+import { createMemo, createSignal, For, Show } from "solid-js";
+import type { PassDoc } from "../engine/protocol";
+import { freshCall } from "../state/calls";
+import { useApp } from "./context";
+import { Popover } from "./Popover";
+
+/** Passes whose name has the letters in order come first if they stand together. */
+function ranked(passes: readonly PassDoc[], filter: string): PassDoc[] {
+  const wanted = filter.trim().toLowerCase();
+  const scored = passes.flatMap((pass) => {
+    const name = pass.name.toLowerCase();
+    const at = name.indexOf(wanted);
+    if (at >= 0) return [{ pass, score: at }];
+    const initials = pass.name.replace(/[^A-Z0-9]/g, "").toLowerCase();
+    if (initials.startsWith(wanted)) return [{ pass, score: 50 }];
+    return pass.summary.toLowerCase().includes(wanted) ? [{ pass, score: 100 }] : [];
+  });
+  const order = (item: { pass: PassDoc; score: number }) =>
+    (item.pass.available ? 0 : 1000) + (wanted ? item.score : 0);
+  return scored
+    .sort((a, b) => order(a) - order(b) || a.pass.name.localeCompare(b.pass.name))
+    .map((item) => item.pass);
+}
+
+export function AddPass(props: { anchor: HTMLElement; onClose(): void }) {
+  const app = useApp();
+  const [filter, setFilter] = createSignal("");
+  const [active, setActive] = createSignal(0);
+  const found = createMemo(() => ranked(app.state().catalogue?.passes ?? [], filter()));
+  let items!: HTMLDivElement;
+
+  const add = (pass: PassDoc | undefined) => {
+    if (!pass?.available) return;
+    app.dispatch({ type: "add", call: freshCall(pass), at: app.state().document.passes.length });
+    props.onClose();
+  };
+  const keys = (event: KeyboardEvent) => {
+    const last = found().length - 1;
+    if (event.key === "ArrowDown") setActive(Math.min(last, active() + 1));
+    else if (event.key === "ArrowUp") setActive(Math.max(0, active() - 1));
+    else if (event.key === "Enter") add(found()[active()]);
+    else return;
+    event.preventDefault();
+    items.children[active()]?.scrollIntoView({ block: "nearest" });
+  };
+
+  return (
+    <Popover anchor={props.anchor} label="Add pass" onClose={props.onClose} wide>
+      <input
+        type="text"
+        role="combobox"
+        aria-label="Filter passes"
+        aria-expanded="true"
+        aria-controls="pass-choices"
+        aria-autocomplete="list"
+        aria-activedescendant={found().length > 0 ? `pass-choice-${active()}` : undefined}
+        placeholder="Type to filter"
+        autocomplete="off"
+        spellcheck={false}
+        data-first
+        value={filter()}
+        onInput={(event) => {
+          setFilter(event.currentTarget.value);
+          setActive(0);
+        }}
+        onKeyDown={keys}
+      />
+      <div
+        class="choices"
+        role="listbox"
+        id="pass-choices"
+        aria-label="Passes to add"
+        tabIndex="-1"
+        ref={items}
+      >
+        <For each={found()}>
+          {(pass, index) => (
+            // The text field keeps the focus and the keys; a choice only takes clicks.
+            <div
+              role="option"
+              id={`pass-choice-${index()}`}
+              class="choice"
+              aria-selected={index() === active()}
+              aria-disabled={!pass.available}
+              onClick={() => add(pass)}
+            >
+              <span class="choice-name">{pass.name}</span>
+              <span class="meta">{pass.available ? `O${pass.optLevel}` : "not yet"}</span>
+              <span class="choice-summary">{pass.summary}</span>
+            </div>
+          )}
+        </For>
+      </div>
+      <Show when={found().length === 0}>
+        <p class="quiet pad">
+          {app.state().catalogue ? "No pass of that name." : "The engine is still starting."}
+        </p>
+      </Show>
+    </Popover>
+  );
+}

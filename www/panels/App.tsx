@@ -1,0 +1,214 @@
+/** The page: one line of chrome, three panes, and what concerns all of them. */
+import { createEffect, createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
+import type { Pane } from "../state/model";
+import { stepName } from "../state/steps";
+import { commandOf, panelCommands } from "./commands";
+import { useApp } from "./context";
+import { Header } from "./Header";
+import { Help } from "./Help";
+import { PassesPane } from "./PassesPane";
+import { ProgramPane } from "./ProgramPane";
+import { ResultPane } from "./ResultPane";
+import { Splitter } from "./Splitter";
+
+const NARROW = "(max-width: 899.98px)";
+const STANDARD = [360, 250] as const;
+
+const panes: readonly { pane: Pane; label: string }[] = [
+  { pane: "program", label: "Program" },
+  { pane: "passes", label: "Passes" },
+  { pane: "result", label: "Result" },
+];
+
+export function App(props: { onUpdate(): void }) {
+  const app = useApp();
+  const state = app.state;
+  const [help, setHelp] = createSignal(false);
+  const query = window.matchMedia(NARROW);
+  const [narrow, setNarrow] = createSignal(query.matches);
+  const [spoken, setSpoken] = createSignal("");
+  let tabs!: HTMLDivElement;
+
+  onMount(() => {
+    const resize = () => setNarrow(query.matches);
+    const keys = (event: KeyboardEvent) => {
+      const command = commandOf(event);
+      if (!command || (!state().preferences.letters && command.id !== "help")) return;
+      event.preventDefault();
+      command.run(app);
+    };
+    const sheet = () => setHelp(true);
+    const edit = () => app.dispatch({ type: "pane", pane: "program" });
+    const add = () => app.dispatch({ type: "pane", pane: "passes" });
+    query.addEventListener("change", resize);
+    document.addEventListener("keydown", keys);
+    panelCommands.addEventListener("help", sheet);
+    panelCommands.addEventListener("edit", edit);
+    panelCommands.addEventListener("add", add);
+    onCleanup(() => {
+      query.removeEventListener("change", resize);
+      document.removeEventListener("keydown", keys);
+      panelCommands.removeEventListener("help", sheet);
+      panelCommands.removeEventListener("edit", edit);
+      panelCommands.removeEventListener("add", add);
+    });
+  });
+
+  createEffect(() => {
+    const { theme } = state().preferences;
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+  });
+
+  // One sentence per step that is gone to, for those who do not see the list.
+  createEffect(() => {
+    const step = app.step();
+    if (step) setSpoken(stepName(step));
+  });
+
+  const widths = createMemo(() => state().preferences.widths);
+  const setWidth = (which: 0 | 1, value: number) => {
+    const [program, passes] = widths();
+    const next: [number, number] = which === 0 ? [value, passes] : [program, value];
+    app.dispatch({ type: "prefer", change: { widths: next } });
+  };
+  const hidden = (pane: Pane) => narrow() && state().pane !== pane;
+  const tabKeys = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!by) return;
+    event.preventDefault();
+    const at = panes.findIndex((item) => item.pane === state().pane);
+    const next = panes[(at + by + panes.length) % panes.length];
+    if (!next) return;
+    app.dispatch({ type: "pane", pane: next.pane });
+    tabs.querySelector<HTMLElement>(`#pane-tab-${next.pane}`)?.focus();
+  };
+
+  return (
+    <>
+      <Header onHelp={() => setHelp(true)} />
+      <Show when={state().notice}>
+        {(notice) => (
+          <div
+            class={`notice ${notice().tone}`}
+            role={notice().tone === "error" ? "alert" : "status"}
+          >
+            <span>{notice().text}</span>
+            <Show when={notice().action}>
+              <button
+                type="button"
+                onClick={() =>
+                  notice().action === "reload" ? props.onUpdate() : app.act(notice())
+                }
+              >
+                {notice().label}
+              </button>
+            </Show>
+            <button
+              type="button"
+              class="icon"
+              aria-label="Dismiss"
+              onClick={() => app.dispatch({ type: "notice", notice: null })}
+            >
+              ✕
+            </button>
+          </div>
+        )}
+      </Show>
+      <Show when={state().gaveUp && state().good}>
+        <div class="notice error" role="alert">
+          <span>{state().gaveUp}</span>
+          <button type="button" onClick={() => app.again()}>
+            Run again
+          </button>
+        </div>
+      </Show>
+      <Show when={state().preferences.hint && state().good}>
+        <div class="notice hint">
+          <span>
+            This is what <strong>{app.step()?.name}</strong> did to the program. Press <kbd>n</kbd>{" "}
+            for the next step that changed something, or edit the program: everything runs again as
+            you type.
+          </span>
+          <button
+            type="button"
+            class="icon"
+            aria-label="Dismiss"
+            onClick={() => app.dispatch({ type: "prefer", change: { hint: false } })}
+          >
+            ✕
+          </button>
+        </div>
+      </Show>
+      <Show when={narrow()}>
+        <div role="tablist" aria-label="Panes" class="tabs panes" ref={tabs}>
+          <For each={panes}>
+            {(item) => (
+              <button
+                type="button"
+                role="tab"
+                id={`pane-tab-${item.pane}`}
+                aria-selected={state().pane === item.pane}
+                aria-controls={`pane-${item.pane}`}
+                tabIndex={state().pane === item.pane ? 0 : -1}
+                onClick={() => app.dispatch({ type: "pane", pane: item.pane })}
+                onKeyDown={tabKeys}
+              >
+                {item.label}
+                <Show when={item.pane === "program" && state().problems.length > 0}>
+                  <span class="count">{state().problems.length}</span>
+                </Show>
+              </button>
+            )}
+          </For>
+        </div>
+      </Show>
+      <main
+        classList={{ narrow: narrow() }}
+        style={{ "--program": widths()[0], "--passes": widths()[1] }}
+      >
+        <section
+          class="pane program"
+          id="pane-program"
+          aria-label="Program and problems"
+          hidden={hidden("program")}
+        >
+          <ProgramPane />
+        </section>
+        <Splitter
+          label="Width of the program"
+          value={widths()[0]}
+          min={180}
+          max={600}
+          standard={STANDARD[0]}
+          onChange={(value) => setWidth(0, value)}
+        />
+        <section
+          class="pane"
+          id="pane-passes"
+          aria-label="Passes and steps"
+          hidden={hidden("passes")}
+        >
+          <PassesPane />
+        </section>
+        <Splitter
+          label="Width of the passes"
+          value={widths()[1]}
+          min={140}
+          max={400}
+          standard={STANDARD[1]}
+          onChange={(value) => setWidth(1, value)}
+        />
+        <section class="pane result" id="pane-result" aria-label="Result" hidden={hidden("result")}>
+          <ResultPane />
+        </section>
+      </main>
+      <p class="sr" role="status" aria-label="Step">
+        {spoken()}
+      </p>
+      <Show when={help()}>
+        <Help onClose={() => setHelp(false)} />
+      </Show>
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+/** What can be done to one row of the pass list: its arguments, its place, its removal. */
+import { createMemo, createSignal, For, Show } from "solid-js";
+import { callError, callName, findPass, tidyCall } from "../state/calls";
+import { useApp } from "./context";
+import { Popover } from "./Popover";
+
+export function EditPass(props: {
+  id: number;
+  anchor: HTMLElement;
+  onClose(): void;
+  onMove(by: 1 | -1): void;
+  onRemove(): void;
+}) {
+  const app = useApp();
+  const row = () => app.state().rows.indexOf(props.id);
+  const saved = () => app.state().document.passes[row()]?.call ?? "";
+  const [text, setText] = createSignal(saved());
+  const error = createMemo(() => callError(text()));
+  const doc = createMemo(() => findPass(app.state().catalogue, text()));
+
+  const apply = () => {
+    if (error()) return;
+    const call = tidyCall(text());
+    if (call !== saved()) app.dispatch({ type: "call", row: row(), call });
+    props.onClose();
+  };
+  const insert = (name: string, standard: string) => {
+    const call = tidyCall(text());
+    const more = `${name}=${standard}`;
+    setText(call.includes("(") ? call.replace(/\)$/, `, ${more})`) : `${call}(${more})`);
+  };
+
+  return (
+    <Popover anchor={props.anchor} label={`Edit ${callName(saved())}`} onClose={props.onClose} wide>
+      <form
+        class="edit-pass"
+        onSubmit={(event) => {
+          event.preventDefault();
+          apply();
+        }}
+      >
+        <label>
+          <span>Call</span>
+          <input
+            type="text"
+            class="mono"
+            spellcheck={false}
+            autocomplete="off"
+            aria-invalid={error() !== ""}
+            aria-describedby="call-help"
+            data-first
+            value={text()}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+        <p id="call-help" class={error() ? "wrong" : "quiet"}>
+          {error() || doc()?.summary || "The engine has no pass of this name."}
+        </p>
+        <Show when={(doc()?.params.length ?? 0) > 0}>
+          <ul class="params" aria-label="Arguments">
+            <For each={doc()?.params}>
+              {(param) => (
+                <li>
+                  <button
+                    type="button"
+                    class="link mono"
+                    disabled={text().includes(`${param.name}=`)}
+                    onClick={() => insert(param.name, param.default)}
+                  >
+                    {param.name}={param.default}
+                  </button>
+                  <span class="quiet">{param.doc}</span>
+                </li>
+              )}
+            </For>
+          </ul>
+        </Show>
+        <div class="buttons">
+          <button
+            type="button"
+            aria-label="Move up"
+            disabled={row() <= 0}
+            onClick={() => props.onMove(-1)}
+          >
+            ↑
+          </button>
+          <button
+            type="button"
+            aria-label="Move down"
+            disabled={row() >= app.state().rows.length - 1}
+            onClick={() => props.onMove(1)}
+          >
+            ↓
+          </button>
+          <button type="button" onClick={props.onRemove}>
+            Remove
+          </button>
+          <span class="grow" />
+          <button type="submit" class="primary" disabled={error() !== ""}>
+            Apply
+          </button>
+        </div>
+      </form>
+    </Popover>
+  );
+}

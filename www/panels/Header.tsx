@@ -1,0 +1,165 @@
+/** The one line of chrome: what is shown, how it is compiled, and how to pass it on. */
+import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
+import { examples } from "../examples";
+import { matchingPipeline } from "../state/calls";
+import type { Theme } from "../state/model";
+import { panelCommands } from "./commands";
+import { useApp } from "./context";
+
+const nextTheme: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+const themeMark: Record<Theme, string> = { system: "◐", light: "☀", dark: "☾" };
+const groups = ["Networks", "Passes", "Language"] as const;
+
+export function Header(props: { onHelp(): void }) {
+  const app = useApp();
+  const state = app.state;
+  const [said, setSaid] = createSignal("");
+  const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
+  const theme = () => state().preferences.theme;
+  let clear: ReturnType<typeof setTimeout> | undefined;
+
+  const share = async () => {
+    clearTimeout(clear);
+    setSaid("");
+    setSaid(await app.share());
+    clear = setTimeout(() => setSaid(""), 6000);
+  };
+  onMount(() => {
+    const listen = () => void share();
+    panelCommands.addEventListener("share", listen);
+    onCleanup(() => panelCommands.removeEventListener("share", listen));
+  });
+
+  return (
+    <header>
+      <h1>passlab</h1>
+      <label class="field">
+        <span>Example</span>
+        <select
+          aria-label="Example"
+          value={state().example}
+          onChange={(event) => app.openExample(event.currentTarget.value)}
+        >
+          <Show when={state().example === ""}>
+            <option value="">Your program</option>
+          </Show>
+          <For each={groups}>
+            {(group) => (
+              <optgroup label={group}>
+                <For each={examples.filter((example) => example.group === group)}>
+                  {(example) => (
+                    <option value={example.id} selected={state().example === example.id}>
+                      {example.title}
+                    </option>
+                  )}
+                </For>
+              </optgroup>
+            )}
+          </For>
+        </select>
+      </label>
+      <label class="field">
+        <span>Pipeline</span>
+        <select
+          aria-label="Pipeline"
+          value={pipeline()?.name ?? ""}
+          disabled={!state().catalogue}
+          onChange={(event) => app.choosePipeline(event.currentTarget.value)}
+        >
+          <Show when={!pipeline()}>
+            <option value="">Your passes</option>
+          </Show>
+          <For each={state().catalogue?.pipelines ?? []}>
+            {(item) => (
+              <option value={item.name} selected={pipeline()?.name === item.name}>
+                {item.title || item.name}
+              </option>
+            )}
+          </For>
+        </select>
+      </label>
+      <div class="field">
+        <span aria-hidden="true">Opt level</span>
+        <div class="levels" role="radiogroup" aria-label="Opt level">
+          <For each={[0, 1, 2, 3, 4]}>
+            {(level) => (
+              <label>
+                <input
+                  type="radio"
+                  name="opt-level"
+                  value={level}
+                  checked={state().document.optLevel === level}
+                  onChange={() => app.dispatch({ type: "opt-level", level })}
+                />
+                <span>{level}</span>
+              </label>
+            )}
+          </For>
+        </div>
+      </div>
+      <span class="grow" />
+      <EngineStatus />
+      <span class="said" role="status">
+        {said()}
+      </span>
+      <button
+        type="button"
+        class="icon"
+        aria-label={`Theme: ${theme()}`}
+        title={`Theme: ${theme()}`}
+        onClick={() => app.dispatch({ type: "prefer", change: { theme: nextTheme[theme()] } })}
+      >
+        {themeMark[theme()]}
+      </button>
+      <button
+        type="button"
+        class="icon"
+        aria-label="Keyboard shortcuts"
+        title="Keyboard shortcuts (?)"
+        onClick={props.onHelp}
+      >
+        ?
+      </button>
+      <button type="button" class="primary" onClick={() => void share()}>
+        Share
+      </button>
+    </header>
+  );
+}
+
+/** Says when the engine is slow, starting again or given up; when all is well it gives the time of the last run. */
+function EngineStatus() {
+  const app = useApp();
+  const engine = () => app.state().engine;
+  const words = () => {
+    switch (engine().phase) {
+      case "starting":
+        return "Engine starting…";
+      case "restarting":
+        return "Engine restarting; your program is safe";
+      case "slow":
+        return engine().job === "run" ? "Still running…" : "Still working…";
+      case "dead":
+        return "Engine stopped";
+      default:
+        return "";
+    }
+  };
+  return (
+    <span class="engine">
+      <span role="status" aria-label="Engine">
+        {words()}
+      </span>
+      <Show when={engine().phase === "slow"}>
+        <button type="button" onClick={() => app.stop()}>
+          Stop
+        </button>
+      </Show>
+      <Show when={engine().phase === "dead"}>
+        <button type="button" onClick={() => app.again()}>
+          Start again
+        </button>
+      </Show>
+    </span>
+  );
+}

@@ -1,0 +1,425 @@
+/**
+ * The pass list and the steps that it made, as one column: a row is a pass to toggle, move and configure, and
+ * beside it stands what it did. For assistive technology and tests they are two lists, **Passes** and **Steps**,
+ * whose items are laid into one grid.
+ */
+import {
+  createEffect,
+  createMemo,
+  createSignal,
+  For,
+  on,
+  onCleanup,
+  onMount,
+  Show,
+} from "solid-js";
+import type { PassItem } from "../engine/protocol";
+import { callArguments, callName, matchingPipeline } from "../state/calls";
+import { duration, outcomeMark, type Shown, stepName } from "../state/steps";
+import { AddPass } from "./AddPass";
+import { ContextForm } from "./ContextForm";
+import { panelCommands } from "./commands";
+import { useApp } from "./context";
+import { EditPass } from "./EditPass";
+
+interface Place {
+  /** Line in the grid, from 1. */
+  line: number;
+}
+
+/** Where every row and every step stands in the grid. */
+interface Layout {
+  rows: Map<number, Place & { shown: Shown | null }>;
+  steps: Map<number, Place & { listed: boolean }>;
+  lines: number;
+}
+
+export function PassesPane() {
+  const app = useApp();
+  const state = app.state;
+  let addButton!: HTMLButtonElement;
+  let list!: HTMLDivElement;
+  const [adding, setAdding] = createSignal(false);
+  const [editing, setEditing] = createSignal<{ id: number; anchor: HTMLElement } | null>(null);
+  const [drag, setDrag] = createSignal<{ id: number; to: number } | null>(null);
+
+  const layout = createMemo<Layout>(() => {
+    const { good, rows } = state();
+    const shown = app.shown();
+    const result: Layout = { rows: new Map(), steps: new Map(), lines: 0 };
+    const byRow = new Map<number, Shown[]>();
+    const loose: Shown[] = [];
+    for (const item of shown) {
+      const id = good?.rows[item.step.row];
+      if (id === undefined || !rows.includes(id)) {
+        loose.push(item);
+      } else {
+        const group = byRow.get(id);
+        if (group) group.push(item);
+        else byRow.set(id, [item]);
+      }
+    }
+    let line = 0;
+    for (const item of loose) result.steps.set(item.index, { line: ++line, listed: false });
+    for (const id of rows) {
+      const group = byRow.get(id) ?? [];
+      const listed = group.find((item) => item.step.role === "listed") ?? null;
+      for (const item of group) {
+        result.steps.set(item.index, { line: ++line, listed: item === listed });
+        if (item === listed) result.rows.set(id, { line, shown: item });
+      }
+      if (!listed) result.rows.set(id, { line: ++line, shown: null });
+    }
+    result.lines = line;
+    return result;
+  });
+
+  const counts = createMemo(() => {
+    const steps = app.steps();
+    return {
+      all: steps.length,
+      changed: steps.filter((step) => step.outcome === "changed").length,
+    };
+  });
+  const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
+
+  const openAdd = () => setAdding(true);
+  onMount(() => {
+    const leave = () => {
+      const option = list.querySelector<HTMLElement>('[role="option"][tabIndex="0"]');
+      (option ?? addButton).focus();
+    };
+    panelCommands.addEventListener("add", openAdd);
+    panelCommands.addEventListener("leave-editor", leave);
+    onCleanup(() => {
+      panelCommands.removeEventListener("add", openAdd);
+      panelCommands.removeEventListener("leave-editor", leave);
+    });
+  });
+
+  // The selected step stays in sight, and the focus goes with it when it is in the list.
+  createEffect(
+    on([app.selected, app.shown], ([index]) => {
+      const option = list.querySelector<HTMLElement>(`[data-step="${index}"]`);
+      if (!option) return;
+      option.scrollIntoView({ block: "nearest" });
+      const active = document.activeElement;
+      if (active?.getAttribute("role") === "option" && active !== option) option.focus();
+    }),
+  );
+
+  const moveRow = (id: number, by: 1 | -1) => {
+    const from = state().rows.indexOf(id);
+    app.dispatch({ type: "move", from, to: from + by });
+  };
+  const move = (id: number, by: 1 | -1, control: HTMLElement) => {
+    moveRow(id, by);
+    // The row's elements moved with it; moving them may have taken the focus away.
+    queueMicrotask(() => control.focus());
+  };
+
+  const rowKeys = (event: KeyboardEvent & { currentTarget: HTMLElement }, id: number) => {
+    if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+      event.preventDefault();
+      move(id, event.key === "ArrowUp" ? -1 : 1, event.currentTarget);
+    } else if (event.key === "Delete") {
+      event.preventDefault();
+      remove(id);
+    }
+  };
+
+  const remove = (id: number) => {
+    const row = state().rows.indexOf(id);
+    setEditing(null);
+    app.dispatch({ type: "remove", row });
+    const boxes = list.querySelectorAll<HTMLElement>('input[type="checkbox"]');
+    (boxes[Math.min(row, boxes.length - 1)] ?? addButton).focus();
+  };
+
+  const startDrag = (event: PointerEvent & { currentTarget: HTMLElement }, id: number) => {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    const grip = event.currentTarget;
+    grip.setPointerCapture(event.pointerId);
+    const track = (next: PointerEvent) => {
+      const boxes = [...list.querySelectorAll<HTMLElement>("[data-row]")];
+      let to = 0;
+      for (const box of boxes) {
+        const at = box.getBoundingClientRect();
+        if (next.clientY > at.top + at.height / 2) to++;
+      }
+      setDrag({ id, to });
+    };
+    const end = (next: PointerEvent) => {
+      grip.removeEventListener("pointermove", track);
+      grip.removeEventListener("pointerup", end);
+      grip.removeEventListener("pointercancel", end);
+      const target = drag();
+      setDrag(null);
+      if (!target || next.type === "pointercancel") return;
+      const from = state().rows.indexOf(id);
+      app.dispatch({ type: "move", from, to: target.to > from ? target.to - 1 : target.to });
+    };
+    grip.addEventListener("pointermove", track);
+    grip.addEventListener("pointerup", end);
+    grip.addEventListener("pointercancel", end);
+  };
+
+  const stepKeys = (event: KeyboardEvent, item: Shown) => {
+    if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+      const id = state().good?.rows[item.step.row];
+      const from = id === undefined ? -1 : state().rows.indexOf(id);
+      if (from >= 0) {
+        app.dispatch({ type: "move", from, to: from + (event.key === "ArrowUp" ? -1 : 1) });
+      }
+      event.preventDefault();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const shown = app.shown();
+    const pick = (at: Shown | undefined) => at && app.dispatch({ type: "step", id: at.step.id });
+    if (event.key === "ArrowDown") app.go(1, false);
+    else if (event.key === "ArrowUp") app.go(-1, false);
+    else if (event.key === "Home") pick(shown[0]);
+    else if (event.key === "End") pick(shown.at(-1));
+    else if (event.key === "ArrowLeft" && item.parent) fold(item, true);
+    else if (event.key === "ArrowRight" && item.parent) fold(item, false);
+    else if (event.key === "Enter" || event.key === " ") {
+      app.dispatch({ type: "pane", pane: "result" });
+    } else return;
+    event.preventDefault();
+  };
+
+  const fold = (item: Shown, folded: boolean) =>
+    app.dispatch({ type: "fold", id: item.step.id, folded });
+
+  const dropLine = () => {
+    const target = drag();
+    if (!target) return 0;
+    const rows = state().rows;
+    const id = rows[target.to];
+    const place = id === undefined ? undefined : layout().rows.get(id);
+    return place ? place.line : layout().lines + 1;
+  };
+
+  return (
+    <>
+      <div class="pane-head">
+        <h2>Passes</h2>
+        <span class="quiet grow">
+          <Show when={counts().all > 0}>
+            {counts().all} steps, {counts().changed} changed
+          </Show>
+        </span>
+        <Show when={state().stale}>
+          <span class="stale" title="These steps belong to the last program without errors">
+            ⚠ stale
+          </span>
+        </Show>
+        <button
+          type="button"
+          ref={addButton}
+          aria-haspopup="dialog"
+          aria-expanded={adding()}
+          onClick={openAdd}
+        >
+          Add pass
+        </button>
+      </div>
+      <div class="bar">
+        <Toggle
+          label="Changed only"
+          on={state().preferences.changedOnly}
+          onChange={(changedOnly) => app.dispatch({ type: "prefer", change: { changedOnly } })}
+        />
+        <Toggle
+          label="Nested"
+          title="Steps that ran inside of a pass or because one required them, even if they changed nothing"
+          on={state().preferences.nested}
+          onChange={(nested) => app.dispatch({ type: "prefer", change: { nested } })}
+        />
+      </div>
+      <div class="passes" ref={list} classList={{ "is-stale": state().stale }}>
+        <ul role="list" aria-label="Passes" class="contents">
+          <For each={state().rows}>
+            {(id) => {
+              const row = () => state().rows.indexOf(id);
+              const pass = (): PassItem =>
+                state().document.passes[row()] ?? { call: "", enabled: false };
+              const name = () => callName(pass().call);
+              const place = () => layout().rows.get(id);
+              const style = () => ({ "grid-row": String(place()?.line ?? 1) });
+              return (
+                <li role="listitem" class="contents" classList={{ dragged: drag()?.id === id }}>
+                  <span
+                    class="grip"
+                    style={style()}
+                    data-row={id}
+                    aria-hidden="true"
+                    onPointerDown={(event) => startDrag(event, id)}
+                  >
+                    ⠿
+                  </span>
+                  <span class="check" style={style()}>
+                    <input
+                      type="checkbox"
+                      aria-label={name()}
+                      aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown"
+                      checked={pass().enabled}
+                      onChange={() => app.dispatch({ type: "toggle", row: row() })}
+                      onKeyDown={(event) => rowKeys(event, id)}
+                    />
+                  </span>
+                  <Show when={!place()?.shown}>
+                    <span class="step idle" style={style()}>
+                      <span class="name">
+                        {name()}
+                        <span class="arguments">{argumentsOf(pass().call)}</span>
+                      </span>
+                      <span class="meta">{pass().enabled ? "" : "off"}</span>
+                    </span>
+                  </Show>
+                  <button
+                    type="button"
+                    class="more"
+                    style={style()}
+                    aria-label={`Edit ${name()}`}
+                    aria-haspopup="dialog"
+                    onClick={(event) => setEditing({ id, anchor: event.currentTarget })}
+                    onKeyDown={(event) => rowKeys(event, id)}
+                  >
+                    ⋯
+                  </button>
+                </li>
+              );
+            }}
+          </For>
+        </ul>
+        <div role="listbox" aria-label="Steps" class="contents">
+          <For each={app.shown()}>
+            {(item) => {
+              const { step } = item;
+              const place = () => layout().steps.get(item.index);
+              const selected = () => app.selected() === item.index;
+              const call = () => {
+                const id = state().good?.rows[step.row];
+                const row = id === undefined ? -1 : state().rows.indexOf(id);
+                return place()?.listed ? (state().document.passes[row]?.call ?? "") : "";
+              };
+              return (
+                <div
+                  role="option"
+                  class={`step ${step.outcome} ${step.role}`}
+                  aria-selected={selected()}
+                  aria-label={item.folded ? `${stepName(step)}, folded` : stepName(step)}
+                  tabIndex={selected() ? 0 : -1}
+                  data-step={item.index}
+                  style={{ "grid-row": String(place()?.line ?? 1), "--depth": step.depth }}
+                  title={step.reason || undefined}
+                  onClick={() => app.dispatch({ type: "step", id: step.id })}
+                  onKeyDown={(event) => stepKeys(event, item)}
+                >
+                  <span class={`mark ${step.outcome}`} aria-hidden="true">
+                    {outcomeMark[step.outcome]}
+                  </span>
+                  <span class="name">
+                    {step.name}
+                    <span class="arguments">{argumentsOf(call())}</span>
+                  </span>
+                  <Show when={item.parent}>
+                    {/* The arrow keys do the same; this is for the mouse. */}
+                    <span
+                      class="fold-mark"
+                      aria-hidden="true"
+                      onClick={(event) => {
+                        event.stopPropagation();
+                        fold(item, !item.folded);
+                      }}
+                    >
+                      {item.folded ? "▸" : "▾"}
+                    </span>
+                  </Show>
+                  <span class="meta">{metaOf(item)}</span>
+                </div>
+              );
+            }}
+          </For>
+        </div>
+        <Show when={drag()}>
+          <span
+            class="drop"
+            classList={{ end: dropLine() > layout().lines }}
+            style={{ "grid-row": String(Math.min(dropLine(), Math.max(1, layout().lines))) }}
+          />
+        </Show>
+        <Show when={state().rows.length === 0}>
+          <p class="empty">
+            No passes yet. Choose a pipeline above, or{" "}
+            <button type="button" class="link" onClick={openAdd}>
+              add a pass
+            </button>
+            .
+          </p>
+        </Show>
+      </div>
+      <Show when={(pipeline()?.missing.length ?? 0) > 0}>
+        <details class="foot">
+          <summary>
+            {pipeline()?.missing.length} passes of this pipeline are not in passlab yet
+          </summary>
+          <p class="quiet">{pipeline()?.missing.map(callName).join(", ")}</p>
+        </details>
+      </Show>
+      <ContextForm />
+      <Show when={adding()}>
+        <AddPass anchor={addButton} onClose={() => setAdding(false)} />
+      </Show>
+      <Show when={editing()} keyed>
+        {(target) => (
+          <EditPass
+            id={target.id}
+            anchor={target.anchor}
+            onClose={() => setEditing((now) => (now === target ? null : now))}
+            onMove={(by) => moveRow(target.id, by)}
+            onRemove={() => remove(target.id)}
+          />
+        )}
+      </Show>
+    </>
+  );
+}
+
+const argumentsOf = (call: string) => {
+  const inner = callArguments(call);
+  return inner ? `(${inner})` : "";
+};
+
+/** What stands at the end of a step's row: its time, or why it did not run. */
+function metaOf(item: Shown): string {
+  const { step } = item;
+  if (step.outcome === "skipped") {
+    return /opt[ _-]?level/i.test(step.reason) ? `O${step.optLevel}` : "skipped";
+  }
+  if (step.outcome === "failed") return "failed";
+  if (step.outcome === "not-reached") return "";
+  return duration(step.micros);
+}
+
+export function Toggle(props: {
+  label: string;
+  title?: string;
+  on: boolean;
+  onChange(on: boolean): void;
+}) {
+  return (
+    <button
+      type="button"
+      class="toggle"
+      aria-pressed={props.on}
+      title={props.title}
+      onClick={() => props.onChange(!props.on)}
+    >
+      {props.label}
+    </button>
+  );
+}

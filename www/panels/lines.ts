@@ -1,0 +1,288 @@
+/**
+ * From a diff to the lines that are drawn: unchanged runs folded, long lines broken to the width of the pane,
+ * type comments left out on demand. Every line has the same height, so a list of ten thousand scrolls exactly
+ * while only what is visible is drawn. Pure: the drawing is in `Lines.tsx`.
+ */
+import type { DiffKind, DiffRow } from "../engine/protocol";
+
+/** A stretch of one side's text. */
+export interface Span {
+  text: string;
+  from: number;
+  to: number;
+  /** Pairs from/to of the words that differ, in the whole text. */
+  words: readonly number[];
+  /** Drawn under the first part: a broken line goes on further in. */
+  indent: number;
+}
+
+export type Line =
+  | {
+      kind: "row";
+      change: DiffKind;
+      sign: string;
+      left: number | null;
+      right: number | null;
+      /** Unified: the one text. Split: the left one. */
+      a: Span | null;
+      /** Split only: the right text. */
+      b: Span | null;
+      tone: "same" | "added" | "removed" | "changed" | "quiet";
+    }
+  | { kind: "fold"; id: string; count: number; quiet: number }
+  | { kind: "more"; id: string; characters: number };
+
+export interface Options {
+  split: boolean;
+  /** Characters that fit on a line; Infinity: lines are not broken. */
+  columns: number;
+  /** Keep the `ty=` comments. */
+  types: boolean;
+  /** Ids of folds that were opened. */
+  open: ReadonlySet<string>;
+  /** Unchanged lines kept around a change. */
+  context: number;
+}
+
+/** Broken lines beyond this many are folded: the signature of a network has thousands of characters. */
+export const LONG = 6;
+const KEPT = 3;
+const HANG = 4;
+
+const TYPES = / ?\/\* ty=.*?\*\//g;
+
+/** A text without its type comments, and the ranges moved along. */
+export function withoutTypes(text: string, words: readonly number[]): [string, number[]] {
+  if (!text.includes("/* ty=")) return [text, [...words]];
+  const cuts: [number, number][] = [];
+  for (const hit of text.matchAll(TYPES)) cuts.push([hit.index, hit.index + hit[0].length]);
+  const place = (offset: number): number => {
+    let gone = 0;
+    for (const [from, to] of cuts) {
+      if (offset >= to) gone += to - from;
+      else if (offset > from) gone += offset - from;
+    }
+    return offset - gone;
+  };
+  const moved: number[] = [];
+  for (let index = 0; index + 1 < words.length; index += 2) {
+    const from = place(words[index] ?? 0);
+    const to = place(words[index + 1] ?? 0);
+    if (to > from) moved.push(from, to);
+  }
+  return [text.replace(TYPES, ""), moved];
+}
+
+/** Where the parts of a line begin when it is broken to `columns`; after a space if there is one near. */
+export function breaks(text: string, columns: number): number[] {
+  const starts = [0];
+  if (text.length <= columns) return starts;
+  const indent = text.length - text.trimStart().length;
+  let from = 0;
+  let room = columns;
+  while (text.length - from > room) {
+    const limit = from + room;
+    const space = text.lastIndexOf(" ", limit);
+    from = space > from + room / 2 && space > indent ? space + 1 : limit;
+    starts.push(from);
+    room = Math.max(20, columns - indent - HANG);
+  }
+  return starts;
+}
+
+function spans(text: string, words: readonly number[], columns: number): Span[] {
+  const starts = breaks(text, columns);
+  const indent = starts.length > 1 ? text.length - text.trimStart().length + HANG : 0;
+  return starts.map((from, part) => ({
+    text,
+    from,
+    to: starts[part + 1] ?? text.length,
+    words,
+    indent: part === 0 ? 0 : indent,
+  }));
+}
+
+interface Row {
+  change: DiffKind;
+  left: number | null;
+  right: number | null;
+  leftText: string;
+  rightText: string;
+  leftWords: readonly number[];
+  rightWords: readonly number[];
+}
+
+function prepare(row: DiffRow, types: boolean): Row {
+  const plain: Row = { ...row, change: row.kind };
+  if (types) return plain;
+  const [leftText, leftWords] = withoutTypes(row.leftText, row.leftWords);
+  const [rightText, rightWords] = withoutTypes(row.rightText, row.rightWords);
+  const hidden = row.kind === "changed" && leftText === rightText;
+  return {
+    ...plain,
+    leftText,
+    rightText,
+    leftWords,
+    rightWords,
+    change: hidden ? "same" : row.kind,
+  };
+}
+
+/** Rows that a reader of the change may skip. */
+const isQuiet = (kind: DiffKind) => kind === "same" || kind === "renumbered";
+
+export function layout(rows: readonly DiffRow[], options: Options): Line[] {
+  const { context, open } = options;
+  const prepared = rows.map((row) => prepare(row, options.types));
+  const lines: Line[] = [];
+  let at = 0;
+  while (at < prepared.length) {
+    const row = prepared[at] as Row;
+    if (!isQuiet(row.change)) {
+      put(row, at, lines, options);
+      at++;
+      continue;
+    }
+    let end = at;
+    while (end < prepared.length && isQuiet((prepared[end] as Row).change)) end++;
+    const head = at === 0 ? 0 : context;
+    const tail = end === prepared.length ? 0 : context;
+    const id = `fold ${row.left ?? ""} ${row.right ?? ""}`;
+    // Folding one or two lines saves nothing.
+    const fold = end - at - head - tail > 2 && !open.has(id);
+    for (let index = at; index < end; index++) {
+      if (fold && index === at + head) {
+        const last = end - tail;
+        let quiet = 0;
+        for (let inner = index; inner < last; inner++) {
+          if (prepared[inner]?.change === "renumbered") quiet++;
+        }
+        lines.push({ kind: "fold", id, count: last - index, quiet });
+        index = last - 1;
+      } else {
+        put(prepared[index] as Row, index, lines, options);
+      }
+    }
+    at = end;
+  }
+  return lines;
+}
+
+function put(row: Row, index: number, lines: Line[], options: Options): void {
+  if (options.split) putSplit(row, index, lines, options);
+  else putUnified(row, index, lines, options);
+}
+
+function putUnified(row: Row, index: number, lines: Line[], options: Options): void {
+  const { change, left, right } = row;
+  const one = (
+    side: "left" | "right",
+    sign: string,
+    tone: "same" | "added" | "removed" | "quiet",
+  ) => {
+    const text = side === "left" ? row.leftText : row.rightText;
+    const words = side === "left" ? row.leftWords : row.rightWords;
+    const both = change === "same" || change === "renumbered";
+    const parts = spans(text, words, options.columns);
+    limited(parts.length, `${side} ${index}`, lines, options, textOf(parts), (part) => ({
+      kind: "row",
+      change,
+      sign: part === 0 ? sign : " ",
+      left: part === 0 && (both || side === "left") ? left : null,
+      right: part === 0 && (both || side === "right") ? right : null,
+      a: parts[part] ?? null,
+      b: null,
+      tone,
+    }));
+  };
+  if (change === "same") one("right", " ", "same");
+  else if (change === "renumbered") one("right", "~", "quiet");
+  else if (change === "moved") {
+    if (right === null) one("left", "-", "quiet");
+    else one("right", left === null ? "+" : "~", "quiet");
+  } else {
+    if (left !== null) one("left", "-", "removed");
+    if (right !== null) one("right", "+", "added");
+  }
+}
+
+function putSplit(row: Row, index: number, lines: Line[], options: Options): void {
+  const { change, left, right } = row;
+  const columns = options.columns;
+  const a = left === null ? [] : spans(row.leftText, row.leftWords, columns);
+  const b = right === null ? [] : spans(row.rightText, row.rightWords, columns);
+  const signs: Record<DiffKind, string> = {
+    same: " ",
+    added: "+",
+    removed: "-",
+    changed: "~",
+    moved: "~",
+    renumbered: "~",
+  };
+  const tone = change === "moved" || change === "renumbered" ? "quiet" : change;
+  const characters = Math.max(textOf(a), textOf(b));
+  limited(Math.max(a.length, b.length), `both ${index}`, lines, options, characters, (part) => ({
+    kind: "row",
+    change,
+    sign: part === 0 ? signs[change] : " ",
+    left: part === 0 ? left : null,
+    right: part === 0 ? right : null,
+    a: a[part] ?? null,
+    b: b[part] ?? null,
+    tone,
+  }));
+}
+
+const textOf = (parts: Span[]) => parts.at(-1)?.to ?? 0;
+
+function limited(
+  count: number,
+  id: string,
+  lines: Line[],
+  options: Options,
+  characters: number,
+  make: (part: number) => Line,
+): void {
+  const cut = count > LONG && !options.open.has(id);
+  const shown = cut ? KEPT : count;
+  let end = 0;
+  for (let part = 0; part < shown; part++) {
+    const line = make(part);
+    if (line.kind === "row") end = Math.max(line.a?.to ?? 0, line.b?.to ?? 0);
+    lines.push(line);
+  }
+  if (cut) lines.push({ kind: "more", id, characters: characters - end });
+}
+
+/** Plain text as lines to draw, with the same breaking and folding. */
+export function plainLines(text: string, options: Options): Line[] {
+  const rows: DiffRow[] = text
+    .replace(/\n$/, "")
+    .split("\n")
+    .map((line, index) => ({
+      kind: "same",
+      left: index + 1,
+      right: index + 1,
+      leftText: line,
+      rightText: line,
+      leftWords: [],
+      rightWords: [],
+    }));
+  const lines: Line[] = [];
+  rows.forEach((row, index) => {
+    putUnified(prepare(row, options.types), index, lines, options);
+  });
+  return lines;
+}
+
+/** The change nearest below or above a line: its first line, or -1. */
+export function nextChange(lines: readonly Line[], from: number, direction: 1 | -1): number {
+  const changed = (index: number) => {
+    const line = lines[index];
+    return line?.kind === "row" && line.tone !== "same" && line.tone !== "quiet";
+  };
+  for (let at = from + direction; at >= 0 && at < lines.length; at += direction) {
+    if (changed(at) && !changed(at - 1)) return at;
+  }
+  return -1;
+}

@@ -1,0 +1,96 @@
+/** Passes as TVM's Python calls them: `FuseOps(fuse_opt_level=2)`; a bare name is a call without arguments. */
+import type { Catalogue, PassDoc, PipelineDoc, RunDocument } from "../engine/protocol";
+
+/** The pass of a call: what stands before the bracket. */
+export function callName(call: string): string {
+  const open = call.indexOf("(");
+  return (open < 0 ? call : call.slice(0, open)).trim();
+}
+
+/** The arguments of a call without the brackets. */
+export function callArguments(call: string): string {
+  const open = call.indexOf("(");
+  return open < 0 ? "" : call.slice(open + 1, call.lastIndexOf(")")).trim();
+}
+
+/** The shortest way to write a call: no brackets without arguments. */
+export function tidyCall(call: string): string {
+  const name = callName(call);
+  const inner = callArguments(call);
+  return inner ? `${name}(${inner})` : name;
+}
+
+const pairs: Record<string, string> = { "(": ")", "[": "]", "{": "}" };
+
+/** Why this cannot be a call, or an empty string. Only the outside is checked here: the engine knows the rest. */
+export function callError(call: string): string {
+  const text = call.trim();
+  if (!text) return "Write a pass, e.g. FoldConstant or FuseOps(fuse_opt_level=2).";
+  if (!/^[A-Za-z_][\w.]*/.test(text)) return "A call starts with the name of a pass.";
+  const stack: string[] = [];
+  let quote = "";
+  for (let index = 0; index < text.length; index++) {
+    const char = text[index] ?? "";
+    if (quote) {
+      if (char === "\\") index++;
+      else if (char === quote) quote = "";
+    } else if (char === '"' || char === "'") {
+      quote = char;
+    } else if (pairs[char]) {
+      stack.push(pairs[char]);
+    } else if (")]}".includes(char)) {
+      if (stack.pop() !== char) return `“${char}” does not close anything here.`;
+      if (stack.length === 0 && text.slice(index + 1).trim()) return "One call per row.";
+    }
+  }
+  if (quote) return `A string is not closed: ${quote} is missing.`;
+  const open = stack.pop();
+  if (open) return `“${open}” is missing.`;
+  if (!text.includes("(") && /\s/.test(text)) return "A call has the form Name(argument=value).";
+  return "";
+}
+
+export function findPass(catalogue: Catalogue | null, call: string): PassDoc | undefined {
+  const name = callName(call);
+  return (
+    catalogue?.passes.find((pass) => pass.name === name) ??
+    catalogue?.passes.find((pass) => pass.infoName === name)
+  );
+}
+
+/** What a new row for this pass says: its name, and its parameters only where there is something to choose. */
+export function freshCall(pass: PassDoc): string {
+  return pass.name;
+}
+
+/** Passes of a pipeline that can be run now. */
+export function runnable(pipeline: PipelineDoc): string[] {
+  const missing = new Set(pipeline.missing);
+  return pipeline.passes.filter((call) => !missing.has(call));
+}
+
+/**
+ * The preset that the document stands at, or undefined: then it is the user's own. Where presets differ only in
+ * the opt level, the one with the document's level is meant.
+ */
+export function matchingPipeline(
+  catalogue: Catalogue | null,
+  document: RunDocument,
+): PipelineDoc | undefined {
+  const same = (catalogue?.pipelines ?? []).filter((pipeline) => {
+    const calls = runnable(pipeline);
+    return (
+      calls.length === document.passes.length &&
+      calls.every((call, row) => {
+        const item = document.passes[row];
+        return item?.enabled && tidyCall(item.call) === tidyCall(call);
+      })
+    );
+  });
+  return same.find((pipeline) => pipeline.optLevel === document.optLevel) ?? same[0];
+}
+
+/** Names written one after the other, by commas or spaces. */
+export function splitNames(text: string): string[] {
+  return [...new Set(text.split(/[\s,]+/).filter(Boolean))];
+}

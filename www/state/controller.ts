@@ -1,0 +1,500 @@
+/**
+ * Joins the store, the engine and the browser: runs what is edited, pulls what is looked at, keeps what is
+ * typed, opens links. The panels dispatch actions and read signals; they never talk to the engine themselves.
+ */
+import { batch, createMemo, createSignal } from "solid-js";
+import { EngineClient, type Kind, REPLAY, type WorkerLike } from "../engine/client";
+import type { Diff, EvalResult, RunDocument, Step } from "../engine/protocol";
+import { examples, firstExample } from "../examples";
+import { runnable } from "./calls";
+import { type Action, initial, type Notice, type State, toShared, update } from "./model";
+import type { Draft, Keeper } from "./persist";
+import { findStep, neighbour, type Shown, shownSteps } from "./steps";
+import { judge, linkOf, withLink } from "./url";
+
+/** Something that is pulled from the engine for the selected step. */
+export type Pulled<T> =
+  | { state: "none" }
+  | { state: "loading" }
+  | { state: "ready"; key: string; value: T }
+  | { state: "failed"; message: string };
+
+export interface Environment {
+  spawn(): WorkerLike;
+  keeper: Keeper;
+  /** Milliseconds until a run counts as hung. */
+  watchdog: number;
+  location: Pick<Location, "hash" | "href">;
+  history: Pick<History, "replaceState">;
+  copy(text: string): Promise<void>;
+}
+
+/** Evaluating a network is allowed to take long; the user can stop it. */
+const EVAL_LIMIT = 120_000;
+const START_LIMIT = 60_000;
+const SLOW_AFTER = 300;
+const CACHE = 64;
+const KEEP_AFTER = 250;
+
+export type Controller = ReturnType<typeof createController>;
+
+export function createController(environment: Environment) {
+  const { keeper } = environment;
+  const [state, setState] = createSignal<State>({ ...initial, preferences: keeper.preferences() });
+
+  function dispatch(action: Action): void {
+    const before = state();
+    const after = update(before, action);
+    if (after === before) return;
+    batch(() => {
+      setState(after);
+      if (after.document !== before.document) changed(before);
+    });
+    if (after.preferences !== before.preferences) keeper.keepPreferences(after.preferences);
+    if (
+      after.document !== before.document ||
+      after.step !== before.step ||
+      after.view !== before.view ||
+      after.example !== before.example
+    ) {
+      keepSoon();
+    }
+    if (
+      after.good !== before.good ||
+      after.step !== before.step ||
+      after.view !== before.view ||
+      after.answers !== before.answers
+    ) {
+      pull();
+    }
+  }
+
+  // ---- the engine
+
+  const client = new EngineClient({
+    spawn: environment.spawn,
+    limit: (kind: Kind) => (kind === "eval" ? EVAL_LIMIT : environment.watchdog),
+    startLimit: START_LIMIT,
+    slowAfter: SLOW_AFTER,
+    onStatus: (status) => dispatch({ type: "engine", status }),
+    onRestart: () => void replay(),
+  });
+
+  /** A document that broke the engine once is tried once more with a fresh one, then left alone until it is edited. */
+  let broke: RunDocument | null = null;
+
+  async function run(document: RunDocument): Promise<void> {
+    const { rows } = state();
+    const reply = await client.ask({ type: "run", document }, "run");
+    if (reply.status === "answered") {
+      broke = null;
+      dispatch({ type: "answered", document, rows, run: reply.value });
+    } else if (reply.status === "stopped") {
+      if (document !== state().document) {
+        // A newer edit is already on its way.
+      } else if (reply.reason === "cancelled") {
+        dispatch({ type: "gave-up", message: "You stopped this run." });
+      } else if (broke === document) {
+        const what = reply.reason === "hung" ? "did not finish" : "failed";
+        dispatch({
+          type: "gave-up",
+          message: `The engine ${what} on this program twice (${reply.message}) and was restarted. Your program is safe; change it or a pass and it runs again.`,
+        });
+      } else {
+        broke = document;
+        void run(document);
+      }
+    }
+  }
+
+  /** Puts a new engine into the state that the page shows: the last good run first, then what is being edited. */
+  async function replay(): Promise<void> {
+    const { good, document, gaveUp } = state();
+    pulls.clear();
+    if (good && good.document !== document) {
+      const reply = await client.ask({ type: "run", document: good.document }, REPLAY);
+      if (reply.status !== "answered") return;
+    }
+    if (state().document === document && !gaveUp && !client.running) void run(document);
+    else pull();
+  }
+
+  function changed(before: State): void {
+    const { document } = state();
+    if (state().gaveUp) setState({ ...state(), gaveUp: "" });
+    if (fragment && before.document !== document) {
+      fragment = "";
+      environment.history.replaceState(null, "", environment.location.href.replace(/#.*$/, ""));
+    }
+    if (started) void run(document);
+  }
+
+  // ---- what the page looks at
+
+  const steps = createMemo(() => state().good?.run.steps ?? []);
+  const selected = createMemo(() => findStep(steps(), state().step));
+  const step = createMemo<Step | undefined>(() => steps()[selected()]);
+  const shown = createMemo<Shown[]>(() => {
+    const { folded, preferences } = state();
+    return shownSteps(steps(), {
+      changedOnly: preferences.changedOnly,
+      nested: preferences.nested,
+      folded,
+      selected: selected(),
+    });
+  });
+
+  const pulls = new Map<string, unknown>();
+  const flying = new Set<string>();
+  const [diff, setDiff] = createSignal<Pulled<Diff>>({ state: "none" });
+  const [before, setBefore] = createSignal<Pulled<string>>({ state: "none" });
+  const [after, setAfter] = createSignal<Pulled<string>>({ state: "none" });
+
+  function remember(key: string, value: unknown): void {
+    pulls.set(key, value);
+    if (pulls.size > CACHE) pulls.delete(pulls.keys().next().value as string);
+  }
+
+  /** Shows `key` from the cache or asks for it. What was shown stays until the answer is there: no flicker. */
+  function want<T>(
+    key: string,
+    show: (value: Pulled<T>) => void,
+    current: () => Pulled<T>,
+    ask: () => Promise<{ status: string; value?: unknown; message?: string }>,
+    wanted: () => string,
+  ): void {
+    if (pulls.has(key)) {
+      const now = current();
+      if (now.state !== "ready" || now.key !== key) {
+        show({ state: "ready", key, value: pulls.get(key) as T });
+      }
+      return;
+    }
+    if (current().state !== "ready") show({ state: "loading" });
+    if (flying.has(key)) return;
+    flying.add(key);
+    void ask().then((reply) => {
+      flying.delete(key);
+      if (reply.status === "answered") {
+        remember(key, reply.value);
+        if (wanted() === key) show({ state: "ready", key, value: reply.value as T });
+      } else if (reply.status === "stopped" && wanted() === key) {
+        show({ state: "failed", message: reply.message ?? "" });
+      }
+    });
+  }
+
+  const diffKey = () => {
+    const { good } = state();
+    const at = step();
+    if (!good || !at || at.before === at.after) return "";
+    return `diff ${good.number} ${at.before} ${at.after}`;
+  };
+  const textKey = (side: "before" | "after") => {
+    const { good } = state();
+    const at = step();
+    return good && at ? `text ${good.number} ${at[side]}` : "";
+  };
+
+  function pull(): void {
+    const { view } = state();
+    const at = step();
+    if (!at) return;
+    batch(() => {
+      if (view === "diff") {
+        const key = diffKey();
+        if (!key) setDiff({ state: "none" });
+        else {
+          want(
+            key,
+            setDiff,
+            diff,
+            () => client.ask({ type: "diff", before: at.before, after: at.after }, "diff"),
+            diffKey,
+          );
+        }
+      } else if (view === "before") {
+        for (const side of ["before", "after"] as const) {
+          want(
+            textKey(side),
+            side === "before" ? setBefore : setAfter,
+            side === "before" ? before : after,
+            () => client.ask({ type: "text", version: at[side], stable: false }, `text ${side}`),
+            () => textKey(side),
+          );
+        }
+      }
+    });
+    if (view === "diff") prefetchSoon();
+  }
+
+  let prefetching: ReturnType<typeof setTimeout> | undefined;
+  /** Gets the diffs of the neighbouring changed steps while nothing else is to do: stepping then costs no wait. */
+  function prefetchSoon(): void {
+    clearTimeout(prefetching);
+    prefetching = setTimeout(() => {
+      const { good, engine, document } = state();
+      if (!good || good.document !== document || engine.phase !== "ready") return;
+      for (const direction of [1, -1] as const) {
+        const next = steps()[neighbour(steps(), shown(), selected(), direction, true)];
+        if (!next || next.before === next.after) continue;
+        const key = `diff ${good.number} ${next.before} ${next.after}`;
+        if (pulls.has(key) || flying.has(key)) continue;
+        flying.add(key);
+        void client
+          .ask({ type: "diff", before: next.before, after: next.after }, `near ${direction}`)
+          .then((reply) => {
+            flying.delete(key);
+            if (reply.status !== "answered") return;
+            remember(key, reply.value);
+            if (diffKey() === key) pull();
+          });
+      }
+    }, 120);
+  }
+
+  async function evaluate(
+    version: number,
+    func: string,
+    seed: number,
+  ): Promise<EvalResult | string> {
+    const reply = await client.ask({ type: "eval", version, func, seed }, `eval ${version}`);
+    if (reply.status === "answered") return reply.value;
+    return reply.status === "stopped" ? reply.message : "The program changed meanwhile.";
+  }
+
+  // ---- going through the steps
+
+  function go(direction: 1 | -1, onlyChanged: boolean): void {
+    const next = steps()[neighbour(steps(), shown(), selected(), direction, onlyChanged)];
+    if (next) {
+      unfoldTo(next);
+      dispatch({ type: "step", id: next.id });
+    }
+  }
+
+  function unfoldTo(target: Step): void {
+    for (let up = target.parent; up !== null; ) {
+      const parent: Step | undefined = steps()[up];
+      if (!parent) return;
+      if (state().folded.includes(parent.id)) {
+        dispatch({ type: "fold", id: parent.id, folded: false });
+      }
+      up = parent.parent;
+    }
+  }
+
+  // ---- keeping work
+
+  /** The link that the page shows unchanged, or empty. */
+  let fragment = "";
+  let started = false;
+  let keeping: ReturnType<typeof setTimeout> | undefined;
+  let keepFailed = false;
+
+  function draft(): Draft {
+    const { document, example, step: id, view } = state();
+    return { document, example, step: id, view, link: fragment };
+  }
+
+  function keep(): void {
+    clearTimeout(keeping);
+    if (!started) return;
+    const kept = keeper.keepDraft(draft());
+    if (!kept && !keepFailed) {
+      notify({
+        tone: "error",
+        text: "This browser refuses to keep your work between visits. Use Share to keep it.",
+        action: null,
+        label: "",
+      });
+    }
+    keepFailed = !kept;
+  }
+
+  function keepSoon(): void {
+    clearTimeout(keeping);
+    keeping = setTimeout(keep, KEEP_AFTER);
+  }
+
+  // ---- links
+
+  function notify(notice: Notice | null): void {
+    dispatch({ type: "notice", notice });
+  }
+
+  let recovered: Parameters<typeof toShared>[0] | null = null;
+
+  /** Opens the link in the address. The user's own work is put aside first, never overwritten. */
+  async function openLink(): Promise<void> {
+    const link = linkOf(environment.location.hash);
+    if (!link || link === fragment) return;
+    const own = started ? draft() : keeper.draft();
+    const reply = await client.ask({ type: "decode", link });
+    const opened =
+      reply.status === "answered"
+        ? judge(reply.value)
+        : {
+            kind: "lost" as const,
+            message: "This link could not be opened: the engine failed on it.",
+          };
+    if (opened.kind === "whole") {
+      if (own && !own.link) keeper.keepBeforeLink(own);
+      fragment = "";
+      dispatch({ type: "open", document: opened.document });
+      fragment = link;
+      keepSoon();
+      const others = own && !own.link && !own.example;
+      notify(
+        others
+          ? {
+              tone: "info",
+              text: "Opened from a link. What you were working on is kept.",
+              action: "restore",
+              label: "Back to my program",
+            }
+          : null,
+      );
+      return;
+    }
+    const text = `${opened.message} Your own program is untouched.`;
+    if (opened.kind === "recovered") {
+      recovered = update(state(), { type: "open", document: opened.document });
+      notify({ tone: "error", text, action: "open-recovered", label: "Open what could be read" });
+    } else {
+      notify({ tone: "error", text, action: null, label: "" });
+    }
+  }
+
+  /** Puts the state into the address and on the clipboard. */
+  async function share(): Promise<string> {
+    const reply = await client.ask({
+      type: "encode",
+      document: toShared(state(), step()?.id ?? state().step),
+    });
+    if (reply.status !== "answered") return "The link could not be made.";
+    const href = withLink(environment.location.href, reply.value);
+    fragment = linkOf(reply.value);
+    environment.history.replaceState(null, "", href);
+    keepSoon();
+    const length = href.length.toLocaleString("en");
+    try {
+      await environment.copy(href);
+      return `Link copied (${length} characters).`;
+    } catch {
+      return `The link is in the address bar (${length} characters).`;
+    }
+  }
+
+  function restoreDraft(kept: Draft): void {
+    dispatch({
+      type: "restore",
+      document: kept.document,
+      example: kept.example,
+      step: kept.step,
+      view: kept.view,
+    });
+  }
+
+  function act(notice: Notice): void {
+    notify(null);
+    if (notice.action === "restore") {
+      const kept = keeper.beforeLink();
+      if (kept) restoreDraft(kept);
+    } else if (notice.action === "open-recovered" && recovered) {
+      keeper.keepBeforeLink(draft());
+      const { document, step: id, view } = recovered;
+      dispatch({ type: "restore", document, example: "", step: id, view });
+    } else if (notice.action === "undo" && undo) {
+      restoreDraft(undo);
+    }
+  }
+
+  /** What an example replaced, so that choosing one by mistake loses nothing. */
+  let undo: Draft | null = null;
+
+  function openExample(id: string): void {
+    const example = examples.find((item) => item.id === id);
+    if (!example) return;
+    const own = state().example === "" && state().document.source.trim() !== "";
+    if (own) undo = draft();
+    dispatch({ type: "example", id, source: example.source });
+    if (own) {
+      notify({
+        tone: "info",
+        text: `${example.title} took the place of your program.`,
+        action: "undo",
+        label: "Undo",
+      });
+    } else if (state().notice?.action === "undo") {
+      notify(null);
+    }
+  }
+
+  /** Runs the present document again after it was given up. */
+  function again(): void {
+    broke = null;
+    client.revive();
+    dispatch({ type: "notice", notice: null });
+    setState({ ...state(), gaveUp: "" });
+    void run(state().document);
+  }
+
+  // ---- start
+
+  /** Shows what was there at the last visit, or the first example, then whatever the address says. */
+  async function start(): Promise<void> {
+    const kept = keeper.draft();
+    const link = linkOf(environment.location.hash);
+    if (kept && link && kept.link === link) {
+      fragment = link;
+      restoreDraft(kept);
+    } else if (kept) {
+      restoreDraft(kept);
+    } else {
+      dispatch({ type: "example", id: firstExample.id, source: firstExample.source });
+      dispatch({
+        type: "passes",
+        passes: firstExample.passes.map((call) => ({ call, enabled: true })),
+      });
+      dispatch({ type: "opt-level", level: firstExample.optLevel });
+    }
+    const opening = openLink();
+    if (link && link !== fragment) await opening;
+    started = true;
+    void run(state().document);
+    const reply = await client.ask({ type: "catalogue" });
+    if (reply.status === "answered") dispatch({ type: "catalogue", catalogue: reply.value });
+  }
+
+  function choosePipeline(name: string): void {
+    const pipeline = state().catalogue?.pipelines.find((item) => item.name === name);
+    if (!pipeline) return;
+    dispatch({ type: "pipeline", passes: runnable(pipeline), optLevel: pipeline.optLevel });
+  }
+
+  return {
+    state,
+    dispatch,
+    steps,
+    selected,
+    step,
+    shown,
+    diff,
+    before,
+    after,
+    diffKey,
+    textKey,
+    evaluate,
+    go,
+    share,
+    openLink,
+    openExample,
+    choosePipeline,
+    act,
+    again,
+    keep,
+    start,
+    stop: () => client.cancel(),
+  };
+}

@@ -1,0 +1,309 @@
+/**
+ * The whole state of the page as one immutable value, and every way in which it can change.
+ * Nothing here touches the browser; `persist.ts` keeps the part worth keeping and the panels draw it.
+ */
+import type { Status } from "../engine/client";
+import type {
+  Catalogue,
+  PassItem,
+  Problem,
+  Run,
+  RunDocument,
+  SharedDocument,
+} from "../engine/protocol";
+
+export type View = "diff" | "before" | "values" | "timing";
+export type Theme = "system" | "light" | "dark";
+export type Pane = "program" | "passes" | "result";
+
+/** How the page looks: kept between visits, never part of a link. */
+export interface Preferences {
+  theme: Theme;
+  split: boolean;
+  wrap: boolean;
+  types: boolean;
+  changedOnly: boolean;
+  /** False hides steps that ran inside of, or on behalf of, a listed pass and changed nothing. */
+  nested: boolean;
+  /** Single-letter shortcuts may be switched off (WCAG 2.1.4). */
+  letters: boolean;
+  /** Widths of the first and second pane, in thousandths of the window. */
+  widths: [number, number];
+  hint: boolean;
+}
+
+export interface Notice {
+  tone: "info" | "error";
+  text: string;
+  /** What the notice's button does, if it has one. */
+  action: "restore" | "open-recovered" | "reload" | "revive" | "retry" | "undo" | null;
+  label: string;
+}
+
+/** A run that went through, with the document that it belongs to. */
+export interface Good {
+  number: number;
+  document: RunDocument;
+  rows: readonly number[];
+  run: Run;
+}
+
+export interface State {
+  document: RunDocument;
+  /** One number per row of the pass list that stays with the row when it moves or changes. */
+  rows: readonly number[];
+  /** The example that the program came from, empty once it is edited. */
+  example: string;
+  /** Id of the step that was picked; it stays picked while a run lacks it. Empty: show the most interesting one. */
+  step: string;
+  view: View;
+  /** Step ids whose nested steps are folded away. */
+  folded: readonly string[];
+  preferences: Preferences;
+  catalogue: Catalogue | null;
+  engine: Status;
+  good: Good | null;
+  /** Problems of the newest answer; they belong to the document it was asked for. */
+  problems: readonly Problem[];
+  /** The program has errors, so what is on the screen belongs to an earlier one. */
+  stale: boolean;
+  /** The engine gave up on the present document; why. */
+  gaveUp: string;
+  /** Number of the newest answer, good or not. */
+  answers: number;
+  notice: Notice | null;
+  pane: Pane;
+}
+
+export type Action =
+  | { type: "edit"; source: string }
+  | { type: "example"; id: string; source: string }
+  | { type: "passes"; passes: PassItem[] }
+  | { type: "pipeline"; passes: string[]; optLevel: number }
+  | { type: "toggle"; row: number }
+  | { type: "move"; from: number; to: number }
+  | { type: "remove"; row: number }
+  | { type: "add"; call: string; at: number }
+  | { type: "call"; row: number; call: string }
+  | { type: "opt-level"; level: number }
+  | { type: "required"; names: string[] }
+  | { type: "disabled"; names: string[] }
+  | { type: "config"; key: string; value: string | null }
+  | { type: "instrument"; name: string; on: boolean }
+  | { type: "open"; document: SharedDocument }
+  | { type: "restore"; document: RunDocument; example: string; step: string; view: View }
+  | { type: "step"; id: string }
+  | { type: "view"; view: View }
+  | { type: "fold"; id: string; folded: boolean }
+  | { type: "prefer"; change: Partial<Preferences> }
+  | { type: "catalogue"; catalogue: Catalogue }
+  | { type: "engine"; status: Status }
+  | { type: "answered"; document: RunDocument; rows: readonly number[]; run: Run }
+  | { type: "gave-up"; message: string }
+  | { type: "notice"; notice: Notice | null }
+  | { type: "pane"; pane: Pane };
+
+export const defaultPreferences: Preferences = {
+  theme: "system",
+  split: false,
+  wrap: true,
+  types: true,
+  changedOnly: false,
+  nested: true,
+  letters: true,
+  widths: [360, 250],
+  hint: true,
+};
+
+export const emptyDocument: RunDocument = {
+  source: "",
+  passes: [],
+  optLevel: 2,
+  required: [],
+  disabled: [],
+  config: {},
+  instruments: [],
+};
+
+export const initial: State = {
+  document: emptyDocument,
+  rows: [],
+  example: "",
+  step: "",
+  view: "diff",
+  folded: [],
+  preferences: defaultPreferences,
+  catalogue: null,
+  engine: { phase: "starting", message: "", job: null },
+  good: null,
+  problems: [],
+  stale: false,
+  gaveUp: "",
+  answers: 0,
+  notice: null,
+  pane: "program",
+};
+
+const views: readonly string[] = ["diff", "before", "values", "timing"];
+
+/** A view from a link or from storage; what is not known shows the diff. `after` is the other half of `before`. */
+export function asView(name: string): View {
+  if (name === "after") return "before";
+  return views.includes(name) ? (name as View) : "diff";
+}
+
+function withDocument(state: State, change: Partial<RunDocument>): State {
+  return { ...state, document: { ...state.document, ...change } };
+}
+
+let lastRow = 0;
+const freshRow = () => ++lastRow;
+const freshRows = (passes: readonly PassItem[]) => passes.map(freshRow);
+
+function moved<T>(list: readonly T[], from: number, to: number): T[] {
+  const copy = [...list];
+  const [item] = copy.splice(from, 1);
+  if (item !== undefined) copy.splice(to, 0, item);
+  return copy;
+}
+
+export function update(state: State, action: Action): State {
+  const { document } = state;
+  switch (action.type) {
+    case "edit":
+      if (action.source === document.source) return state;
+      return { ...withDocument(state, { source: action.source }), example: "" };
+    case "example":
+      return {
+        ...withDocument(state, { source: action.source }),
+        example: action.id,
+        step: "",
+        folded: [],
+      };
+    case "passes":
+      return {
+        ...withDocument(state, { passes: action.passes }),
+        rows: freshRows(action.passes),
+      };
+    case "pipeline": {
+      const passes = action.passes.map((call) => ({ call, enabled: true }));
+      return {
+        ...withDocument(state, { passes, optLevel: action.optLevel }),
+        rows: freshRows(passes),
+        folded: [],
+      };
+    }
+    case "toggle":
+      return withDocument(state, {
+        passes: document.passes.map((pass, row) =>
+          row === action.row ? { ...pass, enabled: !pass.enabled } : pass,
+        ),
+      });
+    case "move": {
+      const { from, to } = action;
+      const last = document.passes.length - 1;
+      if (from === to || from < 0 || to < 0 || from > last || to > last) return state;
+      return {
+        ...withDocument(state, { passes: moved(document.passes, from, to) }),
+        rows: moved(state.rows, from, to),
+      };
+    }
+    case "remove":
+      return {
+        ...withDocument(state, {
+          passes: document.passes.filter((_, row) => row !== action.row),
+        }),
+        rows: state.rows.filter((_, row) => row !== action.row),
+      };
+    case "add": {
+      const passes = [...document.passes];
+      passes.splice(action.at, 0, { call: action.call, enabled: true });
+      const rows = [...state.rows];
+      rows.splice(action.at, 0, freshRow());
+      return { ...withDocument(state, { passes }), rows };
+    }
+    case "call":
+      return withDocument(state, {
+        passes: document.passes.map((pass, row) =>
+          row === action.row ? { ...pass, call: action.call } : pass,
+        ),
+      });
+    case "opt-level":
+      return withDocument(state, { optLevel: action.level });
+    case "required":
+      return withDocument(state, { required: action.names });
+    case "disabled":
+      return withDocument(state, { disabled: action.names });
+    case "config": {
+      const config = { ...document.config };
+      if (action.value === null) delete config[action.key];
+      else config[action.key] = action.value;
+      return withDocument(state, { config });
+    }
+    case "instrument": {
+      const rest = document.instruments.filter((name) => name !== action.name);
+      return withDocument(state, { instruments: action.on ? [...rest, action.name] : rest });
+    }
+    case "open": {
+      const { view, ...shared } = action.document;
+      return {
+        ...state,
+        document: shared,
+        rows: freshRows(shared.passes),
+        example: "",
+        step: view.step,
+        view: asView(view.view),
+        folded: [],
+      };
+    }
+    case "restore":
+      return {
+        ...state,
+        document: action.document,
+        rows: freshRows(action.document.passes),
+        example: action.example,
+        step: action.step,
+        view: action.view,
+        folded: [],
+      };
+    case "step":
+      return { ...state, step: action.id };
+    case "view":
+      return { ...state, view: action.view };
+    case "fold": {
+      const rest = state.folded.filter((id) => id !== action.id);
+      return { ...state, folded: action.folded ? [...rest, action.id] : rest };
+    }
+    case "prefer":
+      return { ...state, preferences: { ...state.preferences, ...action.change } };
+    case "catalogue":
+      return { ...state, catalogue: action.catalogue };
+    case "engine":
+      return { ...state, engine: action.status };
+    case "answered": {
+      const answers = state.answers + 1;
+      const good = action.run.ok
+        ? { number: answers, document: action.document, rows: action.rows, run: action.run }
+        : state.good;
+      return {
+        ...state,
+        answers,
+        good,
+        problems: action.run.problems,
+        stale: !action.run.ok,
+        gaveUp: "",
+      };
+    }
+    case "gave-up":
+      return { ...state, gaveUp: action.message, stale: true };
+    case "notice":
+      return { ...state, notice: action.notice };
+    case "pane":
+      return { ...state, pane: action.pane };
+  }
+}
+
+/** The document and the view as a link carries them. */
+export function toShared(state: State, step: string): SharedDocument {
+  return { ...state.document, view: { step, view: state.view } };
+}

@@ -1,0 +1,147 @@
+/**
+ * What outlives a reload: the user's work and how the page looks. Storage may be full, forbidden or hold
+ * something that another version wrote, so everything is checked when it is read and no failure is more than
+ * a lost convenience.
+ */
+import type { RunDocument } from "../engine/protocol";
+import { asView, defaultPreferences, type Preferences, type View } from "./model";
+
+export interface Draft {
+  document: RunDocument;
+  example: string;
+  step: string;
+  view: View;
+  /** The link that this draft came from and still equals, or empty. */
+  link: string;
+}
+
+export interface Storage {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+}
+
+const DRAFT = "passlab.draft";
+const BEFORE_LINK = "passlab.before-link";
+const PREFERENCES = "passlab.preferences";
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const strings = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** A run document out of anything; null when not even a program is in it. */
+export function readDocument(value: unknown): RunDocument | null {
+  if (!isObject(value) || typeof value.source !== "string") return null;
+  const passes = Array.isArray(value.passes) ? value.passes : [];
+  const config: Record<string, string> = {};
+  if (isObject(value.config)) {
+    for (const [key, item] of Object.entries(value.config)) {
+      if (typeof item === "string") config[key] = item;
+    }
+  }
+  const level = value.optLevel;
+  return {
+    source: value.source,
+    passes: passes
+      .filter(isObject)
+      .filter((item) => typeof item.call === "string")
+      .map((item) => ({ call: text(item.call), enabled: item.enabled !== false })),
+    optLevel: typeof level === "number" && level >= 0 && level <= 4 ? Math.round(level) : 2,
+    required: strings(value.required),
+    disabled: strings(value.disabled),
+    config,
+    instruments: strings(value.instruments),
+  };
+}
+
+function readDraft(value: unknown): Draft | null {
+  if (!isObject(value)) return null;
+  const document = readDocument(value.document);
+  if (!document) return null;
+  return {
+    document,
+    example: text(value.example),
+    step: text(value.step),
+    view: asView(text(value.view)),
+    link: text(value.link),
+  };
+}
+
+function readPreferences(value: unknown): Preferences {
+  if (!isObject(value)) return defaultPreferences;
+  const result: Record<string, unknown> = { ...defaultPreferences };
+  for (const [key, standard] of Object.entries(defaultPreferences)) {
+    const kept = value[key];
+    if (typeof kept === typeof standard && !Array.isArray(standard)) result[key] = kept;
+  }
+  const themes: unknown[] = ["system", "light", "dark"];
+  if (!themes.includes(result.theme)) result.theme = "system";
+  const widths = value.widths;
+  if (
+    Array.isArray(widths) &&
+    widths.length === 2 &&
+    widths.every((width) => typeof width === "number" && width >= 100 && width <= 800)
+  ) {
+    result.widths = [widths[0], widths[1]];
+  }
+  return result as unknown as Preferences;
+}
+
+export class Keeper {
+  constructor(private readonly storage: Storage | null) {}
+
+  private read(key: string): unknown {
+    try {
+      return JSON.parse(this.storage?.getItem(key) ?? "null");
+    } catch {
+      return null;
+    }
+  }
+
+  private write(key: string, value: unknown): boolean {
+    try {
+      this.storage?.setItem(key, JSON.stringify(value));
+      return this.storage !== null;
+    } catch {
+      return false;
+    }
+  }
+
+  draft(): Draft | null {
+    return readDraft(this.read(DRAFT));
+  }
+
+  /** False when the browser refused: then the page says that work is not being kept. */
+  keepDraft(draft: Draft): boolean {
+    return this.write(DRAFT, draft);
+  }
+
+  /** The user's own work as it stood before a link was opened. */
+  beforeLink(): Draft | null {
+    return readDraft(this.read(BEFORE_LINK));
+  }
+
+  keepBeforeLink(draft: Draft): void {
+    this.write(BEFORE_LINK, draft);
+  }
+
+  preferences(): Preferences {
+    return readPreferences(this.read(PREFERENCES));
+  }
+
+  keepPreferences(preferences: Preferences): void {
+    this.write(PREFERENCES, preferences);
+  }
+}
+
+/** The browser's storage, or null where it is switched off. */
+export function browserStorage(): Storage | null {
+  try {
+    const storage = window.localStorage;
+    storage.getItem(DRAFT);
+    return storage;
+  } catch {
+    return null;
+  }
+}

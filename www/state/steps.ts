@@ -1,0 +1,141 @@
+/** Questions about the steps of a run: which one to show, which are to be seen, where to go next. */
+import type { Run, Step } from "../engine/protocol";
+
+/** What the page says for an outcome; the words are part of the accessible names. */
+export const outcomeWord: Record<Step["outcome"], string> = {
+  changed: "changed",
+  unchanged: "no change",
+  skipped: "skipped",
+  failed: "failed",
+  "not-reached": "not reached",
+};
+
+/** The same by shape, so that colour is never the only cue. */
+export const outcomeMark: Record<Step["outcome"], string> = {
+  changed: "●",
+  unchanged: "○",
+  skipped: "–",
+  failed: "✕",
+  "not-reached": "·",
+};
+
+/**
+ * The step to show when nobody picked one: a failed one, else the listed pass that recorded most rewrites.
+ * Type inference touches every node and teaches least, so it comes last.
+ */
+export function mostInteresting(steps: readonly Step[]): number {
+  const score = (step: Step): number => {
+    if (step.outcome === "failed") return 1e9;
+    if (step.outcome !== "changed") return 0;
+    if (step.name === "InferType") return 1;
+    const inner = steps.some((other) => other.parent !== null && steps[other.parent] === step);
+    const group = step.name.toLowerCase() === "sequential" && inner;
+    return group ? 2 : 10 + step.rewrites + (step.role === "listed" ? 1e6 : 0);
+  };
+  let best = -1;
+  let most = 0;
+  steps.forEach((step, index) => {
+    const value = score(step);
+    if (value > most) {
+      most = value;
+      best = index;
+    }
+  });
+  return best >= 0 ? best : steps.length - 1;
+}
+
+/**
+ * Index of the step with this id. A step that is gone is looked for by name, nearest in the list first, so that
+ * adding or removing another pass keeps the eye where it was.
+ */
+export function findStep(steps: readonly Step[], id: string): number {
+  if (!id) return mostInteresting(steps);
+  const exact = steps.findIndex((step) => step.id === id);
+  if (exact >= 0) return exact;
+  const leaf = id.slice(id.lastIndexOf("/") + 1);
+  const name = leaf.replace(/#\d+$/, "");
+  const same = steps.findIndex((step) => step.name === name && step.role === "listed");
+  return same >= 0 ? same : mostInteresting(steps);
+}
+
+export interface Shown {
+  index: number;
+  step: Step;
+  /** Has steps inside of it. */
+  parent: boolean;
+  folded: boolean;
+}
+
+export interface Filter {
+  changedOnly: boolean;
+  nested: boolean;
+  folded: readonly string[];
+  /** Is always shown. */
+  selected: number;
+}
+
+/** The steps to be seen, in order. */
+export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
+  const parents = new Set<number>();
+  for (const step of steps) if (step.parent !== null) parents.add(step.parent);
+  const folded = new Set(filter.folded);
+  const hidden = new Set<number>();
+  const shown: Shown[] = [];
+  steps.forEach((step, index) => {
+    if (step.parent !== null) {
+      const above = steps[step.parent];
+      if (hidden.has(step.parent) || (above && folded.has(above.id))) {
+        hidden.add(index);
+        return;
+      }
+    }
+    const quiet = step.outcome === "unchanged" || step.outcome === "skipped";
+    const aside = step.role !== "listed" && quiet && !filter.nested;
+    const drop = (filter.changedOnly && quiet) || aside;
+    if (drop && index !== filter.selected) return;
+    shown.push({ index, step, parent: parents.has(index), folded: folded.has(step.id) });
+  });
+  return shown;
+}
+
+/** The next step up or down from `from`; only changed or failed ones on demand. -1 when there is none. */
+export function neighbour(
+  steps: readonly Step[],
+  shown: readonly Shown[],
+  from: number,
+  direction: 1 | -1,
+  changed: boolean,
+): number {
+  const wanted = (step: Step | undefined) =>
+    !!step && (!changed || step.outcome === "changed" || step.outcome === "failed");
+  const seen = new Set(shown.map((row) => row.index));
+  for (let index = from + direction; index >= 0 && index < steps.length; index += direction) {
+    if ((changed || seen.has(index)) && wanted(steps[index])) return index;
+  }
+  return -1;
+}
+
+/** Microseconds in words, three digits at most. */
+export function duration(micros: number): string {
+  if (micros < 1) return "0 µs";
+  if (micros < 1000) return `${Math.round(micros)} µs`;
+  const millis = micros / 1000;
+  if (millis < 1000) return `${millis < 10 ? millis.toFixed(1) : Math.round(millis)} ms`;
+  return `${(millis / 1000).toFixed(millis < 10000 ? 1 : 0)} s`;
+}
+
+/** Accessible name of a step: the pass first, then what it did. */
+export function stepName(step: Step): string {
+  const parts = [step.name, outcomeWord[step.outcome]];
+  if (step.reason) parts.push(step.reason);
+  if (step.role === "required") parts.push("required by the next pass");
+  if (step.role === "nested") parts.push("nested");
+  if (step.outcome !== "skipped" && step.outcome !== "not-reached")
+    parts.push(duration(step.micros));
+  return parts.join(", ");
+}
+
+/** The text of a failed or skipped run in one sentence, for the result pane. */
+export function wallTime(run: Run): string {
+  return duration(run.millis * 1000);
+}

@@ -1,0 +1,44 @@
+/**
+ * Links: everything after `#` is the engine's encoding of the shared document. The engine knows the
+ * format; this file knows when an address holds one and what to do when it does not decode.
+ */
+import type { DecodeResult, SharedDocument } from "../engine/protocol";
+
+/** The link in a fragment, without `#`; empty when there is none. Mail programs escape characters in links. */
+export function linkOf(hash: string): string {
+  const raw = hash.startsWith("#") ? hash.slice(1) : hash;
+  if (!raw.includes("%")) return raw;
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return raw;
+  }
+}
+
+/** The address of this page with a link in it. */
+export function withLink(href: string, link: string): string {
+  const cut = href.indexOf("#");
+  return `${cut < 0 ? href : href.slice(0, cut)}#${link.startsWith("#") ? link.slice(1) : link}`;
+}
+
+export type Opened =
+  | { kind: "whole"; document: SharedDocument }
+  | { kind: "recovered"; document: SharedDocument; message: string }
+  | { kind: "lost"; message: string };
+
+const titles: Record<string, string> = {
+  "link-version": "This link was made by a newer passlab",
+  "link-damaged": "This link is damaged",
+  "link-truncated": "This link is cut off",
+  "link-too-large": "This link holds more than passlab opens",
+};
+
+/** What a decoded link means for the page. */
+export function judge(result: DecodeResult): Opened {
+  const { document, error, message } = result;
+  if (document && !error) return { kind: "whole", document };
+  const title = titles[error] ?? "This link cannot be read";
+  const sentence = message ? `${title}: ${message.replace(/\.$/, "")}.` : `${title}.`;
+  if (document) return { kind: "recovered", document, message: sentence };
+  return { kind: "lost", message: sentence };
+}

@@ -1,0 +1,51 @@
+/*
+ * The service worker: after one visit the page works without a network.
+ * The build fills in the version and the list of files. One version is one cache, filled completely before
+ * the worker counts as installed, so a page never mixes files of two builds. A new version waits until
+ * the page asks for it ("reload" in the notice) or every tab of the old one is closed.
+ */
+const VERSION = "__VERSION__";
+const FILES = ["__FILES__"];
+
+const scope = self.registration.scope;
+const prefix = `passlab ${scope} `;
+const cacheName = prefix + VERSION;
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(
+    caches
+      .open(cacheName)
+      .then((cache) =>
+        cache.addAll(FILES.map((file) => new Request(new URL(file, scope), { cache: "no-cache" }))),
+      ),
+  );
+});
+
+self.addEventListener("activate", (event) => {
+  event.waitUntil(
+    (async () => {
+      for (const name of await caches.keys()) {
+        if (name.startsWith(prefix) && name !== cacheName) await caches.delete(name);
+      }
+      await self.clients.claim();
+    })(),
+  );
+});
+
+self.addEventListener("message", (event) => {
+  if (event.data === "activate") self.skipWaiting();
+});
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  const url = new URL(request.url);
+  if (request.method !== "GET" || !url.href.startsWith(scope)) return;
+  event.respondWith(
+    (async () => {
+      const cache = await caches.open(cacheName);
+      const key = request.mode === "navigate" ? new URL("index.html", scope).href : request;
+      const hit = await cache.match(key, { ignoreSearch: true });
+      return hit ?? fetch(request);
+    })(),
+  );
+});
