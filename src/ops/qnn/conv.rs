@@ -1,9 +1,14 @@
 //! Convolutions over quantised tensors.
 
+use super::params::BYTES;
+use crate::ir::{DType, DTypeCode, Dim};
+use crate::ops::layout::Layout;
 use crate::ops::nn::conv::CONV2D;
 use crate::ops::nn::conv_transpose::CONV2DTRANSPOSE;
 use crate::ops::nn::pool::AVG_POOL2D;
+use crate::ops::nn::{conv, conv_transpose, pool};
 use crate::ops::{OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
@@ -12,6 +17,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "A 2-D convolution over quantised data and weight; the result is in 32 bit integers at the product of both scales.",
         args: &["data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point"],
         attrs: Some(&CONV2D),
+        rule: Some(conv2d),
         pattern: Some(OpPattern::OutEWiseFusable),
         non_computational: true,
         ..OpInfo::BASE
@@ -21,6 +27,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "A transposed 2-D convolution over quantised data and weight.",
         args: &["data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point"],
         attrs: Some(&CONV2DTRANSPOSE),
+        rule: Some(conv2d_transpose),
         non_computational: true,
         ..OpInfo::BASE
     },
@@ -29,7 +36,85 @@ pub static OPS: &[OpInfo] = &[
         doc: "The mean of each window over quantised data, requantised to the output scale and zero point.",
         args: &["data", "input_scale", "input_zero_point", "output_scale", "output_zero_point"],
         attrs: Some(&AVG_POOL2D),
+        rule: Some(avg_pool2d),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
 ];
+
+const DATA: &[DType] = &[DType::I8, DType::U8, DType::I16];
+const OUT: &[DType] = &[DType::I16, DType::I32, DType::I64];
+
+/// The extent of the axis `name` in a shape of layout `layout`.
+fn extent_of(cx: &RuleCx<'_>, layout: &str, name: char, shape: &[Dim]) -> Result<Dim, String> {
+    let layout: Layout = cx.attr_layout(layout)?;
+    layout.index_of(name).and_then(|i| shape.get(i)).copied().ok_or_else(|| format!("the layout {layout} has no {name}"))
+}
+
+/// Checks data, weight and result types, and the scales and zero points but that of the weight.
+fn check_conv(cx: &mut RuleCx<'_>, data: DType, weight: DType, weights: &[DType]) -> Result<(), String> {
+    cx.one_of(data, DATA, "input")?;
+    cx.one_of(weight, weights, "weight")?;
+    cx.one_of(cx.out_dtype(DType::F32), OUT, "output")
+}
+
+/// TVM's `QnnConv2DRel`.
+fn conv2d(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (Some((data, data_dtype)), Some((weight, weight_dtype))) = (cx.tensor(0), cx.tensor(1)) else {
+        return Ok(false);
+    };
+    check_conv(cx, data_dtype, weight_dtype, DATA)?;
+    if (2..=5).any(|i| cx.is_open(i)) {
+        return Ok(false);
+    }
+    cx.scalar(2, DType::I32)?;
+    cx.scalar(4, DType::F32)?;
+    let groups = cx.attr_int("groups");
+    let outputs = extent_of(cx, "kernel_layout", 'O', &weight)?;
+    let scales = if groups == 1 {
+        outputs
+    } else {
+        let multiplier = extent_of(cx, "kernel_layout", 'I', &weight)?;
+        let channels = cx.attr_dim("channels");
+        let inputs = extent_of(cx, "data_layout", 'C', &data)?;
+        let depthwise = inputs == Dim::int(groups) && channels == Some(multiplier);
+        if depthwise { cx.mul(multiplier, outputs) } else { channels.ok_or("channels must be set")? }
+    };
+    cx.per_channel(5, DType::F32, scales)?;
+    cx.ask(&[cx.types[0], cx.types[1], cx.types[6]], conv::conv2d)
+}
+
+/// TVM's `QnnConv2DTransposeRel`.
+fn conv2d_transpose(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (Some((_, data_dtype)), Some((weight, weight_dtype))) = (cx.tensor(0), cx.tensor(1)) else { return Ok(false) };
+    // Unlike `qnn.conv2d` it takes uint16 data and no int16 weight.
+    let wide = DType::new(DTypeCode::UInt, 16);
+    check_conv(cx, if data_dtype == wide { DType::I16 } else { data_dtype }, weight_dtype, BYTES)?;
+    if (2..=5).any(|i| cx.is_open(i)) {
+        return Ok(false);
+    }
+    cx.per_channel(2, DType::I32, Dim::int(1))?;
+    cx.per_channel(4, DType::F32, Dim::int(1))?;
+    let outputs = extent_of(cx, "kernel_layout", 'O', &weight)?;
+    let scales = if cx.attr_int("groups") == 1 {
+        outputs
+    } else {
+        let inputs = extent_of(cx, "kernel_layout", 'I', &weight)?;
+        cx.mul(inputs, outputs)
+    };
+    cx.per_channel(5, DType::F32, scales)?;
+    cx.ask(&[cx.types[0], cx.types[1], cx.types[6]], conv_transpose::conv2d_transpose)
+}
+
+/// TVM's `QnnAvgPool2DRel`.
+fn avg_pool2d(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((_, dtype)) = cx.tensor(0) else { return Ok(false) };
+    cx.one_of(dtype, BYTES, "input")?;
+    if (1..=4).any(|i| cx.is_open(i)) {
+        return Ok(false);
+    }
+    for (index, dtype) in [(1, DType::F32), (2, DType::I32), (3, DType::F32), (4, DType::I32)] {
+        cx.scalar(index, dtype)?;
+    }
+    cx.ask(&[cx.types[0], cx.types[5]], pool::pool2d)
+}

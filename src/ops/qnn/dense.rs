@@ -1,8 +1,12 @@
 //! Matrix products over quantised tensors.
 
+use super::params::BYTES;
+use crate::ir::{DType, DTypeCode};
+use crate::ops::nn::dense as plain;
 use crate::ops::nn::dense::{BATCH_MATMUL, DENSE};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.DensePackAttrs`.
 pub static DENSE_PACK: AttrsSchema = AttrsSchema {
@@ -21,6 +25,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "A dense layer over quantised data and weight; the result is in 32 bit integers at the product of both scales.",
         args: &["data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point"],
         attrs: Some(&DENSE),
+        rule: Some(dense),
         pattern: Some(OpPattern::OutEWiseFusable),
         non_computational: true,
         ..OpInfo::BASE
@@ -30,6 +35,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "`qnn.dense` over a weight packed in blocks.",
         args: &["data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point"],
         attrs: Some(&DENSE_PACK),
+        rule: Some(dense_pack),
         pattern: Some(OpPattern::OutEWiseFusable),
         non_computational: true,
         ..OpInfo::BASE
@@ -39,8 +45,48 @@ pub static OPS: &[OpInfo] = &[
         doc: "Pairwise products of quantised matrices; the second one is transposed.",
         args: &["x", "y", "x_scale", "x_zero_point", "y_scale", "y_zero_point"],
         attrs: Some(&BATCH_MATMUL),
+        rule: Some(batch_matmul),
         pattern: Some(OpPattern::OutEWiseFusable),
         non_computational: true,
         ..OpInfo::BASE
     },
 ];
+
+/// TVM's `QnnDenseRel`.
+fn dense(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (Some((_, data)), Some((weight_shape, weight))) = (cx.tensor(0), cx.tensor(1)) else { return Ok(false) };
+    cx.one_of(data, &[DType::I8, DType::U8, DType::I16, DType::new(DTypeCode::UInt, 16)], "input")?;
+    cx.one_of(weight, BYTES, "weight")?;
+    cx.one_of(cx.out_dtype(DType::F32), &[DType::I32, DType::I64], "output")?;
+    if (2..=5).any(|i| cx.is_open(i)) {
+        return Ok(false);
+    }
+    cx.scalar(2, DType::I32)?;
+    cx.scalar(4, DType::F32)?;
+    let units = cx.attr_dim("units").or(weight_shape.first().copied()).ok_or("units must be set")?;
+    cx.per_channel(5, DType::F32, units)?;
+    cx.ask(&[cx.types[0], cx.types[1], cx.types[6]], plain::matmul)
+}
+
+/// TVM's `QnnDensePackRel`.
+fn dense_pack(cx: &mut RuleCx<'_>) -> RuleResult {
+    match cx.tensor(1) {
+        Some((weight, _)) if weight.len() != 4 => Err("Expect weight to be 4D tensor".into()),
+        _ => cx.ask(&[cx.types[0], cx.types[1], cx.types[6]], plain::dense_pack),
+    }
+}
+
+/// TVM's `QnnBatchMatmulRel`.
+fn batch_matmul(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (Some((_, x)), Some((_, y))) = (cx.tensor(0), cx.tensor(1)) else { return Ok(false) };
+    cx.one_of(x, BYTES, "input")?;
+    cx.one_of(y, BYTES, "weight")?;
+    cx.one_of(cx.out_dtype(DType::F32), &[DType::I32], "output")?;
+    if (2..=5).any(|i| cx.is_open(i)) {
+        return Ok(false);
+    }
+    for (index, dtype) in [(2, DType::I32), (3, DType::I32), (4, DType::F32), (5, DType::F32)] {
+        cx.scalar(index, dtype)?;
+    }
+    cx.ask(&[cx.types[0], cx.types[1], cx.types[6]], plain::batch_matmul)
+}

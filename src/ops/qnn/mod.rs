@@ -5,6 +5,7 @@ use super::OpInfo;
 pub mod binary;
 pub mod conv;
 pub mod dense;
+mod params;
 pub mod quantize;
 pub mod unary;
 
