@@ -57,7 +57,8 @@ function offline(): Plugin {
     configResolved(config) {
       out = resolve(config.root, config.build.outDir);
     },
-    closeBundle() {
+    // Not closeBundle, which is called after a failed build too and would hide its message.
+    writeBundle() {
       const hash = createHash("sha256");
       const files = filesUnder(out)
         .filter((path) => !path.endsWith("sw.js"))

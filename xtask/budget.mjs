@@ -48,7 +48,7 @@ function loads(file) {
     }
   } else if (file.endsWith(".js")) {
     add(/\b(?:from|import)\s*["'`](\.[^"'`]+)["'`]/g);
-    add(/new Worker\(\s*new URL\(\s*["'`]([^"'`]+\.js)["'`]/g);
+    add(/new Worker\((?:\s*new URL\()+\s*["'`]([^"'`]+\.js)["'`]/g);
   }
   return found;
 }
