@@ -1,0 +1,386 @@
+//! The constraint solver: which types are equal, and which relations still wait for an answer.
+//!
+//! After TVM's `type_solver.cc`. Each *occurrence* of a type has a [`Slot`] of its own, because TVM
+//! unifies type objects, not type values: where `Tensor[(5,), f32]` meets `Tensor[(?,), f32]` both
+//! occurrences become the latter, and other tensors of shape 5 stay as they are. A slot that is not
+//! known yet is a hole; inside larger types it stands as [`Type::Hole`].
+
+use super::subst::TypeFacts;
+use crate::ir::{AttrsId, ExprId, Store, Type, TypeId};
+use crate::ops::{RuleCx, TypeRule};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Holes from this number on belong to a solver under way: the number less this one is the slot.
+/// They are used again by the next solver, so that holes do not fill the store.
+const LOCAL: u32 = 1 << 31;
+
+/// Deepest nesting of types, as deep as the parser lets them nest. A program can build deeper ones
+/// (a chain of tuples of tuples), and those who walk types rely on the limit.
+pub(super) const MAX_TYPE_DEPTH: usize = 256;
+
+/// One occurrence of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(u32);
+
+struct Node {
+    /// The slot this one was merged into; itself for a root.
+    parent: u32,
+    /// What is known of a root; a hole's own [`Type::Hole`] while nothing is.
+    ty: TypeId,
+    /// What it was when it was made.
+    own: TypeId,
+    /// Whether it was made as a hole.
+    made_as_hole: bool,
+    /// Relations to ask again when this slot is refined: first entry in `links`.
+    first_link: u32,
+}
+
+const NO_LINK: u32 = u32::MAX;
+
+struct Link {
+    relation: u32,
+    next: u32,
+}
+
+/// What has to hold between types.
+#[derive(Clone, Copy)]
+pub(super) enum Rule {
+    /// The relation of an operator.
+    Op(TypeRule),
+    /// The second type is the field at this index of the first.
+    Field(u32),
+}
+
+struct Relation {
+    rule: Rule,
+    /// Its types in `args`, inputs first, then the output.
+    first_arg: u32,
+    n_args: u32,
+    attrs: Option<AttrsId>,
+    /// The expression to blame.
+    expr: ExprId,
+    resolved: bool,
+    queued: bool,
+}
+
+/// What went wrong in a relation.
+pub(super) struct Failure {
+    /// The expression to blame.
+    pub expr: ExprId,
+    /// Why.
+    pub message: String,
+}
+
+/// Equalities and relations between types.
+#[derive(Default)]
+pub(super) struct Solver {
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+    relations: Vec<Relation>,
+    args: Vec<Slot>,
+    queue: VecDeque<u32>,
+    /// Slots of the holes that stood in the program.
+    user_holes: FxHashMap<u32, Slot>,
+    pub(super) dims: super::unify::DimEqualities,
+    pub(super) facts: TypeFacts,
+    /// Relations that cannot hold.
+    pub(super) failures: Vec<Failure>,
+    /// A type turned out to nest too deeply.
+    pub(super) too_deep: bool,
+}
+
+impl Solver {
+    fn push(&mut self, ty: TypeId, made_as_hole: bool) -> Slot {
+        let index = self.nodes.len() as u32;
+        self.nodes.push(Node { parent: index, ty, own: ty, made_as_hole, first_link: NO_LINK });
+        Slot(index)
+    }
+
+    /// A type that is not known yet.
+    pub(super) fn hole(&mut self, store: &mut Store) -> Slot {
+        let ty = store.ty(Type::Hole(LOCAL + self.nodes.len() as u32));
+        self.push(ty, true)
+    }
+
+    /// An occurrence of a type; a hole is the same slot wherever it occurs.
+    pub(super) fn occurrence(&mut self, store: &Store, ty: TypeId) -> Slot {
+        match *store.type_of_id(ty) {
+            Type::Hole(number) => self.hole_slot(number, ty),
+            _ => self.push(ty, false),
+        }
+    }
+
+    fn hole_slot(&mut self, number: u32, ty: TypeId) -> Slot {
+        if number >= LOCAL {
+            return Slot(number - LOCAL);
+        }
+        if let Some(&slot) = self.user_holes.get(&number) {
+            return slot;
+        }
+        let slot = self.push(ty, true);
+        self.user_holes.insert(number, slot);
+        slot
+    }
+
+    /// The slot that stands for all that were merged with this one.
+    pub(super) fn root(&mut self, slot: Slot) -> Slot {
+        let mut at = slot.0;
+        loop {
+            let parent = self.nodes[at as usize].parent;
+            if parent == at {
+                return Slot(at);
+            }
+            let grandparent = self.nodes[parent as usize].parent;
+            self.nodes[at as usize].parent = grandparent;
+            at = grandparent;
+        }
+    }
+
+    /// The type an occurrence was made with. Merging does not change it, as it does not change the
+    /// type object that TVM's inferencer holds.
+    pub(super) fn own(&self, slot: Slot) -> TypeId {
+        self.nodes[slot.0 as usize].own
+    }
+
+    /// Whether the occurrence was made as a hole, filled or not.
+    pub(super) fn made_as_hole(&self, slot: Slot) -> bool {
+        self.nodes[slot.0 as usize].made_as_hole
+    }
+
+    /// What is known of a root.
+    pub(super) fn known(&self, root: Slot) -> TypeId {
+        self.nodes[root.0 as usize].ty
+    }
+
+    /// Whether nothing is known of a root.
+    pub(super) fn is_unknown(&self, root: Slot) -> bool {
+        let node = &self.nodes[root.0 as usize];
+        node.made_as_hole && node.ty == node.own
+    }
+
+    /// The type of an occurrence as far as it is known, holes in it filled.
+    pub(super) fn resolve(&mut self, store: &mut Store, slot: Slot) -> TypeId {
+        let root = self.root(slot);
+        let ty = self.known(root);
+        if self.is_unknown(root) { ty } else { self.resolve_type(store, ty) }
+    }
+
+    /// A type with its holes filled as far as they are known.
+    pub(super) fn resolve_type(&mut self, store: &mut Store, ty: TypeId) -> TypeId {
+        if self.facts.is_closed(store, ty) {
+            return ty;
+        }
+        let mut done = FxHashMap::default();
+        self.resolve_open(store, ty, 0, &mut done)
+    }
+
+    fn resolve_open(
+        &mut self,
+        store: &mut Store,
+        ty: TypeId,
+        depth: usize,
+        done: &mut FxHashMap<TypeId, TypeId>,
+    ) -> TypeId {
+        if depth > MAX_TYPE_DEPTH {
+            self.too_deep = true;
+            return ty;
+        }
+        if let Type::Hole(number) = *store.type_of_id(ty) {
+            let slot = self.hole_slot(number, ty);
+            let root = self.root(slot);
+            let known = self.known(root);
+            return if self.is_unknown(root) { known } else { self.resolve_open(store, known, depth, done) };
+        }
+        if self.facts.is_closed(store, ty) {
+            return ty;
+        }
+        if let Some(&known) = done.get(&ty) {
+            return known;
+        }
+        let result = super::subst::map_children(store, ty, &mut |store, child| {
+            self.resolve_open(store, child, depth + 1, done)
+        });
+        done.insert(ty, result);
+        result
+    }
+
+    /// Makes `from` the same as `to`. Relations that wait for `from` are asked again.
+    pub(super) fn merge(&mut self, store: &Store, from: Slot, to: Slot) {
+        if from == to {
+            return;
+        }
+        let mut link = std::mem::replace(&mut self.nodes[from.0 as usize].first_link, NO_LINK);
+        self.nodes[from.0 as usize].parent = to.0;
+        let mut holes = None;
+        while link != NO_LINK {
+            let Link { relation, next } = self.links[link as usize];
+            link = next;
+            if self.relations[relation as usize].resolved {
+                continue;
+            }
+            self.enqueue(relation);
+            self.attach(relation, to);
+            let holes = holes.get_or_insert_with(|| {
+                let ty = self.nodes[to.0 as usize].ty;
+                if self.nodes[to.0 as usize].made_as_hole { Vec::new() } else { self.holes_in(store, ty) }
+            });
+            for &hole in &*holes {
+                self.attach(relation, hole);
+            }
+        }
+    }
+
+    fn attach(&mut self, relation: u32, slot: Slot) {
+        let next = std::mem::replace(&mut self.nodes[slot.0 as usize].first_link, self.links.len() as u32);
+        self.links.push(Link { relation, next });
+    }
+
+    fn enqueue(&mut self, relation: u32) {
+        let queued = &mut self.relations[relation as usize].queued;
+        if !*queued {
+            *queued = true;
+            self.queue.push_back(relation);
+        }
+    }
+
+    /// Roots of the holes in a type that are not filled.
+    fn holes_in(&mut self, store: &Store, ty: TypeId) -> Vec<Slot> {
+        let mut found = Vec::new();
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut stack = vec![ty];
+        while let Some(ty) = stack.pop() {
+            if self.facts.is_closed(store, ty) || !seen.insert(ty) {
+                continue;
+            }
+            match *store.type_of_id(ty) {
+                Type::Hole(number) => {
+                    let slot = self.hole_slot(number, ty);
+                    let root = self.root(slot);
+                    if self.is_unknown(root) {
+                        found.push(root);
+                    } else {
+                        stack.push(self.known(root));
+                    }
+                }
+                _ => super::subst::for_each_child(store, ty, &mut |child| stack.push(child)),
+            }
+        }
+        found
+    }
+
+    /// Whether the hole `root` occurs in `ty`: then the two cannot be equal.
+    pub(super) fn occurs(&mut self, store: &Store, root: Slot, ty: TypeId) -> bool {
+        !self.facts.is_closed(store, ty) && self.holes_in(store, ty).contains(&root)
+    }
+
+    /// Adds a relation over inputs and output. It is asked at the next [`Solver::solve`].
+    pub(super) fn relate(
+        &mut self,
+        store: &Store,
+        rule: Rule,
+        types: &[Slot],
+        attrs: Option<AttrsId>,
+        expr: ExprId,
+    ) {
+        let number = self.relations.len() as u32;
+        let first_arg = self.args.len() as u32;
+        self.args.extend_from_slice(types);
+        self.relations.push(Relation {
+            rule,
+            first_arg,
+            n_args: types.len() as u32,
+            attrs,
+            expr,
+            resolved: false,
+            queued: false,
+        });
+        for &slot in types {
+            let root = self.root(slot);
+            self.attach(number, root);
+            if !self.is_unknown(root) {
+                let known = self.known(root);
+                for hole in self.holes_in(store, known) {
+                    self.attach(number, hole);
+                }
+            }
+        }
+        self.enqueue(number);
+    }
+
+    /// Asks relations, oldest first, until none has anything new to look at.
+    pub(super) fn solve(&mut self, store: &mut Store) {
+        let mut types = Vec::new();
+        let mut slots = Vec::new();
+        while let Some(number) = self.queue.pop_front() {
+            let Relation { rule, first_arg, n_args, attrs, expr, .. } = self.relations[number as usize];
+            slots.clear();
+            slots.extend_from_slice(&self.args[first_arg as usize..(first_arg + n_args) as usize]);
+            types.clear();
+            for &slot in &slots {
+                types.push(self.resolve(store, slot));
+            }
+            let mut unify = |store: &mut Store, a: TypeId, b: TypeId| self.unify_in_relation(store, &slots, &types, a, b);
+            let answer = match rule {
+                Rule::Op(rule) => {
+                    let n_inputs = types.len() - 1;
+                    rule(&mut RuleCx { store, types: &types, n_inputs, attrs, unify: &mut unify })
+                }
+                Rule::Field(index) => field(store, &types, index, &mut unify),
+            };
+            let relation = &mut self.relations[number as usize];
+            // Only now: a relation that refines its own types is not asked again for that.
+            relation.queued = false;
+            match answer {
+                Ok(resolved) => relation.resolved = resolved,
+                Err(message) => {
+                    // TVM leaves it queued for ever more; one failure says it all.
+                    relation.resolved = true;
+                    self.failures.push(Failure { expr, message });
+                }
+            }
+        }
+    }
+
+    /// Unifies on behalf of a relation, which names its types by value: the output is looked for
+    /// first on the left side, the inputs on the right.
+    fn unify_in_relation(
+        &mut self,
+        store: &mut Store,
+        slots: &[Slot],
+        types: &[TypeId],
+        left: TypeId,
+        right: TypeId,
+    ) -> Result<(), String> {
+        let a = match types.iter().rposition(|ty| *ty == left) {
+            Some(index) => slots[index],
+            None => self.occurrence(store, left),
+        };
+        let b = match types.iter().position(|ty| *ty == right) {
+            Some(index) => slots[index],
+            None => self.occurrence(store, right),
+        };
+        self.unify(store, a, b, true, true).map(|_| ()).map_err(|mismatch| mismatch.message())
+    }
+}
+
+/// TVM's `TupleGetItemRel`.
+fn field(
+    store: &mut Store,
+    types: &[TypeId],
+    index: u32,
+    unify: &mut dyn FnMut(&mut Store, TypeId, TypeId) -> Result<(), String>,
+) -> Result<bool, String> {
+    let field = match store.type_of_id(types[0]) {
+        Type::Hole(_) => return Ok(false),
+        Type::Tuple(fields) => fields.get(index as usize).copied().ok_or_else(|| {
+            format!("the tuple has {} fields, there is no field {index}", fields.len())
+        })?,
+        _ => {
+            let shown = crate::ir::show_type(store, types[0]);
+            return Err(format!("TupleGetItem expect input type to be TupleType, get {shown} instead"));
+        }
+    };
+    unify(store, types[1], field)?;
+    Ok(true)
+}
