@@ -12,16 +12,20 @@
 //! - [`diag`]: what can be wrong, and where
 //! - [`ir`]: the program as data
 //! - [`ops`]: what each operator is
+//! - [`infer`]: types from programs
+//! - [`verify`]: is this a program?
 //! - [`pass`]: what a pass is and how passes run
 //! - [`passes`]: the passes
 //! - [`repro`]: reproducers, as text and as links
 //! - `wasm`: the boundary to JavaScript, compiled for the page only
 
 pub mod diag;
+pub mod infer;
 pub mod ir;
 pub mod ops;
 pub mod pass;
 pub mod passes;
 pub mod repro;
+pub mod verify;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;

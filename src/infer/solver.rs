@@ -175,13 +175,7 @@ impl Solver {
         self.resolve_open(store, ty, 0, &mut done)
     }
 
-    fn resolve_open(
-        &mut self,
-        store: &mut Store,
-        ty: TypeId,
-        depth: usize,
-        done: &mut FxHashMap<TypeId, TypeId>,
-    ) -> TypeId {
+    fn resolve_open(&mut self, store: &mut Store, ty: TypeId, depth: usize, done: &mut FxHashMap<TypeId, TypeId>) -> TypeId {
         if depth > MAX_TYPE_DEPTH {
             self.too_deep = true;
             return ty;
@@ -198,9 +192,7 @@ impl Solver {
         if let Some(&known) = done.get(&ty) {
             return known;
         }
-        let result = super::subst::map_children(store, ty, &mut |store, child| {
-            self.resolve_open(store, child, depth + 1, done)
-        });
+        let result = super::subst::map_children(store, ty, &mut |store, child| self.resolve_open(store, child, depth + 1, done));
         done.insert(ty, result);
         result
     }
@@ -275,14 +267,7 @@ impl Solver {
     }
 
     /// Adds a relation over inputs and output. It is asked at the next [`Solver::solve`].
-    pub(super) fn relate(
-        &mut self,
-        store: &Store,
-        rule: Rule,
-        types: &[Slot],
-        attrs: Option<AttrsId>,
-        expr: ExprId,
-    ) {
+    pub(super) fn relate(&mut self, store: &Store, rule: Rule, types: &[Slot], attrs: Option<AttrsId>, expr: ExprId) {
         let number = self.relations.len() as u32;
         let first_arg = self.args.len() as u32;
         self.args.extend_from_slice(types);
@@ -373,9 +358,10 @@ fn field(
 ) -> Result<bool, String> {
     let field = match store.type_of_id(types[0]) {
         Type::Hole(_) => return Ok(false),
-        Type::Tuple(fields) => fields.get(index as usize).copied().ok_or_else(|| {
-            format!("the tuple has {} fields, there is no field {index}", fields.len())
-        })?,
+        Type::Tuple(fields) => fields
+            .get(index as usize)
+            .copied()
+            .ok_or_else(|| format!("the tuple has {} fields, there is no field {index}", fields.len()))?,
         _ => {
             let shown = crate::ir::show_type(store, types[0]);
             return Err(format!("TupleGetItem expect input type to be TupleType, get {shown} instead"));

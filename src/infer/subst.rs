@@ -95,20 +95,13 @@ pub(super) fn map_children(store: &mut Store, ty: TypeId, f: &mut dyn FnMut(&mut
             ret: f(store, *ret),
         },
         Type::Ref(value) => Type::Ref(f(store, *value)),
-        Type::Apply { head, args } => {
-            Type::Apply { head: f(store, *head), args: args.iter().map(|t| f(store, *t)).collect() }
-        }
+        Type::Apply { head, args } => Type::Apply { head: f(store, *head), args: args.iter().map(|t| f(store, *t)).collect() },
     };
     store.ty(mapped)
 }
 
 /// The type with type parameters replaced (TVM's `Bind`).
-pub(super) fn substitute(
-    store: &mut Store,
-    facts: &mut TypeFacts,
-    ty: TypeId,
-    by: &FxHashMap<Id<TypeVar>, TypeId>,
-) -> TypeId {
+pub(super) fn substitute(store: &mut Store, facts: &mut TypeFacts, ty: TypeId, by: &FxHashMap<Id<TypeVar>, TypeId>) -> TypeId {
     if by.is_empty() || !facts.has_type_vars(store, ty) {
         return ty;
     }

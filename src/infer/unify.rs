@@ -137,7 +137,14 @@ impl Solver {
     }
 
     /// Unifies types inside of others; holes are filled on the way. `None` when they do not fit.
-    fn unify_types(&mut self, store: &mut Store, a: TypeId, b: TypeId, depth: usize, details: &mut Vec<String>) -> Option<TypeId> {
+    fn unify_types(
+        &mut self,
+        store: &mut Store,
+        a: TypeId,
+        b: TypeId,
+        depth: usize,
+        details: &mut Vec<String>,
+    ) -> Option<TypeId> {
         if a == b {
             return Some(a);
         }
@@ -174,7 +181,14 @@ impl Solver {
         Some(known)
     }
 
-    fn unify_known(&mut self, store: &mut Store, a: TypeId, b: TypeId, depth: usize, details: &mut Vec<String>) -> Option<TypeId> {
+    fn unify_known(
+        &mut self,
+        store: &mut Store,
+        a: TypeId,
+        b: TypeId,
+        depth: usize,
+        details: &mut Vec<String>,
+    ) -> Option<TypeId> {
         if a == b {
             return Some(a);
         }
@@ -216,7 +230,11 @@ impl Solver {
                 Some(store.tuple_type(&fields))
             }
             (Type::Func { type_params: pa, .. }, Type::Func { type_params: pb, .. }) => {
-                if pa.len() < pb.len() { self.unify_functions(store, b, a, depth, details) } else { self.unify_functions(store, a, b, depth, details) }
+                if pa.len() < pb.len() {
+                    self.unify_functions(store, b, a, depth, details)
+                } else {
+                    self.unify_functions(store, a, b, depth, details)
+                }
             }
             (Type::Ref(va), Type::Ref(vb)) => {
                 let value = self.unify_types(store, *va, *vb, depth, details)?;
@@ -234,13 +252,27 @@ impl Solver {
         }
     }
 
-    fn unify_lists(&mut self, store: &mut Store, a: &[TypeId], b: &[TypeId], depth: usize, details: &mut Vec<String>) -> Option<Vec<TypeId>> {
+    fn unify_lists(
+        &mut self,
+        store: &mut Store,
+        a: &[TypeId],
+        b: &[TypeId],
+        depth: usize,
+        details: &mut Vec<String>,
+    ) -> Option<Vec<TypeId>> {
         a.iter().zip(b).map(|(&x, &y)| self.unify_types(store, x, y, depth, details)).collect()
     }
 
     /// `a` has at least as many type parameters as `b`: the first ones are matched up in order, the
     /// others are to be found.
-    fn unify_functions(&mut self, store: &mut Store, a: TypeId, b: TypeId, depth: usize, details: &mut Vec<String>) -> Option<TypeId> {
+    fn unify_functions(
+        &mut self,
+        store: &mut Store,
+        a: TypeId,
+        b: TypeId,
+        depth: usize,
+        details: &mut Vec<String>,
+    ) -> Option<TypeId> {
         let (Type::Func { type_params: pa, params: xa, ret: ra }, Type::Func { type_params: pb, params: xb, ret: rb }) =
             (&*store.type_rc(a), &*store.type_rc(b))
         else {

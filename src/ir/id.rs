@@ -77,6 +77,11 @@ impl<T> List<T> {
         self.len as usize
     }
 
+    /// Whether it is the very same run, which says more than equal elements.
+    pub fn same_place(self, other: Self) -> bool {
+        self.len == other.len && (self.len == 0 || self.start == other.start)
+    }
+
     /// Whether it has no elements.
     pub fn is_empty(self) -> bool {
         self.len == 0

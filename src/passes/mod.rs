@@ -9,6 +9,7 @@ use crate::pass::PassSpec;
 
 /// Every pass, in the order of the documentation. A new pass is one file and one line here.
 pub static ALL: &[&PassSpec] = &[
+    &relay::infer_type::SPEC,
     &relay::simplify_inference::SPEC,
     &relay::eliminate_common_subexpr::SPEC,
     &relay::canonicalize_ops::SPEC,

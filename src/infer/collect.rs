@@ -1,0 +1,591 @@
+//! Reading the program and noting what has to hold: the first stage of inference.
+//!
+//! After `TypeInferencer` in TVM's `type_infer.cc`, as a machine with a stack of its own: a
+//! [`Step`] is what TVM does between two recursive calls.
+
+use super::exhaustive;
+use super::kind::KindChecker;
+use super::solver::{MAX_TYPE_DEPTH, Rule, Slot, Solver};
+use super::subst;
+use crate::diag::{Diagnostic, Span};
+use crate::ir::{
+    AdtId, Call, Clause, CtorId, DType, Dim, Expr, ExprId, Function, Id, IdMap, List, Module, Name, Pattern, PatternId, Store,
+    Type, TypeId, Var, VarId, show_type,
+};
+use crate::ops;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+enum Step {
+    /// Reach an expression.
+    Enter(ExprId),
+    /// The value of a let is done; its body follows.
+    Bind(ExprId),
+    /// The condition of an if is done; the branches follow.
+    Branch(ExprId),
+    /// The data of a match is done; the arms follow.
+    Arms(ExprId),
+    /// All parts are done.
+    Leave(ExprId),
+}
+
+/// What inference found out about one function or expression.
+pub(super) struct Collector<'a> {
+    pub store: &'a mut Store,
+    pub module: &'a Module,
+    pub solver: Solver,
+    /// Types of expressions, variables excepted.
+    pub types: IdMap<Expr, Slot>,
+    /// Types of variables.
+    pub vars: IdMap<Var, Slot>,
+    /// Every expression that was reached, parts before wholes.
+    pub order: Vec<ExprId>,
+    /// Type arguments of calls of anything but operators.
+    pub type_args: FxHashMap<ExprId, Vec<TypeId>>,
+    /// Result types that were written on function literals.
+    pub written_rets: FxHashMap<ExprId, Slot>,
+    /// Global functions and type definitions that were looked at.
+    pub globals: FxHashMap<Id<Name>, TypeId>,
+    /// Type definitions that were looked at.
+    pub adts: FxHashMap<Id<Name>, Option<AdtId>>,
+    pub errors: Vec<Diagnostic>,
+    /// Expressions that have an error of their own.
+    pub failed: FxHashSet<ExprId>,
+    kinds: KindChecker,
+}
+
+impl<'a> Collector<'a> {
+    pub(super) fn new(store: &'a mut Store, module: &'a Module) -> Self {
+        Collector {
+            store,
+            module,
+            solver: Solver::default(),
+            types: IdMap::new(),
+            vars: IdMap::new(),
+            order: Vec::new(),
+            type_args: FxHashMap::default(),
+            written_rets: FxHashMap::default(),
+            globals: FxHashMap::default(),
+            adts: FxHashMap::default(),
+            errors: Vec::new(),
+            failed: FxHashSet::default(),
+            kinds: KindChecker::default(),
+        }
+    }
+
+    /// Notes everything that has to hold for `root` and solves it.
+    pub(super) fn run(&mut self, root: ExprId) {
+        let mut stack = vec![Step::Enter(root)];
+        while let Some(step) = stack.pop() {
+            match step {
+                Step::Enter(id) => {
+                    if !self.types.contains(id) {
+                        self.enter(id, &mut stack);
+                    }
+                }
+                Step::Bind(id) => self.bind(id, &mut stack),
+                Step::Branch(id) => self.branch(id, &mut stack),
+                Step::Arms(id) => self.arms(id, &mut stack),
+                Step::Leave(id) => self.leave(id),
+            }
+            if self.solver.too_deep {
+                return;
+            }
+        }
+        self.solver.solve(self.store);
+    }
+
+    fn enter(&mut self, id: ExprId, stack: &mut Vec<Step>) {
+        match self.store.expr(id) {
+            Expr::Var(var) => {
+                let slot = self.var(var);
+                self.done(id, slot);
+            }
+            Expr::Global(name) => {
+                let slot = self.global(id, name);
+                self.done(id, slot);
+            }
+            Expr::Op(_) => {
+                let slot = self.op_as_value(id);
+                self.done(id, slot);
+            }
+            Expr::Ctor(ctor) => {
+                let slot = self.ctor(id, ctor);
+                self.done(id, slot);
+            }
+            Expr::Constant(tensor) => {
+                let tensor = self.store.tensor(tensor);
+                let shape: Vec<Dim> = tensor.shape.iter().map(|extent| Dim::int(*extent)).collect();
+                let dtype = tensor.dtype;
+                let ty = self.store.tensor_type(&shape, dtype);
+                let slot = self.solver.occurrence(self.store, ty);
+                self.done(id, slot);
+            }
+            Expr::Tuple(fields) => {
+                stack.push(Step::Leave(id));
+                stack.extend(self.store.items(fields).rev().map(Step::Enter));
+            }
+            Expr::Call { callee, args, info: _ } => {
+                stack.push(Step::Leave(id));
+                stack.extend(self.store.items(args).rev().map(Step::Enter));
+                if !matches!(self.store.expr(callee), Expr::Op(_)) {
+                    stack.push(Step::Enter(callee));
+                }
+            }
+            Expr::Let { var, value, body: _ } => {
+                // A function literal may call itself.
+                if matches!(self.store.expr(value), Expr::Function(_)) {
+                    self.var(var);
+                }
+                stack.push(Step::Bind(id));
+                stack.push(Step::Enter(value));
+            }
+            Expr::If { cond, .. } => {
+                stack.push(Step::Branch(id));
+                stack.push(Step::Enter(cond));
+            }
+            Expr::Function(function) => {
+                self.solver.solve(self.store);
+                let Function { params, body, ret, .. } = *self.store.function(function);
+                for index in 0..params.len() {
+                    let param = self.store.item(params, index);
+                    self.var(param);
+                }
+                if let Some(ret) = ret {
+                    let slot = self.solver.occurrence(self.store, ret);
+                    self.written_rets.insert(id, slot);
+                }
+                stack.push(Step::Leave(id));
+                stack.push(Step::Enter(body));
+            }
+            Expr::Match { data, .. } => {
+                stack.push(Step::Arms(id));
+                stack.push(Step::Enter(data));
+            }
+            Expr::TupleGetItem { tuple: part, index: _ } | Expr::RefCreate(part) | Expr::RefRead(part) => {
+                stack.push(Step::Leave(id));
+                stack.push(Step::Enter(part));
+            }
+            Expr::RefWrite { reference, value } => {
+                stack.push(Step::Leave(id));
+                stack.push(Step::Enter(value));
+                stack.push(Step::Enter(reference));
+            }
+        }
+    }
+
+    fn leave(&mut self, id: ExprId) {
+        let slot = match self.store.expr(id) {
+            Expr::Tuple(fields) => {
+                let types: Vec<TypeId> = self.store.items(fields).map(|field| self.solver.own(self.slot(field))).collect();
+                self.make(Type::Tuple(types.into()))
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                let tuple = self.slot(tuple);
+                let result = self.solver.hole(self.store);
+                self.solver.relate(self.store, Rule::Field(index), &[tuple, result], None, id);
+                result
+            }
+            Expr::Call { .. } => match self.store.call(id) {
+                Some(call) => self.call(id, call),
+                None => return,
+            },
+            Expr::Let { body, .. } => self.slot(body),
+            Expr::If { then, other, .. } => {
+                let (then, other) = (self.slot(then), self.slot(other));
+                self.unify(id, then, other)
+            }
+            Expr::Function(function) => self.function(id, *self.store.function(function)),
+            Expr::Match { clauses, complete, .. } => self.matched(id, clauses, complete),
+            Expr::RefCreate(value) => {
+                let value = self.solver.own(self.slot(value));
+                self.make(Type::Ref(value))
+            }
+            Expr::RefRead(reference) => self.referred(id, reference),
+            Expr::RefWrite { reference, value } => {
+                let referred = self.referred(id, reference);
+                let value = self.slot(value);
+                self.unify(id, value, referred);
+                self.make(Type::Tuple([].into()))
+            }
+            Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => return,
+        };
+        self.done(id, slot);
+    }
+
+    fn done(&mut self, id: ExprId, slot: Slot) {
+        let own = self.solver.own(slot);
+        if let Some(message) = self.kinds.check(self.store, self.module, own) {
+            self.error(id, "relay-kind", message);
+        }
+        self.types.insert(id, slot);
+        self.order.push(id);
+    }
+
+    /// The slot of a part that is done.
+    fn slot(&self, id: ExprId) -> Slot {
+        *self.types.get(id).expect("parts are done before wholes")
+    }
+
+    /// An occurrence of a type that was put together here.
+    fn make(&mut self, ty: Type) -> Slot {
+        let ty = self.store.ty(ty);
+        if self.solver.facts.depth(self.store, ty) > MAX_TYPE_DEPTH {
+            self.solver.too_deep = true;
+        }
+        self.solver.occurrence(self.store, ty)
+    }
+
+    /// The slot of a variable: what it is annotated with, or to be found.
+    fn var(&mut self, var: VarId) -> Slot {
+        if let Some(&slot) = self.vars.get(var) {
+            return slot;
+        }
+        let slot = match self.store.var_data(var).annotation {
+            Some(ty) => self.solver.occurrence(self.store, ty),
+            None => self.solver.hole(self.store),
+        };
+        if let Some(message) = self.kinds.check(self.store, self.module, self.solver.own(slot)) {
+            let use_node = self.store.use_var(var);
+            self.error(use_node, "relay-kind", message);
+        }
+        self.vars.insert(var, slot);
+        slot
+    }
+
+    /// The type of a global function, from its annotations only: that is how TVM does it, so a
+    /// function that is not annotated says nothing about its callers.
+    fn global(&mut self, id: ExprId, name: Id<Name>) -> Slot {
+        let function = self.module.function(name).and_then(|f| self.store.as_function(f));
+        let Some(function) = function else {
+            let text = self.store.str(name).to_owned();
+            self.error(id, "relay-unbound-global", format!("there is no function called @{text}"));
+            return self.solver.hole(self.store);
+        };
+        let mut params = Vec::with_capacity(function.params.len());
+        for index in 0..function.params.len() {
+            let param = self.store.item(function.params, index);
+            let ty = self.store.var_data(param).annotation;
+            params.push(self.annotation_or_hole(ty));
+        }
+        let ret = self.annotation_or_hole(function.ret);
+        let type_params = self.store.items(function.type_params).collect();
+        let slot = self.make(Type::Func { type_params, params: params.into(), ret });
+        let own = self.solver.own(slot);
+        self.globals.insert(name, own);
+        slot
+    }
+
+    fn annotation_or_hole(&mut self, ty: Option<TypeId>) -> TypeId {
+        match ty {
+            Some(ty) => ty,
+            None => {
+                let hole = self.solver.hole(self.store);
+                self.solver.own(hole)
+            }
+        }
+    }
+
+    /// An operator that is not called but passed on: a function of its inputs.
+    fn op_as_value(&mut self, id: ExprId) -> Slot {
+        let Expr::Op(op) = self.store.expr(id) else {
+            return self.solver.hole(self.store);
+        };
+        let info = ops::info(op);
+        let slots: Vec<Slot> = (0..=info.args.len()).map(|_| self.solver.hole(self.store)).collect();
+        let types: Vec<TypeId> = slots.iter().map(|slot| self.solver.own(*slot)).collect();
+        if let Some(rule) = info.rule {
+            self.solver.relate(self.store, Rule::Op(rule), &slots, None, id);
+        }
+        let (ret, params) = types.split_last().expect("there is a result");
+        self.make(Type::Func { type_params: [].into(), params: params.into(), ret: *ret })
+    }
+
+    fn ctor(&mut self, id: ExprId, ctor: CtorId) -> Slot {
+        let name = self.store.ctor(ctor).adt;
+        let Some(adt) = self.adt(name) else {
+            let text = self.store.str(name).to_owned();
+            self.error(id, "relay-unbound-type", format!("the type variable : `{text}` is undefined"));
+            return self.solver.hole(self.store);
+        };
+        let type_params = self.store.adt(adt).type_params.clone();
+        let args: Vec<TypeId> = type_params.iter().map(|param| self.store.ty(Type::Var(*param))).collect();
+        let head = self.store.ty(Type::Global(name));
+        let ret = self.store.ty(Type::Apply { head, args: args.into() });
+        let params = self.store.ctor(ctor).inputs.clone();
+        self.make(Type::Func { type_params, params, ret })
+    }
+
+    fn adt(&mut self, name: Id<Name>) -> Option<AdtId> {
+        let adt = self.module.adt(name);
+        self.adts.insert(name, adt);
+        adt
+    }
+
+    fn bind(&mut self, id: ExprId, stack: &mut Vec<Step>) {
+        let Expr::Let { var, value, body } = self.store.expr(id) else { return };
+        let value_slot = self.slot(value);
+        // For a function literal the variable has a slot already; for anything else it is
+        // first what it is annotated with.
+        let slot = self.var(var);
+        let slot = self.unify(id, slot, value_slot);
+        self.vars.insert(var, slot);
+        stack.push(Step::Leave(id));
+        stack.push(Step::Enter(body));
+    }
+
+    fn branch(&mut self, id: ExprId, stack: &mut Vec<Step>) {
+        let Expr::If { cond, then, other } = self.store.expr(id) else { return };
+        let slot = self.slot(cond);
+        let truth = self.store.tensor_type(&[], DType::BOOL);
+        let truth = self.solver.occurrence(self.store, truth);
+        self.unify(cond, slot, truth);
+        stack.push(Step::Leave(id));
+        stack.push(Step::Enter(other));
+        stack.push(Step::Enter(then));
+    }
+
+    fn function(&mut self, id: ExprId, function: Function) -> Slot {
+        let params: Vec<TypeId> = self
+            .store
+            .items(function.params)
+            .map(|param| self.solver.own(*self.vars.get(param).expect("parameters have slots before the body")))
+            .collect();
+        let mut ret = self.slot(function.body);
+        let own = self.solver.own(ret);
+        if matches!(self.store.type_of_id(own), Type::Func { type_params, .. } if !type_params.is_empty()) {
+            let instance = self.instantiate(own, &mut Vec::new());
+            ret = self.solver.occurrence(self.store, instance);
+        }
+        if let Some(&written) = self.written_rets.get(&id) {
+            ret = self.unify(id, written, ret);
+        }
+        let ret = self.solver.own(ret);
+        let type_params = self.store.items(function.type_params).collect();
+        let slot = self.make(Type::Func { type_params, params: params.into(), ret });
+        let resolved = self.solver.resolve(self.store, slot);
+        self.solver.occurrence(self.store, resolved)
+    }
+
+    fn referred(&mut self, id: ExprId, reference: ExprId) -> Slot {
+        let hole = self.solver.hole(self.store);
+        let of_hole = self.make(Type::Ref(self.solver.own(hole)));
+        let reference = self.slot(reference);
+        self.unify(id, reference, of_hole);
+        hole
+    }
+
+    fn call(&mut self, id: ExprId, call: Call) -> Slot {
+        let args: Vec<Slot> = self.store.items(call.args).map(|arg| self.slot(arg)).collect();
+        if let Expr::Op(op) = self.store.expr(call.callee) {
+            let info = ops::info(op);
+            let result = self.solver.hole(self.store);
+            if args.len() != info.args.len() {
+                self.arity(id, info.args.len(), args.len(), &format!("operator {}", info.name));
+            } else if let Some(rule) = info.rule {
+                let mut types = args;
+                types.push(result);
+                self.solver.relate(self.store, Rule::Op(rule), &types, call.attrs, id);
+            } else {
+                let message = format!("the type relation of operator {} is not supported yet", info.name);
+                self.error(id, "relay-op-unsupported", message);
+            }
+            return result;
+        }
+        self.solver.solve(self.store);
+        let callee = self.slot(call.callee);
+        let mut ty = self.solver.own(callee);
+        if self.solver.made_as_hole(callee) {
+            // It must be a function of these arguments with a result to be found.
+            let params: Box<[TypeId]> = args.iter().map(|arg| self.solver.own(*arg)).collect();
+            let result = self.solver.hole(self.store);
+            let expected = self.make(Type::Func { type_params: [].into(), params, ret: self.solver.own(result) });
+            let unified = self.unify(call.callee, callee, expected);
+            let root = self.solver.root(unified);
+            ty = self.solver.known(root);
+        }
+        let Type::Func { type_params, .. } = &*self.store.type_rc(ty) else {
+            if !self.failed.contains(&call.callee) {
+                let shown = self.solver.resolve_type(self.store, ty);
+                let shown = show_type(self.store, shown);
+                let message = format!("only expressions with function types can be called, found {shown}");
+                self.error(id, "relay-call", message);
+            }
+            self.failed.insert(id);
+            return self.solver.hole(self.store);
+        };
+        let mut type_args = match call.info {
+            Some(info) => self.store.call_info(info).type_args.to_vec(),
+            None => Vec::new(),
+        };
+        if type_args.len() > type_params.len() {
+            let message = format!("Incorrect number of type args: expected {} but got {}", type_params.len(), type_args.len());
+            self.error(id, "relay-type-args", message);
+            type_args.truncate(type_params.len());
+        }
+        let instance = self.instantiate(ty, &mut type_args);
+        self.type_args.insert(id, type_args);
+        let Type::Func { params, ret, .. } = &*self.store.type_rc(instance) else {
+            return self.solver.hole(self.store);
+        };
+        if params.len() != args.len() {
+            self.arity(id, params.len(), args.len(), "function");
+        }
+        for (&param, &arg) in params.iter().zip(&args) {
+            let param = self.solver.occurrence(self.store, param);
+            self.unify_sides(id, param, arg, true, false);
+        }
+        self.solver.occurrence(self.store, *ret)
+    }
+
+    fn arity(&mut self, id: ExprId, expected: usize, found: usize, what: &str) {
+        let amount = if found > expected { "many" } else { "few" };
+        let message = format!("the {what} is provided too {amount} arguments expected {expected}, found {found}");
+        self.error(id, "relay-arity", message);
+    }
+
+    /// A function type with its type parameters replaced by `type_args`, which is filled up with
+    /// types to be found.
+    fn instantiate(&mut self, ty: TypeId, type_args: &mut Vec<TypeId>) -> TypeId {
+        let Type::Func { type_params, params, ret } = &*self.store.type_rc(ty) else {
+            return ty;
+        };
+        while type_args.len() < type_params.len() {
+            let hole = self.annotation_or_hole(None);
+            type_args.push(hole);
+        }
+        if type_params.is_empty() {
+            return ty;
+        }
+        let by = type_params.iter().copied().zip(type_args.iter().copied()).collect();
+        let plain = self.store.ty(Type::Func { type_params: [].into(), params: params.clone(), ret: *ret });
+        subst::substitute(self.store, &mut self.solver.facts, plain, &by)
+    }
+
+    fn arms(&mut self, id: ExprId, stack: &mut Vec<Step>) {
+        let Expr::Match { data, clauses, .. } = self.store.expr(id) else { return };
+        let slot = self.slot(data);
+        let clauses: Vec<Clause> = self.store.items(clauses).map(|clause| *self.store.clause(clause)).collect();
+        stack.push(Step::Leave(id));
+        for clause in clauses.iter().rev() {
+            stack.push(Step::Enter(clause.body));
+        }
+        for clause in &clauses {
+            self.pattern(id, clause.pattern, slot);
+        }
+    }
+
+    /// Patterns nest as deep as the parser lets them, which is shallow enough to recurse.
+    fn pattern(&mut self, id: ExprId, pattern: PatternId, slot: Slot) {
+        match *self.store.pattern(pattern) {
+            Pattern::Wildcard => {}
+            Pattern::Var(var) => {
+                let var = self.var(var);
+                self.unify(id, var, slot);
+            }
+            Pattern::Tuple(fields) => {
+                let holes = (0..fields.len()).map(|_| self.annotation_or_hole(None)).collect();
+                let expected = self.make(Type::Tuple(holes));
+                let Ok(unified) = self.try_unify(id, slot, expected) else { return };
+                let root = self.solver.root(unified);
+                if let Type::Tuple(types) = &*self.store.type_rc(self.solver.known(root)) {
+                    self.patterns(id, fields, types);
+                }
+            }
+            Pattern::Ctor { ctor, fields } => self.ctor_pattern(id, ctor, fields, slot),
+        }
+    }
+
+    fn patterns(&mut self, id: ExprId, patterns: List<Pattern>, types: &[TypeId]) {
+        for (index, &ty) in types.iter().enumerate().take(patterns.len()) {
+            let pattern = self.store.item(patterns, index);
+            let slot = self.solver.occurrence(self.store, ty);
+            self.pattern(id, pattern, slot);
+        }
+    }
+
+    fn ctor_pattern(&mut self, id: ExprId, ctor: CtorId, fields: List<Pattern>, slot: Slot) {
+        let (name, adt) = (self.store.ctor(ctor).name, self.store.ctor(ctor).adt);
+        let Some(adt_id) = self.adt(adt) else {
+            let text = self.store.str(adt).to_owned();
+            self.error(id, "relay-unbound-type", format!("the type variable : `{text}` is undefined"));
+            return;
+        };
+        let type_params = self.store.adt(adt_id).type_params.clone();
+        let head = self.store.ty(Type::Global(adt));
+        let args = type_params.iter().map(|_| self.annotation_or_hole(None)).collect();
+        let expected = self.make(Type::Apply { head, args });
+        let Ok(unified) = self.try_unify(id, slot, expected) else { return };
+        let root = self.solver.root(unified);
+        let Type::Apply { args, .. } = &*self.store.type_rc(self.solver.known(root)) else { return };
+        let inputs = self.store.ctor(ctor).inputs.clone();
+        if inputs.len() != fields.len() {
+            let message = format!(
+                "Not enough inputs for the constructor `{}`; expected {}, got {}",
+                self.store.str(name),
+                inputs.len(),
+                fields.len()
+            );
+            self.error(id, "relay-pattern", message);
+            return;
+        }
+        let by = type_params.iter().copied().zip(args.iter().copied()).collect();
+        let types: Vec<TypeId> =
+            inputs.iter().map(|ty| subst::substitute(self.store, &mut self.solver.facts, *ty, &by)).collect();
+        self.patterns(id, fields, &types);
+    }
+
+    fn matched(&mut self, id: ExprId, clauses: List<Clause>, complete: bool) -> Slot {
+        let clauses: Vec<Clause> = self.store.items(clauses).map(|clause| *self.store.clause(clause)).collect();
+        let mut result = self.solver.hole(self.store);
+        for clause in &clauses {
+            let body = self.slot(clause.body);
+            result = self.unify(id, result, body);
+        }
+        if complete && !self.failed.contains(&id) {
+            let patterns: Vec<PatternId> = clauses.iter().map(|clause| clause.pattern).collect();
+            let unmatched = exhaustive::unmatched_cases(self.store, self.module, &patterns);
+            if !unmatched.is_empty() {
+                let cases = unmatched.join(", ");
+                let message = format!("match expression does not handle the following cases: {cases}");
+                self.error(id, "relay-match", message);
+            }
+        }
+        result
+    }
+
+    fn unify(&mut self, id: ExprId, left: Slot, right: Slot) -> Slot {
+        self.unify_sides(id, left, right, true, true)
+    }
+
+    fn unify_sides(&mut self, id: ExprId, left: Slot, right: Slot, assign_left: bool, assign_right: bool) -> Slot {
+        match self.solver.unify(self.store, left, right, assign_left, assign_right) {
+            Ok(slot) => slot,
+            Err(mismatch) => {
+                self.error(id, "relay-type-mismatch", mismatch.message());
+                self.solver.root(left)
+            }
+        }
+    }
+
+    fn try_unify(&mut self, id: ExprId, left: Slot, right: Slot) -> Result<Slot, ()> {
+        self.solver.unify(self.store, left, right, true, true).map_err(|mismatch| {
+            self.error(id, "relay-type-mismatch", mismatch.message());
+        })
+    }
+
+    /// Reports an error at an expression.
+    pub(super) fn error(&mut self, id: ExprId, code: &'static str, message: String) {
+        let span = self.span(id);
+        self.errors.push(Diagnostic::error(code, message, span));
+        self.failed.insert(id);
+    }
+
+    /// The place of an expression in the text; for a variable, that of its binding.
+    pub(super) fn span(&self, id: ExprId) -> Option<Span> {
+        let own = self.store.source_span(id);
+        match self.store.expr(id) {
+            Expr::Var(var) => own.or_else(|| self.store.var_span(var)),
+            _ => own,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Types from programs: TVM's InferType.
+//!
+//! Three stages for each function, as in TVM's `type_infer.cc`:
+//!
+//! 1. [`collect`]: walk the program, give every expression and variable a slot for its type, note what
+//!    must be equal and which relations the operators demand.
+//! 2. [`solver`]: ask the relations until nothing new is learned; [`unify`] is how types become equal.
+//! 3. [`rebuild`]: write the types into the program.
+//!
+//! Beside them: [`well_formed`] (scopes, asked before anything else), [`kind`] (are the types
+//! themselves put together well), [`exhaustive`] (does a match handle every case).
+//!
+//! A function that calls another sees only what that one is annotated with.
+
+mod collect;
+mod exhaustive;
+mod kind;
+mod rebuild;
+mod solver;
+mod subst;
+mod unify;
+mod unknown;
+mod well_formed;
+
+pub(crate) use kind::KindChecker;
+pub use well_formed::well_formed;
+
+use crate::diag::Diagnostic;
+use crate::ir::{Expr, ExprId, Module, Store};
+use collect::Collector;
+
+/// Infers every function of a module. Nodes that are typed already come back as they are, so a module
+/// that was inferred before comes back as the same module. The error is everything that is wrong in any
+/// of the functions.
+pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Diagnostic>> {
+    let mut result = module.clone();
+    let mut errors = Vec::new();
+    for &(name, function) in module.functions() {
+        if !matches!(store.expr(function), Expr::Function(_)) {
+            continue;
+        }
+        match infer_expr(store, module, function) {
+            Ok(new) => result.set_function(name, new),
+            Err(mut found) => errors.append(&mut found),
+        }
+    }
+    if errors.is_empty() { Ok(result) } else { Err(errors) }
+}
+
+/// Infers one expression or function in the context of a module, from which only annotations of
+/// functions and definitions of types are taken. Free variables have the type that they are
+/// annotated with.
+pub fn infer_expr(store: &mut Store, module: &Module, expr: ExprId) -> Result<ExprId, Vec<Diagnostic>> {
+    let ill_formed = well_formed(store, expr);
+    if !ill_formed.is_empty() {
+        return Err(ill_formed);
+    }
+    let mut found = Collector::new(store, module);
+    found.run(expr);
+    unknown::report(&mut found, expr);
+    if found.errors.is_empty() {
+        let new = rebuild::rebuild(&mut found, expr);
+        Ok(new)
+    } else {
+        Err(found.errors)
+    }
+}
+
+#[cfg(test)]
+mod tests;
