@@ -21,6 +21,18 @@ impl EvalError {
     }
 }
 
+impl From<String> for EvalError {
+    fn from(message: String) -> EvalError {
+        EvalError(message)
+    }
+}
+
+impl From<&str> for EvalError {
+    fn from(message: &str) -> EvalError {
+        EvalError(message.into())
+    }
+}
+
 /// What a kernel sees besides its inputs.
 pub struct KernelCx<'a> {
     /// The session's memory, to read attributes and types.

@@ -1,7 +1,11 @@
 //! Operators that make a tensor from a shape or a scalar.
 
+use super::{ensure, input};
+use crate::ir::{AttrValue, Dim, Expr};
+use crate::ops::kernel::read_scalar;
 use crate::ops::tensor::arrange::INIT_OP;
 use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.ArangeAttrs`.
 pub static ARANGE: AttrsSchema = AttrsSchema {
@@ -21,6 +25,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Zeros in the given shape.",
         args: &[],
         attrs: Some(&INIT_OP),
+        rule: Some(init_rule),
         pattern: Some(OpPattern::ElemWise),
         ..OpInfo::BASE
     },
@@ -29,6 +34,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Ones in the given shape.",
         args: &[],
         attrs: Some(&INIT_OP),
+        rule: Some(init_rule),
         pattern: Some(OpPattern::ElemWise),
         ..OpInfo::BASE
     },
@@ -37,6 +43,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "A scalar repeated in the given shape.",
         args: &["fill_value"],
         attrs: Some(&INIT_OP),
+        rule: Some(full_rule),
         pattern: Some(OpPattern::ElemWise),
         ..OpInfo::BASE
     },
@@ -44,6 +51,7 @@ pub static OPS: &[OpInfo] = &[
         name: "full_like",
         doc: "A scalar repeated in the shape and type of the first input.",
         args: &["data", "fill_value"],
+        rule: Some(full_like_rule),
         pattern: Some(OpPattern::ElemWise),
         ..OpInfo::BASE
     },
@@ -52,7 +60,53 @@ pub static OPS: &[OpInfo] = &[
         doc: "The numbers from `start` up to `stop` in steps of `step`.",
         args: &["start", "end", "step"],
         attrs: Some(&ARANGE),
+        rule: Some(arange_rule),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
 ];
+
+fn init_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let shape = cx.attr_dims("shape").ok_or("`shape` is not given")?;
+    let dtype = cx.store.attr_dtype(cx.attrs, "dtype").ok_or("`dtype` is not given")?;
+    cx.output_tensor(&shape, dtype)
+}
+
+fn full_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (fill, fill_dtype) = input!(cx, 0);
+    let dtype = cx.store.attr_dtype(cx.attrs, "dtype").unwrap_or(fill_dtype);
+    ensure!(fill.is_empty(), "Fill value should be a scalar but has dimension {}.", fill.len());
+    let shape = cx.attr_dims("shape").ok_or("`shape` is not given")?;
+    cx.output_tensor(&shape, dtype)
+}
+
+fn full_like_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let (fill, _) = input!(cx, 1);
+    ensure!(fill.is_empty(), "The fill value should be a scalar but here it has dimension {}.", fill.len());
+    cx.output_tensor(&shape, dtype)
+}
+
+/// The number in an attribute that holds a constant.
+fn constant_attr(cx: &RuleCx<'_>, name: &str) -> Option<f64> {
+    let AttrValue::Expr(expr) = cx.store.attr(cx.attrs, name)? else { return None };
+    let Expr::Constant(tensor) = cx.store.expr(*expr) else { return None };
+    read_scalar::<f64>(cx.store.tensor(tensor)).ok()
+}
+
+fn arange_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let dtype = cx.store.attr_dtype(cx.attrs, "dtype").ok_or("`dtype` is not given")?;
+    for index in 0..3 {
+        cx.assign_tensor(index, &[], dtype)?;
+    }
+    let [start, stop, step] = ["start", "stop", "step"].map(|name| constant_attr(cx, name));
+    let extent = match (start, stop, step) {
+        (Some(start), Some(stop), Some(step)) => {
+            let count = ((stop - start) / step).ceil() as i32;
+            ensure!(count > 0, "Invalid arange attributes (start, stop, step): {start}, {stop}, {step}");
+            Dim::int(i64::from(count))
+        }
+        _ => Dim::Any,
+    };
+    cx.output_tensor(&[extent], dtype)
+}

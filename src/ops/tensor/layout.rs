@@ -1,6 +1,9 @@
 //! Conversions between data layouts.
 
+use super::{ensure, input};
+use crate::ir::Dim;
 use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.LayoutTransformAttrs`.
 pub static LAYOUT_TRANSFORM: AttrsSchema = AttrsSchema {
@@ -27,6 +30,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Converts from one data layout to another, such as `NCHW` to `NCHW16c`. Extents that do not divide are padded with zeros.",
         args: &["data"],
         attrs: Some(&LAYOUT_TRANSFORM),
+        rule: Some(layout_transform_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -35,6 +39,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "A layout conversion with the axes written out, inserted by the auto-scheduler.",
         args: &["data"],
         attrs: Some(&AUTO_SCHEDULER_LAYOUT_TRANSFORM),
+        rule: Some(auto_scheduler_layout_transform_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -47,3 +52,25 @@ pub static OPS: &[OpInfo] = &[
         ..OpInfo::BASE
     },
 ];
+
+fn layout_transform_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let (from, to) = (cx.attr_layout("src_layout")?, cx.attr_layout("dst_layout")?);
+    ensure!(!from.is_undefined() && !to.is_undefined(), "cannot convert from/to undefined layout");
+    ensure!(from.converts_to(&to), "cannot convert from {from} to {to}");
+    let out = from.convert_shape(cx.store, &to, &shape)?;
+    cx.output_tensor(&out, dtype)
+}
+
+/// The extents in a layout of the auto-scheduler, such as `1N16C4H4W`: a number before each name.
+fn written_extents(layout: &str) -> Option<Vec<i64>> {
+    let numbers = layout.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+    numbers.map(|part| part.parse().ok()).collect()
+}
+
+fn auto_scheduler_layout_transform_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (_, dtype) = input!(cx, 0);
+    let extents = written_extents(cx.attr_text("dst_layout")).ok_or("the extents of `dst_layout` cannot be read")?;
+    let out: Vec<Dim> = extents.into_iter().map(Dim::int).collect();
+    cx.output_tensor(&out, dtype)
+}

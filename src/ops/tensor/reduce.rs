@@ -1,6 +1,9 @@
 //! Reductions over axes.
 
+use super::{ensure, input};
+use crate::ir::{DType, DTypeCode, Dim, TypeId};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult, broadcast, dim_bits};
 
 /// Attributes `relay.attrs.ReduceAttrs`.
 pub static REDUCE: AttrsSchema = AttrsSchema {
@@ -41,6 +44,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Sum over the axes, all of them when `axis` is not given.",
         args: &["data"],
         attrs: Some(&REDUCE),
+        rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -49,6 +53,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Mean over the axes, all of them when `axis` is not given.",
         args: &["data"],
         attrs: Some(&REDUCE),
+        rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -57,6 +62,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Product over the axes, all of them when `axis` is not given.",
         args: &["data"],
         attrs: Some(&REDUCE),
+        rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -65,6 +71,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Largest element over the axes, all of them when `axis` is not given.",
         args: &["data"],
         attrs: Some(&REDUCE),
+        rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -73,6 +80,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Smallest element over the axes, all of them when `axis` is not given.",
         args: &["data"],
         attrs: Some(&REDUCE),
+        rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -81,6 +89,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Whether all elements over the axes are true.",
         args: &["data"],
         attrs: Some(&REDUCE),
+        rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -89,6 +98,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Whether some element over the axes is true.",
         args: &["data"],
         attrs: Some(&REDUCE),
+        rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -97,6 +107,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Index of the largest element over the axes.",
         args: &["data"],
         attrs: Some(&ARG_REDUCE),
+        rule: Some(arg_reduce_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -105,6 +116,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Index of the smallest element over the axes.",
         args: &["data"],
         attrs: Some(&ARG_REDUCE),
+        rule: Some(arg_reduce_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -113,6 +125,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Variance over the axes around a mean that is given; `unbiased` divides by one less than the number of elements.",
         args: &["data", "mean"],
         attrs: Some(&VARIANCE),
+        rule: Some(variance_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -120,6 +133,7 @@ pub static OPS: &[OpInfo] = &[
         name: "collapse_sum_like",
         doc: "Sums over the axes that broadcasting added or stretched, so that the result has the shape of the second input.",
         args: &["data", "collapse_type"],
+        rule: Some(collapse_sum_like_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
@@ -127,7 +141,80 @@ pub static OPS: &[OpInfo] = &[
         name: "collapse_sum_to",
         doc: "Sums over the axes that broadcasting added or stretched, so that the result has the given shape.",
         args: &["data", "shape"],
+        rule: Some(collapse_sum_to_rule),
         pattern: Some(OpPattern::CommReduce),
         ..OpInfo::BASE
     },
 ];
+
+/// Which axes are reduced, in order: those of `axis`, the others with `exclude`, all without `axis`.
+pub(crate) fn reduced_axes(rank: usize, axes: Option<&[i64]>, exclude: bool) -> Result<Vec<usize>, String> {
+    let Some(axes) = axes.filter(|a| !a.is_empty()) else { return Ok((0..rank).collect()) };
+    let mut listed = vec![false; rank];
+    for &axis in axes {
+        let place = if axis < 0 { axis + rank as i64 } else { axis };
+        ensure!((0..rank as i64).contains(&place), "Axis out of bounds in reduce operator.");
+        ensure!(!listed[place as usize], "axis {axis} is listed twice in reduce operator");
+        listed[place as usize] = true;
+    }
+    Ok((0..rank).filter(|i| listed[*i] != exclude).collect())
+}
+
+fn reduced_shape(cx: &RuleCx<'_>, shape: &[Dim]) -> Result<Vec<Dim>, String> {
+    let axes = cx.store.attr_ints(cx.attrs, "axis");
+    let axes = reduced_axes(shape.len(), axes.as_deref(), cx.attr_flag("exclude"))?;
+    let keep = cx.attr_flag("keepdims");
+    let axes = shape.iter().enumerate().map(|(i, dim)| if axes.contains(&i) { None } else { Some(*dim) });
+    Ok(axes.filter_map(|dim| dim.or(keep.then_some(Dim::int(1)))).collect())
+}
+
+fn reduce_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let out = reduced_shape(cx, &shape)?;
+    cx.output_tensor(&out, dtype)
+}
+
+fn arg_reduce_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, _) = input!(cx, 0);
+    ensure!(!shape.is_empty(), "argmax and argmin need at least one axis");
+    let out = reduced_shape(cx, &shape)?;
+    // The index has the width in which the first extent is written.
+    let bits = dim_bits(cx.store, shape[0]);
+    cx.output_tensor(&out, DType::new(DTypeCode::Int, bits))
+}
+
+fn variance_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    ensure!(!shape.is_empty(), "variance needs at least one axis");
+    let (mean, _) = input!(cx, 1);
+    ensure!(mean.len() == shape.len(), "variance: the mean has {} axes, the data {}", mean.len(), shape.len());
+    let out = reduced_shape(cx, &shape)?;
+    cx.output_tensor(&out, dtype)
+}
+
+/// Demands that `a` and `b` broadcast to `a`: that `a` can be summed down to `b`.
+fn collapses_to(cx: &mut RuleCx<'_>, a: TypeId, b: TypeId) -> RuleResult {
+    broadcast(&mut RuleCx { store: cx.store, types: &[a, b, a], n_inputs: 2, attrs: None, unify: cx.unify })
+}
+
+fn collapse_sum_like_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (from, to) = (cx.types[0], cx.types[1]);
+    cx.output(to)?;
+    collapses_to(cx, from, to)
+}
+
+fn collapse_sum_to_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (_, dtype) = input!(cx, 0);
+    let (shape, _) = input!(cx, 1);
+    let shape = match cx.attr_dims("shape") {
+        Some(shape) => shape,
+        None => {
+            let rank = shape.first().and_then(|d| d.known()).ok_or("Parameter must have static rank")?;
+            ensure!((0..=1024).contains(&rank), "a tensor of rank {rank}");
+            vec![Dim::Any; rank as usize]
+        }
+    };
+    let target = cx.store.tensor_type(&shape, dtype);
+    cx.output(target)?;
+    collapses_to(cx, cx.types[0], target)
+}

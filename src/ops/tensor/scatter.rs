@@ -1,6 +1,10 @@
 //! Operators that write elements by index.
 
+use super::index::index_depth;
+use super::{ensure, input, is_integer};
+use crate::ir::{DType, DTypeCode, Dim};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.SparseToDenseAttrs`.
 pub static SPARSE_TO_DENSE: AttrsSchema =
@@ -42,6 +46,7 @@ pub static OPS: &[OpInfo] = &[
         name: "scatter_elements",
         doc: "The input with elements along an axis replaced by updates at the given indices, or combined with them as `reduction` says.",
         args: &["data", "indices", "updates"],
+        rule: Some(scatter_elements_rule),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
@@ -49,6 +54,7 @@ pub static OPS: &[OpInfo] = &[
         name: "scatter_nd",
         doc: "The input with elements or slices at index tuples replaced by updates, or combined with them as `mode` says.",
         args: &["data", "indices", "updates"],
+        rule: Some(scatter_nd_rule),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
@@ -57,6 +63,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "A dense tensor of `default_value` with the given values at the given indices.",
         args: &["sparse_indices", "sparse_values", "default_value"],
         attrs: Some(&SPARSE_TO_DENSE),
+        rule: Some(sparse_to_dense_rule),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
@@ -64,6 +71,7 @@ pub static OPS: &[OpInfo] = &[
         name: "sparse_fill_empty_rows",
         doc: "Fills the empty rows of a sparse tensor with a default value.",
         args: &["sparse_indices", "sparse_values", "dense_shape", "default_value"],
+        rule: Some(sparse_fill_empty_rows_rule),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
@@ -71,6 +79,7 @@ pub static OPS: &[OpInfo] = &[
         name: "sparse_reshape",
         doc: "The indices of a sparse tensor after it was reshaped.",
         args: &["sparse_indices", "prev_shape", "new_shape"],
+        rule: Some(sparse_reshape_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -79,6 +88,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The input matrices with the diagonals from `k1` to `k2` replaced.",
         args: &["input", "diagonal"],
         attrs: Some(&MATRIX_SET_DIAG),
+        rule: Some(matrix_set_diag_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -86,7 +96,86 @@ pub static OPS: &[OpInfo] = &[
         name: "trilu",
         doc: "The upper or lower triangle of each matrix, zeros elsewhere.",
         args: &["data", "k"],
+        rule: Some(trilu_rule),
         pattern: Some(OpPattern::ElemWise),
         ..OpInfo::BASE
     },
 ];
+
+fn scatter_elements_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    input!(cx, 0);
+    let (_, dtype) = input!(cx, 1);
+    input!(cx, 2);
+    ensure!(is_integer(dtype), "ScatterElements: indices must be a tensor of integers.");
+    let same = cx.types[0];
+    cx.output(same)
+}
+
+fn scatter_nd_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (data, _) = input!(cx, 0);
+    let (indices, dtype) = input!(cx, 1);
+    input!(cx, 2);
+    ensure!(is_integer(dtype), "ScatterND: indices must be a tensor of integers.");
+    let depth = index_depth(cx, &indices, "ScatterND")?;
+    ensure!(
+        depth <= data.len(),
+        "ScatterND: Given updates with shape (Y_0, ..., Y_{{K-1}}, X_M, ..., X_{{N-1}}), and indices with shape (M, Y_0, ..., Y_{{K-1}}), M must be less than or equal to N."
+    );
+    let same = cx.types[0];
+    cx.output(same)
+}
+
+fn sparse_to_dense_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (indices, index_dtype) = input!(cx, 0);
+    let (values, dtype) = input!(cx, 1);
+    let (default, _) = input!(cx, 2);
+    ensure!(index_dtype.code == DTypeCode::Int, "sparse_indices must be tensor of integers");
+    ensure!(indices.len() <= 3, "sparse_indices must be a tensor of either 0D, 1D or 2D");
+    ensure!(values.len() <= 2, "sparse_values must be a tensor of either 0D, 1D");
+    ensure!(default.is_empty(), "default_value should be a scalar");
+    let shape = cx.attr_dims("output_shape").ok_or("sparse_to_dense needs `output_shape`")?;
+    cx.output_tensor(&shape, dtype)
+}
+
+fn sparse_fill_empty_rows_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (indices, _) = input!(cx, 0);
+    let rank = *indices.get(1).ok_or("sparse_indices must be 2-D tensor")?;
+    let rows = cx.store.tensor_type(&[Dim::Any, rank], DType::I64);
+    let vector = cx.store.tensor_type(&[Dim::Any], DType::I64);
+    let tuple = cx.store.tuple_type(&[rows, vector, vector]);
+    cx.output(tuple)
+}
+
+fn sparse_reshape_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (indices, dtype) = input!(cx, 0);
+    let (before, before_dtype) = input!(cx, 1);
+    let (after, after_dtype) = input!(cx, 2);
+    ensure!(dtype.code == DTypeCode::Int, "sparse_indices must be tensor of integers");
+    ensure!(before_dtype.code == DTypeCode::Int, "prev_shape must be tensor of integers");
+    ensure!(after_dtype.code == DTypeCode::Int, "new_shape must be tensor of integers");
+    ensure!(indices.len() == 2, "sparse_indices must be 2-D tensor");
+    ensure!(before.len() == 1, "prev_shape must be 1-D tensor");
+    ensure!(after.len() == 1, "new_shape must be 1-D tensor");
+    let indices = cx.store.tensor_type(&[indices[0], after[0]], dtype);
+    let shape = cx.types[2];
+    let tuple = cx.store.tuple_type(&[indices, shape]);
+    cx.output(tuple)
+}
+
+fn matrix_set_diag_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (matrix, _) = input!(cx, 0);
+    let (diagonal, _) = input!(cx, 1);
+    let (k1, k2) = (cx.attr_int("k1"), cx.attr_int("k2"));
+    ensure!(k2 >= k1, "matrix_set_diag: k2 = {k2} is below k1 = {k1}");
+    ensure!(matrix.len() >= 2 && !diagonal.is_empty(), "matrix_set_diag needs matrices and diagonals");
+    let same = cx.types[0];
+    cx.output(same)
+}
+
+fn trilu_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    input!(cx, 0);
+    let (k, _) = input!(cx, 1);
+    ensure!(k.is_empty(), "Trilu: k must be a 0-D tensor but get {}", cx.show(&k));
+    let same = cx.types[0];
+    cx.output(same)
+}

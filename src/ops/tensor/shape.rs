@@ -1,6 +1,9 @@
 //! Operators that change the shape and keep the elements in order.
 
+use super::{ensure, input};
+use crate::ir::{DType, Dim};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.ReshapeAttrs`.
 pub static RESHAPE: AttrsSchema = AttrsSchema {
@@ -49,6 +52,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The same elements in a new shape. In `newshape`, 0 copies an extent, -1 is inferred, -2 copies all that are left, -3 merges two, -4 splits one into the two that follow.",
         args: &["data"],
         attrs: Some(&RESHAPE),
+        rule: Some(reshape_rule),
         pattern: Some(OpPattern::Injective),
         reshape: true,
         ..OpInfo::BASE
@@ -58,6 +62,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The first input in the shape of the second, for all axes or for a range of them.",
         args: &["data", "shape_like"],
         attrs: Some(&RESHAPE_LIKE),
+        rule: Some(reshape_like_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -66,6 +71,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `reshape`, with the special values of `newshape` matched from the right.",
         args: &["data"],
         attrs: Some(&RESHAPE),
+        rule: Some(reverse_reshape_rule),
         pattern: Some(OpPattern::Injective),
         reshape: true,
         ..OpInfo::BASE
@@ -75,6 +81,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Inserts `num_newaxis` axes of extent 1 at `axis`.",
         args: &["data"],
         attrs: Some(&EXPAND_DIMS),
+        rule: Some(expand_dims_rule),
         pattern: Some(OpPattern::Broadcast),
         reshape: true,
         ..OpInfo::BASE
@@ -84,6 +91,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Removes the axes of extent 1, or those listed in `axis`.",
         args: &["data"],
         attrs: Some(&SQUEEZE),
+        rule: Some(squeeze_rule),
         pattern: Some(OpPattern::Injective),
         reshape: true,
         ..OpInfo::BASE
@@ -93,6 +101,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The shape of the input as a tensor of rank 1.",
         args: &["data"],
         attrs: Some(&SHAPE_OF),
+        rule: Some(shape_of_rule),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
@@ -101,7 +110,202 @@ pub static OPS: &[OpInfo] = &[
         doc: "The number of elements of the input.",
         args: &["data"],
         attrs: Some(&NDARRAY_SIZE),
+        rule: Some(ndarray_size_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
 ];
+
+/// The shape that `newshape` asks for, with its special values (TVM's `InferNewShape`).
+fn new_shape(cx: &mut RuleCx<'_>, input: &[Dim], wanted: &[Dim]) -> Result<Vec<Dim>, String> {
+    let allow_zero = cx.attr_flag("allowzero");
+    let mut out: Vec<Dim> = Vec::with_capacity(wanted.len());
+    // Which extents on either side are accounted for, so that -1 is made of the others.
+    let mut used_input = vec![false; input.len()];
+    let mut used_output: Vec<usize> = Vec::new();
+    let mut source = 0;
+    let mut inferred = None;
+    let mut i = 0;
+    while i < wanted.len() {
+        let value = wanted[i].known().ok_or("the new shape must be made of integers")?;
+        match value {
+            0 if !allow_zero => {
+                ensure!(source < input.len(), "`newshape` copies axis {source} of a tensor of rank {}", input.len());
+                used_input[source] = true;
+                used_output.push(out.len());
+                out.push(input[source]);
+                source += 1;
+            }
+            0.. => {
+                out.push(wanted[i]);
+                source += 1;
+            }
+            -1 => {
+                ensure!(inferred.is_none(), "One and only one dim can be inferred");
+                inferred = Some(out.len());
+                out.push(Dim::int(1));
+                source += 1;
+            }
+            -2 => {
+                while source < input.len() {
+                    used_input[source] = true;
+                    used_output.push(out.len());
+                    out.push(input[source]);
+                    source += 1;
+                }
+            }
+            -3 => {
+                ensure!(source + 1 < input.len(), "`newshape` merges axes that the input does not have");
+                used_input[source] = true;
+                used_input[source + 1] = true;
+                used_output.push(out.len());
+                let merged = cx.mul(input[source], input[source + 1]);
+                out.push(merged);
+                source += 2;
+            }
+            -4 => {
+                ensure!(i + 2 < wanted.len(), "`newshape` ends within a split");
+                ensure!(source < input.len(), "`newshape` splits an axis that the input does not have");
+                used_input[source] = true;
+                let (whole, left, right) = (input[source], wanted[i + 1], wanted[i + 2]);
+                source += 1;
+                i += 2;
+                used_output.extend([out.len(), out.len() + 1]);
+                let inferred = Some(-1);
+                ensure!(left.known() != inferred || right.known() != inferred, "Split dims cannot both be -1.");
+                for (part, other) in [(left, right), (right, left)] {
+                    let extent = if part.known() == inferred { quotient(cx, whole, other)? } else { part };
+                    out.push(extent);
+                }
+            }
+            _ => return Err(format!("Unsupported special value: {value}")),
+        }
+        i += 1;
+    }
+    if let Some(place) = inferred {
+        let mut extent = Dim::int(1);
+        for (dim, _) in input.iter().zip(&used_input).filter(|(_, used)| !**used) {
+            extent = cx.mul(extent, *dim);
+        }
+        for (index, dim) in out.iter().enumerate() {
+            if !used_output.contains(&index) {
+                extent = quotient(cx, extent, *dim)?;
+            }
+        }
+        out[place] = extent;
+    }
+    Ok(out)
+}
+
+fn quotient(cx: &mut RuleCx<'_>, a: Dim, b: Dim) -> Result<Dim, String> {
+    ensure!(b.known() != Some(0), "Divide by zero");
+    Ok(cx.div(a, b))
+}
+
+/// The number of elements, where all extents are known.
+fn known_size(shape: &[Dim]) -> Option<i64> {
+    shape.iter().try_fold(1i64, |n, d| n.checked_mul(d.known()?))
+}
+
+fn comma_separated(cx: &RuleCx<'_>, shape: &[Dim]) -> String {
+    cx.show(shape).trim_matches(['[', ']']).replace(", ", ",")
+}
+
+fn reshape_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let wanted = cx.attr_dims("newshape").ok_or("reshape needs `newshape`")?;
+    let out = new_shape(cx, &shape, &wanted)?;
+    if let (Some(before), Some(after)) = (known_size(&shape), known_size(&out)) {
+        let (from, to) = (comma_separated(cx, &shape), comma_separated(cx, &out));
+        ensure!(before == after, "Input tensor shape({from}) and reshaped shape({to}) are not compatible!");
+    }
+    cx.output_tensor(&out, dtype)
+}
+
+fn reverse_reshape_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (mut shape, dtype) = input!(cx, 0);
+    let mut wanted = cx.attr_dims("newshape").ok_or("reshape needs `newshape`")?;
+    shape.reverse();
+    wanted.reverse();
+    let mut out = new_shape(cx, &shape, &wanted)?;
+    if let (Some(before), Some(after)) = (known_size(&shape), known_size(&out)) {
+        ensure!(before == after, "Input tensor shape and reshaped shape are not compatible");
+    }
+    out.reverse();
+    cx.output_tensor(&out, dtype)
+}
+
+fn reshape_like_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let (like, _) = input!(cx, 1);
+    let bound = |name: &str, otherwise: i64, rank: usize| {
+        let value = cx.store.attr_int(cx.attrs, name).unwrap_or(otherwise);
+        let counted = if value < 0 { value + rank as i64 } else { value };
+        usize::try_from(counted).ok().filter(|v| *v <= rank).ok_or_else(|| format!("`{name}` is out of range: {value}"))
+    };
+    let kept = bound("lhs_begin", 0, shape.len())?;
+    let resumed = bound("lhs_end", shape.len() as i64, shape.len())?;
+    let (begin, end) = (bound("rhs_begin", 0, like.len())?, bound("rhs_end", like.len() as i64, like.len())?);
+    let mut out = shape[..kept].to_vec();
+    out.extend(like.get(begin..end).unwrap_or_default());
+    out.extend(&shape[resumed..]);
+    if let Some(before) = known_size(&shape) {
+        let fits = known_size(&out).is_none_or(|after| after == before);
+        let (from, to) = (cx.show(&shape), cx.show(&out));
+        ensure!(fits, "Reshape inputs size should be compatible, but found data_shape {from} not same as output_shape {to}");
+    }
+    cx.output_tensor(&out, dtype)
+}
+
+fn expand_dims_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (mut shape, dtype) = input!(cx, 0);
+    let (axis, count, rank) = (cx.attr_int("axis"), cx.attr_int("num_newaxis"), shape.len() as i64);
+    ensure!((0..=4096).contains(&count), "expand_dims only accepts `num_newaxis >= 0`, but got num_newaxis = {count}");
+    ensure!(
+        (-rank - 1..=rank).contains(&axis),
+        "expand_dims only accepts `axis` in [-data.ndim - 1, data.ndim], but got axis = {axis}, and data.ndim = {rank}"
+    );
+    let pivot = if axis < 0 { rank + axis + 1 } else { axis } as usize;
+    shape.splice(pivot..pivot, std::iter::repeat_n(Dim::int(1), count as usize));
+    cx.output_tensor(&shape, dtype)
+}
+
+fn squeeze_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let mut keep = vec![true; shape.len()];
+    match cx.store.attr_ints(cx.attrs, "axis") {
+        None => {
+            for (keep, dim) in keep.iter_mut().zip(&shape) {
+                *keep = dim.known().ok_or("axis needs to be defined for dynamic input.")? != 1;
+            }
+        }
+        Some(axes) => {
+            for axis in axes {
+                let place = if axis < 0 { axis + shape.len() as i64 } else { axis };
+                ensure!((0..shape.len() as i64).contains(&place), "squeeze: axis {axis} is out of range");
+                let extent = shape[place as usize].known();
+                ensure!(extent.is_none_or(|e| e == 1), "cannot squeeze axis with dimension not equal to 1");
+                keep[place as usize] = false;
+            }
+        }
+    }
+    let out: Vec<Dim> = shape.iter().zip(keep).filter(|(_, keep)| *keep).map(|(dim, _)| *dim).collect();
+    cx.output_tensor(&out, dtype)
+}
+
+fn dtype_of(cx: &RuleCx<'_>) -> Result<DType, String> {
+    cx.store.attr_dtype(cx.attrs, "dtype").ok_or_else(|| "`dtype` is not given".into())
+}
+
+fn shape_of_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, _) = input!(cx, 0);
+    let dtype = dtype_of(cx)?;
+    let out: &[Dim] = if shape.is_empty() { &[] } else { &[Dim::int(shape.len() as i64)] };
+    cx.output_tensor(out, dtype)
+}
+
+fn ndarray_size_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    input!(cx, 0);
+    let dtype = dtype_of(cx)?;
+    cx.output_tensor(&[], dtype)
+}

@@ -1,6 +1,9 @@
 //! Operators that take or set a regular part of a tensor.
 
+use super::{ensure, input};
+use crate::ir::{AttrValue, Dim, DimOp};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult, dim_bits};
 
 /// Attributes `relay.attrs.StridedSliceAttrs`.
 pub static STRIDED_SLICE: AttrsSchema = AttrsSchema {
@@ -35,6 +38,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The part of a tensor from `begin` to `end` in steps of `strides`. With `slice_mode=\"size\"`, `end` holds sizes and the steps are 1.",
         args: &["data"],
         attrs: Some(&STRIDED_SLICE),
+        rule: Some(strided_slice_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -42,6 +46,7 @@ pub static OPS: &[OpInfo] = &[
         name: "strided_set",
         doc: "The first input with the part from `begin` to `end` in steps of `strides` replaced by `v`.",
         args: &["data", "v", "begin", "end", "strides"],
+        rule: Some(strided_set_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -50,6 +55,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Cuts the first input to the extents of the second, on the given axes or on all of them.",
         args: &["data", "shape_like"],
         attrs: Some(&SLICE_LIKE),
+        rule: Some(slice_like_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -58,7 +64,161 @@ pub static OPS: &[OpInfo] = &[
         doc: "Windows of `window_shape` slid over the axes from `axis` on, in steps of `strides`, as new axes at the end.",
         args: &["data"],
         attrs: Some(&SLIDING_WINDOW),
+        rule: Some(sliding_window_rule),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
 ];
+
+/// A list whose elements may be null.
+fn optional_ints(cx: &RuleCx<'_>, name: &str) -> Result<Vec<Option<i64>>, String> {
+    match cx.store.attr(cx.attrs, name) {
+        Some(AttrValue::Array(items)) => Ok(items.iter().map(|item| cx.store.value_int(item)).collect()),
+        _ => Err(format!("strided_slice received invalid {name}")),
+    }
+}
+
+/// A slice along one axis: where it begins and ends and its step, before they meet the extent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    /// First element; may be negative, which counts from the end.
+    pub begin: i64,
+    /// The element it stops before.
+    pub end: i64,
+    /// Step, not zero.
+    pub stride: i64,
+}
+
+impl Slice {
+    /// Where it really begins and how many elements it takes of an axis of that extent; an error
+    /// when it runs against its step.
+    pub fn on(self, extent: i64) -> Result<(i64, i64), String> {
+        let inside = |index: i64| {
+            let index = if index < 0 { index.saturating_add(extent) } else { index };
+            let (low, high) = if self.stride < 0 { (-1, extent - 1) } else { (0, extent) };
+            index.max(low).min(high)
+        };
+        let (begin, end) = (inside(self.begin), inside(self.end));
+        let forward = if self.stride < 0 { end <= begin } else { begin <= end };
+        ensure!(forward, "Input [Begin={}, End={}] is invalid", self.begin, self.end);
+        let step = self.stride.unsigned_abs().min(i64::MAX as u64) as i64;
+        Ok((begin, (end - begin).abs().saturating_add(step - 1) / step))
+    }
+}
+
+/// Begin, end and step for each sliced axis, with everything that may be left out filled in.
+pub(crate) fn slices(
+    begin: &[Option<i64>],
+    end: &[Option<i64>],
+    strides: &[Option<i64>],
+    axes: Option<&[i64]>,
+    mode: &str,
+    rank: usize,
+) -> Result<Vec<(usize, Slice)>, String> {
+    let axes = match axes {
+        Some(axes) => {
+            ensure!(
+                axes.len() == begin.len() && axes.len() == end.len() && axes.len() == strides.len(),
+                "axes, begin, end, and strides must have the same length"
+            );
+            axes.to_vec()
+        }
+        None => (0..rank as i64).collect(),
+    };
+    ensure!(
+        begin.len() <= axes.len() && end.len() <= axes.len() && strides.len() <= axes.len(),
+        "strided_slice has more bounds than axes"
+    );
+    let mut out = Vec::with_capacity(axes.len());
+    for (i, axis) in axes.into_iter().enumerate() {
+        let place = if axis < 0 { axis + rank as i64 } else { axis };
+        ensure!((0..rank as i64).contains(&place), "strided_slice: axis {axis} is out of range for rank {rank}");
+        let stride = match strides.get(i) {
+            Some(stride) if mode == "end" => stride.ok_or("strided_slice needs its strides")?,
+            _ => 1,
+        };
+        ensure!(stride != 0, "strided_slice does not step by 0");
+        let first = if stride > 0 { 0 } else { i64::MAX };
+        let begin = begin.get(i).copied().flatten().unwrap_or(first);
+        let last = if stride < 0 { 0 } else { i64::MAX };
+        let end = match end.get(i).copied().flatten() {
+            Some(size) if mode == "size" && size >= 0 => begin.saturating_add(size),
+            Some(end) if mode != "size" => end,
+            _ => last,
+        };
+        out.push((place as usize, Slice { begin, end, stride }));
+    }
+    Ok(out)
+}
+
+fn strided_slice_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let (begin, end) = (optional_ints(cx, "begin")?, optional_ints(cx, "end")?);
+    let strides = optional_ints(cx, "strides")?;
+    let axes = cx.store.attr_ints(cx.attrs, "axes");
+    let slices = slices(&begin, &end, &strides, axes.as_deref(), cx.attr_text("slice_mode"), shape.len())?;
+    let mut out = shape.clone();
+    for (i, (axis, slice)) in slices.into_iter().enumerate() {
+        out[axis] = match shape[axis].known() {
+            Some(extent) => {
+                let (_, value) = slice.on(extent).map_err(|e| format!("{e} for axis={i}"))?;
+                // The width is that of the axis of this number, not of the sliced one, as in TVM.
+                Dim::Int { value, bits: dim_bits(cx.store, out[i]) }
+            }
+            None => Dim::Any,
+        };
+    }
+    cx.output_tensor(&out, dtype)
+}
+
+fn strided_set_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let same = cx.types[0];
+    cx.output(same)
+}
+
+fn slice_like_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let (target, _) = input!(cx, 1);
+    let axes: Vec<usize> = match cx.store.attr_ints(cx.attrs, "axes") {
+        None => (0..shape.len().min(target.len())).collect(),
+        Some(axes) => {
+            ensure!(!axes.is_empty(), "Axes cannot be empty.");
+            let counted = axes.iter().map(|&axis| {
+                let place = if axis < 0 { axis + shape.len() as i64 } else { axis };
+                let inside = (0..shape.len().min(target.len()) as i64).contains(&place);
+                ensure!(inside, "Axis {axis} exceeds dimension {} of target_shape.", target.len());
+                Ok(place as usize)
+            });
+            counted.collect::<Result<_, String>>()?
+        }
+    };
+    let mut out = shape.clone();
+    for axis in axes {
+        let room = cx.sub(shape[axis], target[axis]);
+        let (to, from) = (cx.show(&target[axis..=axis]), cx.show(&shape[axis..=axis]));
+        ensure!(room.known().is_none_or(|r| r >= 0), "End index of axis {axis} exceeds input shape: {to} vs {from}");
+        out[axis] = target[axis];
+    }
+    cx.output_tensor(&out, dtype)
+}
+
+fn sliding_window_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let axis = cx.attr_axis(shape.len()).ok_or("sliding_window: `axis` is out of range")?;
+    let window = cx.attr_dims("window_shape").unwrap_or_default();
+    let strides = cx.attr_dims("strides").unwrap_or_default();
+    ensure!(window.len() == strides.len(), "sliding_window needs a stride for each axis of the window");
+    ensure!(axis + window.len() <= shape.len(), "sliding_window: the window has more axes than the data");
+    let mut out = shape[..axis].to_vec();
+    for ((extent, width), stride) in shape[axis..].iter().zip(&window).zip(&strides) {
+        ensure!(stride.known().is_none_or(|s| s > 0), "sliding_window: strides must be positive");
+        let reach = cx.sub(*width, Dim::int(1));
+        let places = cx.sub(*extent, reach);
+        let up = cx.add(places, *stride);
+        let up = cx.sub(up, Dim::int(1));
+        let count = cx.dim(DimOp::FloorDiv, up, *stride);
+        out.push(count);
+    }
+    out.extend(window);
+    cx.output_tensor(&out, dtype)
+}
