@@ -7,11 +7,6 @@ use std::time::SystemTime;
 /// The target that the engine is compiled to for the page.
 pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
-/// Is there a page to build? A checkout of the engine alone has none.
-pub fn has_page() -> bool {
-    root().join("package.json").exists()
-}
-
 /// Makes sure that rustc can compile to WebAssembly.
 pub fn wasm_target() -> Result {
     let sysroot = sh("rustc").args(["--print", "sysroot"]).read().unwrap_or_default();

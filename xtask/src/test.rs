@@ -148,27 +148,14 @@ fn without_browser(why: String) -> Result<Done> {
     if std::env::var("CI").is_ok_and(|ci| ci == "true") { Err(why) } else { Ok(Skipped(why)) }
 }
 
-/// A stage about the page; `None` when there is no page.
-fn page() -> Result<Option<Done>> {
-    if !setup::has_page() {
-        return Ok(Some(Skipped("there is no page (package.json)".to_owned())));
-    }
-    setup::npm_packages()?;
-    Ok(None)
-}
-
 fn wasm_engine() -> Result<Done> {
-    if setup::has_page() {
-        setup::npm_packages()?;
-    }
+    setup::npm_packages()?;
     engine(Goal::Release)?;
     Ok(Passed)
 }
 
 fn npm_script(name: &str) -> Result<Done> {
-    if let Some(done) = page()? {
-        return Ok(done);
-    }
+    setup::npm_packages()?;
     npm().args(["run", "--silent", name]).run()?;
     Ok(Passed)
 }
@@ -186,17 +173,13 @@ fn unit() -> Result<Done> {
 }
 
 fn site() -> Result<Done> {
-    if let Some(done) = page()? {
-        return Ok(done);
-    }
+    setup::npm_packages()?;
     build::site()?;
     Ok(Passed)
 }
 
 fn e2e() -> Result<Done> {
-    if let Some(done) = page()? {
-        return Ok(done);
-    }
+    setup::npm_packages()?;
     match setup::browser() {
         Err(why) => without_browser(why),
         Ok(browser) => {
