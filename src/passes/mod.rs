@@ -11,9 +11,13 @@ use crate::pass::PassSpec;
 pub static ALL: &[&PassSpec] = &[
     &relay::infer_type::SPEC,
     &relay::simplify_inference::SPEC,
+    &relay::dead_code_elimination::SPEC,
     &relay::eliminate_common_subexpr::SPEC,
     &relay::canonicalize_ops::SPEC,
     &relay::fast_math::SPEC,
+    &relay::fuse_ops::SPEC,
+    &relay::to_a_normal_form::SPEC,
+    &relay::to_basic_block_normal_form::SPEC,
     &relay::to_graph_normal_form::SPEC,
     &relay::remove_unused_functions::SPEC,
 ];

@@ -1,10 +1,14 @@
 //! Passes over Relay programs.
 
 pub mod canonicalize_ops;
+pub mod dead_code_elimination;
 pub mod eliminate_common_subexpr;
 pub mod fast_math;
+pub mod fuse_ops;
 pub mod infer_type;
 pub mod remove_unused_functions;
 pub mod simplify_inference;
 mod support;
+pub mod to_a_normal_form;
+pub mod to_basic_block_normal_form;
 pub mod to_graph_normal_form;

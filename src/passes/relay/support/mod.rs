@@ -1,6 +1,14 @@
 //! What several Relay passes need.
 
-use crate::ir::{DType, Dim, ExprId, Store};
+pub mod dominators;
+pub mod fusion;
+pub mod fusion_graph;
+pub mod let_lists;
+pub mod normal_form;
+pub mod purity;
+pub mod scope;
+
+use crate::ir::{AttrValue, Attrs, AttrsId, DType, Dim, ExprId, Store};
 use crate::ops::build::call_with;
 use crate::ops::tensor_of;
 
@@ -24,7 +32,6 @@ pub fn normalise_axis(axis: i64, rank: usize) -> Option<usize> {
 /// Gives a tensor over some axes of another of rank `rank` the axes it lacks, so that it broadcasts
 /// (TVM's `ExpandBiasToMatchAxis`).
 pub fn expand_to_axes(store: &mut Store, bias: ExprId, rank: usize, axes: &[usize]) -> ExprId {
-    use crate::ir::AttrValue;
     let mut bias = bias;
     for i in (1..=axes.len()).rev() {
         let missing = match axes.get(i) {
@@ -37,4 +44,16 @@ pub fn expand_to_axes(store: &mut Store, bias: ExprId, rank: usize, axes: &[usiz
         }
     }
     bias
+}
+
+/// A function's attributes with these values, in this order.
+pub fn dict_attrs(store: &mut Store, values: &[(&str, AttrValue)]) -> AttrsId {
+    let key = store.name("DictAttrs");
+    let fields = values.iter().map(|(name, value)| (store.name(name), value.clone())).collect();
+    store.attrs(Attrs { key, fields })
+}
+
+/// Whether TVM knows how to write a quantised operator in terms of others (`FTVMQnnCanonicalize`).
+pub fn is_qnn_canonicalisable(name: &str) -> bool {
+    name.starts_with("qnn.") && name != "qnn.conv2d_transpose"
 }

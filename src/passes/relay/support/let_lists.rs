@@ -1,0 +1,286 @@
+//! Turning nested expressions into let bindings, scope by scope (TVM's `Fill` and `LetList`).
+//!
+//! Serves ToANormalForm, which binds everything, and ToBasicBlockNormalForm, which binds only what
+//! is lifted out of its scope.
+
+use super::scope::{ScopeId, Scopes};
+use crate::ir::walk::for_each_child;
+use crate::ir::{Clause, Expr, ExprId, Function, IdMap, Store, VarId};
+
+/// What to bind, and how names go on.
+pub struct Options {
+    /// Only what is lifted, not every expression.
+    pub lifted_only: bool,
+    /// Give back the node itself where nothing about it changed. TVM makes a new one without a type.
+    pub reuse: bool,
+}
+
+/// Rewrites the function `root`. `names` counts the names `x_0`, `x_1`, ... that were taken.
+pub fn fill(store: &mut Store, root: ExprId, scopes: &Scopes, options: Options, names: &mut u32) -> ExprId {
+    let lists = vec![LetList::default(); scopes.len()];
+    let mut fill = Fill { store, scopes, options, names, lists, cells: Vec::new(), memo: IdMap::new(), nesting: 0 };
+    fill.run(root);
+    let body = fill.done(root);
+    fill.wrap(scopes.get(root), body, None)
+}
+
+/// Bindings in order: a linked list, so that one list can be moved behind another at once.
+#[derive(Clone, Copy, Default)]
+struct LetList {
+    ends: Option<(usize, usize)>,
+}
+
+struct Cell {
+    var: VarId,
+    value: ExprId,
+    next: Option<usize>,
+}
+
+enum Step {
+    Visit(ExprId, Option<VarId>),
+    Leave(ExprId, Option<VarId>),
+}
+
+struct Fill<'a> {
+    store: &'a mut Store,
+    scopes: &'a Scopes,
+    options: Options,
+    names: &'a mut u32,
+    lists: Vec<LetList>,
+    cells: Vec<Cell>,
+    memo: IdMap<Expr, ExprId>,
+    /// How many functions enclose the expression at hand.
+    nesting: u32,
+}
+
+impl Fill<'_> {
+    fn run(&mut self, root: ExprId) {
+        let mut stack = vec![Step::Visit(root, None)];
+        while let Some(step) = stack.pop() {
+            match step {
+                Step::Visit(id, var) => match (self.memo.get(id).copied(), var) {
+                    (Some(value), Some(var)) => {
+                        self.push(self.scopes.get(id), var, value);
+                    }
+                    (Some(_), None) => {}
+                    (None, var) => self.visit(id, var, &mut stack),
+                },
+                Step::Leave(id, var) => {
+                    let result = self.leave(id, var);
+                    self.memo.insert(id, result);
+                }
+            }
+        }
+    }
+
+    fn done(&self, id: ExprId) -> ExprId {
+        self.memo.get(id).copied().expect("children are done before their parents")
+    }
+
+    fn visit(&mut self, id: ExprId, var: Option<VarId>, stack: &mut Vec<Step>) {
+        stack.push(Step::Leave(id, var));
+        match self.store.expr(id) {
+            // The order of these is that in which the compiler of TVM evaluates arguments: from
+            // the right. It decides how names are numbered.
+            Expr::If { cond, then, other } => stack.extend([cond, then, other].map(|e| Step::Visit(e, None))),
+            Expr::RefWrite { reference, value } => stack.extend([reference, value].map(|e| Step::Visit(e, None))),
+            Expr::Let { var, value, body } => stack.extend([Step::Visit(body, None), Step::Visit(value, Some(var))]),
+            Expr::Call { callee, args, .. } => {
+                stack.push(Step::Visit(callee, None));
+                stack.extend(self.store.items(args).rev().map(|arg| Step::Visit(arg, None)));
+            }
+            Expr::Function(function) => {
+                if !is_primitive(self.store, id) {
+                    self.nesting += 1;
+                    stack.push(Step::Visit(self.store.function(function).body, None));
+                }
+            }
+            _ => {
+                let first = stack.len();
+                for_each_child(self.store, id, |child| stack.push(Step::Visit(child, None)));
+                stack[first..].reverse();
+            }
+        }
+    }
+
+    fn leave(&mut self, id: ExprId, var: Option<VarId>) -> ExprId {
+        match self.store.expr(id) {
+            Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) => match var {
+                Some(var) => self.push(self.scopes.get(id), var, id),
+                None => id,
+            },
+            Expr::Constant(_) => self.bind(id, id, var),
+            Expr::Let { body, .. } => {
+                let body = self.done(body);
+                self.bind_let(id, body, var)
+            }
+            Expr::Function(_) if is_primitive(self.store, id) => match self.nesting {
+                0 => id,
+                _ => self.bind(id, id, var),
+            },
+            Expr::Function(function) => {
+                let function = *self.store.function(function);
+                let body = self.wrap(self.scopes.opened(id, 1), self.done(function.body), Some(function.body));
+                self.nesting -= 1;
+                let new = if body == function.body {
+                    id
+                } else {
+                    let new = self.store.add_function(Function { body, ..function });
+                    // TVM copies the function and with it the type it had.
+                    let ty = self.store.checked_type(id);
+                    self.store.rebuild(id, Expr::Function(new), ty)
+                };
+                if self.nesting == 0 { new } else { self.bind(id, new, var) }
+            }
+            _ => {
+                let new = self.rebuild(id);
+                self.bind(id, new, var)
+            }
+        }
+    }
+
+    /// The node over what its children became.
+    fn rebuild(&mut self, id: ExprId) -> ExprId {
+        let mut ty = None;
+        let expr = match self.store.expr(id) {
+            Expr::Call { callee, args, info } => {
+                let callee = self.done(callee);
+                Expr::Call { callee, args: self.list(args), info }
+            }
+            Expr::Tuple(fields) => {
+                ty = self.store.checked_type(id);
+                Expr::Tuple(self.list(fields))
+            }
+            Expr::TupleGetItem { tuple, index } => Expr::TupleGetItem { tuple: self.done(tuple), index },
+            Expr::RefCreate(value) => Expr::RefCreate(self.done(value)),
+            Expr::RefRead(reference) => Expr::RefRead(self.done(reference)),
+            Expr::RefWrite { reference, value } => Expr::RefWrite { reference: self.done(reference), value: self.done(value) },
+            Expr::If { cond, then, other } => {
+                let new_then = self.wrap(self.scopes.opened(id, 1), self.done(then), Some(then));
+                let new_other = self.wrap(self.scopes.opened(id, 2), self.done(other), Some(other));
+                Expr::If { cond: self.done(cond), then: new_then, other: new_other }
+            }
+            Expr::Match { data, clauses, complete } => {
+                let old: Vec<_> = self.store.items(clauses).collect();
+                let mut new = Vec::with_capacity(old.len());
+                for (clause, slot) in old.iter().zip(1..) {
+                    let Clause { pattern, body } = *self.store.clause(*clause);
+                    let done = self.wrap(self.scopes.opened(id, slot), self.done(body), Some(body));
+                    new.push(if done == body { *clause } else { self.store.add_clause(Clause { pattern, body: done }) });
+                }
+                let clauses = if new == old { clauses } else { self.store.list(&new) };
+                Expr::Match { data: self.done(data), clauses, complete }
+            }
+            other => other,
+        };
+        if self.options.reuse && self.same(id, expr) {
+            return id;
+        }
+        self.store.rebuild(id, expr, ty)
+    }
+
+    fn list(&mut self, list: crate::ir::List<Expr>) -> crate::ir::List<Expr> {
+        if self.store.items(list).all(|id| self.done(id) == id) {
+            return list;
+        }
+        let new: Vec<ExprId> = self.store.items(list).map(|id| self.done(id)).collect();
+        self.store.list(&new)
+    }
+
+    /// Whether `expr` is the node `id` again.
+    fn same(&self, id: ExprId, expr: Expr) -> bool {
+        let mut old = Vec::new();
+        for_each_child(self.store, id, |child| old.push(child));
+        let new: Vec<ExprId> = match expr {
+            Expr::Call { callee, args, .. } => std::iter::once(callee).chain(self.store.items(args)).collect(),
+            Expr::Tuple(fields) => self.store.items(fields).collect(),
+            Expr::TupleGetItem { tuple: a, .. } | Expr::RefCreate(a) | Expr::RefRead(a) => vec![a],
+            Expr::RefWrite { reference, value } => vec![reference, value],
+            Expr::If { cond, then, other } => vec![cond, then, other],
+            Expr::Match { data, clauses, .. } => {
+                std::iter::once(data).chain(self.store.items(clauses).map(|c| self.store.clause(c).body)).collect()
+            }
+            _ => return true,
+        };
+        old == new
+    }
+
+    /// Binds `new`, which is what `old` became, unless it may stay where it is used.
+    fn bind(&mut self, old: ExprId, new: ExprId, var: Option<VarId>) -> ExprId {
+        match self.name(old, var) {
+            None => new,
+            Some(var) => self.push(self.scopes.get(old), var, new),
+        }
+    }
+
+    /// The variable to bind `old` to. A name is taken whether or not it is needed, as in TVM.
+    fn name(&mut self, old: ExprId, var: Option<VarId>) -> Option<VarId> {
+        if var.is_some() {
+            return var;
+        }
+        let number = *self.names;
+        *self.names += 1;
+        let needed = !self.options.lifted_only || self.scopes.is_lifted(old);
+        needed.then(|| self.store.var(&format!("x_{number}"), None))
+    }
+
+    /// A let whose body became `body`: its bindings move into the enclosing scope, where they and
+    /// the body are bound; or it stays a let.
+    fn bind_let(&mut self, id: ExprId, body: ExprId, var: Option<VarId>) -> ExprId {
+        let inner = self.scopes.opened(id, 1);
+        let Some(var) = self.name(id, var) else {
+            return self.wrap(inner, body, Some(id));
+        };
+        let outer = self.scopes.get(id);
+        let moved = std::mem::take(&mut self.lists[inner]);
+        self.append(outer, moved);
+        let mut body = body;
+        while let Expr::Let { var, value, body: rest } = self.store.expr(body) {
+            self.push(outer, var, value);
+            body = rest;
+        }
+        self.push(outer, var, body)
+    }
+
+    fn push(&mut self, scope: ScopeId, var: VarId, value: ExprId) -> ExprId {
+        let cell = self.cells.len();
+        self.cells.push(Cell { var, value, next: None });
+        self.append(scope, LetList { ends: Some((cell, cell)) });
+        self.store.use_var(var)
+    }
+
+    fn append(&mut self, scope: ScopeId, list: LetList) {
+        let Some((head, tail)) = list.ends else { return };
+        let target = &mut self.lists[scope];
+        match &mut target.ends {
+            None => target.ends = Some((head, tail)),
+            Some((_, last)) => {
+                self.cells[*last].next = Some(head);
+                *last = tail;
+            }
+        }
+    }
+
+    /// `body` inside the bindings of a scope. `old` is what stood there before.
+    fn wrap(&mut self, scope: ScopeId, body: ExprId, old: Option<ExprId>) -> ExprId {
+        let list = std::mem::take(&mut self.lists[scope]);
+        let mut bindings = Vec::new();
+        let mut next = list.ends.map(|(head, _)| head);
+        while let Some(cell) = next {
+            bindings.push((self.cells[cell].var, self.cells[cell].value));
+            next = self.cells[cell].next;
+        }
+        if let (true, Some(old), [(var, value)]) = (self.options.reuse, old, bindings.as_slice())
+            && let Expr::Let { var: old_var, value: old_value, body: old_body } = self.store.expr(old)
+            && (old_var, old_value, old_body) == (*var, *value, body)
+        {
+            return old;
+        }
+        bindings.into_iter().rev().fold(body, |body, (var, value)| self.store.add(Expr::Let { var, value, body }))
+    }
+}
+
+fn is_primitive(store: &Store, id: ExprId) -> bool {
+    let attrs = store.as_function(id).and_then(|f| f.attrs);
+    store.attr_int(attrs, "Primitive").is_some_and(|v| v != 0)
+}

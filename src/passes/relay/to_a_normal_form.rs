@@ -1,0 +1,53 @@
+//! ToANormalForm: every intermediate value gets a name.
+//!
+//! Calls, tuples, projections, branches, inner functions, constants and everything else that is not
+//! a variable, operator, constructor or global name is bound by a `let`, in the innermost scope that
+//! encloses all its uses, so sharing becomes visible. Names are `x_0`, `x_1`, ...
+//!
+//! Does nothing to functions with the attribute `Compiler` and to the inside of primitive
+//! functions. TVM numbers names over the whole process; here each run starts at `x_0`.
+//!
+//! Source: `src/relay/transforms/to_a_normal_form.cc`.
+
+use super::support::let_lists::{Options, fill};
+use super::support::normal_form;
+use super::support::scope::Scopes;
+use crate::ir::Module;
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "ToANormalForm",
+    info_name: "ToANormalForm",
+    opt_level: 1,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "Binds every intermediate value to a variable.",
+    doc: "After it, arguments are variables and every computation is the value of a `let`, in order of \
+evaluation: what was shared in the graph is now a variable that is used more than once. A value is bound in \
+the innermost scope (function body, branch, match arm) that all its uses are in.\n\n\
+Constants are bound too. The new bindings have no types until the next InferType.",
+    example_before: "\
+def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  %0 = add(%x, %x);
+  multiply(%0, %0)
+}
+",
+    example_after: "\
+def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  let %x_0 = add(%x, %x);
+  let %x_1 = multiply(%x_0, %x_0);
+  %x_1
+}
+",
+    run: Run::Module(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
+    let mut names = 0;
+    Ok(normal_form::each_function(cx.store, module, "everything bound by let", |store, function| {
+        let scopes = Scopes::of(store, function);
+        fill(store, function, &scopes, Options { lifted_only: false, reuse: false }, &mut names)
+    }))
+}

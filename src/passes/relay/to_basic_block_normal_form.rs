@@ -1,0 +1,66 @@
+//! ToBasicBlockNormalForm: values shared between scopes are bound where all of them can see them.
+//!
+//! A graph may share a node between two branches or functions. Here such a node is bound by a `let`
+//! in the innermost scope around its uses; everything else stays a graph. After it each scope is
+//! a block that can be evaluated by itself.
+//!
+//! Does nothing to what is shared within one scope, nor to functions with the attribute `Compiler`.
+//! Where nothing has to be bound the program stays as it is; TVM copies it and loses its types.
+//!
+//! Source: `src/relay/transforms/to_basic_block_normal_form.cc`.
+
+use super::support::let_lists::{Options, fill};
+use super::support::normal_form;
+use super::support::scope::Scopes;
+use crate::ir::Module;
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "ToBasicBlockNormalForm",
+    info_name: "ToBasicBlockNormalForm",
+    opt_level: 1,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "Binds what several scopes share in the scope around them.",
+    doc: "An expression that is used in two branches of an `if`, in two functions or otherwise in different \
+scopes gets a `let` in the innermost scope that encloses its uses. Sharing within one scope stays a graph.\n\n\
+The new bindings have no types until the next InferType.",
+    example_before: "\
+def @main(%c: bool, %x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  if (%c) {
+    %0 = exp(%x);
+    negative(%0)
+  } else {
+    abs(%0)
+  }
+}
+",
+    example_after: "\
+def @main(%c: bool, %x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  let %x_1 = exp(%x);
+  if (%c) {
+    negative(%x_1)
+  } else {
+    abs(%x_1)
+  }
+}
+",
+    run: Run::Module(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
+    let mut names = 0;
+    Ok(normal_form::each_function(cx.store, module, "shared between scopes, bound by let", |store, function| {
+        let scopes = Scopes::of(store, function);
+        let start = names;
+        let result = fill(store, function, &scopes, Options { lifted_only: true, reuse: true }, &mut names);
+        if result == function {
+            return function;
+        }
+        // A program that changes is copied whole, as TVM does: its types are gone together.
+        names = start;
+        fill(store, function, &scopes, Options { lifted_only: true, reuse: false }, &mut names)
+    }))
+}
