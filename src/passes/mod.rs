@@ -11,6 +11,7 @@ use crate::pass::PassSpec;
 pub static ALL: &[&PassSpec] = &[
     &relay::infer_type::SPEC,
     &relay::simplify_inference::SPEC,
+    &relay::fold_constant::SPEC,
     &relay::dead_code_elimination::SPEC,
     &relay::eliminate_common_subexpr::SPEC,
     &relay::canonicalize_ops::SPEC,

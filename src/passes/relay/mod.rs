@@ -4,6 +4,7 @@ pub mod canonicalize_ops;
 pub mod dead_code_elimination;
 pub mod eliminate_common_subexpr;
 pub mod fast_math;
+pub mod fold_constant;
 pub mod fuse_ops;
 pub mod infer_type;
 pub mod remove_unused_functions;

@@ -15,9 +15,14 @@ struct Node<W> {
 }
 
 /// The forest. Parents are added before their children.
-#[derive(Default)]
 pub struct Forest<W> {
     nodes: Vec<Node<W>>,
+}
+
+impl<W> Default for Forest<W> {
+    fn default() -> Self {
+        Forest { nodes: Vec::new() }
+    }
 }
 
 impl<W: Copy + Ord> Forest<W> {
@@ -41,16 +46,6 @@ impl<W: Copy + Ord> Forest<W> {
         };
         self.nodes.push(node);
         id
-    }
-
-    /// The parent of a node.
-    pub fn parent(&self, id: NodeId) -> Option<NodeId> {
-        self.nodes[id].parent
-    }
-
-    /// The weight of a node.
-    pub fn weight(&self, id: NodeId) -> W {
-        self.nodes[id].weight
     }
 
     /// The nearest common ancestor, and `weight` or the largest weight of the nodes below it on
@@ -110,7 +105,7 @@ mod tests {
         }
         let ways = |mut id: NodeId| {
             let mut way = vec![id];
-            while let Some(parent) = forest.parent(id) {
+            while let Some(parent) = forest.nodes[id].parent {
                 way.push(parent);
                 id = parent;
             }
@@ -121,7 +116,7 @@ mod tests {
             let (way_a, way_b) = (ways(a), ways(b));
             let slow = way_a.iter().find(|n| way_b.contains(n)).map(|&top| {
                 let below = way_a.iter().take_while(|n| **n != top).chain(way_b.iter().take_while(|n| **n != top));
-                (top, below.map(|n| forest.weight(*n)).max().unwrap_or(0))
+                (top, below.map(|n| forest.nodes[*n].weight).max().unwrap_or(0))
             });
             assert_eq!(forest.common(a, b, 0), slow);
         }

@@ -172,7 +172,7 @@ fn call_pattern(store: &Store, call: ExprId, callee: ExprId) -> Result<OpPattern
     let Expr::Op(op) = store.expr(callee) else { return Ok(OpPattern::Opaque) };
     let info = ops::info(op);
     let dynamic = store.checked_type(call).is_some_and(|ty| is_dynamic(store, ty));
-    if dynamic && is_data_dependent(store, call, info.name) {
+    if dynamic && is_data_dependent(info.name) {
         return Ok(OpPattern::Opaque);
     }
     info.pattern.ok_or_else(|| {
@@ -201,7 +201,7 @@ pub fn is_dynamic(store: &Store, ty: TypeId) -> bool {
 }
 
 /// Whether the shape of the result depends on the elements of an input (TVM's `IsDataDependent`).
-fn is_data_dependent(store: &Store, call: ExprId, name: &str) -> bool {
+fn is_data_dependent(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "arange",
         "argwhere",
@@ -225,6 +225,5 @@ fn is_data_dependent(store: &Store, call: ExprId, name: &str) -> bool {
         "sparse_fill_empty_rows",
         "stft",
     ];
-    let _ = (store, call);
     NAMES.contains(&name)
 }

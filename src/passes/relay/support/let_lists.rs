@@ -3,6 +3,7 @@
 //! Serves ToANormalForm, which binds everything, and ToBasicBlockNormalForm, which binds only what
 //! is lifted out of its scope.
 
+use super::is_primitive;
 use super::scope::{ScopeId, Scopes};
 use crate::ir::walk::for_each_child;
 use crate::ir::{Clause, Expr, ExprId, Function, IdMap, Store, VarId};
@@ -278,9 +279,4 @@ impl Fill<'_> {
         }
         bindings.into_iter().rev().fold(body, |body, (var, value)| self.store.add(Expr::Let { var, value, body }))
     }
-}
-
-fn is_primitive(store: &Store, id: ExprId) -> bool {
-    let attrs = store.as_function(id).and_then(|f| f.attrs);
-    store.attr_int(attrs, "Primitive").is_some_and(|v| v != 0)
 }

@@ -9,7 +9,7 @@ pub mod purity;
 pub mod scope;
 
 use crate::ir::{AttrValue, Attrs, AttrsId, DType, Dim, ExprId, Store};
-use crate::ops::build::call_with;
+use crate::ops::build::{arg, call_with, is_call};
 use crate::ops::tensor_of;
 
 /// Shape and element type of an expression, if inference found a tensor there.
@@ -56,4 +56,19 @@ pub fn dict_attrs(store: &mut Store, values: &[(&str, AttrValue)]) -> AttrsId {
 /// Whether TVM knows how to write a quantised operator in terms of others (`FTVMQnnCanonicalize`).
 pub fn is_qnn_canonicalisable(name: &str) -> bool {
     name.starts_with("qnn.") && name != "qnn.conv2d_transpose"
+}
+
+/// Whether a function, or an expression that is one, is primitive: computed by one kernel.
+pub fn is_primitive(store: &Store, id: ExprId) -> bool {
+    let attrs = store.as_function(id).and_then(|f| f.attrs);
+    store.attr_int(attrs, "Primitive").is_some_and(|v| v != 0)
+}
+
+/// What an expression is when notes about devices (`on_device`) are looked through.
+pub fn strip_on_device(store: &Store, id: ExprId) -> ExprId {
+    let mut id = id;
+    while is_call(store, id, "on_device") {
+        id = arg(store, id, 0);
+    }
+    id
 }

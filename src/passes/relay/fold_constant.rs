@@ -1,0 +1,261 @@
+//! FoldConstant: what is known is computed now.
+//!
+//! Calls of operators whose arguments are all constants (or tuples of constants) are evaluated.
+//! Lets that bind constants are inlined, projections of tuple literals become the field, `if` on a
+//! constant becomes the branch taken, and `shape_of` and `ndarray_size` of a static shape become
+//! constants whatever their argument is.
+//!
+//! Does nothing to calls without arguments (`zeros`, `ones`), of functions, of stateful operators,
+//! of operators that compute nothing themselves (memory, devices, and `qnn` unless `fold_qnn`), and to the
+//! inside of primitive functions. Where this program has no kernel for an operator, or a constant
+//! has no value, the call stays and a warning says so.
+//!
+//! TVM still follows lets and projections inside primitive functions; here they are left whole.
+//! TVM before 0.8 had a list of names never folded (`zeros_like`, `ones_like`, `full_like`, `full`); 0.19, which this
+//! follows, folds them.
+//!
+//! Source: `src/relay/transforms/fold_constant.cc`.
+
+use super::support::{is_primitive, is_qnn_canonicalisable, strip_on_device, tensor_type};
+use crate::diag::Diagnostic;
+use crate::infer::infer_expr;
+use crate::ir::rewrite::{Bound, ExprMutator, Visit, rewrite};
+use crate::ir::{DType, Dim, Expr, ExprId, Module, Store, Tensor, TypeId};
+use crate::ops::build::{arg, args, attrs_of, constant, int_tensor, op_name};
+use crate::ops::{self, EvalError, KernelCx};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use rustc_hash::FxHashSet;
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "FoldConstant",
+    info_name: "FoldConstant",
+    opt_level: 2,
+    required: &[],
+    params: &[Param { name: "fold_qnn", default: "False", doc: "Also evaluates quantised operators (`qnn.*`)." }],
+    config: &[],
+    summary: "Evaluates what depends on constants only.",
+    doc: "A call of an operator whose arguments are constants, or tuples of constants, is replaced by its \
+value. A `let` that binds a constant is inlined; `(a, b).0` becomes `a`; an `if` whose condition is a constant \
+becomes the branch that it takes; `shape_of` and `ndarray_size` need only the shape of their argument to be known.\n\n\
+Left alone are calls without arguments, such as `zeros(shape=[4, 5])`, which are smaller than their value; \
+calls of functions; stateful operators; operators on memory and devices; quantised operators unless \
+`fold_qnn=True`; and primitive functions.",
+    example_before: "\
+def @main(%x: Tensor[(4), float32]) {
+  let %two = add(1f, 1f);
+  let %four = multiply(%two, 2f);
+  add(%x, %four)
+}
+",
+    example_after: "\
+def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  add(%x, 4f)
+}
+",
+    run: Run::Function(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, arguments: &Args) -> Result<ExprId, PassError> {
+    let mut folder = Folder::new(module, arguments.bool("fold_qnn"));
+    let result = rewrite(cx.store, function, &mut folder);
+    cx.diagnostics.append(&mut folder.warnings);
+    Ok(result)
+}
+
+/// Folds the constants of an expression, for passes that need it of what they build.
+pub fn fold_expr(store: &mut Store, module: &Module, expr: ExprId) -> ExprId {
+    rewrite(store, expr, &mut Folder::new(module, false))
+}
+
+struct Folder<'a> {
+    module: &'a Module,
+    fold_qnn: bool,
+    warnings: Vec<Diagnostic>,
+    warned: FxHashSet<&'static str>,
+}
+
+impl ExprMutator for Folder<'_> {
+    fn rule(&self) -> &'static str {
+        "constant folded"
+    }
+
+    fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
+        match store.expr(id) {
+            Expr::Function(_) if is_primitive(store, id) => Visit::Keep,
+            Expr::Call { args, .. } if args.is_empty() => Visit::Keep,
+            _ => Visit::Descend,
+        }
+    }
+
+    fn bind(&mut self, store: &mut Store, _: ExprId, value: ExprId) -> Bound {
+        if constant(store, strip_on_device(store, value)).is_some() {
+            store.set_rule("let of a constant inlined");
+            return Bound::Substitute(value);
+        }
+        Bound::Keep
+    }
+
+    fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        match store.expr(post) {
+            Expr::Call { .. } => self.call(store, pre, post).unwrap_or(post),
+            Expr::If { cond, then, other } => {
+                let cond = constant(store, strip_on_device(store, cond));
+                let Some(data) = cond.and_then(|tensor| tensor.data.as_ref()) else { return post };
+                let taken = data.first().is_some_and(|byte| *byte != 0);
+                store.set_rule("if on a constant");
+                if taken { then } else { other }
+            }
+            Expr::TupleGetItem { tuple, index } => project(store, tuple, index).unwrap_or(post),
+            _ => post,
+        }
+    }
+}
+
+/// The field of a tuple literal, on the device that the tuple was said to be on.
+fn project(store: &mut Store, tuple: ExprId, index: u32) -> Option<ExprId> {
+    let Expr::Tuple(fields) = store.expr(strip_on_device(store, tuple)) else { return None };
+    if index as usize >= fields.len() {
+        return None;
+    }
+    store.set_rule("projection of a tuple");
+    let field = store.item(fields, index as usize);
+    match store.call(tuple) {
+        Some(on_device) => Some(store.add_call(on_device.callee, &[field], on_device.attrs)),
+        None => Some(field),
+    }
+}
+
+/// A constant, or a tuple of such.
+fn is_known(store: &Store, id: ExprId) -> bool {
+    let mut stack = vec![id];
+    while let Some(id) = stack.pop() {
+        match store.expr(strip_on_device(store, id)) {
+            Expr::Constant(_) => {}
+            Expr::Tuple(fields) => stack.extend(store.items(fields)),
+            _ => return false,
+        }
+    }
+    true
+}
+
+impl<'a> Folder<'a> {
+    fn new(module: &'a Module, fold_qnn: bool) -> Self {
+        Folder { module, fold_qnn, warnings: Vec::new(), warned: FxHashSet::default() }
+    }
+
+    fn call(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> Option<ExprId> {
+        let info = ops::info(store.called_op(post)?);
+        if info.stateful {
+            return None;
+        }
+        match op_name(store, post) {
+            "shape_of" | "vm.shape_of" => return self.shape(store, pre),
+            "ndarray_size" => return self.size(store, pre),
+            "device_copy" => return None,
+            _ => {}
+        }
+        if info.non_computational && !(self.fold_qnn && is_qnn_canonicalisable(info.name)) {
+            return None;
+        }
+        let arguments = args(store, post);
+        if !arguments.iter().all(|arg| is_known(store, *arg)) {
+            return None;
+        }
+        // The type of the call before its arguments were folded is still right.
+        let ty = store.checked_type(pre);
+        self.evaluate(store, post, ty)
+    }
+
+    /// The value of a call of an operator on constants; `None`, with a warning, when there is none.
+    fn evaluate(&mut self, store: &mut Store, call: ExprId, ty: Option<TypeId>) -> Option<ExprId> {
+        let op = store.called_op(call)?;
+        match evaluate(store, self.module, call, ty) {
+            Ok(values) => {
+                let fields: Vec<ExprId> = values.1.into_iter().map(|tensor| store.add_constant(tensor)).collect();
+                Some(if values.0 { store.add_tuple(&fields) } else { *fields.first()? })
+            }
+            Err(EvalError(why)) => {
+                let name = ops::info(op).name;
+                if self.warned.insert(name) {
+                    let text = format!("`{name}` of constants was not folded: {why}");
+                    self.warnings.push(Diagnostic::warning("relay-not-folded", text, store.source_span(call)));
+                }
+                None
+            }
+        }
+    }
+
+    fn shape(&mut self, store: &mut Store, pre: ExprId) -> Option<ExprId> {
+        let shape = known_shape(store, arg(store, pre, 0))?;
+        // TVM makes the shape of a scalar a scalar.
+        let value = if shape.is_empty() {
+            int_tensor(store, DType::I32, &[], &[0])
+        } else {
+            int_tensor(store, DType::I32, &[shape.len() as i64], &shape)
+        };
+        store.set_rule("shape that is known");
+        self.cast(store, value, pre)
+    }
+
+    fn size(&mut self, store: &mut Store, pre: ExprId) -> Option<ExprId> {
+        let shape = known_shape(store, arg(store, pre, 0))?;
+        // TVM counts no element in a scalar, and 32 bit integers wrap.
+        let size = match shape.as_slice() {
+            [] => 0,
+            extents => extents.iter().fold(1i32, |size, extent| size.wrapping_mul(*extent as i32)),
+        };
+        let value = int_tensor(store, DType::I32, &[], &[i64::from(size)]);
+        store.set_rule("size that is known");
+        self.cast(store, value, pre)
+    }
+
+    /// The value in the element type that the call `pre` asks for.
+    fn cast(&mut self, store: &mut Store, value: ExprId, pre: ExprId) -> Option<ExprId> {
+        let attrs = store.call(pre)?.attrs;
+        let dtype = store.attr(attrs, "dtype")?.clone();
+        if store.attr_dtype(attrs, "dtype") == Some(DType::I32) {
+            return Some(value);
+        }
+        let attrs = attrs_of(store, "cast", &[("dtype", dtype)]);
+        let call = crate::ops::build::call_attrs(store, "cast", &[value], Some(attrs));
+        self.evaluate(store, call, None)
+    }
+}
+
+fn known_shape(store: &Store, id: ExprId) -> Option<Vec<i64>> {
+    if let Some(tensor) = constant(store, strip_on_device(store, id)) {
+        return Some(tensor.shape.to_vec());
+    }
+    tensor_type(store, id)?.0.into_iter().map(Dim::known).collect()
+}
+
+/// Whether the result is a tuple, and its fields.
+fn evaluate(store: &mut Store, module: &Module, call: ExprId, ty: Option<TypeId>) -> Result<(bool, Vec<Tensor>), EvalError> {
+    let op = store.called_op(call).ok_or_else(|| EvalError::new("it is not an operator"))?;
+    let kernel = ops::info(op).kernel.ok_or_else(|| EvalError::new("this program cannot compute it"))?;
+    let out_type = match ty {
+        Some(ty) => ty,
+        None => {
+            let typed = infer_expr(store, module, call).map_err(|errors| EvalError(errors[0].message.clone()))?;
+            store.checked_type(typed).ok_or_else(|| EvalError::new("its type is not known"))?
+        }
+    };
+    let mut inputs = Vec::new();
+    let mut stack: Vec<ExprId> = args(store, call);
+    stack.reverse();
+    while let Some(id) = stack.pop() {
+        match store.expr(strip_on_device(store, id)) {
+            Expr::Tuple(fields) => stack.extend(store.items(fields).rev()),
+            Expr::Constant(tensor) => inputs.push(store.tensor(tensor).clone()),
+            _ => return Err(EvalError::new("an argument is not a constant")),
+        }
+    }
+    if inputs.iter().any(|tensor| tensor.data.is_none()) {
+        return Err(EvalError::new("a constant has no value, the text was dumped without its metadata section"));
+    }
+    let attrs = store.call(call).and_then(|call| call.attrs);
+    let values = kernel(&KernelCx { store, attrs, out_type }, &inputs)?;
+    let is_tuple = matches!(store.type_of_id(out_type), crate::ir::Type::Tuple(_));
+    Ok((is_tuple, values))
+}
