@@ -14,6 +14,7 @@
 //! - [`ops`]: what each operator is
 //! - [`infer`]: types from programs
 //! - [`verify`]: is this a program?
+//! - [`eval`]: running programs
 //! - [`pass`]: what a pass is and how passes run
 //! - [`passes`]: the passes
 //! - [`repro`]: reproducers, as text and as links
@@ -21,6 +22,7 @@
 
 pub mod diag;
 pub mod infer;
+pub mod eval;
 pub mod ir;
 pub mod ops;
 pub mod pass;

@@ -1,0 +1,127 @@
+//! Calls of operators: arguments to tensors, the kernel, tensors to a value.
+
+use super::EvalFailure;
+use super::machine::Machine;
+use super::value::Value;
+use crate::ir::{AttrsId, Dim, ExprId, OpId, Store, Tensor, Type, TypeId};
+use crate::ops::{self, KernelCx, OpInfo, RuleCx};
+
+/// Operators that hand their argument on, of whatever kind it is: they say where, not what.
+const TRANSPARENT: [&str; 3] = ["on_device", "device_copy", "annotation.checkpoint"];
+
+impl Machine<'_> {
+    pub(super) fn call_op(&mut self, id: ExprId, op: OpId, args: Vec<Value>) -> Result<Value, EvalFailure> {
+        let info = ops::info(op);
+        if let (true, [value]) = (TRANSPARENT.contains(&info.name), args.as_slice()) {
+            return Ok(value.clone());
+        }
+        let Some(kernel) = info.kernel else {
+            return Err(self.fail(id, format!("`{}` cannot be evaluated here", info.name)));
+        };
+        let inputs = self.inputs(id, info, &args)?;
+        let attrs = self.store.call(id).and_then(|call| call.attrs);
+        let out_type = match self.store.checked_type(id) {
+            Some(ty) if is_known(self.store, ty) => ty,
+            known => type_from_values(self.store, info, attrs, &args, known),
+        };
+        let cx = KernelCx { store: self.store, attrs, out_type };
+        let outputs = kernel(&cx, &inputs).map_err(|error| self.fail(id, format!("{}: {}", info.name, error.0)))?;
+        let count = outputs.len();
+        let mut outputs = outputs.into_iter();
+        match assemble(self.store, out_type, &mut outputs) {
+            Some(value) if outputs.next().is_none() => Ok(value),
+            _ => Err(self.fail(id, format!("`{}` gave {count} tensors, which is not what its type says", info.name))),
+        }
+    }
+
+    /// The tensors in the arguments, tuples flattened.
+    fn inputs(&self, id: ExprId, info: &OpInfo, args: &[Value]) -> Result<Vec<Tensor>, EvalFailure> {
+        let mut inputs = Vec::with_capacity(args.len());
+        for (index, arg) in args.iter().enumerate() {
+            let role = info.args.get(index).copied().unwrap_or("data");
+            let mut left = vec![arg];
+            while let Some(value) = left.pop() {
+                match value {
+                    Value::Tensor(tensor) if tensor.data.is_none() => {
+                        return Err(self.fail(
+                            id,
+                            format!(
+                                "`{role}` of `{}` is a constant without value: the text was dumped without its metadata \
+                                 section",
+                                info.name
+                            ),
+                        ));
+                    }
+                    Value::Tensor(tensor) => inputs.push(tensor.clone()),
+                    Value::Tuple(fields) => left.extend(fields.items().iter().rev()),
+                    other => {
+                        let message = format!("`{role}` of `{}` is {}, not a tensor", info.name, other.kind());
+                        return Err(self.fail(id, message));
+                    }
+                }
+            }
+        }
+        Ok(inputs)
+    }
+}
+
+/// Whether all extents in a type of tensors and tuples are numbers.
+fn is_known(store: &Store, ty: TypeId) -> bool {
+    match store.type_of_id(ty) {
+        Type::Tensor { shape, .. } => shape.iter().all(|d| d.known().is_some()),
+        Type::Tuple(fields) => fields.iter().all(|f| is_known(store, *f)),
+        _ => false,
+    }
+}
+
+/// The type of the result by the operator's relation over the values, which knows every extent that
+/// does not depend on the data. Failing that, `known`, or a type that says nothing.
+fn type_from_values(store: &mut Store, info: &OpInfo, attrs: Option<AttrsId>, args: &[Value], known: Option<TypeId>) -> TypeId {
+    let hole = store.hole();
+    let mut types: Vec<TypeId> = args.iter().map(|arg| type_of(store, arg)).collect();
+    types.push(hole);
+    let mut found = None;
+    if let Some(rule) = info.rule {
+        let mut unify = |_: &mut Store, a: TypeId, b: TypeId| {
+            if a == hole {
+                found = Some(b);
+            } else if b == hole {
+                found = Some(a);
+            }
+            Ok(())
+        };
+        let n_inputs = args.len();
+        let holds = rule(&mut RuleCx { store, types: &types, n_inputs, attrs, unify: &mut unify });
+        if holds != Ok(true) {
+            found = None;
+        }
+    }
+    found.or(known).unwrap_or(hole)
+}
+
+/// The type of a value of tensors and tuples; a hole for anything else.
+fn type_of(store: &mut Store, value: &Value) -> TypeId {
+    match value {
+        Value::Tensor(tensor) => {
+            let shape: Vec<Dim> = tensor.shape.iter().map(|e| Dim::int(*e)).collect();
+            store.tensor_type(&shape, tensor.dtype)
+        }
+        // Tuples among the arguments of an operator are written there: they do not nest deep.
+        Value::Tuple(fields) if fields.items().iter().all(|f| matches!(f, Value::Tensor(_))) => {
+            let fields: Vec<TypeId> = fields.items().iter().map(|f| type_of(store, f)).collect();
+            store.tuple_type(&fields)
+        }
+        _ => store.hole(),
+    }
+}
+
+/// A value of that type made of tensors in order. Types nest at most as deep as brackets may.
+fn assemble(store: &Store, ty: TypeId, tensors: &mut impl Iterator<Item = Tensor>) -> Option<Value> {
+    match store.type_of_id(ty) {
+        Type::Tuple(fields) => {
+            let fields: Option<Vec<Value>> = fields.iter().map(|f| assemble(store, *f, tensors)).collect();
+            Some(Value::tuple(fields?))
+        }
+        _ => tensors.next().map(Value::Tensor),
+    }
+}

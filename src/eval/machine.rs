@@ -1,0 +1,419 @@
+//! The machine: frames, activations, and one step for each kind of node.
+
+use super::value::{Closure, Fields, RefCell, Slot, Value};
+use super::{EvalFailure, EvalOptions};
+use crate::ir::walk::{free_vars, post_order, use_counts};
+use crate::ir::{Expr, ExprId, IdMap, Module, Pattern, PatternId, Store, VarId};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// One evaluation.
+pub(super) struct Machine<'a> {
+    pub(super) store: &'a mut Store,
+    module: &'a Module,
+    fuel: u64,
+    /// Nodes used more than once: their values are kept.
+    shared: IdMap<Expr, ()>,
+    /// Roots whose nodes are in `shared`.
+    scanned: IdMap<Expr, ()>,
+    /// What each function literal may capture.
+    captures: FxHashMap<ExprId, Rc<[Slot]>>,
+    now: Activation,
+    frames: Vec<Frame>,
+}
+
+/// The variables and kept values of a function that is being evaluated.
+#[derive(Default)]
+struct Activation {
+    vars: FxHashMap<VarId, Value>,
+    kept: FxHashMap<ExprId, Value>,
+}
+
+/// What happens to the value of the expression under evaluation.
+enum Frame {
+    /// It is kept for the other uses of the node.
+    Keep(ExprId),
+    /// It is the next field of a tuple.
+    Tuple(ExprId, Vec<Value>),
+    /// One field is taken out of it.
+    Field(ExprId, u32),
+    /// It is the next argument of a call.
+    Args(ExprId, Vec<Value>),
+    /// It is called.
+    Callee(ExprId, Vec<Value>),
+    /// It is bound, and the body follows.
+    Let(VarId, ExprId),
+    /// It chooses a branch.
+    If(ExprId),
+    /// It is matched.
+    Match(ExprId),
+    /// A new cell holds it.
+    NewRef,
+    /// The cell that it is gets read.
+    Read(ExprId),
+    /// It is the cell that will be written.
+    WriteTo(ExprId),
+    /// It is written to the cell.
+    Write(Value),
+    /// The function is done; its caller goes on.
+    Restore(Box<Activation>),
+}
+
+enum Next {
+    Eval(ExprId),
+    Give(Value),
+}
+
+type Step = Result<Next, EvalFailure>;
+
+impl<'a> Machine<'a> {
+    pub fn new(store: &'a mut Store, module: &'a Module, options: EvalOptions) -> Machine<'a> {
+        Machine {
+            store,
+            module,
+            fuel: options.fuel,
+            shared: IdMap::new(),
+            scanned: IdMap::new(),
+            captures: FxHashMap::default(),
+            now: Activation::default(),
+            frames: Vec::new(),
+        }
+    }
+
+    pub fn is_function(&self, expr: ExprId) -> bool {
+        matches!(self.store.expr(expr), Expr::Function(_))
+    }
+
+    pub fn eval(mut self, expr: ExprId) -> Result<Value, EvalFailure> {
+        self.scan(expr);
+        self.run(Next::Eval(expr))
+    }
+
+    /// Applies a function literal to values.
+    pub fn apply(mut self, function: ExprId, args: &[Value]) -> Result<Value, EvalFailure> {
+        self.scan(function);
+        let closure = global(function);
+        let start = self.call(function, closure, args.to_vec())?;
+        self.run(start)
+    }
+
+    /// Finds the shared nodes below a root, once.
+    fn scan(&mut self, root: ExprId) {
+        if self.scanned.insert(root, ()).is_some() {
+            return;
+        }
+        let counts = use_counts(self.store, root);
+        for id in post_order(self.store, root) {
+            let shared = counts.get(id).is_some_and(|n| *n > 1);
+            if shared && !is_cheap(&self.store.expr(id)) {
+                self.shared.insert(id, ());
+            }
+        }
+    }
+
+    fn run(&mut self, start: Next) -> Result<Value, EvalFailure> {
+        let mut next = start;
+        loop {
+            next = match next {
+                Next::Eval(expr) => {
+                    if self.fuel == 0 {
+                        let mut failure = self.fail(expr, "the evaluation takes more steps than are allowed");
+                        failure.code = "eval-fuel";
+                        return Err(failure);
+                    }
+                    self.fuel -= 1;
+                    self.start(expr)?
+                }
+                Next::Give(value) => match self.frames.pop() {
+                    Some(frame) => self.resume(frame, value)?,
+                    None => return Ok(value),
+                },
+            };
+        }
+    }
+
+    pub(super) fn fail(&self, expr: ExprId, message: impl Into<String>) -> EvalFailure {
+        EvalFailure { expr: Some(expr), span: self.store.source_span(expr), ..EvalFailure::new(message) }
+    }
+
+    /// Starts the evaluation of a node.
+    fn start(&mut self, id: ExprId) -> Step {
+        if self.shared.contains(id) {
+            if let Some(value) = self.now.kept.get(&id) {
+                return Ok(Next::Give(value.clone()));
+            }
+            self.frames.push(Frame::Keep(id));
+        }
+        Ok(match self.store.expr(id) {
+            Expr::Var(var) => match self.now.vars.get(&var) {
+                Some(value) => Next::Give(value.clone()),
+                None => return Err(self.fail(id, format!("the variable %{} has no value", self.store.var_name(var)))),
+            },
+            Expr::Constant(tensor) => Next::Give(Value::Tensor(self.store.tensor(tensor).clone())),
+            Expr::Op(op) => Next::Give(Value::Op(op)),
+            Expr::Global(name) => match self.module.function(name) {
+                Some(function) => {
+                    self.scan(function);
+                    Next::Give(global(function))
+                }
+                None => return Err(self.fail(id, format!("the module has no function `@{}`", self.store.str(name)))),
+            },
+            Expr::Ctor(ctor) => Next::Give(Value::Ctor(ctor, Rc::default())),
+            Expr::Function(_) => Next::Give(self.closure(id, None)),
+            Expr::Tuple(fields) => match fields.is_empty() {
+                true => Next::Give(Value::unit()),
+                false => {
+                    self.frames.push(Frame::Tuple(id, Vec::with_capacity(fields.len())));
+                    Next::Eval(self.store.item(fields, 0))
+                }
+            },
+            Expr::TupleGetItem { tuple, index } => {
+                self.frames.push(Frame::Field(id, index));
+                Next::Eval(tuple)
+            }
+            Expr::Call { args, .. } => match args.is_empty() {
+                true => return self.callee(id, Vec::new()),
+                false => {
+                    self.frames.push(Frame::Args(id, Vec::with_capacity(args.len())));
+                    Next::Eval(self.store.item(args, 0))
+                }
+            },
+            Expr::Let { var, value, body } => {
+                if self.is_function(value) {
+                    let closure = self.closure(value, Some(var));
+                    self.now.vars.insert(var, closure);
+                    Next::Eval(body)
+                } else {
+                    self.frames.push(Frame::Let(var, body));
+                    Next::Eval(value)
+                }
+            }
+            Expr::If { cond, .. } => {
+                self.frames.push(Frame::If(id));
+                Next::Eval(cond)
+            }
+            Expr::Match { data, .. } => {
+                self.frames.push(Frame::Match(id));
+                Next::Eval(data)
+            }
+            Expr::RefCreate(value) => {
+                self.frames.push(Frame::NewRef);
+                Next::Eval(value)
+            }
+            Expr::RefRead(reference) => {
+                self.frames.push(Frame::Read(id));
+                Next::Eval(reference)
+            }
+            Expr::RefWrite { reference, .. } => {
+                self.frames.push(Frame::WriteTo(id));
+                Next::Eval(reference)
+            }
+        })
+    }
+
+    /// Goes on with the value that a frame waited for.
+    fn resume(&mut self, frame: Frame, value: Value) -> Step {
+        Ok(match frame {
+            Frame::Keep(id) => {
+                self.now.kept.insert(id, value.clone());
+                Next::Give(value)
+            }
+            Frame::Tuple(id, mut done) => {
+                done.push(value);
+                match self.store.expr(id) {
+                    Expr::Tuple(fields) if done.len() < fields.len() => {
+                        let next = self.store.item(fields, done.len());
+                        self.frames.push(Frame::Tuple(id, done));
+                        Next::Eval(next)
+                    }
+                    _ => Next::Give(Value::tuple(done)),
+                }
+            }
+            Frame::Field(id, index) => match &value {
+                Value::Tuple(fields) if (index as usize) < fields.items().len() => {
+                    Next::Give(fields.items()[index as usize].clone())
+                }
+                other => return Err(self.fail(id, format!("{} has no field {index}", other.kind()))),
+            },
+            Frame::Args(id, mut done) => {
+                done.push(value);
+                match self.store.expr(id) {
+                    Expr::Call { args, .. } if done.len() < args.len() => {
+                        let next = self.store.item(args, done.len());
+                        self.frames.push(Frame::Args(id, done));
+                        Next::Eval(next)
+                    }
+                    _ => return self.callee(id, done),
+                }
+            }
+            Frame::Callee(id, args) => return self.call(id, value, args),
+            Frame::Let(var, body) => {
+                self.now.vars.insert(var, value);
+                Next::Eval(body)
+            }
+            Frame::If(id) => {
+                let Expr::If { then, other, .. } = self.store.expr(id) else { unreachable!("the frame is of an if") };
+                let byte = value.as_tensor().and_then(|t| t.data.as_ref()).and_then(|d| d.first());
+                match byte {
+                    Some(0) => Next::Eval(other),
+                    Some(_) => Next::Eval(then),
+                    None => return Err(self.fail(id, "the condition is no truth value that is known")),
+                }
+            }
+            Frame::Match(id) => return self.match_value(id, value),
+            Frame::NewRef => Next::Give(Value::Ref(Rc::new(RefCell::new(value)))),
+            Frame::Read(id) => match value {
+                Value::Ref(cell) => Next::Give(cell.get()),
+                other => return Err(self.fail(id, format!("{} cannot be read as a reference", other.kind()))),
+            },
+            Frame::WriteTo(id) => {
+                let Expr::RefWrite { value: new, .. } = self.store.expr(id) else { unreachable!("the frame is of a write") };
+                if !matches!(value, Value::Ref(_)) {
+                    return Err(self.fail(id, format!("{} cannot be written as a reference", value.kind())));
+                }
+                self.frames.push(Frame::Write(value));
+                Next::Eval(new)
+            }
+            Frame::Write(cell) => {
+                if let Value::Ref(cell) = cell {
+                    cell.set(value);
+                }
+                Next::Give(Value::unit())
+            }
+            Frame::Restore(caller) => {
+                self.now = *caller;
+                Next::Give(value)
+            }
+        })
+    }
+
+    /// The arguments of a call are there; what is called is next. Operators and constructors need
+    /// no evaluation.
+    fn callee(&mut self, id: ExprId, args: Vec<Value>) -> Step {
+        let Expr::Call { callee, .. } = self.store.expr(id) else { unreachable!("only calls have arguments") };
+        match self.store.expr(callee) {
+            Expr::Op(op) => self.call_op(id, op, args).map(Next::Give),
+            Expr::Ctor(ctor) => Ok(Next::Give(Value::Ctor(ctor, Rc::new(args.into())))),
+            _ => {
+                self.frames.push(Frame::Callee(id, args));
+                Ok(Next::Eval(callee))
+            }
+        }
+    }
+
+    fn call(&mut self, id: ExprId, callee: Value, args: Vec<Value>) -> Step {
+        let closure = match callee {
+            Value::Closure(closure) => closure,
+            Value::Op(op) => return self.call_op(id, op, args).map(Next::Give),
+            Value::Ctor(ctor, fields) if fields.items().is_empty() => {
+                return Ok(Next::Give(Value::Ctor(ctor, Rc::new(args.into()))));
+            }
+            other => return Err(self.fail(id, format!("{} cannot be called", other.kind()))),
+        };
+        let Some(function) = self.store.as_function(closure.function) else { unreachable!("closures are made of functions") };
+        if function.params.len() != args.len() {
+            let (wanted, given) = (function.params.len(), args.len());
+            return Err(self.fail(id, format!("a function of {wanted} parameters is called with {given} arguments")));
+        }
+        let mut new = Activation::default();
+        for (slot, value) in closure.slots.iter().zip(closure.captured.items()) {
+            match *slot {
+                Slot::Var(var) => drop(new.vars.insert(var, value.clone())),
+                Slot::Node(node) => drop(new.kept.insert(node, value.clone())),
+            }
+        }
+        if let Some(name) = closure.name {
+            new.vars.insert(name, Value::Closure(closure.clone()));
+        }
+        new.vars.extend(self.store.items(function.params).zip(args));
+        let caller = std::mem::replace(&mut self.now, new);
+        // A caller that only waits to hand the value on has nothing to be restored for.
+        if !matches!(self.frames.last(), None | Some(Frame::Restore(_))) {
+            self.frames.push(Frame::Restore(Box::new(caller)));
+        }
+        Ok(Next::Eval(function.body))
+    }
+
+    /// A function with what it takes from around it; `name` is the variable it calls itself by.
+    fn closure(&mut self, function: ExprId, name: Option<VarId>) -> Value {
+        let wanted = match self.captures.get(&function) {
+            Some(wanted) => wanted.clone(),
+            None => {
+                let vars = free_vars(self.store, function).into_iter().map(Slot::Var);
+                let inside = post_order(self.store, function);
+                let nodes = inside.into_iter().filter(|n| self.shared.contains(*n)).map(Slot::Node);
+                let wanted: Rc<[Slot]> = vars.chain(nodes).collect();
+                self.captures.insert(function, wanted.clone());
+                wanted
+            }
+        };
+        let mut slots = Vec::new();
+        let mut captured = Vec::new();
+        for &slot in wanted.iter() {
+            let value = match slot {
+                Slot::Var(var) if Some(var) == name => None,
+                Slot::Var(var) => self.now.vars.get(&var),
+                Slot::Node(node) => self.now.kept.get(&node),
+            };
+            if let Some(value) = value {
+                slots.push(slot);
+                captured.push(value.clone());
+            }
+        }
+        let slots = if slots.len() == wanted.len() { wanted } else { slots.into() };
+        Value::Closure(Rc::new(Closure { function, name, slots, captured: captured.into() }))
+    }
+
+    fn match_value(&mut self, id: ExprId, value: Value) -> Step {
+        let Expr::Match { clauses, .. } = self.store.expr(id) else { unreachable!("the frame is of a match") };
+        for index in 0..clauses.len() {
+            let clause = *self.store.clause(self.store.item(clauses, index));
+            if let Some(bindings) = self.accepts(clause.pattern, &value) {
+                self.now.vars.extend(bindings);
+                return Ok(Next::Eval(clause.body));
+            }
+        }
+        Err(self.fail(id, "no arm of the match accepts the value"))
+    }
+
+    /// What the variables of a pattern are bound to, if it accepts the value.
+    fn accepts(&self, pattern: PatternId, value: &Value) -> Option<Vec<(VarId, Value)>> {
+        let mut bindings = Vec::new();
+        let mut left = vec![(pattern, value)];
+        while let Some((pattern, value)) = left.pop() {
+            let (patterns, fields) = match (*self.store.pattern(pattern), value) {
+                (Pattern::Wildcard, _) => continue,
+                (Pattern::Var(var), value) => {
+                    bindings.push((var, value.clone()));
+                    continue;
+                }
+                (Pattern::Ctor { ctor, fields }, Value::Ctor(found, values)) => {
+                    // A module holds one constructor for each name and tag, however often it was rebuilt.
+                    let (wanted, found) = (self.store.ctor(ctor), self.store.ctor(*found));
+                    if (wanted.adt, wanted.tag) != (found.adt, found.tag) {
+                        return None;
+                    }
+                    (fields, values)
+                }
+                (Pattern::Tuple(fields), Value::Tuple(values)) => (fields, values),
+                _ => return None,
+            };
+            if patterns.len() != fields.items().len() {
+                return None;
+            }
+            left.extend(self.store.items(patterns).zip(fields.items()));
+        }
+        Some(bindings)
+    }
+}
+
+/// A global function. It takes nothing from around it, and must not: in a recursive call the kept values
+/// are those of its own earlier activation.
+fn global(function: ExprId) -> Value {
+    Value::Closure(Rc::new(Closure { function, name: None, slots: Rc::default(), captured: Fields::default() }))
+}
+
+/// Nodes that are not kept: evaluating them again costs no more than looking them up.
+fn is_cheap(expr: &Expr) -> bool {
+    matches!(expr, Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) | Expr::Function(_))
+}

@@ -1,0 +1,87 @@
+//! Running Relay programs: what a module, or a closed expression, computes.
+//!
+//! The evaluator is a machine with a stack of frames of its own (after the CEK machine of Felleisen
+//! and Friedman), so programs may nest and recurse as deep as memory allows; a call in tail position
+//! needs no frame. A node that is used several times is evaluated once in each activation of its
+//! function, which is what TVM's interpreter does after ToANormalForm.
+
+mod call_op;
+mod machine;
+mod seed;
+mod value;
+
+pub use seed::{seeded_args, seeded_value};
+pub use value::{Closure, Fields, RefCell, Value, value_to_expr};
+
+use crate::diag::{Diagnostic, Span};
+use crate::ir::{ExprId, Module, Store};
+use machine::Machine;
+
+/// Limits of an evaluation.
+#[derive(Clone, Copy, Debug)]
+pub struct EvalOptions {
+    /// How many nodes may be evaluated, counting repeated evaluation. Then the result is an error.
+    pub fuel: u64,
+}
+
+impl Default for EvalOptions {
+    /// Ten million nodes.
+    fn default() -> EvalOptions {
+        EvalOptions { fuel: 10_000_000 }
+    }
+}
+
+/// Why an evaluation gave no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvalFailure {
+    /// A stable word: `eval-fuel` when the budget is used up, else `eval-failed`.
+    pub code: &'static str,
+    /// One sentence.
+    pub message: String,
+    /// The node that was evaluated.
+    pub expr: Option<ExprId>,
+    /// Its place in the text, where it has one.
+    pub span: Option<Span>,
+}
+
+impl EvalFailure {
+    fn new(message: impl Into<String>) -> EvalFailure {
+        EvalFailure { code: "eval-failed", message: message.into(), expr: None, span: None }
+    }
+
+    /// The same as a diagnostic.
+    pub fn to_diagnostic(&self) -> Diagnostic {
+        Diagnostic::error(self.code, self.message.clone(), self.span)
+    }
+}
+
+/// Applies the function `name` of `module` to `args`.
+pub fn eval_function(
+    store: &mut Store,
+    module: &Module,
+    name: &str,
+    args: &[Value],
+    options: EvalOptions,
+) -> Result<Value, EvalFailure> {
+    let id = store.name(name);
+    let Some(function) = module.function(id) else {
+        return Err(EvalFailure::new(format!("the module has no function `@{name}`")));
+    };
+    Machine::new(store, module, options).apply(function, args)
+}
+
+/// Evaluates `expr`, then applies it to `args` when it is a function. Types that are known are used;
+/// where they are not, or an extent is not, the values decide.
+pub fn eval_expr(
+    store: &mut Store,
+    module: &Module,
+    expr: ExprId,
+    args: &[Value],
+    options: EvalOptions,
+) -> Result<Value, EvalFailure> {
+    let machine = Machine::new(store, module, options);
+    if machine.is_function(expr) { machine.apply(expr, args) } else { machine.eval(expr) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Inputs made up from a number, for comparing two versions of a program.
+
+use super::EvalFailure;
+use super::value::Value;
+use crate::ir::{DType, ExprId, Store, Tensor, Type, TypeId};
+use crate::ops::kernel::{count, write};
+
+/// Random arguments for a function, by the types of its parameters.
+///
+/// The generator is SplitMix64 (Steele, Lea, Flood 2014), seeded with `seed`, one draw for each
+/// element in row-major order, parameter by parameter, tuples in order. The upper 24 bits of a draw
+/// make a float in [-1, 1); an integer is the draw modulo 8, so that it can serve as an index of small
+/// tensors; a truth value is its lowest bit. Extents that are not known become 4, everywhere the same,
+/// so that they fit each other.
+///
+/// Fails for parameters that are no tensors or tuples of tensors, and where the type is not known.
+pub fn seeded_args(store: &Store, function: ExprId, seed: u64) -> Result<Vec<Value>, EvalFailure> {
+    let Some(function) = store.as_function(function) else {
+        return Err(EvalFailure::new("only functions have arguments"));
+    };
+    let mut random = SplitMix64(seed);
+    (store.items(function.params))
+        .map(|param| {
+            let var = store.var_data(param);
+            let Some(ty) = var.ty.or(var.annotation) else {
+                return Err(EvalFailure::new(format!("the type of %{} is not known", store.str(var.name))));
+            };
+            value(store, ty, &mut random)
+                .map_err(|why| EvalFailure::new(format!("no value can be made up for %{}: {why}", store.str(var.name))))
+        })
+        .collect()
+}
+
+/// A random value of a type; see [`seeded_args`].
+pub fn seeded_value(store: &Store, ty: TypeId, seed: u64) -> Result<Value, EvalFailure> {
+    value(store, ty, &mut SplitMix64(seed)).map_err(EvalFailure::new)
+}
+
+const UNKNOWN_EXTENT: i64 = 4;
+
+fn value(store: &Store, ty: TypeId, random: &mut SplitMix64) -> Result<Value, String> {
+    match store.type_of_id(ty) {
+        Type::Tensor { shape, dtype } => {
+            let shape: Vec<i64> = shape.iter().map(|d| d.known().unwrap_or(UNKNOWN_EXTENT)).collect();
+            tensor(&shape, *dtype, random).map(Value::Tensor)
+        }
+        Type::Tuple(fields) => {
+            let fields: Result<Vec<Value>, String> = fields.iter().map(|f| value(store, *f, random)).collect();
+            fields.map(Value::tuple)
+        }
+        _ => Err(format!("it is of type {}", crate::ir::show_type(store, ty))),
+    }
+}
+
+fn tensor(shape: &[i64], dtype: DType, random: &mut SplitMix64) -> Result<Tensor, String> {
+    let n = count(shape, dtype).map_err(|e| e.0)?;
+    let made = if dtype.is_float() {
+        let values: Vec<f32> = (0..n).map(|_| (random.next() >> 40) as f32 / (1 << 23) as f32 - 1.0).collect();
+        write(dtype, shape, &values)
+    } else {
+        let modulus = if dtype == DType::BOOL { 2 } else { 8 };
+        let values: Vec<i64> = (0..n).map(|_| (random.next() % modulus) as i64).collect();
+        write(dtype, shape, &values)
+    };
+    made.map_err(|e| e.0)
+}
+
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,191 @@
+//! What an expression evaluates to.
+
+use crate::ir::{CtorId, Expr, ExprId, OpId, Store, Tensor, VarId};
+use std::rc::Rc;
+
+/// A value. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A tensor.
+    Tensor(Tensor),
+    /// `(a, b)`
+    Tuple(Rc<Fields>),
+    /// A constructor of an algebraic data type with its fields.
+    Ctor(CtorId, Rc<Fields>),
+    /// A function with the values of the variables it takes from around it.
+    Closure(Rc<Closure>),
+    /// An operator as a value of its own.
+    Op(OpId),
+    /// A mutable cell.
+    Ref(Rc<RefCell>),
+}
+
+/// The parts of a value. Values can nest a hundred thousand deep (a list is a chain of
+/// constructors), so they are taken apart in a loop when they are dropped.
+#[derive(Debug, Default)]
+pub struct Fields {
+    items: Vec<Value>,
+}
+
+/// A mutable cell.
+#[derive(Debug)]
+pub struct RefCell {
+    value: std::cell::RefCell<Value>,
+}
+
+/// A function value.
+#[derive(Debug)]
+pub struct Closure {
+    /// The function.
+    pub function: ExprId,
+    /// The variable that a `let` gives it, by which it calls itself.
+    pub name: Option<VarId>,
+    /// What the values in `captured` belong to.
+    pub(super) slots: Rc<[Slot]>,
+    /// Values from around the function.
+    pub(super) captured: Fields,
+}
+
+/// What a closure captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// A variable.
+    Var(VarId),
+    /// A node that is used outside of the function too and was evaluated there already.
+    Node(ExprId),
+}
+
+impl Fields {
+    /// The fields.
+    pub fn items(&self) -> &[Value] {
+        &self.items
+    }
+}
+
+impl From<Vec<Value>> for Fields {
+    fn from(items: Vec<Value>) -> Fields {
+        Fields { items }
+    }
+}
+
+impl Drop for Fields {
+    fn drop(&mut self) {
+        let mut left = std::mem::take(&mut self.items);
+        while let Some(value) = left.pop() {
+            match value {
+                Value::Tensor(_) | Value::Op(_) => {}
+                Value::Tuple(fields) | Value::Ctor(_, fields) => {
+                    if let Some(mut fields) = Rc::into_inner(fields) {
+                        left.append(&mut fields.items);
+                    }
+                }
+                Value::Closure(closure) => {
+                    if let Some(mut closure) = Rc::into_inner(closure) {
+                        left.append(&mut closure.captured.items);
+                    }
+                }
+                Value::Ref(cell) => {
+                    if let Some(cell) = Rc::into_inner(cell) {
+                        left.push(cell.set(Value::unit()));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl RefCell {
+    /// A cell that holds `value`.
+    pub fn new(value: Value) -> RefCell {
+        RefCell { value: std::cell::RefCell::new(value) }
+    }
+
+    /// What the cell holds.
+    pub fn get(&self) -> Value {
+        self.value.borrow().clone()
+    }
+
+    /// Puts another value in and gives back the old one.
+    pub fn set(&self, value: Value) -> Value {
+        self.value.replace(value)
+    }
+}
+
+impl Drop for RefCell {
+    fn drop(&mut self) {
+        // The contents go the way of fields, which does not recurse.
+        drop(Fields::from(vec![self.value.replace(Value::Op(OpId(0)))]));
+    }
+}
+
+impl Value {
+    /// `()`
+    pub fn unit() -> Value {
+        Value::tuple(Vec::new())
+    }
+
+    /// `(a, b)`
+    pub fn tuple(items: Vec<Value>) -> Value {
+        Value::Tuple(Rc::new(items.into()))
+    }
+
+    /// The tensor, if it is one.
+    pub fn as_tensor(&self) -> Option<&Tensor> {
+        match self {
+            Value::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// What kind of value it is, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Tensor(_) => "a tensor",
+            Value::Tuple(_) => "a tuple",
+            Value::Ctor(..) => "a value of an algebraic data type",
+            Value::Closure(_) => "a function",
+            Value::Op(_) => "an operator",
+            Value::Ref(_) => "a reference",
+        }
+    }
+}
+
+/// An expression that evaluates to the value: constants, tuples, constructor calls, operators, and
+/// functions that capture nothing. `None` for anything that has no such expression.
+pub fn value_to_expr(store: &mut Store, value: &Value) -> Option<ExprId> {
+    enum Step<'v> {
+        Build(&'v Value),
+        Tuple(usize),
+        Ctor(CtorId, usize),
+    }
+    let mut steps = vec![Step::Build(value)];
+    let mut done: Vec<ExprId> = Vec::new();
+    while let Some(step) = steps.pop() {
+        match step {
+            Step::Build(Value::Tensor(tensor)) => done.push(store.add_constant(tensor.clone())),
+            Step::Build(Value::Op(op)) => done.push(store.add(Expr::Op(*op))),
+            Step::Build(Value::Tuple(fields)) => {
+                steps.push(Step::Tuple(fields.items.len()));
+                steps.extend(fields.items.iter().rev().map(Step::Build));
+            }
+            Step::Build(Value::Ctor(ctor, fields)) => {
+                steps.push(Step::Ctor(*ctor, fields.items.len()));
+                steps.extend(fields.items.iter().rev().map(Step::Build));
+            }
+            Step::Build(Value::Closure(closure)) if closure.captured.items.is_empty() && closure.name.is_none() => {
+                done.push(closure.function);
+            }
+            Step::Build(Value::Closure(_) | Value::Ref(_)) => return None,
+            Step::Tuple(count) => {
+                let fields = done.split_off(done.len() - count);
+                done.push(store.add_tuple(&fields));
+            }
+            Step::Ctor(ctor, count) => {
+                let fields = done.split_off(done.len() - count);
+                let callee = store.add(Expr::Ctor(ctor));
+                done.push(store.add_call(callee, &fields, None));
+            }
+        }
+    }
+    done.pop()
+}
