@@ -301,7 +301,8 @@ macro_rules! float_lane {
             fn encode(dtype: DType, values: &[Self]) -> Result<Vec<u8>, EvalError> {
                 let n = values.len();
                 Ok(match repr(dtype)? {
-                    Repr::Bool => values.iter().map(|&v| u8::from(v != 0.0)).collect(),
+                    // LLVM compares ordered: NaN is false.
+                    Repr::Bool => values.iter().map(|&v| u8::from(v != 0.0 && !v.is_nan())).collect(),
                     Repr::Int { bits, signed } => {
                         let ints: Vec<i64> = values.iter().map(|&v| float_to_int(f64::from(v), bits, signed)).collect();
                         i64::encode(dtype, &ints)?
