@@ -27,6 +27,7 @@ pub mod ir;
 pub mod ops;
 pub mod pass;
 pub mod passes;
+pub mod print;
 pub mod repro;
 pub mod verify;
 #[cfg(target_arch = "wasm32")]

@@ -44,6 +44,7 @@ pub struct Store {
     var_uses: IdMap<Var, ExprId>,
     leaves: FxHashMap<Leaf, ExprId>,
     var_spans: IdMap<Var, Span>,
+    numbers: FxHashMap<ExprId, u32>,
     n_holes: u32,
 
     /// The rewrites of this session.
@@ -324,6 +325,16 @@ impl Store {
         id
     }
 
+    /// The node that uses a variable, if there is one yet.
+    pub fn var_use(&self, var: VarId) -> Option<ExprId> {
+        self.var_uses.get(var).copied()
+    }
+
+    /// How many variables the session has made.
+    pub fn n_vars(&self) -> usize {
+        self.vars.len()
+    }
+
     /// Records where a variable is bound in the text.
     pub fn set_var_span(&mut self, var: VarId, span: Span) {
         self.var_spans.insert(var, span);
@@ -465,6 +476,30 @@ impl Store {
     }
 
     // ---- provenance ----
+
+    /// Records the number that the text binds a node to: the 5 of `%5 = ...`. For the parser only.
+    pub fn set_number(&mut self, id: ExprId, number: u32) {
+        self.numbers.insert(id, number);
+    }
+
+    /// The number that the text binds a node to.
+    pub fn number(&self, id: ExprId) -> Option<u32> {
+        self.numbers.get(&id).copied()
+    }
+
+    /// One more than the largest number in the text.
+    pub fn next_number(&self) -> u32 {
+        self.numbers.values().max().map_or(0, |n| n.saturating_add(1))
+    }
+
+    /// The oldest node that a node is a copy or the replacement of: itself when it is neither.
+    pub fn first_ancestor(&self, id: ExprId) -> ExprId {
+        let mut id = id;
+        while let Origin::Rebuilt(pre) | Origin::Rewrote { pre, .. } = self.origin(id) {
+            id = pre;
+        }
+        id
+    }
 
     /// Where a node came from.
     pub fn origin(&self, id: ExprId) -> Origin {

@@ -1,0 +1,698 @@
+//! Writes the text that a [`Plan`] describes, from the first character to the last.
+
+use super::meta::MetaKey;
+use super::plan::{Item, Plan, has_comment, own_attrs, pattern_place, sorted_adts};
+use super::value::{is_default, push_float, push_int, push_string, scalar_text};
+use super::{LineInfo, LineRole, Printed, metadata};
+use crate::ir::{
+    AttrValue, AttrsId, Clause, Dim, Expr, ExprId, Function, Id, IdMap, Module, Object, Pattern, PatternId, Store, Type, TypeId,
+    VarId,
+};
+use crate::ops::{self, AttrKind};
+use std::fmt::Write;
+
+pub(super) struct Emitter<'p> {
+    plan: &'p Plan<'p>,
+    store: &'p Store,
+    out: String,
+    lines: Vec<LineInfo>,
+    indent: usize,
+    /// Texts of types, in one string.
+    types: String,
+    type_texts: IdMap<Type, (u32, u32)>,
+    steps: Vec<Step>,
+}
+
+/// What is still to be written; the next on top.
+enum Step {
+    Text(&'static str),
+    Indent,
+    Dedent,
+    /// A new line.
+    Line(LineRole, ExprId),
+    /// A node written out, with its type behind it.
+    Full(ExprId),
+    /// A scope of a node, from this item on, then its result.
+    Scope {
+        scope: u32,
+        item: u32,
+        result: ExprId,
+    },
+    Comment(ExprId),
+    /// The lets of a node, from this one on. True where the line has begun.
+    Lets(ExprId, u32, bool),
+    /// The items of the stretch after a let.
+    Stretch(u32, u32),
+    Pattern(ExprId, PatternId),
+}
+
+impl<'p> Emitter<'p> {
+    pub(super) fn new(plan: &'p Plan<'p>) -> Self {
+        Emitter {
+            plan,
+            store: plan.store,
+            out: String::new(),
+            lines: Vec::new(),
+            indent: 0,
+            types: String::new(),
+            type_texts: IdMap::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Ends the text with the metadata section.
+    pub(super) fn finish(mut self) -> Printed {
+        if self.plan.options.metadata
+            && let Some(json) = metadata::section(self.plan)
+        {
+            // A module ends with a line end, which makes this an empty line.
+            if self.out.ends_with('\n') {
+                self.begin(LineRole::Blank, None);
+            }
+            self.out.push('\n');
+            self.begin(LineRole::Metadata, None);
+            self.out.push_str("#[metadata]\n");
+            for line in json.split_inclusive('\n') {
+                self.begin(LineRole::Metadata, None);
+                self.out.push_str(line);
+            }
+        }
+        Printed { text: self.out, lines: self.lines }
+    }
+
+    fn begin(&mut self, role: LineRole, node: Option<ExprId>) {
+        self.lines.push(LineInfo { start: self.out.len(), role, node });
+    }
+
+    fn line(&mut self, role: LineRole, node: ExprId) {
+        self.out.push('\n');
+        self.begin(role, Some(node));
+        self.out.extend(std::iter::repeat_n(' ', self.indent));
+    }
+
+    fn header(&mut self) {
+        if self.plan.options.header {
+            self.begin(LineRole::Header, None);
+            self.out.push_str("#[version = \"0.0.5\"]\n");
+        }
+    }
+
+    pub(super) fn module(&mut self, module: &Module) {
+        self.header();
+        let mut first = true;
+        let store = self.store;
+        for adt in sorted_adts(store, module) {
+            self.separate(&mut first);
+            let adt = store.adt(adt);
+            self.begin(LineRole::Definition, None);
+            let _ = write!(self.out, "type {}", store.str(adt.name));
+            if !adt.type_params.is_empty() {
+                let names: Vec<&str> = adt.type_params.iter().map(|p| store.str(store.type_var(*p).name)).collect();
+                let _ = write!(self.out, "[{}]", names.join(", "));
+            }
+            self.out.push_str(" {\n  ");
+            // TVM's empty definition has a line with nothing but its indentation.
+            self.lines.push(LineInfo { start: self.out.len() - 2, role: LineRole::Constructor, node: None });
+            for (i, &ctor) in adt.ctors.iter().enumerate() {
+                if i > 0 {
+                    self.out.push('\n');
+                    self.begin(LineRole::Constructor, None);
+                    self.out.push_str("  ");
+                }
+                self.ctor(ctor);
+                self.out.push(',');
+            }
+            self.out.push('\n');
+            self.begin(LineRole::Close, None);
+            self.out.push_str("}\n");
+        }
+        let mut functions = module.functions().to_vec();
+        functions.sort_by_key(|(name, _)| store.str(*name));
+        for (name, function) in functions {
+            self.separate(&mut first);
+            self.begin(LineRole::Definition, Some(function));
+            let _ = write!(self.out, "def @{}", store.str(name));
+            self.function(function);
+            self.run();
+            self.out.push('\n');
+        }
+    }
+
+    fn separate(&mut self, first: &mut bool) {
+        if !*first {
+            self.begin(LineRole::Blank, None);
+            self.out.push('\n');
+        }
+        *first = false;
+    }
+
+    pub(super) fn root(&mut self) {
+        self.header();
+        if let Some(root) = self.plan.root {
+            let first = self.plan.scopes[0].items.first().copied();
+            let (role, node) = self.line_of(first, root);
+            self.begin(role, Some(node));
+            self.steps.push(Step::Scope { scope: 0, item: 0, result: root });
+            self.run();
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some(step) = self.steps.pop() {
+            match step {
+                Step::Text(text) => self.out.push_str(text),
+                Step::Indent => self.indent += 2,
+                Step::Dedent => self.indent -= 2,
+                Step::Line(role, node) => self.line(role, node),
+                Step::Full(id) => self.full(id, false),
+                Step::Comment(id) => self.comment(id),
+                Step::Scope { scope, item, result } => self.scope(scope, item, result),
+                Step::Lets(owner, index, begun) => self.lets(owner, index, begun),
+                Step::Stretch(scope, item) => self.stretch(scope, item),
+                Step::Pattern(owner, pattern) => self.pattern(owner, pattern),
+            }
+        }
+    }
+
+    /// The items of a scope one by one, then its result. The line has begun: what comes first stands
+    /// in it.
+    fn scope(&mut self, scope: u32, item: u32, result: ExprId) {
+        let plan = self.plan;
+        let data = &plan.scopes[scope as usize];
+        if let Some(&next) = data.items.get(item as usize) {
+            let after = data.items.get(item as usize + 1).copied();
+            let (role, node) = self.line_of(after, result);
+            self.steps.push(Step::Scope { scope, item: item + 1, result });
+            self.steps.push(Step::Line(role, node));
+            self.item(next);
+        } else if data.inline {
+            self.steps.push(Step::Full(result));
+        } else {
+            self.operand(result);
+        }
+    }
+
+    /// What a line is that starts with this item, or with the result.
+    fn line_of(&self, item: Option<Item>, result: ExprId) -> (LineRole, ExprId) {
+        match item {
+            Some(Item::Temp(id)) => (LineRole::Binding, id),
+            Some(Item::FreeVar(var)) => (LineRole::FreeVar, self.store.var_use(var).unwrap_or(result)),
+            None if matches!(self.store.expr(result), Expr::Let { .. }) => (LineRole::Let, result),
+            None => (LineRole::Result, result),
+        }
+    }
+
+    /// `%0 = ...;` or `free_var %x: T;`
+    fn item(&mut self, item: Item) {
+        match item {
+            Item::Temp(id) => {
+                self.temp(id);
+                self.out.push_str(" = ");
+                self.steps.push(Step::Text(";"));
+                self.full(id, true);
+            }
+            Item::FreeVar(var) => {
+                self.out.push_str("free_var ");
+                self.binder(var, false);
+                self.out.push(';');
+            }
+        }
+    }
+
+    /// A node written out. What nests in it is left as steps.
+    fn full(&mut self, id: ExprId, own_line: bool) {
+        let store = self.store;
+        match store.expr(id) {
+            Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => self.operand(id),
+            Expr::Tuple(fields) => {
+                self.out.push('(');
+                self.operands(store.items(fields));
+                self.out.push_str(if fields.len() == 1 { ",)" } else { ")" });
+                self.comment(id);
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                self.operand(tuple);
+                let _ = write!(self.out, ".{index}");
+                self.comment(id);
+            }
+            Expr::Call { .. } => {
+                self.call(id);
+                self.comment(id);
+            }
+            Expr::RefCreate(value) => self.wrapped("ref(", &[value]),
+            Expr::RefRead(reference) => self.wrapped("ref_read(", &[reference]),
+            Expr::RefWrite { reference, value } => self.wrapped("ref_write(", &[reference, value]),
+            Expr::If { cond, then, other } => {
+                self.out.push_str("if (");
+                self.operand(cond);
+                self.out.push_str(") ");
+                self.body(id, 1, other);
+                self.steps.push(Step::Text("else "));
+                self.steps.push(Step::Text(" "));
+                self.body(id, 0, then);
+            }
+            Expr::Function(_) => {
+                self.steps.push(Step::Comment(id));
+                self.out.push_str("fn ");
+                self.function(id);
+            }
+            Expr::Match { data, clauses, complete } => {
+                self.out.push_str(if complete { "match (" } else { "match? (" });
+                self.operand(data);
+                self.out.push_str(") {");
+                self.steps.extend([Step::Text("}"), Step::Line(LineRole::Close, id), Step::Dedent]);
+                for (i, clause) in store.items(clauses).enumerate().rev() {
+                    let Clause { pattern, body } = *store.clause(clause);
+                    self.steps.push(Step::Text(","));
+                    self.body(id, i, body);
+                    self.steps.extend([Step::Text(" => "), Step::Pattern(id, pattern), Step::Line(LineRole::Arm, body)]);
+                }
+                if clauses.is_empty() {
+                    self.steps.push(Step::Line(LineRole::Arm, id));
+                }
+                self.steps.push(Step::Indent);
+            }
+            Expr::Let { .. } if own_line => {
+                self.out.push('(');
+                self.steps.extend([
+                    Step::Text(")"),
+                    Step::Line(LineRole::Close, id),
+                    Step::Dedent,
+                    Step::Lets(id, 0, true),
+                    Step::Line(LineRole::Let, id),
+                    Step::Indent,
+                ]);
+            }
+            Expr::Let { .. } => self.steps.push(Step::Lets(id, 0, true)),
+        }
+    }
+
+    /// `{`, a scope of `owner`, `}`: left as steps.
+    fn body(&mut self, owner: ExprId, index: usize, result: ExprId) {
+        let scope = self.plan.parts.get(&owner).and_then(|parts| parts.scopes.get(index)).copied().unwrap_or(0);
+        let (role, node) = self.line_of(self.plan.scopes[scope as usize].items.first().copied(), result);
+        self.steps.extend([
+            Step::Text("}"),
+            Step::Line(LineRole::Close, owner),
+            Step::Dedent,
+            Step::Scope { scope, item: 0, result },
+            Step::Line(role, node),
+            Step::Indent,
+            Step::Text("{"),
+        ]);
+    }
+
+    /// The lets of a chain, one line each, then what the chain ends with.
+    fn lets(&mut self, owner: ExprId, index: u32, begun: bool) {
+        let plan = self.plan;
+        let Some(parts) = plan.parts.get(&owner) else { return };
+        let Some(line) = parts.lets.get(index as usize) else {
+            if let (Some(last), Some(&scope)) = (parts.last, parts.scopes.first()) {
+                let (role, node) = self.line_of(plan.scopes[scope as usize].items.first().copied(), last);
+                if !begun {
+                    self.line(role, node);
+                }
+                self.steps.push(Step::Scope { scope, item: 0, result: last });
+            }
+            return;
+        };
+        if !begun {
+            self.line(LineRole::Let, line.node);
+        }
+        let Expr::Let { var, value, body: _ } = self.store.expr(line.node) else { return };
+        self.out.push_str("let ");
+        self.binder(var, plan.malformed.contains(&(line.node, 0)));
+        self.out.push_str(" = ");
+        self.steps.extend([Step::Lets(owner, index + 1, false), Step::Stretch(line.scope, 0), Step::Text(";")]);
+        if line.inline {
+            self.full(value, false);
+        } else {
+            self.operand(value);
+        }
+    }
+
+    fn stretch(&mut self, scope: u32, item: u32) {
+        let plan = self.plan;
+        if let Some(&next) = plan.scopes[scope as usize].items.get(item as usize) {
+            self.steps.push(Step::Stretch(scope, item + 1));
+            let (role, node) = match next {
+                Item::Temp(id) => (LineRole::Binding, id),
+                Item::FreeVar(var) => match self.store.var_use(var) {
+                    Some(used) => (LineRole::FreeVar, used),
+                    None => return,
+                },
+            };
+            self.line(role, node);
+            self.item(next);
+        }
+    }
+
+    fn function(&mut self, id: ExprId) {
+        let store = self.store;
+        let Some(Function { params, type_params, ret, body, attrs, device }) = store.as_function(id) else { return };
+        if !type_params.is_empty() {
+            self.out.push('[');
+            for (i, param) in store.items(type_params).enumerate() {
+                self.comma(i);
+                self.out.push_str(store.str(store.type_var(param).name));
+            }
+            self.out.push(']');
+        }
+        self.out.push('(');
+        let mut count = 0;
+        for param in store.items(params) {
+            self.comma(count);
+            self.binder(param, self.plan.malformed.contains(&(id, count as u32)));
+            count += 1;
+        }
+        if let Some(attrs) = attrs {
+            for (i, (name, value)) in store.attrs_of_id(attrs).fields.iter().enumerate() {
+                self.comma(count);
+                count += 1;
+                let _ = write!(self.out, "{}=", store.str(*name));
+                self.value(id, value, &mut vec![i as u32]);
+            }
+        }
+        if let Some(device) = device {
+            self.comma(count);
+            self.out.push_str("virtual_device=");
+            self.object(device);
+        }
+        self.out.push_str(") ");
+        if let Some(ret) = ret {
+            self.out.push_str("-> ");
+            self.ty(ret);
+            self.out.push(' ');
+        }
+        self.body(id, 0, body);
+    }
+
+    fn comma(&mut self, index: usize) {
+        if index > 0 {
+            self.out.push_str(", ");
+        }
+    }
+
+    fn call(&mut self, id: ExprId) {
+        let store = self.store;
+        let Some(call) = store.call(id) else { return };
+        if let Expr::Ctor(ctor) = store.expr(call.callee) {
+            self.out.push_str(store.str(store.ctor(ctor).name));
+            if store.ctor(ctor).inputs.is_empty() {
+                return;
+            }
+        } else {
+            self.operand(call.callee);
+        }
+        self.out.push('(');
+        self.operands(store.items(call.args));
+        if let Some(attrs) = call.attrs {
+            let count = call.args.len();
+            if own_attrs(store, call.callee, attrs) {
+                self.attrs(id, attrs, call.callee, count);
+            } else {
+                self.comma(count);
+                self.meta(&MetaKey::Attrs(id));
+            }
+        }
+        self.out.push(')');
+    }
+
+    fn attrs(&mut self, owner: ExprId, attrs: AttrsId, callee: ExprId, mut count: usize) {
+        let store = self.store;
+        let attrs = store.attrs_of_id(attrs);
+        let key = store.str(attrs.key);
+        let schema = match store.expr(callee) {
+            Expr::Op(op) => ops::info(op).attrs,
+            _ => ops::schema(key),
+        };
+        for (i, (name, value)) in attrs.fields.iter().enumerate() {
+            let name = store.str(*name);
+            // Fields stand in the order of the schema, so the place nearly always fits.
+            let field = schema.and_then(|s| s.fields.get(i).filter(|f| f.name == name).or_else(|| s.field(name)));
+            if field.is_some_and(|field| is_default(store, field, value)) {
+                continue;
+            }
+            self.comma(count);
+            count += 1;
+            let _ = write!(self.out, "{name}=");
+            match (field.map(|field| field.kind), value) {
+                (Some(AttrKind::Int), AttrValue::Int { value, .. }) => {
+                    let _ = write!(self.out, "{value}");
+                }
+                (Some(AttrKind::Float), value) if value.as_float().is_some() => {
+                    push_float(&mut self.out, value.as_float().unwrap_or_default(), 6);
+                    self.out.push('f');
+                }
+                _ => self.value(owner, value, &mut vec![i as u32]),
+            }
+        }
+        if !matches!(store.expr(callee), Expr::Op(_)) {
+            self.comma(count);
+            self.out.push_str("attrs_type_key=");
+            push_string(&mut self.out, key);
+        }
+    }
+
+    /// Recursive: values nest as deep as the brackets in which they were written.
+    fn value(&mut self, owner: ExprId, value: &AttrValue, path: &mut Vec<u32>) {
+        let store = self.store;
+        match value {
+            AttrValue::Null => self.out.push_str("None"),
+            AttrValue::Bool(value) => self.out.push_str(if *value { "True" } else { "False" }),
+            AttrValue::Int { value, bits } => push_int(&mut self.out, *value, *bits),
+            AttrValue::Float(value) => {
+                push_float(&mut self.out, value.0, 6);
+                self.out.push('f');
+            }
+            AttrValue::Str(text) => push_string(&mut self.out, store.str(*text)),
+            AttrValue::DType(None) => self.out.push_str("\"\""),
+            AttrValue::DType(Some(dtype)) => {
+                let _ = write!(self.out, "\"{dtype}\"");
+            }
+            AttrValue::Array(items) => {
+                self.out.push('[');
+                for (i, item) in items.iter().enumerate() {
+                    self.comma(i);
+                    path.push(i as u32);
+                    self.value(owner, item, path);
+                    path.pop();
+                }
+                self.out.push(']');
+            }
+            AttrValue::Map(_) => self.meta(&MetaKey::Value(owner, path.clone())),
+            AttrValue::Dim(dim) => self.dim(*dim),
+            AttrValue::Global(name) => self.meta(&MetaKey::Global(*name)),
+            AttrValue::Expr(id) => self.meta(&MetaKey::Expr(*id)),
+            AttrValue::Type(ty) => self.meta(&MetaKey::Type(*ty)),
+            AttrValue::Object(id) => self.object(*id),
+        }
+    }
+
+    fn object(&mut self, id: Id<Object>) {
+        self.meta(&MetaKey::Object(id));
+    }
+
+    fn meta(&mut self, key: &MetaKey) {
+        if let Some((type_key, number)) = self.plan.meta.get(key) {
+            let _ = write!(self.out, "meta[{type_key}][{number}]");
+        }
+    }
+
+    fn operands(&mut self, ids: impl Iterator<Item = ExprId>) {
+        for (i, id) in ids.enumerate() {
+            self.comma(i);
+            self.operand(id);
+        }
+    }
+
+    fn wrapped(&mut self, open: &str, ids: &[ExprId]) {
+        self.out.push_str(open);
+        self.operands(ids.iter().copied());
+        self.out.push(')');
+    }
+
+    /// A node where it is used: by its name or number, or the text of a leaf.
+    fn operand(&mut self, id: ExprId) {
+        let store = self.store;
+        match store.expr(id) {
+            Expr::Var(var) => self.out.push_str(self.plan.names.var(var)),
+            Expr::Global(name) => {
+                let _ = write!(self.out, "@{}", store.str(name));
+            }
+            Expr::Op(op) => self.out.push_str(ops::info(op).name),
+            Expr::Ctor(ctor) if self.plan.defined_ctors.contains(&ctor) => self.ctor(ctor),
+            Expr::Ctor(ctor) => self.out.push_str(store.str(store.ctor(ctor).name)),
+            Expr::Constant(tensor) => {
+                match scalar_text(store.tensor(tensor)) {
+                    Some(text) => self.out.push_str(&text),
+                    None => self.meta(&MetaKey::Expr(id)),
+                }
+                self.comment(id);
+            }
+            _ => self.temp(id),
+        }
+    }
+
+    fn temp(&mut self, id: ExprId) {
+        if let Some(number) = self.plan.temps.get(id) {
+            let _ = write!(self.out, "%{number}");
+        }
+    }
+
+    fn comment(&mut self, id: ExprId) {
+        if self.plan.options.types
+            && has_comment(self.store.expr(id).kind())
+            && let Some(ty) = self.store.checked_type(id)
+        {
+            self.type_comment(ty);
+        }
+    }
+
+    fn type_comment(&mut self, ty: TypeId) {
+        self.out.push_str(" /* ty=");
+        self.ty(ty);
+        self.out.push_str(" */");
+    }
+
+    /// A variable where it is bound.
+    fn binder(&mut self, var: VarId, malformed: bool) {
+        self.out.push_str(self.plan.names.var(var));
+        if malformed {
+            self.out.push_str("-malformed-ir");
+            return;
+        }
+        let data = self.store.var_data(var);
+        if let Some(device) = data.device {
+            self.out.push_str(" {virtual_device=");
+            self.object(device);
+            self.out.push('}');
+        }
+        if let Some(ty) = data.annotation {
+            self.out.push_str(": ");
+            self.ty(ty);
+        }
+        if let (true, Some(ty)) = (self.plan.options.types, data.ty) {
+            self.type_comment(ty);
+        }
+    }
+
+    /// Recursive: patterns nest as deep as the parser lets them.
+    fn pattern(&mut self, owner: ExprId, id: PatternId) {
+        let store = self.store;
+        match *store.pattern(id) {
+            Pattern::Wildcard => self.out.push('_'),
+            Pattern::Var(var) => self.binder(var, self.plan.malformed.contains(&(owner, pattern_place(id)))),
+            Pattern::Ctor { ctor, fields } => {
+                self.out.push_str(store.str(store.ctor(ctor).name));
+                if !fields.is_empty() {
+                    self.out.push('(');
+                    self.patterns(owner, fields);
+                    self.out.push(')');
+                }
+            }
+            Pattern::Tuple(fields) => {
+                self.out.push('(');
+                self.patterns(owner, fields);
+                self.out.push(')');
+            }
+        }
+    }
+
+    fn patterns(&mut self, owner: ExprId, fields: crate::ir::List<Pattern>) {
+        for (i, field) in self.store.items(fields).enumerate() {
+            self.comma(i);
+            self.pattern(owner, field);
+        }
+    }
+
+    /// A constructor in its definition.
+    fn ctor(&mut self, ctor: crate::ir::CtorId) {
+        let ctor = self.store.ctor(ctor);
+        self.out.push_str(self.store.str(ctor.name));
+        if !ctor.inputs.is_empty() {
+            self.out.push('(');
+            for (i, &input) in ctor.inputs.iter().enumerate() {
+                self.comma(i);
+                self.ty(input);
+            }
+            self.out.push(')');
+        }
+    }
+
+    pub(super) fn ty(&mut self, ty: TypeId) {
+        if let Some(&(start, end)) = self.type_texts.get(ty) {
+            self.out.push_str(&self.types[start as usize..end as usize]);
+            return;
+        }
+        let from = self.out.len();
+        self.write_type(ty);
+        let start = self.types.len() as u32;
+        self.types.push_str(&self.out[from..]);
+        self.type_texts.insert(ty, (start, self.types.len() as u32));
+    }
+
+    fn write_type(&mut self, ty: TypeId) {
+        let store = self.store;
+        match store.type_of_id(ty) {
+            Type::Tensor { shape, dtype } if shape.is_empty() => {
+                let _ = write!(self.out, "{dtype}");
+            }
+            Type::Tensor { shape, dtype } => {
+                self.out.push_str("Tensor[(");
+                for (i, &dim) in shape.iter().enumerate() {
+                    self.comma(i);
+                    self.dim(dim);
+                }
+                let _ = write!(self.out, "), {dtype}]");
+            }
+            Type::Tuple(fields) => {
+                self.out.push('(');
+                self.type_list(fields);
+                self.out.push_str(if fields.len() == 1 { ",)" } else { ")" });
+            }
+            Type::Func { type_params, params, ret } => {
+                self.out.push_str("fn ");
+                if !type_params.is_empty() {
+                    let names: Vec<&str> = type_params.iter().map(|p| store.str(store.type_var(*p).name)).collect();
+                    let _ = write!(self.out, "[{}]", names.join(", "));
+                }
+                self.out.push('(');
+                self.type_list(params);
+                self.out.push_str(") -> ");
+                self.ty(*ret);
+            }
+            Type::Ref(value) => {
+                self.out.push_str("ref(");
+                self.ty(*value);
+                self.out.push(')');
+            }
+            Type::Var(var) => self.out.push_str(store.str(store.type_var(*var).name)),
+            Type::Global(name) => self.out.push_str(store.str(*name)),
+            Type::Apply { head, args } => {
+                self.ty(*head);
+                self.out.push('[');
+                self.type_list(args);
+                self.out.push(']');
+            }
+            Type::Hole(number) => self.meta(&MetaKey::Hole(*number)),
+        }
+    }
+
+    fn type_list(&mut self, types: &[TypeId]) {
+        for (i, &ty) in types.iter().enumerate() {
+            self.comma(i);
+            self.ty(ty);
+        }
+    }
+
+    fn dim(&mut self, dim: Dim) {
+        match dim {
+            Dim::Int { value, bits: 1 } => self.out.push_str(if value != 0 { "True" } else { "False" }),
+            Dim::Int { value, bits } => push_int(&mut self.out, value, bits),
+            Dim::Any => self.out.push('?'),
+            Dim::Symbol(id) => self.meta(&MetaKey::Symbol(id)),
+            Dim::Expr(id) => self.meta(&MetaKey::Dim(id)),
+        }
+    }
+}

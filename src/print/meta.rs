@@ -1,0 +1,126 @@
+//! References into the metadata section: `meta[relay.Constant][0]`.
+
+use crate::ir::{DimExpr, DimOp, Expr, ExprId, ExprKind, Id, Name, Object, Store, Symbol, Tensor, Type, TypeId};
+use rustc_hash::FxHashMap;
+
+/// An object of the metadata section. Objects are told apart by identity, as in TVM.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum MetaKey {
+    /// A constant or another expression held by an attribute.
+    Expr(ExprId),
+    /// The attributes of this call.
+    Attrs(ExprId),
+    /// The value at this place in the attributes of this node: a map.
+    Value(ExprId, Vec<u32>),
+    Symbol(Id<Symbol>),
+    Dim(Id<DimExpr>),
+    Hole(u32),
+    Global(Id<Name>),
+    Object(Id<Object>),
+    Type(TypeId),
+}
+
+/// The objects that the text refers to, by type key in the order of first use.
+#[derive(Default)]
+pub(super) struct MetaTable {
+    index: FxHashMap<MetaKey, (u32, u32)>,
+    groups: Vec<(String, Vec<MetaKey>)>,
+}
+
+impl MetaTable {
+    /// Gives `key` a number, if it has none yet.
+    pub(super) fn add(&mut self, key: MetaKey, type_key: &str) {
+        if self.index.contains_key(&key) {
+            return;
+        }
+        let group = match self.groups.iter().position(|(k, _)| k == type_key) {
+            Some(group) => group,
+            None => {
+                self.groups.push((type_key.to_string(), Vec::new()));
+                self.groups.len() - 1
+            }
+        };
+        let members = &mut self.groups[group].1;
+        self.index.insert(key.clone(), (group as u32, members.len() as u32));
+        members.push(key);
+    }
+
+    /// Type key and number of an object.
+    pub(super) fn get(&self, key: &MetaKey) -> Option<(&str, u32)> {
+        let &(group, number) = self.index.get(key)?;
+        Some((&self.groups[group as usize].0, number))
+    }
+
+    /// Type keys and their objects, in the order of first use.
+    pub(super) fn groups(&self) -> &[(String, Vec<MetaKey>)] {
+        &self.groups
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+}
+
+/// TVM's type key of an expression.
+pub(super) fn expr_key(store: &Store, id: ExprId) -> &'static str {
+    match store.expr(id).kind() {
+        ExprKind::Var => "relay.Var",
+        ExprKind::Global => "GlobalVar",
+        ExprKind::Op => "Op",
+        ExprKind::Ctor => "relay.Constructor",
+        ExprKind::Constant => "relay.Constant",
+        ExprKind::Tuple => "relay.Tuple",
+        ExprKind::TupleGetItem => "relay.TupleGetItem",
+        ExprKind::Call => "relay.Call",
+        ExprKind::Let => "relay.Let",
+        ExprKind::If => "relay.If",
+        ExprKind::Function => "relay.Function",
+        ExprKind::Match => "relay.Match",
+        ExprKind::RefCreate => "relay.RefCreate",
+        ExprKind::RefRead => "relay.RefRead",
+        ExprKind::RefWrite => "relay.RefWrite",
+    }
+}
+
+/// TVM's type key of a symbolic extent.
+pub(super) fn symbol_key(symbol: &Symbol) -> &'static str {
+    if symbol.size { "tir.SizeVar" } else { "tir.Var" }
+}
+
+/// TVM's type key of extent arithmetic.
+pub(super) fn dim_key(op: DimOp) -> &'static str {
+    match op {
+        DimOp::Add => "tir.Add",
+        DimOp::Sub => "tir.Sub",
+        DimOp::Mul => "tir.Mul",
+        DimOp::FloorDiv => "tir.FloorDiv",
+        DimOp::FloorMod => "tir.FloorMod",
+        DimOp::Div => "tir.Div",
+        DimOp::Mod => "tir.Mod",
+        DimOp::Max => "tir.Max",
+        DimOp::Min => "tir.Min",
+        DimOp::Cast => "tir.Cast",
+    }
+}
+
+/// TVM's type key of a type.
+pub(super) fn type_key(ty: &Type) -> &'static str {
+    match ty {
+        Type::Tensor { .. } => "relay.TensorType",
+        Type::Tuple(_) => "TupleType",
+        Type::Func { .. } => "FuncType",
+        Type::Ref(_) => "relay.RefType",
+        Type::Var(_) => "TypeVar",
+        Type::Global(_) => "GlobalTypeVar",
+        Type::Apply { .. } => "TypeCall",
+        Type::Hole(_) => "IncompleteType",
+    }
+}
+
+/// The tensor of a constant that stands in the metadata section: one that does not print as a number.
+pub(super) fn meta_tensor(store: &Store, id: ExprId) -> Option<&Tensor> {
+    match store.expr(id) {
+        Expr::Constant(tensor) => Some(store.tensor(tensor)).filter(|t| super::value::scalar_text(t).is_none()),
+        _ => None,
+    }
+}

@@ -1,0 +1,142 @@
+//! Programs as text, exactly as TVM prints them (`src/relay/printer/`), or with numbers and names
+//! that stay the same from one version of a program to the next.
+//!
+//! TVM's printer decides while it prints: a node gets its number when the first node that uses
+//! it is printed, a variable its name when it is bound, a constant its place in the metadata section when
+//! it is first met. So there are two walks here. [`plan`] goes through the program in TVM's
+//! order and decides all of that; [`emit`] writes the text in its own order, each character once.
+//! Neither uses the call stack for nesting, and both are linear.
+
+mod emit;
+mod meta;
+mod metadata;
+mod names;
+mod plan;
+mod value;
+
+use crate::ir::{ExprId, Module, Store, TypeId};
+use emit::Emitter;
+use plan::Plan;
+
+/// Where the numbers of temporaries and the names of variables come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbering {
+    /// As TVM counts: text that is equal to TVM's byte for byte.
+    #[default]
+    Exact,
+    /// From where a node came from: a binding keeps its number, and a variable its name, in every
+    /// version of a session.
+    Stable,
+}
+
+/// What the text contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrintOptions {
+    /// Where numbers and names come from.
+    pub numbering: Numbering,
+    /// Inferred types as comments: `/* ty=Tensor[(1, 3), float32] */`.
+    pub types: bool,
+    /// The `#[metadata]` section, where something refers to it.
+    pub metadata: bool,
+    /// The line `#[version = "0.0.5"]`.
+    pub header: bool,
+}
+
+impl Default for PrintOptions {
+    /// TVM's `astext()`.
+    fn default() -> Self {
+        PrintOptions { numbering: Numbering::Exact, types: true, metadata: true, header: true }
+    }
+}
+
+/// What a line of the text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineRole {
+    /// The version header.
+    Header,
+    /// An empty line between definitions.
+    Blank,
+    /// The first line of a function or type definition.
+    Definition,
+    /// A constructor in a type definition.
+    Constructor,
+    /// `%0 = ...;`, or its first line.
+    Binding,
+    /// `let %x = ...;`, or its first line.
+    Let,
+    /// `free_var %x;`
+    FreeVar,
+    /// The value of a scope, or its first line.
+    Result,
+    /// The first line of an arm of a match.
+    Arm,
+    /// The last line of something with braces or parentheses, also `} else {`.
+    Close,
+    /// A line of the metadata section.
+    Metadata,
+}
+
+/// What stands in one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineInfo {
+    /// Offset of its first byte.
+    pub start: usize,
+    /// What it is.
+    pub role: LineRole,
+    /// The node it binds, prints or closes; for a definition the function.
+    pub node: Option<ExprId>,
+}
+
+/// A text and what its lines are.
+#[derive(Clone, Debug, Default)]
+pub struct Printed {
+    /// The text.
+    pub text: String,
+    /// One entry for each line. A text that ends with a line end has no empty line after it.
+    pub lines: Vec<LineInfo>,
+}
+
+impl Printed {
+    /// The text of a line, from 0, without its line end.
+    pub fn line(&self, index: usize) -> &str {
+        let end = self.lines.get(index + 1).map_or(self.text.len(), |next| next.start);
+        self.text[self.lines[index].start..end].trim_end_matches('\n')
+    }
+}
+
+/// A module as text: TVM's `astext()`.
+pub fn module(store: &Store, module: &Module, options: &PrintOptions) -> String {
+    module_lines(store, module, options).text
+}
+
+/// A module as text, with the node that stands in each line.
+pub fn module_lines(store: &Store, module: &Module, options: &PrintOptions) -> Printed {
+    let plan = Plan::of_module(store, module, options);
+    let mut emitter = Emitter::new(&plan);
+    emitter.module(module);
+    emitter.finish()
+}
+
+/// An expression as text; what is free in it is declared by `free_var` lines.
+pub fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> String {
+    expr_lines(store, root, options).text
+}
+
+/// An expression as text, with the node that stands in each line.
+pub fn expr_lines(store: &Store, root: ExprId, options: &PrintOptions) -> Printed {
+    let plan = Plan::of_expr(store, root, options);
+    let mut emitter = Emitter::new(&plan);
+    emitter.root();
+    emitter.finish()
+}
+
+/// A type as text.
+pub fn ty(store: &Store, ty: TypeId) -> String {
+    let plan = Plan::of_type(store, ty);
+    let mut emitter = Emitter::new(&plan);
+    emitter.ty(ty);
+    emitter.finish().text
+}
+
+#[cfg(test)]
+mod tests;

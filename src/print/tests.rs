@@ -1,0 +1,184 @@
+use super::*;
+use crate::ir::{AttrValue, DType, Dim, Expr, Function, List, Tensor, TypeId, VarId};
+use crate::ops::build;
+
+const BODY: PrintOptions = PrintOptions { numbering: Numbering::Exact, types: true, metadata: false, header: false };
+
+fn free(store: &mut Store, name: &str) -> ExprId {
+    let var = store.var(name, None);
+    store.use_var(var)
+}
+
+fn function(store: &mut Store, params: &[VarId], ret: Option<TypeId>, body: ExprId) -> ExprId {
+    let params = store.list(params);
+    store.function_expr(Function { params, type_params: List::EMPTY, ret, body, attrs: None, device: None })
+}
+
+fn text(store: &Store, id: ExprId) -> String {
+    expr(store, id, &BODY)
+}
+
+#[test]
+fn children_get_their_numbers_when_their_parent_is_made_up() {
+    let mut s = Store::new();
+    let (x, y) = (free(&mut s, "x"), free(&mut s, "y"));
+    let [a, b] = [("exp", x), ("log", y)].map(|(op, arg)| build::call(&mut s, op, &[arg]));
+    let [g, h] = [("tanh", a), ("sqrt", b)].map(|(op, arg)| build::call(&mut s, op, &[arg]));
+    let f = build::call(&mut s, "add", &[g, h]);
+    let expected = "free_var %x;\n%0 = exp(%x);\nfree_var %y;\n%1 = log(%y);\n%2 = tanh(%0);\n%3 = sqrt(%1);\nadd(%2, %3)";
+    assert_eq!(text(&s, f), expected);
+}
+
+#[test]
+fn a_node_used_twice_by_one_call_is_bound_once() {
+    let mut s = Store::new();
+    let x = free(&mut s, "x");
+    let a = build::call(&mut s, "exp", &[x]);
+    let two = build::call(&mut s, "add", &[a, a]);
+    assert_eq!(text(&s, two), "free_var %x;\n%0 = exp(%x);\nadd(%0, %0)");
+}
+
+#[test]
+fn a_module_prints_with_its_types_by_name_and_variables_are_named_across_functions() {
+    let mut s = Store::new();
+    let mut m = Module::new();
+    let ty = s.tensor_type(&[Dim::int(1), Dim::Int { value: 3, bits: 64 }, Dim::Any], DType::F32);
+    for name in ["main", "a"] {
+        let v = s.var("x", Some(ty));
+        let body = s.use_var(v);
+        let body = build::call_with(&mut s, "nn.softmax", &[body], &[("axis", AttrValue::int(1))]);
+        let f = function(&mut s, &[v], Some(ty), body);
+        let name = s.name(name);
+        m.set_function(name, f);
+    }
+    let expected = "\
+#[version = \"0.0.5\"]
+def @a(%x: Tensor[(1, 3i64, ?), float32]) -> Tensor[(1, 3i64, ?), float32] {
+  nn.softmax(%x, axis=1)
+}
+
+def @main(%x1: Tensor[(1, 3i64, ?), float32]) -> Tensor[(1, 3i64, ?), float32] {
+  nn.softmax(%x1, axis=1)
+}
+";
+    let printed = module_lines(&s, &m, &PrintOptions::default());
+    assert_eq!(printed.text, expected);
+    let lines: Vec<&str> = (0..printed.lines.len()).map(|i| printed.line(i)).collect();
+    assert_eq!(lines, expected.lines().collect::<Vec<_>>());
+    let role = |i: usize| printed.lines[i].role;
+    assert_eq!([role(0), role(1), role(2), role(3), role(4)], {
+        use LineRole::*;
+        [Header, Definition, Result, Close, Blank]
+    });
+}
+
+#[test]
+fn scopes_nest_and_a_let_that_is_not_last_stands_in_parentheses() {
+    let mut s = Store::new();
+    let (c, x) = (free(&mut s, "c"), free(&mut s, "x"));
+    let y = s.var("y", None);
+    let one = build::scalar(&mut s, DType::F32, 1.0);
+    let body = s.use_var(y);
+    let inner = s.add(Expr::Let { var: y, value: one, body });
+    let sum = build::call(&mut s, "add", &[inner, x]);
+    let choice = s.add(Expr::If { cond: c, then: sum, other: x });
+    let unit = s.add_tuple(&[choice]);
+    let expected = "\
+free_var %c;
+%1 = if (%c) {
+  %0 = (
+    let %y = 1f;
+    %y
+  );
+  free_var %x;
+  add(%0, %x)
+} else {
+  %x
+};
+(%1,)";
+    assert_eq!(text(&s, unit), expected);
+}
+
+#[test]
+fn lets_stand_below_one_another_with_what_their_values_need_between() {
+    let mut s = Store::new();
+    let x = free(&mut s, "x");
+    let (v, w) = (s.var("v", None), s.var("w", None));
+    let use_v = s.use_var(v);
+    let use_w = s.use_var(w);
+    let a = build::call(&mut s, "exp", &[use_v]);
+    let b = build::call(&mut s, "add", &[a, a]);
+    let c = build::call(&mut s, "log", &[x]);
+    let inner = s.add(Expr::Let { var: w, value: b, body: use_w });
+    let outer = s.add(Expr::Let { var: v, value: c, body: inner });
+    assert_eq!(text(&s, outer), "free_var %x;\nlet %v = log(%x);\n%0 = exp(%v);\nlet %w = add(%0, %0);\n%w");
+}
+
+#[test]
+fn numbers_print_as_c_plus_plus_streams_print_them() {
+    let mut text = String::new();
+    for value in [0.0, -0.0, 1.0, 0.1, 1e-5, 0.0001, 123456.0, 1234567.0, 1e10, 2.5e-7, 0.333_333_34, 1e300, f64::INFINITY] {
+        value::push_float(&mut text, value, 6);
+        text.push(' ');
+    }
+    assert_eq!(text, "0 -0 1 0.1 1e-05 0.0001 123456 1.23457e+06 1e+10 2.5e-07 0.333333 1e+300 inf ");
+}
+
+#[test]
+fn scalars_print_as_literals_and_other_constants_as_references() {
+    let mut s = Store::new();
+    let mut scalar = |dtype: DType, bytes: &[u8]| s.add_constant(Tensor::new(dtype, [], bytes));
+    let items = [
+        scalar(DType::I32, &5i32.to_le_bytes()),
+        scalar(DType::I64, &(-5i64).to_le_bytes()),
+        scalar(DType::I16, &5i16.to_le_bytes()),
+        scalar(DType::BOOL, &[1]),
+        scalar(DType::F32, &0.5f32.to_le_bytes()),
+        scalar(DType::F64, &0.5f64.to_le_bytes()),
+        scalar(DType::F16, &[0, 0x3c]),
+        scalar(DType::I8, &[7]),
+    ];
+    let tuple = s.add_tuple(&items);
+    assert_eq!(text(&s, tuple), "(5, -5i64, 5i16, True, 0.5f, 0.5f64, 1f16, meta[relay.Constant][0])");
+}
+
+#[test]
+fn a_variable_bound_twice_is_marked() {
+    let mut s = Store::new();
+    let v = s.var("x", None);
+    let body = s.use_var(v);
+    let f = function(&mut s, &[v, v], None, body);
+    assert_eq!(text(&s, f), "fn (%x, %x-malformed-ir) {\n  %x\n}");
+}
+
+#[test]
+fn names_that_are_taken_are_counted_up_past_names_of_that_form() {
+    let mut s = Store::new();
+    let vars: Vec<VarId> = ["x1", "x", "x", "", "0", "x"].iter().map(|name| s.var(name, None)).collect();
+    let body = s.add_tuple(&[]);
+    let f = function(&mut s, &vars, None, body);
+    assert_eq!(text(&s, f), "fn (%x1, %x, %x2, %v, %v0, %x3) {\n  ()\n}");
+}
+
+#[test]
+fn a_chain_a_hundred_thousand_calls_deep_prints_without_recursion() {
+    let mut s = Store::new();
+    let x = free(&mut s, "x");
+    let root = (0..100_000).fold(x, |arg, _| build::call(&mut s, "exp", &[arg]));
+    let printed = expr_lines(&s, root, &BODY);
+    assert_eq!(printed.lines.len(), 100_001);
+    assert_eq!(printed.line(99_999), "%99998 = exp(%99997);");
+}
+
+#[test]
+fn a_chain_of_references_and_functions_and_lets_prints_without_recursion() {
+    let mut s = Store::new();
+    let mut e = free(&mut s, "x");
+    for _ in 0..10_000 {
+        e = s.add(Expr::RefCreate(e));
+        let v = s.var("v", None);
+        let used = s.use_var(v);
+        e = s.add(Expr::Let { var: v, value: e, body: used });
+    }
+    assert_eq!(expr_lines(&s, e, &BODY).lines.len(), 10_000 * 4 - 1);
+}
