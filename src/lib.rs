@@ -12,6 +12,7 @@
 //! - [`diag`]: what can be wrong, and where
 //! - [`ir`]: the program as data
 //! - [`ops`]: what each operator is
+//! - [`print`]: programs as text, as TVM prints them
 //! - [`infer`]: types from programs
 //! - [`verify`]: is this a program?
 //! - [`eval`]: running programs
