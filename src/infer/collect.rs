@@ -213,9 +213,11 @@ impl<'a> Collector<'a> {
     }
 
     fn done(&mut self, id: ExprId, slot: Slot) {
-        let own = self.solver.own(slot);
-        if let Some(message) = self.kinds.check(self.store, self.module, own) {
-            self.error(id, "relay-kind", message);
+        if !self.solver.made_as_hole(slot) {
+            let own = self.solver.own(slot);
+            if let Some(message) = self.kinds.check(self.store, self.module, own) {
+                self.error(id, "relay-kind", message);
+            }
         }
         self.types.insert(id, slot);
         self.order.push(id);

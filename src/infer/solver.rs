@@ -11,9 +11,9 @@ use crate::ops::{RuleCx, TypeRule};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Holes from this number on belong to a solver under way: the number less this one is the slot.
-/// They are used again by the next solver, so that holes do not fill the store.
-const LOCAL: u32 = 1 << 31;
+/// Holes from this number on belong to a solver under way: the number less this one counts the holes
+/// it made. They are used again by the next solver, so that holes do not fill the store.
+const LOCAL: u32 = Store::FIRST_SCRATCH_HOLE;
 
 /// Deepest nesting of types, as deep as the parser lets them nest. A program can build deeper ones
 /// (a chain of tuples of tuples), and those who walk types rely on the limit.
@@ -80,6 +80,8 @@ pub(super) struct Solver {
     relations: Vec<Relation>,
     args: Vec<Slot>,
     queue: VecDeque<u32>,
+    /// Slots of the holes it made.
+    holes: Vec<Slot>,
     /// Slots of the holes that stood in the program.
     user_holes: FxHashMap<u32, Slot>,
     pub(super) dims: super::unify::DimEqualities,
@@ -99,8 +101,10 @@ impl Solver {
 
     /// A type that is not known yet.
     pub(super) fn hole(&mut self, store: &mut Store) -> Slot {
-        let ty = store.ty(Type::Hole(LOCAL + self.nodes.len() as u32));
-        self.push(ty, true)
+        let ty = store.scratch_hole(self.holes.len() as u32);
+        let slot = self.push(ty, true);
+        self.holes.push(slot);
+        slot
     }
 
     /// An occurrence of a type; a hole is the same slot wherever it occurs.
@@ -113,7 +117,7 @@ impl Solver {
 
     fn hole_slot(&mut self, number: u32, ty: TypeId) -> Slot {
         if number >= LOCAL {
-            return Slot(number - LOCAL);
+            return self.holes[(number - LOCAL) as usize];
         }
         if let Some(&slot) = self.user_holes.get(&number) {
             return slot;

@@ -46,6 +46,7 @@ pub struct Store {
     var_spans: IdMap<Var, Span>,
     numbers: FxHashMap<ExprId, u32>,
     n_holes: u32,
+    scratch_holes: Vec<TypeId>,
 
     /// The rewrites of this session.
     pub log: RewriteLog,
@@ -175,6 +176,20 @@ impl Store {
         self.n_holes += 1;
         self.ty(Type::Hole(self.n_holes))
     }
+
+    /// The hole number `index` of those that type inference numbers itself and uses again each time.
+    /// They must not end up in a program.
+    pub fn scratch_hole(&mut self, index: u32) -> TypeId {
+        while self.scratch_holes.len() <= index as usize {
+            let number = Store::FIRST_SCRATCH_HOLE + self.scratch_holes.len() as u32;
+            let ty = self.ty(Type::Hole(number));
+            self.scratch_holes.push(ty);
+        }
+        self.scratch_holes[index as usize]
+    }
+
+    /// Holes with numbers from here on are [`Store::scratch_hole`]s.
+    pub const FIRST_SCRATCH_HOLE: u32 = 1 << 31;
 
     /// The id of extent arithmetic, as a dimension.
     pub fn dim_expr(&mut self, expr: DimExpr) -> Dim {
