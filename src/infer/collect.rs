@@ -54,14 +54,15 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(store: &'a mut Store, module: &'a Module) -> Self {
+    /// A collector for a program of about `nodes` nodes.
+    pub(super) fn new(store: &'a mut Store, module: &'a Module, nodes: usize) -> Self {
         Collector {
             store,
             module,
-            solver: Solver::default(),
-            types: IdMap::new(),
+            solver: Solver::with_capacity(nodes),
+            types: IdMap::with_capacity(nodes),
             vars: IdMap::new(),
-            order: Vec::new(),
+            order: Vec::with_capacity(nodes),
             type_args: FxHashMap::default(),
             written_rets: FxHashMap::default(),
             globals: FxHashMap::default(),

@@ -51,11 +51,11 @@ pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Di
 /// functions and definitions of types are taken. Free variables have the type that they are
 /// annotated with.
 pub fn infer_expr(store: &mut Store, module: &Module, expr: ExprId) -> Result<ExprId, Vec<Diagnostic>> {
-    let ill_formed = well_formed(store, expr);
+    let (ill_formed, nodes) = well_formed::check(store, expr);
     if !ill_formed.is_empty() {
         return Err(ill_formed);
     }
-    let mut found = Collector::new(store, module);
+    let mut found = Collector::new(store, module, nodes);
     found.run(expr);
     unknown::report(&mut found, expr);
     if found.errors.is_empty() {

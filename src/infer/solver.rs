@@ -93,6 +93,17 @@ pub(super) struct Solver {
 }
 
 impl Solver {
+    /// A solver for a program of about `nodes` nodes.
+    pub(super) fn with_capacity(nodes: usize) -> Solver {
+        Solver {
+            nodes: Vec::with_capacity(nodes),
+            links: Vec::with_capacity(2 * nodes),
+            relations: Vec::with_capacity(nodes / 2),
+            args: Vec::with_capacity(nodes),
+            ..Solver::default()
+        }
+    }
+
     fn push(&mut self, ty: TypeId, made_as_hole: bool) -> Slot {
         let index = self.nodes.len() as u32;
         self.nodes.push(Node { parent: index, ty, own: ty, made_as_hole, first_link: NO_LINK });

@@ -21,6 +21,12 @@ enum Scope {
 /// What is wrong with the scopes of an expression. As in TVM free variables are allowed, and a node
 /// that is shared counts where it is reached first.
 pub fn well_formed(store: &Store, root: ExprId) -> Vec<Diagnostic> {
+    check(store, root).0
+}
+
+/// The same, and how many nodes there are.
+pub(super) fn check(store: &Store, root: ExprId) -> (Vec<Diagnostic>, usize) {
+    let mut nodes = 0;
     let mut check = Check { store, scopes: IdMap::new(), errors: Vec::new() };
     let mut seen: IdMap<Expr, ()> = IdMap::new();
     let mut stack = vec![Step::Enter(root)];
@@ -37,16 +43,12 @@ pub fn well_formed(store: &Store, root: ExprId) -> Vec<Diagnostic> {
                 stack.push(Step::Enter(clause.body));
             }
             Step::Enter(id) => {
-                if let Expr::Var(var) = store.expr(id) {
-                    if seen.insert(id, ()).is_none() {
-                        check.used(id, var);
-                    }
-                    continue;
-                }
                 if seen.insert(id, ()).is_some() {
                     continue;
                 }
+                nodes += 1;
                 match store.expr(id) {
+                    Expr::Var(var) => check.used(id, var),
                     Expr::Let { var, value, body } => {
                         check.bind(var);
                         stack.extend([Step::Close(var), Step::Enter(body), Step::Enter(value)]);
@@ -72,7 +74,7 @@ pub fn well_formed(store: &Store, root: ExprId) -> Vec<Diagnostic> {
             }
         }
     }
-    check.errors
+    (check.errors, nodes)
 }
 
 struct Check<'a> {
