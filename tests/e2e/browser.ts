@@ -96,6 +96,11 @@ export class Lab {
       .getByRole("listbox", { name: "Steps" })
       .getByRole("option", { selected: true });
   }
+  /** The accessible name of the step that is shown. */
+  async selectedName(): Promise<string> {
+    const snapshot = await this.selected.ariaSnapshot();
+    return /option "([^"]*)"/.exec(snapshot)?.[1] ?? snapshot;
+  }
   step(name: string | RegExp) {
     return this.page.getByRole("listbox", { name: "Steps" }).getByRole("option", { name });
   }
@@ -144,7 +149,7 @@ export class Lab {
 }
 
 /** Waits until a question about the page has this answer. */
-export async function eventually<T>(ask: () => Promise<T>, wanted: T | RegExp): Promise<void> {
+export async function eventually(ask: () => unknown, wanted: unknown): Promise<void> {
   const poll = expect.poll(ask, { timeout: 10_000, interval: 50 });
   if (wanted instanceof RegExp) await poll.toMatch(wanted);
   else await poll.toEqual(wanted);

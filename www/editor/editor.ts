@@ -117,6 +117,7 @@ export function createEditor(options: EditorOptions): Editor {
         EditorView.contentAttributes.of({
           "aria-label": "Program",
           "aria-describedby": "editor-help",
+          tabindex: "0",
           spellcheck: "false",
           autocorrect: "off",
           autocapitalize: "off",

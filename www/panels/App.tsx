@@ -12,7 +12,7 @@ import { ResultPane } from "./ResultPane";
 import { Splitter } from "./Splitter";
 
 const NARROW = "(max-width: 899.98px)";
-const STANDARD = [360, 250] as const;
+const STANDARD = [320, 240] as const;
 
 const panes: readonly { pane: Pane; label: string }[] = [
   { pane: "program", label: "Program" },
@@ -87,121 +87,133 @@ export function App(props: { onUpdate(): void }) {
   return (
     <>
       <Header onHelp={() => setHelp(true)} />
-      <Show when={state().notice}>
-        {(notice) => (
-          <div
-            class={`notice ${notice().tone}`}
-            role={notice().tone === "error" ? "alert" : "status"}
-          >
-            <span>{notice().text}</span>
-            <Show when={notice().action}>
+      <aside aria-label="Notices">
+        <Show when={state().notice}>
+          {(notice) => (
+            <div
+              class={`notice ${notice().tone}`}
+              role={notice().tone === "error" ? "alert" : "status"}
+            >
+              <span>{notice().text}</span>
+              <Show when={notice().action}>
+                <button
+                  type="button"
+                  onClick={() =>
+                    notice().action === "reload" ? props.onUpdate() : app.act(notice())
+                  }
+                >
+                  {notice().label}
+                </button>
+              </Show>
               <button
                 type="button"
-                onClick={() =>
-                  notice().action === "reload" ? props.onUpdate() : app.act(notice())
-                }
+                class="icon"
+                aria-label="Dismiss"
+                onClick={() => app.dispatch({ type: "notice", notice: null })}
               >
-                {notice().label}
+                ✕
               </button>
-            </Show>
+            </div>
+          )}
+        </Show>
+        <Show when={state().gaveUp && state().good}>
+          <div class="notice error" role="alert">
+            <span>{state().gaveUp}</span>
+            <button type="button" onClick={() => app.again()}>
+              Run again
+            </button>
+          </div>
+        </Show>
+        <Show when={state().preferences.hint && state().good}>
+          <div class="notice hint">
+            <span>
+              <Show when={app.step()?.outcome === "changed"}>
+                This is what <strong>{app.step()?.name}</strong> did to the program.{" "}
+              </Show>
+              Press <kbd>n</kbd> for the next step that changed something, or edit the program:
+              everything runs again as you type.
+            </span>
             <button
               type="button"
               class="icon"
               aria-label="Dismiss"
-              onClick={() => app.dispatch({ type: "notice", notice: null })}
+              onClick={() => app.dispatch({ type: "prefer", change: { hint: false } })}
             >
               ✕
             </button>
           </div>
-        )}
-      </Show>
-      <Show when={state().gaveUp && state().good}>
-        <div class="notice error" role="alert">
-          <span>{state().gaveUp}</span>
-          <button type="button" onClick={() => app.again()}>
-            Run again
-          </button>
-        </div>
-      </Show>
-      <Show when={state().preferences.hint && state().good}>
-        <div class="notice hint">
-          <span>
-            This is what <strong>{app.step()?.name}</strong> did to the program. Press <kbd>n</kbd>{" "}
-            for the next step that changed something, or edit the program: everything runs again as
-            you type.
-          </span>
-          <button
-            type="button"
-            class="icon"
-            aria-label="Dismiss"
-            onClick={() => app.dispatch({ type: "prefer", change: { hint: false } })}
+        </Show>
+      </aside>
+      <main>
+        <Show when={narrow()}>
+          <div role="tablist" aria-label="Panes" class="tabs pane-tabs" ref={tabs}>
+            <For each={panes}>
+              {(item) => (
+                <button
+                  type="button"
+                  role="tab"
+                  id={`pane-tab-${item.pane}`}
+                  aria-selected={state().pane === item.pane}
+                  aria-controls={`pane-${item.pane}`}
+                  tabIndex={state().pane === item.pane ? 0 : -1}
+                  onClick={() => app.dispatch({ type: "pane", pane: item.pane })}
+                  onKeyDown={tabKeys}
+                >
+                  {item.label}
+                  <Show when={item.pane === "program" && state().problems.length > 0}>
+                    <span class="count">{state().problems.length}</span>
+                  </Show>
+                </button>
+              )}
+            </For>
+          </div>
+        </Show>
+        <div
+          class="panes"
+          classList={{ narrow: narrow() }}
+          style={{ "--program": widths()[0], "--passes": widths()[1] }}
+        >
+          <section
+            class="pane program"
+            id="pane-program"
+            aria-label="Program and problems"
+            hidden={hidden("program")}
           >
-            ✕
-          </button>
+            <ProgramPane />
+          </section>
+          <Splitter
+            label="Width of the program"
+            value={widths()[0]}
+            min={180}
+            max={600}
+            standard={STANDARD[0]}
+            onChange={(value) => setWidth(0, value)}
+          />
+          <section
+            class="pane"
+            id="pane-passes"
+            aria-label="Passes and steps"
+            hidden={hidden("passes")}
+          >
+            <PassesPane />
+          </section>
+          <Splitter
+            label="Width of the passes"
+            value={widths()[1]}
+            min={140}
+            max={400}
+            standard={STANDARD[1]}
+            onChange={(value) => setWidth(1, value)}
+          />
+          <section
+            class="pane result"
+            id="pane-result"
+            aria-label="Result"
+            hidden={hidden("result")}
+          >
+            <ResultPane />
+          </section>
         </div>
-      </Show>
-      <Show when={narrow()}>
-        <div role="tablist" aria-label="Panes" class="tabs panes" ref={tabs}>
-          <For each={panes}>
-            {(item) => (
-              <button
-                type="button"
-                role="tab"
-                id={`pane-tab-${item.pane}`}
-                aria-selected={state().pane === item.pane}
-                aria-controls={`pane-${item.pane}`}
-                tabIndex={state().pane === item.pane ? 0 : -1}
-                onClick={() => app.dispatch({ type: "pane", pane: item.pane })}
-                onKeyDown={tabKeys}
-              >
-                {item.label}
-                <Show when={item.pane === "program" && state().problems.length > 0}>
-                  <span class="count">{state().problems.length}</span>
-                </Show>
-              </button>
-            )}
-          </For>
-        </div>
-      </Show>
-      <main
-        classList={{ narrow: narrow() }}
-        style={{ "--program": widths()[0], "--passes": widths()[1] }}
-      >
-        <section
-          class="pane program"
-          id="pane-program"
-          aria-label="Program and problems"
-          hidden={hidden("program")}
-        >
-          <ProgramPane />
-        </section>
-        <Splitter
-          label="Width of the program"
-          value={widths()[0]}
-          min={180}
-          max={600}
-          standard={STANDARD[0]}
-          onChange={(value) => setWidth(0, value)}
-        />
-        <section
-          class="pane"
-          id="pane-passes"
-          aria-label="Passes and steps"
-          hidden={hidden("passes")}
-        >
-          <PassesPane />
-        </section>
-        <Splitter
-          label="Width of the passes"
-          value={widths()[1]}
-          min={140}
-          max={400}
-          standard={STANDARD[1]}
-          onChange={(value) => setWidth(1, value)}
-        />
-        <section class="pane result" id="pane-result" aria-label="Result" hidden={hidden("result")}>
-          <ResultPane />
-        </section>
       </main>
       <p class="sr" role="status" aria-label="Step">
         {spoken()}

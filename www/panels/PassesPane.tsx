@@ -15,7 +15,7 @@ import {
 } from "solid-js";
 import type { PassItem } from "../engine/protocol";
 import { callArguments, callName, matchingPipeline } from "../state/calls";
-import { duration, outcomeMark, type Shown, stepName } from "../state/steps";
+import { duration, outcomeMark, type Shown, stepWords } from "../state/steps";
 import { AddPass } from "./AddPass";
 import { ContextForm } from "./ContextForm";
 import { panelCommands } from "./commands";
@@ -33,6 +33,29 @@ interface Layout {
   steps: Map<number, Place & { listed: boolean }>;
   lines: number;
 }
+
+/** Stands in for a step while its row is being taken away. */
+const gone: Shown = {
+  index: -1,
+  parent: false,
+  folded: false,
+  step: {
+    id: "",
+    name: "",
+    depth: 0,
+    parent: null,
+    row: -1,
+    role: "listed",
+    outcome: "not-reached",
+    reason: "",
+    optLevel: 0,
+    before: 0,
+    after: 0,
+    micros: 0,
+    rewrites: 0,
+    problems: [],
+  },
+};
 
 export function PassesPane() {
   const app = useApp();
@@ -73,6 +96,9 @@ export function PassesPane() {
     result.lines = line;
     return result;
   });
+
+  const ids = createMemo(() => app.shown().map((item) => item.step.id));
+  const byId = createMemo(() => new Map(app.shown().map((item) => [item.step.id, item])));
 
   const counts = createMemo(() => {
     const steps = app.steps();
@@ -296,50 +322,53 @@ export function PassesPane() {
           </For>
         </ul>
         <div role="listbox" aria-label="Steps" class="contents">
-          <For each={app.shown()}>
-            {(item) => {
-              const { step } = item;
-              const place = () => layout().steps.get(item.index);
-              const selected = () => app.selected() === item.index;
+          {/* By id, not by object: a row outlives a run, and the focus with it. */}
+          <For each={ids()}>
+            {(id) => {
+              const item = () => byId().get(id) ?? gone;
+              const step = () => item().step;
+              const place = () => layout().steps.get(item().index);
+              const selected = () => app.selected() === item().index;
               const call = () => {
-                const id = state().good?.rows[step.row];
-                const row = id === undefined ? -1 : state().rows.indexOf(id);
+                const owner = state().good?.rows[step().row];
+                const row = owner === undefined ? -1 : state().rows.indexOf(owner);
                 return place()?.listed ? (state().document.passes[row]?.call ?? "") : "";
               };
               return (
                 <div
                   role="option"
-                  class={`step ${step.outcome} ${step.role}`}
+                  class={`step ${step().outcome} ${step().role}`}
                   aria-selected={selected()}
-                  aria-label={item.folded ? `${stepName(step)}, folded` : stepName(step)}
                   tabIndex={selected() ? 0 : -1}
-                  data-step={item.index}
-                  style={{ "grid-row": String(place()?.line ?? 1), "--depth": step.depth }}
-                  title={step.reason || undefined}
-                  onClick={() => app.dispatch({ type: "step", id: step.id })}
-                  onKeyDown={(event) => stepKeys(event, item)}
+                  data-step={item().index}
+                  style={{ "grid-row": String(place()?.line ?? 1), "--depth": step().depth }}
+                  title={step().reason || undefined}
+                  onClick={() => app.dispatch({ type: "step", id: step().id })}
+                  onKeyDown={(event) => stepKeys(event, item())}
                 >
-                  <span class={`mark ${step.outcome}`} aria-hidden="true">
-                    {outcomeMark[step.outcome]}
+                  <span class={`mark ${step().outcome}`} aria-hidden="true">
+                    {outcomeMark[step().outcome]}
                   </span>
                   <span class="name">
-                    {step.name}
+                    {step().name}
                     <span class="arguments">{argumentsOf(call())}</span>
                   </span>
-                  <Show when={item.parent}>
+                  <span class="sr">{stepWords(step(), item().folded)}</span>
+                  <Show when={item().parent}>
                     {/* The arrow keys do the same; this is for the mouse. */}
                     <span
                       class="fold-mark"
+                      classList={{ folded: item().folded }}
                       aria-hidden="true"
                       onClick={(event) => {
                         event.stopPropagation();
-                        fold(item, !item.folded);
+                        fold(item(), !item().folded);
                       }}
                     >
-                      {item.folded ? "▸" : "▾"}
+                      {item().folded ? "▸" : "▾"}
                     </span>
                   </Show>
-                  <span class="meta">{metaOf(item)}</span>
+                  <span class="meta">{metaOf(item())}</span>
                 </div>
               );
             }}
@@ -364,9 +393,7 @@ export function PassesPane() {
       </div>
       <Show when={(pipeline()?.missing.length ?? 0) > 0}>
         <details class="foot">
-          <summary>
-            {pipeline()?.missing.length} passes of this pipeline are not in passlab yet
-          </summary>
+          <summary>{notYet(pipeline()?.missing.length ?? 0)}</summary>
           <p class="quiet">{pipeline()?.missing.map(callName).join(", ")}</p>
         </details>
       </Show>
@@ -388,6 +415,9 @@ export function PassesPane() {
     </>
   );
 }
+
+const notYet = (count: number) =>
+  `${count} ${count === 1 ? "pass" : "passes"} of this pipeline not in passlab yet`;
 
 const argumentsOf = (call: string) => {
   const inner = callArguments(call);

@@ -16,6 +16,9 @@ const tabs: readonly { view: View; label: string }[] = [
   { view: "timing", label: "Timing" },
 ];
 
+/** Rows of a diff beyond which it is drawn only on demand: laying them out would be felt at every keystroke. */
+const LARGE = 30_000;
+
 export function ResultPane() {
   const app = useApp();
   const state = app.state;
@@ -55,6 +58,7 @@ export function ResultPane() {
 
   return (
     <>
+      <h2 class="sr">Result</h2>
       <div class="pane-head">
         <div role="tablist" aria-label="Views" class="tabs" ref={bar}>
           <For each={tabs}>
@@ -94,11 +98,7 @@ export function ResultPane() {
               ‹
             </button>
             <span class="position">
-              <span class="word">step </span>
-              {position().at}
-              <span class="word"> of </span>
-              <span class="slash">/</span>
-              {position().of}
+              step {position().at} of {position().of}
             </span>
             <button
               type="button"
@@ -119,7 +119,7 @@ export function ResultPane() {
           </div>
         </Show>
       </div>
-      <Show when={step()}>{(now) => <StepHead step={now()} />}</Show>
+      <Show when={state().view !== "timing" && step()}>{(now) => <StepHead step={now()} />}</Show>
       <div role="tabpanel" id="view" aria-labelledby={`tab-${state().view}`} class="view">
         <Show when={step()} fallback={<Nothing />}>
           {(now) => (
@@ -175,7 +175,10 @@ export function ResultPane() {
 function StepHead(props: { step: Step }) {
   const app = useApp();
   const preferences = () => app.state().preferences;
-  const texts = () => app.state().view === "diff" || app.state().view === "before";
+  const texts = () => {
+    const { view } = app.state();
+    return view === "before" || (view === "diff" && props.step.before !== props.step.after);
+  };
   return (
     <div class="step-head">
       <p class="title">
@@ -234,7 +237,10 @@ function DiffView(props: {
     const now = app.diff();
     return now.state === "ready" ? now.value : null;
   });
-  const lines = createMemo(() => layout(ready()?.rows ?? [], props.options));
+  const size = () => ready()?.rows.length ?? 0;
+  const [anyway, setAnyway] = createSignal("");
+  const tooLarge = () => size() > LARGE && anyway() !== props.step.id;
+  const lines = createMemo(() => (tooLarge() ? [] : layout(ready()?.rows ?? [], props.options)));
   const only = createMemo(() => {
     const diff = ready();
     if (!diff || props.options.types) return false;
@@ -289,6 +295,16 @@ function DiffView(props: {
                   Show types
                 </button>
               </p>
+            </Show>
+            <Show when={tooLarge()}>
+              <div class="empty">
+                <p>
+                  This diff has {size().toLocaleString("en")} lines. Drawing it may take a moment.
+                </p>
+                <button type="button" onClick={() => setAnyway(props.step.id)}>
+                  Draw it
+                </button>
+              </div>
             </Show>
             <Lines
               lines={lines()}

@@ -126,7 +126,7 @@ export const localKeys: readonly { keys: string; title: string }[] = [
   { keys: "↑ ↓ Home End", title: "Steps: go through the list" },
   { keys: "← →", title: "Steps: fold and unfold" },
   { keys: "Alt ↑ Alt ↓", title: "Passes: move a pass up or down" },
-  { keys: "Enter", title: "Passes: edit the arguments, from the pass's menu" },
+  { keys: "Delete", title: "Passes: remove a pass" },
   { keys: "Ctrl F", title: "Program: search" },
 ];
 

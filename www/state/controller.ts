@@ -34,6 +34,8 @@ const EVAL_LIMIT = 120_000;
 const START_LIMIT = 60_000;
 const SLOW_AFTER = 300;
 const CACHE = 64;
+/** Links beyond this are cut by some programs that people paste them into. */
+const LONG_LINK = 8000;
 const KEEP_AFTER = 250;
 
 export type Controller = ReturnType<typeof createController>;
@@ -377,12 +379,13 @@ export function createController(environment: Environment) {
     fragment = linkOf(reply.value);
     environment.history.replaceState(null, "", href);
     keepSoon();
-    const length = href.length.toLocaleString("en");
+    const size = `${href.length.toLocaleString("en")} characters`;
+    const note = href.length > LONG_LINK ? `${size}: too long for some chats and mails` : size;
     try {
       await environment.copy(href);
-      return `Link copied (${length} characters).`;
+      return `Link copied (${note}).`;
     } catch {
-      return `The link is in the address bar (${length} characters).`;
+      return `The link is in the address bar (${note}).`;
     }
   }
 

@@ -111,7 +111,7 @@ export const defaultPreferences: Preferences = {
   changedOnly: false,
   nested: true,
   letters: true,
-  widths: [360, 250],
+  widths: [320, 240],
   hint: true,
 };
 

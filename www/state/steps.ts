@@ -1,5 +1,5 @@
 /** Questions about the steps of a run: which one to show, which are to be seen, where to go next. */
-import type { Run, Step } from "../engine/protocol";
+import type { Step } from "../engine/protocol";
 
 /** What the page says for an outcome; the words are part of the accessible names. */
 export const outcomeWord: Record<Step["outcome"], string> = {
@@ -124,18 +124,17 @@ export function duration(micros: number): string {
   return `${(millis / 1000).toFixed(millis < 10000 ? 1 : 0)} s`;
 }
 
-/** Accessible name of a step: the pass first, then what it did. */
-export function stepName(step: Step): string {
-  const parts = [step.name, outcomeWord[step.outcome]];
+/** What a row says to those who do not see its marks: it stands between the name of the pass and the time. */
+export function stepWords(step: Step, folded: boolean): string {
+  const parts = [outcomeWord[step.outcome]];
   if (step.reason) parts.push(step.reason);
   if (step.role === "required") parts.push("required by the next pass");
   if (step.role === "nested") parts.push("nested");
-  if (step.outcome !== "skipped" && step.outcome !== "not-reached")
-    parts.push(duration(step.micros));
+  if (folded) parts.push("folded");
   return parts.join(", ");
 }
 
-/** The text of a failed or skipped run in one sentence, for the result pane. */
-export function wallTime(run: Run): string {
-  return duration(run.millis * 1000);
+/** A step in one phrase, said when it is gone to. */
+export function stepName(step: Step): string {
+  return `${step.name} ${stepWords(step, false)}`;
 }

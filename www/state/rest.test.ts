@@ -1,0 +1,238 @@
+import { describe, expect, test } from "vitest";
+import type { Catalogue, Step } from "../engine/protocol";
+import {
+  callArguments,
+  callError,
+  callName,
+  matchingPipeline,
+  splitNames,
+  tidyCall,
+} from "./calls";
+import { emptyDocument } from "./model";
+import { Keeper, readDocument, type Storage } from "./persist";
+import { duration, findStep, mostInteresting, neighbour, shownSteps, stepName } from "./steps";
+import { judge, linkOf, withLink } from "./url";
+
+function step(name: string, more: Partial<Step> = {}): Step {
+  return {
+    id: `${name}#1`,
+    name,
+    depth: 0,
+    parent: null,
+    row: 0,
+    role: "listed",
+    outcome: "changed",
+    reason: "",
+    optLevel: 0,
+    before: 0,
+    after: 1,
+    micros: 1500,
+    rewrites: 1,
+    problems: [],
+    ...more,
+  };
+}
+
+describe("steps", () => {
+  const steps = [
+    step("InferType", { role: "required", rewrites: 90 }),
+    step("FoldConstant", { rewrites: 2 }),
+    step("InferType", { id: "FoldConstant#1/InferType#1", parent: 1, depth: 1, role: "nested" }),
+    step("FastMath", { outcome: "skipped", reason: "needs opt level 4" }),
+    step("FuseOps", { rewrites: 9 }),
+    step("DeadCodeElimination", { outcome: "unchanged" }),
+  ];
+
+  test("the most interesting step is the listed pass with most rewrites", () => {
+    expect(mostInteresting(steps)).toBe(4);
+  });
+
+  test("a failed step is more interesting than anything", () => {
+    expect(mostInteresting([...steps, step("Bad", { outcome: "failed" })])).toBe(6);
+  });
+
+  test("a step that is gone is found again by name", () => {
+    expect(findStep(steps, "FuseOps#3")).toBe(4);
+    expect(findStep(steps, "FoldConstant#1/InferType#1")).toBe(2);
+    expect(findStep(steps, "Gone#1")).toBe(4);
+    expect(findStep([], "Gone#1")).toBe(-1);
+  });
+
+  const filter = { changedOnly: false, nested: true, folded: [] as string[], selected: -1 };
+
+  test("folding hides what is inside, the filter what did nothing", () => {
+    const names = (more: Partial<typeof filter>) =>
+      shownSteps(steps, { ...filter, ...more }).map((item) => item.index);
+    expect(names({})).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(names({ folded: ["FoldConstant#1"] })).toEqual([0, 1, 3, 4, 5]);
+    expect(names({ changedOnly: true })).toEqual([0, 1, 2, 4]);
+    expect(names({ changedOnly: true, selected: 5 })).toEqual([0, 1, 2, 4, 5]);
+  });
+
+  test("next and previous stop at the ends; next changed leaps over the rest", () => {
+    const shown = shownSteps(steps, filter);
+    expect(neighbour(steps, shown, 2, 1, false)).toBe(3);
+    expect(neighbour(steps, shown, 2, 1, true)).toBe(4);
+    expect(neighbour(steps, shown, 4, 1, true)).toBe(-1);
+    expect(neighbour(steps, shown, 0, -1, false)).toBe(-1);
+  });
+
+  test("a name starts with the pass and says the outcome and the reason", () => {
+    expect(stepName(steps[4] as Step)).toBe("FuseOps changed");
+    expect(stepName(steps[3] as Step)).toBe("FastMath skipped, needs opt level 4");
+    expect(stepName(steps[5] as Step)).toBe("DeadCodeElimination no change");
+  });
+
+  test("durations have at most three digits", () => {
+    expect([0.2, 412, 1500, 25_400, 3_200_000].map(duration)).toEqual([
+      "0 µs",
+      "412 µs",
+      "1.5 ms",
+      "25 ms",
+      "3.2 s",
+    ]);
+  });
+});
+
+describe("calls", () => {
+  test("a bare name is a call without arguments", () => {
+    expect(callName("FuseOps( fuse_opt_level=2 )")).toBe("FuseOps");
+    expect(callArguments("FuseOps( fuse_opt_level=2 )")).toBe("fuse_opt_level=2");
+    expect(tidyCall(" FuseOps() ")).toBe("FuseOps");
+    expect(tidyCall('ConvertLayout({"a": ["b"]})')).toBe('ConvertLayout({"a": ["b"]})');
+  });
+
+  test("brackets and strings must close", () => {
+    expect(callError("FuseOps(fuse_opt_level=2)")).toBe("");
+    expect(callError('F(x={"a": [1, 2]})')).toBe("");
+    expect(callError("FuseOps(")).toMatch(/“\)” is missing/);
+    expect(callError("F(x=[1)")).toMatch(/does not close/);
+    expect(callError('F(x="a)')).toMatch(/string is not closed/);
+    expect(callError("A() B()")).toMatch(/One call/);
+    expect(callError("")).not.toBe("");
+    expect(callError("2A")).not.toBe("");
+  });
+
+  test("a pipeline is recognised without the passes that are missing", () => {
+    const pipelines = [2, 3].map((optLevel) => ({
+      name: `O${optLevel}`,
+      title: "",
+      optLevel,
+      passes: ["A", "B", "C"],
+      missing: ["B"],
+    }));
+    const catalogue = { pipelines } as unknown as Catalogue;
+    const passes = ["A", "C()"].map((call) => ({ call, enabled: true }));
+    const document = { ...emptyDocument, passes, optLevel: 3 };
+    expect(matchingPipeline(catalogue, document)?.name).toBe("O3");
+    expect(matchingPipeline(catalogue, { ...document, optLevel: 1 })?.name).toBe("O2");
+    const off = [{ call: "A", enabled: false }];
+    expect(matchingPipeline(catalogue, { ...document, passes: off })).toBeUndefined();
+  });
+
+  test("names are split by commas and spaces, each once", () => {
+    expect(splitNames("A, B  A,,C")).toEqual(["A", "B", "C"]);
+  });
+});
+
+describe("links", () => {
+  test("the link is what stands after the sharp sign, unescaped", () => {
+    expect(linkOf("#p1abc")).toBe("p1abc");
+    expect(linkOf("")).toBe("");
+    expect(linkOf("#a%2Bb")).toBe("a+b");
+    expect(linkOf("#a%zz")).toBe("a%zz");
+  });
+
+  test("a new link takes the place of the old one", () => {
+    expect(withLink("http://x/y/?q=1#old", "#new")).toBe("http://x/y/?q=1#new");
+    expect(withLink("http://x/y/", "new")).toBe("http://x/y/#new");
+  });
+
+  test("a damaged link is named and keeps what could be read", () => {
+    const document = { ...emptyDocument, view: { step: "", view: "diff" } };
+    expect(judge({ document, error: "", message: "" }).kind).toBe("whole");
+    expect(judge({ document, error: "link-truncated", message: "9 bytes missing." })).toEqual({
+      kind: "recovered",
+      document,
+      message: "This link is cut off: 9 bytes missing.",
+    });
+    expect(judge({ document: null, error: "link-version", message: "" })).toEqual({
+      kind: "lost",
+      message: "This link was made by a newer passlab.",
+    });
+  });
+});
+
+describe("keeping work", () => {
+  function memory(): Storage & { map: Map<string, string> } {
+    const map = new Map<string, string>();
+    return {
+      map,
+      getItem: (key) => map.get(key) ?? null,
+      setItem: (key, value) => void map.set(key, value),
+    };
+  }
+
+  test("a draft comes back as it was kept", () => {
+    const keeper = new Keeper(memory());
+    const draft = {
+      document: { ...emptyDocument, source: "a", config: { k: "1" } },
+      example: "",
+      step: "A#1",
+      view: "timing" as const,
+      link: "x",
+    };
+    expect(keeper.draft()).toBeNull();
+    keeper.keepDraft(draft);
+    expect(keeper.draft()).toEqual(draft);
+  });
+
+  test("storage that holds nonsense is as good as empty", () => {
+    const storage = memory();
+    storage.map.set("passlab.draft", "{not json");
+    storage.map.set("passlab.preferences", '{"theme":"pink","widths":[1,"a"],"wrap":false}');
+    const keeper = new Keeper(storage);
+    expect(keeper.draft()).toBeNull();
+    expect(keeper.preferences()).toMatchObject({
+      theme: "system",
+      widths: [320, 240],
+      wrap: false,
+    });
+  });
+
+  test("a browser that refuses is reported, not thrown", () => {
+    const full: Storage = {
+      getItem: () => null,
+      setItem: () => {
+        throw new Error("quota");
+      },
+    };
+    const keeper = new Keeper(full);
+    const draft = {
+      document: emptyDocument,
+      example: "",
+      step: "",
+      view: "diff" as const,
+      link: "",
+    };
+    expect(keeper.keepDraft(draft)).toBe(false);
+    expect(new Keeper(null).keepDraft(draft)).toBe(false);
+  });
+
+  test("a document is read as far as it makes sense", () => {
+    expect(readDocument({ passes: [] })).toBeNull();
+    expect(
+      readDocument({
+        source: "a",
+        passes: [{ call: "A" }, 7],
+        optLevel: 9,
+        config: { a: 1, b: "2" },
+      }),
+    ).toEqual({
+      ...emptyDocument,
+      source: "a",
+      passes: [{ call: "A", enabled: true }],
+      config: { b: "2" },
+    });
+  });
+});
