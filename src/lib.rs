@@ -22,8 +22,8 @@
 //! - `wasm`: the boundary to JavaScript, compiled for the page only
 
 pub mod diag;
-pub mod infer;
 pub mod eval;
+pub mod infer;
 pub mod ir;
 pub mod ops;
 pub mod pass;

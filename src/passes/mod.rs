@@ -12,6 +12,8 @@ pub static ALL: &[&PassSpec] = &[
     &relay::infer_type::SPEC,
     &relay::simplify_inference::SPEC,
     &relay::fold_constant::SPEC,
+    &relay::simplify_expr::SPEC,
+    &relay::simplify_expr_post_alter_op::SPEC,
     &relay::dead_code_elimination::SPEC,
     &relay::eliminate_common_subexpr::SPEC,
     &relay::canonicalize_ops::SPEC,

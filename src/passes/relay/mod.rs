@@ -8,6 +8,8 @@ pub mod fold_constant;
 pub mod fuse_ops;
 pub mod infer_type;
 pub mod remove_unused_functions;
+pub mod simplify_expr;
+pub mod simplify_expr_post_alter_op;
 pub mod simplify_inference;
 mod support;
 pub mod to_a_normal_form;

@@ -5,8 +5,10 @@ pub mod fusion;
 pub mod fusion_graph;
 pub mod let_lists;
 pub mod normal_form;
+pub mod pattern;
 pub mod purity;
 pub mod scope;
+pub mod simplify;
 
 use crate::ir::{AttrValue, Attrs, AttrsId, DType, Dim, ExprId, Store};
 use crate::ops::build::{arg, call_with, is_call};

@@ -1,0 +1,43 @@
+//! SimplifyExprPostAlterOp: the rules of SimplifyExpr that clean up after layout changes.
+//!
+//! Six of the rules of [`simplify_expr`](super::simplify_expr), in the same manner.
+//!
+//! Source: `src/relay/transforms/simplify_expr.cc`.
+
+use super::support::simplify::{algebra, casts, layouts, run};
+use crate::pass::{PassSpec, Run};
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "SimplifyExprPostAlterOp",
+    info_name: "SimplifyExprPostAlterOp",
+    opt_level: 0,
+    required: &["InferType"],
+    params: &[],
+    config: &[],
+    summary: "The rules of SimplifyExpr that clean up after layout changes.",
+    doc: "Operations with a neutral element, reshapes that follow one another, and casts and clips that \
+change no value: what changes of layout often leave behind.",
+    example_before: "\
+def @main(%x: Tensor[(2, 8), float32]) {
+  %0 = cast(%x, dtype=\"float32\");
+  add(%0, 0f)
+}
+",
+    example_after: "\
+def @main(%x: Tensor[(2, 8), float32]) -> Tensor[(2, 8), float32] {
+  %x
+}
+",
+    run: Run::Function(|cx, module, function, _| {
+        let rules = [
+            &algebra::IDENTITY,
+            &layouts::RESHAPE,
+            &casts::SAME_CAST,
+            &casts::CONSECUTIVE_CAST,
+            &casts::CLIP_AND_CASTS,
+            &casts::CLIP_RULE,
+        ];
+        run(cx, module, function, &rules)
+    }),
+};

@@ -1,0 +1,303 @@
+//! Dataflow patterns and rewriting with them (TVM's `dataflow_matcher.cc`, as far as the passes here
+//! use it).
+//!
+//! Rewriting with one pattern has two steps, as in TVM. First every node, users before what they use,
+//! is tried as the root of a match; a match is refused when a node inside it is inside another
+//! match, or is used outside by something that does not flow back into the root. Then the program is
+//! rebuilt and each root replaced.
+
+use super::dominators::Forest;
+use crate::ir::rewrite::{ExprMutator, rewrite};
+use crate::ir::walk::{for_each_child, post_order};
+use crate::ir::{Expr, ExprId, IdMap, Module, Store};
+use crate::ops::{self, OpPattern};
+
+/// What a part of a pattern is called. Parts of one name match one and the same node.
+pub type Slot = &'static str;
+
+/// A pattern. It is a constant of the program, so matching it may recurse.
+#[derive(Clone, Copy)]
+pub enum Pat {
+    /// Any node.
+    Any(Slot),
+    /// A constant.
+    Const(Slot),
+    /// A call of an operator with one of these names on these arguments. `add` and `multiply` also
+    /// match with their arguments swapped.
+    Call(&'static [&'static str], &'static [Pat]),
+    /// A call of a broadcasting operator on these arguments.
+    Broadcast(&'static [Pat]),
+    /// What the pattern matches, and remember it.
+    Named(Slot, &'static Pat),
+    /// The first of these that matches.
+    Or(&'static [Pat]),
+    /// A chain of one or more casts over what the pattern matches.
+    Casts(&'static Pat),
+}
+
+/// A match: the root, and what the named parts matched.
+pub struct Match {
+    /// The node that matched, as it was.
+    pub pre: ExprId,
+    /// The same over its rewritten children.
+    pub post: ExprId,
+    parts: Vec<(Slot, ExprId, ExprId)>,
+}
+
+impl Match {
+    /// What a named part has become. Panics when the pattern has no such part, or not on this way.
+    pub fn get(&self, slot: Slot) -> ExprId {
+        self.find(slot).unwrap_or_else(|| panic!("the pattern has no part `{slot}`")).1
+    }
+
+    /// What a named part was, with its type.
+    pub fn pre_of(&self, slot: Slot) -> ExprId {
+        self.find(slot).unwrap_or_else(|| panic!("the pattern has no part `{slot}`")).0
+    }
+
+    /// Whether a part was matched on this way through the pattern.
+    pub fn has(&self, slot: Slot) -> bool {
+        self.find(slot).is_some()
+    }
+
+    fn find(&self, slot: Slot) -> Option<(ExprId, ExprId)> {
+        self.parts.iter().find(|(s, ..)| *s == slot).map(|(_, pre, post)| (*pre, *post))
+    }
+}
+
+/// A pattern and what to do where it matches.
+pub struct Rule {
+    /// What the log calls it.
+    pub name: &'static str,
+    /// What to look for.
+    pub pattern: Pat,
+    /// What it becomes; `None` leaves it.
+    pub apply: fn(&mut Store, &Module, &Match) -> Option<ExprId>,
+}
+
+/// Rewrites `root` with one rule at every place where it matches. The program must have types.
+pub fn rewrite_with(store: &mut Store, module: &Module, root: ExprId, rule: &Rule) -> ExprId {
+    let found = Finder::find(store, root, &rule.pattern);
+    if found.is_empty() {
+        return root;
+    }
+    let mut apply = Apply { rule, module, roots: IdMap::new(), done: IdMap::new() };
+    for (id, parts) in found {
+        apply.roots.insert(id, parts);
+    }
+    rewrite(store, root, &mut apply)
+}
+
+type Parts = Vec<(Slot, ExprId)>;
+
+struct Apply<'a> {
+    rule: &'a Rule,
+    module: &'a Module,
+    roots: IdMap<Expr, Parts>,
+    done: IdMap<Expr, ExprId>,
+}
+
+impl ExprMutator for Apply<'_> {
+    fn rule(&self) -> &'static str {
+        self.rule.name
+    }
+
+    fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        let mut result = post;
+        if let Some(parts) = self.roots.remove(pre) {
+            let become_ = |id: ExprId| self.done.get(id).copied().unwrap_or(id);
+            let parts = parts.into_iter().map(|(slot, id)| (slot, id, become_(id))).collect();
+            result = (self.rule.apply)(store, self.module, &Match { pre, post, parts }).unwrap_or(post);
+        }
+        self.done.insert(pre, result);
+        result
+    }
+}
+
+/// What a match is made of so far.
+#[derive(Default)]
+struct Trail {
+    parts: Parts,
+    /// Calls that are part of the pattern.
+    inside: Vec<ExprId>,
+    /// Nodes that the pattern says nothing about.
+    inputs: Vec<ExprId>,
+}
+
+impl Trail {
+    fn mark(&self) -> (usize, usize, usize) {
+        (self.parts.len(), self.inside.len(), self.inputs.len())
+    }
+
+    fn back(&mut self, mark: (usize, usize, usize)) {
+        self.parts.truncate(mark.0);
+        self.inside.truncate(mark.1);
+        self.inputs.truncate(mark.2);
+    }
+
+    fn name(&mut self, slot: Slot, id: ExprId) -> bool {
+        match self.parts.iter().find(|(s, _)| *s == slot) {
+            Some((_, known)) => *known == id,
+            None => {
+                self.parts.push((slot, id));
+                true
+            }
+        }
+    }
+
+    fn matches(&mut self, store: &Store, pattern: &Pat, id: ExprId) -> bool {
+        let mark = self.mark();
+        let fits = match pattern {
+            Pat::Any(slot) => {
+                self.inputs.push(id);
+                self.name(slot, id)
+            }
+            Pat::Const(slot) => matches!(store.expr(id), Expr::Constant(_)) && self.name(slot, id),
+            Pat::Named(slot, inner) => match self.parts.iter().find(|(s, _)| s == slot) {
+                Some((_, known)) => *known == id,
+                None => self.matches(store, inner, id) && self.name(slot, id),
+            },
+            Pat::Or(options) => options.iter().any(|option| self.matches(store, option, id)),
+            Pat::Call(names, patterns) => match store.called_op(id).map(|op| ops::info(op).name) {
+                Some(name) if names.contains(&name) => {
+                    let commutes = matches!(*names, ["add"] | ["multiply"]);
+                    self.arguments(store, patterns, id, false) || commutes && self.arguments(store, patterns, id, true)
+                }
+                _ => false,
+            },
+            Pat::Broadcast(patterns) => {
+                let broadcasts = |op| ops::info(op).pattern == Some(OpPattern::Broadcast);
+                store.called_op(id).is_some_and(broadcasts) && self.arguments(store, patterns, id, false)
+            }
+            Pat::Casts(inner) => self.casts(store, inner, id),
+        };
+        if !fits {
+            self.back(mark);
+        }
+        fits
+    }
+
+    fn arguments(&mut self, store: &Store, patterns: &[Pat], id: ExprId, swapped: bool) -> bool {
+        let mark = self.mark();
+        let Some(call) = store.call(id) else { return false };
+        if call.args.len() != patterns.len() {
+            return false;
+        }
+        let fits = patterns.iter().enumerate().all(|(i, pattern)| {
+            let place = if swapped { patterns.len() - 1 - i } else { i };
+            self.matches(store, pattern, store.item(call.args, place))
+        });
+        if fits {
+            self.inside.push(id);
+        } else {
+            self.back(mark);
+        }
+        fits
+    }
+
+    /// Walks down the casts; the chain is as long as the program says, so this is a loop.
+    fn casts(&mut self, store: &Store, inner: &Pat, id: ExprId) -> bool {
+        let mut id = id;
+        let mut any = false;
+        while store.called_op(id).is_some_and(|op| ops::info(op).name == "cast") {
+            any = true;
+            self.inside.push(id);
+            let Some(call) = store.call(id) else { return false };
+            id = store.item(call.args, 0);
+        }
+        any && self.matches(store, inner, id)
+    }
+}
+
+/// Finds the matches of a pattern that may be replaced together.
+struct Finder<'a> {
+    store: &'a Store,
+    order: Vec<ExprId>,
+    /// Nodes inside a match.
+    taken: IdMap<Expr, ()>,
+    /// The users of each node, made when first needed.
+    users: Option<IdMap<Expr, Vec<ExprId>>>,
+    dominators: Option<(Forest<u8>, IdMap<Expr, usize>)>,
+}
+
+impl Finder<'_> {
+    fn find(store: &Store, root: ExprId, pattern: &Pat) -> Vec<(ExprId, Parts)> {
+        let order = post_order(store, root);
+        let mut finder = Finder { store, order, taken: IdMap::new(), users: None, dominators: None };
+        let mut found = Vec::new();
+        for i in (0..finder.order.len()).rev() {
+            let id = finder.order[i];
+            if finder.taken.contains(id) || !matches!(store.expr(id), Expr::Call { .. }) {
+                continue;
+            }
+            let mut trail = Trail::default();
+            if trail.matches(store, pattern, id) && finder.may_take(id, &trail) {
+                for inner in &trail.inside {
+                    finder.taken.insert(*inner, ());
+                }
+                found.push((id, trail.parts));
+            }
+        }
+        found
+    }
+
+    fn may_take(&mut self, root: ExprId, trail: &Trail) -> bool {
+        for &id in &trail.inside {
+            if trail.inputs.contains(&id) {
+                continue;
+            }
+            if self.taken.contains(id) {
+                return false;
+            }
+            if id == root {
+                continue;
+            }
+            for user in self.users(id) {
+                if !trail.inside.contains(&user) && !self.dominates(root, user) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn users(&mut self, id: ExprId) -> Vec<ExprId> {
+        let users = self.users.get_or_insert_with(|| {
+            let mut users: IdMap<Expr, Vec<ExprId>> = IdMap::new();
+            for &user in &self.order {
+                for_each_child(self.store, user, |used| match users.get_mut(used) {
+                    Some(list) => list.push(user),
+                    None => {
+                        users.insert(used, vec![user]);
+                    }
+                });
+            }
+            users
+        });
+        users.get(id).cloned().unwrap_or_default()
+    }
+
+    /// Whether everything computed from `id` flows into `root`.
+    fn dominates(&mut self, root: ExprId, id: ExprId) -> bool {
+        if self.dominators.is_none() {
+            let mut forest = Forest::default();
+            let mut place: IdMap<Expr, usize> = IdMap::new();
+            for i in (0..self.order.len()).rev() {
+                let node = self.order[i];
+                let users = self.users(node);
+                let mut users = users.iter().filter_map(|user| place.get(*user).copied());
+                let mut parent = users.next();
+                for user in users {
+                    parent = parent.and_then(|known| forest.common(known, user, 0)).map(|(common, _)| common);
+                }
+                place.insert(node, forest.add(parent, 0));
+            }
+            self.dominators = Some((forest, place));
+        }
+        let Some((forest, place)) = &self.dominators else { return false };
+        match (place.get(root), place.get(id)) {
+            (Some(&root), Some(&id)) => root != id && forest.common(root, id, 0).is_some_and(|(common, _)| common == root),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Casts and clips that change nothing.
+
+use super::super::pattern::{Match, Pat, Rule};
+use super::super::tensor_type;
+use crate::ir::{AttrValue, DType, DTypeCode, Expr, ExprId, Module, Store, Type};
+use crate::ops;
+use crate::ops::build::{arg, op_name};
+
+const DATA: Pat = Pat::Any("data");
+const CAST_OF_DATA: Pat = Pat::Or(&[Pat::Call(&["cast_like"], &[DATA, Pat::Any("like")]), Pat::Call(&["cast"], &[DATA])]);
+const CAST_1: Pat = Pat::Named("cast1", &CAST_OF_DATA);
+const CLIP: Pat = Pat::Call(&["clip"], &[Pat::Any("x")]);
+
+/// A cast to the type that the data have.
+pub static SAME_CAST: Rule = Rule {
+    name: "cast to the same type",
+    pattern: CAST_OF_DATA,
+    apply: |store, _, m| {
+        let data = dtype(store, arg(store, m.pre, 0))?;
+        (dtype(store, m.pre)? == data).then(|| m.get("data"))
+    },
+};
+
+/// A cast of a cast that lost nothing.
+pub static CONSECUTIVE_CAST: Rule = Rule {
+    name: "cast of a widening cast",
+    pattern: Pat::Or(&[Pat::Call(&["cast_like"], &[CAST_1, Pat::Any("like2")]), Pat::Call(&["cast"], &[CAST_1])]),
+    apply: |store, _, m| {
+        let data = dtype(store, m.pre_of("data"))?;
+        let middle = dtype(store, m.pre_of("cast1"))?;
+        if !widens(data, middle) {
+            return None;
+        }
+        let target = dtype(store, m.pre)?;
+        let shape = tensor_type(store, m.pre_of("data"))?.0;
+        Some(cast(store, m.get("data"), target, &shape))
+    },
+};
+
+/// Casts behind a clip whose bounds fit into their types.
+pub static CLIP_AND_CASTS: Rule = Rule {
+    name: "cast of values that were clipped to its range",
+    pattern: Pat::Casts(&Pat::Named("clip", &CLIP)),
+    apply: clip_and_casts,
+};
+
+/// A clip to bounds that the type has anyway.
+pub static CLIP_RULE: Rule = Rule {
+    name: "clip to the range of the type",
+    pattern: CLIP,
+    apply: |store, _, m| {
+        // TVM keeps these pairs together for another of its passes.
+        if matches!(op_name(store, arg(store, m.post, 0)), "qnn.requantize" | "qnn.add") {
+            return None;
+        }
+        let (low, high) = clip_bounds(store, m.post)?;
+        let (least, most) = range(dtype(store, m.pre)?)?;
+        (high >= most && low <= least).then(|| m.get("x"))
+    },
+};
+
+fn dtype(store: &Store, id: ExprId) -> Option<DType> {
+    tensor_type(store, id).map(|t| t.1)
+}
+
+/// A cast that carries its type, since the rule may apply to it again before types are inferred.
+fn cast(store: &mut Store, data: ExprId, dtype: DType, shape: &[crate::ir::Dim]) -> ExprId {
+    let attrs = ops::build::attrs_of(store, "cast", &[("dtype", AttrValue::DType(Some(dtype)))]);
+    let info = store.add_call_info(Some(attrs), &[]);
+    let callee = store.add(Expr::Op(ops::op("cast")));
+    let args = store.list(&[data]);
+    let ty = store.ty(Type::Tensor { shape: shape.into(), dtype });
+    store.add_typed(Expr::Call { callee, args, info }, Some(ty))
+}
+
+/// Whether every value survives the cast. TVM's order of families is that of their numbers:
+/// integers, unsigned integers, floats.
+fn widens(from: DType, to: DType) -> bool {
+    if from.code == to.code {
+        return from.bits <= to.bits;
+    }
+    let brain = |d: DType| d.code == DTypeCode::BFloat;
+    !brain(from) && !brain(to) && from.code < to.code && from.bits <= to.bits
+}
+
+fn clip_bounds(store: &Store, clip: ExprId) -> Option<(f64, f64)> {
+    let attrs = store.call(clip)?.attrs;
+    Some((store.attr_float(attrs, "a_min")?, store.attr_float(attrs, "a_max")?))
+}
+
+/// The least and the largest value of a type, as doubles.
+fn range(dtype: DType) -> Option<(f64, f64)> {
+    let bits = i32::from(dtype.bits);
+    Some(match (dtype.code, bits) {
+        (DTypeCode::Int, _) => (-(2f64.powi(bits - 1)), (2f64.powi(bits - 1)) - 1.0),
+        // TVM keeps the largest 64 bit value in a signed integer.
+        (DTypeCode::UInt, 64) => (0.0, i64::MAX as f64),
+        (DTypeCode::UInt, _) => (0.0, 2f64.powi(bits) - 1.0),
+        (DTypeCode::Float, 64) => (f64::MIN, f64::MAX),
+        (DTypeCode::Float, 32) => (f64::from(f32::MIN), f64::from(f32::MAX)),
+        (DTypeCode::Float, 16) => (-65504.0, 65504.0),
+        (DTypeCode::BFloat, 16) => (-f64::from(half::bf16::MAX), f64::from(half::bf16::MAX)),
+        _ => return None,
+    })
+}
+
+/// Keeps the casts into types that cannot hold the bounds; the type of the result stays.
+fn clip_and_casts(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
+    let (low, high) = clip_bounds(store, m.get("clip"))?;
+    let mut kept = Vec::new();
+    let mut dropped = 0;
+    let mut id = m.pre;
+    while id != m.pre_of("clip") {
+        let to = dtype(store, id)?;
+        let (least, most) = range(to)?;
+        if high <= most && low >= least {
+            dropped += 1;
+        } else {
+            kept.push(to);
+        }
+        id = arg(store, id, 0);
+    }
+    let target = dtype(store, m.pre)?;
+    let last = match kept.first() {
+        Some(last) => *last,
+        None => dtype(store, m.pre_of("clip"))?,
+    };
+    let extra = last != target;
+    if dropped == i32::from(extra) {
+        // One cast went and one came: nothing is gained, and TVM builds the same program again.
+        return None;
+    }
+    let shape = tensor_type(store, m.pre)?.0;
+    let mut result = m.get("clip");
+    for to in kept.into_iter().rev().chain(extra.then_some(target)) {
+        result = cast(store, result, to, &shape);
+    }
+    Some(result)
+}

@@ -1,0 +1,56 @@
+//! The rules of SimplifyExpr, by theme, and how they are run.
+
+pub mod algebra;
+pub mod casts;
+pub mod layouts;
+pub mod like;
+
+use super::pattern::{Rule, rewrite_with};
+use crate::diag::Diagnostic;
+use crate::infer::infer_expr;
+use crate::ir::{AttrValue, Dim, ExprId, Module};
+use crate::pass::{PassCx, PassError};
+
+/// TVM applies at most this many rules before it takes them for rules that undo each other.
+const MAX_APPLIED: usize = 100;
+
+/// Applies the rules in order, again and again until a whole round changes nothing. Types are
+/// inferred whenever something has changed.
+pub fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, rules: &[&Rule]) -> Result<ExprId, PassError> {
+    let mut current = function;
+    let mut typed = true;
+    let mut applied = 0;
+    loop {
+        let mut changed = false;
+        for rule in rules {
+            if !typed {
+                current = infer_expr(cx.store, module, current)?;
+                typed = true;
+            }
+            let next = rewrite_with(cx.store, module, current, rule);
+            if next != current {
+                current = next;
+                changed = true;
+                typed = false;
+            }
+            applied += 1;
+        }
+        if !changed {
+            return Ok(current);
+        }
+        if applied + rules.len() >= MAX_APPLIED {
+            let text = "the rules were applied as often as TVM allows, and there is more to simplify; TVM fails here";
+            cx.diagnostics.push(Diagnostic::warning("relay-simplify-limit", text, None));
+            return Ok(current);
+        }
+    }
+}
+
+/// Extents as an attribute. Their widths stay as they are.
+fn dims_attr(shape: &[Dim]) -> Option<AttrValue> {
+    let values = shape.iter().map(|dim| match *dim {
+        Dim::Int { value, bits } => Some(AttrValue::Int { value, bits }),
+        _ => None,
+    });
+    values.collect::<Option<Vec<_>>>().map(|values| AttrValue::Array(values.into()))
+}
