@@ -12,6 +12,7 @@
 //! - [`diag`]: what can be wrong, and where
 //! - [`ir`]: the program as data
 //! - [`ops`]: what each operator is
+//! - [`parse`]: text to programs
 //! - [`print`]: programs as text, as TVM prints them
 //! - [`infer`]: types from programs
 //! - [`verify`]: is this a program?
@@ -26,6 +27,7 @@ pub mod eval;
 pub mod infer;
 pub mod ir;
 pub mod ops;
+pub mod parse;
 pub mod pass;
 pub mod passes;
 pub mod print;

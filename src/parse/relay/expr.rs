@@ -1,0 +1,570 @@
+//! Expressions: sequences, bindings, operators, operands.
+
+use super::super::lex::{Kind, Token};
+use super::super::number::{self, Number};
+use super::super::suggest::nearest;
+use super::token::Resume;
+use super::{GraphVar, Parse, Parser};
+use crate::diag::{Diagnostic, Span};
+use crate::ir::{DType, Expr, ExprId, OpId, Tensor, TypeId, VarId};
+use crate::ops;
+use std::borrow::Cow;
+
+/// A statement that waits for what follows it.
+struct Statement {
+    /// None for `value; rest`, which binds a variable without a name.
+    var: Option<VarId>,
+    value: ExprId,
+    start: u32,
+}
+
+/// A binary operator that waits for its right side.
+#[derive(Clone, Copy)]
+struct Pending {
+    op: OpId,
+    precedence: u8,
+}
+
+impl<'s> Parser<'s, '_> {
+    /// What stands between braces or parentheses: statements and a last expression. TVM: ParseExpr.
+    pub(super) fn seq(&mut self) -> Parse<ExprId> {
+        self.guard_depth()?;
+        let mark = self.vars.mark();
+        let result = self.seq_parts();
+        self.vars.back_to(mark);
+        result
+    }
+
+    fn seq_parts(&mut self) -> Parse<ExprId> {
+        let level = self.open_brackets();
+        let stacked = self.stack.len();
+        let mut statements: Vec<Statement> = Vec::new();
+        let last = loop {
+            let start = self.cur.start;
+            let done = match self.statement(&mut statements) {
+                Ok(done) => done,
+                // Between parentheses a `;` is more likely to belong to the block around them.
+                Err(stop) if !self.in_block() || !self.recover(level, Resume::Semi) => return Err(stop),
+                Err(_) => {
+                    self.stack.truncate(stacked);
+                    self.bump();
+                    let value = self.poison();
+                    statements.push(Statement { var: None, value, start });
+                    None
+                }
+            };
+            if let Some(last) = done {
+                break last;
+            }
+        };
+        let end = self.prev_end;
+        let mut body = last;
+        for statement in statements.into_iter().rev() {
+            let var = match statement.var {
+                Some(var) => var,
+                None => self.store.var("", None),
+            };
+            body = self.store.add(Expr::Let { var, value: statement.value, body });
+            self.store.set_span(body, Span { start: statement.start, end });
+        }
+        Ok(body)
+    }
+
+    /// One statement; the expression if it is the last one.
+    fn statement(&mut self, statements: &mut Vec<Statement>) -> Parse<Option<ExprId>> {
+        let Token { kind, start, .. } = self.cur;
+        let value = match kind {
+            Kind::Let => {
+                let (var, value) = self.let_binding()?;
+                statements.push(Statement { var: Some(var), value, start });
+                return Ok(None);
+            }
+            Kind::Graph if self.assignment_follows() => {
+                self.graph_binding()?;
+                return Ok(None);
+            }
+            Kind::FreeVar => {
+                self.free_var()?;
+                return Ok(None);
+            }
+            Kind::OpenCurly => self.block()?,
+            _ => self.binary()?,
+        };
+        if !self.eat(Kind::Semi) {
+            return Ok(Some(value));
+        }
+        statements.push(Statement { var: None, value, start });
+        Ok(None)
+    }
+
+    /// `{ ... }` with a scope of its own.
+    fn block(&mut self) -> Parse<ExprId> {
+        let mark = self.vars.open();
+        let body = self.braces();
+        self.vars.back_to(mark);
+        body
+    }
+
+    /// `{ ... }`. An error inside does not reach outside.
+    pub(super) fn braces(&mut self) -> Parse<ExprId> {
+        self.expect(Kind::OpenCurly)?;
+        let level = self.open_brackets();
+        let stacked = self.stack.len();
+        match self.seq().and_then(|body| self.closed(Kind::CloseCurly).map(|()| body)) {
+            Err(_) if self.recover(level, Resume::Close) => {
+                self.stack.truncate(stacked);
+                self.bump();
+                Ok(self.poison())
+            }
+            body => body,
+        }
+    }
+
+    /// The bracket that ends a sequence of statements.
+    pub(super) fn closed(&mut self, close: Kind) -> Parse<()> {
+        if self.eat(close) {
+            return Ok(());
+        }
+        Err(self.unexpected(if close == Kind::CloseCurly { "`;` or `}`" } else { "`)`" }))
+    }
+
+    /// `let %x: T = value;`. The variable is bound before its value is read, so that functions can
+    /// call themselves; the scope that hides outer variables opens behind it.
+    fn let_binding(&mut self) -> Parse<(VarId, ExprId)> {
+        let level = self.open_brackets();
+        self.bump();
+        let (name, span) = self.binder()?;
+        let annotation = match self.eat(Kind::Colon).then(|| self.annotation()) {
+            None => None,
+            Some(Ok(annotation)) => annotation,
+            Some(Err(stop)) => {
+                // The variable is known all the same, so that its uses are no further errors.
+                self.bind(name, span, None);
+                return Err(stop);
+            }
+        };
+        let var = self.bind(name, span, annotation);
+        let value = self.expect(Kind::Equal).and_then(|_| self.binding_value(level))?;
+        self.vars.open();
+        Ok((var, value))
+    }
+
+    /// `%0 = value;`
+    fn graph_binding(&mut self) -> Parse<()> {
+        let level = self.open_brackets();
+        let token = self.bump();
+        self.bump();
+        let value = self.binding_value(level)?;
+        let text = self.text(token);
+        let Ok(number) = text[1..].parse::<u32>() else {
+            self.error("relay-syntax", format!("the number of `{text}` is too large"), token.span());
+            return Ok(());
+        };
+        // One table for the whole text, and the first definition counts.
+        if self.graph.contains_key(&number) {
+            let note = "TVM keeps one table of numbered variables for the whole text, and the first definition counts";
+            let warning = Diagnostic::warning("relay-rebound-var", format!("`{text}` is defined already"), token.span());
+            self.report(warning.with_note(note));
+        } else {
+            self.graph.insert(number, GraphVar { value, definition: self.definition });
+        }
+        Ok(())
+    }
+
+    /// The right side of a binding with its `;`. When it cannot be read, reading goes on behind the `;`.
+    fn binding_value(&mut self, level: usize) -> Parse<ExprId> {
+        let stacked = self.stack.len();
+        let value = self.binary().and_then(|value| self.expect(Kind::Semi).map(|_| value));
+        match value {
+            Err(_) if self.recover(level, Resume::Semi) => {
+                self.stack.truncate(stacked);
+                self.bump();
+                Ok(self.poison())
+            }
+            value => value,
+        }
+    }
+
+    /// `free_var %x: T;`
+    fn free_var(&mut self) -> Parse<()> {
+        self.bump();
+        let (name, span) = self.binder()?;
+        let annotation = if self.eat(Kind::Colon) { self.annotation()? } else { None };
+        let var = self.new_var(name, span, annotation);
+        self.vars.declare_free(name, var);
+        self.uses_foreign = true;
+        self.expect(Kind::Semi).map(|_| ())
+    }
+
+    // ---- variables ----
+
+    /// The name of a variable that is bound here. TVM prints names as they are, so those of
+    /// imported models hold dots, dashes and colons, which it cannot read back.
+    pub(super) fn binder(&mut self) -> Parse<(&'s str, Span)> {
+        if !self.at(Kind::Local) {
+            return Err(self.unexpected("a variable such as `%x`"));
+        }
+        if is_odd(self.next_byte()) {
+            let end = odd_end(self.lexer.source.as_bytes(), self.lexer.pos);
+            if end > self.lexer.pos {
+                self.odd_names = true;
+                self.cur.end = end as u32;
+                self.lexer.pos = end;
+            }
+        }
+        let token = self.bump();
+        Ok((&self.text(token)[1..], token.span()))
+    }
+
+    fn new_var(&mut self, name: &str, span: Span, annotation: Option<TypeId>) -> VarId {
+        let var = self.store.var(name, annotation);
+        self.store.set_var_span(var, span);
+        var
+    }
+
+    /// A new variable, bound in the scope that is open.
+    pub(super) fn bind(&mut self, name: &'s str, span: Span, annotation: Option<TypeId>) -> VarId {
+        let var = self.new_var(name, span, annotation);
+        if self.vars.bind(name, var).is_some() {
+            let note = "TVM's parser lets the first one count: what follows means that one";
+            let message = format!("`%{name}` is bound already in this scope");
+            self.report(Diagnostic::warning("relay-rebound-var", message, span).with_note(note));
+        }
+        var
+    }
+
+    fn local(&mut self) -> ExprId {
+        if self.odd_names && is_odd(self.next_byte()) {
+            self.take_odd_name();
+        }
+        let token = self.bump();
+        let name = &self.text(token)[1..];
+        match self.vars.lookup(name) {
+            Some(var) => self.store.use_var(var),
+            None => {
+                let message = "this local variable has not been previously declared";
+                let mut error = Diagnostic::error("relay-unbound-var", format!("{message}: `%{name}`"), token.span());
+                if let Some(near) = nearest(name, self.vars.names()) {
+                    error = error.with_note(format!("did you mean `%{near}`?"));
+                }
+                self.report(error);
+                self.poison()
+            }
+        }
+    }
+
+    /// Makes the token under the cursor the longest name with dots and dashes that is bound.
+    fn take_odd_name(&mut self) {
+        let source = self.lexer.source;
+        let start = self.cur.start as usize + 1;
+        let mut end = odd_end(source.as_bytes(), self.lexer.pos);
+        while end > self.lexer.pos {
+            let Some(name) = source.get(start..end) else { return };
+            if self.vars.lookup(name).is_some() {
+                self.cur.end = end as u32;
+                self.lexer.pos = end;
+                return;
+            }
+            end = start + name.rfind(|c: char| u8::try_from(c).is_ok_and(is_odd)).unwrap_or(0);
+        }
+    }
+
+    fn graph_use(&mut self) -> ExprId {
+        let token = self.bump();
+        let text = self.text(token);
+        match text[1..].parse::<u32>().ok().and_then(|n| self.graph.get(&n)).copied() {
+            Some(var) => {
+                self.uses_foreign |= var.definition != self.definition;
+                self.broken |= Some(var.value) == self.poison;
+                var.value
+            }
+            None => {
+                self.error("relay-unbound-var", format!("`{text}` has not been defined before"), token.span());
+                self.poison()
+            }
+        }
+    }
+
+    // ---- operators ----
+
+    /// Operands joined by binary operators. TVM: ParseExprBinOp.
+    pub(super) fn binary(&mut self) -> Parse<ExprId> {
+        let start = self.cur.start;
+        let first = self.operand()?;
+        let Some(mut next) = self.operator() else { return Ok(first) };
+        let mut operands = vec![(first, start)];
+        let mut operators: Vec<Pending> = Vec::new();
+        loop {
+            while let Some(&above) = operators.last()
+                && above.precedence >= next.precedence
+            {
+                operators.pop();
+                self.combine(&mut operands, above.op);
+            }
+            operators.push(next);
+            let start = self.cur.start;
+            let operand = self.operand()?;
+            operands.push((operand, start));
+            match self.operator() {
+                Some(operator) => next = operator,
+                None => break,
+            }
+        }
+        while let Some(operator) = operators.pop() {
+            self.combine(&mut operands, operator.op);
+        }
+        operands.pop().map(|(result, _)| result).ok_or(super::Stop)
+    }
+
+    fn combine(&mut self, operands: &mut Vec<(ExprId, u32)>, op: OpId) {
+        let Some((right, _)) = operands.pop() else { return };
+        let Some((left, start)) = operands.pop() else { return };
+        let callee = self.store.add(Expr::Op(op));
+        let call = self.store.add_call(callee, &[left, right], None);
+        self.store.set_span(call, self.span_from(start));
+        operands.push((call, start));
+    }
+
+    /// Takes a binary operator, if one is under the cursor. All of them are left associative.
+    fn operator(&mut self) -> Option<Pending> {
+        let then_equal = self.next_byte() == b'=';
+        let (name, precedence, tokens) = match self.cur.kind {
+            Kind::Star => ("multiply", 12, 1),
+            Kind::Slash => ("divide", 12, 1),
+            Kind::Plus => ("add", 10, 1),
+            Kind::Minus => ("subtract", 10, 1),
+            Kind::Less if then_equal => ("less_equal", 8, 2),
+            Kind::Less => ("less", 8, 1),
+            Kind::Greater if then_equal => ("greater_equal", 8, 2),
+            Kind::Greater => ("greater", 8, 1),
+            Kind::Equal if then_equal => ("equal", 7, 2),
+            Kind::Bang if then_equal => ("not_equal", 7, 2),
+            _ => return None,
+        };
+        let op = ops::lookup(name)?;
+        for _ in 0..tokens {
+            self.bump();
+        }
+        Some(Pending { op, precedence })
+    }
+
+    /// An operand with the calls behind it. TVM: ParseCallExpr.
+    fn operand(&mut self) -> Parse<ExprId> {
+        let start = self.cur.start;
+        let mut expr = self.atomic()?;
+        while self.at(Kind::OpenParen) {
+            expr = self.call(expr, start)?;
+        }
+        // A constructor without fields is a call of it.
+        if let Expr::Ctor(ctor) = self.store.expr(expr)
+            && self.store.ctor(ctor).inputs.is_empty()
+        {
+            expr = self.store.add_call(expr, &[], None);
+            self.store.set_span(expr, self.span_from(start));
+        }
+        Ok(expr)
+    }
+
+    /// What is not built with operators or calls, and at most one projection of it.
+    pub(super) fn atomic(&mut self) -> Parse<ExprId> {
+        let start = self.cur.start;
+        let expr = self.atom()?;
+        if !self.eat(Kind::Dot) {
+            return Ok(expr);
+        }
+        let token = self.expect(Kind::Int)?;
+        let Ok(index) = self.text(token).parse::<u32>() else {
+            let message = format!("a field of a tuple is a whole number, not `{}`", self.text(token));
+            let note = "`.` follows a tuple at most once: write `(%t.0).1`";
+            return Err(self.report(Diagnostic::error("relay-syntax", message, token.span()).with_note(note)));
+        };
+        let id = self.store.add(Expr::TupleGetItem { tuple: expr, index });
+        self.store.set_span(id, self.span_from(start));
+        Ok(id)
+    }
+
+    fn atom(&mut self) -> Parse<ExprId> {
+        let start = self.cur.start;
+        match self.cur.kind {
+            Kind::Local => Ok(self.local()),
+            Kind::Graph => Ok(self.graph_use()),
+            Kind::Ident => self.named(),
+            Kind::Global => {
+                let token = self.bump();
+                let text = self.text(token);
+                let name = self.name(&text[1..]);
+                Ok(self.store.add(Expr::Global(name)))
+            }
+            Kind::Int | Kind::Float => {
+                let token = self.bump();
+                let tensor = self.number(token).tensor(self.scalar_shape.clone());
+                Ok(self.constant(tensor, token.span()))
+            }
+            Kind::True | Kind::False => {
+                let token = self.bump();
+                let byte = u8::from(token.kind == Kind::True);
+                let tensor = Tensor::new(DType::BOOL, self.scalar_shape.clone(), &[byte][..]);
+                Ok(self.constant(tensor, token.span()))
+            }
+            Kind::Meta => self.meta_expr(),
+            Kind::OpenParen => self.parenthesised(),
+            Kind::Fn => {
+                self.bump();
+                self.function(start)
+            }
+            Kind::If => self.if_expr(),
+            Kind::Match | Kind::PartialMatch => self.match_expr(),
+            Kind::Ref | Kind::RefRead => {
+                let kind = self.bump().kind;
+                self.expect(Kind::OpenParen)?;
+                let value = self.seq()?;
+                self.closed(Kind::CloseParen)?;
+                Ok(self.spanned(if kind == Kind::Ref { Expr::RefCreate(value) } else { Expr::RefRead(value) }, start))
+            }
+            Kind::RefWrite => {
+                self.bump();
+                self.expect(Kind::OpenParen)?;
+                let reference = self.seq()?;
+                self.expect(Kind::Comma)?;
+                let value = self.seq()?;
+                self.closed(Kind::CloseParen)?;
+                Ok(self.spanned(Expr::RefWrite { reference, value }, start))
+            }
+            _ => Err(self.unexpected("an expression")),
+        }
+    }
+
+    fn spanned(&mut self, expr: Expr, start: u32) -> ExprId {
+        let id = self.store.add(expr);
+        self.store.set_span(id, self.span_from(start));
+        id
+    }
+
+    fn constant(&mut self, tensor: Tensor, span: Span) -> ExprId {
+        let id = self.store.add_constant(tensor);
+        self.store.set_span(id, span);
+        id
+    }
+
+    /// The value of a number; a wrong one is reported and counts as 0, as in TVM.
+    pub(super) fn number(&mut self, token: Token) -> Number {
+        match number::decode(self.text(token), token.kind == Kind::Float) {
+            Ok(number) => number,
+            Err(message) => {
+                let text = self.text(token);
+                let mut error = Diagnostic::error("relay-number", message, token.span());
+                if token.kind == Kind::Int && text.parse::<f64>().is_ok() {
+                    error = error.with_note(format!("a floating point number is written `{text}f`"));
+                } else if text[1..].contains(['+', '-']) && !text.contains('e') {
+                    error = error.with_note("write blanks around `+` and `-`");
+                }
+                self.report(error);
+                Number::Int { value: 0, bits: 32 }
+            }
+        }
+    }
+
+    /// A constructor or an operator.
+    fn named(&mut self) -> Parse<ExprId> {
+        let token = self.bump();
+        let text = self.text(token);
+        if let Some(&ctor) = self.ctors.get(text) {
+            return Ok(self.store.add(Expr::Ctor(ctor)));
+        }
+        let name = self.dotted(token);
+        if let Some(op) = ops::lookup(&name) {
+            return Ok(self.store.add(Expr::Op(op)));
+        }
+        if self.lost_ctors && name.starts_with(|c: char| c.is_ascii_uppercase()) {
+            return Ok(self.poison());
+        }
+        let message = format!("operator `{name}` not found, perhaps you forgot to register it?");
+        let mut error = Diagnostic::error("relay-unknown-op", message, self.span_from(token.start));
+        let known = ops::all().iter().map(|op| op.name).chain(self.ctors.keys().copied());
+        if let Some(near) = nearest(&name, known) {
+            error = error.with_note(format!("did you mean `{near}`?"));
+        } else if self.vars.lookup(&name).is_some() {
+            error = error.with_note(format!("a variable is written `%{name}`"));
+        }
+        self.report(error);
+        Ok(self.poison())
+    }
+
+    /// A name with dots in it, its first part being taken.
+    pub(super) fn dotted(&mut self, first: Token) -> Cow<'s, str> {
+        let mut name = Cow::Borrowed(self.text(first));
+        let mut end = first.end;
+        while self.eat(Kind::Dot) && self.at(Kind::Ident) {
+            let part = self.bump();
+            let whole = Token { end: part.end, ..first };
+            if let Cow::Borrowed(_) = name
+                && part.start == end + 1
+            {
+                name = Cow::Borrowed(self.text(whole));
+            } else {
+                name = Cow::Owned(format!("{name}.{}", self.text(part)));
+            }
+            end = part.end;
+        }
+        name
+    }
+
+    /// `()`, `(e)`, `(e,)` or `(e, f)`
+    fn parenthesised(&mut self) -> Parse<ExprId> {
+        let start = self.bump().start;
+        if self.eat(Kind::CloseParen) {
+            let fields = self.store.list(&[]);
+            return Ok(self.spanned(Expr::Tuple(fields), start));
+        }
+        let first = self.seq()?;
+        if self.eat(Kind::CloseParen) {
+            return Ok(first);
+        }
+        let base = self.stack.len();
+        self.stack.push(first);
+        let mut n = 1;
+        self.separator(n, Kind::CloseParen)?;
+        while !self.eat(Kind::CloseParen) {
+            let field = self.seq()?;
+            self.stack.push(field);
+            n += 1;
+            self.separator(n, Kind::CloseParen)?;
+        }
+        let fields = self.store.list(&self.stack[base..]);
+        self.stack.truncate(base);
+        Ok(self.spanned(Expr::Tuple(fields), start))
+    }
+
+    fn if_expr(&mut self) -> Parse<ExprId> {
+        let start = self.bump().start;
+        self.expect(Kind::OpenParen)?;
+        let cond = self.seq()?;
+        self.closed(Kind::CloseParen)?;
+        let then = self.block()?;
+        self.expect(Kind::Else)?;
+        let other = self.block()?;
+        Ok(self.spanned(Expr::If { cond, then, other }, start))
+    }
+}
+
+/// Characters that only names of TVM's own making hold.
+fn is_odd(b: u8) -> bool {
+    matches!(b, b'.' | b'-' | b':' | b'$' | b'~')
+}
+
+/// Where a name with odd characters ends that goes on at `pos`.
+fn odd_end(bytes: &[u8], pos: usize) -> usize {
+    let mut end = pos;
+    let at = |i: usize| bytes.get(i).copied().unwrap_or(0);
+    loop {
+        let follows = at(end + 1);
+        match at(end) {
+            b if super::super::lex::in_name(b) && end > pos => end += 1,
+            // A type may stand right behind a single colon, and no type begins with a digit.
+            b':' if follows == b':' => end += 2,
+            b':' if follows.is_ascii_digit() => end += 1,
+            b'.' | b'-' | b'$' | b'~' if super::super::lex::in_name(follows) => end += 1,
+            _ => return end,
+        }
+    }
+}
