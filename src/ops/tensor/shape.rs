@@ -33,7 +33,7 @@ pub static EXPAND_DIMS: AttrsSchema = AttrsSchema {
 
 /// Attributes `relay.attrs.SqueezeAttrs`.
 pub static SQUEEZE: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.SqueezeAttrs", fields: &[AttrField::required("axis", AttrKind::Ints)] };
+    AttrsSchema { key: "relay.attrs.SqueezeAttrs", fields: &[AttrField::new("axis", AttrKind::Ints, AttrDefault::Null)] };
 
 /// Attributes `relay.attrs.ShapeOfAttrs`.
 pub static SHAPE_OF: AttrsSchema =
