@@ -9,8 +9,8 @@ use super::solver::{MAX_TYPE_DEPTH, Rule, Slot, Solver};
 use super::subst;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{
-    AdtId, Call, Clause, CtorId, DType, Dim, Expr, ExprId, Function, Id, IdMap, List, Module, Name, Pattern, PatternId, Store,
-    Type, TypeId, Var, VarId, show_type,
+    Call, Clause, CtorId, DType, Dim, Expr, ExprId, Function, Id, IdMap, List, Module, Name, Pattern, PatternId, Store, Type,
+    TypeId, Var, VarId, show_type,
 };
 use crate::ops;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -43,10 +43,8 @@ pub(super) struct Collector<'a> {
     pub type_args: FxHashMap<ExprId, Vec<TypeId>>,
     /// Result types that were written on function literals.
     pub written_rets: FxHashMap<ExprId, Slot>,
-    /// Global functions and type definitions that were looked at.
+    /// Global functions that were looked at.
     pub globals: FxHashMap<Id<Name>, TypeId>,
-    /// Type definitions that were looked at.
-    pub adts: FxHashMap<Id<Name>, Option<AdtId>>,
     pub errors: Vec<Diagnostic>,
     /// Expressions that have an error of their own.
     pub failed: FxHashSet<ExprId>,
@@ -66,7 +64,6 @@ impl<'a> Collector<'a> {
             type_args: FxHashMap::default(),
             written_rets: FxHashMap::default(),
             globals: FxHashMap::default(),
-            adts: FxHashMap::default(),
             errors: Vec::new(),
             failed: FxHashSet::default(),
             kinds: KindChecker::default(),
@@ -305,7 +302,7 @@ impl<'a> Collector<'a> {
 
     fn ctor(&mut self, id: ExprId, ctor: CtorId) -> Slot {
         let name = self.store.ctor(ctor).adt;
-        let Some(adt) = self.adt(name) else {
+        let Some(adt) = self.module.adt(name) else {
             let text = self.store.str(name).to_owned();
             self.error(id, "relay-unbound-type", format!("the type variable : `{text}` is undefined"));
             return self.solver.hole(self.store);
@@ -316,12 +313,6 @@ impl<'a> Collector<'a> {
         let ret = self.store.ty(Type::Apply { head, args: args.into() });
         let params = self.store.ctor(ctor).inputs.clone();
         self.make(Type::Func { type_params, params, ret })
-    }
-
-    fn adt(&mut self, name: Id<Name>) -> Option<AdtId> {
-        let adt = self.module.adt(name);
-        self.adts.insert(name, adt);
-        adt
     }
 
     fn bind(&mut self, id: ExprId, stack: &mut Vec<Step>) {
@@ -508,7 +499,7 @@ impl<'a> Collector<'a> {
 
     fn ctor_pattern(&mut self, id: ExprId, ctor: CtorId, fields: List<Pattern>, slot: Slot) {
         let (name, adt) = (self.store.ctor(ctor).name, self.store.ctor(ctor).adt);
-        let Some(adt_id) = self.adt(adt) else {
+        let Some(adt_id) = self.module.adt(adt) else {
             let text = self.store.str(adt).to_owned();
             self.error(id, "relay-unbound-type", format!("the type variable : `{text}` is undefined"));
             return;

@@ -10,10 +10,13 @@
 //! Beside them: [`well_formed`] (scopes, asked before anything else), [`kind`] (are the types
 //! themselves put together well), [`exhaustive`] (does a match handle every case).
 //!
+//! Results are remembered by root ([`facts`]), so inferring what was inferred before costs nothing.
+//!
 //! A function that calls another sees only what that one is annotated with.
 
 mod collect;
 mod exhaustive;
+mod facts;
 mod kind;
 mod rebuild;
 mod solver;
@@ -51,6 +54,9 @@ pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Di
 /// functions and definitions of types are taken. Free variables have the type that they are
 /// annotated with.
 pub fn infer_expr(store: &mut Store, module: &Module, expr: ExprId) -> Result<ExprId, Vec<Diagnostic>> {
+    if let Some(result) = facts::recall(store, module, expr) {
+        return Ok(result);
+    }
     let (ill_formed, nodes) = well_formed::check(store, expr);
     if !ill_formed.is_empty() {
         return Err(ill_formed);
@@ -60,6 +66,8 @@ pub fn infer_expr(store: &mut Store, module: &Module, expr: ExprId) -> Result<Ex
     unknown::report(&mut found, expr);
     if found.errors.is_empty() {
         let new = rebuild::rebuild(&mut found, expr);
+        let globals = std::mem::take(&mut found.globals);
+        facts::remember(store, module, expr, new, globals);
         Ok(new)
     } else {
         Err(found.errors)

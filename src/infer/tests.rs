@@ -63,6 +63,9 @@ fn a_typed_program_comes_back_as_the_same_node() {
         assert_eq!(type_text(store, typed), "fn (Tensor[(3,), float32]) -> Tensor[(3,), float32]");
         let nodes = store.n_exprs();
         assert_eq!(infer_function(store, typed), Ok(typed));
+        // Not only because it is remembered.
+        store.inferred.clear();
+        assert_eq!(infer_function(store, typed), Ok(typed));
         assert_eq!(store.n_exprs(), nodes);
     }
 }
@@ -178,6 +181,7 @@ fn calls_of_globals_see_annotations_only() {
     module.set_function(name, helper);
     let result = infer_expr(store, &module, main);
     assert!(messages(result)[0].contains("unable to infer a type"));
+    assert!(infer_expr(store, &module, helper).is_ok());
     let annotated = infer_expr(store, &module, helper).unwrap();
     module.set_function(name, annotated);
     let typed = infer_expr(store, &module, main).unwrap();
@@ -194,6 +198,28 @@ fn wrong_numbers_of_arguments_are_counted() {
     let f = function(store, &[x], call);
     let found = messages(infer_function(store, f));
     assert_eq!(found, ["the operator annotation.stop_fusion is provided too many arguments expected 1, found 2"]);
+}
+
+#[test]
+fn a_result_is_not_remembered_when_a_callee_changes() {
+    let store = &mut Store::new();
+    let name = store.name("helper");
+    let callee = store.add(Expr::Global(name));
+    let call = store.add_call(callee, &[], None);
+    let main = function(store, &[], call);
+    let mut types = Vec::new();
+    for extent in [2, 3] {
+        let ty = tensor(store, &[extent]);
+        let body = store.add_constant(crate::ir::Tensor::without_value(DType::F32, [extent]));
+        let data = Function { params: List::EMPTY, type_params: List::EMPTY, ret: Some(ty), body, attrs: None, device: None };
+        let mut module = Module::new();
+        let helper = store.function_expr(data);
+        module.set_function(name, helper);
+        let typed = infer_expr(store, &module, main).unwrap();
+        assert_eq!(infer_expr(store, &module, main), Ok(typed));
+        types.push(type_text(store, typed));
+    }
+    assert_eq!(types, ["fn () -> Tensor[(2,), float32]", "fn () -> Tensor[(3,), float32]"]);
 }
 
 struct Lists {

@@ -6,6 +6,9 @@ use crate::ir::{Expr, ExprId, IdMap, Store, Var, VarId};
 
 enum Step {
     Enter(ExprId),
+    /// The value or body of a let or the body of a function. As in TVM a variable there is checked
+    /// each time, and elsewhere once.
+    Body(ExprId),
     /// Bind the variables of an arm, then walk its body.
     Arm(crate::ir::Clause),
     Close(VarId),
@@ -42,6 +45,10 @@ pub(super) fn check(store: &Store, root: ExprId) -> (Vec<Diagnostic>, usize) {
                 });
                 stack.push(Step::Enter(clause.body));
             }
+            Step::Body(id) => match store.expr(id) {
+                Expr::Var(var) => check.used(id, var),
+                _ => stack.push(Step::Enter(id)),
+            },
             Step::Enter(id) => {
                 if seen.insert(id, ()).is_some() {
                     continue;
@@ -51,7 +58,7 @@ pub(super) fn check(store: &Store, root: ExprId) -> (Vec<Diagnostic>, usize) {
                     Expr::Var(var) => check.used(id, var),
                     Expr::Let { var, value, body } => {
                         check.bind(var);
-                        stack.extend([Step::Close(var), Step::Enter(body), Step::Enter(value)]);
+                        stack.extend([Step::Close(var), Step::Body(body), Step::Body(value)]);
                     }
                     Expr::Function(function) => {
                         let function = *store.function(function);
@@ -59,7 +66,7 @@ pub(super) fn check(store: &Store, root: ExprId) -> (Vec<Diagnostic>, usize) {
                             check.bind(param);
                             stack.push(Step::Close(param));
                         }
-                        stack.push(Step::Enter(function.body));
+                        stack.push(Step::Body(function.body));
                     }
                     Expr::Match { data, clauses, .. } => {
                         stack.extend(store.items(clauses).rev().map(|clause| Step::Arm(*store.clause(clause))));

@@ -41,7 +41,7 @@ pub use id::{Id, IdMap, List};
 pub use module::Module;
 pub use origin::{Origin, Rewrite, RewriteId, RewriteLog};
 pub use show::{show_dim, show_type};
-pub use store::{Mark, Store};
+pub use store::{Inferred, Mark, Store};
 pub use tensor::Tensor;
 pub use ty::{DType, DTypeCode, Dim, DimExpr, DimOp, Symbol, Type, TypeId};
 

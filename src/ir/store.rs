@@ -48,12 +48,26 @@ pub struct Store {
     n_holes: u32,
     scratch_holes: Vec<TypeId>,
 
+    /// What InferType made of roots, for `infer` alone. Facts about root ids stay true, so they are
+    /// never removed.
+    pub inferred: FxHashMap<ExprId, Rc<Inferred>>,
     /// The rewrites of this session.
     pub log: RewriteLog,
     /// The rewrite under way, if any: nodes made now are its products.
     current: Option<RewriteId>,
     /// What the rewrite under way calls itself, when that is more precise than its driver knew.
     current_rule: Option<&'static str>,
+}
+
+/// What InferType made of a root, and what it looked at outside of it.
+#[derive(Clone, Debug)]
+pub struct Inferred {
+    /// The root with its types; the same root when it had them.
+    pub result: ExprId,
+    /// Global functions it refers to and their annotated types.
+    pub globals: Box<[(Id<Name>, TypeId)]>,
+    /// The type definitions of the module.
+    pub adts: Box<[(Id<Name>, AdtId)]>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -163,3 +163,6 @@ impl Verifier<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
