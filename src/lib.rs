@@ -19,10 +19,16 @@
 //! - [`eval`]: running programs
 //! - [`pass`]: what a pass is and how passes run
 //! - [`passes`]: the passes
+//! - [`diff`]: what changed between two versions
 //! - [`repro`]: reproducers, as text and as links
+//! - [`session`]: a program that is opened, run and looked at while it is edited
+//! - `cli`: the commands of the command line
 //! - `wasm`: the boundary to JavaScript, compiled for the page only
 
+#[cfg(not(target_arch = "wasm32"))]
+pub mod cli;
 pub mod diag;
+pub mod diff;
 pub mod eval;
 pub mod infer;
 pub mod ir;
@@ -32,6 +38,7 @@ pub mod pass;
 pub mod passes;
 pub mod print;
 pub mod repro;
+pub mod session;
 pub mod verify;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;

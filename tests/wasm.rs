@@ -1,8 +1,112 @@
-//! The boundary of the engine, from the JavaScript side. Runs in Node and in a browser's worker,
-//! so nothing here says which.
+//! The boundary to JavaScript, run as the page runs it: requests of `www/engine/protocol.ts` in, answers out.
 #![cfg(target_arch = "wasm32")]
 
+use js_sys::{JSON, Object, Reflect};
+use passlab::wasm::Session;
+use wasm_bindgen::prelude::*;
 use wasm_bindgen_test::wasm_bindgen_test;
 
+fn handle(session: &mut Session, request: &str) -> JsValue {
+    let request = JSON::parse(request).expect("the request is JSON");
+    session.handle(request).expect("the engine answers")
+}
+
+fn get(value: &JsValue, path: &str) -> JsValue {
+    path.split('.').fold(value.clone(), |value, key| Reflect::get(&value, &key.into()).expect("an object"))
+}
+
+/// A `run` request for a program and a list of passes.
+fn run(source: &str, passes: &[&str]) -> String {
+    let source = JSON::stringify(&source.into()).expect("a string").as_string().expect("a string");
+    let passes: Vec<String> = passes.iter().map(|p| format!("{{\"call\":\"{p}\",\"enabled\":true}}")).collect();
+    format!(
+        "{{\"type\":\"run\",\"document\":{{\"source\":{source},\"passes\":[{}],\"optLevel\":3,\"required\":[],\"disabled\":[],\
+         \"config\":{{}},\"instruments\":[\"VerifyEach\"]}}}}",
+        passes.join(",")
+    )
+}
+
+const PROGRAM: &str = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n  add(%x, multiply(2f, 3f))\n}\n";
+
 #[wasm_bindgen_test]
-fn the_engine_starts() {}
+fn a_run_answers_with_steps_and_their_texts_and_diffs_are_pulled() {
+    let session = &mut Session::new();
+    let answer = handle(session, &run(PROGRAM, &["FoldConstant()"]));
+    assert_eq!(get(&answer, "ok"), JsValue::TRUE);
+    assert_eq!(get(&answer, "steps.0.name"), "FoldConstant".into());
+    assert_eq!(get(&answer, "steps.0.outcome"), "changed".into());
+    let (before, after) = (get(&answer, "steps.0.before"), get(&answer, "steps.0.after"));
+    let version = after.as_f64().expect("a number");
+    let text = handle(session, &format!("{{\"type\":\"text\",\"version\":{version},\"stable\":false}}"));
+    assert!(text.as_string().expect("text").contains("add(%x, 6f"), "{text:?}");
+    let before = before.as_f64().expect("a number");
+    let diff = handle(session, &format!("{{\"type\":\"diff\",\"before\":{before},\"after\":{version}}}"));
+    assert!(get(&diff, "rows.length").as_f64() > Some(0.0));
+}
+
+#[wasm_bindgen_test]
+fn problems_have_places_in_utf16_units() {
+    let session = &mut Session::new();
+    let source = "#[version = \"0.0.5\"]\n// \u{1f600}\ndef @main() { %nowhere }\n";
+    let answer = handle(session, &run(source, &[]));
+    assert_eq!(get(&answer, "ok"), JsValue::FALSE);
+    let place = source.encode_utf16().count() - "%nowhere }\n".len();
+    assert_eq!(get(&answer, "problems.0.from").as_f64(), Some(place as f64));
+    assert_eq!(get(&answer, "problems.0.line").as_f64(), Some(3.0));
+}
+
+#[wasm_bindgen_test]
+fn a_link_brings_the_document_back() {
+    let session = &mut Session::new();
+    let request = run(PROGRAM, &["FoldConstant()"]).replace("\"type\":\"run\"", "\"type\":\"encode\"");
+    let link = handle(session, &request).as_string().expect("a link");
+    let answer = handle(session, &format!("{{\"type\":\"decode\",\"link\":\"#{link}\"}}"));
+    assert_eq!(get(&answer, "document.source"), PROGRAM.into());
+    assert_eq!(get(&answer, "document.optLevel").as_f64(), Some(3.0));
+    let broken = handle(session, "{\"type\":\"decode\",\"link\":\"#1.AAAA\"}");
+    assert!(get(&broken, "error").as_string().is_some_and(|e| e.starts_with("link-")));
+}
+
+#[wasm_bindgen_test]
+fn the_catalogue_lists_what_the_page_offers() {
+    let catalogue = handle(&mut Session::new(), "{\"type\":\"catalogue\"}");
+    for list in ["passes", "pipelines", "ops", "config"] {
+        assert!(get(&catalogue, list).is_instance_of::<Object>(), "{list}");
+        assert!(get(&catalogue, &format!("{list}.length")).as_f64() > Some(5.0), "{list}");
+    }
+}
+
+#[wasm_bindgen_test]
+fn a_request_that_is_not_in_the_protocol_throws() {
+    let request = JSON::parse("{\"type\":\"dance\"}").expect("JSON");
+    assert!(Session::new().handle(request).is_err());
+}
+
+/// The default stack of a wasm module is one megabyte: recursion over the program would trap here.
+#[wasm_bindgen_test]
+fn a_chain_of_a_hundred_thousand_calls_goes_through_everything() {
+    let mut source = String::from("#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n  %0 = negative(%x);\n");
+    for i in 1..100_000 {
+        source += &format!("  %{i} = negative(%{});\n", i - 1);
+    }
+    source += "  %99999\n}\n";
+    let session = &mut Session::new();
+    let catalogue = handle(session, "{\"type\":\"catalogue\"}");
+    let n_passes = get(&catalogue, "passes.length").as_f64().expect("a number") as usize;
+    for i in 0..n_passes {
+        let pass = get(&catalogue, &format!("passes.{i}"));
+        let needs = (0..get(&pass, "params.length").as_f64().expect("a number") as usize)
+            .any(|p| get(&pass, &format!("params.{p}.default")) == "".into());
+        if needs {
+            continue;
+        }
+        let name = get(&pass, "name").as_string().expect("a name");
+        let answer = handle(session, &run(&source, &[&name]));
+        assert_eq!(get(&answer, "ok"), JsValue::TRUE, "{name}");
+        let last = get(&answer, "versions").as_f64().expect("a number") - 1.0;
+        let text = handle(session, &format!("{{\"type\":\"text\",\"version\":{last},\"stable\":false}}"));
+        assert!(text.as_string().expect("text").len() > 1_000_000, "{name}");
+    }
+    let value = handle(session, "{\"type\":\"eval\",\"version\":0,\"func\":\"main\",\"seed\":1}");
+    assert_eq!(get(&value, "ok"), JsValue::TRUE);
+}

@@ -1,6 +1,124 @@
-//! The command line.
+//! The command line: arguments in, text out. What it does is in the library.
+
+use clap::{Args, Parser, Subcommand};
+use passlab::cli;
+
+#[derive(Parser)]
+#[command(name = "passlab", version, about = "Step through the passes of TVM programs")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run passes over a program and print the result
+    Opt(Opt),
+    /// Parse, verify and infer; print what is wrong
+    Check { file: String },
+    /// Print the program as TVM prints it after parsing
+    Fmt { file: String },
+    /// The same after InferType
+    Infer { file: String },
+    /// Structural equality as TVM defines it; on a difference, say where
+    Equal { a: String, b: String },
+    /// Run a function
+    Eval(Eval),
+    /// List every pass
+    Passes {
+        #[arg(long)]
+        json: bool,
+    },
+    /// List every operator
+    Ops {
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+struct Opt {
+    /// The program; `-` is standard input
+    file: String,
+    /// Passes as TVM's Python calls them: 'FoldConstant(), FuseOps(fuse_opt_level=2)'
+    #[arg(long, conflicts_with = "pipeline")]
+    passes: Option<String>,
+    /// A named list of passes, such as relay.build
+    #[arg(long)]
+    pipeline: Option<String>,
+    /// Passes of a higher level do not run
+    #[arg(long, default_value_t = 2)]
+    opt_level: i64,
+    /// Names of passes that run whatever the level
+    #[arg(long, value_delimiter = ',')]
+    required: Vec<String>,
+    /// Names of passes that do not run
+    #[arg(long, value_delimiter = ',')]
+    disabled: Vec<String>,
+    /// A configuration key: key=value
+    #[arg(long)]
+    config: Vec<String>,
+    /// Call each pass directly: levels and lists do not gate
+    #[arg(long)]
+    direct: bool,
+    /// Print the program after each step that changed it, to standard error
+    #[arg(long)]
+    print_changed: bool,
+    /// Fail the pass that leaves an ill-formed program
+    #[arg(long)]
+    verify_each: bool,
+    /// Print the time of each pass, to standard error
+    #[arg(long)]
+    timing: bool,
+    /// Print the steps and the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Eval {
+    /// The program; `-` is standard input
+    file: String,
+    /// The function to run
+    #[arg(long, default_value = "main")]
+    func: String,
+    /// A JSON list of arguments: {dtype, shape, b64}, {scalar}, {tuple}
+    #[arg(long, conflicts_with = "seed")]
+    args: Option<String>,
+    /// Make the arguments up from this seed
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
 
 fn main() {
-    eprintln!("usage: passlab COMMAND FILE");
-    std::process::exit(2);
+    let command = Cli::parse().command;
+    let output = match &command {
+        Command::Opt(opt) => cli::opt(&cli::OptOptions {
+            file: &opt.file,
+            passes: opt.passes.as_deref(),
+            pipeline: opt.pipeline.as_deref(),
+            opt_level: opt.opt_level,
+            required: &opt.required,
+            disabled: &opt.disabled,
+            config: &opt.config,
+            direct: opt.direct,
+            print_changed: opt.print_changed,
+            verify_each: opt.verify_each,
+            timing: opt.timing,
+            json: opt.json,
+        }),
+        Command::Check { file } => cli::check(file),
+        Command::Fmt { file } => cli::fmt(file),
+        Command::Infer { file } => cli::infer(file),
+        Command::Equal { a, b } => cli::equal(a, b),
+        Command::Eval(eval) => cli::eval(&eval.file, &eval.func, eval.args.as_deref(), eval.seed.unwrap_or(0), eval.json),
+        Command::Passes { json } => cli::passes(*json),
+        Command::Ops { json } => cli::ops(*json),
+    };
+    eprint!("{}", output.stderr);
+    print!("{}", output.stdout);
+    std::process::exit(output.status);
 }

@@ -16,7 +16,8 @@ impl Machine<'_> {
             return Ok(value.clone());
         }
         let Some(kernel) = info.kernel else {
-            return Err(self.fail(id, format!("`{}` cannot be evaluated here", info.name)));
+            let failure = self.fail(id, format!("`{}` cannot be evaluated here", info.name));
+            return Err(EvalFailure { code: "eval-no-kernel", ..failure });
         };
         let inputs = self.inputs(id, info, &args)?;
         let attrs = self.store.call(id).and_then(|call| call.attrs);

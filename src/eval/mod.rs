@@ -8,9 +8,11 @@
 mod call_op;
 mod machine;
 mod seed;
+mod show;
 mod value;
 
 pub use seed::{seeded_args, seeded_value};
+pub use show::show;
 pub use value::{Closure, Fields, RefCell, Value, value_to_expr};
 
 use crate::diag::{Diagnostic, Span};
@@ -34,7 +36,8 @@ impl Default for EvalOptions {
 /// Why an evaluation gave no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalFailure {
-    /// A stable word: `eval-fuel` when the budget is used up, else `eval-failed`.
+    /// A stable word: `eval-fuel` when the budget is used up, `eval-no-kernel` when an operator cannot
+    /// be evaluated here, else `eval-failed`.
     pub code: &'static str,
     /// One sentence.
     pub message: String,

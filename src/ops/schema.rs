@@ -2,6 +2,7 @@
 //! which is the order they print in.
 
 use crate::ir::{AttrValue, Attrs, DType, Double, Store};
+use std::fmt;
 
 /// The attributes of an operator (TVM's attrs node).
 #[derive(Debug)]
@@ -75,6 +76,36 @@ pub enum AttrDefault {
     Ints(&'static [i64]),
     /// A list of numbers.
     Floats(&'static [f64]),
+}
+
+impl fmt::Display for AttrKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AttrKind::Int | AttrKind::Integer => "int",
+            AttrKind::Bool => "bool",
+            AttrKind::Float => "float",
+            AttrKind::Str => "str",
+            AttrKind::DType => "dtype",
+            AttrKind::Ints => "list of int",
+            AttrKind::Any => "object",
+        })
+    }
+}
+
+/// As it is written in a program.
+impl fmt::Display for AttrDefault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttrDefault::Null => f.write_str("None"),
+            AttrDefault::Bool(true) => f.write_str("True"),
+            AttrDefault::Bool(false) => f.write_str("False"),
+            AttrDefault::Int(i) => write!(f, "{i}"),
+            AttrDefault::Float(x) => write!(f, "{x}f"),
+            AttrDefault::Str(s) | AttrDefault::DType(s) => write!(f, "\"{s}\""),
+            AttrDefault::Ints(items) => write!(f, "{items:?}"),
+            AttrDefault::Floats(items) => write!(f, "{items:?}"),
+        }
+    }
 }
 
 impl AttrDefault {

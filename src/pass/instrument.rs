@@ -1,7 +1,10 @@
 //! Instruments: what watches passes run (TVM's `PassInstrument`).
 
 use super::spec::{PassError, PassInfo};
+use crate::diag::Diagnostic;
 use crate::ir::{Module, Store};
+use crate::print::{self, PrintOptions};
+use crate::verify;
 
 /// Watches passes. Every hook does nothing by default.
 ///
@@ -31,11 +34,73 @@ pub trait Instrument {
     }
 }
 
+/// Names of the instruments that can be switched on. Timing is always measured; `PassTiming` logs it.
+pub static BUILT_IN: &[&str] = &["PassTiming", "PrintBefore", "PrintAfter", "VerifyEach"];
+
+/// The instrument of that name, where it needs hooks.
+pub fn built_in(name: &str) -> Option<Box<dyn Instrument>> {
+    match name {
+        "PrintBefore" => Some(Box::new(PrintBefore)),
+        "PrintAfter" => Some(Box::new(PrintAfter)),
+        "VerifyEach" => Some(Box::new(VerifyEach)),
+        _ => None,
+    }
+}
+
+/// TVM's `str(module)`: no header, no metadata section.
+fn module_text(store: &Store, module: &Module) -> String {
+    print::module(store, module, &PrintOptions { header: false, metadata: false, ..PrintOptions::default() })
+}
+
 /// TVM's notation for a PassInfo.
 pub fn describe(info: &PassInfo) -> String {
     let required: String = info.required.iter().map(|name| format!("{name}, ")).collect();
     let required = if required.is_empty() { "[]".to_owned() } else { format!("[\n{required}]") };
     format!("The meta data of the pass - pass name: {}, opt_level: {}, required passes: {required}\n", info.name, info.opt_level)
+}
+
+/// TVM's `PrintBeforeAll`.
+struct PrintBefore;
+
+impl Instrument for PrintBefore {
+    fn name(&self) -> &'static str {
+        "PrintBefore"
+    }
+
+    fn before_pass(&mut self, store: &Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
+        Ok(Some(format!("Before Running Pass: {}\n{}", describe(info), module_text(store, module))))
+    }
+}
+
+/// TVM's `PrintAfterAll`.
+struct PrintAfter;
+
+impl Instrument for PrintAfter {
+    fn name(&self) -> &'static str {
+        "PrintAfter"
+    }
+
+    fn after_pass(&mut self, store: &Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
+        Ok(Some(format!("After Running Pass: {}\n{}", describe(info), module_text(store, module))))
+    }
+}
+
+/// Fails the pass whose result is not a well-formed program.
+struct VerifyEach;
+
+impl Instrument for VerifyEach {
+    fn name(&self) -> &'static str {
+        "VerifyEach"
+    }
+
+    fn after_pass(&mut self, store: &Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
+        let found: Vec<Diagnostic> = verify::verify(store, module).into_iter().filter(Diagnostic::is_error).collect();
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let blame = format!("{} left an ill-formed program", info.name);
+        Err(found.into_iter().map(|d| d.with_note(blame.clone())).collect())
+    }
 }
 
 #[cfg(test)]

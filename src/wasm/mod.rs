@@ -1,3 +1,86 @@
-//! The boundary to JavaScript: the only place that names wasm-bindgen.
+//! The boundary to JavaScript: the only place that names wasm-bindgen and serde.
+//!
+//! One class, [`Session`], with one method: a request of `www/engine/protocol.ts` in, its answer out.
 
-use wasm_bindgen as _;
+mod request;
+mod view;
+
+use crate::print::Numbering;
+use crate::repro::{Document, link};
+use crate::session;
+use request::{DocumentView, Request};
+use serde::Serialize;
+use view::{DecodeView, EvalView, Problems};
+use wasm_bindgen::prelude::*;
+
+/// Microseconds since the worker started.
+fn clock() -> f64 {
+    let performance = js_sys::Reflect::get(&js_sys::global(), &JsValue::from_str("performance"));
+    let performance = performance.ok().and_then(|p| p.dyn_into::<web_sys::Performance>().ok());
+    performance.map_or_else(js_sys::Date::now, |p| p.now()) * 1000.0
+}
+
+/// A session of the engine, for one page.
+#[wasm_bindgen]
+pub struct Session {
+    inner: session::Session,
+    /// The program of the newest run, to which places refer.
+    source: String,
+}
+
+#[wasm_bindgen]
+impl Session {
+    /// Opens a session with the empty program.
+    #[wasm_bindgen(constructor)]
+    #[allow(clippy::new_without_default, reason = "JavaScript knows constructors only")]
+    pub fn new() -> Session {
+        console_error_panic_hook::set_once();
+        Session { inner: session::Session::new(clock), source: String::new() }
+    }
+
+    /// Answers a request. Throws only on a bug: a request that is not in the protocol.
+    pub fn handle(&mut self, request: JsValue) -> Result<JsValue, JsValue> {
+        let request: Request = serde_wasm_bindgen::from_value(request)?;
+        match request {
+            Request::Catalogue => answer(&view::catalogue()),
+            Request::Run { document } => self.run(document.into()),
+            Request::Text { version, stable } => {
+                let numbering = if stable { Numbering::Stable } else { Numbering::Exact };
+                answer(&self.inner.text(version, numbering).unwrap_or_default())
+            }
+            Request::Diff { before, after } => {
+                let diff = self.inner.diff(before, after).unwrap_or_default();
+                answer(&view::diff(&diff))
+            }
+            Request::Eval { version, func, seed } => {
+                let problems = Problems::new(&self.source);
+                let view = match self.inner.eval(version, &func, seed) {
+                    Ok(text) => EvalView { ok: true, problems: Vec::new(), text },
+                    Err(found) => EvalView { ok: false, problems: vec![problems.view(&found)], text: String::new() },
+                };
+                answer(&view)
+            }
+            Request::Encode { document } => answer(&link::encode(&document.into())),
+            Request::Decode { link } => answer(&match link::decode(&link) {
+                Ok(document) => DecodeView { document: Some(document.into()), error: "", message: String::new() },
+                Err(error) => {
+                    DecodeView { document: error.recovered.map(DocumentView::from), error: error.code, message: error.message }
+                }
+            }),
+        }
+    }
+}
+
+impl Session {
+    fn run(&mut self, document: Document) -> Result<JsValue, JsValue> {
+        let start = clock();
+        self.inner.run(&document, false);
+        self.source = document.source;
+        answer(&view::run(&self.inner, &self.source, (clock() - start) / 1000.0))
+    }
+}
+
+fn answer(value: &impl Serialize) -> Result<JsValue, JsValue> {
+    let serializer = serde_wasm_bindgen::Serializer::json_compatible();
+    Ok(value.serialize(&serializer)?)
+}

@@ -1,0 +1,57 @@
+//! Values as JSON: tensors `{dtype, shape, b64}` with little-endian bytes, `{scalar}`, `{tuple}`.
+
+use crate::eval::{Value, show};
+use crate::ir::{DType, Store, Tensor};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value as Json, json};
+
+/// A value as JSON. Closures and constructor values have no JSON form and become a `{text}`.
+pub fn value_to_json(store: &Store, value: &Value) -> Json {
+    match value {
+        Value::Tensor(tensor) => {
+            let b64 = tensor.data.as_ref().map(|data| STANDARD.encode(data));
+            json!({ "dtype": tensor.dtype.to_string(), "shape": &*tensor.shape, "b64": b64 })
+        }
+        Value::Tuple(fields) => {
+            json!({ "tuple": fields.items().iter().map(|field| value_to_json(store, field)).collect::<Vec<_>>() })
+        }
+        other => json!({ "text": show(store, other) }),
+    }
+}
+
+/// A value from JSON; the error says what is wrong with it.
+pub fn value_from_json(json: &Json) -> Result<Value, String> {
+    if let Some(fields) = json.get("tuple").and_then(Json::as_array) {
+        return Ok(Value::tuple(fields.iter().map(value_from_json).collect::<Result<_, _>>()?));
+    }
+    if let Some(scalar) = json.get("scalar") {
+        return scalar_from_json(scalar, json.get("dtype").and_then(Json::as_str));
+    }
+    let dtype = json.get("dtype").and_then(Json::as_str).and_then(DType::parse).ok_or("a tensor needs a `dtype`")?;
+    let shape = json.get("shape").and_then(Json::as_array).ok_or("a tensor needs a `shape`")?;
+    let shape: Vec<i64> = shape.iter().map(Json::as_i64).collect::<Option<_>>().ok_or("`shape` is a list of integers")?;
+    let b64 = json.get("b64").and_then(Json::as_str).ok_or("a tensor needs its bytes as `b64`")?;
+    let data = STANDARD.decode(b64).map_err(|e| format!("`b64` is damaged: {e}"))?;
+    let count = shape.iter().try_fold(1i64, |n, d| n.checked_mul(*d)).filter(|n| *n >= 0).ok_or("`shape` is impossible")?;
+    let expected = usize::try_from(count).ok().and_then(|n| n.checked_mul(dtype.bytes())).ok_or("`shape` is too large")?;
+    if data.len() != expected {
+        return Err(format!("{} bytes of {dtype} do not fill the shape {shape:?}, which takes {expected}", data.len()));
+    }
+    Ok(Value::Tensor(Tensor::new(dtype, shape, data)))
+}
+
+fn scalar_from_json(scalar: &Json, dtype: Option<&str>) -> Result<Value, String> {
+    let (dtype, data) = match (dtype, scalar) {
+        (None, Json::Bool(b)) => (DType::BOOL, vec![u8::from(*b)]),
+        (None | Some("int32"), Json::Number(n)) if n.is_i64() => {
+            let value = i32::try_from(n.as_i64().unwrap_or(0)).map_err(|_| "the scalar does not fit int32")?;
+            (DType::I32, value.to_le_bytes().to_vec())
+        }
+        (Some("int64"), Json::Number(n)) if n.is_i64() => (DType::I64, n.as_i64().unwrap_or(0).to_le_bytes().to_vec()),
+        (None | Some("float32"), Json::Number(n)) => (DType::F32, (n.as_f64().unwrap_or(0.0) as f32).to_le_bytes().to_vec()),
+        (Some("float64"), Json::Number(n)) => (DType::F64, n.as_f64().unwrap_or(0.0).to_le_bytes().to_vec()),
+        _ => return Err("a scalar is a number or a truth value".to_owned()),
+    };
+    Ok(Value::Tensor(Tensor::new(dtype, [], data)))
+}

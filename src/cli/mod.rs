@@ -1,0 +1,213 @@
+//! The commands of the command line, as functions from arguments to text, so that tests can call them.
+//!
+//! Text goes to standard output, findings to standard error. Status 0: fine; 1: the program or a check
+//! is wrong; 2: wrong usage.
+
+pub mod json;
+mod opt;
+
+pub use opt::{OptOptions, opt};
+
+use crate::diag::{Diagnostic, render};
+use crate::ir::{Store, equal};
+use crate::print::{self, PrintOptions};
+use crate::session::{Opened, open, seeded_args};
+use crate::{eval as evaluator, ops as operators, passes as all_passes, verify};
+use serde_json::json;
+use std::io::Read;
+
+/// What a command prints and how it ends.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Text for standard output.
+    pub stdout: String,
+    /// Text for standard error.
+    pub stderr: String,
+    /// Exit status.
+    pub status: i32,
+}
+
+impl Output {
+    fn text(stdout: String) -> Output {
+        Output { stdout, ..Output::default() }
+    }
+
+    fn usage(message: impl std::fmt::Display) -> Output {
+        Output { stderr: format!("error: {message}\n"), status: 2, ..Output::default() }
+    }
+
+    fn wrong(diagnostics: &[Diagnostic], file: &str, source: &str) -> Output {
+        Output { stderr: render(diagnostics, file, source), status: 1, ..Output::default() }
+    }
+}
+
+/// Microseconds since the first call.
+fn clock() -> f64 {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed().as_secs_f64() * 1e6
+}
+
+fn read(file: &str) -> Result<String, Output> {
+    let result = if file == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(file)
+    };
+    let bytes = result.map_err(|e| Output::usage(format!("{file}: {e}")))?;
+    String::from_utf8(bytes).map_err(|e| {
+        let stderr = format!("error: {file} is not UTF-8 from byte {}\n", e.utf8_error().valid_up_to());
+        Output { stderr, status: 1, ..Output::default() }
+    })
+}
+
+/// A program that was read without errors.
+struct Loaded {
+    store: Store,
+    opened: Opened,
+    source: String,
+}
+
+fn load(file: &str) -> Result<Loaded, Output> {
+    let source = read(file)?;
+    let mut store = Store::new();
+    let opened = open(&mut store, &source);
+    if opened.is_ok() { Ok(Loaded { store, opened, source }) } else { Err(Output::wrong(&opened.diagnostics, file, &source)) }
+}
+
+fn print_opened(store: &Store, opened: &Opened) -> String {
+    match opened.expr {
+        Some(expr) => print::expr(store, expr, &PrintOptions::default()),
+        None => print::module(store, &opened.module, &PrintOptions::default()),
+    }
+}
+
+fn finish(result: Result<Output, Output>) -> Output {
+    result.unwrap_or_else(|output| output)
+}
+
+/// `passlab check FILE`
+pub fn check(file: &str) -> Output {
+    finish(load(file).map(|Loaded { store, opened, source }| {
+        let mut found = opened.diagnostics;
+        found.extend(verify::verify(&store, &opened.module));
+        let status = i32::from(found.iter().any(Diagnostic::is_error));
+        Output { stderr: render(&found, file, &source), status, ..Output::default() }
+    }))
+}
+
+/// `passlab fmt FILE`
+pub fn fmt(file: &str) -> Output {
+    finish(load(file).map(|Loaded { store, opened, .. }| Output::text(print_opened(&store, &opened))))
+}
+
+/// `passlab infer FILE`
+pub fn infer(file: &str) -> Output {
+    finish(load(file).and_then(|Loaded { mut store, mut opened, source }| {
+        if let Some(expr) = opened.expr {
+            let typed = crate::infer::infer_expr(&mut store, &opened.module, expr);
+            opened.expr = Some(typed.map_err(|found| Output::wrong(&found, file, &source))?);
+        }
+        Ok(Output::text(print_opened(&store, &opened)))
+    }))
+}
+
+/// `passlab equal A B`
+pub fn equal(a: &str, b: &str) -> Output {
+    finish(equal_files(a, b))
+}
+
+fn equal_files(a: &str, b: &str) -> Result<Output, Output> {
+    let Loaded { mut store, opened: left, .. } = load(a)?;
+    let source = read(b)?;
+    let right = open(&mut store, &source);
+    if !right.is_ok() {
+        return Err(Output::wrong(&right.diagnostics, b, &source));
+    }
+    let options = equal::EqualOptions { map_free_vars: true, ..equal::EqualOptions::default() };
+    let result = match (left.expr, right.expr) {
+        (None, None) => equal::modules(&store, &left.module, &right.module, options),
+        (Some(x), Some(y)) => equal::exprs(&store, x, y, options),
+        _ => {
+            return Ok(Output {
+                stdout: "different: one is a module, the other an expression\n".into(),
+                status: 1,
+                ..Output::default()
+            });
+        }
+    };
+    Ok(match result {
+        Ok(()) => Output::text("equal\n".to_owned()),
+        Err(difference) => Output { stdout: format!("different: {difference}\n"), status: 1, ..Output::default() },
+    })
+}
+
+/// `passlab eval FILE`
+pub fn eval(file: &str, function: &str, args: Option<&str>, seed: u64, as_json: bool) -> Output {
+    finish(eval_file(file, function, args, seed, as_json))
+}
+
+fn eval_file(file: &str, function: &str, args: Option<&str>, seed: u64, as_json: bool) -> Result<Output, Output> {
+    let Loaded { mut store, opened, source } = load(file)?;
+    let wrong = |found: Diagnostic| Output::wrong(&[found], file, &source);
+    let failed = |e: evaluator::EvalFailure| wrong(e.to_diagnostic());
+    let options = evaluator::EvalOptions::default();
+    let value = match opened.expr {
+        Some(expr) => {
+            let typed = crate::infer::infer_expr(&mut store, &opened.module, expr);
+            let typed = typed.map_err(|found| Output::wrong(&found, file, &source))?;
+            evaluator::eval_expr(&mut store, &opened.module, typed, &[], options).map_err(failed)?
+        }
+        None => {
+            let args = match args {
+                Some(path) => {
+                    let text = read(path)?;
+                    let json: serde_json::Value =
+                        serde_json::from_str(&text).map_err(|e| Output::usage(format!("{path}: {e}")))?;
+                    let list = json.as_array().ok_or_else(|| Output::usage(format!("{path}: not a list of arguments")))?;
+                    let values: Result<Vec<_>, String> = list.iter().map(json::value_from_json).collect();
+                    values.map_err(|e| Output::usage(format!("{path}: {e}")))?
+                }
+                None => seeded_args(&mut store, &opened.module, function, seed).map_err(wrong)?,
+            };
+            evaluator::eval_function(&mut store, &opened.module, function, &args, options).map_err(failed)?
+        }
+    };
+    let text = if as_json { json::value_to_json(&store, &value).to_string() } else { evaluator::show(&store, &value) };
+    Ok(Output::text(format!("{text}\n")))
+}
+
+/// `passlab passes`
+pub fn passes(as_json: bool) -> Output {
+    let mut out = String::new();
+    let mut rows = Vec::new();
+    for pass in all_passes::ALL {
+        let params: Vec<String> = pass.params.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
+        rows.push(json!({
+            "name": pass.name, "info_name": pass.info_name, "dialects": ["relay"], "kind": pass.run.kind(),
+            "opt_level": pass.opt_level, "required": pass.required, "config": pass.config,
+            "params": pass.params.iter().map(|p| json!({"name": p.name, "default": p.default, "doc": p.doc})).collect::<Vec<_>>(),
+            "summary": pass.summary,
+        }));
+        let call = format!("{}({})", pass.name, params.join(", "));
+        out += &format!("{call}\n    {} pass, opt level {}: {}\n", pass.run.kind(), pass.opt_level, pass.summary);
+    }
+    Output::text(if as_json { format!("{}\n", serde_json::Value::from(rows)) } else { out })
+}
+
+/// `passlab ops`
+pub fn ops(as_json: bool) -> Output {
+    let mut out = String::new();
+    let mut rows = Vec::new();
+    for op in operators::all() {
+        let attrs: Vec<&str> = op.attrs.map_or(Vec::new(), |schema| schema.fields.iter().map(|f| f.name).collect());
+        rows.push(json!({
+            "name": op.name, "dialects": ["relay"], "args": op.args, "attrs": attrs,
+            "pattern": op.pattern.map(|p| format!("{p:?}")), "type_rule": op.rule.is_some(),
+            "kernel": op.kernel.is_some(), "gradient": false, "doc": op.doc,
+        }));
+        let inputs = op.args.iter().chain(attrs.iter()).copied().collect::<Vec<_>>().join(", ");
+        out += &format!("{}({inputs})\n    {}\n", op.name, op.doc);
+    }
+    Output::text(if as_json { format!("{}\n", serde_json::Value::from(rows)) } else { out })
+}

@@ -1,0 +1,202 @@
+//! A session: a program that is opened, run and looked at, again and again while it is edited.
+//!
+//! This is the one interface that the page and the command line stand on.
+
+use crate::diag::Diagnostic;
+use crate::diff::{self, Diff};
+use crate::eval::{self, Value};
+use crate::infer;
+use crate::ir::{ExprId, Module, Store};
+use crate::parse;
+use crate::pass::call::parse_calls;
+use crate::pass::manager::{Row, Runner, resolve};
+use crate::pass::trace::{Trace, Version};
+use crate::pass::{PassContext, config, instrument};
+use crate::passes;
+use crate::print::{self, Numbering, PrintOptions};
+use crate::repro::{Document, DocumentRow};
+
+/// A program that was read: parsed and, when that went well, typed, as TVM's `relay.parse` does.
+#[derive(Clone)]
+pub struct Opened {
+    /// The definitions.
+    pub module: Module,
+    /// The expression, when the text is one instead of a module. It is not typed, as in TVM's `parse_expr`.
+    pub expr: Option<ExprId>,
+    /// What is wrong with it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Opened {
+    /// Whether it can be run.
+    pub fn is_ok(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// Reads a program: parses it and infers its types.
+pub fn open(store: &mut Store, source: &str) -> Opened {
+    let parse::Parsed { program, mut diagnostics } = parse::parse(store, source);
+    let parsed_well = !diagnostics.iter().any(Diagnostic::is_error);
+    let mut module = program.module;
+    match infer::infer_module(store, &module) {
+        Ok(typed) => module = typed,
+        // A program with a hole in it has type errors that only repeat what the parser said.
+        Err(found) if parsed_well => diagnostics.extend(found),
+        Err(_) => {}
+    }
+    Opened { module, expr: program.expr, diagnostics }
+}
+
+/// Reads the rows of a list of passes; the error says which row is wrong.
+fn resolve_rows(rows: &[DocumentRow]) -> Result<Vec<Row>, Diagnostic> {
+    let mut resolved = Vec::with_capacity(rows.len());
+    for row in rows {
+        let calls = parse_calls(&row.call).map_err(|e| e.with_note(format!("in the row `{}`", row.call)))?;
+        let [call] = calls.as_slice() else {
+            return Err(Diagnostic::error("pass-syntax", format!("`{}` is not one pass", row.call), None));
+        };
+        resolved.push(Row { pass: resolve(passes::ALL, call)?, enabled: row.enabled });
+    }
+    Ok(resolved)
+}
+
+/// Past this many nodes a session starts over instead of continuing: every version ever made is
+/// kept, and an afternoon of edits should not fill the memory.
+const MAX_NODES: usize = 4_000_000;
+
+/// A program and what was done with it. Runs again only what an edit touches: from the first row
+/// that is different on, or everything when the program itself is. While the newest document cannot
+/// be run, everything of the last one that could stays in place.
+pub struct Session {
+    store: Store,
+    document: Document,
+    trace: Trace,
+    /// Findings about the newest document.
+    problems: Vec<Diagnostic>,
+    /// Whether the newest document could be run.
+    ok: bool,
+    clock: fn() -> f64,
+}
+
+impl Session {
+    /// A session with the empty program. `clock` tells microseconds since some fixed moment.
+    pub fn new(clock: fn() -> f64) -> Session {
+        let trace = Trace::new(Module::new());
+        Session { store: Store::new(), document: Document::default(), trace, problems: Vec::new(), ok: true, clock }
+    }
+
+    /// Opens the document's program, unless it is open already, and runs its passes as the children of a
+    /// `Sequential`, or each directly. False when program, list or context is wrong; then nothing ran.
+    pub fn run(&mut self, document: &Document, direct: bool) -> bool {
+        self.problems.clear();
+        self.ok = match self.prepare(document) {
+            Ok(rows) => {
+                self.run_rows(document, &rows, direct);
+                true
+            }
+            Err(found) => {
+                self.problems.extend(found);
+                false
+            }
+        };
+        self.ok
+    }
+
+    /// Checks everything, and brings program and trace to where the rows can be run from.
+    fn prepare(&mut self, document: &Document) -> Result<Vec<Row>, Vec<Diagnostic>> {
+        let reopen = document.source != self.document.source || self.store.n_exprs() > MAX_NODES || self.store.n_exprs() == 0;
+        let mut store = Store::new();
+        let opened = reopen.then(|| open(&mut store, &document.source));
+        if let Some(opened) = &opened {
+            self.problems.clone_from(&opened.diagnostics);
+            if !opened.is_ok() {
+                return Err(Vec::new());
+            }
+        }
+        let rows = resolve_rows(&document.rows).map_err(|e| vec![e])?;
+        config::validate(&document.context.config).map_err(|e| vec![Diagnostic::error("pass-config", e, None)])?;
+        match opened {
+            Some(opened) => {
+                self.store = store;
+                self.trace = Trace::new(opened.module);
+            }
+            None => self.trace.truncate_to_row(self.first_different_row(document)),
+        }
+        Ok(rows)
+    }
+
+    fn run_rows(&mut self, document: &Document, rows: &[Row], direct: bool) {
+        self.document = document.clone();
+        let done = self.trace.steps.last().map_or(0, |step| step.row + 1);
+        let instruments = document.instruments.iter().filter_map(|name| instrument::built_in(name)).collect();
+        let trace = std::mem::take(&mut self.trace);
+        let mut runner = Runner::new(passes::ALL, &document.context, instruments, self.clock, trace);
+        runner.run_rows(&mut self.store, rows, done, direct);
+        self.trace = runner.trace;
+    }
+
+    fn first_different_row(&self, document: &Document) -> usize {
+        if document.context != self.document.context || document.instruments != self.document.instruments {
+            return 0;
+        }
+        let pairs = document.rows.iter().zip(&self.document.rows);
+        pairs.take_while(|(new, old)| new == old).count()
+    }
+
+    /// The session's memory.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What the passes did, in the last document that could be run.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Whether the newest document could be run.
+    pub fn is_ok(&self) -> bool {
+        self.ok
+    }
+
+    /// Findings about the newest document: its program, list of passes and context.
+    pub fn problems(&self) -> &[Diagnostic] {
+        &self.problems
+    }
+
+    /// The text of a version as TVM prints it, or with numbers that stay the same from version to version.
+    pub fn text(&self, version: Version, numbering: Numbering) -> Option<String> {
+        let module = self.trace.versions.get(version)?;
+        Some(print::module(&self.store, module, &PrintOptions { numbering, ..PrintOptions::default() }))
+    }
+
+    /// What changed from one version to another.
+    pub fn diff(&self, before: Version, after: Version) -> Option<Diff> {
+        let (before, after) = (self.trace.versions.get(before)?, self.trace.versions.get(after)?);
+        Some(diff::diff(&self.store, before, after))
+    }
+
+    /// Runs a function of a version on seeded inputs; the result as text.
+    pub fn eval(&mut self, version: Version, function: &str, seed: u64) -> Result<String, Diagnostic> {
+        let failed = |e: eval::EvalFailure| e.to_diagnostic();
+        let module = self.trace.versions.get(version).cloned();
+        let module = module.ok_or_else(|| Diagnostic::error("eval-version", format!("there is no version {version}"), None))?;
+        let args = seeded_args(&mut self.store, &module, function, seed)?;
+        let value = eval::eval_function(&mut self.store, &module, function, &args, eval::EvalOptions::default());
+        value.map(|value| eval::show(&self.store, &value)).map_err(failed)
+    }
+}
+
+/// Made-up arguments for a function of a module.
+pub fn seeded_args(store: &mut Store, module: &Module, function: &str, seed: u64) -> Result<Vec<Value>, Diagnostic> {
+    let name = store.name(function);
+    let root = module.function(name);
+    let root = root.ok_or_else(|| Diagnostic::error("eval-failed", format!("the module has no function `@{function}`"), None))?;
+    eval::seeded_args(store, root, seed).map_err(|e| e.to_diagnostic())
+}
+
+/// A document that runs `calls` on `source`.
+pub fn document(source: &str, calls: &str, context: PassContext) -> Result<Document, Diagnostic> {
+    let rows = parse_calls(calls)?.iter().map(|call| DocumentRow { call: call.to_string(), enabled: true }).collect();
+    Ok(Document { source: source.to_owned(), rows, context, ..Document::default() })
+}

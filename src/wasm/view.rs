@@ -1,0 +1,328 @@
+//! What the page gets: plain views of the engine's types, named as in `www/engine/protocol.ts`.
+
+use super::request::DocumentView;
+use crate::diag::{Diagnostic, LineIndex};
+use crate::diff::{Diff, DiffRow};
+use crate::pass::trace::{Outcome, Role, Step, Trace};
+use crate::pass::{PassSpec, config};
+use crate::passes::{self, Pipeline};
+use crate::{ops, session::Session};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct ProblemView {
+    severity: &'static str,
+    code: &'static str,
+    message: String,
+    from: Option<u32>,
+    to: Option<u32>,
+    line: Option<usize>,
+    column: Option<usize>,
+    notes: Vec<String>,
+}
+
+/// Converts findings about one text.
+pub(super) struct Problems<'t> {
+    text: &'t str,
+    index: LineIndex,
+}
+
+impl<'t> Problems<'t> {
+    pub(super) fn new(text: &'t str) -> Problems<'t> {
+        Problems { text, index: LineIndex::new(text) }
+    }
+
+    pub(super) fn view(&self, found: &Diagnostic) -> ProblemView {
+        let place = found.span.map(|span| self.index.line_column(self.text, span.start));
+        ProblemView {
+            severity: found.severity.word(),
+            code: found.code,
+            message: found.message.clone(),
+            from: found.span.map(|span| self.index.utf16(self.text, span.start)),
+            to: found.span.map(|span| self.index.utf16(self.text, span.end)),
+            line: place.map(|(line, _)| line),
+            column: place.map(|(_, column)| column),
+            notes: found.notes.clone(),
+        }
+    }
+
+    pub(super) fn all(&self, found: &[Diagnostic]) -> Vec<ProblemView> {
+        found.iter().map(|d| self.view(d)).collect()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StepView {
+    id: String,
+    name: String,
+    depth: usize,
+    parent: Option<usize>,
+    row: usize,
+    role: &'static str,
+    outcome: &'static str,
+    reason: String,
+    opt_level: i64,
+    before: usize,
+    after: usize,
+    micros: f64,
+    rewrites: usize,
+    problems: Vec<ProblemView>,
+}
+
+#[derive(Serialize)]
+pub(super) struct RunView {
+    dialect: &'static str,
+    problems: Vec<ProblemView>,
+    ok: bool,
+    steps: Vec<StepView>,
+    versions: usize,
+    log: Vec<String>,
+    timing: String,
+    millis: f64,
+}
+
+fn step(step: &Step, problems: &Problems<'_>) -> StepView {
+    let (outcome, reason) = step.outcome_words();
+    let found = match &step.outcome {
+        Outcome::Failed(found) => problems.all(found),
+        Outcome::Ran | Outcome::Skipped(_) | Outcome::NotReached => Vec::new(),
+    };
+    StepView {
+        id: step.id.clone(),
+        name: step.name.clone(),
+        depth: step.depth,
+        parent: step.parent,
+        row: step.row,
+        role: match step.role {
+            Role::Listed => "listed",
+            Role::Required => "required",
+            Role::Nested => "nested",
+        },
+        outcome,
+        reason,
+        opt_level: step.opt_level,
+        before: step.before,
+        after: step.after,
+        micros: step.micros,
+        rewrites: step.rewrites.len(),
+        problems: found,
+    }
+}
+
+/// The answer to a run: steps only when it could be run.
+pub(super) fn run(session: &Session, source: &str, millis: f64) -> RunView {
+    let problems = Problems::new(source);
+    let nothing = Trace::default();
+    let trace = if session.is_ok() { session.trace() } else { &nothing };
+    RunView {
+        dialect: "relay",
+        problems: problems.all(session.problems()),
+        ok: session.is_ok(),
+        steps: trace.steps.iter().map(|s| step(s, &problems)).collect(),
+        versions: trace.versions.len(),
+        log: trace.log.iter().map(|entry| entry.text.clone()).collect(),
+        timing: trace.render_timing(),
+        millis,
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DiffRowView<'d> {
+    kind: &'static str,
+    left: Option<usize>,
+    right: Option<usize>,
+    left_text: &'d str,
+    right_text: &'d str,
+    left_words: &'d [u32],
+    right_words: &'d [u32],
+}
+
+#[derive(Serialize)]
+pub(super) struct DiffView<'d> {
+    rows: Vec<DiffRowView<'d>>,
+    added: usize,
+    removed: usize,
+    changed: usize,
+    moved: usize,
+    renumbered: usize,
+    summary: &'d [String],
+}
+
+fn diff_row(row: &DiffRow) -> DiffRowView<'_> {
+    DiffRowView {
+        kind: row.kind.word(),
+        left: row.left,
+        right: row.right,
+        left_text: &row.left_text,
+        right_text: &row.right_text,
+        left_words: &row.left_words,
+        right_words: &row.right_words,
+    }
+}
+
+/// A diff.
+pub(super) fn diff(diff: &Diff) -> DiffView<'_> {
+    DiffView {
+        rows: diff.rows.iter().map(diff_row).collect(),
+        added: diff.added,
+        removed: diff.removed,
+        changed: diff.changed,
+        moved: diff.moved,
+        renumbered: diff.renumbered,
+        summary: &diff.summary,
+    }
+}
+
+#[derive(Serialize)]
+struct ParamView {
+    name: &'static str,
+    default: &'static str,
+    doc: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PassView {
+    name: &'static str,
+    info_name: &'static str,
+    dialects: [&'static str; 1],
+    kind: &'static str,
+    opt_level: i64,
+    required: &'static [&'static str],
+    config_keys: &'static [&'static str],
+    params: Vec<ParamView>,
+    summary: &'static str,
+    doc: &'static str,
+    example_before: &'static str,
+    example_after: &'static str,
+    available: bool,
+}
+
+fn pass(spec: &PassSpec) -> PassView {
+    PassView {
+        name: spec.name,
+        info_name: spec.info_name,
+        dialects: ["relay"],
+        kind: spec.run.kind(),
+        opt_level: spec.opt_level,
+        required: spec.required,
+        config_keys: spec.config,
+        params: spec.params.iter().map(|p| ParamView { name: p.name, default: p.default, doc: p.doc }).collect(),
+        summary: spec.summary,
+        doc: spec.doc,
+        example_before: spec.example_before,
+        example_after: spec.example_after,
+        available: true,
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PipelineView {
+    name: &'static str,
+    title: &'static str,
+    opt_level: i64,
+    passes: Vec<&'static str>,
+    missing: Vec<&'static str>,
+}
+
+fn pipeline(pipeline: &Pipeline) -> PipelineView {
+    PipelineView {
+        name: pipeline.name,
+        title: pipeline.title,
+        opt_level: pipeline.opt_level,
+        passes: pipeline.calls(),
+        missing: pipeline.missing(),
+    }
+}
+
+#[derive(Serialize)]
+struct AttrView {
+    name: &'static str,
+    #[serde(rename = "type")]
+    ty: String,
+    default: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OpView {
+    name: &'static str,
+    dialects: [&'static str; 1],
+    args: &'static [&'static str],
+    attrs: Vec<AttrView>,
+    pattern: Option<String>,
+    has_kernel: bool,
+    doc: &'static str,
+}
+
+fn op(op: &ops::OpInfo) -> OpView {
+    let attr = |field: &ops::AttrField| AttrView {
+        name: field.name,
+        ty: field.kind.to_string(),
+        default: field.default.map(|d| d.to_string()),
+    };
+    OpView {
+        name: op.name,
+        dialects: ["relay"],
+        args: op.args,
+        attrs: op.attrs.map_or(Vec::new(), |schema| schema.fields.iter().map(attr).collect()),
+        pattern: op.pattern.map(|p| format!("{p:?}")),
+        has_kernel: op.kernel.is_some(),
+        doc: op.doc,
+    }
+}
+
+#[derive(Serialize)]
+struct ConfigView {
+    key: &'static str,
+    #[serde(rename = "type")]
+    ty: &'static str,
+    default: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct CatalogueView {
+    version: &'static str,
+    passes: Vec<PassView>,
+    pipelines: Vec<PipelineView>,
+    ops: Vec<OpView>,
+    config: Vec<ConfigView>,
+}
+
+/// Everything there is to choose from.
+pub(super) fn catalogue() -> CatalogueView {
+    let key = |key: &config::ConfigKey| ConfigView {
+        key: key.key,
+        ty: match key.ty {
+            config::ConfigType::Int => "int",
+            config::ConfigType::Bool => "bool",
+            config::ConfigType::Str => "str",
+            config::ConfigType::List => "list",
+        },
+        default: key.default,
+    };
+    CatalogueView {
+        version: env!("CARGO_PKG_VERSION"),
+        passes: passes::ALL.iter().map(|spec| pass(spec)).collect(),
+        pipelines: passes::PIPELINES.iter().map(pipeline).collect(),
+        ops: ops::all().iter().map(|info| op(info)).collect(),
+        config: config::KEYS.iter().map(key).collect(),
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct EvalView {
+    pub(super) ok: bool,
+    pub(super) problems: Vec<ProblemView>,
+    pub(super) text: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct DecodeView {
+    pub(super) document: Option<DocumentView>,
+    pub(super) error: &'static str,
+    pub(super) message: String,
+}

@@ -1,0 +1,271 @@
+//! One case made by real TVM, and how it is judged.
+
+use passlab::cli::json::value_from_json;
+use passlab::diag::Diagnostic;
+use passlab::eval::{self, EvalOptions, Value};
+use passlab::ir::{DType, DTypeCode, Store, Tensor, equal};
+use passlab::pass::call::parse_literal;
+use passlab::pass::{Literal, PassContext};
+use passlab::print::{self, PrintOptions};
+use passlab::session::{Opened, Session, document, open};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A case as its file has it.
+pub struct Case {
+    /// The row of the table it counts in: the pass, or the file.
+    pub group: String,
+    /// Its stable name.
+    pub id: String,
+    /// The pass call, if it is about one.
+    pub call: String,
+    json: Json,
+}
+
+/// What came of a case.
+pub enum Verdict {
+    /// Structurally equal to TVM's result, and perhaps in text too.
+    Equal {
+        /// Whether the text is the same.
+        text: bool,
+    },
+    /// It needs something that passlab does not have yet.
+    Unsupported(String),
+    /// Not what TVM gave.
+    Different(String),
+}
+
+/// Reads the cases of a folder whose group or id contains one of the filters.
+pub fn read_all(folder: &Path, filters: &[&String]) -> Vec<Case> {
+    let mut files: Vec<_> = std::fs::read_dir(folder).expect("the folder can be read").flatten().map(|e| e.path()).collect();
+    files.sort();
+    let mut cases = Vec::new();
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "jsonl")) {
+        let stem = file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        for line in std::fs::read_to_string(file).expect("the file can be read").lines() {
+            let json: Json = serde_json::from_str(line).expect("a case is JSON");
+            let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
+            let group = match stem.as_str() {
+                "corpus" if text("call").starts_with("Sequential") => format!("corpus:O{}", json["context"]["opt_level"]),
+                "corpus" => format!("corpus:{}", text("pass")),
+                other => other.to_owned(),
+            };
+            let case = Case { group, id: text("id"), call: text("call"), json };
+            if filters.is_empty() || filters.iter().any(|f| case.group == **f || stem == **f || case.id.starts_with(f.as_str())) {
+                cases.push(case);
+            }
+        }
+    }
+    cases
+}
+
+/// Does what the case says and compares.
+pub fn judge(case: &Case, folder: &Path) -> Verdict {
+    let text = |key: &str| case.json[key].as_str();
+    match case.group.as_str() {
+        "parse" => judge_parse(case),
+        "eval" => judge_eval(case),
+        _ => {
+            let before = match text("before_file") {
+                Some(path) => std::fs::read_to_string(folder.join("../..").join(path)).expect("the corpus is beside the cases"),
+                None => text("before").unwrap_or_default().to_owned(),
+            };
+            judge_pass(case, &before)
+        }
+    }
+}
+
+const UNSUPPORTED: &[&str] = &["relay-unknown-op", "pass-unknown", "relay-op-unsupported", "eval-no-kernel"];
+
+fn explain(found: &[Diagnostic]) -> Verdict {
+    let words: Vec<String> = found.iter().filter(|d| d.is_error()).map(|d| format!("[{}] {}", d.code, d.message)).collect();
+    let words = words.join("; ");
+    if found.iter().any(|d| UNSUPPORTED.contains(&d.code)) { Verdict::Unsupported(words) } else { Verdict::Different(words) }
+}
+
+fn context(json: &Json) -> PassContext {
+    let names = |key: &str| -> Vec<String> {
+        json[key].as_array().into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+    };
+    let config: BTreeMap<String, Literal> = json["config"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| {
+            let literal = match value {
+                Json::Bool(b) => Literal::Bool(*b),
+                Json::String(s) => Literal::Str(s.clone()),
+                other => parse_literal(&other.to_string()).unwrap_or(Literal::None),
+            };
+            (key.clone(), literal)
+        })
+        .collect();
+    let opt_level = json["opt_level"].as_i64().unwrap_or(2);
+    PassContext { opt_level, required: names("required"), disabled: names("disabled"), config }
+}
+
+fn judge_pass(case: &Case, before: &str) -> Verdict {
+    let document = match document(before, &case.call, context(&case.json["context"])) {
+        Ok(document) => document,
+        Err(error) => return explain(&[error]),
+    };
+    let mut session = Session::new(|| 0.0);
+    if !session.run(&document, true) {
+        return explain(session.problems());
+    }
+    let expects_error = case.json["error"].is_string();
+    if !session.trace().is_complete() {
+        let failures = session.trace().failures();
+        return match explain(&failures) {
+            Verdict::Different(_) if expects_error => Verdict::Equal { text: true },
+            verdict => verdict,
+        };
+    }
+    if expects_error {
+        return Verdict::Different("TVM reports an error".to_owned());
+    }
+    let after = case.json["after"].as_str().unwrap_or_default();
+    let mut store = session.store().clone();
+    let module = session.trace().last().clone();
+    let ours = print::module(&store, &module, &PrintOptions::default());
+    let expected = open(&mut store, after);
+    if !expected.is_ok() {
+        return explain(&expected.diagnostics);
+    }
+    let typed = match passlab::infer::infer_module(&mut store, &module) {
+        Ok(typed) => typed,
+        Err(found) => return explain(&found),
+    };
+    let options = equal::EqualOptions { map_free_vars: true, scalar_tolerance: true };
+    match equal::modules(&store, &typed, &expected.module, options) {
+        Ok(()) => Verdict::Equal { text: without_spans(&ours) == without_spans(after) },
+        Err(difference) => Verdict::Different(difference.to_string()),
+    }
+}
+
+fn judge_parse(case: &Case) -> Verdict {
+    let source = case.json["source"].as_str().unwrap_or_default();
+    let mut store = Store::new();
+    let Opened { module, expr, diagnostics } = open(&mut store, source);
+    let wrong = diagnostics.iter().any(Diagnostic::is_error);
+    if case.json["error"].is_string() {
+        return if wrong { Verdict::Equal { text: true } } else { Verdict::Different("TVM reports an error".to_owned()) };
+    }
+    if wrong {
+        return explain(&diagnostics);
+    }
+    let printed = case.json["printed"].as_str().unwrap_or_default();
+    let ours = match expr {
+        Some(expr) => print::expr(&store, expr, &PrintOptions::default()),
+        None => print::module(&store, &module, &PrintOptions::default()),
+    };
+    let again = open(&mut store, printed);
+    if !again.is_ok() {
+        return explain(&again.diagnostics);
+    }
+    let options = equal::EqualOptions { map_free_vars: true, scalar_tolerance: true };
+    let result = match (expr, again.expr) {
+        (Some(a), Some(b)) => equal::exprs(&store, a, b, options),
+        (None, None) => equal::modules(&store, &module, &again.module, options),
+        _ => return Verdict::Different("one is a module, the other an expression".to_owned()),
+    };
+    match result {
+        Ok(()) => Verdict::Equal { text: without_spans(&ours) == without_spans(printed) },
+        Err(difference) => Verdict::Different(difference.to_string()),
+    }
+}
+
+fn judge_eval(case: &Case) -> Verdict {
+    let mut store = Store::new();
+    let opened = open(&mut store, case.json["source"].as_str().unwrap_or_default());
+    if !opened.is_ok() {
+        return explain(&opened.diagnostics);
+    }
+    let args: Result<Vec<Value>, String> = case.json["args"].as_array().into_iter().flatten().map(value_from_json).collect();
+    let (args, expected) = match (args, value_from_json(&case.json["out"])) {
+        (Ok(args), Ok(expected)) => (args, expected),
+        (Err(e), _) | (_, Err(e)) => return Verdict::Different(format!("the case itself: {e}")),
+    };
+    let only = opened.module.functions().first().map(|(name, _)| store.str(*name).to_owned()).unwrap_or_default();
+    let main = store.name("main");
+    let function = if opened.module.function(main).is_some() { "main".to_owned() } else { only };
+    match eval::eval_function(&mut store, &opened.module, &function, &args, EvalOptions::default()) {
+        Err(error) => explain(&[error.to_diagnostic()]),
+        Ok(value) => match compare_values(&value, &expected) {
+            Ok(()) => Verdict::Equal { text: true },
+            Err(why) => Verdict::Different(why),
+        },
+    }
+}
+
+fn compare_values(a: &Value, b: &Value) -> Result<(), String> {
+    match (a, b) {
+        (Value::Tensor(a), Value::Tensor(b)) => compare_tensors(a, b),
+        (Value::Tuple(a), Value::Tuple(b)) if a.items().len() == b.items().len() => {
+            a.items().iter().zip(b.items()).try_for_each(|(a, b)| compare_values(a, b))
+        }
+        _ => Err("another kind of value".to_owned()),
+    }
+}
+
+/// Integers must be equal, floats close to within what another order of summation explains.
+fn compare_tensors(a: &Tensor, b: &Tensor) -> Result<(), String> {
+    if a.dtype != b.dtype || a.shape != b.shape {
+        return Err(format!("{}{:?} where TVM has {}{:?}", a.dtype, a.shape, b.dtype, b.shape));
+    }
+    let tolerance = match (a.dtype.code, a.dtype.bits) {
+        (DTypeCode::Float, 64) => 1e-9,
+        (DTypeCode::Float, 32) => 1e-4,
+        (code, _) if code != DTypeCode::Int && code != DTypeCode::UInt => 1e-2,
+        _ => 0.0,
+    };
+    let (x, y) = (numbers(a), numbers(b));
+    for (i, (x, y)) in x.iter().zip(&y).enumerate() {
+        let close = x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= tolerance * (1.0 + x.abs().max(y.abs()));
+        if !close {
+            return Err(format!("element {i} is {x} where TVM has {y}"));
+        }
+    }
+    Ok(())
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    let size = tensor.dtype.bytes();
+    let data = tensor.data.as_ref().expect("results have values");
+    data.chunks_exact(size).map(|bytes| number(tensor.dtype, bytes)).collect()
+}
+
+fn number(dtype: DType, bytes: &[u8]) -> f64 {
+    let mut wide = [0u8; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let raw = u64::from_le_bytes(wide);
+    let unused = 64 - 8 * bytes.len() as u32;
+    match (dtype.code, dtype.bits) {
+        (DTypeCode::Float, 64) => f64::from_bits(raw),
+        (DTypeCode::Float, 32) => f64::from(f32::from_bits(raw as u32)),
+        (DTypeCode::Float, 16) => half::f16::from_bits(raw as u16).to_f64(),
+        (DTypeCode::BFloat, 16) => half::bf16::from_bits(raw as u16).to_f64(),
+        (DTypeCode::Int, _) => ((raw << unused) as i64 >> unused) as f64,
+        _ => raw as f64,
+    }
+}
+
+/// The text without span comments, which passlab does not print.
+fn without_spans(text: &str) -> String {
+    let text = text.split("\n#[metadata]").next().unwrap_or_default();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("span=") {
+        let end = start + rest[start..].find(" */").unwrap_or(rest.len() - start);
+        out += rest[..start].trim_end();
+        if out.ends_with("/*") {
+            out.truncate(out.len() - 2);
+            out.truncate(out.trim_end().len());
+            rest = rest[end..].strip_prefix(" */").unwrap_or(&rest[end..]);
+        } else {
+            rest = &rest[end..];
+        }
+    }
+    (out + rest).trim_end().to_owned()
+}

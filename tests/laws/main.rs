@@ -1,0 +1,168 @@
+//! Laws that hold for every program: checked on programs made up from a seed, on those of the page, and
+//! on TVM's networks where they are at hand.
+
+mod deep;
+mod generate;
+mod mutate;
+
+use generate::program;
+use passlab::eval::{self, EvalOptions, Value};
+use passlab::ir::{DType, Store, equal};
+use passlab::pass::PassContext;
+use passlab::pass::manager::{Row, Runner, resolve};
+use passlab::pass::trace::Trace;
+use passlab::pass::{call::parse_calls, instrument};
+use passlab::passes;
+use passlab::print::{self, PrintOptions};
+use passlab::session::{Opened, open, seeded_args};
+
+/// Passes that must not change what a program computes, in call notation.
+const MEANING_PRESERVING: &[&str] = &[
+    "InferType()",
+    "SimplifyInference()",
+    "FoldConstant()",
+    "DeadCodeElimination()",
+    "EliminateCommonSubexpr()",
+    "ToANormalForm()",
+    "ToGraphNormalForm()",
+    "CanonicalizeOps()",
+    "FuseOps(fuse_opt_level=2)",
+    "FuseOps(fuse_opt_level=0)",
+    "RemoveUnusedFunctions()",
+];
+
+const SEEDS: std::ops::Range<u64> = 0..40;
+
+fn opened(store: &mut Store, source: &str) -> Opened {
+    let opened = open(store, source);
+    assert!(opened.is_ok(), "{:?}\n{source}", opened.diagnostics);
+    opened
+}
+
+/// Runs calls directly, every step verified.
+fn run(store: &mut Store, trace: Trace, calls: &str) -> Trace {
+    let context = PassContext { opt_level: 4, ..PassContext::default() };
+    let instruments = vec![instrument::built_in("VerifyEach").expect("it is built in")];
+    let calls = parse_calls(calls).expect("the list is well formed");
+    let rows: Vec<Row> =
+        calls.iter().map(|c| Row { pass: resolve(passes::ALL, c).expect("the pass exists"), enabled: true }).collect();
+    let mut runner = Runner::new(passes::ALL, &context, instruments, || 0.0, trace);
+    runner.run_rows(store, &rows, 0, true);
+    assert!(runner.trace.is_complete(), "{calls:?}: {:?}", runner.trace.failures());
+    runner.trace
+}
+
+#[test]
+fn a_printed_program_is_read_back_and_printed_the_same() {
+    for seed in SEEDS {
+        let mut store = Store::new();
+        let first = opened(&mut store, &program(seed));
+        let text = print::module(&store, &first.module, &PrintOptions::default());
+        let second = opened(&mut store, &text);
+        let options = equal::EqualOptions { map_free_vars: false, scalar_tolerance: true };
+        assert_eq!(equal::modules(&store, &first.module, &second.module, options), Ok(()), "seed {seed}\n{text}");
+        assert_eq!(print::module(&store, &second.module, &PrintOptions::default()), text, "seed {seed}");
+    }
+}
+
+#[test]
+fn passes_keep_the_meaning_of_a_program_and_leave_it_well_formed() {
+    for seed in SEEDS {
+        let mut store = Store::new();
+        let module = opened(&mut store, &program(seed)).module;
+        let args = seeded_args(&mut store, &module, "main", seed).expect("the parameters are tensors");
+        let before = eval::eval_function(&mut store, &module, "main", &args, EvalOptions::default()).expect("it runs");
+        for call in MEANING_PRESERVING {
+            let trace = run(&mut store, Trace::new(module.clone()), call);
+            let after = trace.last().clone();
+            let after = eval::eval_function(&mut store, &after, "main", &args, EvalOptions::default());
+            let after = after.unwrap_or_else(|e| panic!("seed {seed}, {call}: {e:?}"));
+            assert!(
+                close(&before, &after),
+                "seed {seed}, {call}: {} became {}\n{}",
+                eval::show(&store, &before),
+                eval::show(&store, &after),
+                program(seed)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_pass_stopped_after_k_rewrites_and_run_again_gives_what_it_gives_at_once() {
+    for seed in SEEDS {
+        for call in ["SimplifyInference()", "FoldConstant()", "CanonicalizeOps()", "FastMath()"] {
+            let mut store = Store::new();
+            let module = opened(&mut store, &program(seed)).module;
+            let whole = run(&mut store, Trace::new(module.clone()), call).last().clone();
+            for fuel in 0..3 {
+                store.log.fuel = Some(fuel);
+                let part = run(&mut store, Trace::new(module.clone()), call).last().clone();
+                store.log.fuel = None;
+                let rest = run(&mut store, Trace::new(part), call).last().clone();
+                let options = equal::EqualOptions { map_free_vars: true, scalar_tolerance: true };
+                assert_eq!(equal::modules(&store, &whole, &rest, options), Ok(()), "seed {seed}, {call}, fuel {fuel}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pass_that_is_run_twice_changes_nothing_the_second_time() {
+    for seed in SEEDS {
+        for call in ["InferType()", "SimplifyInference()", "FoldConstant()", "DeadCodeElimination()", "CanonicalizeOps()"] {
+            let mut store = Store::new();
+            let module = opened(&mut store, &program(seed)).module;
+            let once = run(&mut store, Trace::new(module), call).last().clone();
+            let twice = run(&mut store, Trace::new(once.clone()), call).last().clone();
+            assert_eq!(once, twice, "seed {seed}, {call}: the same roots are expected");
+        }
+    }
+}
+
+#[test]
+fn tvms_networks_go_through_every_opt_level_with_each_step_verified() {
+    let Ok(files) = std::fs::read_dir("../shared/corpus/relay") else {
+        println!("no corpus at ../shared/corpus/relay, nothing run");
+        return;
+    };
+    for file in files.flatten() {
+        let source = std::fs::read_to_string(file.path()).expect("it can be read");
+        for level in 0..=4 {
+            let mut store = Store::new();
+            let module = opened(&mut store, &source).module;
+            let calls = passes::pipeline("relay.build").expect("it exists").calls().join(", ");
+            let context = PassContext { opt_level: level, ..PassContext::default() };
+            let rows: Vec<Row> = parse_calls(&calls)
+                .expect("well formed")
+                .iter()
+                .map(|c| Row { pass: resolve(passes::ALL, c).expect("listed as available"), enabled: true })
+                .collect();
+            let instruments = vec![instrument::built_in("VerifyEach").expect("built in")];
+            let mut runner = Runner::new(passes::ALL, &context, instruments, || 0.0, Trace::new(module));
+            runner.run_rows(&mut store, &rows, 0, false);
+            let failures = runner.trace.failures();
+            assert!(runner.trace.is_complete(), "{} at O{level}: {failures:?}", file.path().display());
+        }
+    }
+}
+
+/// Equal within what another order of float operations explains.
+fn close(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Tuple(a), Value::Tuple(b)) => {
+            a.items().len() == b.items().len() && a.items().iter().zip(b.items()).all(|(a, b)| close(a, b))
+        }
+        (Value::Tensor(a), Value::Tensor(b)) if a.dtype == DType::F32 && b.dtype == DType::F32 => {
+            let floats = |t: &passlab::ir::Tensor| -> Vec<f32> {
+                let data = t.data.as_ref().expect("results have values");
+                data.chunks_exact(4).map(|c| f32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
+            };
+            let near =
+                |x: f32, y: f32| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-4 * (1.0 + x.abs().max(y.abs()));
+            a.shape == b.shape && floats(a).iter().zip(floats(b)).all(|(x, y)| near(*x, y))
+        }
+        (Value::Tensor(a), Value::Tensor(b)) => a == b,
+        _ => false,
+    }
+}
