@@ -144,19 +144,19 @@ pub trait Lane: Copy + PartialOrd + Default + std::fmt::Debug + 'static {
     fn encode(dtype: DType, values: &[Self]) -> Result<Vec<u8>, EvalError>;
 }
 
+const TWO_63: f64 = 9_223_372_036_854_775_808.0;
+
 /// A value as the C-like conversion of code that LLVM makes for x86 has it: out of range gives the
 /// most negative number.
 pub fn float_to_i64(x: f64) -> i64 {
-    if x >= -9_223_372_036_854_775_808.0 && x < 9_223_372_036_854_775_808.0 { x as i64 } else { i64::MIN }
+    if (-TWO_63..TWO_63).contains(&x) { x as i64 } else { i64::MIN }
 }
 
 fn float_to_int(x: f64, bits: u8, signed: bool) -> i64 {
     // Types below 32 bits go through a conversion to int32, and uint32 through int64.
     if bits < 32 || (bits == 32 && signed) {
         if x > -2_147_483_649.0 && x < 2_147_483_648.0 { x as i64 } else { i64::from(i32::MIN) }
-    } else if signed || bits == 32 {
-        float_to_i64(x)
-    } else if x < 9_223_372_036_854_775_808.0 {
+    } else if signed || bits == 32 || x < TWO_63 {
         float_to_i64(x)
     } else {
         x as u64 as i64
@@ -410,7 +410,8 @@ pub fn broadcast_extents(a: &[i64], b: &[i64]) -> Result<Vec<i64>, EvalError> {
 }
 
 /// The places of all elements of a tensor of `shape` in row-major order, in a memory with those
-/// strides: the last axis runs fastest.
+/// strides: the last axis runs fastest. A stride that runs backwards is a negative number cast to
+/// `usize`; add the place of the first element with `wrapping_add`.
 pub fn offsets(shape: &[i64], strides: &[usize]) -> Offsets {
     let left = shape.iter().map(|&e| e as usize).product();
     Offsets { shape: shape.into(), strides: strides.into(), index: vec![0; shape.len()], offset: 0, left }
@@ -436,11 +437,12 @@ impl Iterator for Offsets {
         let here = self.offset;
         for axis in (0..self.shape.len()).rev() {
             self.index[axis] += 1;
-            self.offset += self.strides[axis];
+            self.offset = self.offset.wrapping_add(self.strides[axis]);
             if self.index[axis] < self.shape[axis] {
                 break;
             }
-            self.offset -= self.strides[axis] * self.shape[axis] as usize;
+            let back = self.strides[axis].wrapping_mul(self.shape[axis] as usize);
+            self.offset = self.offset.wrapping_sub(back);
             self.index[axis] = 0;
         }
         Some(here)

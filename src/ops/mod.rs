@@ -4,6 +4,7 @@
 //! a row number over all of them, so it is stable only within one build.
 
 pub mod build;
+pub mod concrete;
 pub mod kernel;
 mod rule;
 mod schema;

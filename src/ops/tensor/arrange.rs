@@ -1,6 +1,6 @@
 //! Operators that move whole axes or tensors: transpose, concatenate, split and their kin.
 
-use super::{ensure, input, tensors_of_tuple};
+use super::{arrange_kernels, ensure, input, tensors_of_tuple};
 use crate::ir::{Dim, DimOp, TypeId};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, broadcast};
@@ -70,6 +70,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&TRANSPOSE),
         rule: Some(transpose_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(arrange_kernels::transpose),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -79,6 +80,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&CONCATENATE),
         rule: Some(concatenate_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(arrange_kernels::concatenate),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -88,6 +90,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&STACK),
         rule: Some(stack_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(arrange_kernels::stack),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -97,6 +100,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SPLIT),
         rule: Some(split_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(arrange_kernels::split),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -106,6 +110,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&REPEAT),
         rule: Some(repeat_rule),
         pattern: Some(OpPattern::Broadcast),
+        kernel: Some(arrange_kernels::repeat),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -115,6 +120,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&TILE),
         rule: Some(tile_rule),
         pattern: Some(OpPattern::Broadcast),
+        kernel: Some(arrange_kernels::tile),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -124,6 +130,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&REVERSE),
         rule: Some(reverse_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(arrange_kernels::reverse),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -133,6 +140,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&REVERSE_SEQUENCE),
         rule: Some(reverse_sequence_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(arrange_kernels::reverse_sequence),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -142,6 +150,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&INIT_OP),
         rule: Some(broadcast_to_rule),
         pattern: Some(OpPattern::Broadcast),
+        kernel: Some(arrange_kernels::broadcast_to),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -150,6 +159,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "broadcast_type"],
         rule: Some(broadcast_to_like_rule),
         pattern: Some(OpPattern::Broadcast),
+        kernel: Some(arrange_kernels::broadcast_to_like),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -159,6 +169,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&MESHGRID),
         rule: Some(meshgrid_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(arrange_kernels::meshgrid),
         ..OpInfo::BASE
     },
 ];
@@ -227,7 +238,7 @@ fn concatenate_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&out, dtype)
 }
 
-fn stack_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn stack_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let Some(parts) = tensors_of_tuple(cx, 0, "stack")? else { return Ok(false) };
     let Some((first, dtype)) = parts.first().cloned() else { return Err("stack needs at least one tensor".into()) };
     let (axis, rank) = (cx.attr_int("axis"), first.len() as i64);
@@ -254,7 +265,7 @@ fn stack_rule(cx: &mut RuleCx<'_>) -> RuleResult {
 /// More sections than any program has: a typing error in a number shall not fill the memory.
 const MAX_SECTIONS: i64 = 1 << 16;
 
-fn split_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn split_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, dtype) = input!(cx, 0);
     ensure!(!shape.is_empty(), "Input shape cannot be empty");
     let axis = cx.attr_axis(shape.len()).ok_or("axis should be within the input dimension range.")?;
@@ -290,7 +301,7 @@ fn split_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output(tuple)
 }
 
-fn repeat_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn repeat_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (mut shape, dtype) = input!(cx, 0);
     let repeats = cx.attr_int("repeats");
     ensure!(repeats >= 1, "repeat only accepts `repeats >= 1`, but got repeats = {repeats}");
@@ -300,7 +311,7 @@ fn repeat_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&shape, dtype)
 }
 
-fn tile_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn tile_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (mut shape, dtype) = input!(cx, 0);
     let mut reps = cx.attr_dims("reps").ok_or_else(|| format!("repetition array is not defined. data.ndim = {}", shape.len()))?;
     for rep in reps.iter().filter_map(|r| r.known()) {
@@ -347,7 +358,7 @@ fn broadcasts_to(cx: &mut RuleCx<'_>, a: TypeId, b: TypeId) -> RuleResult {
     broadcast(&mut RuleCx { store: cx.store, types: &[a, b, b], n_inputs: 2, attrs: None, unify: cx.unify })
 }
 
-fn broadcast_to_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn broadcast_to_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (_, dtype) = input!(cx, 0);
     let shape = cx.attr_dims("shape").ok_or("broadcast_to needs `shape`")?;
     let target = cx.store.tensor_type(&shape, dtype);
@@ -355,13 +366,13 @@ fn broadcast_to_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     broadcasts_to(cx, cx.types[0], target)
 }
 
-fn broadcast_to_like_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn broadcast_to_like_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (from, to) = (cx.types[0], cx.types[1]);
     cx.output(to)?;
     broadcasts_to(cx, from, to)
 }
 
-fn meshgrid_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn meshgrid_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let Some(parts) = tensors_of_tuple(cx, 0, "meshgrid")? else { return Ok(false) };
     let Some((_, dtype)) = parts.first().cloned() else { return Err("meshgrid needs at least one tensor".into()) };
     let mut grid = Vec::with_capacity(parts.len());

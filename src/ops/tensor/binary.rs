@@ -119,9 +119,12 @@ pub static OPS: &[OpInfo] = &[
 ];
 
 /// What the arithmetic operators need of a lane. Integers wrap around.
-trait Arithmetic: Lane {
+pub(crate) trait Arithmetic: Lane {
+    /// The sum.
     fn plus(self, other: Self) -> Self;
+    /// The difference.
     fn minus(self, other: Self) -> Self;
+    /// The product.
     fn times(self, other: Self) -> Self;
     /// The quotient; of integers rounded towards zero, and zero when it does not exist.
     fn over(self, other: Self) -> Self;

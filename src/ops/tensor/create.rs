@@ -1,11 +1,13 @@
 //! Operators that make a tensor from a shape or a scalar.
 
+use super::binary::Arithmetic;
 use super::{ensure, input};
-use crate::ir::{AttrValue, Dim, Expr};
-use crate::ops::kernel::read_scalar;
+use crate::ir::{AttrValue, DType, Dim, Expr, Tensor};
+use crate::ops::concrete::result_type;
+use crate::ops::kernel::{Lane, by_lane, count, read_scalar, write};
 use crate::ops::tensor::arrange::INIT_OP;
 use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
-use crate::ops::{RuleCx, RuleResult};
+use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.ArangeAttrs`.
 pub static ARANGE: AttrsSchema = AttrsSchema {
@@ -27,6 +29,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&INIT_OP),
         rule: Some(init_rule),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(|cx, x| filled(cx, x, 0)),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -36,6 +39,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&INIT_OP),
         rule: Some(init_rule),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(|cx, x| filled(cx, x, 1)),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -45,6 +49,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&INIT_OP),
         rule: Some(full_rule),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(|cx, x| spread(&x[0], &result_type(cx, full_rule, x)?)),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -53,6 +58,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "fill_value"],
         rule: Some(full_like_rule),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(|cx, x| spread(&x[1], &result_type(cx, full_like_rule, x)?)),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -62,6 +68,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ARANGE),
         rule: Some(arange_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(arange_kernel),
         ..OpInfo::BASE
     },
 ];
@@ -109,4 +116,29 @@ fn arange_rule(cx: &mut RuleCx<'_>) -> RuleResult {
         _ => Dim::Any,
     };
     cx.output_tensor(&[extent], dtype)
+}
+
+fn filled(cx: &KernelCx<'_>, x: &[Tensor], value: i64) -> Result<Vec<Tensor>, EvalError> {
+    let (shape, dtype) = result_type(cx, init_rule, x)?;
+    Ok(vec![write(dtype, &shape, &vec![value; count(&shape, dtype)?])?])
+}
+
+/// A scalar, converted and repeated.
+pub(crate) fn spread(fill: &Tensor, (shape, dtype): &(Vec<i64>, DType)) -> Result<Vec<Tensor>, EvalError> {
+    let n = count(shape, *dtype)?;
+    // The lane is that of the scalar: large integers do not survive a detour over floats.
+    by_lane!(fill.dtype, T => Ok(vec![write(*dtype, shape, &vec![read_scalar::<T>(fill)?; n])?]))
+}
+
+fn arange_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let [start, stop, step] = x else { return Err(EvalError::new("arange takes three inputs")) };
+    let dtype = cx.store.attr_dtype(cx.attrs, "dtype").unwrap_or(start.dtype);
+    let extent = (read_scalar::<f64>(stop)? - read_scalar::<f64>(start)?) / read_scalar::<f64>(step)?;
+    let shape = [extent.ceil().max(0.0) as i64];
+    count(&shape, dtype)?;
+    by_lane!(start.dtype, T => {
+        let (start, step) = (read_scalar::<T>(start)?, read_scalar::<T>(step)?);
+        let values: Vec<T> = (0..shape[0]).map(|i| start.plus(step.times(T::from_i64(i)))).collect();
+        Ok(vec![write(dtype, &shape, &values)?])
+    })
 }

@@ -1,6 +1,6 @@
 //! Operators that pick elements by index.
 
-use super::{ensure, input, is_integer, tensors_of_tuple};
+use super::{ensure, index_kernels, input, is_integer, tensors_of_tuple};
 use crate::ir::{DType, DTypeCode, Dim};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern, identity};
 use crate::ops::{RuleCx, RuleResult, broadcast_shapes};
@@ -56,6 +56,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&TAKE),
         rule: Some(take_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(index_kernels::take),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -65,6 +66,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&GATHER),
         rule: Some(gather_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(index_kernels::gather),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -74,6 +76,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&GATHER_ND),
         rule: Some(gather_nd_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(index_kernels::gather_nd),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -82,6 +85,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["inputs"],
         rule: Some(adv_index_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(index_kernels::adv_index),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -90,6 +94,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["condition"],
         rule: Some(argwhere_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(index_kernels::argwhere),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -98,6 +103,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "shape"],
         rule: Some(unravel_index_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(index_kernels::unravel_index),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -106,6 +112,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["condition", "x", "y"],
         rule: Some(where_rule),
         pattern: Some(OpPattern::Broadcast),
+        kernel: Some(index_kernels::choose),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -115,6 +122,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ONE_HOT),
         rule: Some(one_hot_rule),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(index_kernels::one_hot),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -124,6 +132,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SEQUENCE_MASK),
         rule: Some(sequence_mask_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(index_kernels::sequence_mask),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -132,11 +141,12 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(identity),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(index_kernels::invert_permutation),
         ..OpInfo::BASE
     },
 ];
 
-fn take_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn take_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (data, dtype) = input!(cx, 0);
     let (indices, index_dtype) = input!(cx, 1);
     ensure!(is_integer(index_dtype), "indices of take must be tensor of integer");
@@ -164,7 +174,7 @@ fn gather_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&indices, dtype)
 }
 
-fn gather_nd_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn gather_nd_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (data, dtype) = input!(cx, 0);
     let (indices, _) = input!(cx, 1);
     let depth = index_depth(cx, &indices, "GatherND")?;
@@ -186,7 +196,7 @@ pub(super) fn index_depth(cx: &RuleCx<'_>, indices: &[Dim], op: &str) -> Result<
     depth.ok_or_else(|| format!("{op} needs a static shape for the first axis of indices, got {}", cx.show(indices)))
 }
 
-fn adv_index_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn adv_index_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let Some(parts) = tensors_of_tuple(cx, 0, "adv_index")? else { return Ok(false) };
     let [(data, dtype), indices @ ..] = &parts[..] else { return Err("adv_index needs data and indices".into()) };
     ensure!(indices.len() <= data.len(), "too many indices for data!");
@@ -205,7 +215,7 @@ fn argwhere_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&[Dim::Any, Dim::int(shape.len() as i64)], DType::I32)
 }
 
-fn unravel_index_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn unravel_index_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (indices, dtype) = input!(cx, 0);
     ensure!(is_integer(dtype), "indices of unravel_index must be tensor of integer");
     let (shape, shape_dtype) = input!(cx, 1);
@@ -229,7 +239,7 @@ fn where_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&shape, x_dtype)
 }
 
-fn one_hot_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn one_hot_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (mut shape, _) = input!(cx, 0);
     let (depth, axis) = (cx.attr_int("depth"), cx.attr_int("axis"));
     ensure!(depth > 0, "one_hot needs a positive depth, but got {depth}");

@@ -1,9 +1,11 @@
 //! Conversions between data layouts.
 
 use super::{ensure, input};
-use crate::ir::Dim;
+use crate::ir::{Dim, Tensor};
+use crate::ops::kernel::{offsets, pick, strides};
+use crate::ops::layout::Layout;
 use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
-use crate::ops::{RuleCx, RuleResult};
+use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.LayoutTransformAttrs`.
 pub static LAYOUT_TRANSFORM: AttrsSchema = AttrsSchema {
@@ -32,6 +34,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&LAYOUT_TRANSFORM),
         rule: Some(layout_transform_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(layout_transform_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -41,6 +44,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&AUTO_SCHEDULER_LAYOUT_TRANSFORM),
         rule: Some(auto_scheduler_layout_transform_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(auto_scheduler_layout_transform_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -73,4 +77,31 @@ fn auto_scheduler_layout_transform_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let extents = written_extents(cx.attr_text("dst_layout")).ok_or("the extents of `dst_layout` cannot be read")?;
     let out: Vec<Dim> = extents.into_iter().map(Dim::int).collect();
     cx.output_tensor(&out, dtype)
+}
+
+fn layout_transform_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let (from, to) = (Layout::parse(cx.text("src_layout"))?, Layout::parse(cx.text("dst_layout"))?);
+    Ok(vec![from.convert_tensor(&to, &x[0])?])
+}
+
+/// The names of the axes in a layout of the auto-scheduler.
+fn written_names(layout: &str) -> Vec<&str> {
+    layout.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect()
+}
+
+/// Each source axis is put together from the target axes of its name, the first being the most
+/// significant.
+fn auto_scheduler_layout_transform_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let (from, to) = (written_names(cx.text("src_layout")), written_names(cx.text("dst_layout")));
+    let shape = written_extents(cx.text("dst_layout")).unwrap_or_default();
+    ensure!(from.len() == x[0].shape.len() && to.len() == shape.len(), "the layouts do not fit the tensor");
+    let mut moves = vec![0; to.len()];
+    for (name, stride) in from.iter().zip(strides(&x[0].shape)) {
+        let mut step = stride;
+        for i in (0..to.len()).rev().filter(|i| to[*i] == *name) {
+            moves[i] = step;
+            step *= shape[i] as usize;
+        }
+    }
+    Ok(vec![pick(&x[0], &shape, offsets(&shape, &moves))?])
 }

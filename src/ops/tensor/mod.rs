@@ -4,14 +4,17 @@ use super::{AttrsSchema, OpInfo, RuleCx, RuleResult, tensor_of};
 use crate::ir::{DType, DTypeCode, Dim, Type, show_type};
 
 pub mod arrange;
+pub(crate) mod arrange_kernels;
 pub mod binary;
 pub mod create;
 pub mod datatype;
 pub mod einsum;
 pub mod fourier;
 pub mod index;
+mod index_kernels;
 pub mod layout;
 pub mod reduce;
+mod reduce_kernels;
 pub mod scatter;
 pub mod shape;
 pub mod slice;

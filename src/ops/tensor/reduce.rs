@@ -1,6 +1,6 @@
 //! Reductions over axes.
 
-use super::{ensure, input};
+use super::{ensure, input, reduce_kernels};
 use crate::ir::{DType, DTypeCode, Dim, TypeId};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, broadcast, dim_bits};
@@ -46,6 +46,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&REDUCE),
         rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::sum),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -55,6 +56,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&REDUCE),
         rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::mean),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -64,6 +66,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&REDUCE),
         rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::prod),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -73,6 +76,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&REDUCE),
         rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::largest),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -82,6 +86,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&REDUCE),
         rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::smallest),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -91,6 +96,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&REDUCE),
         rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::all),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -100,6 +106,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&REDUCE),
         rule: Some(reduce_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::any),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -109,6 +116,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ARG_REDUCE),
         rule: Some(arg_reduce_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::argmax),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -118,6 +126,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ARG_REDUCE),
         rule: Some(arg_reduce_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::argmin),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -127,6 +136,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&VARIANCE),
         rule: Some(variance_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::variance),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -135,6 +145,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "collapse_type"],
         rule: Some(collapse_sum_like_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::collapse_sum_like),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -143,6 +154,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "shape"],
         rule: Some(collapse_sum_to_rule),
         pattern: Some(OpPattern::CommReduce),
+        kernel: Some(reduce_kernels::collapse_sum_to),
         ..OpInfo::BASE
     },
 ];
@@ -168,13 +180,13 @@ fn reduced_shape(cx: &RuleCx<'_>, shape: &[Dim]) -> Result<Vec<Dim>, String> {
     Ok(axes.filter_map(|dim| dim.or(keep.then_some(Dim::int(1)))).collect())
 }
 
-fn reduce_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn reduce_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, dtype) = input!(cx, 0);
     let out = reduced_shape(cx, &shape)?;
     cx.output_tensor(&out, dtype)
 }
 
-fn arg_reduce_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn arg_reduce_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, _) = input!(cx, 0);
     ensure!(!shape.is_empty(), "argmax and argmin need at least one axis");
     let out = reduced_shape(cx, &shape)?;
@@ -183,7 +195,7 @@ fn arg_reduce_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&out, DType::new(DTypeCode::Int, bits))
 }
 
-fn variance_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn variance_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, dtype) = input!(cx, 0);
     ensure!(!shape.is_empty(), "variance needs at least one axis");
     let (mean, _) = input!(cx, 1);
@@ -203,7 +215,7 @@ fn collapse_sum_like_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     collapses_to(cx, from, to)
 }
 
-fn collapse_sum_to_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn collapse_sum_to_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (_, dtype) = input!(cx, 0);
     let (shape, _) = input!(cx, 1);
     let shape = match cx.attr_dims("shape") {

@@ -1,9 +1,11 @@
 //! Operators that change the shape and keep the elements in order.
 
 use super::{ensure, input};
-use crate::ir::{DType, Dim};
+use crate::ir::{DType, Dim, Tensor};
+use crate::ops::concrete::result_type;
+use crate::ops::kernel::{reshaped, write};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
-use crate::ops::{RuleCx, RuleResult};
+use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult, TypeRule};
 
 /// Attributes `relay.attrs.ReshapeAttrs`.
 pub static RESHAPE: AttrsSchema = AttrsSchema {
@@ -55,6 +57,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(reshape_rule),
         pattern: Some(OpPattern::Injective),
         reshape: true,
+        kernel: Some(|cx, x| relabelled(cx, reshape_rule, x)),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -64,6 +67,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&RESHAPE_LIKE),
         rule: Some(reshape_like_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(|cx, x| relabelled(cx, reshape_like_rule, x)),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -74,6 +78,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(reverse_reshape_rule),
         pattern: Some(OpPattern::Injective),
         reshape: true,
+        kernel: Some(|cx, x| relabelled(cx, reverse_reshape_rule, x)),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -84,6 +89,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(expand_dims_rule),
         pattern: Some(OpPattern::Broadcast),
         reshape: true,
+        kernel: Some(|cx, x| relabelled(cx, expand_dims_rule, x)),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -94,6 +100,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(squeeze_rule),
         pattern: Some(OpPattern::Injective),
         reshape: true,
+        kernel: Some(|cx, x| relabelled(cx, squeeze_rule, x)),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -103,6 +110,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SHAPE_OF),
         rule: Some(shape_of_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(shape_of_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -112,6 +120,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&NDARRAY_SIZE),
         rule: Some(ndarray_size_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(ndarray_size_kernel),
         ..OpInfo::BASE
     },
 ];
@@ -308,4 +317,21 @@ fn ndarray_size_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     input!(cx, 0);
     let dtype = dtype_of(cx)?;
     cx.output_tensor(&[], dtype)
+}
+
+/// The kernel of operators that only change the shape, to the one their relation gives.
+fn relabelled(cx: &KernelCx<'_>, rule: TypeRule, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let (shape, _) = result_type(cx, rule, x)?;
+    Ok(vec![reshaped(&x[0], &shape)?])
+}
+
+fn shape_of_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let (shape, dtype) = result_type(cx, shape_of_rule, x)?;
+    let extents: &[i64] = if shape.is_empty() { &[1] } else { &x[0].shape };
+    Ok(vec![write(dtype, &shape, extents)?])
+}
+
+fn ndarray_size_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let (shape, dtype) = result_type(cx, ndarray_size_rule, x)?;
+    Ok(vec![write(dtype, &shape, &[x[0].len() as i64])?])
 }

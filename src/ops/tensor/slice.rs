@@ -1,9 +1,11 @@
 //! Operators that take or set a regular part of a tensor.
 
 use super::{ensure, input};
-use crate::ir::{AttrValue, Dim, DimOp};
+use crate::ir::{AttrValue, AttrsId, Dim, DimOp, Store, Tensor};
+use crate::ops::concrete::result_type;
+use crate::ops::kernel::{axis_index, bytes, each_index, offsets, pick, read, strides};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
-use crate::ops::{RuleCx, RuleResult, dim_bits};
+use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult, dim_bits};
 
 /// Attributes `relay.attrs.StridedSliceAttrs`.
 pub static STRIDED_SLICE: AttrsSchema = AttrsSchema {
@@ -40,6 +42,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&STRIDED_SLICE),
         rule: Some(strided_slice_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(strided_slice_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -48,6 +51,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "v", "begin", "end", "strides"],
         rule: Some(strided_set_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(strided_set_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -57,6 +61,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SLICE_LIKE),
         rule: Some(slice_like_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(slice_like_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -66,14 +71,15 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SLIDING_WINDOW),
         rule: Some(sliding_window_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(sliding_window_kernel),
         ..OpInfo::BASE
     },
 ];
 
 /// A list whose elements may be null.
-fn optional_ints(cx: &RuleCx<'_>, name: &str) -> Result<Vec<Option<i64>>, String> {
-    match cx.store.attr(cx.attrs, name) {
-        Some(AttrValue::Array(items)) => Ok(items.iter().map(|item| cx.store.value_int(item)).collect()),
+fn optional_ints(store: &Store, attrs: Option<AttrsId>, name: &str) -> Result<Vec<Option<i64>>, String> {
+    match store.attr(attrs, name) {
+        Some(AttrValue::Array(items)) => Ok(items.iter().map(|item| store.value_int(item)).collect()),
         _ => Err(format!("strided_slice received invalid {name}")),
     }
 }
@@ -151,12 +157,15 @@ pub(crate) fn slices(
     Ok(out)
 }
 
+fn written_slices(store: &Store, attrs: Option<AttrsId>, rank: usize) -> Result<Vec<(usize, Slice)>, String> {
+    let [begin, end, strides] = ["begin", "end", "strides"].map(|name| optional_ints(store, attrs, name));
+    let (axes, mode) = (store.attr_ints(attrs, "axes"), store.attr_str(attrs, "slice_mode").unwrap_or("end"));
+    slices(&begin?, &end?, &strides?, axes.as_deref(), mode, rank)
+}
+
 fn strided_slice_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, dtype) = input!(cx, 0);
-    let (begin, end) = (optional_ints(cx, "begin")?, optional_ints(cx, "end")?);
-    let strides = optional_ints(cx, "strides")?;
-    let axes = cx.store.attr_ints(cx.attrs, "axes");
-    let slices = slices(&begin, &end, &strides, axes.as_deref(), cx.attr_text("slice_mode"), shape.len())?;
+    let slices = written_slices(cx.store, cx.attrs, shape.len())?;
     let mut out = shape.clone();
     for (i, (axis, slice)) in slices.into_iter().enumerate() {
         out[axis] = match shape[axis].known() {
@@ -221,4 +230,95 @@ fn sliding_window_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     }
     out.extend(window);
     cx.output_tensor(&out, dtype)
+}
+
+fn strided_slice_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let slices = written_slices(cx.store, cx.attrs, x[0].shape.len())?;
+    Ok(vec![sliced(&x[0], &slices)?])
+}
+
+/// The part of a tensor within the slices.
+pub(crate) fn sliced(x: &Tensor, slices: &[(usize, Slice)]) -> Result<Tensor, EvalError> {
+    let mut shape = x.shape.to_vec();
+    let mut moves = strides(&x.shape);
+    let mut base = 0usize;
+    for (axis, slice) in slices {
+        let (begin, extent) = slice.on(x.shape[*axis])?;
+        base = base.wrapping_add((begin as usize).wrapping_mul(moves[*axis]));
+        moves[*axis] = moves[*axis].wrapping_mul(slice.stride as usize);
+        shape[*axis] = extent;
+    }
+    pick(x, &shape, offsets(&shape, &moves).map(|place| place.wrapping_add(base)))
+}
+
+fn slice_like_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let (shape, _) = result_type(cx, slice_like_rule, x)?;
+    Ok(vec![pick(&x[0], &shape, offsets(&shape, &strides(&x[0].shape)))?])
+}
+
+fn sliding_window_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let (shape, _) = result_type(cx, sliding_window_rule, x)?;
+    let axis = axis_index(cx.int("axis")?, x[0].shape.len())?;
+    let steps = cx.ints("strides")?;
+    ensure!(axis + steps.len() == x[0].shape.len(), "There must be a window shape for every dimension from `axis` on");
+    let within = strides(&x[0].shape);
+    let mut moves = within.clone();
+    for (stride, step) in moves[axis..].iter_mut().zip(steps) {
+        *stride *= step as usize;
+    }
+    moves.extend(&within[axis..]);
+    Ok(vec![pick(&x[0], &shape, offsets(&shape, &moves))?])
+}
+
+/// Puts the elements of `v` where a slice by begin, end and strides would take them from.
+fn strided_set_kernel(_: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let [data, update, begin, end, step] = x else { return Err(EvalError::new("strided_set takes five inputs")) };
+    let (begin, end, step) = (read::<i64>(begin)?, read::<i64>(end)?, read::<i64>(step)?);
+    let mut places = Vec::with_capacity(data.shape.len());
+    for (axis, &extent) in data.shape.iter().enumerate() {
+        let step = step.get(axis).copied().unwrap_or(1);
+        ensure!(step != 0, "strided_set does not step by 0");
+        let counted = |index: i64| if index < 0 { index.saturating_add(extent) } else { index };
+        let first = begin.get(axis).copied().unwrap_or(if step > 0 { 0 } else { extent });
+        let stop = end.get(axis).copied().unwrap_or(if step > 0 { extent + 1 } else { -(extent + 1) });
+        let (first, stop) = (counted(first), counted(stop));
+        let inside = |index: &i64| if step > 0 { *index < stop } else { *index > stop };
+        let taken = std::iter::successors(Some(first), |index| index.checked_add(step)).take_while(inside);
+        let within = (0..extent).contains(&first);
+        ensure!(within || !inside(&first), "strided_set begins outside of axis {axis}");
+        places.push(taken.take_while(|index| (0..extent).contains(index)).collect::<Vec<i64>>());
+    }
+    ensure!(update.shape.len() == places.len(), "strided_set: the values have {} axes", update.shape.len());
+    let shape: Vec<i64> = places.iter().map(|taken| taken.len() as i64).collect();
+    let size = data.dtype.bytes();
+    ensure!(update.dtype == data.dtype, "strided_set: the values are {}", update.dtype);
+    let mut out = bytes(data)?.to_vec();
+    let source = bytes(update)?;
+    let (to, from) = (strides(&data.shape), strides(&update.shape));
+    each_index(&shape, |index| {
+        let fits = index.iter().zip(update.shape.iter()).all(|(i, extent)| i < extent);
+        ensure!(fits, "strided_set: the values do not fill the slice");
+        let target: usize = (0..index.len()).map(|i| places[i][index[i] as usize] as usize * to[i]).sum();
+        let place: usize = index.iter().zip(&from).map(|(i, stride)| *i as usize * stride).sum();
+        out[target * size..(target + 1) * size].copy_from_slice(&source[place * size..(place + 1) * size]);
+        Ok(())
+    })?;
+    Ok(vec![Tensor::new(data.dtype, data.shape.clone(), out)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::DType;
+    use crate::ops::kernel::write;
+
+    #[test]
+    fn a_slice_runs_backwards_to_before_the_first_element() {
+        let whole = Slice { begin: i64::MAX, end: -100, stride: -1 };
+        assert_eq!(whole.on(4), Ok((3, 4)));
+        let x = write(DType::I32, &[4], &[1i64, 2, 3, 4]).unwrap();
+        let out = sliced(&x, &[(0, Slice { stride: -2, ..whole })]).unwrap();
+        assert_eq!(read::<i64>(&out).unwrap(), [4, 2]);
+        assert!(Slice { begin: 3, end: 1, stride: 1 }.on(4).is_err());
+    }
 }
