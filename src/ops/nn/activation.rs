@@ -1,6 +1,9 @@
 //! Activations, softmax and bias.
 
-use crate::ir::{Dim, DimOp};
+use super::compute::{Num, around, input, values};
+use crate::ir::Tensor;
+use crate::ir::{DType, Dim, DimOp};
+use crate::ops::kernel::{EvalError, KernelCx, Lane, axis_index, by_lane, reshaped, write};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, identity};
@@ -31,6 +34,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(identity),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(relu_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -40,6 +44,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&LEAKY_RELU),
         rule: Some(identity),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(leaky_relu_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -49,6 +54,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&PRELU),
         rule: Some(prelu),
         pattern: Some(OpPattern::Broadcast),
+        kernel: Some(prelu_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -58,6 +64,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SOFTMAX),
         rule: Some(softmax),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(softmax_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -67,6 +74,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SOFTMAX),
         rule: Some(softmax),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(softmax_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -76,6 +84,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SOFTMAX),
         rule: Some(softmax),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(log_softmax_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -85,6 +94,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&BIAS_ADD),
         rule: Some(bias_add),
         pattern: Some(OpPattern::Broadcast),
+        kernel: Some(bias_add_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -94,6 +104,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(batch_flatten),
         pattern: Some(OpPattern::Injective),
         reshape: true,
+        kernel: Some(batch_flatten_kernel),
         ..OpInfo::BASE
     },
 ];
@@ -143,4 +154,99 @@ fn batch_flatten(cx: &mut RuleCx<'_>) -> RuleResult {
         flat = cx.dim(DimOp::Mul, flat, extent);
     }
     cx.output_tensor(&[batch, flat], dtype)
+}
+
+fn relu_kernel(_: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let data = input(inputs, 0)?;
+    by_lane!(data.dtype, T => {
+        let out: Vec<T> = values::<T>(inputs, 0)?.into_iter().map(|x| x.larger(T::ZERO)).collect();
+        Ok(vec![write(data.dtype, &data.shape, &out)?])
+    })
+}
+
+fn leaky_relu_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let data = input(inputs, 0)?;
+    by_lane!(data.dtype, T => {
+        let alpha = T::from_f64(cx.float("alpha")?);
+        let out: Vec<T> = values::<T>(inputs, 0)?.into_iter().map(|x| if x > T::ZERO { x } else { x.times(alpha) }).collect();
+        Ok(vec![write(data.dtype, &data.shape, &out)?])
+    })
+}
+
+/// The elements of a vector along `axis`, combined with those of the data.
+macro_rules! with_channels {
+    ($cx:expr, $inputs:expr, |$x:ident, $c:ident| $body:expr) => {{
+        let data = input($inputs, 0)?;
+        let axis = axis_index($cx.int("axis")?, data.shape.len())?;
+        let (_, channels, after) = around(&data.shape, axis);
+        by_lane!(data.dtype, T => {
+            let (data_values, vector): (Vec<T>, Vec<T>) = (values($inputs, 0)?, values($inputs, 1)?);
+            if vector.len() != channels {
+                return Err(EvalError::new(format!("{} elements do not fit {channels} channels", vector.len())));
+            }
+            let combine = |$x: T, $c: T| $body;
+            let out: Vec<T> = data_values.iter().enumerate().map(|(i, &x)| combine(x, vector[i / after % channels])).collect();
+            Ok(vec![write(data.dtype, &data.shape, &out)?])
+        })
+    }};
+}
+
+fn bias_add_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    with_channels!(cx, inputs, |x, bias| x.plus(bias))
+}
+
+fn prelu_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    with_channels!(cx, inputs, |x, alpha| if x > Num::ZERO { x } else { x.times(alpha) })
+}
+
+fn batch_flatten_kernel(_: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let data = input(inputs, 0)?;
+    let Some((&batch, rest)) = data.shape.split_first() else {
+        return Err(EvalError::new("a scalar cannot be flattened"));
+    };
+    Ok(vec![reshaped(data, &[batch, rest.iter().product()])?])
+}
+
+/// Runs `f` on every line along the attribute `axis`.
+fn along_axis<T: Lane>(cx: &KernelCx<'_>, inputs: &[Tensor], f: impl Fn(&mut [T])) -> Result<Vec<Tensor>, EvalError> {
+    let data = input(inputs, 0)?;
+    let axis = axis_index(cx.int("axis")?, data.shape.len())?;
+    let (before, extent, after) = around(&data.shape, axis);
+    let mut x: Vec<T> = values(inputs, 0)?;
+    let mut line = vec![T::default(); extent];
+    for start in (0..before).flat_map(|b| (0..after).map(move |a| b * extent * after + a)) {
+        for (i, slot) in line.iter_mut().enumerate() {
+            *slot = x[start + i * after];
+        }
+        f(&mut line);
+        for (i, value) in line.iter().enumerate() {
+            x[start + i * after] = *value;
+        }
+    }
+    Ok(vec![write(data.dtype, &data.shape, &x)?])
+}
+
+macro_rules! softmax_line {
+    ($T:ty, $log:expr) => {
+        |line: &mut [$T]| {
+            let largest = line.iter().copied().fold(<$T>::MIN, <$T>::max);
+            let sum: $T = line.iter().map(|x| (x - largest).exp()).sum();
+            let log = sum.ln();
+            line.iter_mut().for_each(|x| *x = if $log { *x - largest - log } else { (*x - largest).exp() / sum });
+        }
+    };
+}
+
+fn softmax_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    match input(inputs, 0)?.dtype {
+        DType::F64 => along_axis(cx, inputs, softmax_line!(f64, false)),
+        _ => along_axis(cx, inputs, softmax_line!(f32, false)),
+    }
+}
+
+fn log_softmax_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    match input(inputs, 0)?.dtype {
+        DType::F64 => along_axis(cx, inputs, softmax_line!(f64, true)),
+        _ => along_axis(cx, inputs, softmax_line!(f32, true)),
+    }
 }

@@ -1,5 +1,6 @@
 //! Convolutions: `nn.conv1d`, `nn.conv2d`, `nn.conv3d` and the variants that share their attributes.
 
+use super::conv_kernel;
 use crate::ir::{Dim, show_dim};
 use crate::ops::layout::Layout;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
@@ -84,6 +85,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&CONV1_D),
         rule: Some(conv1d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(conv_kernel::conv1d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -93,6 +95,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&CONV2D),
         rule: Some(conv2d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(conv_kernel::conv2d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -102,6 +105,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&CONV3_D),
         rule: Some(conv3d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(conv_kernel::conv3d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -111,6 +115,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&CONV2D),
         rule: Some(conv2d_any_kernel),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(conv_kernel::conv2d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -120,6 +125,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&CONV2D),
         rule: Some(conv2d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(conv_kernel::conv2d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -129,6 +135,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&DEFORMABLE_CONV2D),
         rule: Some(deformable_conv2d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(conv_kernel::deformable),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -138,6 +145,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&CONV2D),
         rule: Some(conv2d_backward_weight),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(conv_kernel::backward_weight),
         ..OpInfo::BASE
     },
 ];

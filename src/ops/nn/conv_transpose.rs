@@ -1,6 +1,7 @@
 //! Transposed convolutions: the gradients of convolutions with respect to their input.
 
 use super::conv::{ConvLayouts, PLAIN_DATA, check_kernel};
+use super::conv_kernel;
 use crate::ir::Dim;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
@@ -69,6 +70,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&CONV1_DTRANSPOSE),
         rule: Some(conv1d_transpose),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(conv_kernel::conv1d_transpose),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -78,6 +80,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&CONV2DTRANSPOSE),
         rule: Some(conv2d_transpose),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(conv_kernel::conv2d_transpose),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -87,6 +90,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&CONV3_DTRANSPOSE),
         rule: Some(conv3d_transpose),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(conv_kernel::conv3d_transpose),
         ..OpInfo::BASE
     },
 ];

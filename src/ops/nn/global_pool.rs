@@ -1,6 +1,7 @@
 //! Pooling over whole images and to a wanted size.
 
 use super::pool::spatial_axes;
+use super::pool_kernel;
 use crate::ir::Dim;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
@@ -54,6 +55,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&GLOBAL_POOL2D),
         rule: Some(global2d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::global_avg2d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -63,6 +65,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&GLOBAL_POOL2D),
         rule: Some(global2d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::global_max2d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -72,6 +75,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ADAPTIVE_POOL1_D),
         rule: Some(adaptive1d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::adaptive_avg1d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -81,6 +85,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ADAPTIVE_POOL1_D),
         rule: Some(adaptive1d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::adaptive_max1d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -90,6 +95,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ADAPTIVE_POOL2D),
         rule: Some(adaptive2d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::adaptive_avg2d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -99,6 +105,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ADAPTIVE_POOL2D),
         rule: Some(adaptive2d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::adaptive_max2d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -108,6 +115,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ADAPTIVE_POOL3_D),
         rule: Some(adaptive3d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::adaptive_avg3d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -117,6 +125,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ADAPTIVE_POOL3_D),
         rule: Some(adaptive3d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::adaptive_max3d),
         ..OpInfo::BASE
     },
 ];

@@ -1,6 +1,9 @@
 //! Padding and dilation.
 
-use crate::ir::Dim;
+use super::compute::{Source, input, pick_or_fill};
+use crate::ir::Tensor;
+use crate::ir::{AttrValue, Dim};
+use crate::ops::kernel::{EvalError, KernelCx, Lane, by_lane, bytes, count, each_index, read_scalar, strides};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
@@ -41,6 +44,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&PAD),
         rule: Some(pad),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(pad_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -50,6 +54,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&MIRROR_PAD),
         rule: Some(mirror_pad),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(mirror_pad_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -58,6 +63,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["x"],
         rule: Some(dilate),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(dilate_kernel),
         ..OpInfo::BASE
     },
 ];
@@ -120,4 +126,104 @@ fn dilate(cx: &mut RuleCx<'_>) -> RuleResult {
         *extent = cx.add(reach, Dim::int(1));
     }
     cx.output_tensor(&shape, dtype)
+}
+
+/// The pairs of `pad_width`, one for each axis.
+fn widths(cx: &KernelCx<'_>, rank: usize) -> Result<Vec<[i64; 2]>, EvalError> {
+    let wrong = || EvalError::new("`pad_width` must be a pair for each axis");
+    let Some(AttrValue::Array(rows)) = cx.store.attr(cx.attrs, "pad_width") else { return Err(wrong()) };
+    let pairs: Option<Vec<[i64; 2]>> = rows
+        .iter()
+        .map(|row| match row {
+            AttrValue::Array(pair) if pair.len() == 2 => {
+                let numbers = [cx.store.value_int(&pair[0])?, cx.store.value_int(&pair[1])?];
+                numbers.iter().all(|n| n.unsigned_abs() < 1 << 31).then_some(numbers)
+            }
+            _ => None,
+        })
+        .collect();
+    pairs.filter(|pairs| pairs.len() == rank).ok_or_else(wrong)
+}
+
+/// Where a padded place along one axis comes from: a place of the data, or none.
+fn padded(
+    data: &Tensor,
+    widths: &[[i64; 2]],
+    fill: &[u8],
+    place: impl Fn(i64, i64) -> Option<i64>,
+) -> Result<Vec<Tensor>, EvalError> {
+    let shape: Vec<i64> = data.shape.iter().zip(widths).map(|(e, [before, after])| e + before + after).collect();
+    count(&shape, data.dtype)?;
+    let steps = strides(&data.shape);
+    let mut places = Vec::new();
+    each_index(&shape, |index| {
+        let mut from = Some(0);
+        for axis in 0..index.len() {
+            let at = place(index[axis] - widths[axis][0], data.shape[axis]).filter(|p| (0..data.shape[axis]).contains(p));
+            from = from.and_then(|sum| Some(sum + at? as usize * steps[axis]));
+        }
+        places.push(from.map_or(Source::Fill, Source::At));
+        Ok(())
+    })?;
+    Ok(vec![pick_or_fill(data, fill, &shape, places.into_iter())?])
+}
+
+/// One element of the data's type, in bytes.
+fn one_element(data: &Tensor, value: &Tensor) -> Result<Vec<u8>, EvalError> {
+    match value.dtype == data.dtype {
+        true => Ok(bytes(value)?.get(..data.dtype.bytes()).unwrap_or_default().to_vec()),
+        false => by_lane!(value.dtype, T => T::encode(data.dtype, &[read_scalar::<T>(value)?])),
+    }
+}
+
+fn pad_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let data = input(inputs, 0)?;
+    let widths = widths(cx, data.shape.len())?;
+    let fill = one_element(data, input(inputs, 1)?)?;
+    match cx.text("pad_mode") {
+        "constant" => padded(data, &widths, &fill, |place, _| Some(place)),
+        "edge" => padded(data, &widths, &fill, |place, extent| Some(place.clamp(0, (extent - 1).max(0)))),
+        "reflect" => padded(data, &widths, &fill, |place, extent| Some(mirrored(place, extent, 0))),
+        other => Err(EvalError::new(format!("nn.pad does not know the mode {other}"))),
+    }
+}
+
+/// A place outside of the data, mirrored once. The edge is repeated with `again` 1, not with 0.
+fn mirrored(place: i64, extent: i64, again: i64) -> i64 {
+    if place < 0 {
+        -place - again
+    } else if place >= extent {
+        2 * extent - 2 - place + again
+    } else {
+        place
+    }
+}
+
+fn mirror_pad_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let data = input(inputs, 0)?;
+    let widths = widths(cx, data.shape.len())?;
+    let again = i64::from(cx.text("mode") == "SYMMETRIC");
+    let fill = vec![0; data.dtype.bytes()];
+    padded(data, &widths, &fill, |place, extent| Some(mirrored(place, extent, again)))
+}
+
+fn dilate_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let data = input(inputs, 0)?;
+    let by = cx.ints("strides")?;
+    if by.len() != data.shape.len() || by.iter().any(|s| !(1..1 << 31).contains(s)) {
+        return Err(EvalError::new("`strides` must be positive, one for each axis"));
+    }
+    let shape: Vec<i64> = data.shape.iter().zip(&by).map(|(e, s)| ((e - 1) * s + 1).max(0)).collect();
+    count(&shape, data.dtype)?;
+    let value = cx.float("dilation_value").unwrap_or(0.0);
+    let fill = by_lane!(data.dtype, T => T::encode(data.dtype, &[T::from_f64(value)]))?;
+    let steps = strides(&data.shape);
+    let mut places = Vec::new();
+    each_index(&shape, |index| {
+        let inside = index.iter().zip(&by).all(|(i, s)| i % s == 0);
+        let place = index.iter().zip(&by).zip(&steps).map(|((i, s), step)| (i / s) as usize * step).sum();
+        places.push(if inside { Source::At(place) } else { Source::Fill });
+        Ok(())
+    })?;
+    Ok(vec![pick_or_fill(data, &fill, &shape, places.into_iter())?])
 }

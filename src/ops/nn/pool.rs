@@ -1,5 +1,6 @@
 //! Pooling with a window.
 
+use super::pool_kernel;
 use crate::ir::{Dim, DimOp};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
@@ -101,6 +102,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&MAX_POOL1_D),
         rule: Some(pool1d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::max_pool1d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -110,6 +112,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&MAX_POOL2D),
         rule: Some(pool2d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::max_pool2d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -119,6 +122,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&MAX_POOL3_D),
         rule: Some(pool3d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::max_pool3d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -128,6 +132,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&AVG_POOL1_D),
         rule: Some(pool1d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::avg_pool1d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -137,6 +142,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&AVG_POOL2D),
         rule: Some(pool2d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::avg_pool2d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -146,6 +152,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&AVG_POOL3_D),
         rule: Some(pool3d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::avg_pool3d),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -155,6 +162,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&MAX_POOL2D),
         rule: Some(pool2d_grad),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::max_pool2d_grad),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -164,6 +172,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&MAX_POOL2D),
         rule: Some(pool2d_grad),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(pool_kernel::avg_pool2d_grad),
         ..OpInfo::BASE
     },
 ];
