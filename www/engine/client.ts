@@ -19,7 +19,7 @@ export type Reply<K extends Kind> =
   | { status: "superseded" }
   | { status: "stopped"; reason: "hung" | "crashed" | "cancelled"; message: string };
 
-export type Phase = "starting" | "ready" | "busy" | "slow" | "restarting" | "dead";
+export type Phase = "starting" | "ready" | "slow" | "restarting" | "dead";
 export interface Status {
   phase: Phase;
   /** What went wrong, for `restarting` and `dead`. */
@@ -71,6 +71,7 @@ export class EngineClient {
   private starts = 0;
   private lost = false;
   private why = "";
+  private told: Phase | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private slowTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -119,6 +120,11 @@ export class EngineClient {
     );
   }
 
+  /** True while there is nothing to do. */
+  get idle(): boolean {
+    return this.ready && !this.current && this.waiting.length === 0;
+  }
+
   private start(): void {
     this.starts++;
     this.ready = false;
@@ -164,7 +170,7 @@ export class EngineClient {
     this.current = null;
     job.settle({ status: "answered", value: message.value });
     this.pump();
-    if (!this.current) this.report("ready");
+    this.report("ready");
   }
 
   private pump(): void {
@@ -189,7 +195,6 @@ export class EngineClient {
       limit,
     );
     this.slowTimer = setTimeout(() => this.report("slow"), this.options.slowAfter);
-    this.report("busy");
     this.worker?.postMessage(job.request);
   }
 
@@ -223,7 +228,10 @@ export class EngineClient {
     clearTimeout(this.slowTimer);
   }
 
+  /** Only what changed is told: a job that is done at once is nobody's business. */
   private report(phase: Phase, message = ""): void {
+    if (phase === this.told && phase === "ready") return;
+    this.told = phase;
     this.options.onStatus({ phase, message, job: this.current?.request.type ?? null });
   }
 }

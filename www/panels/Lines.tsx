@@ -1,9 +1,8 @@
 /** Draws lines of text of which only the visible ones exist. The lines themselves are made by `lines.ts`. */
-import { createEffect, createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
+import { createEffect, createMemo, createSignal, For, onCleanup, onMount, untrack } from "solid-js";
 import { type Piece, pieces } from "../editor/relay";
 import { panelCommands } from "./commands";
-import type { Line, Span } from "./lines";
-import { nextChange } from "./lines";
+import { type Line, nextChange, type Room, type Span } from "./lines";
 
 const ROW = 20;
 const OVERSCAN = 12;
@@ -20,25 +19,32 @@ function scannedPieces(text: string): Piece[] {
   return fresh;
 }
 
-interface Bit {
-  text: string;
-  token: string | null;
-  mark: boolean;
-}
+const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+const escaped = (text: string) => text.replace(/[&<>]/g, (char) => ESCAPES[char] ?? char);
 
-function bits(span: Span): Bit[] {
-  const result: Bit[] = [];
-  const put = (from: number, to: number, token: string | null, mark: boolean) => {
-    if (to > from) result.push({ text: span.text.slice(from, to), token, mark });
+/**
+ * A span as HTML. A string is parsed in one go by the browser, which is several times faster than making each
+ * element by itself, and all of what is visible is made anew when a type in the program changes.
+ */
+function html(span: Span | null, mark: "ins" | "del", spokenFirst: string): string {
+  let result = spokenFirst ? `<span class="sr">${spokenFirst}: </span>` : "";
+  if (!span) return result;
+  if (span.indent > 0) result += " ".repeat(Math.min(span.indent, 24));
+  const { text, words } = span;
+  const put = (from: number, to: number, token: string | null, marked: boolean) => {
+    if (to <= from) return;
+    const inner = escaped(text.slice(from, to));
+    if (marked) result += `<${mark}${token ? ` class="t-${token}"` : ""}>${inner}</${mark}>`;
+    else result += token ? `<span class="t-${token}">${inner}</span>` : inner;
   };
-  for (const piece of scannedPieces(span.text)) {
+  for (const piece of scannedPieces(text)) {
     if (piece.to <= span.from) continue;
     if (piece.from >= span.to) break;
     let at = Math.max(piece.from, span.from);
     const end = Math.min(piece.to, span.to);
-    for (let index = 0; index + 1 < span.words.length && at < end; index += 2) {
-      const from = span.words[index] ?? 0;
-      const to = span.words[index + 1] ?? 0;
+    for (let index = 0; index + 1 < words.length && at < end; index += 2) {
+      const from = words[index] ?? 0;
+      const to = words[index + 1] ?? 0;
       if (to <= at || from >= end) continue;
       put(at, Math.max(at, from), piece.token, false);
       put(Math.max(at, from), Math.min(end, to), piece.token, true);
@@ -49,31 +55,16 @@ function bits(span: Span): Bit[] {
   return result;
 }
 
-function Text(props: { span: Span | null; mark: "ins" | "del" }) {
-  return (
-    <Show when={props.span}>
-      {(span) => (
-        <>
-          <Show when={span().indent > 0}>{" ".repeat(Math.min(span().indent, 24))}</Show>
-          <For each={bits(span())}>
-            {(bit) =>
-              bit.mark ? (
-                props.mark === "ins" ? (
-                  <ins class={bit.token ? `t-${bit.token}` : undefined}>{bit.text}</ins>
-                ) : (
-                  <del class={bit.token ? `t-${bit.token}` : undefined}>{bit.text}</del>
-                )
-              ) : bit.token ? (
-                <span class={`t-${bit.token}`}>{bit.text}</span>
-              ) : (
-                bit.text
-              )
-            }
-          </For>
-        </>
-      )}
-    </Show>
-  );
+const shape = (span: Span | null): string =>
+  span
+    ? `${span.indent} ${span.words.map((word) => word - span.from)} ${span.text.slice(span.from, span.to)}`
+    : "";
+
+/** Two lines of the same key are drawn alike, so what a new run left alone is not drawn again. */
+function keyOf(line: Line): string {
+  if (line.kind === "fold") return `fold ${line.id} ${line.count} ${line.quiet}`;
+  if (line.kind === "more") return `more ${line.id} ${line.characters}`;
+  return `${line.change} ${line.sign} ${line.tone} ${line.left} ${line.right} ${shape(line.a)}\n${shape(line.b)}`;
 }
 
 const spoken: Record<string, string> = {
@@ -92,7 +83,7 @@ export function Lines(props: {
   /** Changes with what is shown, but not when the same thing is shown anew: then the place is kept. */
   subject: string;
   onOpen(id: string): void;
-  onColumns?(columns: number): void;
+  onRoom?(room: Room): void;
 }) {
   let scroller!: HTMLDivElement;
   let probe!: HTMLSpanElement;
@@ -102,7 +93,15 @@ export function Lines(props: {
   const last = createMemo(() =>
     Math.min(props.lines.length, Math.ceil((top() + height()) / ROW) + OVERSCAN),
   );
-  const visible = createMemo(() => props.lines.slice(first(), last()));
+  const visible = createMemo(() => {
+    const byKey = new Map<string, Line>();
+    const keys = props.lines.slice(first(), last()).map((line) => {
+      const key = keyOf(line);
+      byKey.set(key, line);
+      return key;
+    });
+    return { keys, byKey };
+  });
   const digits = createMemo(() => {
     let most = 1;
     for (const line of props.lines) {
@@ -116,16 +115,12 @@ export function Lines(props: {
       setHeight(scroller.clientHeight);
       const character = probe.getBoundingClientRect().width / 10;
       if (character > 0) {
-        const gutters = props.plain ? digits() + 2 : props.split ? 0 : 2 * digits() + 5;
-        const room = scroller.clientWidth / character - gutters - 2;
-        const columns = props.split ? room / 2 - digits() - 4 : room;
-        props.onColumns?.(Math.max(24, Math.floor(columns)));
+        props.onRoom?.({ characters: scroller.clientWidth / character, digits: digits() });
       }
     };
     const observer = new ResizeObserver(measure);
     observer.observe(scroller);
     createEffect(() => {
-      props.split;
       digits();
       measure();
     });
@@ -174,10 +169,18 @@ export function Lines(props: {
       </span>
       <div class="lines-all" style={{ height: `${props.lines.length * ROW}px` }}>
         <div class="lines-window" style={{ transform: `translateY(${first() * ROW}px)` }}>
-          <For each={visible()}>
-            {(line) => (
-              <OneLine line={line} split={props.split} plain={props.plain} onOpen={props.onOpen} />
-            )}
+          <For each={visible().keys}>
+            {(key) => {
+              const line = untrack(() => visible().byKey.get(key));
+              return line ? (
+                <OneLine
+                  line={line}
+                  split={props.split}
+                  plain={props.plain}
+                  onOpen={props.onOpen}
+                />
+              ) : null;
+            }}
           </For>
         </div>
       </div>
@@ -213,13 +216,11 @@ function OneLine(props: {
         <span class="no" aria-hidden="true">
           {line.right ?? ""}
         </span>
-        <code>
-          <Text span={line.a} mark="ins" />
-        </code>
+        <code innerHTML={html(line.a, "ins", "")} />
       </div>
     );
   }
-  const word = line.sign === " " ? "" : spoken[line.change];
+  const word = line.sign === " " ? "" : (spoken[line.change] ?? "");
   if (props.split) {
     const left = line.tone === "added" ? "void" : line.tone === "changed" ? "removed" : line.tone;
     const right = line.tone === "removed" ? "void" : line.tone === "changed" ? "added" : line.tone;
@@ -230,25 +231,19 @@ function OneLine(props: {
             {line.left ?? ""}
           </span>
           <span class="sign">{line.a && line.tone !== "added" ? line.sign : " "}</span>
-          <code>
-            <Show when={word && line.a}>
-              <span class="sr">{word}: </span>
-            </Show>
-            <Text span={line.a} mark="del" />
-          </code>
+          <code innerHTML={html(line.a, "del", line.a ? word : "")} />
         </div>
         <div class={`half ${right}`}>
           <span class="no" aria-hidden="true">
             {line.right ?? ""}
           </span>
           <span class="sign">{line.b && line.tone !== "removed" ? line.sign : " "}</span>
-          <code>
-            <Text span={line.b} mark="ins" />
-          </code>
+          <code innerHTML={html(line.b, "ins", line.a ? "" : word)} />
         </div>
       </div>
     );
   }
+  const said = word && (line.tone === "removed" || line.tone === "added") ? line.tone : word;
   return (
     <div class={`line ${line.tone}`}>
       <span class="no" aria-hidden="true">
@@ -258,14 +253,7 @@ function OneLine(props: {
         {line.right ?? ""}
       </span>
       <span class="sign">{line.sign}</span>
-      <code>
-        <Show when={word}>
-          <span class="sr">
-            {line.tone === "removed" ? "removed" : line.tone === "added" ? "added" : word}:{" "}
-          </span>
-        </Show>
-        <Text span={line.a} mark={line.tone === "removed" ? "del" : "ins"} />
-      </code>
+      <code innerHTML={html(line.a, line.tone === "removed" ? "del" : "ins", said)} />
     </div>
   );
 }

@@ -124,13 +124,17 @@ export function PassesPane() {
   });
 
   // The selected step stays in sight, and the focus goes with it when it is in the list.
+  const selectedId = createMemo(() => app.step()?.id ?? "");
   createEffect(
-    on([app.selected, app.shown], ([index]) => {
-      const option = list.querySelector<HTMLElement>(`[data-step="${index}"]`);
-      if (!option) return;
-      option.scrollIntoView({ block: "nearest" });
-      const active = document.activeElement;
-      if (active?.getAttribute("role") === "option" && active !== option) option.focus();
+    on(selectedId, () => {
+      // In the next frame: asking for a place now would force a layout in the middle of the changes.
+      requestAnimationFrame(() => {
+        const option = list.querySelector<HTMLElement>('[role="option"][aria-selected="true"]');
+        if (!option) return;
+        option.scrollIntoView({ block: "nearest" });
+        const active = document.activeElement;
+        if (active?.getAttribute("role") === "option" && active !== option) option.focus();
+      });
     }),
   );
 
@@ -157,7 +161,7 @@ export function PassesPane() {
   const remove = (id: number) => {
     const row = state().rows.indexOf(id);
     setEditing(null);
-    app.dispatch({ type: "remove", row });
+    app.removePass(row);
     const boxes = list.querySelectorAll<HTMLElement>('input[type="checkbox"]');
     (boxes[Math.min(row, boxes.length - 1)] ?? addButton).focus();
   };

@@ -28,7 +28,14 @@ export function ProgramPane() {
   const source = createMemo(() => app.state().document.source);
   createEffect(on(source, (text) => editor?.setText(text)));
   const problems = createMemo(() => app.state().problems);
-  createEffect(on(problems, (list) => editor?.setProblems(list)));
+  let drawn = "[]";
+  createEffect(
+    on(problems, (list) => {
+      const now = JSON.stringify(list);
+      if (now !== drawn) editor?.setProblems(list);
+      drawn = now;
+    }),
+  );
 
   const jump = (problem: Problem) => {
     if (problem.from !== null) editor?.jump(problem.from, problem.to ?? problem.from);

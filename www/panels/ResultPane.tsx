@@ -5,7 +5,7 @@ import type { View } from "../state/model";
 import { duration, outcomeMark, outcomeWord } from "../state/steps";
 import { useApp } from "./context";
 import { Lines } from "./Lines";
-import { layout, type Options, plainLines } from "./lines";
+import { columnsOf, layout, NARROWEST_HALF, type Options, plainLines, type Room } from "./lines";
 import { Toggle } from "./PassesPane";
 import { Values } from "./Values";
 
@@ -24,18 +24,25 @@ export function ResultPane() {
   const state = app.state;
   let bar!: HTMLDivElement;
   const [open, setOpen] = createSignal<ReadonlySet<string>>(new Set<string>());
-  const [columns, setColumns] = createSignal(80);
+  const [room, setRoom] = createSignal<Room>(
+    { characters: 80, digits: 2 },
+    { equals: (a, b) => a.characters === b.characters && a.digits === b.digits },
+  );
   const unfold = (id: string) => setOpen(new Set([...open(), id]));
   const step = app.step;
   const stepId = createMemo(() => step()?.id ?? "");
   createEffect(on(stepId, () => setOpen(new Set<string>()), { defer: true }));
 
   const options = createMemo<Options>(() => {
-    const { split, wrap, types } = state().preferences;
+    const { wrap, types } = state().preferences;
+    const columns = columnsOf(room());
+    const split =
+      state().preferences.split && state().view === "diff" && columns.half >= NARROWEST_HALF;
+    const most = state().view !== "diff" ? columns.plain : split ? columns.half : columns.unified;
     return {
-      split: split && state().view === "diff",
+      split,
       types,
-      columns: wrap ? columns() : Number.POSITIVE_INFINITY,
+      columns: wrap ? most : Number.POSITIVE_INFINITY,
       open: open(),
       context: 3,
     };
@@ -126,33 +133,18 @@ export function ResultPane() {
             <Switch>
               <Match when={state().view === "diff"}>
                 <section class="region" aria-label="Diff">
-                  <DiffView
-                    step={now()}
-                    options={options()}
-                    onOpen={unfold}
-                    onColumns={setColumns}
-                  />
+                  <DiffView step={now()} options={options()} onOpen={unfold} onRoom={setRoom} />
                 </section>
               </Match>
               <Match when={state().view === "before"}>
                 <div class="two">
                   <section class="region" aria-label="Before">
                     <h3>Before {now().name}</h3>
-                    <TextView
-                      side="before"
-                      options={options()}
-                      onOpen={unfold}
-                      onColumns={setColumns}
-                    />
+                    <TextView side="before" options={options()} onOpen={unfold} onRoom={setRoom} />
                   </section>
                   <section class="region" aria-label="After">
                     <h3>After {now().name}</h3>
-                    <TextView
-                      side="after"
-                      options={options()}
-                      onOpen={unfold}
-                      onColumns={setColumns}
-                    />
+                    <TextView side="after" options={options()} onOpen={unfold} onRoom={setRoom} />
                   </section>
                 </div>
               </Match>
@@ -230,7 +222,7 @@ function DiffView(props: {
   step: Step;
   options: Options;
   onOpen(id: string): void;
-  onColumns(columns: number): void;
+  onRoom(room: Room): void;
 }) {
   const app = useApp();
   const ready = createMemo<Diff | null>(() => {
@@ -312,7 +304,7 @@ function DiffView(props: {
               split={props.options.split}
               subject={props.step.id}
               onOpen={props.onOpen}
-              onColumns={props.onColumns}
+              onRoom={props.onRoom}
             />
           </>
         )}
@@ -410,7 +402,7 @@ function TextView(props: {
   side: "before" | "after";
   options: Options;
   onOpen(id: string): void;
-  onColumns(columns: number): void;
+  onRoom(room: Room): void;
 }) {
   const app = useApp();
   const pulled = () => (props.side === "before" ? app.before() : app.after());
@@ -427,7 +419,7 @@ function TextView(props: {
         plain
         subject={`${props.side} ${app.step()?.id}`}
         onOpen={props.onOpen}
-        onColumns={props.onColumns}
+        onRoom={props.onRoom}
       />
     </Show>
   );
@@ -487,12 +479,15 @@ function Instruments() {
   const log = createMemo(() => app.state().good?.run.log ?? []);
   const [closed, setClosed] = createSignal(false);
   const [open, setOpen] = createSignal<ReadonlySet<string>>(new Set<string>());
-  const [columns, setColumns] = createSignal(80);
+  const [room, setRoom] = createSignal<Room>(
+    { characters: 80, digits: 2 },
+    { equals: (a, b) => a.characters === b.characters && a.digits === b.digits },
+  );
   const lines = createMemo(() =>
     plainLines(log().join("\n"), {
       split: false,
       types: app.state().preferences.types,
-      columns: app.state().preferences.wrap ? columns() : Number.POSITIVE_INFINITY,
+      columns: app.state().preferences.wrap ? columnsOf(room()).plain : Number.POSITIVE_INFINITY,
       open: open(),
       context: 3,
     }),
@@ -515,7 +510,7 @@ function Instruments() {
             plain
             subject=""
             onOpen={(id) => setOpen(new Set([...open(), id]))}
-            onColumns={setColumns}
+            onRoom={setRoom}
           />
         </div>
       </section>

@@ -44,6 +44,29 @@ export interface Options {
   context: number;
 }
 
+/** What fits beside each other, as measured where it is drawn. */
+export interface Room {
+  characters: number;
+  /** Digits of the largest line number. */
+  digits: number;
+}
+
+const MARGIN = 3;
+
+/** Columns for the text of a unified diff, of one half of a split one, and of a plain text. */
+export function columnsOf(room: Room): { unified: number; half: number; plain: number } {
+  const at = (columns: number) => Math.max(16, Math.floor(columns));
+  const { characters, digits } = room;
+  return {
+    unified: at(characters - 2 * (digits + 1) - MARGIN - 2),
+    half: at(characters / 2 - (digits + 1) - MARGIN - 2),
+    plain: at(characters - digits - 4),
+  };
+}
+
+/** Halves narrower than this are not worth reading: the diff is unified then, whatever was chosen. */
+export const NARROWEST_HALF = 30;
+
 /** Broken lines beyond this many are folded: the signature of a network has thousands of characters. */
 export const LONG = 6;
 const KEPT = 3;

@@ -6,7 +6,7 @@ import { batch, createMemo, createSignal } from "solid-js";
 import { EngineClient, type Kind, REPLAY, type WorkerLike } from "../engine/client";
 import type { Diff, EvalResult, RunDocument, Step } from "../engine/protocol";
 import { examples, firstExample } from "../examples";
-import { runnable } from "./calls";
+import { matchingPipeline, runnable } from "./calls";
 import { type Action, initial, type Notice, type State, toShared, update } from "./model";
 import type { Draft, Keeper } from "./persist";
 import { findStep, neighbour, type Shown, shownSteps } from "./steps";
@@ -34,6 +34,8 @@ const EVAL_LIMIT = 120_000;
 const START_LIMIT = 60_000;
 const SLOW_AFTER = 300;
 const CACHE = 64;
+/** Long enough to be read and reached by keyboard. */
+const UNDO_FOR = 20_000;
 /** Links beyond this are cut by some programs that people paste them into. */
 const LONG_LINK = 8000;
 const KEEP_AFTER = 250;
@@ -49,7 +51,9 @@ export function createController(environment: Environment) {
     const after = update(before, action);
     if (after === before) return;
     batch(() => {
-      setState(after);
+      // An offer to undo one thing must not undo the next as well.
+      const outdated = after.document !== before.document && after.notice?.action === "undo";
+      setState(outdated ? { ...after, notice: null } : after);
       if (after.document !== before.document) changed(before);
     });
     if (after.preferences !== before.preferences) keeper.keepPreferences(after.preferences);
@@ -235,8 +239,8 @@ export function createController(environment: Environment) {
   function prefetchSoon(): void {
     clearTimeout(prefetching);
     prefetching = setTimeout(() => {
-      const { good, engine, document } = state();
-      if (!good || good.document !== document || engine.phase !== "ready") return;
+      const { good, document } = state();
+      if (!good || good.document !== document || !client.idle) return;
       for (const direction of [1, -1] as const) {
         const next = steps()[neighbour(steps(), shown(), selected(), direction, true)];
         if (!next || next.before === next.after) continue;
@@ -413,25 +417,34 @@ export function createController(environment: Environment) {
     }
   }
 
-  /** What an example replaced, so that choosing one by mistake loses nothing. */
+  /** What an example, a pipeline or a removal took away, so that a slip of the hand loses nothing. */
   let undo: Draft | null = null;
+
+  function offerUndo(from: Draft, text: string): void {
+    undo = from;
+    const notice: Notice = { tone: "info", text, action: "undo", label: "Undo" };
+    notify(notice);
+    setTimeout(() => {
+      if (state().notice === notice) notify(null);
+    }, UNDO_FOR);
+  }
 
   function openExample(id: string): void {
     const example = examples.find((item) => item.id === id);
     if (!example) return;
     const own = state().example === "" && state().document.source.trim() !== "";
-    if (own) undo = draft();
+    const old = draft();
     dispatch({ type: "example", id, source: example.source });
-    if (own) {
-      notify({
-        tone: "info",
-        text: `${example.title} took the place of your program.`,
-        action: "undo",
-        label: "Undo",
-      });
-    } else if (state().notice?.action === "undo") {
-      notify(null);
-    }
+    if (own) offerUndo(old, `${example.title} took the place of your program.`);
+    else if (state().notice?.action === "undo") notify(null);
+  }
+
+  function removePass(row: number): void {
+    const pass = state().document.passes[row];
+    if (!pass) return;
+    const old = draft();
+    dispatch({ type: "remove", row });
+    offerUndo(old, `${pass.call} was removed.`);
   }
 
   /** Runs the present document again after it was given up. */
@@ -471,9 +484,13 @@ export function createController(environment: Environment) {
   }
 
   function choosePipeline(name: string): void {
-    const pipeline = state().catalogue?.pipelines.find((item) => item.name === name);
+    const { catalogue, document } = state();
+    const pipeline = catalogue?.pipelines.find((item) => item.name === name);
     if (!pipeline) return;
+    const own = document.passes.length > 0 && !matchingPipeline(catalogue, document);
+    const old = draft();
     dispatch({ type: "pipeline", passes: runnable(pipeline), optLevel: pipeline.optLevel });
+    if (own) offerUndo(old, `${pipeline.title || name} took the place of your passes.`);
   }
 
   return {
@@ -494,6 +511,7 @@ export function createController(environment: Environment) {
     openLink,
     openExample,
     choosePipeline,
+    removePass,
     act,
     again,
     keep,
