@@ -18,11 +18,11 @@
 
 use super::support::{is_primitive, is_qnn_canonicalisable, strip_on_device, tensor_type};
 use crate::diag::Diagnostic;
-use crate::infer::infer_expr;
+use crate::eval::{EvalOptions, eval_expr, value_to_expr};
 use crate::ir::rewrite::{Bound, ExprMutator, Visit, rewrite};
-use crate::ir::{DType, Dim, Expr, ExprId, Module, Store, Tensor, TypeId};
+use crate::ir::{DType, Dim, Expr, ExprId, Module, Store};
+use crate::ops;
 use crate::ops::build::{arg, args, attrs_of, constant, int_tensor, op_name};
-use crate::ops::{self, EvalError, KernelCx};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashSet;
 
@@ -162,23 +162,17 @@ impl<'a> Folder<'a> {
         if !arguments.iter().all(|arg| is_known(store, *arg)) {
             return None;
         }
-        // The type of the call before its arguments were folded is still right.
-        let ty = store.checked_type(pre);
-        self.evaluate(store, post, ty)
+        self.evaluate(store, post)
     }
 
     /// The value of a call of an operator on constants; `None`, with a warning, when there is none.
-    fn evaluate(&mut self, store: &mut Store, call: ExprId, ty: Option<TypeId>) -> Option<ExprId> {
-        let op = store.called_op(call)?;
-        match evaluate(store, self.module, call, ty) {
-            Ok(values) => {
-                let fields: Vec<ExprId> = values.1.into_iter().map(|tensor| store.add_constant(tensor)).collect();
-                Some(if values.0 { store.add_tuple(&fields) } else { *fields.first()? })
-            }
-            Err(EvalError(why)) => {
-                let name = ops::info(op).name;
+    fn evaluate(&mut self, store: &mut Store, call: ExprId) -> Option<ExprId> {
+        match eval_expr(store, self.module, call, &[], EvalOptions::default()) {
+            Ok(value) => value_to_expr(store, &value),
+            Err(failure) => {
+                let name = ops::info(store.called_op(call)?).name;
                 if self.warned.insert(name) {
-                    let text = format!("`{name}` of constants was not folded: {why}");
+                    let text = format!("a call of `{name}` on constants was not folded: {}", failure.message);
                     self.warnings.push(Diagnostic::warning("relay-not-folded", text, store.source_span(call)));
                 }
                 None
@@ -219,7 +213,7 @@ impl<'a> Folder<'a> {
         }
         let attrs = attrs_of(store, "cast", &[("dtype", dtype)]);
         let call = crate::ops::build::call_attrs(store, "cast", &[value], Some(attrs));
-        self.evaluate(store, call, None)
+        self.evaluate(store, call)
     }
 }
 
@@ -228,34 +222,4 @@ fn known_shape(store: &Store, id: ExprId) -> Option<Vec<i64>> {
         return Some(tensor.shape.to_vec());
     }
     tensor_type(store, id)?.0.into_iter().map(Dim::known).collect()
-}
-
-/// Whether the result is a tuple, and its fields.
-fn evaluate(store: &mut Store, module: &Module, call: ExprId, ty: Option<TypeId>) -> Result<(bool, Vec<Tensor>), EvalError> {
-    let op = store.called_op(call).ok_or_else(|| EvalError::new("it is not an operator"))?;
-    let kernel = ops::info(op).kernel.ok_or_else(|| EvalError::new("this program cannot compute it"))?;
-    let out_type = match ty {
-        Some(ty) => ty,
-        None => {
-            let typed = infer_expr(store, module, call).map_err(|errors| EvalError(errors[0].message.clone()))?;
-            store.checked_type(typed).ok_or_else(|| EvalError::new("its type is not known"))?
-        }
-    };
-    let mut inputs = Vec::new();
-    let mut stack: Vec<ExprId> = args(store, call);
-    stack.reverse();
-    while let Some(id) = stack.pop() {
-        match store.expr(strip_on_device(store, id)) {
-            Expr::Tuple(fields) => stack.extend(store.items(fields).rev()),
-            Expr::Constant(tensor) => inputs.push(store.tensor(tensor).clone()),
-            _ => return Err(EvalError::new("an argument is not a constant")),
-        }
-    }
-    if inputs.iter().any(|tensor| tensor.data.is_none()) {
-        return Err(EvalError::new("a constant has no value, the text was dumped without its metadata section"));
-    }
-    let attrs = store.call(call).and_then(|call| call.attrs);
-    let values = kernel(&KernelCx { store, attrs, out_type }, &inputs)?;
-    let is_tuple = matches!(store.type_of_id(out_type), crate::ir::Type::Tuple(_));
-    Ok((is_tuple, values))
 }

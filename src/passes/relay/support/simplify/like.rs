@@ -4,7 +4,7 @@ use super::super::pattern::{Match, Pat, Rule};
 use super::super::{static_shape, tensor_type};
 use super::dims_attr;
 use crate::ir::{AttrValue, DType, ExprId, Store};
-use crate::ops::build::{call_with, int_tensor};
+use crate::ops::build::{attrs_of, call_attrs, call_with, int_tensor};
 
 const DATA: Pat = Pat::Any("data");
 const LIKE: Pat = Pat::Any("like");
@@ -49,7 +49,9 @@ pub static COLLAPSE_SUM_LIKE: Rule = Rule {
         let shape = dims_attr(&tensor_type(store, m.pre)?.0)?;
         let extents = static_shape(store, m.pre)?;
         let target = int_tensor(store, DType::I32, &[extents.len() as i64], &extents);
-        Some(call_with(store, "collapse_sum_to", &[m.get("data"), target], &[("shape", shape)]))
+        // TVM declares no attributes for this operator and gives it those of `broadcast_to` here.
+        let attrs = attrs_of(store, "broadcast_to", &[("shape", shape)]);
+        Some(call_attrs(store, "collapse_sum_to", &[m.get("data"), target], Some(attrs)))
     },
 };
 
