@@ -191,9 +191,9 @@ fn searchsorted_rule(cx: &mut RuleCx<'_>) -> RuleResult {
             sequence.len() == values.len(),
             "Ranks of `sorted_sequence` and values must be the same if `sorted_sequence` is multi-dimensional."
         );
-        let outer = sequence.iter().zip(&values).take(values.len() - 1);
+        let mut outer = sequence.iter().zip(&values).take(values.len() - 1);
         let differ = |(a, b): (&Dim, &Dim)| a.known().zip(b.known()).is_some_and(|(a, b)| a != b);
-        ensure!(!outer.map(differ).any(|d| d), "`sorted_sequence and `values` do not have the same shape along outer axes");
+        ensure!(!outer.any(differ), "`sorted_sequence and `values` do not have the same shape along outer axes");
     }
     let dtype = index_dtype(cx)?;
     cx.output_tensor(&values, dtype)

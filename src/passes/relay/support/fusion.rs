@@ -68,8 +68,8 @@ pub fn partition(graph: &Graph, merge: bool, max_depth: usize) -> Groups {
         let dominators = post_dominators(graph);
         let mut fuser = Fuser { graph, groups, max_depth, stamp: 0, seen: vec![0; n] };
         for phase in 0..3 {
-            for node in 0..n {
-                fuser.fuse(node, dominators[node], phase);
+            for (node, &dominator) in dominators.iter().enumerate() {
+                fuser.fuse(node, dominator, phase);
             }
         }
         groups = fuser.groups;

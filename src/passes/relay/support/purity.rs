@@ -10,6 +10,7 @@ use crate::ir::{Expr, ExprId, Id, IdMap, Module, Name, Store, Type, TypeId, Var,
 use crate::ops;
 use crate::pass::PassError;
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// Calls nested deeper than this are assumed to have effects.
 const MAX_CALL_DEPTH: u32 = 25;
@@ -112,8 +113,8 @@ impl Analysis<'_> {
 
     /// Asks for the purity of a global function; a recursive one is taken for pure meanwhile.
     fn enter_global(&mut self, name: Id<Name>, function: ExprId) {
-        if !self.globals.contains_key(&name) {
-            self.globals.insert(name, PURE);
+        if let Entry::Vacant(entry) = self.globals.entry(name) {
+            entry.insert(PURE);
             self.stack.push(Step::LeaveGlobal(name, function));
             self.stack.push(Step::Visit(function));
         }
