@@ -55,10 +55,6 @@ impl MetaTable {
     pub(super) fn groups(&self) -> &[(String, Vec<MetaKey>)] {
         &self.groups
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.groups.is_empty()
-    }
 }
 
 /// TVM's type key of an expression.

@@ -182,3 +182,71 @@ fn a_chain_of_references_and_functions_and_lets_prints_without_recursion() {
     }
     assert_eq!(expr_lines(&s, e, &BODY).lines.len(), 10_000 * 4 - 1);
 }
+
+#[test]
+fn the_metadata_section_is_tvms_json_byte_for_byte() {
+    // The source of TVM's own parser test for metadata: a constant [1, 2, 3] of int32.
+    let mut s = Store::new();
+    let bytes: Vec<u8> = [1i32, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect();
+    let constant = s.add_constant(Tensor::new(DType::I32, [3], bytes));
+    let expected = r#"#[version = "0.0.5"]
+meta[relay.Constant][0]
+#[metadata]
+{
+  "root": 1, 
+  "nodes": [
+    {
+      "type_key": ""
+    }, 
+    {
+      "type_key": "Map", 
+      "keys": [
+        "relay.Constant"
+      ], 
+      "data": [2]
+    }, 
+    {
+      "type_key": "Array", 
+      "data": [3]
+    }, 
+    {
+      "type_key": "relay.Constant", 
+      "attrs": {
+        "_checked_type_": "0", 
+        "data": "0", 
+        "span": "0", 
+        "virtual_device_": "4"
+      }
+    }, 
+    {
+      "type_key": "VirtualDevice", 
+      "attrs": {
+        "device_type_int": "-1", 
+        "memory_scope": "5", 
+        "target": "0", 
+        "virtual_device_id": "-1"
+      }
+    }, 
+    {
+      "type_key": "runtime.String"
+    }
+  ], 
+  "b64ndarrays": [
+    "P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAQAAAAAgAQADAAAAAAAAAAwAAAAAAAAAAQAAAAIAAAADAAAA"
+  ], 
+  "attrs": {"tvm_version": "0.19.0"}
+}"#;
+    assert_eq!(expr(&s, constant, &PrintOptions::default()), expected);
+}
+
+#[test]
+fn a_constant_without_a_value_keeps_its_number_and_has_no_entry() {
+    let mut s = Store::new();
+    let unknown = s.add_constant(Tensor::without_value(DType::F32, [2]));
+    assert_eq!(expr(&s, unknown, &PrintOptions::default()), "#[version = \"0.0.5\"]\nmeta[relay.Constant][0]");
+    let known = s.add_constant(Tensor::new(DType::I8, [1], [7]));
+    let tuple = s.add_tuple(&[unknown, known]);
+    let text = expr(&s, tuple, &PrintOptions::default());
+    assert!(text.contains("(meta[relay.Constant][0], meta[relay.Constant][1])"), "{text}");
+    assert!(text.contains("\"data\": [0, 3]"), "{text}");
+}
