@@ -19,7 +19,7 @@
 //! - [`eval`]: running programs
 //! - [`pass`]: what a pass is and how passes run
 //! - [`passes`]: the passes
-//! - [`diff`]: what changed between two versions
+//! - [`diff`]: two versions of a program, line by line
 //! - [`repro`]: reproducers, as text and as links
 //! - [`session`]: a program that is opened, run and looked at while it is edited
 //! - `cli`: the commands of the command line

@@ -1,10 +1,20 @@
-//! Two versions of a program: what was added, removed, changed, moved, merely renumbered.
+//! What changed between two versions of a program.
+//!
+//! Versions of one session share a store, so a node of the later one knows which node of the earlier one
+//! it is a copy or the replacement of. Lines correspond by that first, and by their text
+//! where nothing else is known. Both versions are printed with stable numbers, so a binding that
+//! goes takes no other line with it.
 
-use crate::ir::{Module, Store};
-use crate::print::{self, Numbering, PrintOptions};
+mod align;
+mod summary;
+mod words;
+
+use crate::ir::{ExprId, Module, Store};
+use crate::print::{self, LineRole, Numbering, PrintOptions, Printed};
+use rustc_hash::FxHashMap;
 
 /// What became of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DiffKind {
     /// Nothing.
     Same,
@@ -14,9 +24,9 @@ pub enum DiffKind {
     Removed,
     /// It says something else.
     Changed,
-    /// It stands elsewhere.
+    /// It stands elsewhere and reads the same but for numbers and indentation.
     Moved,
-    /// Only temporaries or variables in it have other numbers.
+    /// Only temporaries, variables or constants in it have other numbers.
     Renumbered,
 }
 
@@ -56,7 +66,8 @@ pub struct DiffRow {
 /// The difference of two versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
-    /// All lines, in order.
+    /// All lines, in order. What is gone stands where it stood, what moved where it stands now.
+    /// Empty where the versions are the same.
     pub rows: Vec<DiffRow>,
     /// How many lines are new.
     pub added: usize,
@@ -72,30 +83,214 @@ pub struct Diff {
     pub summary: Vec<String>,
 }
 
-/// Compares two versions of one session.
+/// Compares two versions of one session. The metadata section is left out.
+///
+/// Versions with the same roots are the same; they are not printed.
 pub fn diff(store: &Store, before: &Module, after: &Module) -> Diff {
-    let options = PrintOptions { numbering: Numbering::Stable, ..PrintOptions::default() };
-    let (a, b) = (print::module(store, before, &options), print::module(store, after, &options));
-    let (a, b): (Vec<&str>, Vec<&str>) = (a.lines().collect(), b.lines().collect());
-    let head = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-    let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(x, y)| x == y).count();
-    let mut diff = Diff::default();
-    let mut push = |kind, left: Option<usize>, right: Option<usize>| {
-        diff.rows.push(DiffRow {
-            kind,
-            left: left.map(|i| i + 1),
-            right: right.map(|i| i + 1),
-            left_text: left.map_or("", |i| a[i]).to_owned(),
-            right_text: right.map_or("", |i| b[i]).to_owned(),
-            left_words: Vec::new(),
-            right_words: Vec::new(),
-        });
-    };
-    (0..head).for_each(|i| push(DiffKind::Same, Some(i), Some(i)));
-    (head..a.len() - tail).for_each(|i| push(DiffKind::Removed, Some(i), None));
-    (head..b.len() - tail).for_each(|i| push(DiffKind::Added, None, Some(i)));
-    (0..tail).for_each(|i| push(DiffKind::Same, Some(a.len() - tail + i), Some(b.len() - tail + i)));
-    diff.removed = a.len() - tail - head;
-    diff.added = b.len() - tail - head;
+    if before == after {
+        return Diff::default();
+    }
+    let options = PrintOptions { numbering: Numbering::Stable, types: true, metadata: false, header: true };
+    let left = print::module_lines(store, before, &options);
+    let right = print::module_lines(store, after, &options);
+    let mut diff = Diff { rows: rows(store, &left, &right), ..Diff::default() };
+    for row in &diff.rows {
+        match row.kind {
+            DiffKind::Same => {}
+            DiffKind::Added => diff.added += 1,
+            DiffKind::Removed => diff.removed += 1,
+            DiffKind::Changed => diff.changed += 1,
+            DiffKind::Moved => diff.moved += 1,
+            DiffKind::Renumbered => diff.renumbered += 1,
+        }
+    }
+    diff.summary = summary::sentences(store, before, after, &diff);
     diff
 }
+
+/// Lines that correspond: for each line of the earlier version the one of the later.
+struct Pairing {
+    to_right: Vec<Option<u32>>,
+    to_left: Vec<Option<u32>>,
+}
+
+impl Pairing {
+    fn pair(&mut self, left: u32, right: u32) {
+        self.to_right[left as usize] = Some(right);
+        self.to_left[right as usize] = Some(left);
+    }
+}
+
+fn rows(store: &Store, left: &Printed, right: &Printed) -> Vec<DiffRow> {
+    let mut pairing = Pairing { to_right: vec![None; left.lines.len()], to_left: vec![None; right.lines.len()] };
+    by_origin(store, left, right, &mut pairing);
+    // Lines that cross others have moved; the longest part that keeps its order has not.
+    let pairs: Vec<(u32, u32)> = (0..).zip(&pairing.to_right).filter_map(|(l, r)| Some((l, (*r)?))).collect();
+    let kept = align::longest_increasing(&pairs);
+    by_text(left, right, &kept, &mut pairing);
+    write_rows(left, right, &pairing)
+}
+
+/// What makes a line the same line in another version.
+#[derive(PartialEq, Eq, Hash)]
+enum Key<'t> {
+    Node(LineRole, ExprId),
+    Definition(&'t str),
+}
+
+fn keys<'t>(store: &Store, printed: &'t Printed) -> FxHashMap<Key<'t>, Option<u32>> {
+    let mut keys = FxHashMap::default();
+    for (i, line) in printed.lines.iter().enumerate() {
+        let key = match (line.role, line.node) {
+            (LineRole::Definition, _) => {
+                let text = printed.line(i);
+                Key::Definition(&text[..text.find(['(', '[', '{']).unwrap_or(text.len())])
+            }
+            (_, None) => continue,
+            (role, Some(node)) => Key::Node(role_class(role), store.first_ancestor(node)),
+        };
+        // A key that two lines have tells nothing.
+        keys.entry(key).and_modify(|line| *line = None).or_insert(Some(i as u32));
+    }
+    keys
+}
+
+/// A binding that has become the result of its scope, or the reverse, is still the same line.
+fn role_class(role: LineRole) -> LineRole {
+    match role {
+        LineRole::Result => LineRole::Binding,
+        other => other,
+    }
+}
+
+fn by_origin(store: &Store, left: &Printed, right: &Printed, pairing: &mut Pairing) {
+    let right_keys = keys(store, right);
+    for (key, line) in keys(store, left) {
+        if let (Some(l), Some(Some(r))) = (line, right_keys.get(&key)) {
+            pairing.pair(l, *r);
+        }
+    }
+}
+
+/// Pairs what is left over between lines that kept their order: by equal text, numbers aside, and
+/// then by likeness.
+fn by_text(left: &Printed, right: &Printed, kept: &[(u32, u32)], pairing: &mut Pairing) {
+    let mut ids: FxHashMap<String, u32> = FxHashMap::default();
+    let mut id_of = |text: &str| {
+        let next = ids.len() as u32;
+        *ids.entry(words::normalised(text)).or_insert(next)
+    };
+    let ends = (left.lines.len() as u32, right.lines.len() as u32);
+    let (mut l, mut r) = (0, 0);
+    for &(next_l, next_r) in kept.iter().chain([&ends]) {
+        let free_left: Vec<u32> = (l..next_l).filter(|i| pairing.to_right[*i as usize].is_none()).collect();
+        let free_right: Vec<u32> = (r..next_r).filter(|i| pairing.to_left[*i as usize].is_none()).collect();
+        (l, r) = (next_l + 1, next_r + 1);
+        if free_left.is_empty() || free_right.is_empty() {
+            continue;
+        }
+        let a: Vec<u32> = free_left.iter().map(|i| id_of(left.line(*i as usize))).collect();
+        let b: Vec<u32> = free_right.iter().map(|i| id_of(right.line(*i as usize))).collect();
+        let mut ends_of_gap = align::common(&a, &b);
+        for &(i, j) in &ends_of_gap {
+            pairing.pair(free_left[i as usize], free_right[j as usize]);
+        }
+        ends_of_gap.push((a.len() as u32, b.len() as u32));
+        let (mut i, mut j) = (0, 0);
+        for (next_i, next_j) in ends_of_gap {
+            alike(left, right, &free_left[i..next_i as usize], &free_right[j..next_j as usize], pairing);
+            (i, j) = (next_i as usize + 1, next_j as usize + 1);
+        }
+    }
+}
+
+/// Pairs lines that were removed with lines that were added in their place, where they are alike.
+fn alike(left: &Printed, right: &Printed, removed: &[u32], added: &[u32], pairing: &mut Pairing) {
+    /// How far ahead a partner is looked for; keeps the cost linear.
+    const WINDOW: usize = 32;
+    let mut from = 0;
+    for &r in added {
+        let role = role_class(right.lines[r as usize].role);
+        let text = right.line(r as usize);
+        let found = removed[from..].iter().take(WINDOW).position(|&l| {
+            role_class(left.lines[l as usize].role) == role && words::head(left.line(l as usize)) == words::head(text)
+        });
+        if let Some(offset) = found {
+            pairing.pair(removed[from + offset], r);
+            from += offset + 1;
+        }
+    }
+}
+
+/// All lines in their order: what was removed stands where it stood, what moved where it stands now.
+fn write_rows(left: &Printed, right: &Printed, pairing: &Pairing) -> Vec<DiffRow> {
+    let pairs: Vec<(u32, u32)> = (0..).zip(&pairing.to_right).filter_map(|(l, r)| Some((l, (*r)?))).collect();
+    let kept = align::longest_increasing(&pairs);
+    let mut rows = Vec::with_capacity(right.lines.len() + left.lines.len() - pairs.len());
+    let mut next_left = 0;
+    let mut in_place = kept.iter().copied().peekable();
+    for r in 0..right.lines.len() as u32 {
+        let Some(l) = pairing.to_left[r as usize] else {
+            rows.push(row(DiffKind::Added, None, Some((right, r))));
+            continue;
+        };
+        if in_place.peek() == Some(&(l, r)) {
+            in_place.next();
+            removed(left, right, pairing, &mut rows, next_left..l);
+            next_left = l + 1;
+            rows.push(pair(left, right, l, r));
+        } else if is_move(left, right, l, r) {
+            rows.push(row(DiffKind::Moved, Some((left, l)), Some((right, r))));
+        } else {
+            rows.push(row(DiffKind::Added, None, Some((right, r))));
+        }
+    }
+    removed(left, right, pairing, &mut rows, next_left..left.lines.len() as u32);
+    rows
+}
+
+fn is_move(left: &Printed, right: &Printed, l: u32, r: u32) -> bool {
+    words::normalised(left.line(l as usize)) == words::normalised(right.line(r as usize))
+}
+
+/// Rows for the lines that are gone; those that moved have theirs elsewhere.
+fn removed(left: &Printed, right: &Printed, pairing: &Pairing, rows: &mut Vec<DiffRow>, lines: std::ops::Range<u32>) {
+    // They stand before what was added in their place.
+    let mut at = rows.len();
+    while at > 0 && rows[at - 1].kind == DiffKind::Added {
+        at -= 1;
+    }
+    let gone = lines
+        .filter(|&l| pairing.to_right[l as usize].is_none_or(|r| !is_move(left, right, l, r)))
+        .map(|l| row(DiffKind::Removed, Some((left, l)), None));
+    rows.splice(at..at, gone);
+}
+
+fn row(kind: DiffKind, left: Option<(&Printed, u32)>, right: Option<(&Printed, u32)>) -> DiffRow {
+    let text = |line: Option<(&Printed, u32)>| line.map_or(String::new(), |(p, i)| p.line(i as usize).to_owned());
+    DiffRow {
+        kind,
+        left: left.map(|(_, i)| i as usize + 1),
+        right: right.map(|(_, i)| i as usize + 1),
+        left_text: text(left),
+        right_text: text(right),
+        left_words: Vec::new(),
+        right_words: Vec::new(),
+    }
+}
+
+fn pair(left: &Printed, right: &Printed, l: u32, r: u32) -> DiffRow {
+    let (a, b) = (left.line(l as usize), right.line(r as usize));
+    if a == b {
+        return row(DiffKind::Same, Some((left, l)), Some((right, r)));
+    }
+    let indent = |text: &str| text.len() - text.trim_start().len();
+    if indent(a) == indent(b) && words::normalised(a) == words::normalised(b) {
+        return row(DiffKind::Renumbered, Some((left, l)), Some((right, r)));
+    }
+    let (left_words, right_words) = words::changed(a, b);
+    DiffRow { left_words, right_words, ..row(DiffKind::Changed, Some((left, l)), Some((right, r))) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! What happened, in plain sentences.
+
+use super::Diff;
+use crate::ir::walk::for_each_child;
+use crate::ir::{Expr, ExprId, IdMap, Module, Origin, Store};
+use crate::ops;
+use rustc_hash::FxHashMap;
+
+/// More operators than this are counted together.
+const NAMED: usize = 5;
+
+pub(super) fn sentences(store: &Store, before: &Module, after: &Module, diff: &Diff) -> Vec<String> {
+    let mut out = Vec::new();
+    definitions(store, before, after, &mut out);
+    let (old, new) = (Contents::of(store, before), Contents::of(store, after));
+    functions(store, before, &old, &new, &mut out);
+    let folded = new.constants.iter().filter(|&&id| was_computed(store, id, &old)).count();
+    if folded > 0 {
+        out.push(format!("{} became {}", count(folded, "expression"), plural(folded, "a constant", "constants")));
+    }
+    operators(&old, &new, &mut out);
+    let typed = new.nodes.iter().filter(|&&id| got_type(store, id)).count();
+    if typed > 0 {
+        out.push(format!("inferred the types of {}", count(typed, "expression")));
+    }
+    if out.is_empty() {
+        rows(diff, &mut out);
+    }
+    out
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn plural<'a>(n: usize, one: &'a str, many: &'a str) -> &'a str {
+    if n == 1 { one } else { many }
+}
+
+fn definitions(store: &Store, before: &Module, after: &Module, out: &mut Vec<String>) {
+    let mut named = |verb: &str, from: &Module, without: &Module| {
+        let mut names: Vec<String> = from
+            .functions()
+            .iter()
+            .filter(|(name, _)| without.function(*name).is_none())
+            .map(|(name, _)| format!("@{}", store.str(*name)))
+            .chain(from.adts().iter().filter(|(n, _)| without.adt(*n).is_none()).map(|(n, _)| store.str(*n).to_string()))
+            .collect();
+        names.sort();
+        if names.len() > NAMED {
+            out.push(format!("{verb} {} definitions", names.len()));
+        } else if !names.is_empty() {
+            out.push(format!("{verb} {}", names.join(", ")));
+        }
+    };
+    named("removed", before, after);
+    named("added", after, before);
+}
+
+/// What a version is made of, each node once.
+#[derive(Default)]
+struct Contents {
+    nodes: Vec<ExprId>,
+    has: IdMap<Expr, ()>,
+    /// First ancestors of its nodes.
+    origins: IdMap<Expr, ()>,
+    ops: FxHashMap<&'static str, usize>,
+    constants: Vec<ExprId>,
+    functions: Vec<ExprId>,
+}
+
+impl Contents {
+    fn of(store: &Store, module: &Module) -> Contents {
+        let mut contents = Contents::default();
+        let mut stack: Vec<ExprId> = module.functions().iter().map(|(_, f)| *f).collect();
+        while let Some(id) = stack.pop() {
+            if contents.has.insert(id, ()).is_some() {
+                continue;
+            }
+            contents.nodes.push(id);
+            contents.origins.insert(store.first_ancestor(id), ());
+            match store.expr(id) {
+                Expr::Constant(_) => contents.constants.push(id),
+                Expr::Function(_) => contents.functions.push(id),
+                _ => {
+                    if let Some(op) = store.called_op(id) {
+                        *contents.ops.entry(ops::info(op).name).or_default() += 1;
+                    }
+                }
+            }
+            for_each_child(store, id, |child| stack.push(child));
+        }
+        contents
+    }
+}
+
+/// Calls that are inside a function now and were not before: what fusing and lifting do.
+fn functions(store: &Store, before: &Module, old: &Contents, new: &Contents, out: &mut Vec<String>) {
+    let is_global = |id: ExprId| before.functions().iter().any(|(_, f)| store.first_ancestor(*f) == store.first_ancestor(id));
+    let made: Vec<ExprId> =
+        new.functions.iter().copied().filter(|&id| !old.origins.contains(store.first_ancestor(id)) && !is_global(id)).collect();
+    let grown = new.functions.len().saturating_sub(old.functions.len());
+    if made.is_empty() || grown == 0 {
+        return;
+    }
+    let mut seen: IdMap<Expr, ()> = IdMap::new();
+    let mut calls = 0;
+    let mut stack = made;
+    while let Some(id) = stack.pop() {
+        if seen.insert(id, ()).is_some() {
+            continue;
+        }
+        calls += usize::from(store.called_op(id).is_some());
+        for_each_child(store, id, |child| stack.push(child));
+    }
+    if calls > 0 {
+        out.push(format!("{} became {}", count(calls, "call"), count(grown, "function")));
+    }
+}
+
+/// Whether a constant stands for something of the earlier version that was not one.
+fn was_computed(store: &Store, id: ExprId, old: &Contents) -> bool {
+    let mut id = id;
+    if old.has.contains(id) {
+        return false;
+    }
+    while let Origin::Rebuilt(pre) | Origin::Rewrote { pre, .. } = store.origin(id) {
+        if !matches!(store.expr(pre), Expr::Constant(_)) {
+            return true;
+        }
+        if old.has.contains(pre) {
+            return false;
+        }
+        id = pre;
+    }
+    false
+}
+
+fn operators(old: &Contents, new: &Contents, out: &mut Vec<String>) {
+    let mut changes: Vec<(isize, &'static str)> = Vec::new();
+    for (name, n) in &new.ops {
+        changes.push((*n as isize - old.ops.get(name).copied().unwrap_or(0) as isize, name));
+    }
+    for (name, n) in &old.ops {
+        if !new.ops.contains_key(name) {
+            changes.push((-(*n as isize), name));
+        }
+    }
+    for (verb, sign) in [("removed", -1), ("added", 1)] {
+        let mut these: Vec<(usize, &str)> =
+            changes.iter().filter(|(n, _)| n * sign > 0).map(|(n, name)| (n.unsigned_abs(), *name)).collect();
+        these.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+        if these.is_empty() {
+            continue;
+        }
+        let rest: usize = these.iter().skip(NAMED).map(|(n, _)| n).sum();
+        let mut parts: Vec<String> = these.iter().take(NAMED).map(|(n, name)| format!("{n} {name}")).collect();
+        if rest > 0 {
+            parts.push(count(rest, "other call"));
+        }
+        out.push(format!("{verb} {}", parts.join(", ")));
+    }
+}
+
+/// Whether a node has a type that the node it is a copy of had not.
+fn got_type(store: &Store, id: ExprId) -> bool {
+    matches!(store.origin(id), Origin::Rebuilt(pre) if store.checked_type(id).is_some() && store.checked_type(pre).is_none())
+}
+
+fn rows(diff: &Diff, out: &mut Vec<String>) {
+    let kinds = [
+        (diff.changed, "changed"),
+        (diff.removed, "removed"),
+        (diff.added, "added"),
+        (diff.moved, "moved"),
+        (diff.renumbered, "renumbered"),
+    ];
+    for (n, verb) in kinds {
+        if n > 0 {
+            out.push(format!("{verb} {}", count(n, "line")));
+        }
+    }
+    if out.is_empty() {
+        out.push("rebuilt without a difference that shows".to_string());
+    }
+}
