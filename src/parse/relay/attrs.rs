@@ -155,7 +155,10 @@ impl<'s> Parser<'s, '_> {
         match schema.complete(self.store, &values) {
             Ok(attrs) => Some(self.store.attrs(attrs)),
             Err(missing) => {
-                let message = format!("{}: Cannot find required field '{missing}' during initialization", schema.key);
+                let message = format!(
+                    "{}: Cannot find required field '{missing}' during initialization. If the key is defined check that its type matches the declared type.",
+                    schema.key
+                );
                 let error = Diagnostic::error("relay-missing-attr", message, span);
                 self.report(error.with_note(format!("`{whose}` must be called with `{missing}=...`")));
                 None

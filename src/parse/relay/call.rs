@@ -38,7 +38,7 @@ impl<'s> Parser<'s, '_> {
                 self.expect(Kind::CloseParen)?;
                 break;
             }
-            let arg = self.seq()?;
+            let arg = self.element()?;
             self.stack.push(arg);
             self.separator(self.stack.len() - base, Kind::CloseParen)?;
         }

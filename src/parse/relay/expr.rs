@@ -28,20 +28,29 @@ struct Pending {
 impl<'s> Parser<'s, '_> {
     /// What stands between braces or parentheses: statements and a last expression. TVM: ParseExpr.
     pub(super) fn seq(&mut self) -> Parse<ExprId> {
+        self.scoped_seq(false)
+    }
+
+    /// The same as an element of a list that ends with `)`.
+    pub(super) fn element(&mut self) -> Parse<ExprId> {
+        self.scoped_seq(true)
+    }
+
+    fn scoped_seq(&mut self, in_list: bool) -> Parse<ExprId> {
         self.guard_depth()?;
         let mark = self.vars.mark();
-        let result = self.seq_parts();
+        let result = self.seq_parts(in_list);
         self.vars.back_to(mark);
         result
     }
 
-    fn seq_parts(&mut self) -> Parse<ExprId> {
+    fn seq_parts(&mut self, in_list: bool) -> Parse<ExprId> {
         let level = self.open_brackets();
         let stacked = self.stack.len();
         let mut statements: Vec<Statement> = Vec::new();
         let last = loop {
             let start = self.cur.start;
-            let done = match self.statement(&mut statements) {
+            let done = match self.statement(&mut statements, in_list) {
                 Ok(done) => done,
                 // Between parentheses a `;` is more likely to belong to the block around them.
                 Err(stop) if !self.in_block() || !self.recover(level, Resume::Semi) => return Err(stop),
@@ -71,7 +80,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// One statement; the expression if it is the last one.
-    fn statement(&mut self, statements: &mut Vec<Statement>) -> Parse<Option<ExprId>> {
+    fn statement(&mut self, statements: &mut Vec<Statement>, in_list: bool) -> Parse<Option<ExprId>> {
         let Token { kind, start, .. } = self.cur;
         let value = match kind {
             Kind::Let => {
@@ -90,9 +99,13 @@ impl<'s> Parser<'s, '_> {
             Kind::OpenCurly => self.block()?,
             _ => self.binary()?,
         };
-        if !self.eat(Kind::Semi) {
+        if !self.at(Kind::Semi) {
             return Ok(Some(value));
         }
+        if in_list && statements.is_empty() && self.closes_outer_statement() {
+            return Err(self.missing_separator(Kind::CloseParen));
+        }
+        self.bump();
         statements.push(Statement { var: None, value, start });
         Ok(None)
     }
@@ -525,7 +538,7 @@ impl<'s> Parser<'s, '_> {
         let mut n = 1;
         self.separator(n, Kind::CloseParen)?;
         while !self.eat(Kind::CloseParen) {
-            let field = self.seq()?;
+            let field = self.element()?;
             self.stack.push(field);
             n += 1;
             self.separator(n, Kind::CloseParen)?;

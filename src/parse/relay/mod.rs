@@ -26,6 +26,8 @@ mod types;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_meta;
 
 use super::Parsed;
 use super::lex::{Kind, Lexer, Token};

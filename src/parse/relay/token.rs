@@ -1,6 +1,6 @@
 //! The cursor: taking tokens, saying what was expected, and finding the way back after an error.
 
-use super::super::lex::{Bad, Kind, Token};
+use super::super::lex::{Bad, Kind, Lexer, Token};
 use super::{MAX_DEPTH, MAX_ERRORS, Parse, Parser, Stop};
 use crate::diag::{Diagnostic, LineIndex, Span};
 
@@ -108,14 +108,37 @@ impl<'s> Parser<'s, '_> {
 
     /// Between the elements of a list: only behind the first one TVM insists on the comma.
     pub(super) fn separator(&mut self, n: usize, close: Kind) -> Parse<()> {
-        if self.eat(Kind::Comma) || self.at(close) || n > 1 {
+        if self.eat(Kind::Comma) || self.at(close) || n > 1 && !self.at_end_of_something() {
             return Ok(());
         }
-        Err(self.unexpected(match close {
+        Err(self.missing_separator(close))
+    }
+
+    pub(super) fn missing_separator(&mut self, close: Kind) -> Stop {
+        self.unexpected(match close {
             Kind::CloseParen => "`,` or `)`",
             Kind::CloseSquare => "`,` or `]`",
             _ => "`,` or `}`",
-        }))
+        })
+    }
+
+    /// Whether the token under the cursor begins nothing.
+    fn at_end_of_something(&self) -> bool {
+        use Kind::{CloseCurly, CloseParen, CloseSquare, Colon, Def, Else, Eof, Equal, Metadata, Semi};
+        matches!(self.cur.kind, CloseCurly | CloseParen | CloseSquare | Colon | Def | Else | Eof | Equal | Metadata | Semi)
+    }
+
+    /// Whether the `;` under the cursor ends a statement of the block around the parentheses we are
+    /// in, one of them having been forgotten. TVM allows statements in an argument too, but nobody
+    /// writes one without a binding before a binding.
+    pub(super) fn closes_outer_statement(&self) -> bool {
+        let mut lexer = Lexer::new(self.lexer.source);
+        lexer.pos = self.lexer.pos;
+        match lexer.next().kind {
+            Kind::Let | Kind::CloseCurly | Kind::Eof | Kind::Metadata | Kind::Def => true,
+            Kind::Graph => lexer.next().kind == Kind::Equal,
+            _ => false,
+        }
     }
 
     /// Called where the parser calls itself: refuses to go too deep.
