@@ -58,10 +58,6 @@ fn bind(wasm: &Path, out: &Path, goal: Goal) -> std::result::Result<(), Box<dyn 
 /// Runs wasm-opt over a file in place. It takes many seconds, so results are kept by content.
 fn optimise(wasm: &Path) -> Result {
     let tool = root().join("node_modules/binaryen/bin/wasm-opt");
-    if !tool.exists() {
-        println!("wasm-opt is not installed (npm package binaryen): left as the compiler made it");
-        return Ok(());
-    }
     let mut hash = DefaultHasher::new();
     read(wasm)?.hash(&mut hash);
     let kept = target_dir().join("wasm-opt").join(format!("{:016x}.wasm", hash.finish()));

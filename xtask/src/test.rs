@@ -77,12 +77,10 @@ pub fn test(names: &[String]) -> Result {
     if failed == 0 { Ok(()) } else { Err("not everything passed".to_owned()) }
 }
 
-/// `cargo xtask conformance`: the runner over the cases that TVM made.
+/// `cargo xtask conformance`: the runner over the cases that TVM made. As the tests are compiled: two
+/// thousand cases take a second that way, and a release build would take minutes first.
 pub fn conformance(args: &[String]) -> Result {
-    if !root().join("tests/conformance.rs").exists() {
-        return Err("there is no conformance runner (tests/conformance.rs)".to_owned());
-    }
-    cargo().args(["test", "--quiet", "--release", "--package", "passlab", "--test", "conformance"]).arg("--").args(args).run()
+    cargo().args(["test", "--quiet", "--package", "passlab", "--test", "conformance"]).arg("--").args(args).run()
 }
 
 fn format() -> Result<Done> {
@@ -107,11 +105,8 @@ fn native() -> Result<Done> {
 }
 
 fn agrees() -> Result<Done> {
-    if !root().join("../shared/cases").exists() {
-        return Ok(Skipped("no cases made by TVM here (../shared/cases)".to_owned()));
-    }
-    if !root().join("tests/conformance.rs").exists() {
-        return Ok(Skipped("there is no conformance runner (tests/conformance.rs)".to_owned()));
+    if std::env::var_os("PASSLAB_CASES").is_none() && !root().join("../shared/cases").exists() {
+        return Ok(Skipped("no cases made by TVM here (../shared/cases, or $PASSLAB_CASES)".to_owned()));
     }
     conformance(&["--check".to_owned()])?;
     Ok(Passed)
