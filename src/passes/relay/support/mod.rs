@@ -7,6 +7,7 @@ pub mod let_lists;
 pub mod normal_form;
 pub mod pattern;
 pub mod purity;
+pub mod scale_axis;
 pub mod scope;
 pub mod simplify;
 

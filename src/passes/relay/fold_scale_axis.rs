@@ -1,0 +1,21 @@
+//! FoldScaleAxis: scales into weights, both ways, and the constants folded.
+//!
+//! Source: `src/relay/transforms/fold_scale_axis.cc`.
+
+use crate::pass::{PassSpec, Run};
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "FoldScaleAxis",
+    info_name: "FoldScaleAxis",
+    opt_level: 0,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "BackwardFoldScaleAxis, ForwardFoldScaleAxis and FoldConstant in a row.",
+    doc: "A `Sequential` of three passes. Each has an opt level of its own, so below level 3 only FoldConstant \
+runs, and below level 2 nothing.",
+    example_before: "",
+    example_after: "",
+    run: Run::Sequential(|_| ["BackwardFoldScaleAxis()", "ForwardFoldScaleAxis()", "FoldConstant()"].map(str::to_owned).to_vec()),
+};
