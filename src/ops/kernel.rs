@@ -374,9 +374,9 @@ pub(crate) use by_lane;
 
 /// How far apart in memory neighbours along each axis are, in elements.
 pub fn strides(shape: &[i64]) -> Vec<usize> {
-    let mut out = vec![1; shape.len()];
+    let mut out = vec![1usize; shape.len()];
     for axis in (1..shape.len()).rev() {
-        out[axis - 1] = out[axis] * shape[axis] as usize;
+        out[axis - 1] = out[axis].wrapping_mul(shape[axis] as usize);
     }
     out
 }

@@ -130,11 +130,22 @@ pub(crate) fn spread(fill: &Tensor, (shape, dtype): &(Vec<i64>, DType)) -> Resul
     by_lane!(fill.dtype, T => Ok(vec![write(*dtype, shape, &vec![read_scalar::<T>(fill)?; n])?]))
 }
 
+/// How many numbers TVM makes when it learns the bounds only while running: it rounds all three
+/// towards zero first (`_arange_shape_func`).
+fn whole_steps(start: f64, stop: f64, step: f64) -> Result<i64, EvalError> {
+    let sign = if step < 0.0 { -1 } else { 1 };
+    let (way, step) = ((stop as i64).saturating_sub(start as i64).saturating_mul(sign), (step as i64).saturating_mul(sign));
+    ensure!(step != 0, "arange in steps that round to 0");
+    Ok((way.saturating_add(step - 1)).div_euclid(step).max(0))
+}
+
 fn arange_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let [start, stop, step] = x else { return Err(EvalError::new("arange takes three inputs")) };
     let dtype = cx.store.attr_dtype(cx.attrs, "dtype").unwrap_or(start.dtype);
-    let extent = (read_scalar::<f64>(stop)? - read_scalar::<f64>(start)?) / read_scalar::<f64>(step)?;
-    let shape = [extent.ceil().max(0.0) as i64];
+    let shape = match cx.out_shape(0) {
+        Some(shape) => shape,
+        None => vec![whole_steps(read_scalar(start)?, read_scalar(stop)?, read_scalar(step)?)?],
+    };
     count(&shape, dtype)?;
     by_lane!(start.dtype, T => {
         let (start, step) = (read_scalar::<T>(start)?, read_scalar::<T>(step)?);

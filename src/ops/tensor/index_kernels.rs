@@ -6,7 +6,7 @@ use super::ensure;
 use super::index::{adv_index_rule, gather_nd_rule, one_hot_rule, take_rule, unravel_index_rule};
 use crate::ir::{DType, Tensor};
 use crate::ops::concrete::{result_type, result_types};
-use crate::ops::kernel::{Lane, broadcast_extents, by_lane, bytes, each_index, pick, read, strides, write};
+use crate::ops::kernel::{Lane, axis_index, broadcast_extents, by_lane, bytes, count, each_index, pick, read, strides, write};
 use crate::ops::{EvalError, KernelCx};
 
 type Outputs = Result<Vec<Tensor>, EvalError>;
@@ -35,7 +35,7 @@ pub(super) fn take(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
         let places: Vec<usize> = indices.iter().map(|i| bounded(*i, x[0].len() as i64, mode)).collect::<Result<_, _>>()?;
         return Ok(vec![pick(&x[0], &shape, places.into_iter())?]);
     };
-    let axis = if axis < 0 { axis as usize + data.len() } else { axis as usize };
+    let axis = axis_index(axis, data.len())?;
     let batch = cx.int("batch_dims")? as usize;
     let size = |extents: &[i64]| extents.iter().product::<i64>() as usize;
     ensure!(data[..batch] == x[1].shape[..batch], "take: batch axes of data and indices differ");
@@ -57,7 +57,7 @@ pub(super) fn take(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
 
 pub(super) fn gather(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     let rank = x[0].shape.len();
-    let axis = crate::ops::kernel::axis_index(cx.int("axis")?, rank)?;
+    let axis = axis_index(cx.int("axis")?, rank)?;
     let (indices, from) = (read::<i64>(&x[1])?, strides(&x[0].shape));
     ensure!(x[1].shape.len() == rank, "gather: data and indices differ in rank");
     let mut places = Vec::with_capacity(indices.len());
@@ -173,7 +173,7 @@ pub(crate) fn hot(x: &[Tensor], shape: &[i64], dtype: DType, axis: i64) -> Outpu
     let both = [bytes(&off[0])?, bytes(&on[0])?].map(|b| b.to_vec());
     let (indices, inner) = (read::<i64>(&x[0])?, shape[axis + 1..].iter().product::<i64>() as usize);
     let extent = shape[axis] as usize;
-    let n = crate::ops::kernel::count(shape, dtype)?;
+    let n = count(shape, dtype)?;
     let mut out = Vec::with_capacity(n * dtype.bytes());
     for place in 0..n {
         let (here, outer, rest) = (place / inner % extent, place / inner / extent, place % inner);

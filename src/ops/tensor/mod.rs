@@ -16,9 +16,11 @@ pub mod layout;
 pub mod reduce;
 mod reduce_kernels;
 pub mod scatter;
+pub(crate) mod scatter_kernels;
 pub mod shape;
 pub mod slice;
 pub mod sort;
+pub(crate) mod sort_kernels;
 pub mod unary;
 
 /// The families.

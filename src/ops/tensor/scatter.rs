@@ -1,7 +1,7 @@
 //! Operators that write elements by index.
 
 use super::index::index_depth;
-use super::{ensure, input, is_integer};
+use super::{ensure, input, is_integer, scatter_kernels};
 use crate::ir::{DType, DTypeCode, Dim};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
@@ -48,6 +48,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "indices", "updates"],
         rule: Some(scatter_elements_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(scatter_kernels::scatter_elements),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -56,6 +57,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "indices", "updates"],
         rule: Some(scatter_nd_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(scatter_kernels::scatter_nd),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -65,6 +67,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SPARSE_TO_DENSE),
         rule: Some(sparse_to_dense_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(scatter_kernels::sparse_to_dense),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -73,6 +76,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["sparse_indices", "sparse_values", "dense_shape", "default_value"],
         rule: Some(sparse_fill_empty_rows_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(scatter_kernels::sparse_fill_empty_rows),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -81,6 +85,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["sparse_indices", "prev_shape", "new_shape"],
         rule: Some(sparse_reshape_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(scatter_kernels::sparse_reshape),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -90,6 +95,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&MATRIX_SET_DIAG),
         rule: Some(matrix_set_diag_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(scatter_kernels::matrix_set_diag),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -98,6 +104,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "k"],
         rule: Some(trilu_rule),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(scatter_kernels::trilu),
         ..OpInfo::BASE
     },
 ];
@@ -125,7 +132,7 @@ fn scatter_nd_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output(same)
 }
 
-fn sparse_to_dense_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn sparse_to_dense_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (indices, index_dtype) = input!(cx, 0);
     let (values, dtype) = input!(cx, 1);
     let (default, _) = input!(cx, 2);

@@ -1,6 +1,6 @@
 //! Sorting, searching and running totals.
 
-use super::{ensure, input};
+use super::{ensure, input, sort_kernels};
 use crate::ir::{DType, Dim};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
@@ -64,6 +64,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ARGSORT),
         rule: Some(sort_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(sort_kernels::sort),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -73,6 +74,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ARGSORT),
         rule: Some(argsort_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(sort_kernels::argsort),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -82,6 +84,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&TOPK),
         rule: Some(topk_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(sort_kernels::topk),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -91,6 +94,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SEARCH_SORTED),
         rule: Some(searchsorted_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(sort_kernels::searchsorted),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -99,6 +103,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(scan_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(sort_kernels::cumsum),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -107,6 +112,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(scan_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(sort_kernels::cumprod),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -115,11 +121,12 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(unique_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(sort_kernels::unique),
         ..OpInfo::BASE
     },
 ];
 
-fn scan_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn scan_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, data_dtype) = input!(cx, 0);
     let dtype = cx.store.attr_dtype(cx.attrs, "dtype").unwrap_or(data_dtype);
     if cx.store.attr_int(cx.attrs, "axis").is_some() {
@@ -156,13 +163,13 @@ fn index_dtype(cx: &RuleCx<'_>) -> Result<DType, String> {
     cx.store.attr_dtype(cx.attrs, "dtype").ok_or_else(|| "`dtype` is not given".into())
 }
 
-fn argsort_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn argsort_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, _) = input!(cx, 0);
     let dtype = index_dtype(cx)?;
     cx.output_tensor(&shape, dtype)
 }
 
-fn topk_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn topk_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (mut shape, dtype) = input!(cx, 0);
     let axis = cx.attr_axis(shape.len()).ok_or("topk: `axis` is out of range")?;
     let k = cx.attr_dim("k").ok_or("topk needs `k`")?;
@@ -182,7 +189,7 @@ fn topk_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output(out)
 }
 
-fn searchsorted_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn searchsorted_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (sequence, _) = input!(cx, 0);
     let (values, _) = input!(cx, 1);
     ensure!(!values.is_empty(), "The rank of `values` must be greater than one");
