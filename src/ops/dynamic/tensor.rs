@@ -1,5 +1,6 @@
 //! Tensor operators whose shape argument is an input (`dyn.*`).
 
+use crate::ir::{DType, DTypeCode, Dim};
 use crate::ops::tensor::arrange::INIT_OP;
 use crate::ops::tensor::arrange::TILE;
 use crate::ops::tensor::index::ONE_HOT;
@@ -7,7 +8,9 @@ use crate::ops::tensor::shape::RESHAPE;
 use crate::ops::tensor::shape::SQUEEZE;
 use crate::ops::tensor::slice::STRIDED_SLICE;
 use crate::ops::tensor::sort::TOPK;
+use crate::ops::tensor::{ensure, input};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.DynExpandDimsAttrs`.
 pub static DYN_EXPAND_DIMS: AttrsSchema = AttrsSchema {
@@ -22,6 +25,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `reshape`, with the new shape as an input.",
         args: &["data", "newshape"],
         attrs: Some(&RESHAPE),
+        rule: Some(reshape_rule),
         pattern: Some(OpPattern::Injective),
         reshape: true,
         ..OpInfo::BASE
@@ -31,6 +35,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `squeeze`, with the axes as an input.",
         args: &["data", "axes"],
         attrs: Some(&SQUEEZE),
+        rule: Some(squeeze_rule),
         pattern: Some(OpPattern::Injective),
         reshape: true,
         ..OpInfo::BASE
@@ -39,6 +44,7 @@ pub static OPS: &[OpInfo] = &[
         name: "dyn.expand_dims",
         doc: "Like `expand_dims`, with the axis as an input.",
         args: &["data", "axis"],
+        rule: Some(expand_dims_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -47,6 +53,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `tile`, with the repetitions as an input.",
         args: &["data", "reps"],
         attrs: Some(&TILE),
+        rule: Some(tile_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -55,6 +62,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `broadcast_to`, with the shape as an input.",
         args: &["data", "shape"],
         attrs: Some(&INIT_OP),
+        rule: Some(broadcast_to_rule),
         pattern: Some(OpPattern::Broadcast),
         ..OpInfo::BASE
     },
@@ -63,6 +71,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `zeros`, with the shape as an input.",
         args: &["shape"],
         attrs: Some(&INIT_OP),
+        rule: Some(init_rule),
         pattern: Some(OpPattern::ElemWise),
         ..OpInfo::BASE
     },
@@ -71,6 +80,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `ones`, with the shape as an input.",
         args: &["shape"],
         attrs: Some(&INIT_OP),
+        rule: Some(init_rule),
         pattern: Some(OpPattern::ElemWise),
         ..OpInfo::BASE
     },
@@ -79,6 +89,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `full`, with the shape as an input.",
         args: &["fill_value", "shape"],
         attrs: Some(&INIT_OP),
+        rule: Some(full_rule),
         pattern: Some(OpPattern::ElemWise),
         ..OpInfo::BASE
     },
@@ -87,6 +98,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `one_hot`, with the depth as an input.",
         args: &["indices", "on_value", "off_value", "depth"],
         attrs: Some(&ONE_HOT),
+        rule: Some(one_hot_rule),
         pattern: Some(OpPattern::OutEWiseFusable),
         ..OpInfo::BASE
     },
@@ -95,6 +107,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `strided_slice`, with begin, end and strides as inputs.",
         args: &["data", "begin", "end", "strides", "slice_mode"],
         attrs: Some(&STRIDED_SLICE),
+        rule: Some(strided_slice_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -102,6 +115,7 @@ pub static OPS: &[OpInfo] = &[
         name: "dyn.sparse_to_dense",
         doc: "Like `sparse_to_dense`, with the shape as an input.",
         args: &["sparse_indices", "sparse_values", "default_value", "output_shape"],
+        rule: Some(sparse_to_dense_rule),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
@@ -110,7 +124,126 @@ pub static OPS: &[OpInfo] = &[
         doc: "Like `topk`, with `k` as an input.",
         args: &["data", "k"],
         attrs: Some(&TOPK),
+        rule: Some(topk_rule),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
 ];
+
+/// The length of an input that must be a vector, which is the rank of the result.
+fn vector_length(cx: &RuleCx<'_>, shape: &[Dim], what: &str) -> Result<usize, String> {
+    let length = shape.first().and_then(|d| d.known()).filter(|n| (0..=1024).contains(n));
+    length.map(|n| n as usize).ok_or_else(|| format!("{what} must have a static rank, but its shape is {}", cx.show(shape)))
+}
+
+fn output_unknown(cx: &mut RuleCx<'_>, rank: usize, dtype: DType) -> RuleResult {
+    cx.output_tensor(&vec![Dim::Any; rank], dtype)
+}
+
+fn reshape_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (_, dtype) = input!(cx, 0);
+    let (wanted, _) = input!(cx, 1);
+    let rank = vector_length(cx, &wanted, "the new shape")?;
+    output_unknown(cx, rank, dtype)
+}
+
+fn tile_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let (reps, _) = input!(cx, 1);
+    let rank = vector_length(cx, &reps, "Parameter reps")?.max(shape.len());
+    output_unknown(cx, rank, dtype)
+}
+
+fn broadcast_to_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (_, dtype) = input!(cx, 0);
+    let (target, _) = input!(cx, 1);
+    let rank = vector_length(cx, &target, "Target shape")?;
+    output_unknown(cx, rank, dtype)
+}
+
+fn init_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, _) = input!(cx, 0);
+    let rank = vector_length(cx, &shape, "Parameter shape")?;
+    let dtype = cx.store.attr_dtype(cx.attrs, "dtype").ok_or("`dtype` is not given")?;
+    output_unknown(cx, rank, dtype)
+}
+
+fn full_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (fill, fill_dtype) = input!(cx, 0);
+    let (shape, _) = input!(cx, 1);
+    ensure!(fill.is_empty(), "Fill value should be a scalar but has dimension {}.", fill.len());
+    let rank = vector_length(cx, &shape, "Parameter shape")?;
+    let dtype = cx.store.attr_dtype(cx.attrs, "dtype").unwrap_or(fill_dtype);
+    output_unknown(cx, rank, dtype)
+}
+
+fn one_hot_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (mut shape, _) = input!(cx, 0);
+    let axis = cx.attr_int("axis");
+    let place = if axis == -1 { shape.len() as i64 } else { axis };
+    ensure!((0..=shape.len() as i64).contains(&place), "one_hot: `axis` is out of range: {axis}");
+    shape.insert(place as usize, Dim::Any);
+    let dtype = cx.store.attr_dtype(cx.attrs, "dtype").ok_or("`dtype` is not given")?;
+    cx.output_tensor(&shape, dtype)
+}
+
+fn strided_slice_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (mut shape, dtype) = input!(cx, 0);
+    let (begin, _) = input!(cx, 1);
+    let n = vector_length(cx, &begin, "begin")?;
+    ensure!(n <= shape.len(), "dyn.strided_slice: {n} bounds for {} axes", shape.len());
+    shape[..n].fill(Dim::Any);
+    cx.output_tensor(&shape, dtype)
+}
+
+fn sparse_to_dense_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (indices, index_dtype) = input!(cx, 0);
+    let (values, dtype) = input!(cx, 1);
+    let (default, _) = input!(cx, 2);
+    let (shape, _) = input!(cx, 3);
+    ensure!(index_dtype.code == DTypeCode::Int, "sparse_indices must be tensor of integers");
+    ensure!(indices.len() <= 3, "sparse_indices must be a tensor of either 0D, 1D or 2D");
+    ensure!(values.len() <= 2, "sparse_values must be a tensor of either 0D, 1D");
+    ensure!(default.is_empty(), "default_value should be a scalar");
+    let rank = vector_length(cx, &shape, "output_shape")?;
+    output_unknown(cx, rank, dtype)
+}
+
+fn expand_dims_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let (axis, _) = input!(cx, 1);
+    ensure!(axis.is_empty(), "Axis should be a scalar got shape {}", cx.show(&axis));
+    let added = cx.store.attr_int(cx.attrs, "num_newaxis").unwrap_or(1);
+    ensure!((0..=1024).contains(&added), "dyn.expand_dims by {added} axes");
+    output_unknown(cx, shape.len() + added as usize, dtype)
+}
+
+fn squeeze_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let (axes, _) = input!(cx, 1);
+    ensure!(axes.len() == 1, "the axes to squeeze must be a vector");
+    let n = vector_length(cx, &axes, "axes")?;
+    ensure!(n <= shape.len(), "dyn.squeeze removes {n} axes of {}", shape.len());
+    output_unknown(cx, shape.len() - n, dtype)
+}
+
+fn topk_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (mut shape, dtype) = input!(cx, 0);
+    let (k, _) = input!(cx, 1);
+    let scalar = k.is_empty() || (k.len() == 1 && k[0].known() == Some(1));
+    ensure!(scalar, "Parameter k must be a Scalar or a Tensor of shape (1, )");
+    let axis = cx.attr_axis(shape.len()).ok_or("topk: `axis` is out of range")?;
+    shape[axis] = Dim::Any;
+    let values = cx.store.tensor_type(&shape, dtype);
+    if cx.attr_text("ret_type") == "values" {
+        return cx.output(values);
+    }
+    let dtype = cx.store.attr_dtype(cx.attrs, "dtype").ok_or("`dtype` is not given")?;
+    let indices = cx.store.tensor_type(&shape, dtype);
+    let out = match cx.attr_text("ret_type") {
+        "both" => cx.store.tuple_type(&[values, indices]),
+        "indices" => indices,
+        other => return Err(format!("Unsupported ret type: {other}")),
+    };
+    cx.output(out)
+}

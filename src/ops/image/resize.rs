@@ -1,6 +1,10 @@
 //! Resizing images.
 
+use crate::ir::{AttrValue, Dim};
+use crate::ops::layout::Layout;
+use crate::ops::tensor::{ensure, input};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.Resize1DAttrs`.
 pub static RESIZE1D: AttrsSchema = AttrsSchema {
@@ -72,6 +76,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Resizes the width of a sequence, by nearest neighbour, linear or cubic interpolation.",
         args: &["data"],
         attrs: Some(&RESIZE1D),
+        rule: Some(|cx| resize_rule(cx, "NCW")),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -80,6 +85,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Resizes images, by nearest neighbour, linear or cubic interpolation.",
         args: &["data"],
         attrs: Some(&RESIZE2D),
+        rule: Some(|cx| resize_rule(cx, "NCHW")),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -88,6 +94,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Resizes volumes, by nearest neighbour, linear or cubic interpolation.",
         args: &["data"],
         attrs: Some(&RESIZE3D),
+        rule: Some(|cx| resize_rule(cx, "NCDHW")),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
@@ -96,7 +103,49 @@ pub static OPS: &[OpInfo] = &[
         doc: "Cuts boxes out of images and resizes them to one size.",
         args: &["data", "boxes", "box_indices"],
         attrs: Some(&CROP_AND_RESIZE),
+        rule: Some(crop_and_resize_rule),
         pattern: Some(OpPattern::Injective),
         ..OpInfo::BASE
     },
 ];
+
+/// The layout attribute `name`, if tensors convert between it and `standard`.
+pub(crate) fn image_layout(cx: &RuleCx<'_>, name: &str, standard: &str) -> Result<(Layout, Layout), String> {
+    let (layout, standard) = (cx.attr_layout(name)?, Layout::parse(standard)?);
+    ensure!(
+        layout.converts_to(&standard),
+        "Resize only support input layouts that are convertible from {standard}. But got {layout}"
+    );
+    Ok((layout, standard))
+}
+
+fn resize_rule(cx: &mut RuleCx<'_>, standard: &str) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let size = cx.attr_dims("size").unwrap_or_default();
+    let (layout, standard) = image_layout(cx, "layout", standard)?;
+    ensure!(size.len() + 2 == standard.rank(), "resize: `size` has {} elements", size.len());
+    let roi = match cx.store.attr(cx.attrs, "roi") {
+        Some(AttrValue::Array(items)) => items.len(),
+        _ => 0,
+    };
+    ensure!(roi == 2 * size.len(), "resize: `roi` has {roi} elements, expected {}", 2 * size.len());
+    let mut out = layout.convert_shape(cx.store, &standard, &shape)?;
+    out[2..].copy_from_slice(&size);
+    let out = standard.convert_shape(cx.store, &layout, &out)?;
+    let dtype = cx.out_dtype(dtype);
+    cx.output_tensor(&out, dtype)
+}
+
+fn crop_and_resize_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, dtype) = input!(cx, 0);
+    let (boxes, _) = input!(cx, 1);
+    input!(cx, 2);
+    let size = cx.attr_dims_of("crop_size", 2)?;
+    let (layout, standard) = image_layout(cx, "layout", "NCHW")?;
+    let mut out = layout.convert_shape(cx.store, &standard, &shape)?;
+    out[0] = *boxes.first().ok_or("crop_and_resize: the boxes have no axes")?;
+    out[2..].copy_from_slice(&size);
+    let out: Vec<Dim> = standard.convert_shape(cx.store, &layout, &out)?;
+    let dtype = cx.out_dtype(dtype);
+    cx.output_tensor(&out, dtype)
+}

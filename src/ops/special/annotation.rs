@@ -1,6 +1,9 @@
 //! Markers that passes leave in a program.
 
+use crate::ir::DType;
+use crate::ops::tensor::{ensure, input};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern, identity};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.SimulatedQuantizeAttrs`.
 pub static SIMULATED_QUANTIZE: AttrsSchema = AttrsSchema {
@@ -113,6 +116,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Rounds to the grid of a quantised type and stays in floating point.",
         args: &["data", "dom_scale", "clip_min", "clip_max"],
         attrs: Some(&SIMULATED_QUANTIZE),
+        rule: Some(simulated_quantize_rule),
         pattern: Some(OpPattern::ElemWise),
         ..OpInfo::BASE
     },
@@ -140,7 +144,18 @@ pub static OPS: &[OpInfo] = &[
         doc: "The input itself; calls back into the host when it is reached.",
         args: &["program"],
         attrs: Some(&DEBUG),
+        rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
         ..OpInfo::BASE
     },
 ];
+
+fn simulated_quantize_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, _) = input!(cx, 0);
+    ensure!(!shape.is_empty(), "Input shape cannot be empty");
+    for parameter in 1..4 {
+        cx.assign_tensor(parameter, &[], DType::F32)?;
+    }
+    let same = cx.types[0];
+    cx.output(same)
+}

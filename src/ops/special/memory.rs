@@ -1,7 +1,11 @@
 //! Explicit memory and calls of lowered functions, as the virtual machine's compiler makes them.
 
+use crate::ir::{AttrValue, DType, Dim, Expr, Type, TypeId, show_type};
+use crate::ops::kernel::read;
 use crate::ops::tensor::shape::SHAPE_OF;
+use crate::ops::tensor::{ensure, input};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.AllocStorageAttrs`.
 pub static ALLOC_STORAGE: AttrsSchema = AttrsSchema {
@@ -37,6 +41,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Allocates a region of memory.",
         args: &["size", "shape", "alignment"],
         attrs: Some(&ALLOC_STORAGE),
+        rule: Some(alloc_storage_rule),
         pattern: Some(OpPattern::Opaque),
         non_computational: true,
         ..OpInfo::BASE
@@ -46,6 +51,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Makes a tensor at an offset of a region of memory.",
         args: &["storage", "offset", "shape"],
         attrs: Some(&ALLOC_TENSOR),
+        rule: Some(alloc_tensor_rule),
         pattern: Some(OpPattern::Opaque),
         non_computational: true,
         ..OpInfo::BASE
@@ -54,6 +60,7 @@ pub static OPS: &[OpInfo] = &[
         name: "memory.kill",
         doc: "Ends the life of a tensor.",
         args: &["to_free"],
+        rule: Some(kill_rule),
         pattern: Some(OpPattern::Opaque),
         stateful: true,
         non_computational: true,
@@ -64,6 +71,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The shape of a tensor whose rank may be unknown.",
         args: &["tensor"],
         attrs: Some(&SHAPE_OF),
+        rule: Some(shape_of_rule),
         pattern: Some(OpPattern::Opaque),
         non_computational: true,
         ..OpInfo::BASE
@@ -72,6 +80,7 @@ pub static OPS: &[OpInfo] = &[
         name: "vm.invoke_tvm_op",
         doc: "Runs a lowered function on inputs and outputs.",
         args: &["op", "ins", "outs"],
+        rule: Some(invoke_tvm_op_rule),
         pattern: Some(OpPattern::Opaque),
         stateful: true,
         non_computational: true,
@@ -82,6 +91,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "The same memory under another shape.",
         args: &["data", "shape"],
         attrs: Some(&RESHAPE_TENSOR),
+        rule: Some(reshape_tensor_rule),
         pattern: Some(OpPattern::Opaque),
         non_computational: true,
         ..OpInfo::BASE
@@ -91,6 +101,7 @@ pub static OPS: &[OpInfo] = &[
         doc: "Calls a lowered function.",
         args: &["func", "call_args"],
         attrs: Some(&CALL_LOWERED),
+        rule: Some(call_lowered_rule),
         pattern: Some(OpPattern::Opaque),
         non_computational: true,
         ..OpInfo::BASE
@@ -104,3 +115,85 @@ pub static OPS: &[OpInfo] = &[
     },
     OpInfo { name: "torch_op", doc: "Calls a serialised Torch function.", args: &[], ..OpInfo::BASE },
 ];
+
+/// `Storage[]`, the type of a region of memory.
+fn storage(cx: &mut RuleCx<'_>) -> TypeId {
+    let name = cx.store.name("Storage");
+    let head = cx.store.ty(Type::Global(name));
+    cx.store.ty(Type::Apply { head, args: [].into() })
+}
+
+fn alloc_storage_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let size = input!(cx, 0);
+    input!(cx, 1);
+    let alignment = input!(cx, 2);
+    for (shape, dtype) in [size, alignment] {
+        ensure!(shape.is_empty() && dtype == DType::I64, "sizes and alignments of memory must be int64 scalars");
+    }
+    let storage = storage(cx);
+    cx.output(storage)
+}
+
+fn alloc_tensor_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let storage = storage(cx);
+    cx.assign(0, storage)?;
+    input!(cx, 1);
+    let (shape, _) = input!(cx, 2);
+    let rank = shape.first().map_or(Some(0), |d| d.known()).ok_or("the rank of an allocated tensor must be known")?;
+    let dtype = cx.store.attr_dtype(cx.attrs, "dtype").unwrap_or(DType::F32);
+    let Some(AttrValue::Expr(constant)) = cx.store.attr(cx.attrs, "const_shape") else {
+        // TVM leaves the type open then, whatever `assert_shape` says.
+        ensure!(cx.attr_dims("assert_shape").is_some(), "the assert_shape must be set when const_shape is not");
+        return Ok(true);
+    };
+    let Expr::Constant(constant) = cx.store.expr(*constant) else { return Err("`const_shape` must be a constant".into()) };
+    let extents: Vec<i64> = read(cx.store.tensor(constant)).map_err(|e| e.0)?;
+    ensure!(extents.len() as i64 == rank, "`const_shape` has {} extents for a tensor of rank {rank}", extents.len());
+    let shape: Vec<Dim> = extents.into_iter().map(Dim::int).collect();
+    cx.output_tensor(&shape, dtype)
+}
+
+fn kill_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let unit = cx.store.tuple_type(&[]);
+    cx.output(unit)
+}
+
+fn shape_of_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (shape, _) = input!(cx, 0);
+    let dtype = cx.store.attr_dtype(cx.attrs, "dtype").ok_or("`dtype` is not given")?;
+    let out: &[Dim] = if shape.is_empty() { &[] } else { &[Dim::int(shape.len() as i64)] };
+    cx.output_tensor(out, dtype)
+}
+
+/// Parameters and result of the function at `index`, once they are known.
+fn function(cx: &RuleCx<'_>, index: usize) -> Result<Option<(Vec<TypeId>, TypeId)>, String> {
+    match cx.store.type_of_id(cx.types[index]) {
+        Type::Func { params, ret, .. } => Ok(Some((params.to_vec(), *ret))),
+        Type::Hole(_) => Ok(None),
+        _ => Err(format!("input must be a function, found {}", show_type(cx.store, cx.types[index]))),
+    }
+}
+
+fn invoke_tvm_op_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let Some((params, ret)) = function(cx, 0)? else { return Ok(false) };
+    let is_tuple = matches!(cx.store.type_of_id(ret), Type::Tuple(_));
+    let inputs = cx.store.tuple_type(&params);
+    let outputs = if is_tuple { ret } else { cx.store.tuple_type(&[ret]) };
+    cx.assign(1, inputs)?;
+    cx.assign(2, outputs)?;
+    kill_rule(cx)
+}
+
+fn reshape_tensor_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    let (_, dtype) = input!(cx, 0);
+    let shape = cx.attr_dims("newshape").ok_or("`newshape` is not given")?;
+    cx.output_tensor(&shape, dtype)
+}
+
+fn call_lowered_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+    ensure!(cx.types.len() == 3, "call_lowered takes a function and a tuple of arguments");
+    let Some((params, ret)) = function(cx, 0)? else { return Ok(false) };
+    let arguments = cx.store.tuple_type(&params);
+    cx.assign(1, arguments)?;
+    cx.output(ret)
+}
