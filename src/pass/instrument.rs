@@ -8,27 +8,48 @@ use crate::verify;
 
 /// Watches passes. Every hook does nothing by default.
 ///
-/// For each pass that is not in the context's required list every instrument is asked `should_run`, whatever
-/// the others said; when all agree, `before_pass` of each is called in order, the pass runs, and
-/// `after_pass` of each is called in order. After a failure the remaining hooks are not called.
+/// The order, as TVM has it for a list of instruments:
+///
+/// ```text
+/// enter_pass_ctx of each, in order       a failure exits those entered already, the last one first,
+///                                        empties the list, and the context is not entered
+/// for each pass that runs:
+///     should_run of each                 all are asked, whatever the others say; not asked
+///                                        for passes that the context requires
+///     run_before_pass of each            only when all agree
+///         the pass, with the passes nested in it
+///     run_after_pass of each             not after a failure of the pass or of a hook
+/// exit_pass_ctx of each, in order        after the context is left; a failure skips the rest
+///                                        and empties the list
+/// ```
 pub trait Instrument {
     /// Its name.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
+
+    /// The context it belongs to is entered.
+    fn enter_pass_ctx(&mut self) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// The context it belongs to is left.
+    fn exit_pass_ctx(&mut self) -> Result<(), PassError> {
+        Ok(())
+    }
 
     /// Whether the pass may run. Not asked for passes the context requires.
-    fn should_run(&mut self, store: &Store, module: &Module, info: &PassInfo) -> Result<bool, PassError> {
+    fn should_run(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<bool, PassError> {
         let _ = (store, module, info);
         Ok(true)
     }
 
     /// A pass is about to run. What is returned is logged.
-    fn before_pass(&mut self, store: &Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
+    fn run_before_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
         let _ = (store, module, info);
         Ok(None)
     }
 
     /// A pass has run and made `module`. What is returned is logged.
-    fn after_pass(&mut self, store: &Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
+    fn run_after_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
         let _ = (store, module, info);
         Ok(None)
     }
@@ -63,11 +84,11 @@ pub fn describe(info: &PassInfo) -> String {
 struct PrintBefore;
 
 impl Instrument for PrintBefore {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "PrintBefore"
     }
 
-    fn before_pass(&mut self, store: &Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
+    fn run_before_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
         Ok(Some(format!("Before Running Pass: {}\n{}", describe(info), module_text(store, module))))
     }
 }
@@ -76,11 +97,11 @@ impl Instrument for PrintBefore {
 struct PrintAfter;
 
 impl Instrument for PrintAfter {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "PrintAfter"
     }
 
-    fn after_pass(&mut self, store: &Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
+    fn run_after_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
         Ok(Some(format!("After Running Pass: {}\n{}", describe(info), module_text(store, module))))
     }
 }
@@ -89,11 +110,11 @@ impl Instrument for PrintAfter {
 struct VerifyEach;
 
 impl Instrument for VerifyEach {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "VerifyEach"
     }
 
-    fn after_pass(&mut self, store: &Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
+    fn run_after_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
         let found: Vec<Diagnostic> = verify::verify(store, module).into_iter().filter(Diagnostic::is_error).collect();
         if found.is_empty() {
             return Ok(None);

@@ -12,6 +12,7 @@ use super::spec::{Args, Literal, PassError, PassInfo, PassSpec, Run};
 use super::trace::{LogEntry, Outcome, Role, Trace};
 use crate::diag::Diagnostic;
 use crate::ir::{Expr, Module, Store};
+use std::rc::Rc;
 
 /// A pass that is ready to run.
 #[derive(Clone)]
@@ -118,11 +119,17 @@ pub struct Row {
     pub enabled: bool,
 }
 
-/// A run under way.
-pub struct Runner<'a> {
-    registry: Registry,
-    context: &'a PassContext,
+/// A pass context that was entered, with its instruments.
+struct Scope {
+    context: Rc<PassContext>,
     instruments: Vec<Box<dyn Instrument>>,
+}
+
+/// A run under way.
+pub struct Runner {
+    registry: Registry,
+    /// Entered contexts, the current one last. The first is TVM's default context, which is always there.
+    scopes: Vec<Scope>,
     /// Microseconds since some fixed moment. The host gives it: there is no clock in plain wasm.
     clock: fn() -> f64,
     /// What happened so far.
@@ -131,16 +138,75 @@ pub struct Runner<'a> {
     open: Option<usize>,
 }
 
-impl<'a> Runner<'a> {
-    /// A run that continues `trace`.
-    pub fn new(
-        registry: Registry,
-        context: &'a PassContext,
-        instruments: Vec<Box<dyn Instrument>>,
-        clock: fn() -> f64,
-        trace: Trace,
-    ) -> Runner<'a> {
-        Runner { registry, context, instruments, clock, trace, row: 0, open: None }
+impl Runner {
+    /// A run that continues `trace`, in the default context.
+    pub fn new(registry: Registry, clock: fn() -> f64, trace: Trace) -> Runner {
+        let default = Scope { context: Rc::default(), instruments: Vec::new() };
+        Runner { registry, scopes: vec![default], clock, trace, row: 0, open: None }
+    }
+
+    /// The current context (TVM's `PassContext::Current`).
+    pub fn current(&self) -> &Rc<PassContext> {
+        &self.scopes.last().expect("the default context is never left").context
+    }
+
+    /// Enters a context: its instruments first, then the context is current. When an instrument fails,
+    /// those entered already are exited, the last one first, and the context is not entered.
+    pub fn enter(&mut self, context: PassContext, instruments: Vec<Box<dyn Instrument>>) -> Result<(), PassError> {
+        let mut scope = Scope { context: Rc::new(context), instruments };
+        self.enter_instruments(&mut scope)?;
+        self.scopes.push(scope);
+        Ok(())
+    }
+
+    /// Leaves the current context: first it is no longer current, then its instruments are exited
+    /// in order. The default context stays.
+    pub fn exit(&mut self) -> Result<(), PassError> {
+        if self.scopes.len() == 1 {
+            return Ok(());
+        }
+        let mut scope = self.scopes.pop().expect("there is one besides the default");
+        self.exit_instruments(&mut scope)
+    }
+
+    /// Replaces the instruments of the current context: the old ones are exited, the new ones entered.
+    pub fn override_instruments(&mut self, instruments: Vec<Box<dyn Instrument>>) -> Result<(), PassError> {
+        let mut scope = self.scopes.pop().expect("the default context is never left");
+        let mut result = self.exit_instruments(&mut scope);
+        if result.is_ok() {
+            scope.instruments = instruments;
+            result = self.enter_instruments(&mut scope);
+        }
+        self.scopes.push(scope);
+        result
+    }
+
+    fn enter_instruments(&mut self, scope: &mut Scope) -> Result<(), PassError> {
+        for index in 0..scope.instruments.len() {
+            let instrument = &mut scope.instruments[index];
+            self.trace.call(None, instrument.name(), "enter_pass_ctx", "");
+            if let Err(error) = instrument.enter_pass_ctx() {
+                for entered in scope.instruments[..index].iter_mut().rev() {
+                    self.trace.call(None, entered.name(), "exit_pass_ctx", "");
+                    // A second failure while unwinding has nobody to go to; TVM would abort.
+                    let _ = entered.exit_pass_ctx();
+                }
+                scope.instruments.clear();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn exit_instruments(&mut self, scope: &mut Scope) -> Result<(), PassError> {
+        for instrument in &mut scope.instruments {
+            self.trace.call(None, instrument.name(), "exit_pass_ctx", "");
+            if let Err(error) = instrument.exit_pass_ctx() {
+                scope.instruments.clear();
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// Runs rows from `first` on. As the children of a `Sequential`, which the context gates, or each
@@ -168,10 +234,11 @@ impl<'a> Runner<'a> {
 
     /// Why a `Sequential` leaves a pass out, if it does (TVM's `PassEnabled`).
     fn gate(&self, info: &PassInfo) -> Option<String> {
-        if self.context.disabled.contains(&info.name) {
+        let context = self.current();
+        if context.disabled.contains(&info.name) {
             return Some("disabled".to_owned());
         }
-        if self.context.required.contains(&info.name) || self.context.opt_level >= info.opt_level {
+        if context.required.contains(&info.name) || context.opt_level >= info.opt_level {
             return None;
         }
         Some(format!("needs opt level {}", info.opt_level))
@@ -230,26 +297,33 @@ impl<'a> Runner<'a> {
     }
 
     fn instrumented(&mut self, store: &mut Store, pass: &Pass, module: &Module, step: usize) -> Result<Module, PassError> {
-        if !self.context.required.contains(&pass.info.name) {
+        let info = &pass.info;
+        if !self.current().required.contains(&info.name) {
             let mut refused = None;
-            for instrument in &mut self.instruments {
-                if !instrument.should_run(store, module, &pass.info)? && refused.is_none() {
-                    refused = Some(instrument.name());
+            let trace = &mut self.trace;
+            for instrument in &mut self.scopes.last_mut().expect("never empty").instruments {
+                trace.call(Some(step), instrument.name(), "should_run", &info.name);
+                if !instrument.should_run(store, module, info)? && refused.is_none() {
+                    refused = Some(instrument.name().to_owned());
                 }
             }
             if let Some(by) = refused {
-                self.trace.steps[step].outcome = Outcome::Skipped(format!("refused by {by}"));
+                trace.steps[step].outcome = Outcome::Skipped(format!("refused by {by}"));
                 return Ok(module.clone());
             }
         }
-        for instrument in &mut self.instruments {
-            let text = instrument.before_pass(store, module, &pass.info)?;
-            self.trace.log.extend(text.map(|text| LogEntry { step, text }));
+        let trace = &mut self.trace;
+        for instrument in &mut self.scopes.last_mut().expect("never empty").instruments {
+            trace.call(Some(step), instrument.name(), "run_before_pass", &info.name);
+            let text = instrument.run_before_pass(store, module, info)?;
+            trace.log.extend(text.map(|text| LogEntry { step, text }));
         }
         let new = self.body(store, pass, module)?;
-        for instrument in &mut self.instruments {
-            let text = instrument.after_pass(store, &new, &pass.info)?;
-            self.trace.log.extend(text.map(|text| LogEntry { step, text }));
+        let trace = &mut self.trace;
+        for instrument in &mut self.scopes.last_mut().expect("never empty").instruments {
+            trace.call(Some(step), instrument.name(), "run_after_pass", &info.name);
+            let text = instrument.run_after_pass(store, &new, info)?;
+            trace.log.extend(text.map(|text| LogEntry { step, text }));
         }
         Ok(new)
     }
@@ -284,10 +358,10 @@ impl<'a> Runner<'a> {
         store: &mut Store,
         run: impl FnOnce(&mut PassCx<'_>) -> Result<T, PassError>,
     ) -> Result<T, PassError> {
-        let context = self.context;
+        let context = self.current().clone();
         let mut diagnostics = Vec::new();
         let mut nested = |store: &mut Store, call: &str, module: &Module| self.run_nested(store, call, module);
-        let result = run(&mut PassCx { store, context, diagnostics: &mut diagnostics, nested: &mut nested })?;
+        let result = run(&mut PassCx { store, context: &context, diagnostics: &mut diagnostics, nested: &mut nested })?;
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         if errors.is_empty() { Ok(result) } else { Err(errors) }
     }

@@ -2,7 +2,7 @@
 
 use crate::diag::Diagnostic;
 use crate::ir::Module;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// Number of a module version in a [`Trace`]; 0 is the program as it was opened.
 pub type Version = usize;
@@ -87,6 +87,25 @@ pub struct LogEntry {
     pub text: String,
 }
 
+/// A hook of an instrument was called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookCall {
+    /// The step it was called for; none for entering and leaving a context.
+    pub step: Option<usize>,
+    /// The instrument.
+    pub instrument: String,
+    /// TVM's name of the hook.
+    pub hook: &'static str,
+    /// The pass, or empty.
+    pub pass: String,
+}
+
+impl fmt::Display for HookCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}({})", self.instrument, self.hook, self.pass)
+    }
+}
+
 /// A run: its steps in the order they began, and the versions they made.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
@@ -96,6 +115,8 @@ pub struct Trace {
     pub versions: Vec<Module>,
     /// What the instruments printed.
     pub log: Vec<LogEntry>,
+    /// The hooks of instruments, as they were called.
+    pub calls: Vec<HookCall>,
     /// The version that the next step gets.
     current: Version,
 }
@@ -172,6 +193,16 @@ impl Trace {
         self.steps.len() - 1
     }
 
+    /// Forgets that contexts were entered and left: a run that continues this one does so again.
+    pub fn leave_contexts(&mut self) {
+        self.calls.retain(|call| call.step.is_some());
+    }
+
+    /// Records that a hook is called.
+    pub(super) fn call(&mut self, step: Option<usize>, instrument: &str, hook: &'static str, pass: &str) {
+        self.calls.push(HookCall { step, instrument: instrument.to_owned(), hook, pass: pass.to_owned() });
+    }
+
     /// Forgets everything from the first step of `row` on.
     pub fn truncate_to_row(&mut self, row: usize) {
         let Some(first) = self.steps.iter().position(|s| s.row >= row) else { return };
@@ -180,6 +211,7 @@ impl Trace {
         let newest = self.steps.iter().map(|s| s.before.max(s.after)).max().unwrap_or(0);
         self.versions.truncate(newest.max(self.current) + 1);
         self.log.retain(|entry| entry.step < first);
+        self.calls.retain(|call| call.step.is_none_or(|step| step < first));
     }
 
     /// TVM's `PassTimingInstrument.render()`: a line a pass that ran, a tab a level, total and own time

@@ -130,10 +130,17 @@ impl Session {
         self.document = document.clone();
         let done = self.trace.steps.last().map_or(0, |step| step.row + 1);
         let instruments = document.instruments.iter().filter_map(|name| instrument::built_in(name)).collect();
-        let trace = std::mem::take(&mut self.trace);
-        let mut runner = Runner::new(passes::ALL, &document.context, instruments, self.clock, trace);
-        runner.run_rows(&mut self.store, rows, done, direct);
+        self.trace.leave_contexts();
+        let mut runner = Runner::new(passes::ALL, self.clock, std::mem::take(&mut self.trace));
+        let entered = runner.enter(document.context.clone(), instruments);
+        if entered.is_ok() {
+            runner.run_rows(&mut self.store, rows, done, direct);
+        }
+        let left = runner.exit();
         self.trace = runner.trace;
+        for failed in [entered, left].into_iter().filter_map(Result::err) {
+            self.problems.extend(failed);
+        }
     }
 
     fn first_different_row(&self, document: &Document) -> usize {

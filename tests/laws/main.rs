@@ -46,7 +46,8 @@ fn run(store: &mut Store, trace: Trace, calls: &str) -> Trace {
     let calls = parse_calls(calls).expect("the list is well formed");
     let rows: Vec<Row> =
         calls.iter().map(|c| Row { pass: resolve(passes::ALL, c).expect("the pass exists"), enabled: true }).collect();
-    let mut runner = Runner::new(passes::ALL, &context, instruments, || 0.0, trace);
+    let mut runner = Runner::new(passes::ALL, || 0.0, trace);
+    runner.enter(context, instruments).expect("VerifyEach enters");
     runner.run_rows(store, &rows, 0, true);
     assert!(runner.trace.is_complete(), "{calls:?}: {:?}", runner.trace.failures());
     runner.trace
@@ -139,7 +140,8 @@ fn tvms_networks_go_through_every_opt_level_with_each_step_verified() {
                 .map(|c| Row { pass: resolve(passes::ALL, c).expect("listed as available"), enabled: true })
                 .collect();
             let instruments = vec![instrument::built_in("VerifyEach").expect("built in")];
-            let mut runner = Runner::new(passes::ALL, &context, instruments, || 0.0, Trace::new(module));
+            let mut runner = Runner::new(passes::ALL, || 0.0, Trace::new(module));
+            runner.enter(context, instruments).expect("VerifyEach enters");
             runner.run_rows(&mut store, &rows, 0, false);
             let failures = runner.trace.failures();
             assert!(runner.trace.is_complete(), "{} at O{level}: {failures:?}", file.path().display());
