@@ -17,6 +17,8 @@ pub use value::{Closure, Fields, RefCell, Value, value_to_expr};
 
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{ExprId, Module, Store};
+use crate::ops::kernel::{by_lane, read, write};
+use crate::ops::tensor_of;
 use machine::Machine;
 
 /// Limits of an evaluation.
@@ -70,7 +72,27 @@ pub fn eval_function(
     let Some(function) = module.function(id) else {
         return Err(EvalFailure::new(format!("the module has no function `@{name}`")));
     };
-    Machine::new(store, module, options).apply(function, args)
+    let args = fit(store, function, args)?;
+    Machine::new(store, module, options).apply(function, &args)
+}
+
+/// Arguments in the element types of the parameters: tensors of another type are converted, as TVM's
+/// executors do with what they are given.
+fn fit(store: &Store, function: ExprId, args: &[Value]) -> Result<Vec<Value>, EvalFailure> {
+    let Some(function) = store.as_function(function) else { return Ok(args.to_vec()) };
+    let wanted = store.items(function.params).map(|param| {
+        let var = store.var_data(param);
+        var.ty.or(var.annotation).and_then(|ty| tensor_of(store, ty)).map(|(_, dtype)| dtype)
+    });
+    (args.iter().zip(wanted.chain(std::iter::repeat(None))))
+        .map(|(arg, wanted)| match (arg, wanted) {
+            (Value::Tensor(tensor), Some(dtype)) if tensor.dtype != dtype && tensor.data.is_some() => {
+                let converted = by_lane!(tensor.dtype, T => write(dtype, &tensor.shape, &read::<T>(tensor).unwrap_or_default()));
+                converted.map(Value::Tensor).map_err(|e| EvalFailure::new(e.0))
+            }
+            _ => Ok(arg.clone()),
+        })
+        .collect()
 }
 
 /// Evaluates `expr`, then applies it to `args` when it is a function. Types that are known are used;

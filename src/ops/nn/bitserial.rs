@@ -1,7 +1,10 @@
 //! Operators on packed bits.
 
+use super::compute::{input, values};
 use super::conv::window_extents;
 use crate::ir::Dim;
+use crate::ir::Tensor;
+use crate::ops::kernel::{EvalError, KernelCx, axis_index, count, each_index, strides, write};
 use crate::ops::layout::Layout;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
@@ -59,6 +62,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&BIT_PACK),
         rule: Some(bitpack),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(bitpack_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -130,4 +134,38 @@ fn bitserial_dense(cx: &mut RuleCx<'_>) -> RuleResult {
     *last = units;
     let dtype = cx.out_dtype(dtype);
     cx.output_tensor(&shape, dtype)
+}
+
+/// TVM: `bitpack` in `topi/nn/bitserial_util.py`. The first element packed is the highest bit.
+fn bitpack_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let data = input(inputs, 0)?;
+    let rank = data.shape.len();
+    let Some(dtype) = cx.store.attr_dtype(cx.attrs, "pack_type") else {
+        return Err(EvalError::new("`pack_type` is not given"));
+    };
+    let width = i64::from(dtype.bits);
+    let pack_axis = axis_index(cx.int("pack_axis")?, rank)?;
+    let bit_axis = usize::try_from(cx.int("bit_axis")?).ok().filter(|a| *a <= rank);
+    let (Some(bit_axis), bits @ 1..=8) = (bit_axis, cx.int("bits")?) else {
+        return Err(EvalError::new("bit_axis and bits are out of range"));
+    };
+    if data.shape[pack_axis] % width != 0 {
+        return Err(EvalError::new(format!("the packed extent is not a multiple of {width}")));
+    }
+    let x: Vec<i64> = values(inputs, 0)?;
+    let steps = strides(&data.shape);
+    let mut shape = data.shape.to_vec();
+    shape[pack_axis] /= width;
+    shape.insert(bit_axis, bits);
+    let mut out: Vec<u64> = Vec::with_capacity(count(&shape, dtype)?);
+    each_index(&shape, |index| {
+        let mut from = index.to_vec();
+        let bit = from.remove(bit_axis);
+        from[pack_axis] *= width;
+        let start: usize = from.iter().zip(&steps).map(|(i, s)| *i as usize * s).sum();
+        let elements = (0..width as usize).map(|k| (x[start + k * steps[pack_axis]] >> bit) as u64 & 1);
+        out.push(elements.fold(0, |word, bit| word << 1 | bit));
+        Ok(())
+    })?;
+    Ok(vec![write(dtype, &shape, &out)?])
 }

@@ -8,7 +8,6 @@ use crate::ops::layout::Layout;
 pub(crate) trait Num: Lane {
     const ZERO: Self;
     fn plus(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     /// The quotient; of integers rounded towards zero, and 0 where the divisor is.
     fn over(self, other: Self) -> Self;
@@ -24,10 +23,6 @@ macro_rules! float_num {
             #[inline]
             fn plus(self, other: Self) -> Self {
                 self + other
-            }
-            #[inline]
-            fn minus(self, other: Self) -> Self {
-                self - other
             }
             #[inline]
             fn times(self, other: Self) -> Self {
@@ -50,10 +45,6 @@ macro_rules! int_num {
             #[inline]
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
-            }
-            #[inline]
-            fn minus(self, other: Self) -> Self {
-                self.wrapping_sub(other)
             }
             #[inline]
             fn times(self, other: Self) -> Self {

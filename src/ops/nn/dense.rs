@@ -189,7 +189,8 @@ fn transposed<T: Num>(values: &[T], rows: usize, columns: usize) -> Vec<T> {
     (0..columns).flat_map(|c| (0..rows).map(move |r| values[r * columns + c])).collect()
 }
 
-fn dense_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+/// Kernel of the plain operator; the quantised one uses it too.
+pub(crate) fn dense_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     product(cx, inputs, false, true)
 }
 
@@ -232,7 +233,8 @@ fn product(cx: &KernelCx<'_>, inputs: &[Tensor], swap_a: bool, swap_b: bool) -> 
     })
 }
 
-fn batch_matmul_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+/// Kernel of the plain operator; the quantised one uses it too.
+pub(crate) fn batch_matmul_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let (a, b) = (input(inputs, 0)?, input(inputs, 1)?);
     let (swap_a, swap_b) = (cx.flag("transpose_a"), cx.flag("transpose_b"));
     let wrong = || EvalError::new(format!("cannot multiply shapes {:?} and {:?}", a.shape, b.shape));
@@ -263,7 +265,7 @@ fn batch_matmul_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tenso
 }
 
 /// The weight has the form `(units / tile, inner, tile)`, or `(units / tile, inner / part, tile, part)`.
-fn dense_pack_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+pub(crate) fn dense_pack_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let (a, b) = (input(inputs, 0)?, input(inputs, 1)?);
     let (&[rows, inner], &[blocks, outer, tile] | &[blocks, outer, tile, _]) = (&*a.shape, &*b.shape) else {
         return Err(EvalError::new("the operands of a packed dense layer have 2 and 3 or 4 axes"));

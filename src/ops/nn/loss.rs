@@ -1,6 +1,9 @@
 //! Losses.
 
+use super::compute::{around, input, values};
 use crate::ir::DTypeCode;
+use crate::ir::Tensor;
+use crate::ops::kernel::{EvalError, KernelCx, write};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
@@ -22,6 +25,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["x", "y"],
         rule: Some(cross_entropy),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(cross_entropy_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -30,6 +34,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["x", "y"],
         rule: Some(cross_entropy),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(cross_entropy_with_logits_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -39,6 +44,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&NLLLOSS),
         rule: Some(nll_loss),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(nll_loss_kernel),
         ..OpInfo::BASE
     },
 ];
@@ -95,4 +101,57 @@ fn nll_loss(cx: &mut RuleCx<'_>) -> RuleResult {
     }
     let out = if cx.attr_text("reduction") == "none" { targets } else { Vec::new() };
     cx.output_tensor(&out, dtype)
+}
+
+fn mean_entropy(inputs: &[Tensor], log: impl Fn(f32) -> f32) -> Result<Vec<Tensor>, EvalError> {
+    let (data, targets) = (input(inputs, 0)?, input(inputs, 1)?);
+    if data.shape != targets.shape || data.shape.is_empty() {
+        return Err(EvalError::new(format!("shapes {:?} and {:?} differ", data.shape, targets.shape)));
+    }
+    let (x, y): (Vec<f32>, Vec<f32>) = (values(inputs, 0)?, values(inputs, 1)?);
+    let sum: f32 = x.iter().zip(&y).map(|(x, y)| log(*x) * y).sum();
+    Ok(vec![write(data.dtype, &[], &[-sum / data.shape[0] as f32])?])
+}
+
+fn cross_entropy_kernel(_: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    mean_entropy(inputs, f32::ln)
+}
+
+fn cross_entropy_with_logits_kernel(_: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    mean_entropy(inputs, |x| x)
+}
+
+/// TVM: `nll_loss` in `topi/nn.h`.
+fn nll_loss_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let (predictions, targets) = (input(inputs, 0)?, input(inputs, 1)?);
+    if predictions.shape.len() < 2 || predictions.shape.len() != targets.shape.len() + 1 {
+        return Err(EvalError::new("predictions need one axis more than targets"));
+    }
+    let (_, classes, after) = around(&predictions.shape, 1);
+    let (x, weights): (Vec<f32>, Vec<f32>) = (values(inputs, 0)?, values(inputs, 2)?);
+    let classes_of: Vec<i64> = values(inputs, 1)?;
+    let ignored = cx.int("ignore_index")?;
+    if weights.len() != classes || x.len() != classes_of.len() * classes {
+        return Err(EvalError::new("predictions, targets and weights do not fit each other"));
+    }
+    let mut losses = Vec::with_capacity(classes_of.len());
+    let mut weight_sum = 0.0;
+    for (i, &class) in classes_of.iter().enumerate() {
+        if class == ignored {
+            losses.push(0.0);
+            continue;
+        }
+        let Some(class) = usize::try_from(class).ok().filter(|c| *c < classes) else {
+            return Err(EvalError::new(format!("{class} is none of {classes} classes")));
+        };
+        losses.push(-x[(i / after * classes + class) * after + i % after] * weights[class]);
+        weight_sum += weights[class];
+    }
+    let sum: f32 = losses.iter().sum();
+    let out = match cx.text("reduction") {
+        "none" => write(predictions.dtype, &targets.shape, &losses)?,
+        "sum" => write(predictions.dtype, &[], &[sum])?,
+        _ => write(predictions.dtype, &[], &[sum / weight_sum])?,
+    };
+    Ok(vec![out])
 }

@@ -7,7 +7,7 @@ mod attr;
 pub mod bitserial;
 mod compute;
 pub mod conv;
-mod conv_kernel;
+pub(crate) mod conv_kernel;
 pub mod conv_transpose;
 pub mod dense;
 pub mod global_pool;
@@ -16,8 +16,9 @@ pub mod misc;
 pub mod norm;
 pub mod pad;
 pub mod pool;
-mod pool_kernel;
+pub(crate) mod pool_kernel;
 pub mod space;
+mod space_kernel;
 pub mod sparse;
 pub mod winograd;
 
@@ -38,3 +39,6 @@ pub static FAMILIES: &[&[OpInfo]] = &[
     sparse::OPS,
     winograd::OPS,
 ];
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! Rearrangements between channels, batch and space, and upsampling.
 
+use super::space_kernel;
 use crate::ir::{Dim, DimOp};
 use crate::ops::layout::Layout;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
@@ -69,6 +70,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SUB_PIXEL),
         rule: Some(depth_to_space),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(space_kernel::depth_to_space),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -78,6 +80,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SUB_PIXEL),
         rule: Some(space_to_depth),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(space_kernel::space_to_depth),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -87,6 +90,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SPACE_TO_BATCH_ND),
         rule: Some(space_to_batch_nd),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(space_kernel::space_to_batch_nd),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -96,6 +100,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&BATCH_TO_SPACE_ND),
         rule: Some(batch_to_space_nd),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(space_kernel::batch_to_space_nd),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -105,6 +110,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&UP_SAMPLING),
         rule: Some(upsampling),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(space_kernel::upsampling),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -114,6 +120,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&UP_SAMPLING3_D),
         rule: Some(upsampling3d),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(space_kernel::upsampling3d),
         ..OpInfo::BASE
     },
 ];
@@ -162,8 +169,7 @@ fn enlarge(cx: &RuleCx<'_>, extent: Dim, scale: &str) -> Result<Dim, String> {
     let scale = cx.store.attr_float(cx.attrs, scale).unwrap_or(1.0);
     match extent {
         Dim::Int { value, bits } => {
-            // The product is computed in single precision, where extents and scale meet in TVM.
-            let value = f64::from((value as f32) * (scale as f32)).round_ties_even() as i64;
+            let value = (value as f64 * scale).round_ties_even() as i64;
             Ok(Dim::Int { value, bits })
         }
         Dim::Any => Ok(Dim::Any),

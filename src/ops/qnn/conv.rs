@@ -1,12 +1,17 @@
 //! Convolutions over quantised tensors.
 
+use super::arith::{Requantizer, clip, shifted};
 use super::params::BYTES;
+use super::quantize::exactly;
+use crate::ir::Tensor;
 use crate::ir::{DType, DTypeCode, Dim};
+use crate::ops::kernel::{EvalError, KernelCx, read, write};
 use crate::ops::layout::Layout;
 use crate::ops::nn::conv::CONV2D;
 use crate::ops::nn::conv_transpose::CONV2DTRANSPOSE;
 use crate::ops::nn::pool::AVG_POOL2D;
 use crate::ops::nn::{conv, conv_transpose, pool};
+use crate::ops::nn::{conv_kernel, pool_kernel};
 use crate::ops::{OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
@@ -15,20 +20,22 @@ pub static OPS: &[OpInfo] = &[
     OpInfo {
         name: "qnn.conv2d",
         doc: "A 2-D convolution over quantised data and weight; the result is in 32 bit integers at the product of both scales.",
-        args: &["data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point"],
+        args: &["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"],
         attrs: Some(&CONV2D),
         rule: Some(conv2d),
         pattern: Some(OpPattern::OutEWiseFusable),
         non_computational: true,
+        kernel: Some(conv2d_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
         name: "qnn.conv2d_transpose",
         doc: "A transposed 2-D convolution over quantised data and weight.",
-        args: &["data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point"],
+        args: &["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"],
         attrs: Some(&CONV2DTRANSPOSE),
         rule: Some(conv2d_transpose),
         non_computational: true,
+        kernel: Some(conv2d_transpose_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -38,6 +45,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&AVG_POOL2D),
         rule: Some(avg_pool2d),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(avg_pool2d_kernel),
         ..OpInfo::BASE
     },
 ];
@@ -117,4 +125,32 @@ fn avg_pool2d(cx: &mut RuleCx<'_>) -> RuleResult {
         cx.scalar(index, dtype)?;
     }
     cx.ask(&[cx.types[0], cx.types[5]], pool::pool2d)
+}
+
+/// Data and weight without their zero points. Padding is then with the zero point, as it should be.
+fn operands(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<[Tensor; 2], EvalError> {
+    let [data, weight, data_zero, weight_zero, _, _] = exactly(inputs)?;
+    let layout = Layout::parse(cx.text("kernel_layout")).map_err(EvalError::new)?;
+    let axis = layout.index_of('O').ok_or_else(|| EvalError::new("the kernel layout has no output channels"))?;
+    Ok([shifted(data, data_zero, 0)?, shifted(weight, weight_zero, axis as i64)?])
+}
+
+fn conv2d_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    conv_kernel::conv2d(cx, &operands(cx, inputs)?)
+}
+
+fn conv2d_transpose_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    conv_kernel::conv2d_transpose(cx, &operands(cx, inputs)?)
+}
+
+/// TVM's `QnnAvgPoolCanonicalize`: requantised first, then averaged in 32 bit integers.
+fn avg_pool2d_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let [data, scale, zero, out_scale, out_zero] = exactly(inputs)?;
+    let wide = Requantizer::new(&data.shape, -1, [scale, zero, out_scale, out_zero])?.upcast(data)?;
+    let pooled = pool_kernel::avg_pool2d(cx, &[wide])?;
+    let narrow = |tensor: &Tensor| {
+        let out: Vec<i64> = read::<i64>(tensor)?.into_iter().map(|x| clip(x, data.dtype)).collect();
+        write(data.dtype, &tensor.shape, &out)
+    };
+    pooled.iter().map(narrow).collect()
 }

@@ -1,7 +1,11 @@
 //! Matrix products over quantised tensors.
 
+use super::arith::shifted;
 use super::params::BYTES;
+use super::quantize::exactly;
+use crate::ir::Tensor;
 use crate::ir::{DType, DTypeCode};
+use crate::ops::kernel::{EvalError, KernelCx};
 use crate::ops::nn::dense as plain;
 use crate::ops::nn::dense::{BATCH_MATMUL, DENSE};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
@@ -23,31 +27,34 @@ pub static OPS: &[OpInfo] = &[
     OpInfo {
         name: "qnn.dense",
         doc: "A dense layer over quantised data and weight; the result is in 32 bit integers at the product of both scales.",
-        args: &["data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point"],
+        args: &["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"],
         attrs: Some(&DENSE),
         rule: Some(dense),
         pattern: Some(OpPattern::OutEWiseFusable),
         non_computational: true,
+        kernel: Some(dense_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
         name: "qnn.contrib_dense_pack",
         doc: "`qnn.dense` over a weight packed in blocks.",
-        args: &["data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point"],
+        args: &["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"],
         attrs: Some(&DENSE_PACK),
         rule: Some(dense_pack),
         pattern: Some(OpPattern::OutEWiseFusable),
         non_computational: true,
+        kernel: Some(dense_pack_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
         name: "qnn.batch_matmul",
         doc: "Pairwise products of quantised matrices; the second one is transposed.",
-        args: &["x", "y", "x_scale", "x_zero_point", "y_scale", "y_zero_point"],
+        args: &["x", "y", "x_zero_point", "y_zero_point", "x_scale", "y_scale"],
         attrs: Some(&BATCH_MATMUL),
         rule: Some(batch_matmul),
         pattern: Some(OpPattern::OutEWiseFusable),
         non_computational: true,
+        kernel: Some(batch_matmul_kernel),
         ..OpInfo::BASE
     },
 ];
@@ -89,4 +96,21 @@ fn batch_matmul(cx: &mut RuleCx<'_>) -> RuleResult {
         cx.scalar(index, dtype)?;
     }
     cx.ask(&[cx.types[0], cx.types[1], cx.types[6]], plain::batch_matmul)
+}
+
+fn without_zero_points(inputs: &[Tensor]) -> Result<[Tensor; 2], EvalError> {
+    let [a, b, a_zero, b_zero, _, _] = exactly(inputs)?;
+    Ok([shifted(a, a_zero, 0)?, shifted(b, b_zero, 0)?])
+}
+
+fn dense_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    plain::dense_kernel(cx, &without_zero_points(inputs)?)
+}
+
+fn dense_pack_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    plain::dense_pack_kernel(cx, &without_zero_points(inputs)?)
+}
+
+fn batch_matmul_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    plain::batch_matmul_kernel(cx, &without_zero_points(inputs)?)
 }

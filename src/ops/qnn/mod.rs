@@ -2,6 +2,7 @@
 
 use super::OpInfo;
 
+mod arith;
 pub mod binary;
 pub mod conv;
 pub mod dense;

@@ -1,7 +1,10 @@
 //! Between real numbers and quantised ones.
 
+use super::arith::{PerChannel, Requantizer, quantize as quantized, range};
 use super::params::{channels, is_single};
+use crate::ir::Tensor;
 use crate::ir::{DType, DTypeCode, Dim};
+use crate::ops::kernel::{EvalError, KernelCx, read, read_scalar, write};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
@@ -45,6 +48,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(quantize),
         pattern: Some(OpPattern::ElemWise),
         non_computational: true,
+        kernel: Some(quantize_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -55,6 +59,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(dequantize),
         pattern: Some(OpPattern::ElemWise),
         non_computational: true,
+        kernel: Some(dequantize_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -65,6 +70,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(requantize),
         pattern: Some(OpPattern::ElemWise),
         non_computational: true,
+        kernel: Some(requantize_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -74,6 +80,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SIMULATED_QUANTIZE),
         rule: Some(simulated),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(simulated_quantize_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -83,6 +90,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&DEQUANTIZE),
         rule: Some(simulated),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(simulated_dequantize_kernel),
         ..OpInfo::BASE
     },
 ];
@@ -149,4 +157,79 @@ fn simulated(cx: &mut RuleCx<'_>) -> RuleResult {
         (Some(_), Some(_)) => cx.output(cx.types[0]),
         _ => Ok(false),
     }
+}
+
+/// Exactly `N` inputs.
+pub(super) fn exactly<const N: usize>(inputs: &[Tensor]) -> Result<&[Tensor; N], EvalError> {
+    inputs.try_into().map_err(|_| EvalError::new(format!("{N} inputs are needed, not {}", inputs.len())))
+}
+
+fn target(cx: &KernelCx<'_>) -> Result<DType, EvalError> {
+    let dtype = cx.store.attr_dtype(cx.attrs, "out_dtype").or(cx.out_dtype(0));
+    dtype.ok_or_else(|| EvalError::new("`out_dtype` is not given"))
+}
+
+fn quantize_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let [data, scale, zero] = exactly(inputs)?;
+    let (dtype, axis) = (target(cx)?, cx.int("axis")?);
+    let scale: PerChannel<f32> = PerChannel::read(scale, &data.shape, axis)?;
+    let zero: PerChannel<i64> = PerChannel::read(zero, &data.shape, axis)?;
+    let x: Vec<f32> = read(data)?;
+    let out: Vec<i64> = x.into_iter().enumerate().map(|(i, x)| quantized(x, scale.at(i), zero.at(i), dtype)).collect();
+    Ok(vec![write(dtype, &data.shape, &out)?])
+}
+
+fn dequantize_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let [data, scale, zero] = exactly(inputs)?;
+    let (dtype, axis) = (target(cx)?, cx.int("axis")?);
+    let scale: PerChannel<f32> = PerChannel::read(scale, &data.shape, axis)?;
+    let zero: PerChannel<i64> = PerChannel::read(zero, &data.shape, axis)?;
+    let largest = if dtype == DType::F16 { 65504.0 } else { f32::MAX };
+    let x: Vec<i64> = read(data)?;
+    let real = |(i, x): (usize, i64)| (x - zero.at(i)) as f32 * scale.at(i);
+    let out: Vec<f32> = x.into_iter().enumerate().map(|e| real(e).clamp(-largest, largest)).collect();
+    Ok(vec![write(dtype, &data.shape, &out)?])
+}
+
+fn requantize_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let [data, scale, zero, out_scale, out_zero] = exactly(inputs)?;
+    let axis = cx.int("axis")?;
+    let requantizer = Requantizer::new(&data.shape, axis, [scale, zero, out_scale, out_zero])?.configured(cx);
+    Ok(vec![requantizer.tensor(data, target(cx)?)?])
+}
+
+/// The type that a simulated operator pretends (TVM's `SQNN_DTYPE_TO_CODE`).
+fn pretended(code: &Tensor) -> Result<Option<DType>, EvalError> {
+    Ok(match read_scalar::<i64>(code)? {
+        1 => Some(DType::I8),
+        2 => Some(DType::U8),
+        3 => Some(DType::I32),
+        _ => None,
+    })
+}
+
+fn simulated_quantize_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let [data, code, scale, zero] = exactly(inputs)?;
+    let Some(dtype) = pretended(code)? else { return Ok(vec![data.clone()]) };
+    let axis = cx.int("axis")?;
+    let scale: PerChannel<f32> = PerChannel::read(scale, &data.shape, axis)?;
+    let zero: PerChannel<f32> = PerChannel::read(zero, &data.shape, axis)?;
+    let (low, high) = range(dtype);
+    let x: Vec<f32> = read(data)?;
+    let rounded = |(i, x): (usize, f32)| ((x / scale.at(i)).round() + zero.at(i)).clamp(low as f32, high as f32);
+    let out: Vec<f32> = x.into_iter().enumerate().map(rounded).collect();
+    Ok(vec![write(data.dtype, &data.shape, &out)?])
+}
+
+fn simulated_dequantize_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let [data, code, scale, zero] = exactly(inputs)?;
+    if pretended(code)?.is_none() {
+        return Ok(vec![data.clone()]);
+    }
+    let axis = cx.int("axis")?;
+    let scale: PerChannel<f32> = PerChannel::read(scale, &data.shape, axis)?;
+    let zero: PerChannel<f32> = PerChannel::read(zero, &data.shape, axis)?;
+    let x: Vec<f32> = read(data)?;
+    let out: Vec<f32> = x.into_iter().enumerate().map(|(i, x)| (x - zero.at(i)) * scale.at(i)).collect();
+    Ok(vec![write(data.dtype, &data.shape, &out)?])
 }
