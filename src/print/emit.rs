@@ -521,7 +521,6 @@ impl<'p> Emitter<'p> {
                 let _ = write!(self.out, "@{}", store.str(name));
             }
             Expr::Op(op) => self.out.push_str(ops::info(op).name),
-            Expr::Ctor(ctor) if self.plan.defined_ctors.contains(&ctor) => self.ctor(ctor),
             Expr::Ctor(ctor) => self.out.push_str(store.str(store.ctor(ctor).name)),
             Expr::Constant(tensor) => {
                 match scalar_text(store.tensor(tensor)) {

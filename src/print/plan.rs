@@ -10,8 +10,8 @@ use super::names::Names;
 use super::{Numbering, PrintOptions};
 use crate::ir::walk::for_each_child;
 use crate::ir::{
-    Adt, AttrValue, AttrsId, CtorId, Dim, Expr, ExprId, ExprKind, Function, Id, IdMap, Module, Object, Pattern, PatternId, Store,
-    Type, TypeId, VarId,
+    Adt, AttrValue, AttrsId, Dim, Expr, ExprId, ExprKind, Function, Id, IdMap, Module, Object, Pattern, PatternId, Store, Type,
+    TypeId, VarId,
 };
 use crate::ops;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -66,8 +66,6 @@ pub(super) struct Plan<'a> {
     pub(super) temps: IdMap<Expr, u32>,
     /// Places that bind a variable which is bound already: a node and the place among its variables.
     pub(super) malformed: FxHashSet<(ExprId, u32)>,
-    /// Constructors that are printed in a definition: from then on TVM prints them with their fields.
-    pub(super) defined_ctors: FxHashSet<CtorId>,
     /// A bare expression; its scope is the first.
     pub(super) root: Option<ExprId>,
     /// Global functions by name.
@@ -122,7 +120,6 @@ impl<'a> Plan<'a> {
             parts: FxHashMap::default(),
             temps: IdMap::new(),
             malformed: FxHashSet::default(),
-            defined_ctors: FxHashSet::default(),
             root: None,
             order: Vec::new(),
             visited: IdMap::new(),
@@ -144,7 +141,6 @@ impl<'a> Plan<'a> {
             for &ctor in &store.adt(adt).ctors {
                 let inputs = &store.ctor(ctor).inputs;
                 inputs.iter().for_each(|&ty| plan.ty(ty));
-                plan.defined_ctors.insert(ctor);
             }
         }
         plan.order = sorted_functions(store, module);
