@@ -229,6 +229,7 @@ fn write_rows(left: &Printed, right: &Printed, pairing: &Pairing) -> Vec<DiffRow
     let mut rows = Vec::with_capacity(right.lines.len() + left.lines.len() - pairs.len());
     let mut next_left = 0;
     let mut in_place = kept.iter().copied().peekable();
+    let mut renaming = Renaming::of(left, right, &kept);
     for r in 0..right.lines.len() as u32 {
         let Some(l) = pairing.to_left[r as usize] else {
             rows.push(row(DiffKind::Added, None, Some((right, r))));
@@ -238,7 +239,7 @@ fn write_rows(left: &Printed, right: &Printed, pairing: &Pairing) -> Vec<DiffRow
             in_place.next();
             removed(left, right, pairing, &mut rows, next_left..l);
             next_left = l + 1;
-            rows.push(pair(left, right, l, r));
+            rows.push(pair(left, right, l, r, &mut renaming));
         } else if is_move(left, right, l, r) {
             rows.push(row(DiffKind::Moved, Some((left, l)), Some((right, r))));
         } else {
@@ -279,13 +280,49 @@ fn row(kind: DiffKind, left: Option<(&Printed, u32)>, right: Option<(&Printed, u
     }
 }
 
-fn pair(left: &Printed, right: &Printed, l: u32, r: u32) -> DiffRow {
+/// What temporaries, variables and metadata of the earlier version are called in the later.
+struct Renaming<'t> {
+    to_right: FxHashMap<&'t str, &'t str>,
+}
+
+impl<'t> Renaming<'t> {
+    /// What the lines that kept their place tell: what they bind is the same, and what lines that read
+    /// the same are about.
+    fn of(left: &'t Printed, right: &'t Printed, kept: &[(u32, u32)]) -> Self {
+        let mut to_right = FxHashMap::default();
+        let lines = || kept.iter().map(|&(l, r)| (l as usize, r as usize));
+        for (l, r) in lines() {
+            let role = left.lines[l].role;
+            if role == right.lines[r].role
+                && matches!(role, LineRole::Binding | LineRole::Let | LineRole::FreeVar)
+                && let (Some(&x), Some(&y)) = (words::names(left.line(l)).first(), words::names(right.line(r)).first())
+            {
+                to_right.insert(x, y);
+            }
+        }
+        for (l, _) in lines().filter(|&(l, r)| left.line(l) == right.line(r)) {
+            for name in words::names(left.line(l)) {
+                to_right.entry(name).or_insert(name);
+            }
+        }
+        Renaming { to_right }
+    }
+
+    /// Whether two lines that are equal but for numbers say the same: each name has become the
+    /// name that it has become elsewhere.
+    fn explains(&mut self, a: &'t str, b: &'t str) -> bool {
+        let (a, b) = (words::names(a), words::names(b));
+        a.len() == b.len() && a.into_iter().zip(b).all(|(x, y)| *self.to_right.entry(x).or_insert(y) == y)
+    }
+}
+
+fn pair<'t>(left: &'t Printed, right: &'t Printed, l: u32, r: u32, renaming: &mut Renaming<'t>) -> DiffRow {
     let (a, b) = (left.line(l as usize), right.line(r as usize));
     if a == b {
         return row(DiffKind::Same, Some((left, l)), Some((right, r)));
     }
     let indent = |text: &str| text.len() - text.trim_start().len();
-    if indent(a) == indent(b) && words::normalised(a) == words::normalised(b) {
+    if indent(a) == indent(b) && words::normalised(a) == words::normalised(b) && renaming.explains(a, b) {
         return row(DiffKind::Renumbered, Some((left, l)), Some((right, r)));
     }
     let (left_words, right_words) = words::changed(a, b);

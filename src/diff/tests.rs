@@ -139,3 +139,36 @@ fn a_variable_keeps_its_name_when_an_earlier_one_of_that_name_goes() {
     assert_eq!(diff.removed, 1);
     assert_eq!(same(&diff), diff.rows.len() - 1, "{:?}", diff.rows);
 }
+
+#[test]
+fn bindings_keep_the_numbers_that_the_text_gives_them() {
+    let mut s = Store::new();
+    let source =
+        "#[version = \"0.0.5\"]\ndef @main(%x: int32) {\n  %7 = negative(%x);\n  %9 = exp(%7);\n  %4 = exp(%9);\n  abs(%4)\n}\n";
+    let before = crate::parse::parse(&mut s, source).program.module;
+    let after = after(&mut s, &before, &mut Drop("negative"));
+    let diff = super::diff(&s, &before, &after);
+    let rows: Vec<(&str, &str, &str)> =
+        diff.rows.iter().skip(2).map(|row| (row.kind.word(), &*row.left_text, &*row.right_text)).collect();
+    assert_eq!(rows[0], ("removed", "  %7 = negative(%x);", ""));
+    assert_eq!(rows[1], ("changed", "  %9 = exp(%7);", "  %9 = exp(%x);"));
+    assert_eq!(rows[2], ("same", "  %4 = exp(%9);", "  %4 = exp(%9);"));
+    assert_eq!(rows[3], ("same", "  abs(%4)", "  abs(%4)"));
+}
+
+#[test]
+fn exchanged_arguments_are_a_change_and_not_other_numbers() {
+    let mut s = Store::new();
+    let x = s.var("x", None);
+    let x = s.use_var(x);
+    let (a, b) = (build::call(&mut s, "exp", &[x]), build::call(&mut s, "log", &[x]));
+    let [before, after] = [[a, b], [b, a]].map(|args| build::call(&mut s, "subtract", &args));
+    let keep = s.add_tuple(&[a, b]);
+    let [before, after] = [before, after].map(|root| {
+        let both = s.add_tuple(&[keep, root]);
+        main_of(&mut s, both)
+    });
+    let diff = super::diff(&s, &before, &after);
+    // The line that uses it has another number in it.
+    assert_eq!((diff.renumbered, diff.changed), (1, 1), "{:?}", diff.rows);
+}

@@ -8,25 +8,46 @@ const TABLE_LIMIT: usize = 40_000;
 /// A line without indentation and without the numbers of temporaries, variables and metadata.
 pub(super) fn normalised(text: &str) -> String {
     let text = text.trim_start();
-    let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
-    let mut i = 0;
-    while i < bytes.len() {
-        let rest = &text[i..];
-        let word = word_len(rest);
-        if bytes[i] == b'%' {
-            out.push_str(rest[..word].trim_end_matches(|c: char| c.is_ascii_digit()));
-        } else if let Some(end) = rest.starts_with("meta[").then(|| rest.find("][")).flatten() {
-            let close = rest[end + 2..].find(']').map_or(rest.len(), |at| end + 3 + at);
-            out.push_str(&rest[..end]);
-            i += close;
-            continue;
+    each_word(text, |word| {
+        if word.starts_with('%') {
+            out.push_str(word.trim_end_matches(|c: char| c.is_ascii_digit()));
+        } else if is_reference(word) {
+            out.push_str(&word[..word.rfind('[').unwrap_or(word.len())]);
         } else {
-            out.push_str(&rest[..word]);
+            out.push_str(word);
         }
-        i += word;
-    }
+    });
     out
+}
+
+/// The temporaries, variables and references to the metadata of a line, in order.
+pub(super) fn names(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    each_word(text, |word| {
+        if word.starts_with('%') || is_reference(word) {
+            names.push(word);
+        }
+    });
+    names
+}
+
+fn is_reference(word: &str) -> bool {
+    word.starts_with("meta[") && word.ends_with(']')
+}
+
+/// Calls `f` with each word; `meta[relay.Constant][0]` is one.
+fn each_word<'t>(text: &'t str, mut f: impl FnMut(&'t str)) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let reference = rest.starts_with("meta[").then(|| {
+            let number = rest.find("][")? + 2;
+            Some(number + rest[number..].find(']')? + 1)
+        });
+        let (word, tail) = rest.split_at(reference.flatten().unwrap_or_else(|| word_len(rest)));
+        f(word);
+        rest = tail;
+    }
 }
 
 /// What a line is about: what is bound to nothing in particular, up to the first bracket.
@@ -104,7 +125,7 @@ mod tests {
     #[test]
     fn numbers_of_temporaries_variables_and_constants_are_left_out() {
         let line = "  %12 = add(%x3, meta[relay.Constant][7] /* ty=float32 */, axis=1);";
-        assert_eq!(normalised(line), "% = add(%x, meta[relay.Constant /* ty=float32 */, axis=1);");
+        assert_eq!(normalised(line), "% = add(%x, meta[relay.Constant] /* ty=float32 */, axis=1);");
     }
 
     #[test]

@@ -506,9 +506,10 @@ impl Store {
 
     // ---- provenance ----
 
-    /// Records the number that the text binds a node to: the 5 of `%5 = ...`. For the parser only.
+    /// Records the number that the text binds a node to: the 5 of `%5 = ...`. The first counts. For
+    /// the parser only.
     pub fn set_number(&mut self, id: ExprId, number: u32) {
-        self.numbers.insert(id, number);
+        self.numbers.entry(id).or_insert(number);
     }
 
     /// The number that the text binds a node to.

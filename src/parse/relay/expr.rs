@@ -180,6 +180,8 @@ impl<'s> Parser<'s, '_> {
             self.report(warning.with_note(note));
         } else {
             self.graph.insert(number, GraphVar { value, definition: self.definition });
+            // So that the binding keeps its number whatever passes do to it.
+            self.store.set_number(value, number);
         }
         Ok(())
     }
