@@ -1,5 +1,7 @@
 //! What several Relay passes need.
 
+pub mod combine;
+pub mod combine_batch;
 pub mod dominators;
 pub mod fusion;
 pub mod fusion_graph;
@@ -11,7 +13,7 @@ pub mod scale_axis;
 pub mod scope;
 pub mod simplify;
 
-use crate::ir::{AttrValue, Attrs, AttrsId, DType, Dim, ExprId, Store};
+use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, ExprId, Id, Name, Store};
 use crate::ops::build::{arg, call_with, is_call};
 use crate::ops::tensor_of;
 
@@ -56,6 +58,19 @@ pub fn dict_attrs(store: &mut Store, values: &[(&str, AttrValue)]) -> AttrsId {
     store.attrs(Attrs { key, fields })
 }
 
+/// A function's attributes with these values set: in place where they were, new ones behind.
+pub fn with_dict_attrs(store: &mut Store, attrs: Option<AttrsId>, values: &[(Id<Name>, AttrValue)]) -> AttrsId {
+    let key = store.name("DictAttrs");
+    let mut fields = attrs.map_or(Vec::new(), |attrs| store.attrs_of_id(attrs).fields.to_vec());
+    for (name, value) in values {
+        match fields.iter_mut().find(|(known, _)| known == name) {
+            Some((_, slot)) => *slot = value.clone(),
+            None => fields.push((*name, value.clone())),
+        }
+    }
+    store.attrs(Attrs { key, fields: fields.into() })
+}
+
 /// Whether TVM knows how to write a quantised operator in terms of others (`FTVMQnnCanonicalize`).
 pub fn is_qnn_canonicalisable(name: &str) -> bool {
     name.starts_with("qnn.") && name != "qnn.conv2d_transpose"
@@ -74,4 +89,20 @@ pub fn strip_on_device(store: &Store, id: ExprId) -> ExprId {
         id = arg(store, id, 0);
     }
     id
+}
+
+/// The least and the largest value of a type, as doubles.
+pub fn value_range(dtype: DType) -> Option<(f64, f64)> {
+    let bits = i32::from(dtype.bits);
+    Some(match (dtype.code, bits) {
+        (DTypeCode::Int, _) => (-(2f64.powi(bits - 1)), (2f64.powi(bits - 1)) - 1.0),
+        // TVM keeps the largest 64 bit value in a signed integer.
+        (DTypeCode::UInt, 64) => (0.0, i64::MAX as f64),
+        (DTypeCode::UInt, _) => (0.0, 2f64.powi(bits) - 1.0),
+        (DTypeCode::Float, 64) => (f64::MIN, f64::MAX),
+        (DTypeCode::Float, 32) => (f64::from(f32::MIN), f64::from(f32::MAX)),
+        (DTypeCode::Float, 16) => (-65504.0, 65504.0),
+        (DTypeCode::BFloat, 16) => (-f64::from(half::bf16::MAX), f64::from(half::bf16::MAX)),
+        _ => return None,
+    })
 }

@@ -1,7 +1,7 @@
 //! Casts and clips that change nothing.
 
 use super::super::pattern::{Match, Pat, Rule};
-use super::super::tensor_type;
+use super::super::{tensor_type, value_range};
 use crate::ir::{AttrValue, DType, DTypeCode, Expr, ExprId, Module, Store, Type};
 use crate::ops;
 use crate::ops::build::{arg, op_name};
@@ -54,7 +54,7 @@ pub static CLIP_RULE: Rule = Rule {
             return None;
         }
         let (low, high) = clip_bounds(store, m.post)?;
-        let (least, most) = range(dtype(store, m.pre)?)?;
+        let (least, most) = value_range(dtype(store, m.pre)?)?;
         (high >= most && low <= least).then(|| m.get("x"))
     },
 };
@@ -88,22 +88,6 @@ fn clip_bounds(store: &Store, clip: ExprId) -> Option<(f64, f64)> {
     Some((store.attr_float(attrs, "a_min")?, store.attr_float(attrs, "a_max")?))
 }
 
-/// The least and the largest value of a type, as doubles.
-fn range(dtype: DType) -> Option<(f64, f64)> {
-    let bits = i32::from(dtype.bits);
-    Some(match (dtype.code, bits) {
-        (DTypeCode::Int, _) => (-(2f64.powi(bits - 1)), (2f64.powi(bits - 1)) - 1.0),
-        // TVM keeps the largest 64 bit value in a signed integer.
-        (DTypeCode::UInt, 64) => (0.0, i64::MAX as f64),
-        (DTypeCode::UInt, _) => (0.0, 2f64.powi(bits) - 1.0),
-        (DTypeCode::Float, 64) => (f64::MIN, f64::MAX),
-        (DTypeCode::Float, 32) => (f64::from(f32::MIN), f64::from(f32::MAX)),
-        (DTypeCode::Float, 16) => (-65504.0, 65504.0),
-        (DTypeCode::BFloat, 16) => (-f64::from(half::bf16::MAX), f64::from(half::bf16::MAX)),
-        _ => return None,
-    })
-}
-
 /// Keeps the casts into types that cannot hold the bounds; the type of the result stays.
 fn clip_and_casts(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
     let (low, high) = clip_bounds(store, m.get("clip"))?;
@@ -112,7 +96,7 @@ fn clip_and_casts(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
     let mut id = m.pre;
     while id != m.pre_of("clip") {
         let to = dtype(store, id)?;
-        let (least, most) = range(to)?;
+        let (least, most) = value_range(to)?;
         if high <= most && low >= least {
             dropped += 1;
         } else {

@@ -1,0 +1,174 @@
+//! CombineParallelDense: dense layers of the same data as one.
+//!
+//! With `to_batch` the layers, which must have weights of one shape, become one `nn.batch_matmul` over
+//! stacked data and weights; otherwise one wide `nn.dense` over concatenated weights, with a
+//! `strided_slice` for each. What follows each of them, as far as it is element-wise or broadcasting
+//! and the same in all, is combined too.
+//!
+//! Does nothing to fewer than `min_num_branches` layers.
+//!
+//! Source: `src/relay/transforms/combine_parallel_dense.cc`.
+
+use super::support::combine::{Branch, Combiner, concatenate, run, slice_sizes};
+use super::support::combine_batch::{same_arg_type, stacked_arg, stacked_following, unstack};
+use super::support::{static_shape, tensor_type};
+use crate::ir::{AttrValue, ExprId, Store};
+use crate::ops::build::{args, call_with};
+use crate::pass::{Param, PassSpec, Run};
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "CombineParallelDense",
+    info_name: "CombineParallelDense",
+    opt_level: 4,
+    required: &["InferType"],
+    params: &[
+        Param { name: "min_num_branches", default: "3", doc: "Fewer layers than this stay as they are." },
+        Param { name: "to_batch", default: "True", doc: "Combine into nn.batch_matmul, not into one wide nn.dense." },
+    ],
+    config: &[],
+    summary: "Computes dense layers of the same data by one larger call.",
+    doc: "Dense layers of the same data become one call. With `to_batch=True`, data and weights are stacked \
+and multiplied by `nn.batch_matmul`, which needs weights of one shape. With `to_batch=False` the weights are \
+concatenated for one `nn.dense`, and `strided_slice` takes each result out. Element-wise and broadcasting calls that \
+follow all of them alike are combined as well.",
+    example_before: "\
+def @main(%x: Tensor[(2, 4), float32], %w1: Tensor[(3, 4), float32], %w2: Tensor[(3, 4), float32], %w3: Tensor[(3, 4), float32]) {
+  %0 = nn.dense(%x, %w1, units=None);
+  %1 = nn.dense(%x, %w2, units=None);
+  %2 = nn.dense(%x, %w3, units=None);
+  (%0, %1, %2)
+}
+",
+    example_after: "",
+    run: Run::Function(|cx, _, function, arguments| {
+        let min = usize::try_from(arguments.int("min_num_branches")).unwrap_or(0);
+        match arguments.bool("to_batch") {
+            true => run(cx.store, function, &ToBatch, min),
+            false => run(cx.store, function, &ToDense, min),
+        }
+    }),
+};
+
+fn weight_shape(store: &Store, dense: ExprId) -> Option<[crate::ir::Dim; 2]> {
+    tensor_type(store, args(store, dense)[1])?.0.try_into().ok()
+}
+
+fn same_out_dtype(store: &Store, a: ExprId, b: ExprId) -> bool {
+    let [a, b] = [a, b].map(|id| store.call(id).and_then(|call| call.attrs));
+    store.attr(a, "out_dtype") == store.attr(b, "out_dtype")
+}
+
+struct ToBatch;
+
+impl Combiner for ToBatch {
+    fn op(&self) -> &'static str {
+        "nn.dense"
+    }
+
+    fn compatible(&self, store: &mut Store, a: ExprId, b: ExprId) -> bool {
+        let shape = weight_shape(store, a);
+        same_out_dtype(store, a, b) && shape.is_some() && shape == weight_shape(store, b)
+    }
+
+    fn arg_compatible(&self, store: &Store, _: ExprId, a: ExprId, b: ExprId, index: usize) -> bool {
+        same_arg_type(store, a, b, index)
+    }
+
+    fn combine(&self, store: &mut Store, branches: &[Branch]) -> Option<ExprId> {
+        let out_dtype = store.attr(store.call(branches[0][0])?.attrs, "out_dtype")?.clone();
+        let data = stacked_arg(store, branches, 0, 0);
+        let weight = stacked_arg(store, branches, 0, 1);
+        let written = [("out_dtype", out_dtype), ("transpose_a", AttrValue::Bool(false)), ("transpose_b", AttrValue::Bool(true))];
+        Some(call_with(store, "nn.batch_matmul", &[data, weight], &written))
+    }
+
+    fn combine_arg(&self, store: &mut Store, branches: &[Branch], depth: usize, index: usize, _: usize) -> Option<ExprId> {
+        Some(stacked_following(store, branches, depth, index))
+    }
+
+    fn parts(&self, store: &mut Store, data: ExprId, branches: &[Branch], _: usize) -> Option<Vec<ExprId>> {
+        Some(unstack(store, data, branches.len()))
+    }
+}
+
+struct ToDense;
+
+impl Combiner for ToDense {
+    fn op(&self) -> &'static str {
+        "nn.dense"
+    }
+
+    fn compatible(&self, store: &mut Store, a: ExprId, b: ExprId) -> bool {
+        match (weight_shape(store, a), weight_shape(store, b)) {
+            (Some(wa), Some(wb)) => wa[1] == wb[1] && same_out_dtype(store, a, b),
+            _ => false,
+        }
+    }
+
+    fn arg_compatible(&self, store: &Store, _: ExprId, a: ExprId, b: ExprId, index: usize) -> bool {
+        let types = [a, b].map(|call| Some((tensor_type(store, args(store, call)[index])?, tensor_type(store, call)?)));
+        let [Some(((ta, da), (out_a, _))), Some(((tb, db), (out_b, _)))] = types else { return false };
+        da == db && ta.len() == tb.len() && ta.len() <= out_a.len() && tb.len() <= out_b.len()
+            // The last axis is concatenated and may differ.
+            && ta.iter().zip(&tb).take(ta.len().saturating_sub(1)).all(|(a, b)| a == b)
+    }
+
+    fn combine(&self, store: &mut Store, branches: &[Branch]) -> Option<ExprId> {
+        let mut weights = Vec::new();
+        let mut units = 0;
+        for branch in branches {
+            weights.push(args(store, branch[0])[1]);
+            units += weight_shape(store, branch[0])?[0].known()?;
+        }
+        let out_dtype = store.attr(store.call(branches[0][0])?.attrs, "out_dtype")?.clone();
+        let data = args(store, branches[0][0])[0];
+        let weight = concatenate(store, &weights, 0);
+        let written = [("units", AttrValue::int(units)), ("out_dtype", out_dtype)];
+        Some(call_with(store, "nn.dense", &[data, weight], &written))
+    }
+
+    fn combine_arg(&self, store: &mut Store, branches: &[Branch], depth: usize, index: usize, parent: usize) -> Option<ExprId> {
+        let mut fields = Vec::with_capacity(branches.len());
+        let mut axis = 0;
+        for branch in branches {
+            let call_args = args(store, branch[depth]);
+            let width = tensor_type(store, call_args[parent])?.0.last()?.known()?;
+            let mut arg = call_args[index];
+            let shape = tensor_type(store, arg)?.0;
+            axis = shape.len().saturating_sub(1) as i64;
+            // What broadcasts along the units has to be repeated once several units stand in a row.
+            let repeat = match shape.last() {
+                None => {
+                    let written = [("axis", AttrValue::int(-1)), ("num_newaxis", AttrValue::int(1))];
+                    arg = call_with(store, "expand_dims", &[arg], &written);
+                    true
+                }
+                Some(last) => width > 1 && last.known()? == 1,
+            };
+            if repeat {
+                let written = [("repeats", AttrValue::int(width)), ("axis", AttrValue::int(axis))];
+                arg = call_with(store, "repeat", &[arg], &written);
+            }
+            fields.push(arg);
+        }
+        Some(concatenate(store, &fields, axis))
+    }
+
+    fn parts(&self, store: &mut Store, data: ExprId, branches: &[Branch], depth: usize) -> Option<Vec<ExprId>> {
+        let mut index = 0;
+        let mut parts = Vec::with_capacity(branches.len());
+        for branch in branches {
+            let shape = static_shape(store, branch[depth])?;
+            let units = *static_shape(store, branch[0])?.get(1)?;
+            // As in TVM the last axis of that extent is taken for the one of the units.
+            let axis = shape.iter().rposition(|extent| *extent == units)?;
+            let (mut begin, mut size) = (vec![0; shape.len()], vec![-1; shape.len()]);
+            begin[axis] = index;
+            size[axis] = units;
+            parts.push(slice_sizes(store, data, &begin, &size));
+            index += units;
+        }
+        Some(parts)
+    }
+}

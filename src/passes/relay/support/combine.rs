@@ -1,0 +1,216 @@
+//! Joining calls that have the same input (TVM's `combine_parallel_op.cc`).
+//!
+//! Calls of one operator on the same data, with what follows each of them as long as it is
+//! element-wise or broadcasting and has no other user, are branches. Branches that fit together are
+//! computed by one larger call, and each gets its part of the result.
+
+use crate::ir::rewrite::{ExprMutator, Visit, rewrite};
+use crate::ir::walk::post_order;
+use crate::ir::{AttrValue, Expr, ExprId, IdMap, Object, Store};
+use crate::ops::build::{args, call_with, ints, op_name};
+use crate::ops::{self, OpPattern};
+use crate::pass::PassError;
+
+/// A call and what follows it.
+pub type Branch = Vec<ExprId>;
+
+/// How one operator is combined.
+pub trait Combiner {
+    /// The operator.
+    fn op(&self) -> &'static str;
+
+    /// Whether this call takes part at all.
+    fn supports(&self, store: &Store, call: ExprId) -> bool {
+        let _ = (store, call);
+        true
+    }
+
+    /// Whether two calls may be one.
+    fn compatible(&self, store: &mut Store, a: ExprId, b: ExprId) -> bool;
+
+    /// Whether argument `index` of two following calls can be combined; `first` is the call that
+    /// the branch of `a` begins with.
+    fn arg_compatible(&self, store: &Store, first: ExprId, a: ExprId, b: ExprId, index: usize) -> bool;
+
+    /// The one call for the first call of each branch.
+    fn combine(&self, store: &mut Store, branches: &[Branch]) -> Option<ExprId>;
+
+    /// Argument `index` of the one call for the calls at `depth` of each branch.
+    fn combine_arg(&self, store: &mut Store, branches: &[Branch], depth: usize, index: usize, parent: usize) -> Option<ExprId>;
+
+    /// The part of the combined result for each branch; the last call of each is at `depth`.
+    fn parts(&self, store: &mut Store, data: ExprId, branches: &[Branch], depth: usize) -> Option<Vec<ExprId>>;
+}
+
+/// Combines branches in groups of at least `min_branches`.
+pub fn run(store: &mut Store, root: ExprId, combiner: &dyn Combiner, min_branches: usize) -> Result<ExprId, PassError> {
+    let mut groups = find_groups(store, root, combiner);
+    groups.retain(|group| group.len() >= min_branches);
+    if groups.is_empty() {
+        return Ok(root);
+    }
+    let mut place: IdMap<Expr, (usize, usize)> = IdMap::new();
+    let mut plans = Vec::with_capacity(groups.len());
+    for branches in groups {
+        let depth = common_depth(store, combiner, &branches);
+        for (i, branch) in branches.iter().enumerate() {
+            place.insert(branch[depth - 1], (plans.len(), i));
+        }
+        plans.push(Plan { branches, depth, parts: None });
+    }
+    Ok(rewrite(store, root, &mut Combine { combiner, plans, place }))
+}
+
+fn find_groups(store: &mut Store, root: ExprId, combiner: &dyn Combiner) -> Vec<Vec<Branch>> {
+    let mut children: IdMap<Expr, Vec<ExprId>> = IdMap::new();
+    let mut roots = Vec::new();
+    for id in post_order(store, root) {
+        if !matches!(store.expr(id), Expr::Call { .. }) {
+            continue;
+        }
+        let is_op = op_name(store, id) == combiner.op() && combiner.supports(store, id);
+        for arg in args(store, id).into_iter().take(if is_op { 1 } else { usize::MAX }) {
+            match children.get_mut(arg) {
+                Some(list) => list.push(id),
+                None => {
+                    children.insert(arg, vec![id]);
+                }
+            }
+            if is_op {
+                roots.push(arg);
+            }
+        }
+    }
+    let mut seen: IdMap<Expr, ()> = IdMap::new();
+    roots.retain(|id| seen.insert(*id, ()).is_none());
+    let mut groups: Vec<Vec<Branch>> = Vec::new();
+    for data in roots {
+        let first = groups.len();
+        for &child in children.get(data).into_iter().flatten() {
+            if op_name(store, child) != combiner.op() {
+                continue;
+            }
+            let branch = follow(store, &children, child);
+            match (first..groups.len()).find(|g| combiner.compatible(store, child, groups[*g][0][0])) {
+                Some(group) => groups[group].push(branch),
+                None => groups.push(vec![branch]),
+            }
+        }
+    }
+    groups
+}
+
+/// The call and those behind it, as long as each is the only user of the one before and simple.
+fn follow(store: &Store, children: &IdMap<Expr, Vec<ExprId>>, call: ExprId) -> Branch {
+    let mut branch = vec![call];
+    let mut last = call;
+    while let Some([next]) = children.get(last).map(Vec::as_slice) {
+        let pattern = store.called_op(*next).and_then(|op| ops::info(op).pattern);
+        if pattern.is_none_or(|pattern| pattern > OpPattern::Broadcast) {
+            break;
+        }
+        branch.push(*next);
+        last = *next;
+    }
+    branch
+}
+
+/// How many calls of each branch can be combined, at least one.
+fn common_depth(store: &Store, combiner: &dyn Combiner, branches: &[Branch]) -> usize {
+    let shortest = branches.iter().map(Vec::len).min().unwrap_or(1);
+    (1..shortest).find(|depth| !level_fits(store, combiner, branches, *depth)).unwrap_or(shortest)
+}
+
+/// Which argument of the calls at `depth` comes from the calls before them.
+fn parent_index(store: &Store, branches: &[Branch], depth: usize) -> Option<usize> {
+    args(store, branches[0][depth]).iter().position(|arg| *arg == branches[0][depth - 1])
+}
+
+fn level_fits(store: &Store, combiner: &dyn Combiner, branches: &[Branch], depth: usize) -> bool {
+    let Some(parent) = parent_index(store, branches, depth) else { return false };
+    let call = branches[0][depth];
+    let first_args = args(store, call);
+    let parts = |id| store.call(id).map(|call| (call.callee, call.attrs, call.args.len()));
+    branches[1..].iter().all(|branch| {
+        parts(branch[depth]) == parts(call)
+            && args(store, branch[depth])[parent] == branch[depth - 1]
+            && (0..first_args.len())
+                .all(|i| i == parent || combiner.arg_compatible(store, branches[0][0], call, branch[depth], i))
+    })
+}
+
+struct Plan {
+    branches: Vec<Branch>,
+    depth: usize,
+    /// What each branch becomes; made when the first of them is met.
+    parts: Option<Vec<ExprId>>,
+}
+
+struct Combine<'a> {
+    combiner: &'a dyn Combiner,
+    plans: Vec<Plan>,
+    /// The last combined call of each branch: its plan and its number there.
+    place: IdMap<Expr, (usize, usize)>,
+}
+
+impl ExprMutator for Combine<'_> {
+    fn rule(&self) -> &'static str {
+        "calls on the same data combined"
+    }
+
+    fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
+        let Some(&(plan, branch)) = self.place.get(id) else { return Visit::Descend };
+        let plan = &mut self.plans[plan];
+        if plan.parts.is_none() {
+            plan.parts = build(store, self.combiner, &plan.branches, plan.depth).or(Some(Vec::new()));
+        }
+        // The parts are made of parts of the program that may have to be combined themselves.
+        match plan.parts.as_ref().and_then(|parts| parts.get(branch)) {
+            Some(part) => Visit::Follow(*part),
+            None => Visit::Descend,
+        }
+    }
+}
+
+fn build(store: &mut Store, combiner: &dyn Combiner, branches: &[Branch], depth: usize) -> Option<Vec<ExprId>> {
+    let mut data = combiner.combine(store, branches)?;
+    for level in 1..depth {
+        let parent = parent_index(store, branches, level)?;
+        let call = store.call(branches[0][level])?;
+        let mut args = Vec::with_capacity(call.args.len());
+        for i in 0..call.args.len() {
+            args.push(if i == parent { data } else { combiner.combine_arg(store, branches, level, i, parent)? });
+        }
+        data = store.add_call(call.callee, &args, call.attrs);
+    }
+    combiner.parts(store, data, branches, depth - 1)
+}
+
+/// `concatenate` of these along an axis.
+pub fn concatenate(store: &mut Store, fields: &[ExprId], axis: i64) -> ExprId {
+    let tuple = store.add_tuple(fields);
+    call_with(store, "concatenate", &[tuple], &[("axis", AttrValue::int(axis))])
+}
+
+/// `stack` of these along the first axis.
+pub fn stack(store: &mut Store, fields: &[ExprId]) -> ExprId {
+    let tuple = store.add_tuple(fields);
+    call_with(store, "stack", &[tuple], &[("axis", AttrValue::int(0))])
+}
+
+/// `strided_slice` with sizes instead of ends.
+pub fn slice_sizes(store: &mut Store, data: ExprId, begin: &[i64], size: &[i64]) -> ExprId {
+    let mode = AttrValue::Str(store.name("size"));
+    let strides = ints(&vec![1; begin.len()]);
+    let written =
+        [("begin", ints(begin)), ("end", ints(size)), ("strides", strides), ("slice_mode", mode), ("axes", AttrValue::Null)];
+    call_with(store, "strided_slice", &[data], &written)
+}
+
+/// `split` along the first axis into `sections` parts. TVM holds the number in a box.
+pub fn split(store: &mut Store, data: ExprId, sections: usize) -> ExprId {
+    let key = store.name("runtime.BoxInt");
+    let boxed = Object { key, fields: [].into(), items: [].into(), repr: Some(sections.to_string().into()) };
+    let boxed = AttrValue::Object(store.add_object(boxed));
+    call_with(store, "split", &[data], &[("indices_or_sections", boxed), ("axis", AttrValue::int(0))])
+}
