@@ -140,8 +140,7 @@ fn the_passes_nested_in_a_function_pass_are_seen_between_its_before_and_after() 
 fn a_failing_enter_exits_those_entered_and_the_context_is_not_entered() {
     let c = Probe { fails_in: "enter", ..probe("c") };
     let (calls, trace) = observe(level(2), &[probe("a"), probe("b"), c], "InferType");
-    let expected =
-        ["a.enter_pass_ctx()", "b.enter_pass_ctx()", "c.enter_pass_ctx()", "b.exit_pass_ctx()", "a.exit_pass_ctx()"];
+    let expected = ["a.enter_pass_ctx()", "b.enter_pass_ctx()", "c.enter_pass_ctx()", "b.exit_pass_ctx()", "a.exit_pass_ctx()"];
     assert_eq!(calls, expected);
     assert!(trace.steps.is_empty());
 }
@@ -247,15 +246,11 @@ fn a_pass_called_directly_runs_whatever_the_context_says() {
 
 #[test]
 fn a_sequential_is_gated_by_its_own_level_and_gates_its_children() {
-    let (_, trace) = observe(level(1), &[], "Sequential([FastMath(), InferType()], opt_level=1), Sequential([InferType()], opt_level=2)");
+    let (_, trace) =
+        observe(level(1), &[], "Sequential([FastMath(), InferType()], opt_level=1), Sequential([InferType()], opt_level=2)");
     let steps: Vec<(&str, usize, &str)> = trace.steps.iter().map(|s| (s.name.as_str(), s.depth, s.outcome_words().0)).collect();
     assert_eq!(
         steps,
-        [
-            ("sequential", 0, "unchanged"),
-            ("FastMath", 1, "skipped"),
-            ("InferType", 1, "unchanged"),
-            ("sequential", 0, "skipped"),
-        ]
+        [("sequential", 0, "unchanged"), ("FastMath", 1, "skipped"), ("InferType", 1, "unchanged"), ("sequential", 0, "skipped"),]
     );
 }

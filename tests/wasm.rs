@@ -33,8 +33,8 @@ fn a_run_answers_with_steps_and_their_texts_and_diffs_are_pulled() {
     let session = &mut Session::new();
     let answer = handle(session, &run(PROGRAM, &["FoldConstant()"]));
     assert_eq!(get(&answer, "ok"), JsValue::TRUE);
-    assert_eq!(get(&answer, "steps.0.name"), "FoldConstant".into());
-    assert_eq!(get(&answer, "steps.0.outcome"), "changed".into());
+    assert_eq!(get(&answer, "steps.0.name"), JsValue::from("FoldConstant"));
+    assert_eq!(get(&answer, "steps.0.outcome"), JsValue::from("changed"));
     let (before, after) = (get(&answer, "steps.0.before"), get(&answer, "steps.0.after"));
     let version = after.as_f64().expect("a number");
     let text = handle(session, &format!("{{\"type\":\"text\",\"version\":{version},\"stable\":false}}"));
@@ -61,7 +61,7 @@ fn a_link_brings_the_document_back() {
     let request = run(PROGRAM, &["FoldConstant()"]).replace("\"type\":\"run\"", "\"type\":\"encode\"");
     let link = handle(session, &request).as_string().expect("a link");
     let answer = handle(session, &format!("{{\"type\":\"decode\",\"link\":\"#{link}\"}}"));
-    assert_eq!(get(&answer, "document.source"), PROGRAM.into());
+    assert_eq!(get(&answer, "document.source"), JsValue::from(PROGRAM));
     assert_eq!(get(&answer, "document.optLevel").as_f64(), Some(3.0));
     let broken = handle(session, "{\"type\":\"decode\",\"link\":\"#1.AAAA\"}");
     assert!(get(&broken, "error").as_string().is_some_and(|e| e.starts_with("link-")));
@@ -96,7 +96,7 @@ fn a_chain_of_a_hundred_thousand_calls_goes_through_everything() {
     for i in 0..n_passes {
         let pass = get(&catalogue, &format!("passes.{i}"));
         let needs = (0..get(&pass, "params.length").as_f64().expect("a number") as usize)
-            .any(|p| get(&pass, &format!("params.{p}.default")) == "".into());
+            .any(|p| get(&pass, &format!("params.{p}.default")) == "");
         if needs {
             continue;
         }

@@ -92,7 +92,7 @@ fn clippy() -> Result<Done> {
     setup::wasm_target()?;
     let native = ["clippy", "--package", "passlab", "--all-targets"];
     cargo().args(native).args(["--", "-D", "warnings"]).run()?;
-    let wasm = ["clippy", "--package", "passlab", "--lib", "--test", "wasm"];
+    let wasm = ["clippy", "--package", "passlab", "--no-default-features", "--lib", "--test", "wasm"];
     cargo().args(wasm).args(["--target", WASM_TARGET, "--", "-D", "warnings"]).run()?;
     Ok(Passed)
 }
@@ -119,7 +119,8 @@ fn wasm_tests() -> Result<Sh> {
     let runner = format!("test-runner{}", std::env::consts::EXE_SUFFIX);
     let runner = target_dir().join("debug").join(runner);
     Ok(cargo()
-        .args(["test", "--package", "passlab", "--target", WASM_TARGET, "--test", "wasm"])
+        .args(["test", "--package", "passlab", "--no-default-features"])
+        .args(["--target", WASM_TARGET, "--test", "wasm"])
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner))
 }
 
