@@ -184,6 +184,7 @@ describe("passes", () => {
 describe("looking", () => {
   test("every view of a step shows that step", () =>
     withPage({}, async (lab) => {
+      await lab.write(SMALL);
       await lab.step(/^FuseOps changed/).click();
       await lab.region("Diff").getByText("Primitive=1").first().waitFor();
       await lab.tab("Before/After").click();
@@ -196,19 +197,28 @@ describe("looking", () => {
       await lab.region("Values").getByText("float32").first().waitFor();
     }));
 
-  test("the diff is unified or side by side, with signs, and unfolds", () =>
+  test("the diff is unified or side by side, with signs", () =>
+    withPage({}, async (lab) => {
+      await lab.write(SMALL);
+      await lab.step(/^FoldConstant changed/).click();
+      const diff = lab.region("Diff");
+      await diff.getByText("-", { exact: true }).first().waitFor();
+      await diff.getByText("+", { exact: true }).first().waitFor();
+      await lab.button("Side by side").click();
+      await diff.locator(".half").first().waitFor();
+    }));
+
+  test("what is folded opens", () =>
     withPage({}, async (lab) => {
       await lab.example("ResNet-18");
       await lab.step(/^FuseOps changed/).click();
-      const diff = lab.region("Diff");
-      await diff.getByText("+", { exact: true }).first().waitFor();
-      await diff.getByText("-", { exact: true }).first().waitFor();
-      await lab.button("Side by side").click();
-      await diff.locator(".half").first().waitFor();
-      const fold = diff.getByRole("button", { name: /unchanged lines|more characters/ }).first();
+      const fold = lab
+        .region("Diff")
+        .getByRole("button", { name: /unchanged lines|more characters/ })
+        .first();
       const words = (await fold.textContent()) ?? "";
       await fold.click();
-      await eventually(() => diff.getByText(words, { exact: true }).count(), 0);
+      await eventually(() => lab.region("Diff").getByText(words, { exact: true }).count(), 0);
     }));
 
   test("only what is visible of a long diff is in the document", () =>
@@ -490,6 +500,7 @@ async function withVisible(
 describe("narrow", () => {
   test("the panes are tabs, and the main job works", () =>
     withVisible({ viewport: { width: 400, height: 800 }, hasTouch: true }, async (lab) => {
+      await lab.write(SMALL);
       await lab.tab("Passes").click();
       await lab.step(/^FuseOps changed/).click();
       await lab.tab("Result").click();

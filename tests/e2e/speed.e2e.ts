@@ -1,13 +1,13 @@
 /**
- * How long the page takes to answer. The limit is for a quiet machine; on a loaded one set PASSLAB_SLOW to a factor.
- * Measured in the page itself: from the time stamp of the key to the frame after the diff was redrawn.
+ * How long the page takes to answer, measured in the page itself: from the time stamp of the key to the end of the
+ * frame in which the diff was redrawn. The limits are for a quiet machine; how far this one is from that is measured
+ * as well, and the limits are stretched by it.
  */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, launch, profile, serveDist } from "./browser";
 import type { Site } from "./site";
 
-const FACTOR = Number(process.env.PASSLAB_SLOW ?? 1);
 const EDITS = 60;
 
 let browser: Browser;
@@ -60,6 +60,25 @@ function timed(lab: Lab, key: string, region: string): Promise<number> {
     );
 }
 
+/**
+ * How much slower than by itself this machine is just now, at least 1: a fixed piece of work is timed often, and its
+ * slow runs are compared with its fastest one, which nobody interrupted.
+ */
+async function noise(lab: Lab): Promise<number> {
+  const times = await lab.page.evaluate(async () => {
+    const result: number[] = [];
+    for (let round = 0; round < 60; round++) {
+      const start = performance.now();
+      let sum = 0;
+      for (let count = 0; count < 6_000_000; count++) sum = (sum * 31 + count) | 0;
+      result.push(performance.now() - start + (sum === 1 ? 1 : 0));
+      await new Promise((done) => setTimeout(done, 5));
+    }
+    return result;
+  });
+  return Math.max(1, quantile(times, 0.95) / Math.min(...times));
+}
+
 test("from a key to the repainted diff of ResNet-18 at O3: 50 ms in 95 of 100 cases", async () => {
   const { context, errors, open } = await profile(browser);
   const lab = await open(site.url);
@@ -69,20 +88,21 @@ test("from a key to the repainted diff of ResNet-18 at O3: 50 ms in 95 of 100 ca
   const titles = await choice.locator("option").allTextContents();
   await choice.selectOption({ label: titles.find((title) => title.includes("O3")) ?? "" });
   await lab.step(/^FuseOps changed/).click();
-  await lab.region("Diff").getByText("Primitive=1").first().waitFor();
+  await lab.region("Diff").locator(".line").first().waitFor();
   // Into the shape of the input: every type of the network changes with it, and with them the visible lines.
   await lab.program.getByText("%data", { exact: true }).first().click();
   await lab.page.keyboard.press("End");
   for (let count = 0; count < 12; count++) await lab.page.keyboard.press("ArrowLeft");
+  const factor = await noise(lab);
   const times: number[] = [];
   for (let count = 0; count < EDITS; count++) {
     times.push(await timed(lab, count % 2 === 0 ? "1" : "Backspace", "Diff"));
   }
   const worst = quantile(times.slice(4), 0.95);
   console.log(
-    `key to repainted diff: median ${quantile(times, 0.5).toFixed(1)} ms, p95 ${worst.toFixed(1)} ms`,
+    `key to repainted diff: best ${Math.min(...times).toFixed(1)} ms, median ${quantile(times, 0.5).toFixed(1)} ms, p95 ${worst.toFixed(1)} ms (machine ${factor.toFixed(1)} times slower than quiet)`,
   );
-  expect(worst).toBeLessThanOrEqual(50 * FACTOR);
+  expect(worst).toBeLessThanOrEqual(50 * factor);
   expect(await lab.problems.count()).toBe(0);
   expect(errors).toEqual([]);
   await context.close();
@@ -94,11 +114,13 @@ test("from step to step: 8 ms of work and the next frame", async () => {
   await lab.settled();
   await lab.example("ResNet-18");
   await lab.step(/^FuseOps changed/).click();
-  await lab.region("Diff").getByText("Primitive=1").first().waitFor();
+  await lab.region("Diff").locator(".line").first().waitFor();
+  await lab.button("Nested").click();
   // Once through all, so that every diff was made; then the page's own part is measured.
   for (let count = 0; count < 3; count++) await lab.page.keyboard.press("p");
   for (let count = 0; count < 3; count++) await lab.page.keyboard.press("n");
   await lab.page.waitForTimeout(300);
+  const factor = await noise(lab);
   const times: number[] = [];
   for (let count = 0; count < 20; count++) {
     times.push(await timed(lab, count % 2 === 0 ? "p" : "n", "Diff"));
@@ -106,8 +128,8 @@ test("from step to step: 8 ms of work and the next frame", async () => {
   }
   const worst = quantile(times, 0.95);
   console.log(
-    `step to step: median ${quantile(times, 0.5).toFixed(1)} ms, p95 ${worst.toFixed(1)} ms`,
+    `step to step: best ${Math.min(...times).toFixed(1)} ms, median ${quantile(times, 0.5).toFixed(1)} ms, p95 ${worst.toFixed(1)} ms (machine ${factor.toFixed(1)} times slower than quiet)`,
   );
-  expect(worst).toBeLessThanOrEqual(25 * FACTOR);
+  expect(worst).toBeLessThanOrEqual(25 * factor);
   await context.close();
 });

@@ -104,6 +104,16 @@ describe("the queue", () => {
     expect(sources(worker())).toEqual(["a", "b"]);
   });
 
+  test("questions put while a run is under way are about the old versions, and dropped", async () => {
+    const { client, worker, run } = setUp();
+    worker().say({ type: "ready" });
+    void run("a");
+    const diff = client.ask({ type: "diff", before: 0, after: 1 }, "diff");
+    worker().answer({ ok: true });
+    expect(await diff).toEqual({ status: "superseded" });
+    expect(sources(worker())).toEqual(["a"]);
+  });
+
   test("links and the catalogue are all answered, before any waiting run", () => {
     const { client, worker, run } = setUp();
     void run("a");

@@ -169,6 +169,8 @@ export class EngineClient {
     this.clearTimers();
     this.current = null;
     job.settle({ status: "answered", value: message.value });
+    // Asked while the run was under way, so about the versions of the one before it.
+    if (message.type === "run") this.drop((other) => ABOUT_A_RUN.has(other.request.type));
     this.pump();
     this.report("ready");
   }

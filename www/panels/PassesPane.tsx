@@ -264,7 +264,7 @@ export function PassesPane() {
         />
         <Toggle
           label="Nested"
-          title="Steps that ran inside of a pass or because one required them, even if they changed nothing"
+          title="Show steps that ran inside of a pass, or because one required them"
           on={state().preferences.nested}
           onChange={(nested) => app.dispatch({ type: "prefer", change: { nested } })}
         />

@@ -3,7 +3,7 @@
  * typed, opens links. The panels dispatch actions and read signals; they never talk to the engine themselves.
  */
 import { batch, createMemo, createSignal } from "solid-js";
-import { EngineClient, type Kind, REPLAY, type WorkerLike } from "../engine/client";
+import { EngineClient, type Kind, REPLAY, type Reply, type WorkerLike } from "../engine/client";
 import type { Diff, EvalResult, RunDocument, Step } from "../engine/protocol";
 import { examples, firstExample } from "../examples";
 import { matchingPipeline, runnable } from "./calls";
@@ -161,12 +161,21 @@ export function createController(environment: Environment) {
     if (pulls.size > CACHE) pulls.delete(pulls.keys().next().value as string);
   }
 
+  /** Questions that broke the engine, by the document they were about: they are not put again. */
+  const refused = new WeakMap<RunDocument, Map<string, string>>();
+
+  function refuse(about: RunDocument, question: string, message: string): void {
+    const known = refused.get(about) ?? new Map<string, string>();
+    known.set(question, message);
+    refused.set(about, known);
+  }
+
   /** Shows `key` from the cache or asks for it. What was shown stays until the answer is there: no flicker. */
   function want<T>(
     key: string,
     show: (value: Pulled<T>) => void,
     current: () => Pulled<T>,
-    ask: () => Promise<{ status: string; value?: unknown; message?: string }>,
+    ask: () => Promise<Reply<Kind>>,
     wanted: () => string,
   ): void {
     if (pulls.has(key)) {
@@ -176,17 +185,22 @@ export function createController(environment: Environment) {
       }
       return;
     }
+    const about = state().good?.document;
+    const question = key.replace(/ \d+/, "");
+    const broken = about && refused.get(about)?.get(question);
+    if (broken) {
+      show({ state: "failed", message: broken });
+      return;
+    }
     if (current().state !== "ready") show({ state: "loading" });
     if (flying.has(key)) return;
     flying.add(key);
     void ask().then((reply) => {
       flying.delete(key);
-      if (reply.status === "answered") {
-        remember(key, reply.value);
-        if (wanted() === key) show({ state: "ready", key, value: reply.value as T });
-      } else if (reply.status === "stopped" && wanted() === key) {
-        show({ state: "failed", message: reply.message ?? "" });
-      }
+      if (reply.status === "answered") remember(key, reply.value);
+      else if (reply.status === "stopped" && about) refuse(about, question, reply.message);
+      // Shows it, or asks again if it was dropped and is wanted still.
+      if (wanted() === key) pull();
     });
   }
 
@@ -245,14 +259,15 @@ export function createController(environment: Environment) {
         const next = steps()[neighbour(steps(), shown(), selected(), direction, true)];
         if (!next || next.before === next.after) continue;
         const key = `diff ${good.number} ${next.before} ${next.after}`;
-        if (pulls.has(key) || flying.has(key)) continue;
+        const question = key.replace(/ \d+/, "");
+        if (pulls.has(key) || flying.has(key) || refused.get(document)?.has(question)) continue;
         flying.add(key);
         void client
           .ask({ type: "diff", before: next.before, after: next.after }, `near ${direction}`)
           .then((reply) => {
             flying.delete(key);
-            if (reply.status !== "answered") return;
-            remember(key, reply.value);
+            if (reply.status === "answered") remember(key, reply.value);
+            else if (reply.status === "stopped") refuse(document, question, reply.message);
             if (diffKey() === key) pull();
           });
       }

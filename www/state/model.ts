@@ -23,7 +23,7 @@ export interface Preferences {
   wrap: boolean;
   types: boolean;
   changedOnly: boolean;
-  /** False hides steps that ran inside of, or on behalf of, a listed pass and changed nothing. */
+  /** False hides steps that ran inside of, or on behalf of, a listed pass, unless they failed. */
   nested: boolean;
   /** Single-letter shortcuts may be switched off (WCAG 2.1.4). */
   letters: boolean;

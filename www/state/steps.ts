@@ -90,7 +90,7 @@ export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
       }
     }
     const quiet = step.outcome === "unchanged" || step.outcome === "skipped";
-    const aside = step.role !== "listed" && quiet && !filter.nested;
+    const aside = step.role !== "listed" && step.outcome !== "failed" && !filter.nested;
     const drop = (filter.changedOnly && quiet) || aside;
     if (drop && index !== filter.selected) return;
     shown.push({ index, step, parent: parents.has(index), folded: folded.has(step.id) });
@@ -98,7 +98,7 @@ export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
   return shown;
 }
 
-/** The next step up or down from `from`; only changed or failed ones on demand. -1 when there is none. */
+/** The next of the shown steps up or down from `from`; only changed or failed ones on demand. -1 when there is none. */
 export function neighbour(
   steps: readonly Step[],
   shown: readonly Shown[],
@@ -110,18 +110,17 @@ export function neighbour(
     !!step && (!changed || step.outcome === "changed" || step.outcome === "failed");
   const seen = new Set(shown.map((row) => row.index));
   for (let index = from + direction; index >= 0 && index < steps.length; index += direction) {
-    if ((changed || seen.has(index)) && wanted(steps[index])) return index;
+    if (seen.has(index) && wanted(steps[index])) return index;
   }
   return -1;
 }
 
-/** Microseconds in words, three digits at most. */
+/** Microseconds in words, in milliseconds: browsers do not measure finer than a tenth of one. */
 export function duration(micros: number): string {
-  if (micros < 1) return "0 µs";
-  if (micros < 1000) return `${Math.round(micros)} µs`;
   const millis = micros / 1000;
-  if (millis < 1000) return `${millis < 10 ? millis.toFixed(1) : Math.round(millis)} ms`;
-  return `${(millis / 1000).toFixed(millis < 10000 ? 1 : 0)} s`;
+  if (millis < 0.05) return "<0.1 ms";
+  if (millis < 1000) return `${millis < 9.95 ? millis.toFixed(1) : Math.round(millis)} ms`;
+  return `${(millis / 1000).toFixed(millis < 9950 ? 1 : 0)} s`;
 }
 
 /** What a row says to those who do not see its marks: it stands between the name of the pass and the time. */
