@@ -4,6 +4,7 @@
 //! the inner part that was split off that axis (subordinate), the number being its extent.
 
 use crate::ir::{DType, DTypeCode, Dim, DimExpr, DimOp, Store, Tensor};
+use crate::ops::kernel::{bytes, count, each_index, strides};
 use crate::ops::{EvalError, dim_arith, dim_bits};
 use std::fmt;
 
@@ -207,51 +208,37 @@ impl Layout {
             let rank = tensor.shape.len();
             return Err(EvalError::new(format!("a tensor of rank {rank} cannot be brought from layout {self} to {to}")));
         }
-        let data = tensor.data.as_ref().ok_or_else(|| EvalError::new("a constant without value"))?;
+        // Extents that are not those of the layout would be read across its axes.
+        if let Some((axis, extent)) = self.axes.iter().zip(tensor.shape.iter()).find(|(a, e)| !a.is_primal() && a.extent != **e) {
+            return Err(EvalError::new(format!("an axis {}{} has the extent {extent}", axis.extent, axis.name)));
+        }
+        let data = bytes(tensor)?;
         let shape: Vec<i64> = (to.axes.iter())
             .map(|axis| match self.index_of(axis.name) {
                 _ if !axis.is_primal() => axis.extent,
                 Some(place) => {
-                    let whole = tensor.shape[place] * self.factor_of(axis.name).unwrap_or(1);
+                    let whole = tensor.shape[place].saturating_mul(self.factor_of(axis.name).unwrap_or(1));
                     let factor = to.factor_of(axis.name).unwrap_or(1);
-                    (whole + factor - 1) / factor
+                    whole.saturating_add(factor - 1) / factor
                 }
                 None => 1,
             })
             .collect();
         let size = tensor.dtype.bytes();
-        let count = shape.iter().product::<i64>() as usize;
-        let mut out = vec![0u8; count * size];
-        let strides = row_major(&tensor.shape);
-        let mut index = vec![0i64; shape.len()];
+        let mut out = Vec::with_capacity(count(&shape, tensor.dtype)? * size);
+        let steps = strides(&tensor.shape);
         let mut source = Vec::with_capacity(self.rank());
-        for place in 0..count {
-            self.index_from(to, &index, &mut source);
-            if source.iter().zip(tensor.shape.iter()).all(|(i, extent)| i < extent) {
-                let from = source.iter().zip(&strides).map(|(i, s)| i * s).sum::<i64>() as usize * size;
-                out[place * size..(place + 1) * size].copy_from_slice(&data[from..from + size]);
+        each_index(&shape, |index| {
+            self.index_from(to, index, &mut source);
+            let exists = source.iter().zip(tensor.shape.iter()).all(|(i, extent)| i < extent);
+            let from = source.iter().zip(&steps).map(|(i, s)| *i as usize * s).sum::<usize>() * size;
+            match exists {
+                true => out.extend_from_slice(&data[from..from + size]),
+                false => out.resize(out.len() + size, 0),
             }
-            advance(&mut index, &shape);
-        }
+            Ok(())
+        })?;
         Ok(Tensor::new(tensor.dtype, shape, out))
-    }
-}
-
-fn row_major(shape: &[i64]) -> Vec<i64> {
-    let mut strides = vec![1i64; shape.len()];
-    for i in (1..shape.len()).rev() {
-        strides[i - 1] = strides[i] * shape[i];
-    }
-    strides
-}
-
-fn advance(index: &mut [i64], shape: &[i64]) {
-    for i in (0..index.len()).rev() {
-        index[i] += 1;
-        if index[i] < shape[i] {
-            return;
-        }
-        index[i] = 0;
     }
 }
 
@@ -306,6 +293,14 @@ mod tests {
         assert_eq!(packed.data.as_deref(), Some([1u8, 3, 2, 4, 5, 0, 6, 0].as_slice()));
         let last = packed_to(&packed, "NCHW2c", "NHWC");
         assert_eq!(last.data.as_deref(), Some([1u8, 3, 5, 0, 2, 4, 6, 0].as_slice()));
+    }
+
+    #[test]
+    fn a_layout_with_huge_parts_is_an_error() {
+        let tensor = Tensor::new(DType::U8, [1], [1u8]);
+        let huge = layout("N99999999n99999999n99999999n");
+        assert!(layout("N").convert_tensor(&huge, &tensor).is_err());
+        assert!(huge.convert_tensor(&layout("N"), &Tensor::new(DType::U8, [1, 1, 1, 1], [1u8])).is_err());
     }
 
     fn packed_to(tensor: &Tensor, from: &str, to: &str) -> Tensor {

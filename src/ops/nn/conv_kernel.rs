@@ -377,14 +377,14 @@ pub(super) fn deformable(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Ten
     if !fits || places != 2 * kh * kw * parts || strides.len() != 2 || dilation.len() != 2 {
         return Err(EvalError::new("data, offset and kernel do not fit each other"));
     }
-    let (x, shift, w): (Vec<f32>, Vec<f32>, Vec<f32>) = (read(&data)?, read(&offset)?, read(&kernel)?);
-    let sample = |image: i64, channel: i64, row: f32, column: f32| {
-        if row < 0.0 || column < 0.0 || row >= height as f32 || column >= width as f32 {
+    let (x, shift, w): (Vec<f64>, Vec<f64>, Vec<f64>) = (read(&data)?, read(&offset)?, read(&kernel)?);
+    let sample = |image: i64, channel: i64, row: f64, column: f64| {
+        if row < 0.0 || column < 0.0 || row >= height as f64 || column >= width as f64 {
             return 0.0;
         }
         let (top, left) = (row.floor(), column.floor());
         let (dy, dx) = (row - top, column - left);
-        let at = |y: f32, x_: f32| {
+        let at = |y: f64, x_: f64| {
             let (y, x_) = ((y as i64).min(height - 1), (x_ as i64).min(width - 1));
             x[(((image * channels + channel) * height + y) * width + x_) as usize]
         };
@@ -402,8 +402,8 @@ pub(super) fn deformable(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Ten
             for tap in 0..kh * kw {
                 let place = (part * kh * kw + tap) * 2;
                 let moved = |k: i64| shift[(((at[0] * places + place + k) * rows + at[2]) * columns + at[3]) as usize];
-                let row = (at[2] * strides[0] - before[0] + tap / kw * dilation[0]) as f32 + moved(0);
-                let column = (at[3] * strides[1] - before[1] + tap % kw * dilation[1]) as f32 + moved(1);
+                let row = (at[2] * strides[0] - before[0] + tap / kw * dilation[0]) as f64 + moved(0);
+                let column = (at[3] * strides[1] - before[1] + tap % kw * dilation[1]) as f64 + moved(1);
                 sum += sample(at[0], channel, row, column) * w[((at[1] * per_group + c) * kh * kw + tap) as usize];
             }
         }

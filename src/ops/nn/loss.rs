@@ -103,18 +103,19 @@ fn nll_loss(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&out, dtype)
 }
 
-fn mean_entropy(inputs: &[Tensor], log: impl Fn(f32) -> f32) -> Result<Vec<Tensor>, EvalError> {
+/// In double precision, whatever the inputs are: the sums run over whole batches.
+fn mean_entropy(inputs: &[Tensor], log: impl Fn(f64) -> f64) -> Result<Vec<Tensor>, EvalError> {
     let (data, targets) = (input(inputs, 0)?, input(inputs, 1)?);
     if data.shape != targets.shape || data.shape.is_empty() {
         return Err(EvalError::new(format!("shapes {:?} and {:?} differ", data.shape, targets.shape)));
     }
-    let (x, y): (Vec<f32>, Vec<f32>) = (values(inputs, 0)?, values(inputs, 1)?);
-    let sum: f32 = x.iter().zip(&y).map(|(x, y)| log(*x) * y).sum();
-    Ok(vec![write(data.dtype, &[], &[-sum / data.shape[0] as f32])?])
+    let (x, y): (Vec<f64>, Vec<f64>) = (values(inputs, 0)?, values(inputs, 1)?);
+    let sum: f64 = x.iter().zip(&y).map(|(x, y)| log(*x) * y).sum();
+    Ok(vec![write(data.dtype, &[], &[-sum / data.shape[0] as f64])?])
 }
 
 fn cross_entropy_kernel(_: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
-    mean_entropy(inputs, f32::ln)
+    mean_entropy(inputs, f64::ln)
 }
 
 fn cross_entropy_with_logits_kernel(_: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
@@ -128,7 +129,7 @@ fn nll_loss_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, 
         return Err(EvalError::new("predictions need one axis more than targets"));
     }
     let (_, classes, after) = around(&predictions.shape, 1);
-    let (x, weights): (Vec<f32>, Vec<f32>) = (values(inputs, 0)?, values(inputs, 2)?);
+    let (x, weights): (Vec<f64>, Vec<f64>) = (values(inputs, 0)?, values(inputs, 2)?);
     let classes_of: Vec<i64> = values(inputs, 1)?;
     let ignored = cx.int("ignore_index")?;
     if weights.len() != classes || x.len() != classes_of.len() * classes {
@@ -147,7 +148,7 @@ fn nll_loss_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, 
         losses.push(-x[(i / after * classes + class) * after + i % after] * weights[class]);
         weight_sum += weights[class];
     }
-    let sum: f32 = losses.iter().sum();
+    let sum: f64 = losses.iter().sum();
     let out = match cx.text("reduction") {
         "none" => write(predictions.dtype, &targets.shape, &losses)?,
         "sum" => write(predictions.dtype, &[], &[sum])?,

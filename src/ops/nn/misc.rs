@@ -103,9 +103,9 @@ fn correlation_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor
     let side = 2 * radius + 1;
     let extent = |size: i64, i: usize| (size + before[i] + after[i] - 2 * border + stride1 - 1).div_euclid(stride1).max(0);
     let shape = [batch, side * side, extent(height, 0), extent(width, 1)];
-    let (a, b): (Vec<f32>, Vec<f32>) = (values(inputs, 0)?, values(inputs, 1)?);
+    let (a, b): (Vec<f64>, Vec<f64>) = (values(inputs, 0)?, values(inputs, 1)?);
     let multiply = cx.flag("is_multiply");
-    let element = |data: &[f32], n: i64, c: i64, y: i64, x: i64| {
+    let element = |data: &[f64], n: i64, c: i64, y: i64, x: i64| {
         let (y, x) = (y - before[0], x - before[1]);
         let inside = (0..height).contains(&y) && (0..width).contains(&x);
         if inside { data[(((n * channels + c) * height + y) * width + x) as usize] } else { 0.0 }
@@ -123,7 +123,7 @@ fn correlation_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor
                 }
             }
         }
-        out.push(sum / (kernel * kernel * channels) as f32);
+        out.push(sum / (kernel * kernel * channels) as f64);
         Ok(())
     })?;
     Ok(vec![write(data.dtype, &shape, &out)?])

@@ -198,11 +198,11 @@ fn resample(data: &Tensor, axis: usize, taps: &Taps) -> Result<Tensor, EvalError
             (0..before).flat_map(|b| taps.iter().flat_map(move |t| (0..after).map(move |a| (b * extent + t[0].0) * after + a)));
         return pick(data, &shape, places);
     }
-    let x: Vec<f32> = read(data)?;
+    let x: Vec<f64> = read(data)?;
     let mut out = Vec::with_capacity(before * taps.len() * after);
     for b in 0..before {
         for tap in taps {
-            out.extend((0..after).map(|a| tap.iter().map(|(i, w)| x[(b * extent + i) * after + a] * w).sum::<f32>()));
+            out.extend((0..after).map(|a| tap.iter().map(|(i, w)| x[(b * extent + i) * after + a] * f64::from(*w)).sum::<f64>()));
         }
     }
     write(data.dtype, &shape, &out)
