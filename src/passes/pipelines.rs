@@ -37,7 +37,7 @@ const RELAY_BUILD: &[&str] = &[
     "SimplifyExprPostAlterOp",
     "FastMath",
     "FoldConstant",
-    "SplitArgs",
+    "SplitArgs(max_function_args=0)",
     "PlanDevices",
     "FuseOps",
 ];
@@ -87,7 +87,8 @@ impl Pipeline {
 }
 
 fn is_available(call: &str) -> bool {
-    ALL.iter().any(|p| p.name == call)
+    let name = call.split('(').next().unwrap_or(call);
+    ALL.iter().any(|p| p.name == name)
 }
 
 #[cfg(test)]
