@@ -3,14 +3,12 @@
 //! After `TypeInferencer` in TVM's `type_infer.cc`, as a machine with a stack of its own: a
 //! [`Step`] is what TVM does between two recursive calls.
 
-use super::exhaustive;
 use super::kind::KindChecker;
 use super::solver::{MAX_TYPE_DEPTH, Rule, Slot, Solver};
 use super::subst;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{
-    Call, Clause, CtorId, DType, Dim, Expr, ExprId, Function, Id, IdMap, List, Module, Name, Pattern, PatternId, Store, Type,
-    TypeId, Var, VarId, show_type,
+    Call, Clause, CtorId, DType, Dim, Expr, ExprId, Function, Id, IdMap, Module, Name, Store, Type, TypeId, Var, VarId, show_type,
 };
 use crate::ops;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -46,6 +44,8 @@ pub(super) struct Collector<'a> {
     /// Global functions that were looked at.
     pub globals: FxHashMap<Id<Name>, TypeId>,
     pub errors: Vec<Diagnostic>,
+    /// Errors without a place, by index, and the expressions that they are about.
+    pub placeless: Vec<(usize, ExprId)>,
     /// Expressions that have an error of their own.
     pub failed: FxHashSet<ExprId>,
     kinds: KindChecker,
@@ -65,6 +65,7 @@ impl<'a> Collector<'a> {
             written_rets: FxHashMap::default(),
             globals: FxHashMap::default(),
             errors: Vec::new(),
+            placeless: Vec::new(),
             failed: FxHashSet::default(),
             kinds: KindChecker::default(),
         }
@@ -222,12 +223,12 @@ impl<'a> Collector<'a> {
     }
 
     /// The slot of a part that is done.
-    fn slot(&self, id: ExprId) -> Slot {
+    pub(super) fn slot(&self, id: ExprId) -> Slot {
         *self.types.get(id).expect("parts are done before wholes")
     }
 
     /// An occurrence of a type that was put together here.
-    fn make(&mut self, ty: Type) -> Slot {
+    pub(super) fn make(&mut self, ty: Type) -> Slot {
         let ty = self.store.ty(ty);
         if self.solver.facts.depth(self.store, ty) > MAX_TYPE_DEPTH {
             self.solver.too_deep = true;
@@ -236,7 +237,7 @@ impl<'a> Collector<'a> {
     }
 
     /// The slot of a variable: what it is annotated with, or to be found.
-    fn var(&mut self, var: VarId) -> Slot {
+    pub(super) fn var(&mut self, var: VarId) -> Slot {
         if let Some(&slot) = self.vars.get(var) {
             return slot;
         }
@@ -275,7 +276,7 @@ impl<'a> Collector<'a> {
         slot
     }
 
-    fn annotation_or_hole(&mut self, ty: Option<TypeId>) -> TypeId {
+    pub(super) fn annotation_or_hole(&mut self, ty: Option<TypeId>) -> TypeId {
         match ty {
             Some(ty) => ty,
             None => {
@@ -332,7 +333,7 @@ impl<'a> Collector<'a> {
         let slot = self.slot(cond);
         let truth = self.store.tensor_type(&[], DType::BOOL);
         let truth = self.solver.occurrence(self.store, truth);
-        self.unify(cond, slot, truth);
+        self.unify(self.blame(cond, id), slot, truth);
         stack.push(Step::Leave(id));
         stack.push(Step::Enter(other));
         stack.push(Step::Enter(then));
@@ -393,12 +394,12 @@ impl<'a> Collector<'a> {
             let params: Box<[TypeId]> = args.iter().map(|arg| self.solver.own(*arg)).collect();
             let result = self.solver.hole(self.store);
             let expected = self.make(Type::Func { type_params: [].into(), params, ret: self.solver.own(result) });
-            let unified = self.unify(call.callee, callee, expected);
+            let unified = self.unify(self.blame(call.callee, id), callee, expected);
             let root = self.solver.root(unified);
             ty = self.solver.known(root);
         }
         let Type::Func { type_params, .. } = &*self.store.type_rc(ty) else {
-            if !self.failed.contains(&call.callee) {
+            if !self.failed.contains(&self.blame(call.callee, id)) {
                 let shown = self.solver.resolve_type(self.store, ty);
                 let shown = show_type(self.store, shown);
                 let message = format!("only expressions with function types can be called, found {shown}");
@@ -468,86 +469,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Patterns nest as deep as the parser lets them, which is shallow enough to recurse.
-    fn pattern(&mut self, id: ExprId, pattern: PatternId, slot: Slot) {
-        match *self.store.pattern(pattern) {
-            Pattern::Wildcard => {}
-            Pattern::Var(var) => {
-                let var = self.var(var);
-                self.unify(id, var, slot);
-            }
-            Pattern::Tuple(fields) => {
-                let holes = (0..fields.len()).map(|_| self.annotation_or_hole(None)).collect();
-                let expected = self.make(Type::Tuple(holes));
-                let Ok(unified) = self.try_unify(id, slot, expected) else { return };
-                let root = self.solver.root(unified);
-                if let Type::Tuple(types) = &*self.store.type_rc(self.solver.known(root)) {
-                    self.patterns(id, fields, types);
-                }
-            }
-            Pattern::Ctor { ctor, fields } => self.ctor_pattern(id, ctor, fields, slot),
-        }
-    }
-
-    fn patterns(&mut self, id: ExprId, patterns: List<Pattern>, types: &[TypeId]) {
-        for (index, &ty) in types.iter().enumerate().take(patterns.len()) {
-            let pattern = self.store.item(patterns, index);
-            let slot = self.solver.occurrence(self.store, ty);
-            self.pattern(id, pattern, slot);
-        }
-    }
-
-    fn ctor_pattern(&mut self, id: ExprId, ctor: CtorId, fields: List<Pattern>, slot: Slot) {
-        let (name, adt) = (self.store.ctor(ctor).name, self.store.ctor(ctor).adt);
-        let Some(adt_id) = self.module.adt(adt) else {
-            let text = self.store.str(adt).to_owned();
-            self.error(id, "relay-unbound-type", format!("the type variable : `{text}` is undefined"));
-            return;
-        };
-        let type_params = self.store.adt(adt_id).type_params.clone();
-        let head = self.store.ty(Type::Global(adt));
-        let args = type_params.iter().map(|_| self.annotation_or_hole(None)).collect();
-        let expected = self.make(Type::Apply { head, args });
-        let Ok(unified) = self.try_unify(id, slot, expected) else { return };
-        let root = self.solver.root(unified);
-        let Type::Apply { args, .. } = &*self.store.type_rc(self.solver.known(root)) else { return };
-        let inputs = self.store.ctor(ctor).inputs.clone();
-        if inputs.len() != fields.len() {
-            let message = format!(
-                "Not enough inputs for the constructor `{}`; expected {}, got {}",
-                self.store.str(name),
-                inputs.len(),
-                fields.len()
-            );
-            self.error(id, "relay-pattern", message);
-            return;
-        }
-        let by = type_params.iter().copied().zip(args.iter().copied()).collect();
-        let types: Vec<TypeId> =
-            inputs.iter().map(|ty| subst::substitute(self.store, &mut self.solver.facts, *ty, &by)).collect();
-        self.patterns(id, fields, &types);
-    }
-
-    fn matched(&mut self, id: ExprId, clauses: List<Clause>, complete: bool) -> Slot {
-        let clauses: Vec<Clause> = self.store.items(clauses).map(|clause| *self.store.clause(clause)).collect();
-        let mut result = self.solver.hole(self.store);
-        for clause in &clauses {
-            let body = self.slot(clause.body);
-            result = self.unify(id, result, body);
-        }
-        if complete && !self.failed.contains(&id) {
-            let patterns: Vec<PatternId> = clauses.iter().map(|clause| clause.pattern).collect();
-            let unmatched = exhaustive::unmatched_cases(self.store, self.module, &patterns);
-            if !unmatched.is_empty() {
-                let cases = unmatched.join(", ");
-                let message = format!("match expression does not handle the following cases: {cases}");
-                self.error(id, "relay-match", message);
-            }
-        }
-        result
-    }
-
-    fn unify(&mut self, id: ExprId, left: Slot, right: Slot) -> Slot {
+    pub(super) fn unify(&mut self, id: ExprId, left: Slot, right: Slot) -> Slot {
         self.unify_sides(id, left, right, true, true)
     }
 
@@ -561,16 +483,30 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn try_unify(&mut self, id: ExprId, left: Slot, right: Slot) -> Result<Slot, ()> {
+    pub(super) fn try_unify(&mut self, id: ExprId, left: Slot, right: Slot) -> Result<Slot, ()> {
         self.solver.unify(self.store, left, right, true, true).map_err(|mismatch| {
             self.error(id, "relay-type-mismatch", mismatch.message());
         })
     }
 
+    /// The part of `whole` to report an error at: a variable has one node for all its uses, which says
+    /// nothing about this one.
+    fn blame(&self, part: ExprId, whole: ExprId) -> ExprId {
+        if matches!(self.store.expr(part), Expr::Var(_)) { whole } else { part }
+    }
+
     /// Reports an error at an expression.
     pub(super) fn error(&mut self, id: ExprId, code: &'static str, message: String) {
         let span = self.span(id);
-        self.errors.push(Diagnostic::error(code, message, span));
+        self.push_error(id, Diagnostic::error(code, message, span));
+    }
+
+    /// Reports an error about an expression.
+    pub(super) fn push_error(&mut self, id: ExprId, error: Diagnostic) {
+        if error.span.is_none() {
+            self.placeless.push((self.errors.len(), id));
+        }
+        self.errors.push(error);
         self.failed.insert(id);
     }
 

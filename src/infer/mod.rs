@@ -14,6 +14,7 @@
 //!
 //! A function that calls another sees only what that one is annotated with.
 
+mod arms;
 mod collect;
 mod exhaustive;
 mod facts;

@@ -2,7 +2,7 @@
 //! `type_infer.cc`. A node that is typed already comes back as the same node.
 
 use super::collect::Collector;
-use crate::ir::{Clause, Expr, ExprId, Function, Id, IdMap, List, Pattern, PatternId, Type, TypeId, Var, VarId};
+use crate::ir::{Clause, Expr, ExprId, Function, Id, IdMap, List, Pattern, PatternId, Store, Type, TypeId, Var, VarId};
 use rustc_hash::FxHashMap;
 
 /// The expression `root` with all that was found.
@@ -208,13 +208,14 @@ fn is_same(a: List<Expr>, b: List<Expr>) -> bool {
     a.same_place(b)
 }
 
-/// A type whose remaining holes are new ones that belong to nobody else. Depth is limited by the
+/// A type whose remaining holes are the program's: those that stood in it, and new ones. Depth is limited by the
 /// solver.
-fn close(store: &mut crate::ir::Store, ty: TypeId, leftover: &mut FxHashMap<TypeId, TypeId>) -> TypeId {
+fn close(store: &mut Store, ty: TypeId, leftover: &mut FxHashMap<TypeId, TypeId>) -> TypeId {
     if let Some(&known) = leftover.get(&ty) {
         return known;
     }
     let new = match store.type_of_id(ty) {
+        Type::Hole(number) if *number < Store::FIRST_SCRATCH_HOLE => ty,
         Type::Hole(_) => store.hole(),
         _ => super::subst::map_children(store, ty, &mut |store, child| close(store, child, leftover)),
     };

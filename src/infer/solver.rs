@@ -163,6 +163,11 @@ impl Solver {
         self.nodes[slot.0 as usize].made_as_hole
     }
 
+    /// Whether the occurrence is a hole that stood in the program.
+    pub(super) fn is_from_program(&self, store: &Store, slot: Slot) -> bool {
+        matches!(*store.type_of_id(self.own(slot)), Type::Hole(number) if number < LOCAL)
+    }
+
     /// What is known of a root.
     pub(super) fn known(&self, root: Slot) -> TypeId {
         self.nodes[root.0 as usize].ty
@@ -342,8 +347,8 @@ impl Solver {
         }
     }
 
-    /// Unifies on behalf of a relation, which names its types by value: the output is looked for
-    /// first on the left side, the inputs on the right.
+    /// Unifies on behalf of a relation, which names its types by value. The left side is one of them,
+    /// the last one in doubt, for that is the output; the right side is a type that it put together.
     fn unify_in_relation(
         &mut self,
         store: &mut Store,
@@ -356,10 +361,7 @@ impl Solver {
             Some(index) => slots[index],
             None => self.occurrence(store, left),
         };
-        let b = match types.iter().position(|ty| *ty == right) {
-            Some(index) => slots[index],
-            None => self.occurrence(store, right),
-        };
+        let b = self.occurrence(store, right);
         self.unify(store, a, b, true, true).map(|_| ()).map_err(|mismatch| mismatch.message())
     }
 }

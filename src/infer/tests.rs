@@ -355,3 +355,30 @@ fn unknown_type_names_and_wrong_numbers_of_type_arguments_are_errors() {
         assert_eq!(found[0], expected);
     }
 }
+
+#[test]
+fn an_input_is_known_no_better_than_the_identical_output() {
+    let store = &mut Store::new();
+    let (known, unknown) = (tensor(store, &[5]), tensor(store, &[-1]));
+    let (x, y) = (store.var("x", Some(known)), store.var("y", Some(unknown)));
+    let (use_x, use_y) = (store.use_var(x), store.use_var(y));
+    let value = same(store, use_x);
+    let body = store.add(Expr::Let { var: y, value, body: use_y });
+    let f = function(store, &[x], body);
+    let typed = infer_function(store, f).unwrap();
+    let param = store.item(store.as_function(typed).unwrap().params, 0);
+    assert_eq!(store.var_data(param).annotation, Some(unknown));
+}
+
+#[test]
+fn what_stays_open_is_the_same_the_second_time() {
+    let store = &mut Store::new();
+    let lists = lists(store);
+    let nil = store.add(Expr::Ctor(lists.nil));
+    let nil = store.add_call(nil, &[], None);
+    let f = function(store, &[], nil);
+    let typed = infer_expr(store, &lists.module, f).unwrap();
+    assert_eq!(type_text(store, typed), "fn () -> List[?]");
+    store.inferred.clear();
+    assert_eq!(infer_expr(store, &lists.module, typed), Ok(typed));
+}

@@ -101,7 +101,9 @@ impl Solver {
             return Ok(a);
         }
         let (left, right) = (self.known(a), self.known(b));
-        if self.is_unknown(a) {
+        // Of two holes the program's own is what remains, so that inferring again changes nothing.
+        let keep_left = self.is_unknown(b) && self.is_from_program(store, a);
+        if self.is_unknown(a) && !keep_left {
             return self.fill(store, a, b, left, right);
         }
         if self.is_unknown(b) {
@@ -162,7 +164,8 @@ impl Solver {
             return Some(self.known(root_a));
         }
         let (known_a, known_b) = (self.known(root_a), self.known(root_b));
-        let (hole, by, known) = if self.is_unknown(root_a) {
+        let keep_a = self.is_unknown(root_b) && self.is_from_program(store, root_a);
+        let (hole, by, known) = if self.is_unknown(root_a) && !keep_a {
             (root_a, root_b, known_b)
         } else if self.is_unknown(root_b) {
             (root_b, root_a, known_a)

@@ -20,7 +20,29 @@ pub(super) fn report(found: &mut Collector<'_>, root: ExprId) {
     if found.errors.is_empty() {
         unbound_type_vars(found);
     }
+    place_errors(found, root);
+    found.errors.sort_by_key(|error| error.span.map_or(u32::MAX, |span| span.start));
     found.errors.dedup();
+}
+
+/// Gives errors about shared leaves (globals, operators, constructors) and nodes that no text stands
+/// behind the place of the innermost expression around them that has one.
+fn place_errors(found: &mut Collector<'_>, root: ExprId) {
+    if found.placeless.is_empty() {
+        return;
+    }
+    let mut around: IdMap<Expr, crate::diag::Span> = IdMap::new();
+    for id in crate::ir::walk::post_order(found.store, root).into_iter().rev() {
+        let Some(span) = found.store.source_span(id).or_else(|| around.get(id).copied()) else { continue };
+        crate::ir::walk::for_each_child(found.store, id, |child| {
+            if !around.contains(child) {
+                around.insert(child, span);
+            }
+        });
+    }
+    for (index, id) in std::mem::take(&mut found.placeless) {
+        found.errors[index].span = around.get(id).copied();
+    }
 }
 
 /// TVM reports every expression without a type. Here only those whose parts all have one: the
@@ -95,8 +117,7 @@ fn unable(found: &mut Collector<'_>, id: ExprId) {
     let note = "This usually occurs when an operator call is under constrained in some way: \
                 a type annotation on a variable or on the result of a called function helps.";
     let error = Diagnostic::error("relay-type-unknown", message, found.span(id)).with_note(note);
-    found.errors.push(error);
-    found.failed.insert(id);
+    found.push_error(id, error);
 }
 
 /// TVM's check that `FreeTypeVars` is empty: no scopes, a type parameter counts as bound when any

@@ -89,7 +89,15 @@ impl RuleCx<'_> {
 pub fn identity(cx: &mut RuleCx<'_>) -> RuleResult {
     let first = cx.types[0];
     for index in 1..cx.types.len() {
-        cx.assign(index, first)?;
+        let other = cx.types[index];
+        if matches!(cx.store.type_of_id(other), Type::Hole(_)) {
+            // This way round the two occurrences become one, as in TVM: what the output turns out to be
+            // (`?` for `5`, because it is annotated so) the input is as well.
+            cx.assign(0, other)?;
+        } else if other != first {
+            cx.assign(index, first)?;
+            cx.assign(0, other)?;
+        }
     }
     Ok(true)
 }
