@@ -1,0 +1,74 @@
+//! Attribute sets of a store: interning and reading them.
+
+use super::Store;
+use crate::ir::attrs::{AttrValue, Attrs, AttrsId};
+use crate::ir::ty::DType;
+use std::rc::Rc;
+
+impl Store {
+    /// The id of an attribute set.
+    pub fn attrs(&mut self, attrs: Attrs) -> AttrsId {
+        self.attr_sets.intern(attrs)
+    }
+
+    /// The attribute set behind an id.
+    pub fn attrs_of_id(&self, id: AttrsId) -> &Attrs {
+        self.attr_sets.get(id)
+    }
+
+    /// The attribute set behind an id, shared, for when the store has to be changed meanwhile.
+    pub fn attrs_rc(&self, id: AttrsId) -> Rc<Attrs> {
+        self.attr_sets.get_rc(id)
+    }
+
+    /// The value of one attribute. A boxed number (`runtime.BoxInt`) is not opened here; see
+    /// [`Store::attr_int`].
+    pub fn attr(&self, attrs: Option<AttrsId>, name: &str) -> Option<&AttrValue> {
+        let attrs = self.attr_sets.get(attrs?);
+        attrs.fields.iter().find(|(n, _)| self.str(*n) == name).map(|(_, v)| v)
+    }
+
+    /// An integer or truth value, boxed or not.
+    pub fn attr_int(&self, attrs: Option<AttrsId>, name: &str) -> Option<i64> {
+        self.value_int(self.attr(attrs, name)?)
+    }
+
+    /// A list of integers, boxed or not.
+    pub fn attr_ints(&self, attrs: Option<AttrsId>, name: &str) -> Option<Vec<i64>> {
+        match self.attr(attrs, name)? {
+            AttrValue::Array(items) => items.iter().map(|v| self.value_int(v)).collect(),
+            _ => None,
+        }
+    }
+
+    /// A string.
+    pub fn attr_str(&self, attrs: Option<AttrsId>, name: &str) -> Option<&str> {
+        match self.attr(attrs, name)? {
+            AttrValue::Str(s) => Some(self.str(*s)),
+            _ => None,
+        }
+    }
+
+    /// A number.
+    pub fn attr_float(&self, attrs: Option<AttrsId>, name: &str) -> Option<f64> {
+        self.attr(attrs, name)?.as_float()
+    }
+
+    /// An element type; `None` also where it is unset.
+    pub fn attr_dtype(&self, attrs: Option<AttrsId>, name: &str) -> Option<DType> {
+        match self.attr(attrs, name)? {
+            AttrValue::DType(d) => *d,
+            AttrValue::Str(s) => DType::parse(self.str(*s)),
+            _ => None,
+        }
+    }
+
+    /// The integer in a value, boxed or not.
+    pub fn value_int(&self, value: &AttrValue) -> Option<i64> {
+        match value {
+            AttrValue::Object(o) => self.object(*o).repr.as_ref()?.parse().ok(),
+            AttrValue::Dim(d) => d.known(),
+            other => other.as_int(),
+        }
+    }
+}
