@@ -91,6 +91,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// The attributes of a call, the first name being under the cursor.
+    #[inline(never)]
     pub(super) fn call_attrs(&mut self, callee: ExprId) -> Parse<Option<AttrsId>> {
         let start = self.cur.start as usize;
         let Expr::Op(op) = self.store.expr(callee) else {
@@ -114,6 +115,7 @@ impl<'s> Parser<'s, '_> {
 
     /// Attributes fitted to the schema of an operator. `text` is what they were read from, or empty
     /// when it does not say everything.
+    #[inline(never)]
     pub(super) fn op_attrs(&mut self, op: OpId, text: &'s str, written: Vec<Written<'s>>, span: Span) -> Option<AttrsId> {
         let info = ops::info(op);
         let Some(schema) = info.attrs else {

@@ -74,6 +74,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// `meta[relay.attrs.X][0]` as all the attributes of a call; nothing when it is something else.
+    #[inline(never)]
     fn meta_attrs(&mut self) -> Option<AttrsId> {
         let token = self.cur;
         match self.meta_value(token) {
@@ -88,6 +89,7 @@ impl<'s> Parser<'s, '_> {
     // ---- functions ----
 
     /// `[A](params, attrs) -> T { body }`, behind `fn` or `def @name`.
+    #[inline(never)]
     pub(super) fn function(&mut self, start: u32) -> Parse<ExprId> {
         let vars = self.vars.open();
         let types = self.type_vars.open();
@@ -115,6 +117,7 @@ impl<'s> Parser<'s, '_> {
         Ok(Function { params, type_params, ret, body, attrs: head.attrs, device: head.device })
     }
 
+    #[inline(never)]
     fn head(&mut self) -> Parse<Head> {
         self.expect(Kind::OpenParen)?;
         let level = self.open_brackets();

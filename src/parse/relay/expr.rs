@@ -1,14 +1,15 @@
 //! Expressions: sequences, bindings, operators, operands.
+//!
+//! The functions that call each other in a circle are kept small on the call stack: what they call on
+//! the way, and may need room for, is marked `inline(never)`.
 
 use super::super::lex::{Kind, Token};
 use super::super::number::{self, Number};
-use super::super::suggest::nearest;
 use super::token::Resume;
 use super::{GraphVar, Parse, Parser};
 use crate::diag::{Diagnostic, Span};
-use crate::ir::{DType, Expr, ExprId, OpId, Tensor, TypeId, VarId};
+use crate::ir::{DType, Expr, ExprId, OpId, Tensor, VarId};
 use crate::ops;
-use std::borrow::Cow;
 
 /// A statement that waits for what follows it.
 struct Statement {
@@ -143,6 +144,7 @@ impl<'s> Parser<'s, '_> {
 
     /// `let %x: T = value;`. The variable is bound before its value is read, so that functions can
     /// call themselves; the scope that hides outer variables opens behind it.
+    #[inline(never)]
     fn let_binding(&mut self) -> Parse<(VarId, ExprId)> {
         let level = self.open_brackets();
         self.bump();
@@ -163,6 +165,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// `%0 = value;`
+    #[inline(never)]
     fn graph_binding(&mut self) -> Parse<()> {
         let level = self.open_brackets();
         let token = self.bump();
@@ -201,6 +204,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// `free_var %x: T;`
+    #[inline(never)]
     fn free_var(&mut self) -> Parse<()> {
         self.bump();
         let (name, span) = self.binder()?;
@@ -209,95 +213,6 @@ impl<'s> Parser<'s, '_> {
         self.vars.declare_free(name, var);
         self.uses_foreign = true;
         self.expect(Kind::Semi).map(|_| ())
-    }
-
-    // ---- variables ----
-
-    /// The name of a variable that is bound here. TVM prints names as they are, so those of
-    /// imported models hold dots, dashes and colons, which it cannot read back.
-    pub(super) fn binder(&mut self) -> Parse<(&'s str, Span)> {
-        if !self.at(Kind::Local) {
-            return Err(self.unexpected("a variable such as `%x`"));
-        }
-        if is_odd(self.next_byte()) {
-            let end = odd_end(self.lexer.source.as_bytes(), self.lexer.pos);
-            if end > self.lexer.pos {
-                self.odd_names = true;
-                self.cur.end = end as u32;
-                self.lexer.pos = end;
-            }
-        }
-        let token = self.bump();
-        Ok((&self.text(token)[1..], token.span()))
-    }
-
-    fn new_var(&mut self, name: &str, span: Span, annotation: Option<TypeId>) -> VarId {
-        let var = self.store.var(name, annotation);
-        self.store.set_var_span(var, span);
-        var
-    }
-
-    /// A new variable, bound in the scope that is open.
-    pub(super) fn bind(&mut self, name: &'s str, span: Span, annotation: Option<TypeId>) -> VarId {
-        let var = self.new_var(name, span, annotation);
-        if self.vars.bind(name, var).is_some() {
-            let note = "TVM's parser lets the first one count: what follows means that one";
-            let message = format!("`%{name}` is bound already in this scope");
-            self.report(Diagnostic::warning("relay-rebound-var", message, span).with_note(note));
-        }
-        var
-    }
-
-    fn local(&mut self) -> ExprId {
-        if self.odd_names && is_odd(self.next_byte()) {
-            self.take_odd_name();
-        }
-        let token = self.bump();
-        let name = &self.text(token)[1..];
-        match self.vars.lookup(name) {
-            Some(var) => self.store.use_var(var),
-            None => {
-                let message = "this local variable has not been previously declared";
-                let mut error = Diagnostic::error("relay-unbound-var", format!("{message}: `%{name}`"), token.span());
-                if let Some(near) = nearest(name, self.vars.names()) {
-                    error = error.with_note(format!("did you mean `%{near}`?"));
-                }
-                self.report(error);
-                self.poison()
-            }
-        }
-    }
-
-    /// Makes the token under the cursor the longest name with dots and dashes that is bound.
-    fn take_odd_name(&mut self) {
-        let source = self.lexer.source;
-        let start = self.cur.start as usize + 1;
-        let mut end = odd_end(source.as_bytes(), self.lexer.pos);
-        while end > self.lexer.pos {
-            let Some(name) = source.get(start..end) else { return };
-            if self.vars.lookup(name).is_some() {
-                self.cur.end = end as u32;
-                self.lexer.pos = end;
-                return;
-            }
-            end = start + name.rfind(|c: char| u8::try_from(c).is_ok_and(is_odd)).unwrap_or(0);
-        }
-    }
-
-    fn graph_use(&mut self) -> ExprId {
-        let token = self.bump();
-        let text = self.text(token);
-        match text[1..].parse::<u32>().ok().and_then(|n| self.graph.get(&n)).copied() {
-            Some(var) => {
-                self.uses_foreign |= var.definition != self.definition;
-                self.broken |= Some(var.value) == self.poison;
-                var.value
-            }
-            None => {
-                self.error("relay-unbound-var", format!("`{text}` has not been defined before"), token.span());
-                self.poison()
-            }
-        }
     }
 
     // ---- operators ----
@@ -399,7 +314,6 @@ impl<'s> Parser<'s, '_> {
     }
 
     fn atom(&mut self) -> Parse<ExprId> {
-        let start = self.cur.start;
         match self.cur.kind {
             Kind::Local => Ok(self.local()),
             Kind::Graph => Ok(self.graph_use()),
@@ -410,43 +324,37 @@ impl<'s> Parser<'s, '_> {
                 let name = self.name(&text[1..]);
                 Ok(self.store.add(Expr::Global(name)))
             }
-            Kind::Int | Kind::Float => {
-                let token = self.bump();
-                let tensor = self.number(token).tensor(self.scalar_shape.clone());
-                Ok(self.constant(tensor, token.span()))
-            }
-            Kind::True | Kind::False => {
-                let token = self.bump();
-                let byte = u8::from(token.kind == Kind::True);
-                let tensor = Tensor::new(DType::BOOL, self.scalar_shape.clone(), &[byte][..]);
-                Ok(self.constant(tensor, token.span()))
-            }
+            Kind::Int | Kind::Float | Kind::True | Kind::False => Ok(self.literal()),
             Kind::Meta => self.meta_expr(),
             Kind::OpenParen => self.parenthesised(),
             Kind::Fn => {
-                self.bump();
+                let start = self.bump().start;
                 self.function(start)
             }
             Kind::If => self.if_expr(),
             Kind::Match | Kind::PartialMatch => self.match_expr(),
-            Kind::Ref | Kind::RefRead => {
-                let kind = self.bump().kind;
-                self.expect(Kind::OpenParen)?;
-                let value = self.seq()?;
-                self.closed(Kind::CloseParen)?;
-                Ok(self.spanned(if kind == Kind::Ref { Expr::RefCreate(value) } else { Expr::RefRead(value) }, start))
-            }
-            Kind::RefWrite => {
-                self.bump();
-                self.expect(Kind::OpenParen)?;
-                let reference = self.seq()?;
-                self.expect(Kind::Comma)?;
-                let value = self.seq()?;
-                self.closed(Kind::CloseParen)?;
-                Ok(self.spanned(Expr::RefWrite { reference, value }, start))
-            }
+            Kind::Ref | Kind::RefRead | Kind::RefWrite => self.reference(),
             _ => Err(self.unexpected("an expression")),
         }
+    }
+
+    /// `ref(e)`, `ref_read(e)` or `ref_write(e, e)`
+    #[inline(never)]
+    fn reference(&mut self) -> Parse<ExprId> {
+        let Token { kind, start, .. } = self.bump();
+        self.expect(Kind::OpenParen)?;
+        let first = self.element()?;
+        let expr = match kind {
+            Kind::Ref => Expr::RefCreate(first),
+            Kind::RefRead => Expr::RefRead(first),
+            _ => {
+                self.expect(Kind::Comma)?;
+                let value = self.element()?;
+                Expr::RefWrite { reference: first, value }
+            }
+        };
+        self.closed(Kind::CloseParen)?;
+        Ok(self.spanned(expr, start))
     }
 
     fn spanned(&mut self, expr: Expr, start: u32) -> ExprId {
@@ -455,13 +363,23 @@ impl<'s> Parser<'s, '_> {
         id
     }
 
-    fn constant(&mut self, tensor: Tensor, span: Span) -> ExprId {
+    /// A number or truth value.
+    #[inline(never)]
+    fn literal(&mut self) -> ExprId {
+        let token = self.bump();
+        let shape = self.scalar_shape.clone();
+        let tensor = match token.kind {
+            Kind::True => Tensor::new(DType::BOOL, shape, &[1][..]),
+            Kind::False => Tensor::new(DType::BOOL, shape, &[0][..]),
+            _ => self.number(token).tensor(shape),
+        };
         let id = self.store.add_constant(tensor);
-        self.store.set_span(id, span);
+        self.store.set_span(id, token.span());
         id
     }
 
     /// The value of a number; a wrong one is reported and counts as 0, as in TVM.
+    #[inline(never)]
     pub(super) fn number(&mut self, token: Token) -> Number {
         match number::decode(self.text(token), token.kind == Kind::Float) {
             Ok(number) => number,
@@ -479,52 +397,8 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// A constructor or an operator.
-    fn named(&mut self) -> Parse<ExprId> {
-        let token = self.bump();
-        let text = self.text(token);
-        if let Some(&ctor) = self.ctors.get(text) {
-            return Ok(self.store.add(Expr::Ctor(ctor)));
-        }
-        let name = self.dotted(token);
-        if let Some(op) = ops::lookup(&name) {
-            return Ok(self.store.add(Expr::Op(op)));
-        }
-        if self.lost_ctors && name.starts_with(|c: char| c.is_ascii_uppercase()) {
-            return Ok(self.poison());
-        }
-        let message = format!("operator `{name}` not found, perhaps you forgot to register it?");
-        let mut error = Diagnostic::error("relay-unknown-op", message, self.span_from(token.start));
-        let known = ops::all().iter().map(|op| op.name).chain(self.ctors.keys().copied());
-        if let Some(near) = nearest(&name, known) {
-            error = error.with_note(format!("did you mean `{near}`?"));
-        } else if self.vars.lookup(&name).is_some() {
-            error = error.with_note(format!("a variable is written `%{name}`"));
-        }
-        self.report(error);
-        Ok(self.poison())
-    }
-
-    /// A name with dots in it, its first part being taken.
-    pub(super) fn dotted(&mut self, first: Token) -> Cow<'s, str> {
-        let mut name = Cow::Borrowed(self.text(first));
-        let mut end = first.end;
-        while self.eat(Kind::Dot) && self.at(Kind::Ident) {
-            let part = self.bump();
-            let whole = Token { end: part.end, ..first };
-            if let Cow::Borrowed(_) = name
-                && part.start == end + 1
-            {
-                name = Cow::Borrowed(self.text(whole));
-            } else {
-                name = Cow::Owned(format!("{name}.{}", self.text(part)));
-            }
-            end = part.end;
-        }
-        name
-    }
-
     /// `()`, `(e)`, `(e,)` or `(e, f)`
+    #[inline(never)]
     fn parenthesised(&mut self) -> Parse<ExprId> {
         let start = self.bump().start;
         if self.eat(Kind::CloseParen) {
@@ -550,6 +424,7 @@ impl<'s> Parser<'s, '_> {
         Ok(self.spanned(Expr::Tuple(fields), start))
     }
 
+    #[inline(never)]
     fn if_expr(&mut self) -> Parse<ExprId> {
         let start = self.bump().start;
         self.expect(Kind::OpenParen)?;
@@ -559,27 +434,5 @@ impl<'s> Parser<'s, '_> {
         self.expect(Kind::Else)?;
         let other = self.block()?;
         Ok(self.spanned(Expr::If { cond, then, other }, start))
-    }
-}
-
-/// Characters that only names of TVM's own making hold.
-fn is_odd(b: u8) -> bool {
-    matches!(b, b'.' | b'-' | b':' | b'$' | b'~')
-}
-
-/// Where a name with odd characters ends that goes on at `pos`.
-fn odd_end(bytes: &[u8], pos: usize) -> usize {
-    let mut end = pos;
-    let at = |i: usize| bytes.get(i).copied().unwrap_or(0);
-    loop {
-        let follows = at(end + 1);
-        match at(end) {
-            b if super::super::lex::in_name(b) && end > pos => end += 1,
-            // A type may stand right behind a single colon, and no type begins with a digit.
-            b':' if follows == b':' => end += 2,
-            b':' if follows.is_ascii_digit() => end += 1,
-            b'.' | b'-' | b'$' | b'~' if super::super::lex::in_name(follows) => end += 1,
-            _ => return end,
-        }
     }
 }

@@ -116,6 +116,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// The attributes or other value behind a reference that may be all the attributes of a call.
+    #[inline(never)]
     pub(super) fn meta_value(&mut self, token: Token) -> Option<MetaValue> {
         match self.found(token) {
             Found::Value(value) => Some(value),
@@ -133,6 +134,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// A reference as an expression.
+    #[inline(never)]
     pub(super) fn meta_expr(&mut self) -> Parse<ExprId> {
         let token = self.bump();
         let value = match self.found(token) {

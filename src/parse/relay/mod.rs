@@ -17,6 +17,7 @@ mod call;
 mod expr;
 mod meta;
 mod module;
+mod names;
 mod ndarray;
 mod pattern;
 mod scope;

@@ -10,6 +10,7 @@ use crate::ir::{Clause, Expr, ExprId, Id, Pattern, PatternId};
 impl Parser<'_, '_> {
     /// `match (data) { pattern => body, ... }`. TVM reads it only as a statement; here it may stand
     /// wherever an operand may, because TVM prints it so.
+    #[inline(never)]
     pub(super) fn match_expr(&mut self) -> Parse<ExprId> {
         let start = self.cur.start;
         let complete = self.bump().kind == Kind::Match;

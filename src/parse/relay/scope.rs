@@ -49,6 +49,11 @@ impl<'s, T: Copy> Scopes<'s, T> {
     /// Forgets what was bound since `mark` and closes the scopes opened since.
     pub fn back_to(&mut self, mark: Mark) {
         self.depth = mark.depth;
+        // Leaving the outermost scope of a long function is one step.
+        if mark.entries == 0 && self.entries.len() * 8 > self.current.capacity() {
+            self.entries.clear();
+            self.current.clear();
+        }
         while self.entries.len() > mark.entries {
             if let Some(entry) = self.entries.pop() {
                 match entry.hidden {

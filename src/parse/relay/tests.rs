@@ -375,11 +375,11 @@ fn ten_thousand_brackets_are_one_error() {
 }
 
 #[test]
-fn the_call_stack_holds_the_deepest_nesting_in_a_megabyte() {
+fn the_call_stack_holds_the_deepest_nesting_in_half_a_megabyte() {
     let deep = |open: &str, close: &str| format!("{}1{}", open.repeat(250), close.repeat(250));
     let texts = [deep("(", ")"), deep("{", "}"), deep("fn () {", "}"), deep("if (True) {", "} else {1}"), deep("add(1, ", ")")];
     let run = move || texts.iter().all(|t| !parse(&mut Store::new(), t).has_errors());
-    assert!(std::thread::Builder::new().stack_size(1024 * 1024).spawn(run).unwrap().join().unwrap());
+    assert!(std::thread::Builder::new().stack_size(512 * 1024).spawn(run).unwrap().join().unwrap());
 }
 
 #[test]

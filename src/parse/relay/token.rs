@@ -114,6 +114,7 @@ impl<'s> Parser<'s, '_> {
         Err(self.missing_separator(close))
     }
 
+    #[cold]
     pub(super) fn missing_separator(&mut self, close: Kind) -> Stop {
         self.unexpected(match close {
             Kind::CloseParen => "`,` or `)`",
@@ -146,8 +147,14 @@ impl<'s> Parser<'s, '_> {
         if self.brackets.len() + self.nesting <= MAX_DEPTH {
             return Ok(());
         }
+        Err(self.too_deep())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn too_deep(&mut self) -> Stop {
         let span = self.cur.span();
-        Err(self.error("relay-too-deep", format!("nested too deeply: more than {MAX_DEPTH} brackets are open here"), span))
+        self.error("relay-too-deep", format!("nested too deeply: more than {MAX_DEPTH} brackets are open here"), span)
     }
 
     // ---- reporting ----
@@ -177,6 +184,8 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// Reports that something else was expected at the cursor.
+    #[cold]
+    #[inline(never)]
     pub(super) fn unexpected(&mut self, wanted: &str) -> Stop {
         let token = self.cur;
         if let Kind::Bad(bad) = token.kind {
@@ -251,6 +260,8 @@ impl<'s> Parser<'s, '_> {
 
     /// Skips to where reading can go on, `level` being the number of brackets that are open there.
     /// False when there is no such place in this definition.
+    #[cold]
+    #[inline(never)]
     pub(super) fn recover(&mut self, level: usize, resume: Resume) -> bool {
         if self.given_up() {
             return false;
