@@ -211,3 +211,56 @@ impl Folder {
         Some(store.rebuild(id, Expr::Call { callee, args, info }, ty))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn a_bias_on_the_way_is_scaled_as_well() {
+        check(
+            "BackwardFoldScaleAxis()",
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32], %b: Tensor[(3), float32], \
+             %s: Tensor[(3), float32]) {
+               multiply(add(nn.dense(%x, %w, units=3), %b), %s)
+             }",
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32], %b: Tensor[(3), float32], \
+             %s: Tensor[(3), float32]) {
+               %0 = multiply(%w, expand_dims(%s, axis=1));
+               add(nn.dense(%x, %0, units=3), multiply(%b, %s))
+             }",
+        );
+    }
+
+    #[test]
+    fn through_a_relu_only_factors_known_not_to_be_negative_pass() {
+        let relu = |scale: &str| {
+            format!(
+                "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(1, 4), float32], %s: Tensor[(1), float32]) {{
+                   multiply(nn.relu(nn.dense(%x, %w, units=1)), {scale})
+                 }}"
+            )
+        };
+        unchanged("BackwardFoldScaleAxis()", &relu("%s"));
+        unchanged("BackwardFoldScaleAxis()", &relu("-2f"));
+        check(
+            "BackwardFoldScaleAxis()",
+            &relu("2f"),
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(1, 4), float32], %s: Tensor[(1), float32]) {
+               %0 = repeat(expand_dims(2f, axis=0), repeats=1, axis=0);
+               %1 = multiply(%w, expand_dims(%0, axis=1));
+               nn.relu(nn.dense(%x, %1, units=1))
+             }",
+        );
+    }
+
+    #[test]
+    fn a_result_with_two_uses_is_not_scaled() {
+        unchanged(
+            "BackwardFoldScaleAxis()",
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32], %s: Tensor[(3), float32]) {
+               %0 = nn.dense(%x, %w, units=3); (%0, multiply(%0, %s))
+             }",
+        );
+    }
+}

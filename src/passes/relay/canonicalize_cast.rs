@@ -120,3 +120,24 @@ impl Copier {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::unchanged;
+
+    #[test]
+    fn a_narrowing_cast_is_shared_on() {
+        unchanged(
+            "CanonicalizeCast()",
+            "def @main(%x: Tensor[(4), float32]) { %0 = cast(%x, dtype=\"float16\"); (exp(%0), log(%0)) }",
+        );
+    }
+
+    #[test]
+    fn a_user_that_is_not_element_wise_gets_no_copy() {
+        unchanged(
+            "CanonicalizeCast()",
+            "def @main(%x: Tensor[(2, 2), int8]) { %0 = cast(%x, dtype=\"float32\"); (exp(%0), sum(%0)) }",
+        );
+    }
+}

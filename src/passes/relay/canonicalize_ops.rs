@@ -67,3 +67,22 @@ fn expand(store: &mut Store, pre: ExprId, post: ExprId) -> Option<ExprId> {
     let ty = store.checked_type(pre);
     Some(store.add_typed(Expr::Call { callee, args, info: None }, ty))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn a_bias_along_the_last_axis_is_added_without_new_axes() {
+        check(
+            "CanonicalizeOps()",
+            "def @main(%x: Tensor[(1, 8), float32], %b: Tensor[(8), float32]) { nn.bias_add(%x, %b, axis=-1) }",
+            "def @main(%x: Tensor[(1, 8), float32], %b: Tensor[(8), float32]) { add(%x, %b) }",
+        );
+    }
+
+    #[test]
+    fn other_operators_stay() {
+        unchanged("CanonicalizeOps()", "def @main(%x: Tensor[(1, 8), float32]) { nn.relu(%x) }");
+    }
+}

@@ -34,7 +34,17 @@ def @main(%x: Tensor[(1, 2, 4), float32], %a: Tensor[(1, 3, 4), float32], %b: Te
   (%0, %1, %2)
 }
 ",
-    example_after: "",
+    example_after: "\
+def @main(%x: Tensor[(1, 2, 4), float32], %a: Tensor[(1, 3, 4), float32], %b: Tensor[(1, 3, 4), float32], %c: Tensor[(1, 5, 4), float32]) -> (Tensor[(1, 2, 3), float32], Tensor[(1, 2, 3), float32], Tensor[(1, 2, 5), float32]) {
+  %0 = (%a, %b, %c);
+  %1 = concatenate(%0, axis=1);
+  %2 = nn.batch_matmul(%x, %1, transpose_b=True);
+  %3 = strided_slice(%2, begin=[0, 0, 0], end=[-1, -1, 3], strides=[1, 1, 1], slice_mode=\"size\", axes=None);
+  %4 = strided_slice(%2, begin=[0, 0, 3], end=[-1, -1, 3], strides=[1, 1, 1], slice_mode=\"size\", axes=None);
+  %5 = strided_slice(%2, begin=[0, 0, 6], end=[-1, -1, 5], strides=[1, 1, 1], slice_mode=\"size\", axes=None);
+  (%3, %4, %5)
+}
+",
     run: Run::Function(|cx, _, function, arguments| {
         let min = usize::try_from(arguments.int("min_num_branches")).unwrap_or(0);
         run(cx.store, function, &BatchMatmul, min)
@@ -92,5 +102,20 @@ impl Combiner for BatchMatmul {
             index += features;
         }
         Some(parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::unchanged;
+
+    #[test]
+    fn products_without_a_transposed_right_side_stay() {
+        unchanged(
+            "CombineParallelBatchMatmul(min_num_branches=2)",
+            "def @main(%x: Tensor[(1, 2, 4), float32], %a: Tensor[(1, 4, 3), float32]) {
+               (nn.batch_matmul(%x, %a), nn.batch_matmul(%x, %a))
+             }",
+        );
     }
 }

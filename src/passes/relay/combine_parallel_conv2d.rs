@@ -161,3 +161,30 @@ fn channels_compatible(store: &Store, conv: ExprId, a: ExprId, b: ExprId, index:
     }
     Some((0..ta.len()).all(|i| i == place || ta[i] == tb[i]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{after, unchanged};
+
+    fn program(second: &str) -> String {
+        format!(
+            "def @main(%x: Tensor[(1, 4, 8, 8), float32], %w1: Tensor[(2, 4, 1, 1), float32], \
+             %w2: Tensor[(3, 4, 1, 1), float32]) {{
+               %0 = nn.conv2d(%x, %w1, padding=[0, 0, 0, 0]); %1 = nn.conv2d(%x, %w2, {second}padding=[0, 0, 0, 0]);
+               (nn.relu(%0), nn.relu(%1))
+             }}"
+        )
+    }
+
+    #[test]
+    fn what_follows_alike_is_combined_too() {
+        let made = after("CombineParallelConv2D(min_num_branches=2)", &program(""));
+        assert_eq!((made.matches("nn.conv2d").count(), made.matches("nn.relu").count()), (1, 1), "{made}");
+    }
+
+    #[test]
+    fn too_few_or_different_convolutions_stay() {
+        unchanged("CombineParallelConv2D()", &program(""));
+        unchanged("CombineParallelConv2D(min_num_branches=2)", &program("strides=[2, 2], "));
+    }
+}

@@ -40,7 +40,23 @@ def @main(%x: Tensor[(2, 4), float32], %w1: Tensor[(3, 4), float32], %w2: Tensor
   (%0, %1, %2)
 }
 ",
-    example_after: "",
+    example_after: "\
+def @main(%x: Tensor[(2, 4), float32], %w1: Tensor[(3, 4), float32], %w2: Tensor[(3, 4), float32], %w3: Tensor[(3, 4), float32]) -> (Tensor[(2, 3), float32], Tensor[(2, 3), float32], Tensor[(2, 3), float32]) {
+  %0 = (%x, %x, %x);
+  %1 = (%w1, %w2, %w3);
+  %2 = stack(%0);
+  %3 = stack(%1);
+  %4 = nn.batch_matmul(%2, %3, transpose_b=True);
+  %5 = split(%4, indices_or_sections=meta[runtime.BoxInt][0]);
+  %6 = %5.0;
+  %7 = %5.1;
+  %8 = %5.2;
+  %9 = squeeze(%6, axis=[0]);
+  %10 = squeeze(%7, axis=[0]);
+  %11 = squeeze(%8, axis=[0]);
+  (%9, %10, %11)
+}
+",
     run: Run::Function(|cx, _, function, arguments| {
         let min = usize::try_from(arguments.int("min_num_branches")).unwrap_or(0);
         match arguments.bool("to_batch") {
@@ -170,5 +186,26 @@ impl Combiner for ToDense {
             index += units;
         }
         Some(parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{after, unchanged};
+
+    const TWO: &str = "def @main(%x: Tensor[(2, 4), float32], %w1: Tensor[(3, 4), float32], %w2: Tensor[(5, 4), float32]) {
+           (nn.dense(%x, %w1, units=3), nn.dense(%x, %w2, units=5))
+         }";
+
+    #[test]
+    fn weights_of_different_height_are_combined_into_one_dense_layer_only() {
+        unchanged("CombineParallelDense(min_num_branches=2)", TWO);
+        let made = after("CombineParallelDense(min_num_branches=2, to_batch=False)", TWO);
+        assert!(made.contains("units=8") && made.contains("begin=[0, 3], end=[-1, 5]"), "{made}");
+    }
+
+    #[test]
+    fn too_few_layers_stay() {
+        unchanged("CombineParallelDense(to_batch=False)", TWO);
     }
 }

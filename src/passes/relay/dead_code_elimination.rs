@@ -176,3 +176,52 @@ impl ExprMutator for Eliminator<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn what_only_unused_values_use_goes_too() {
+        check(
+            "DeadCodeElimination()",
+            "def @main(%x: Tensor[(4), float32]) { let %a = exp(%x); let %b = abs(%a); %x }",
+            "def @main(%x: Tensor[(4), float32]) { %x }",
+        );
+    }
+
+    #[test]
+    fn effects_stay_unless_they_are_to_be_ignored() {
+        let program = "def @main(%x: int32) { let %r = ref(%x); let %u = ref_write(%r, 2); %x }";
+        unchanged("DeadCodeElimination()", program);
+        check("DeadCodeElimination(ignore_impurity=True)", program, "def @main(%x: int32) { %x }");
+    }
+
+    #[test]
+    fn a_value_with_one_use_is_moved_there_when_asked() {
+        let program = "def @main(%x: Tensor[(4), float32]) { let %a = exp(%x); let %b = abs(%a); add(%b, %b) }";
+        unchanged("DeadCodeElimination()", program);
+        check(
+            "DeadCodeElimination(inline_once=True)",
+            program,
+            "def @main(%x: Tensor[(4), float32]) { let %b = abs(exp(%x)); add(%b, %b) }",
+        );
+    }
+
+    #[test]
+    fn a_value_used_in_a_function_is_not_moved_into_it() {
+        unchanged(
+            "DeadCodeElimination(inline_once=True)",
+            "def @main(%x: int32) -> fn (int32) -> int32 { let %a = negative(%x); fn (%y: int32) -> int32 { add(%y, %a) } }",
+        );
+    }
+
+    #[test]
+    fn an_unused_recursive_function_goes() {
+        check(
+            "DeadCodeElimination()",
+            "def @main(%x: int32) -> int32 { let %f = fn (%i: int32) -> int32 { %f(%i) }; %x }",
+            "def @main(%x: int32) -> int32 { %x }",
+        );
+    }
+}

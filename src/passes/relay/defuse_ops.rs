@@ -96,3 +96,27 @@ impl ExprMutator for Copy {
         "copied over its arguments"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, failure, unchanged};
+
+    #[test]
+    fn fusing_and_defusing_gives_the_program_back() {
+        let program = "def @main(%x: Tensor[(4), float32], %y: Tensor[(4), float32]) {
+               %0 = add(%x, %y); %1 = sum(%0); multiply(exp(%1), %y)
+             }";
+        check("FuseOps(), DefuseOps()", program, program);
+    }
+
+    #[test]
+    fn a_function_called_by_name_stays() {
+        unchanged("DefuseOps()", "def @main(%x: int32) -> int32 { @f(%x) } def @f(%x: int32) -> int32 { %x }");
+    }
+
+    #[test]
+    fn two_parameters_of_one_name_are_an_error() {
+        let program = "def @main(%x: int32) { %0 = fn (%a: int32, %a: int32) -> int32 { %a }; %0(%x, %x) }";
+        assert!(failure("DefuseOps()", program).starts_with("Found multiple parameters share the same variable name `a`"));
+    }
+}

@@ -67,3 +67,15 @@ fn invert(store: &mut Store, post: ExprId) -> Option<ExprId> {
     let inverse = tensor(store, divisor.dtype, &divisor.shape, &inverse);
     Some(call(store, "multiply", &[lhs, inverse]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::unchanged;
+
+    #[test]
+    fn integers_zeros_and_variables_stay() {
+        unchanged("DivToMul()", "def @main(%x: int32) { divide(%x, 4) }");
+        unchanged("DivToMul()", "def @main(%x: float32) { divide(%x, 0f) }");
+        unchanged("DivToMul()", "def @main(%x: float32) { divide(1f, %x) }");
+    }
+}

@@ -101,3 +101,54 @@ fn key(store: &Store, arg: ExprId, open_tuples: bool) -> Key {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn what_becomes_equal_by_merging_is_merged_too() {
+        check(
+            "EliminateCommonSubexpr()",
+            "def @main(%x: Tensor[(4), float32]) {
+               %0 = exp(%x); %1 = exp(%x); %2 = abs(%0); %3 = abs(%1); add(%2, %3)
+             }",
+            "def @main(%x: Tensor[(4), float32]) { %0 = exp(%x); %1 = abs(%0); add(%1, %1) }",
+        );
+    }
+
+    #[test]
+    fn equal_projections_are_one() {
+        check(
+            "EliminateCommonSubexpr()",
+            "def @main(%t: (Tensor[(4), float32], int32)) { %0 = %t.0; %1 = %t.0; add(%0, %1) }",
+            "def @main(%t: (Tensor[(4), float32], int32)) { %0 = %t.0; add(%0, %0) }",
+        );
+    }
+
+    #[test]
+    fn stateful_operators_and_other_attributes_are_different() {
+        unchanged(
+            "EliminateCommonSubexpr()",
+            "def @main(%x: Tensor[(4, 4), float32]) {
+               %0 = nn.dropout(%x); %1 = nn.dropout(%x);
+               %2 = sum(%0.0, axis=[0]); %3 = sum(%1.0, axis=[1]); add(%2, %3)
+             }",
+        );
+        unchanged(
+            "EliminateCommonSubexpr()",
+            "def @main() { %0 = ones(shape=[2], dtype=\"int32\"); %1 = ones(shape=[2], dtype=\"int32\"); add(%0, %1) }",
+        );
+    }
+
+    #[test]
+    fn tuples_of_the_same_fields_are_the_same_argument() {
+        check(
+            "EliminateCommonSubexpr()",
+            "def @main(%x: Tensor[(4), float32]) {
+               %0 = (%x, %x); %1 = (%x, %x); %2 = concatenate(%0); %3 = concatenate(%1); add(%2, %3)
+             }",
+            "def @main(%x: Tensor[(4), float32]) { %0 = (%x, %x); %1 = concatenate(%0); add(%1, %1) }",
+        );
+    }
+}

@@ -64,3 +64,31 @@ impl ExprMutator for Faster {
         call(store, fast, &[data])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn erf_and_tanh_are_approximated_too() {
+        check(
+            "FastMath()",
+            "def @main(%x: Tensor[(4), float32]) { %0 = erf(%x); tanh(%0) }",
+            "def @main(%x: Tensor[(4), float32]) { %0 = fast_erf(%x); fast_tanh(%0) }",
+        );
+    }
+
+    #[test]
+    fn the_axis_of_a_softmax_is_kept() {
+        check(
+            "FastMath()",
+            "def @main(%x: Tensor[(4, 2), float32]) { nn.softmax(%x, axis=0) }",
+            "def @main(%x: Tensor[(4, 2), float32]) { nn.fast_softmax(%x, axis=0) }",
+        );
+    }
+
+    #[test]
+    fn exact_operators_without_an_approximation_stay() {
+        unchanged("FastMath()", "def @main(%x: Tensor[(4), float32]) { %0 = log(%x); sigmoid(%0) }");
+    }
+}

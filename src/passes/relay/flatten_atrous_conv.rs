@@ -97,3 +97,39 @@ fn flatten(store: &mut Store, pre: ExprId, post: ExprId) -> Option<ExprId> {
     let callee = store.call(conv)?.callee;
     Some(store.add_call(callee, &new_args, Some(attrs)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    fn program(layout: &str, between: &str) -> String {
+        format!(
+            "def @main(%x: Tensor[(1, 5, 5, 4), float32], %w: Tensor[(3, 3, 4, 4), float32]) {{
+               %0 = nn.space_to_batch_nd(%x, block_shape=[2, 2], paddings=[[2, 3], [2, 3]]);
+               {between}
+               %2 = nn.conv2d(%1, %w, padding=[0, 0, 0, 0], channels=4, kernel_size=[3, 3], {layout});
+               nn.batch_to_space_nd(%2, block_shape=[2, 2], crops=[[0, 1], [0, 1]])
+             }}"
+        )
+    }
+    const NHWC: &str = "data_layout=\"NHWC\", kernel_layout=\"HWIO\"";
+
+    #[test]
+    fn the_padding_keeps_the_size_of_the_image() {
+        // A kernel of 3 with a dilation of 2 covers 5 pixels, so it sticks out by 2 on each side.
+        check(
+            "FlattenAtrousConv()",
+            &program(NHWC, "%1 = %0;"),
+            &format!(
+                "def @main(%x: Tensor[(1, 5, 5, 4), float32], %w: Tensor[(3, 3, 4, 4), float32]) {{
+                   nn.conv2d(%x, %w, padding=[2, 2, 2, 2], dilation=[2, 2], channels=4, kernel_size=[3, 3], {NHWC})
+                 }}"
+            ),
+        );
+    }
+
+    #[test]
+    fn a_call_in_between_hides_the_pattern() {
+        unchanged("FlattenAtrousConv()", &program(NHWC, "%1 = nn.relu(%0);"));
+    }
+}

@@ -223,3 +223,61 @@ fn known_shape(store: &Store, id: ExprId) -> Option<Vec<i64>> {
     }
     tensor_type(store, id)?.0.into_iter().map(Dim::known).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{after, check, unchanged};
+
+    #[test]
+    fn a_projection_of_a_tuple_is_its_field_whatever_it_is() {
+        check(
+            "FoldConstant()",
+            "def @main(%x: int32, %y: int32) { %0 = (%x, %y); %0.1 }",
+            "def @main(%x: int32, %y: int32) { %y }",
+        );
+    }
+
+    #[test]
+    fn an_if_on_a_constant_becomes_the_branch_taken() {
+        check("FoldConstant()", "def @main(%x: int32) { if (less(1, 2)) { %x } else { 0 } }", "def @main(%x: int32) { %x }");
+    }
+
+    #[test]
+    fn shape_and_size_need_only_the_type() {
+        check(
+            "FoldConstant()",
+            "def @main(%x: Tensor[(2, 3), float32]) { %0 = shape_of(%x, dtype=\"int64\"); (sum(%0), ndarray_size(%x, dtype=\"int32\")) }",
+            "def @main(%x: Tensor[(2, 3), float32]) { (5i64, 6) }",
+        );
+    }
+
+    #[test]
+    fn tuples_of_constants_are_constants() {
+        check(
+            "FoldConstant()",
+            "def @main() { max(concatenate((expand_dims(1f, axis=0), expand_dims(2f, axis=0)))) }",
+            "def @main() { 2f }",
+        );
+    }
+
+    #[test]
+    fn calls_without_arguments_functions_and_stateful_operators_stay() {
+        unchanged("FoldConstant()", "def @main() { zeros(shape=[2, 2], dtype=\"float32\") }");
+        unchanged("FoldConstant()", "def @main() -> int32 { @f(1) } def @f(%x: int32) -> int32 { %x }");
+        unchanged("FoldConstant()", "def @main() { nn.dropout(1f) }");
+        unchanged("FoldConstant()", "def @main() { device_copy(1f, src_virtual_device=None, dst_virtual_device=None) }");
+    }
+
+    #[test]
+    fn primitive_functions_stay() {
+        unchanged("FoldConstant()", "def @main() { %0 = fn (%p: int32, Primitive=1) -> int32 { add(%p, add(1, 2)) }; %0(3) }");
+    }
+
+    #[test]
+    fn quantised_operators_are_folded_only_when_asked() {
+        let program = "def @main() { qnn.dequantize(cast(3, dtype=\"int8\"), 0.5f, 1, out_dtype=\"float32\") }";
+        assert!(after("FoldConstant()", program).contains("qnn.dequantize"));
+        // (3 - 1) * 0.5
+        check("FoldConstant(fold_qnn=True)", program, "def @main() { 1f }");
+    }
+}

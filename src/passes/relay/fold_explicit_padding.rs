@@ -130,3 +130,50 @@ fn combined_padding(store: &Store, attrs: AttrsId, pad: Option<AttrsId>, layout:
     }
     Some(ints(&old.iter().zip(added).map(|(a, b)| a + b).collect::<Vec<_>>()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn padding_adds_up() {
+        check(
+            "FoldExplicitPadding()",
+            "def @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32]) {
+               %0 = nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 2], [3, 4]]);
+               nn.conv2d(%0, %w, padding=[1, 1, 1, 1], channels=4, kernel_size=[3, 3])
+             }",
+            "def @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32]) {
+               nn.conv2d(%x, %w, padding=[2, 4, 3, 5], channels=4, kernel_size=[3, 3])
+             }",
+        );
+    }
+
+    #[test]
+    fn padded_channels_and_other_values_stay() {
+        let program = |value: &str, channels: &str| {
+            format!(
+                "def @main(%x: Tensor[(1, 3, 8, 8), float32]) {{
+                   %0 = nn.pad(%x, {value}, pad_width=[[0, 0], [{channels}], [1, 1], [1, 1]]);
+                   nn.max_pool2d(%0, pool_size=[2, 2], padding=[0, 0, 0, 0])
+                 }}"
+            )
+        };
+        unchanged("FoldExplicitPadding()", &program("0f", "0, 0"));
+        unchanged("FoldExplicitPadding()", &program("-3.40282e+38f", "1, 0"));
+    }
+
+    #[test]
+    fn an_average_counts_the_padding_that_it_takes_over() {
+        check(
+            "FoldExplicitPadding()",
+            "def @main(%x: Tensor[(1, 3, 8, 8), float32]) {
+               %0 = nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [1, 1]]);
+               nn.avg_pool2d(%0, pool_size=[2, 2], padding=[0, 0, 0, 0])
+             }",
+            "def @main(%x: Tensor[(1, 3, 8, 8), float32]) {
+               nn.avg_pool2d(%x, pool_size=[2, 2], padding=[1, 1, 1, 1], count_include_pad=True)
+             }",
+        );
+    }
+}

@@ -246,3 +246,46 @@ fn rebuild(store: &mut Store, id: ExprId, args: &[ExprId]) -> ExprId {
     let ty = store.checked_type(id);
     store.rebuild(id, Expr::Call { callee, args, info }, ty)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn both_users_of_scaled_data_make_up_for_it() {
+        check(
+            "ForwardFoldScaleAxis()",
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32], %s: Tensor[(4), float32]) {
+               %0 = multiply(%x, %s); (nn.dense(%0, %w, units=3), nn.dense(%0, %w, units=3))
+             }",
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32], %s: Tensor[(4), float32]) {
+               (nn.dense(%x, multiply(%w, %s), units=3), nn.dense(%x, multiply(%w, %s), units=3))
+             }",
+        );
+    }
+
+    #[test]
+    fn what_is_added_on_the_way_is_divided() {
+        check(
+            "ForwardFoldScaleAxis()",
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32], %s: Tensor[(4), float32], \
+             %b: Tensor[(4), float32]) {
+               nn.dense(add(multiply(%x, %s), %b), %w, units=3)
+             }",
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32], %s: Tensor[(4), float32], \
+             %b: Tensor[(4), float32]) {
+               nn.dense(add(%x, divide(%b, %s)), multiply(%w, %s), units=3)
+             }",
+        );
+    }
+
+    #[test]
+    fn data_that_somebody_else_needs_scaled_stay() {
+        unchanged(
+            "ForwardFoldScaleAxis()",
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32], %s: Tensor[(4), float32]) {
+               %0 = multiply(%x, %s); (nn.dense(%0, %w, units=3), exp(%0))
+             }",
+        );
+    }
+}

@@ -241,3 +241,59 @@ struct Inside {
     arguments: Vec<ExprId>,
     param_of: FxHashMap<ExprId, VarId>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{after, check, unchanged};
+
+    #[test]
+    fn an_element_wise_call_is_fused_behind_a_dense_layer_and_a_second_dense_layer_is_not() {
+        check(
+            "FuseOps(fuse_opt_level=2)",
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(4, 4), float32]) {
+               %0 = nn.dense(%x, %w, units=4); %1 = nn.relu(%0); nn.dense(%1, %w, units=4)
+             }",
+            "def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(4, 4), float32]) {
+               %0 = fn (%p0: Tensor[(2, 4), float32], %p1: Tensor[(4, 4), float32], Primitive=1) {
+                 nn.relu(nn.dense(%p0, %p1, units=4))
+               };
+               %1 = %0(%x, %w);
+               %2 = fn (%p0: Tensor[(2, 4), float32], %p1: Tensor[(4, 4), float32], Primitive=1) {
+                 nn.dense(%p0, %p1, units=4)
+               };
+               %2(%1, %w)
+             }",
+        );
+    }
+
+    #[test]
+    fn at_level_0_every_call_is_a_function_of_its_own() {
+        let fused = after("FuseOps(fuse_opt_level=0)", "def @main(%x: Tensor[(4), float32]) { exp(abs(%x)) }");
+        assert_eq!(fused.matches("Primitive=1").count(), 2, "{fused}");
+    }
+
+    #[test]
+    fn both_ways_of_a_diamond_are_fused_into_the_call_that_joins_them() {
+        let program = "def @main(%x: Tensor[(4), float32]) { %0 = abs(%x); add(exp(%0), log(%0)) }";
+        let fused = after("FuseOps()", program);
+        assert_eq!(fused.matches("Primitive=1").count(), 1, "{fused}");
+    }
+
+    #[test]
+    fn only_reshapes_are_marked_so() {
+        let fused = after("FuseOps()", "def @main(%x: Tensor[(2, 2), int32]) { expand_dims(reshape(%x, newshape=[4]), axis=0) }");
+        assert!(fused.contains("relay.reshape_only=1"), "{fused}");
+    }
+
+    #[test]
+    fn stop_fusion_keeps_its_sides_apart_and_vanishes() {
+        let fused = after("FuseOps()", "def @main(%x: Tensor[(4), float32]) { exp(annotation.stop_fusion(abs(%x))) }");
+        assert_eq!(fused.matches("Primitive=1").count(), 2, "{fused}");
+        assert!(!fused.contains("stop_fusion"), "{fused}");
+    }
+
+    #[test]
+    fn primitive_functions_stay() {
+        unchanged("FuseOps()", "def @main(%x: int32) { %0 = fn (%p0: int32, Primitive=1) -> int32 { add(%p0, 1) }; %0(%x) }");
+    }
+}

@@ -40,12 +40,12 @@ def @used(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
 }
 ",
     example_after: "\
-def @main(%x: Tensor[(4), float32]) {
+def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   @used(%x)
 }
 
-def @used(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
-  abs(%x)
+def @used(%x1: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  abs(%x1)
 }
 ",
     run: Run::Module(run),
@@ -85,4 +85,28 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
         }
     }
     Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{after, failure, unchanged};
+
+    const TWO: &str = "def @main(%x: int32) { %x } def @other(%x: int32) { %x }";
+
+    #[test]
+    fn every_entry_keeps_what_it_reaches() {
+        unchanged("RemoveUnusedFunctions(entry_functions=[\"main\", \"other\"])", TWO);
+    }
+
+    #[test]
+    fn functions_that_only_call_each_other_go() {
+        let program = "def @main(%x: int32) -> int32 { %x } \
+                       def @f(%x: int32) -> int32 { @g(%x) } def @g(%x: int32) -> int32 { @f(%x) }";
+        assert!(!after("RemoveUnusedFunctions()", program).contains("@f"));
+    }
+
+    #[test]
+    fn an_entry_that_is_not_there_is_an_error() {
+        assert_eq!(failure("RemoveUnusedFunctions(entry_functions=[\"start\"])", TWO), "There is no definition of start");
+    }
 }

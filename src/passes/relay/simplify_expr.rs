@@ -73,3 +73,77 @@ def @main(%x: Tensor[(2, 8), float32]) -> Tensor[(16), float32] {
         run(cx, module, function, &rules)
     }),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn a_reshape_that_is_used_elsewhere_is_not_skipped() {
+        unchanged(
+            "SimplifyExpr()",
+            "def @main(%x: Tensor[(2, 8), float32]) {
+               %0 = reshape(%x, newshape=[4, 4]); %1 = reshape(%0, newshape=[16]); (%0, %1)
+             }",
+        );
+    }
+
+    #[test]
+    fn two_transpositions_are_one() {
+        // Axis i of the result is axis second[i] of the middle, which is first[second[i]] of x.
+        check(
+            "SimplifyExpr()",
+            "def @main(%x: Tensor[(2, 3, 4), float32]) {
+               transpose(transpose(%x, axes=[2, 0, 1]), axes=[0, 2, 1])
+             }",
+            "def @main(%x: Tensor[(2, 3, 4), float32]) { transpose(%x, axes=[2, 1, 0]) }",
+        );
+    }
+
+    #[test]
+    fn a_transposition_and_its_inverse_vanish() {
+        check(
+            "SimplifyExpr()",
+            "def @main(%x: Tensor[(2, 3, 4), float32]) {
+               abs(transpose(transpose(%x, axes=[2, 0, 1]), axes=[1, 2, 0]))
+             }",
+            "def @main(%x: Tensor[(2, 3, 4), float32]) { abs(%x) }",
+        );
+    }
+
+    #[test]
+    fn a_cast_goes_only_when_the_one_before_it_widened() {
+        let program = |middle: &str| {
+            format!("def @main(%x: Tensor[(4), float32]) {{ cast(cast(%x, dtype=\"{middle}\"), dtype=\"float64\") }}")
+        };
+        unchanged("SimplifyExpr()", &program("float16"));
+        check(
+            "SimplifyExpr()",
+            "def @main(%x: Tensor[(4), int8]) { cast(cast(%x, dtype=\"int32\"), dtype=\"float32\") }",
+            "def @main(%x: Tensor[(4), int8]) { cast(%x, dtype=\"float32\") }",
+        );
+    }
+
+    #[test]
+    fn adding_zero_to_something_that_broadcasts_stays() {
+        unchanged("SimplifyExpr()", "def @main(%x: Tensor[(1), float32]) { add(%x, zeros(shape=[4], dtype=\"float32\")) }");
+    }
+
+    #[test]
+    fn a_square_of_a_sum_is_factored() {
+        // 1 x x + 2 x y + 1 y y = (x + y) (x + y).
+        check(
+            "SimplifyExpr()",
+            "def @main(%x: float32, %y: float32) {
+               %0 = multiply(%x, %x);
+               %1 = multiply(2f, multiply(%x, %y));
+               %2 = multiply(%y, %y);
+               add(add(%1, %0), %2)
+             }",
+            "def @main(%x: float32, %y: float32) {
+               %0 = add(%x, %y);
+               multiply(%0, %0)
+             }",
+        );
+    }
+}

@@ -215,3 +215,67 @@ fn l2_normalize(store: &mut Store, _: ExprId, post: ExprId) -> Option<ExprId> {
     let norm = call(store, "sqrt", &[sum]);
     Some(call(store, "divide", &[data, norm]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn dropout_becomes_its_input_through_field_0() {
+        check(
+            "SimplifyInference()",
+            "def @main(%x: Tensor[(4), float32]) { %0 = nn.dropout(%x); %1 = %0.0; abs(%1) }",
+            "def @main(%x: Tensor[(4), float32]) { abs(%x) }",
+        );
+    }
+
+    #[test]
+    fn layer_norm_is_written_out_along_its_axis() {
+        check(
+            "SimplifyInference()",
+            "def @main(%x: Tensor[(2, 3), float32], %g: Tensor[(3), float32], %b: Tensor[(3), float32]) {
+               nn.layer_norm(%x, %g, %b, epsilon=0.5f)
+             }",
+            "def @main(%x: Tensor[(2, 3), float32], %g: Tensor[(3), float32], %b: Tensor[(3), float32]) {
+               %0 = mean(%x, axis=[-1], keepdims=True);
+               %1 = subtract(%x, %0);
+               %2 = variance(%x, %0, axis=[-1], keepdims=True);
+               %3 = add(%2, 0.5f);
+               %4 = sqrt(%3);
+               %5 = divide(%1, %4);
+               %6 = multiply(%5, %g);
+               add(%6, %b)
+             }",
+        );
+    }
+
+    #[test]
+    fn instance_norm_counts_a_negative_axis_from_the_end() {
+        // An axis of -1 is the last one, so the statistics are taken over axis 1 alone.
+        check(
+            "SimplifyInference()",
+            "def @main(%x: Tensor[(2, 5, 3), float32], %g: Tensor[(3), float32], %b: Tensor[(3), float32]) {
+               nn.instance_norm(%x, %g, %b, axis=-1, epsilon=0.5f, center=False, scale=False)
+             }",
+            "def @main(%x: Tensor[(2, 5, 3), float32], %g: Tensor[(3), float32], %b: Tensor[(3), float32]) {
+               %0 = mean(%x, axis=[1], keepdims=True);
+               %1 = subtract(%x, %0);
+               %2 = variance(%x, %0, axis=[1], keepdims=True);
+               %3 = add(%2, 0.5f);
+               %4 = sqrt(%3);
+               divide(%1, %4)
+             }",
+        );
+    }
+
+    #[test]
+    fn a_batch_norm_whose_tuple_is_used_whole_stays() {
+        unchanged(
+            "SimplifyInference()",
+            "def @main(%x: Tensor[(1, 4), float32], %g: Tensor[(4), float32], %b: Tensor[(4), float32], \
+             %m: Tensor[(4), float32], %v: Tensor[(4), float32]) {
+               nn.batch_norm(%x, %g, %b, %m, %v)
+             }",
+        );
+    }
+}

@@ -110,3 +110,29 @@ fn join(store: &mut Store, fields: &[ExprId], axis: &AttrValue) -> ExprId {
     let stop = call(store, "annotation.stop_fusion", &[tuple]);
     call_with(store, "concatenate", &[stop], &[("axis", axis.clone())])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    const FOUR: &str = "def @main(%x: Tensor[(1), int32]) { concatenate((%x, %x, %x, %x)) }";
+
+    #[test]
+    fn a_concatenation_is_split_so_that_inputs_and_output_fit() {
+        // A limit of 4 leaves 3 inputs beside the output.
+        check(
+            "SplitArgs(max_function_args=4)",
+            FOUR,
+            "def @main(%x: Tensor[(1), int32]) {
+               %0 = concatenate(annotation.stop_fusion((%x, %x, %x)));
+               concatenate(annotation.stop_fusion((%0, %x)))
+             }",
+        );
+    }
+
+    #[test]
+    fn what_fits_stays() {
+        unchanged("SplitArgs(max_function_args=6)", FOUR);
+        unchanged("SplitArgs(max_function_args=0)", FOUR);
+    }
+}

@@ -51,3 +51,41 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         fill(store, function, &scopes, Options { lifted_only: false, reuse: false }, &mut names)
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn what_two_branches_share_is_bound_before_the_if() {
+        check(
+            "ToANormalForm()",
+            "def @main(%c: bool, %x: Tensor[(4), float32]) {
+               if (%c) { %0 = exp(%x); negative(%0) } else { abs(%0) }
+             }",
+            "def @main(%c: bool, %x: Tensor[(4), float32]) {
+               let %a = exp(%x);
+               let %b = if (%c) { let %d = negative(%a); %d } else { let %e = abs(%a); %e };
+               %b
+             }",
+        );
+    }
+
+    #[test]
+    fn constants_and_inner_functions_are_bound_too() {
+        check(
+            "ToANormalForm()",
+            "def @main(%x: int32) -> int32 { %0 = fn (%y: int32) -> int32 { add(%y, 1) }; %0(%x) }",
+            "def @main(%x: int32) -> int32 {
+               let %f = fn (%y: int32) -> int32 { let %one = 1; let %s = add(%y, %one); %s };
+               let %r = %f(%x);
+               %r
+             }",
+        );
+    }
+
+    #[test]
+    fn a_function_for_an_external_compiler_stays() {
+        unchanged("ToANormalForm()", "def @main(%x: int32, Compiler=\"ccompiler\") -> int32 { add(%x, 1) }");
+    }
+}

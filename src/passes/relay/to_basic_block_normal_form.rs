@@ -39,11 +39,11 @@ def @main(%c: bool, %x: Tensor[(4), float32]) -> Tensor[(4), float32] {
 ",
     example_after: "\
 def @main(%c: bool, %x: Tensor[(4), float32]) -> Tensor[(4), float32] {
-  let %x_1 = exp(%x);
+  let %x_0 = exp(%x);
   if (%c) {
-    negative(%x_1)
+    negative(%x_0)
   } else {
-    abs(%x_1)
+    abs(%x_0)
   }
 }
 ",
@@ -63,4 +63,34 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         names = start;
         fill(store, function, &scopes, Options { lifted_only: true, reuse: false }, &mut names)
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, unchanged};
+
+    #[test]
+    fn sharing_within_a_scope_stays_a_graph() {
+        unchanged("ToBasicBlockNormalForm()", "def @main(%x: Tensor[(4), float32]) { %0 = exp(%x); add(%0, %0) }");
+        unchanged(
+            "ToBasicBlockNormalForm()",
+            "def @main(%x: Tensor[(4), float32]) { let %a = exp(%x); let %b = add(%a, %a); (%a, %b) }",
+        );
+    }
+
+    #[test]
+    fn what_two_functions_share_is_bound_around_both() {
+        check(
+            "ToBasicBlockNormalForm()",
+            "def @main(%x: int32) {
+               %1 = fn (%y: int32) { %0 = negative(%x); add(%y, %0) };
+               %2 = fn (%z: int32) { multiply(%z, %0) };
+               (%1, %2)
+             }",
+            "def @main(%x: int32) {
+               let %s = negative(%x);
+               (fn (%y: int32) { add(%y, %s) }, fn (%z: int32) { multiply(%z, %s) })
+             }",
+        );
+    }
 }

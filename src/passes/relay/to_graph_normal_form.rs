@@ -81,3 +81,34 @@ fn uses(store: &mut Store, root: ExprId, var: VarId) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{after, check, unchanged};
+
+    #[test]
+    fn an_unused_value_is_lost() {
+        check(
+            "ToGraphNormalForm()",
+            "def @main(%x: Tensor[(4), float32]) { let %a = exp(%x); abs(%x) }",
+            "def @main(%x: Tensor[(4), float32]) { abs(%x) }",
+        );
+    }
+
+    #[test]
+    fn a_recursive_function_keeps_its_let() {
+        let program = "def @main(%n: int32) -> int32 {
+               let %f = fn (%i: int32) -> int32 {
+                 if (equal(%i, 0)) { 0 } else { %f(subtract(%i, 1)) }
+               };
+               %f(%n)
+             }";
+        let made = after("ToGraphNormalForm()", program);
+        assert_eq!(made.matches("let %f").count(), 1, "{made}");
+    }
+
+    #[test]
+    fn a_graph_stays() {
+        unchanged("ToGraphNormalForm()", "def @main(%x: Tensor[(4), float32]) { %0 = exp(%x); add(%0, %0) }");
+    }
+}

@@ -1,0 +1,104 @@
+//! Running passes on programs as text, for tests.
+
+use crate::infer::infer_module;
+use crate::ir::equal::{self, EqualOptions};
+use crate::ir::{Module, Store};
+use crate::parse::parse;
+use crate::pass::PassContext;
+use crate::pass::call::parse_calls;
+use crate::pass::manager::{Row, Runner, resolve};
+use crate::pass::trace::Trace;
+use crate::passes;
+use crate::print::{self, PrintOptions};
+
+/// Reads a program and infers its types, as TVM does when it reads one.
+pub fn read(store: &mut Store, source: &str) -> Module {
+    // Programs of tests and examples are written without the header.
+    let source = if source.starts_with('#') { source.to_owned() } else { format!("#[version = \"0.0.5\"]\n{source}") };
+    let parsed = parse(store, &source);
+    assert!(!parsed.has_errors(), "{:?}\n{source}", parsed.diagnostics);
+    infer_module(store, &parsed.program.module).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"))
+}
+
+/// Runs calls directly, as TVM does when a pass is called.
+pub fn run(store: &mut Store, module: Module, calls: &str) -> Trace {
+    let rows: Vec<Row> = parse_calls(calls)
+        .expect("the calls are well formed")
+        .iter()
+        .map(|call| Row { pass: resolve(passes::ALL, call).unwrap_or_else(|e| panic!("{}", e.message)), enabled: true })
+        .collect();
+    let mut runner = Runner::new(passes::ALL, || 0.0, Trace::new(module));
+    runner.enter(PassContext::default(), Vec::new()).expect("there is no instrument that fails");
+    runner.run_rows(store, &rows, 0, true);
+    runner.trace
+}
+
+/// A program as it prints without its types in comments.
+pub fn show(store: &Store, module: &Module) -> String {
+    print::module(store, module, &PrintOptions { types: false, metadata: false, header: false, ..PrintOptions::default() })
+}
+
+/// The program after the calls, as text without types in comments.
+pub fn after(calls: &str, before: &str) -> String {
+    let store = &mut Store::new();
+    let module = read(store, before);
+    let trace = run(store, module, calls);
+    assert!(trace.is_complete(), "{calls}: {:?}", trace.failures());
+    show(store, trace.last())
+}
+
+/// Asserts that the calls turn one program into another: structurally, types inferred on both sides.
+pub fn check(calls: &str, before: &str, expected: &str) {
+    let store = &mut Store::new();
+    let module = read(store, before);
+    let trace = run(store, module, calls);
+    assert!(trace.is_complete(), "{calls}: {:?}", trace.failures());
+    let got = infer_module(store, trace.last()).unwrap_or_else(|errors| panic!("{calls}: {errors:?}"));
+    let wanted = read(store, expected);
+    let options = EqualOptions { map_free_vars: true, scalar_tolerance: true };
+    if let Err(difference) = equal::modules(store, &got, &wanted, options) {
+        panic!("{calls}: {difference}\n--- got\n{}\n--- expected\n{}", show(store, &got), show(store, &wanted));
+    }
+}
+
+/// Asserts that the calls leave a program as it is: the very same nodes.
+pub fn unchanged(calls: &str, program: &str) {
+    let store = &mut Store::new();
+    let module = read(store, program);
+    let trace = run(store, module.clone(), calls);
+    assert!(trace.is_complete(), "{calls}: {:?}", trace.failures());
+    assert_eq!(*trace.last(), module, "{calls} made\n{}", show(store, trace.last()));
+}
+
+/// Asserts that the calls fail, and returns what they say.
+pub fn failure(calls: &str, program: &str) -> String {
+    let store = &mut Store::new();
+    let module = read(store, program);
+    let trace = run(store, module, calls);
+    assert!(!trace.is_complete(), "{calls} did not fail");
+    trace.failures()[0].message.clone()
+}
+
+#[test]
+fn every_documented_example_is_what_the_pass_makes() {
+    let mut wrong = String::new();
+    for spec in passes::ALL.iter().filter(|spec| !spec.example_before.is_empty()) {
+        let got = after(&format!("{}()", spec.name), spec.example_before);
+        if got.trim() != spec.example_after.trim() {
+            wrong += &format!("{} makes of its example\n{got}\n", spec.name);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn documented_examples_stay_as_they_are_when_the_pass_runs_again() {
+    // What ToANormalForm makes is bound again by a second run, as in TVM.
+    for spec in passes::ALL.iter().filter(|spec| !spec.example_after.is_empty() && spec.name != "ToANormalForm") {
+        let store = &mut Store::new();
+        let module = read(store, spec.example_before);
+        let once = run(store, module, &format!("{}(), InferType()", spec.name)).last().clone();
+        let twice = run(store, once.clone(), &format!("{}()", spec.name)).last().clone();
+        assert_eq!(once, twice, "{} made\n{}", spec.name, show(store, &twice));
+    }
+}
