@@ -3,6 +3,7 @@
 use super::OpInfo;
 
 pub mod resize;
+pub(crate) mod sampling;
 pub mod warp;
 
 /// The families.
