@@ -4,6 +4,7 @@ use super::{AttrsSchema, OpInfo};
 
 pub mod nn;
 pub mod tensor;
+mod tensor_kernels;
 
 /// The families.
 pub static FAMILIES: &[&[OpInfo]] = &[nn::OPS, tensor::OPS];

@@ -1,5 +1,6 @@
 //! Tensor operators whose shape argument is an input (`dyn.*`).
 
+use super::tensor_kernels as kernels;
 use crate::ir::{DType, DTypeCode, Dim};
 use crate::ops::tensor::arrange::INIT_OP;
 use crate::ops::tensor::arrange::TILE;
@@ -28,6 +29,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(reshape_rule),
         pattern: Some(OpPattern::Injective),
         reshape: true,
+        kernel: Some(kernels::reshape),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -38,6 +40,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(squeeze_rule),
         pattern: Some(OpPattern::Injective),
         reshape: true,
+        kernel: Some(kernels::squeeze),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -46,6 +49,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "axis"],
         rule: Some(expand_dims_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(kernels::expand_dims),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -55,6 +59,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&TILE),
         rule: Some(tile_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(kernels::tile),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -64,6 +69,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&INIT_OP),
         rule: Some(broadcast_to_rule),
         pattern: Some(OpPattern::Broadcast),
+        kernel: Some(kernels::broadcast_to),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -73,6 +79,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&INIT_OP),
         rule: Some(init_rule),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(kernels::zeros),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -82,6 +89,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&INIT_OP),
         rule: Some(init_rule),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(kernels::ones),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -91,6 +99,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&INIT_OP),
         rule: Some(full_rule),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(kernels::full),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -100,6 +109,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&ONE_HOT),
         rule: Some(one_hot_rule),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(kernels::one_hot),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -109,6 +119,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&STRIDED_SLICE),
         rule: Some(strided_slice_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(kernels::strided_slice),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -117,6 +128,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["sparse_indices", "sparse_values", "default_value", "output_shape"],
         rule: Some(sparse_to_dense_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(kernels::sparse_to_dense),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -126,6 +138,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&TOPK),
         rule: Some(topk_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(kernels::topk),
         ..OpInfo::BASE
     },
 ];

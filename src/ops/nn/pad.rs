@@ -179,11 +179,16 @@ fn one_element(data: &Tensor, value: &Tensor) -> Result<Vec<u8>, EvalError> {
 fn pad_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let data = input(inputs, 0)?;
     let widths = widths(cx, data.shape.len())?;
-    let fill = one_element(data, input(inputs, 1)?)?;
-    match cx.text("pad_mode") {
-        "constant" => padded(data, &widths, &fill, |place, _| Some(place)),
-        "edge" => padded(data, &widths, &fill, |place, extent| Some(place.clamp(0, (extent - 1).max(0)))),
-        "reflect" => padded(data, &widths, &fill, |place, extent| Some(mirrored(place, extent, 0))),
+    pad_by(data, &widths, input(inputs, 1)?, cx.text("pad_mode"))
+}
+
+/// Pads each axis by the amounts before and after.
+pub(crate) fn pad_by(data: &Tensor, widths: &[[i64; 2]], value: &Tensor, mode: &str) -> Result<Vec<Tensor>, EvalError> {
+    let fill = one_element(data, value)?;
+    match mode {
+        "constant" => padded(data, widths, &fill, |place, _| Some(place)),
+        "edge" => padded(data, widths, &fill, |place, extent| Some(place.clamp(0, (extent - 1).max(0)))),
+        "reflect" => padded(data, widths, &fill, |place, extent| Some(mirrored(place, extent, 0))),
         other => Err(EvalError::new(format!("nn.pad does not know the mode {other}"))),
     }
 }

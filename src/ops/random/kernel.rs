@@ -1,5 +1,6 @@
 //! Random numbers from a key (`random.*`).
 
+use super::threefry;
 use crate::ir::{DType, DTypeCode, Dim, TypeId};
 use crate::ops::tensor::{ensure, input};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
@@ -42,6 +43,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&THREEFRY_GENERATE),
         rule: Some(generate_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(threefry::generate),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -50,6 +52,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["key"],
         rule: Some(split_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(threefry::split),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -59,6 +62,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&UNIFORM),
         rule: Some(distribution_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(threefry::uniform),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -68,6 +72,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&NORMAL),
         rule: Some(distribution_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(threefry::normal),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -77,11 +82,12 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&MULTINOMIAL),
         rule: Some(multinomial_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(threefry::multinomial),
         ..OpInfo::BASE
     },
 ];
 
-const U64: DType = DType::new(DTypeCode::UInt, 64);
+pub(super) const U64: DType = DType::new(DTypeCode::UInt, 64);
 
 /// The type of a key: ten words.
 fn key_type(cx: &mut RuleCx<'_>) -> TypeId {

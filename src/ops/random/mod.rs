@@ -3,6 +3,7 @@
 use super::OpInfo;
 
 pub mod kernel;
+mod threefry;
 
 /// The families.
 pub static FAMILIES: &[&[OpInfo]] = &[kernel::OPS];

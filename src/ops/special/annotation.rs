@@ -1,9 +1,10 @@
 //! Markers that passes leave in a program.
 
-use crate::ir::DType;
+use crate::ir::{DType, Tensor};
+use crate::ops::kernel::{read, read_scalar, write};
 use crate::ops::tensor::{ensure, input};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern, identity};
-use crate::ops::{RuleCx, RuleResult};
+use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.SimulatedQuantizeAttrs`.
 pub static SIMULATED_QUANTIZE: AttrsSchema = AttrsSchema {
@@ -55,6 +56,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(|_, x| Ok(x.to_vec())),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -63,6 +65,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(|_, x| Ok(x.to_vec())),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -71,6 +74,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(|_, x| Ok(x.to_vec())),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -79,6 +83,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(|_, x| Ok(x.to_vec())),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -87,6 +92,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(|_, x| Ok(x.to_vec())),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -95,6 +101,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(|_, x| Ok(x.to_vec())),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -103,6 +110,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data"],
         rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(|_, x| Ok(x.to_vec())),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -118,6 +126,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&SIMULATED_QUANTIZE),
         rule: Some(simulated_quantize_rule),
         pattern: Some(OpPattern::ElemWise),
+        kernel: Some(simulated_quantize_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -128,6 +137,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
         non_computational: true,
+        kernel: Some(|_, x| Ok(x.to_vec())),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -137,6 +147,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&DEVICE_COPY),
         rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(|_, x| Ok(x.to_vec())),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -146,6 +157,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&DEBUG),
         rule: Some(identity),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(|_, x| Ok(x.to_vec())),
         ..OpInfo::BASE
     },
 ];
@@ -158,4 +170,15 @@ fn simulated_quantize_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     }
     let same = cx.types[0];
     cx.output(same)
+}
+
+/// Divides by the scale, limits, rounds and multiplies again; kind 0 leaves the data as it is.
+fn simulated_quantize_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    if cx.int("kind")? == 0 {
+        return Ok(vec![x[0].clone()]);
+    }
+    let [scale, low, high] = [read_scalar::<f32>(&x[1])?, read_scalar::<f32>(&x[2])?, read_scalar::<f32>(&x[3])?];
+    let rounded = |v: f32| (v / scale).min(high).max(low).round() * scale;
+    let values: Vec<f32> = read::<f32>(&x[0])?.into_iter().map(rounded).collect();
+    Ok(vec![write(x[0].dtype, &x[0].shape, &values)?])
 }

@@ -1,11 +1,12 @@
 //! Explicit memory and calls of lowered functions, as the virtual machine's compiler makes them.
 
-use crate::ir::{AttrValue, DType, Dim, Expr, Type, TypeId, show_type};
-use crate::ops::kernel::read;
+use crate::ir::{AttrValue, DType, Dim, Expr, Tensor, Type, TypeId, show_type};
+use crate::ops::concrete::result_type;
+use crate::ops::kernel::{read, reshaped, write};
 use crate::ops::tensor::shape::SHAPE_OF;
 use crate::ops::tensor::{ensure, input};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
-use crate::ops::{RuleCx, RuleResult};
+use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.AllocStorageAttrs`.
 pub static ALLOC_STORAGE: AttrsSchema = AttrsSchema {
@@ -74,6 +75,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(shape_of_rule),
         pattern: Some(OpPattern::Opaque),
         non_computational: true,
+        kernel: Some(shape_of_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -94,6 +96,7 @@ pub static OPS: &[OpInfo] = &[
         rule: Some(reshape_tensor_rule),
         pattern: Some(OpPattern::Opaque),
         non_computational: true,
+        kernel: Some(reshape_tensor_kernel),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -196,4 +199,14 @@ fn call_lowered_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let arguments = cx.store.tuple_type(&params);
     cx.assign(1, arguments)?;
     cx.output(ret)
+}
+
+fn shape_of_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let (shape, dtype) = result_type(cx, shape_of_rule, x)?;
+    let extents: &[i64] = if shape.is_empty() { &[1] } else { &x[0].shape };
+    Ok(vec![write(dtype, &shape, extents)?])
+}
+
+fn reshape_tensor_kernel(_: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    Ok(vec![reshaped(&x[0], &read::<i64>(&x[1])?)?])
 }

@@ -11,7 +11,7 @@ pub mod datatype;
 pub mod einsum;
 pub mod fourier;
 pub mod index;
-mod index_kernels;
+pub(crate) mod index_kernels;
 pub mod layout;
 pub mod reduce;
 mod reduce_kernels;

@@ -1,11 +1,11 @@
 //! Operators that change the shape and keep the elements in order.
 
 use super::{ensure, input};
-use crate::ir::{DType, Dim, Tensor};
+use crate::ir::{DType, Dim, DimOp, Store, Tensor};
 use crate::ops::concrete::result_type;
 use crate::ops::kernel::{reshaped, write};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
-use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult, TypeRule};
+use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult, TypeRule, dim_arith};
 
 /// Attributes `relay.attrs.ReshapeAttrs`.
 pub static RESHAPE: AttrsSchema = AttrsSchema {
@@ -126,8 +126,7 @@ pub static OPS: &[OpInfo] = &[
 ];
 
 /// The shape that `newshape` asks for, with its special values (TVM's `InferNewShape`).
-fn new_shape(cx: &mut RuleCx<'_>, input: &[Dim], wanted: &[Dim]) -> Result<Vec<Dim>, String> {
-    let allow_zero = cx.attr_flag("allowzero");
+fn new_shape(store: &mut Store, input: &[Dim], wanted: &[Dim], allow_zero: bool) -> Result<Vec<Dim>, String> {
     let mut out: Vec<Dim> = Vec::with_capacity(wanted.len());
     // Which extents on either side are accounted for, so that -1 is made of the others.
     let mut used_input = vec![false; input.len()];
@@ -168,7 +167,7 @@ fn new_shape(cx: &mut RuleCx<'_>, input: &[Dim], wanted: &[Dim]) -> Result<Vec<D
                 used_input[source] = true;
                 used_input[source + 1] = true;
                 used_output.push(out.len());
-                let merged = cx.mul(input[source], input[source + 1]);
+                let merged = dim_arith(store, DimOp::Mul, input[source], input[source + 1]);
                 out.push(merged);
                 source += 2;
             }
@@ -183,7 +182,7 @@ fn new_shape(cx: &mut RuleCx<'_>, input: &[Dim], wanted: &[Dim]) -> Result<Vec<D
                 let inferred = Some(-1);
                 ensure!(left.known() != inferred || right.known() != inferred, "Split dims cannot both be -1.");
                 for (part, other) in [(left, right), (right, left)] {
-                    let extent = if part.known() == inferred { quotient(cx, whole, other)? } else { part };
+                    let extent = if part.known() == inferred { quotient(store, whole, other)? } else { part };
                     out.push(extent);
                 }
             }
@@ -194,11 +193,11 @@ fn new_shape(cx: &mut RuleCx<'_>, input: &[Dim], wanted: &[Dim]) -> Result<Vec<D
     if let Some(place) = inferred {
         let mut extent = Dim::int(1);
         for (dim, _) in input.iter().zip(&used_input).filter(|(_, used)| !**used) {
-            extent = cx.mul(extent, *dim);
+            extent = dim_arith(store, DimOp::Mul, extent, *dim);
         }
         for (index, dim) in out.iter().enumerate() {
             if !used_output.contains(&index) {
-                extent = quotient(cx, extent, *dim)?;
+                extent = quotient(store, extent, *dim)?;
             }
         }
         out[place] = extent;
@@ -206,9 +205,16 @@ fn new_shape(cx: &mut RuleCx<'_>, input: &[Dim], wanted: &[Dim]) -> Result<Vec<D
     Ok(out)
 }
 
-fn quotient(cx: &mut RuleCx<'_>, a: Dim, b: Dim) -> Result<Dim, String> {
+fn quotient(store: &mut Store, a: Dim, b: Dim) -> Result<Dim, String> {
     ensure!(b.known() != Some(0), "Divide by zero");
-    Ok(cx.div(a, b))
+    Ok(dim_arith(store, DimOp::FloorDiv, a, b))
+}
+
+/// The same for extents that are all known, for kernels.
+pub(crate) fn known_new_shape(input: &[i64], wanted: &[i64], allow_zero: bool) -> Result<Vec<i64>, String> {
+    let dims = |extents: &[i64]| extents.iter().map(|e| Dim::int(*e)).collect::<Vec<_>>();
+    let shape = new_shape(&mut Store::new(), &dims(input), &dims(wanted), allow_zero)?;
+    shape.into_iter().map(|d| d.known().ok_or_else(|| "the new shape is too large".into())).collect()
 }
 
 /// The number of elements, where all extents are known.
@@ -222,8 +228,8 @@ fn comma_separated(cx: &RuleCx<'_>, shape: &[Dim]) -> String {
 
 fn reshape_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, dtype) = input!(cx, 0);
-    let wanted = cx.attr_dims("newshape").ok_or("reshape needs `newshape`")?;
-    let out = new_shape(cx, &shape, &wanted)?;
+    let (wanted, allow_zero) = (cx.attr_dims("newshape").ok_or("reshape needs `newshape`")?, cx.attr_flag("allowzero"));
+    let out = new_shape(cx.store, &shape, &wanted, allow_zero)?;
     if let (Some(before), Some(after)) = (known_size(&shape), known_size(&out)) {
         let (from, to) = (comma_separated(cx, &shape), comma_separated(cx, &out));
         ensure!(before == after, "Input tensor shape({from}) and reshaped shape({to}) are not compatible!");
@@ -234,9 +240,10 @@ fn reshape_rule(cx: &mut RuleCx<'_>) -> RuleResult {
 fn reverse_reshape_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (mut shape, dtype) = input!(cx, 0);
     let mut wanted = cx.attr_dims("newshape").ok_or("reshape needs `newshape`")?;
+    let allow_zero = cx.attr_flag("allowzero");
     shape.reverse();
     wanted.reverse();
-    let mut out = new_shape(cx, &shape, &wanted)?;
+    let mut out = new_shape(cx.store, &shape, &wanted, allow_zero)?;
     if let (Some(before), Some(after)) = (known_size(&shape), known_size(&out)) {
         ensure!(before == after, "Input tensor shape and reshaped shape are not compatible");
     }
@@ -334,4 +341,33 @@ fn shape_of_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalE
 fn ndarray_size_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let (shape, dtype) = result_type(cx, ndarray_size_rule, x)?;
     Ok(vec![write(dtype, &shape, &[x[0].len() as i64])?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values_copy_infer_merge_and_split() {
+        // The examples of TVM's documentation of reshape.
+        for (input, wanted, out) in [
+            (&[2, 3, 4][..], &[4, 0, 2][..], &[4, 3, 2][..]),
+            (&[2, 3, 4], &[2, 0, 0], &[2, 3, 4]),
+            (&[2, 3, 4], &[6, 1, -1], &[6, 1, 4]),
+            (&[2, 3, 4], &[3, -1, 8], &[3, 1, 8]),
+            (&[2, 3, 4], &[-1], &[24]),
+            (&[2, 3, 4], &[-2], &[2, 3, 4]),
+            (&[2, 3, 4], &[2, -2], &[2, 3, 4]),
+            (&[2, 3, 4], &[-2, 1, 1], &[2, 3, 4, 1, 1]),
+            (&[2, 3, 4], &[-3, 4], &[6, 4]),
+            (&[2, 3, 4, 5], &[-3, -3], &[6, 20]),
+            (&[2, 3, 4], &[0, -3], &[2, 12]),
+            (&[2, 3, 4], &[-4, 1, 2, -2], &[1, 2, 3, 4]),
+            (&[2, 3, 4], &[2, -4, -1, 3, -2], &[2, 1, 3, 4]),
+        ] {
+            assert_eq!(known_new_shape(input, wanted, false).as_deref(), Ok(out), "{wanted:?}");
+        }
+        assert!(known_new_shape(&[2], &[-1, -1], false).is_err());
+        assert_eq!(known_new_shape(&[0, 3], &[0, 5], true), Ok(vec![0, 5]));
+    }
 }
