@@ -5,13 +5,18 @@ use super::value::Value;
 use crate::ir::{DType, ExprId, Store, Tensor, Type, TypeId};
 use crate::ops::kernel::{count, write};
 
-/// Random arguments for a function, by the types of its parameters.
+/// Random arguments for a function, by the types and names of its parameters.
 ///
 /// The generator is SplitMix64 (Steele, Lea, Flood 2014), seeded with `seed`, one draw for each
 /// element in row-major order, parameter by parameter, tuples in order. The upper 24 bits of a draw
 /// make a float in [-1, 1); an integer is the draw modulo 8, so that it can serve as an index of small
 /// tensors; a truth value is its lowest bit. Extents that are not known become 4, everywhere the same,
 /// so that they fit each other.
+///
+/// Two kinds of parameters are known by the end of their names, as in TVM's own workloads
+/// (`relay/testing/init.py`), so that the values of a network neither grow beyond bounds nor become NaN:
+/// the floats of a `weight` are scaled as Xavier's initialisation does, and those of a `var` (a
+/// variance) are moved into [0.5, 1).
 ///
 /// Fails for parameters that are no tensors or tuples of tensors, and where the type is not known.
 pub fn seeded_args(store: &Store, function: ExprId, seed: u64) -> Result<Vec<Value>, EvalFailure> {
@@ -25,7 +30,7 @@ pub fn seeded_args(store: &Store, function: ExprId, seed: u64) -> Result<Vec<Val
             let Some(ty) = var.ty.or(var.annotation) else {
                 return Err(EvalFailure::new(format!("the type of %{} is not known", store.str(var.name))));
             };
-            value(store, ty, &mut random)
+            value(store, ty, Role::of(store.str(var.name)), &mut random)
                 .map_err(|why| EvalFailure::new(format!("no value can be made up for %{}: {why}", store.str(var.name))))
         })
         .collect()
@@ -33,29 +38,70 @@ pub fn seeded_args(store: &Store, function: ExprId, seed: u64) -> Result<Vec<Val
 
 /// A random value of a type; see [`seeded_args`].
 pub fn seeded_value(store: &Store, ty: TypeId, seed: u64) -> Result<Value, EvalFailure> {
-    value(store, ty, &mut SplitMix64(seed)).map_err(EvalFailure::new)
+    value(store, ty, Role::Data, &mut SplitMix64(seed)).map_err(EvalFailure::new)
+}
+
+/// What a parameter is, by its name.
+#[derive(Clone, Copy)]
+enum Role {
+    Data,
+    Weight,
+    Variance,
+}
+
+impl Role {
+    fn of(name: &str) -> Role {
+        match name {
+            _ if name.ends_with("weight") => Role::Weight,
+            _ if name.ends_with("var") => Role::Variance,
+            _ => Role::Data,
+        }
+    }
+
+    /// A float in [-1, 1) as this parameter wants it.
+    fn shape(self, x: f32, scale: f32) -> f32 {
+        match self {
+            Role::Data => x,
+            Role::Weight => x * scale,
+            Role::Variance => (x + 3.0) / 4.0,
+        }
+    }
+}
+
+/// Xavier's scale for a weight: the root of 3 over the mean of inputs and outputs of a unit.
+fn xavier(shape: &[i64]) -> f32 {
+    match shape {
+        [outputs, inputs, window @ ..] => {
+            let area: f64 = window.iter().map(|e| *e as f64).product();
+            let fan = (*outputs as f64 + *inputs as f64) * area / 2.0;
+            (3.0 / fan.max(1.0)).sqrt() as f32
+        }
+        _ => 1.0,
+    }
 }
 
 const UNKNOWN_EXTENT: i64 = 4;
 
-fn value(store: &Store, ty: TypeId, random: &mut SplitMix64) -> Result<Value, String> {
+fn value(store: &Store, ty: TypeId, role: Role, random: &mut SplitMix64) -> Result<Value, String> {
     match store.type_of_id(ty) {
         Type::Tensor { shape, dtype } => {
             let shape: Vec<i64> = shape.iter().map(|d| d.known().unwrap_or(UNKNOWN_EXTENT)).collect();
-            tensor(&shape, *dtype, random).map(Value::Tensor)
+            tensor(&shape, *dtype, role, random).map(Value::Tensor)
         }
         Type::Tuple(fields) => {
-            let fields: Result<Vec<Value>, String> = fields.iter().map(|f| value(store, *f, random)).collect();
+            let fields: Result<Vec<Value>, String> = fields.iter().map(|f| value(store, *f, role, random)).collect();
             fields.map(Value::tuple)
         }
         _ => Err(format!("it is of type {}", crate::ir::show_type(store, ty))),
     }
 }
 
-fn tensor(shape: &[i64], dtype: DType, random: &mut SplitMix64) -> Result<Tensor, String> {
+fn tensor(shape: &[i64], dtype: DType, role: Role, random: &mut SplitMix64) -> Result<Tensor, String> {
     let n = count(shape, dtype).map_err(|e| e.0)?;
     let made = if dtype.is_float() {
-        let values: Vec<f32> = (0..n).map(|_| (random.next() >> 40) as f32 / (1 << 23) as f32 - 1.0).collect();
+        let scale = xavier(shape);
+        let mut draw = || (random.next() >> 40) as f32 / (1 << 23) as f32 - 1.0;
+        let values: Vec<f32> = (0..n).map(|_| role.shape(draw(), scale)).collect();
         write(dtype, shape, &values)
     } else {
         let modulus = if dtype == DType::BOOL { 2 } else { 8 };
