@@ -205,7 +205,7 @@ function putUnified(row: Row, index: number, lines: Line[], options: Options): v
   ) => {
     const text = side === "left" ? row.leftText : row.rightText;
     const words = side === "left" ? row.leftWords : row.rightWords;
-    const both = change === "same" || change === "renumbered";
+    const both = change === "same" || change === "renumbered" || change === "moved";
     const parts = spans(text, words, options.columns);
     limited(parts.length, `${side} ${index}`, lines, options, textOf(parts), (part) => ({
       kind: "row",
