@@ -301,7 +301,7 @@ export function PassesPane() {
                     />
                   </span>
                   <Show when={!place()?.shown}>
-                    <span class="step idle" style={style()}>
+                    <span class="step idle" classList={{ off: !pass().enabled }} style={style()}>
                       <span class="name">
                         {name()}
                         <span class="arguments">{argumentsOf(pass().call)}</span>

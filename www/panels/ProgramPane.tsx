@@ -1,5 +1,6 @@
 /** The program and what is wrong with it. */
 import { createEffect, createMemo, For, on, onCleanup, onMount, Show } from "solid-js";
+import { Dynamic } from "solid-js/web";
 import { createEditor, type Editor } from "../editor/editor";
 import type { Problem } from "../engine/protocol";
 import { panelCommands } from "./commands";
@@ -58,7 +59,12 @@ export function ProgramPane() {
           <For each={problems()}>
             {(problem) => (
               <li>
-                <button type="button" class="problem" onClick={() => jump(problem)}>
+                <Dynamic
+                  component={problem.from === null ? "div" : "button"}
+                  type={problem.from === null ? undefined : "button"}
+                  class="problem"
+                  onClick={() => jump(problem)}
+                >
                   <span class={`mark ${problem.severity}`} aria-hidden="true">
                     {problem.severity === "error"
                       ? "✕"
@@ -74,7 +80,7 @@ export function ProgramPane() {
                     {problem.message}
                     <For each={problem.notes}>{(note) => <span class="note">{note}</span>}</For>
                   </span>
-                </button>
+                </Dynamic>
               </li>
             )}
           </For>

@@ -73,6 +73,12 @@ describe("signs", () => {
   });
 });
 
+test("a line that is only indented otherwise is shown once", () => {
+  const lines = layout([row("changed", 1, "  add(%a)", "    add(%a)")], options);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatchObject({ sign: "~", tone: "quiet", left: 1, right: 1 });
+});
+
 describe("breaking lines", () => {
   test("parts cover the text and none is longer than the width", () => {
     const text = `  %0 = nn.conv2d(${"%x, ".repeat(80)});`;

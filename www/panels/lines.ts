@@ -151,6 +151,10 @@ function prepare(row: DiffRow, types: boolean): Row {
   };
 }
 
+/** Stands in another block now, and says the same: one line is enough to show that. */
+const isShifted = (row: Row) =>
+  row.change === "changed" && row.leftText.trimStart() === row.rightText.trimStart();
+
 /** Rows that a reader of the change may skip. */
 const isQuiet = (kind: DiffKind) => kind === "same" || kind === "renumbered";
 
@@ -205,7 +209,7 @@ function putUnified(row: Row, index: number, lines: Line[], options: Options): v
   ) => {
     const text = side === "left" ? row.leftText : row.rightText;
     const words = side === "left" ? row.leftWords : row.rightWords;
-    const both = change === "same" || change === "renumbered" || change === "moved";
+    const both = left !== null && right !== null && sign !== "-" && sign !== "+";
     const parts = spans(text, words, options.columns);
     limited(parts.length, `${side} ${index}`, lines, options, textOf(parts), (part) => ({
       kind: "row",
@@ -219,7 +223,7 @@ function putUnified(row: Row, index: number, lines: Line[], options: Options): v
     }));
   };
   if (change === "same") one("right", " ", "same");
-  else if (change === "renumbered") one("right", "~", "quiet");
+  else if (change === "renumbered" || isShifted(row)) one("right", "~", "quiet");
   else if (change === "moved") {
     if (right === null) one("left", "-", "quiet");
     else one("right", left === null ? "+" : "~", "quiet");
