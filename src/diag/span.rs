@@ -26,22 +26,37 @@ impl Span {
 #[derive(Clone, Debug)]
 pub struct LineIndex {
     starts: Vec<u32>,
-    ascii: bool,
+    /// The UTF-16 offset of the start of each line; nothing when it is that in bytes.
+    utf16_starts: Option<Vec<u32>>,
 }
 
 impl LineIndex {
     /// Reads a text once.
     pub fn new(text: &str) -> LineIndex {
         let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1);
-        LineIndex { starts: std::iter::once(0).chain(ends).collect(), ascii: text.is_ascii() }
+        let starts: Vec<u32> = std::iter::once(0).chain(ends).collect();
+        let utf16_starts = (!text.is_ascii()).then(|| {
+            let mut units = 0;
+            let lines = starts.windows(2).map(|ends| {
+                units += utf16_len(&text[ends[0] as usize..ends[1] as usize]);
+                units
+            });
+            std::iter::once(0).chain(lines).collect()
+        });
+        LineIndex { starts, utf16_starts }
+    }
+
+    /// Index of the line that holds a byte.
+    fn line_of(&self, byte: u32) -> usize {
+        self.starts.partition_point(|start| *start <= byte) - 1
     }
 
     /// Line and column of a byte, both from 1; the column counts characters.
     pub fn line_column(&self, text: &str, byte: u32) -> (usize, usize) {
-        let line = self.starts.partition_point(|start| *start <= byte) - 1;
-        let start = self.starts[line] as usize;
         let end = floor_boundary(text, byte as usize);
-        let column = if self.ascii { end - start } else { text[start..end].chars().count() };
+        let line = self.line_of(end as u32);
+        let start = self.starts[line] as usize;
+        let column = if self.utf16_starts.is_none() { end - start } else { text[start..end].chars().count() };
         (line + 1, column + 1)
     }
 
@@ -55,8 +70,29 @@ impl LineIndex {
     /// The UTF-16 offset of a byte.
     pub fn utf16(&self, text: &str, byte: u32) -> u32 {
         let end = floor_boundary(text, byte as usize);
-        if self.ascii { end as u32 } else { text[..end].encode_utf16().count() as u32 }
+        let Some(starts) = &self.utf16_starts else { return end as u32 };
+        let line = self.line_of(end as u32);
+        starts[line] + utf16_len(&text[self.starts[line] as usize..end])
     }
+
+    /// The byte at a UTF-16 offset; the end of the text for offsets behind it.
+    pub fn byte_of_utf16(&self, text: &str, offset: u32) -> u32 {
+        let Some(starts) = &self.utf16_starts else { return offset.min(text.len() as u32) };
+        let line = starts.partition_point(|start| *start <= offset) - 1;
+        let from = self.starts[line] as usize;
+        let mut units = starts[line];
+        for (at, c) in text[from..].char_indices() {
+            units += c.len_utf16() as u32;
+            if units > offset {
+                return (from + at) as u32;
+            }
+        }
+        text.len() as u32
+    }
+}
+
+fn utf16_len(text: &str) -> u32 {
+    text.chars().map(|c| c.len_utf16() as u32).sum()
 }
 
 fn floor_boundary(text: &str, byte: usize) -> usize {
@@ -78,6 +114,8 @@ mod tests {
         let b = text.find('b').unwrap() as u32;
         assert_eq!(index.line_column(text, b), (2, 3));
         assert_eq!(index.utf16(text, b), 5);
+        let bytes: Vec<u32> = (0..8).map(|o| index.byte_of_utf16(text, o)).collect();
+        assert_eq!(bytes, [0, 1, 2, 4, 4, 8, 9, 9], "both halves of a pair are one character");
         assert_eq!(index.line(text, 1), "a");
     }
 }

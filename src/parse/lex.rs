@@ -276,6 +276,13 @@ impl<'s> Lexer<'s> {
         (kind, 1)
     }
 
+    /// The text from `start` to the first `end` and with it, when that is near; otherwise nothing.
+    pub fn text_until(&self, start: usize, end: u8) -> &'s str {
+        let near = self.bytes().get(start..).unwrap_or(&[]);
+        let len = near.iter().take(400).position(|b| *b == end).map_or(0, |at| at + 1);
+        self.source.get(start..start + len).unwrap_or("")
+    }
+
     /// The text of a token.
     pub fn text(&self, token: Token) -> &'s str {
         self.source.get(token.start as usize..token.end as usize).unwrap_or("")

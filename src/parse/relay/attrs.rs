@@ -101,9 +101,10 @@ impl<'s> Parser<'s, '_> {
         };
         // Networks repeat a few sets of attributes: one that was read before for this operator
         // is recognised by its text, up to the first `)`, unless that belongs to a value.
-        let rest = &self.lexer.source[start..];
-        let text = rest.find(')').map_or("", |end| &rest[..end]);
-        if let Some(&known) = self.known_attrs.get(&(op, text)) {
+        let text = self.lexer.text_until(start, b')').trim_end_matches(')');
+        if !text.is_empty()
+            && let Some(&known) = self.known_attrs.get(&(op, text))
+        {
             self.jump_to(start + text.len());
             return Ok(known);
         }

@@ -6,7 +6,7 @@ use super::super::lex::{Kind, Lexer, Token};
 use super::section::Section;
 use super::{Parse, Parser};
 use crate::diag::{Diagnostic, Span};
-use crate::ir::{AttrValue, Attrs, AttrsId, DType, Dim, Expr, ExprId, Id, Object, Symbol, Tensor, Type, TypeId, walk};
+use crate::ir::{AttrValue, Attrs, AttrsId, DType, Dim, Expr, ExprId, Id, Object, Symbol, Tensor, Type, TypeId};
 use rustc_hash::FxHashMap;
 
 /// What a reference means.
@@ -152,7 +152,8 @@ impl<'s> Parser<'s, '_> {
         if self.store.source_span(id).is_none() && !matches!(self.store.expr(id), Expr::Var(_)) {
             self.store.set_span(id, token.span());
         }
-        self.uses_foreign |= matches!(self.store.expr(id), Expr::Var(_)) || walk::post_order(self.store, id).len() > 1;
+        // A constant is complete in itself; anything else may hold variables.
+        self.uses_foreign |= !matches!(self.store.expr(id), Expr::Constant(_));
         Ok(id)
     }
 

@@ -140,11 +140,16 @@ impl<'s> Parser<'s, '_> {
 
     /// `extern type Name`
     fn extern_definition(&mut self, program: &mut Program) -> Parse<()> {
-        self.bump();
+        let token = self.bump();
         if !self.at(Kind::Type) {
             return Err(self.unexpected("`type`"));
         }
-        self.type_definition(program, true)
+        self.type_definition(program, true)?;
+        if !matches!(self.cur.kind, Kind::Eof | Kind::Metadata) {
+            let message = "TVM reads no definitions behind an extern type: put it last";
+            self.warn("relay-extern", message.into(), token.span());
+        }
+        Ok(())
     }
 
     /// `type Name[A] { Ctor(A), ... }`

@@ -26,6 +26,8 @@ pub(super) struct Section {
     done: Vec<Slot>,
     /// Variables by the node of their identity.
     identities: FxHashMap<usize, VarId>,
+    /// Stand-ins for numbers whose computation is not followed, by node.
+    unknown: FxHashMap<usize, Id<Symbol>>,
 }
 
 #[derive(Clone)]
@@ -68,6 +70,7 @@ impl Section {
             arrays,
             roots: FxHashMap::default(),
             identities: FxHashMap::default(),
+            unknown: FxHashMap::default(),
         };
         let Some(top) = top.filter(|t| *t < section.nodes.len()) else { return Err(wrong("it has no root")) };
         let keys: Vec<String> = section.strings(top, "keys").map(str::to_string).collect();
@@ -260,14 +263,25 @@ impl Section {
             match self.link_value(store, node, field, depth)? {
                 AttrValue::Dim(dim) => args.push(dim),
                 AttrValue::Int { value, bits } => args.push(Dim::Int { value, bits }),
-                // Extents computed with floating point numbers (image.resize) are not followed.
-                _ => {
-                    let name = store.name(&format!("extent{node}"));
-                    return Ok(AttrValue::Dim(Dim::Symbol(store.add_symbol(Symbol { name, dtype, size: false }))));
-                }
+                // Extents computed with floating point numbers (image.resize) are not followed:
+                // an unknown number stands for what is computed.
+                _ => args.push(self.unknown_number(store, node, field)?),
             }
         }
         Ok(AttrValue::Dim(store.dim_expr(DimExpr { op, args: args.into(), dtype })))
+    }
+
+    /// A symbol for the number behind a field, the same one whenever it is used.
+    fn unknown_number(&mut self, store: &mut Store, node: usize, field: &str) -> Convert<Dim> {
+        let link = self.link(node, field)?;
+        if let Some(&symbol) = self.unknown.get(&link) {
+            return Ok(Dim::Symbol(symbol));
+        }
+        let dtype = parse_dtype(self.field(link, "dtype").unwrap_or("float64"))?;
+        let name = store.name(&format!("number{link}"));
+        let symbol = store.add_symbol(Symbol { name, dtype, size: false });
+        self.unknown.insert(link, symbol);
+        Ok(Dim::Symbol(symbol))
     }
 
     // ---- types ----

@@ -145,10 +145,9 @@ impl<'s> Parser<'s, '_> {
         // Programs repeat a few types very often. One that was read before is recognised by its text,
         // up to the first `]`, which ends it unless it holds a metadata reference.
         let start = self.cur.start as usize;
-        let rest = &self.lexer.source[start..];
-        let text = rest.find(']').map(|end| &rest[..=end]);
-        if let Some(&known) = text.and_then(|t| self.known_types.get(t)) {
-            self.jump_to(start + text.map_or(0, str::len));
+        let text = self.lexer.text_until(start, b']');
+        if let Some(&known) = self.known_types.get(text) {
+            self.jump_to(start + text.len());
             return Ok(known);
         }
         self.bump();
@@ -158,7 +157,7 @@ impl<'s> Parser<'s, '_> {
         let dtype = self.dtype()?;
         let end = self.expect(Kind::CloseSquare)?;
         let ty = self.store.tensor_type(&shape, dtype);
-        if let Some(text) = text.filter(|t| start + t.len() == end.end as usize) {
+        if start + text.len() == end.end as usize {
             self.known_types.insert(text, ty);
         }
         Ok(ty)
