@@ -2,6 +2,25 @@
 //!
 //! [`parse`] never fails and never panics: it returns what could be built and *every* problem with
 //! its place. It does not infer types.
+//!
+//! The codes of the problems, for tests and links:
+//!
+//! | code | says |
+//! |---|---|
+//! | `relay-lex` | something is not a token: a stray character, a string or comment without an end |
+//! | `relay-number` | a number that does not fit its width or is none |
+//! | `relay-syntax` | something else was expected here |
+//! | `relay-too-deep` | more than 256 brackets are open |
+//! | `relay-version` | the version header is missing or another one |
+//! | `relay-unbound-var` | a variable that is not in scope |
+//! | `relay-rebound-var` | warning: a name is bound again where TVM keeps its first meaning |
+//! | `relay-free-var` | a function uses variables of another one |
+//! | `relay-unknown-op`, `relay-unknown-ctor` | no operator, constructor of that name |
+//! | `relay-type` | an unknown element type |
+//! | `relay-unknown-attr`, `relay-missing-attr`, `relay-attr-type`, `relay-rebound-attr` | attributes that do not fit |
+//! | `relay-duplicate` | something is defined twice |
+//! | `relay-extern` | warning: TVM reads nothing behind an extern type |
+//! | `relay-metadata` | the metadata section is missing, damaged, or does not match |
 
 mod lex;
 mod number;

@@ -98,10 +98,16 @@ impl<'s> Parser<'s, '_> {
                 return Ok(None);
             }
             Kind::OpenCurly => self.block()?,
+            Kind::CloseCurly if self.behind_semicolon() => return Err(self.missing_result()),
             _ => self.binary()?,
         };
         if !self.at(Kind::Semi) {
-            return Ok(Some(value));
+            if !self.at_binding() {
+                return Ok(Some(value));
+            }
+            self.missing_semicolon();
+            statements.push(Statement { var: None, value, start });
+            return Ok(None);
         }
         if in_list && statements.is_empty() && self.closes_outer_statement() {
             return Err(self.missing_separator(Kind::CloseParen));
@@ -109,6 +115,18 @@ impl<'s> Parser<'s, '_> {
         self.bump();
         statements.push(Statement { var: None, value, start });
         Ok(None)
+    }
+
+    fn behind_semicolon(&self) -> bool {
+        let last = (self.prev_end as usize).checked_sub(1);
+        last.and_then(|at| self.lexer.source.as_bytes().get(at)) == Some(&b';')
+    }
+
+    /// A block that ends behind a `;`.
+    #[cold]
+    fn missing_result(&mut self) -> super::Stop {
+        let error = Diagnostic::error("relay-syntax", "expected an expression, found `}`", self.cur.span());
+        self.report(error.with_note("the last thing in a block is its value and has no `;` behind it"))
     }
 
     /// `{ ... }` with a scope of its own.
@@ -192,7 +210,13 @@ impl<'s> Parser<'s, '_> {
     /// The right side of a binding with its `;`. When it cannot be read, reading goes on behind the `;`.
     fn binding_value(&mut self, level: usize) -> Parse<ExprId> {
         let stacked = self.stack.len();
-        let value = self.binary().and_then(|value| self.expect(Kind::Semi).map(|_| value));
+        let value = self.binary().and_then(|value| {
+            if self.at_binding() {
+                self.missing_semicolon();
+                return Ok(value);
+            }
+            self.expect(Kind::Semi).map(|_| value)
+        });
         match value {
             Err(_) if self.recover(level, Resume::Semi) => {
                 self.stack.truncate(stacked);
@@ -201,6 +225,19 @@ impl<'s> Parser<'s, '_> {
             }
             value => value,
         }
+    }
+
+    /// Whether `let` or `%n =` comes next.
+    fn at_binding(&mut self) -> bool {
+        self.at(Kind::Let) || self.at(Kind::Graph) && self.assignment_follows()
+    }
+
+    /// A binding follows where a `;` should stand: reading goes on as if it stood there.
+    #[cold]
+    fn missing_semicolon(&mut self) {
+        let message = format!("expected `;`, found {}", self.describe(self.cur));
+        let span = Span { start: self.prev_end, end: self.prev_end };
+        self.error("relay-syntax", message, span);
     }
 
     /// `free_var %x: T;`

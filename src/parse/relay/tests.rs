@@ -326,6 +326,22 @@ def @e(%x: int32) {
 }
 
 #[test]
+fn a_forgotten_semicolon_is_one_error_and_the_binding_behind_it_counts() {
+    assert_eq!(
+        module_problems(
+            "def @f(%x) {\n  %0 = add(%x, %x)\n  %1 = tanh(%0);\n  let %y = %1\n  let %z = %y;\n  tanh(%z)\n  %2 = %z;\n  %2 }"
+        ),
+        [
+            "2:19 relay-syntax: expected `;`, found `%1`",
+            "4:14 relay-syntax: expected `;`, found `let`",
+            "6:11 relay-syntax: expected `;`, found `%2`",
+        ]
+    );
+    let found = parse(&mut Store::new(), "{ %0 = 1; }").diagnostics;
+    assert_eq!(found[0].notes, ["the last thing in a block is its value and has no `;` behind it"]);
+}
+
+#[test]
 fn misspelt_names_get_a_suggestion() {
     let note = |source: &str| parse(&mut Store::new(), source).diagnostics[0].notes.join(" ");
     assert_eq!(note("nn.sofmax(1f)"), "did you mean `nn.softmax`?");
