@@ -222,14 +222,15 @@ fn alike(left: &Printed, right: &Printed, removed: &[u32], added: &[u32], pairin
     }
 }
 
-/// All lines in their order: what was removed stands where it stood, what moved where it stands now.
+/// All lines in their order: what was removed stands where it stood, what moved, changed or not, where
+/// it stands now.
 fn write_rows(left: &Printed, right: &Printed, pairing: &Pairing) -> Vec<DiffRow> {
     let pairs: Vec<(u32, u32)> = (0..).zip(&pairing.to_right).filter_map(|(l, r)| Some((l, (*r)?))).collect();
     let kept = align::longest_increasing(&pairs);
     let mut rows = Vec::with_capacity(right.lines.len() + left.lines.len() - pairs.len());
     let mut next_left = 0;
     let mut in_place = kept.iter().copied().peekable();
-    let mut renaming = Renaming::of(left, right, &kept);
+    let mut renaming = Renaming { kept: &kept, to_right: None };
     for r in 0..right.lines.len() as u32 {
         let Some(l) = pairing.to_left[r as usize] else {
             rows.push(row(DiffKind::Added, None, Some((right, r))));
@@ -237,16 +238,16 @@ fn write_rows(left: &Printed, right: &Printed, pairing: &Pairing) -> Vec<DiffRow
         };
         if in_place.peek() == Some(&(l, r)) {
             in_place.next();
-            removed(left, right, pairing, &mut rows, next_left..l);
+            removed(left, pairing, &mut rows, next_left..l);
             next_left = l + 1;
             rows.push(pair(left, right, l, r, &mut renaming));
         } else if is_move(left, right, l, r) {
             rows.push(row(DiffKind::Moved, Some((left, l)), Some((right, r))));
         } else {
-            rows.push(row(DiffKind::Added, None, Some((right, r))));
+            rows.push(changed(left, right, l, r));
         }
     }
-    removed(left, right, pairing, &mut rows, next_left..left.lines.len() as u32);
+    removed(left, pairing, &mut rows, next_left..left.lines.len() as u32);
     rows
 }
 
@@ -255,15 +256,13 @@ fn is_move(left: &Printed, right: &Printed, l: u32, r: u32) -> bool {
 }
 
 /// Rows for the lines that are gone; those that moved have theirs elsewhere.
-fn removed(left: &Printed, right: &Printed, pairing: &Pairing, rows: &mut Vec<DiffRow>, lines: std::ops::Range<u32>) {
+fn removed(left: &Printed, pairing: &Pairing, rows: &mut Vec<DiffRow>, lines: std::ops::Range<u32>) {
     // They stand before what was added in their place.
     let mut at = rows.len();
     while at > 0 && rows[at - 1].kind == DiffKind::Added {
         at -= 1;
     }
-    let gone = lines
-        .filter(|&l| pairing.to_right[l as usize].is_none_or(|r| !is_move(left, right, l, r)))
-        .map(|l| row(DiffKind::Removed, Some((left, l)), None));
+    let gone = lines.filter(|&l| pairing.to_right[l as usize].is_none()).map(|l| row(DiffKind::Removed, Some((left, l)), None));
     rows.splice(at..at, gone);
 }
 
@@ -280,22 +279,24 @@ fn row(kind: DiffKind, left: Option<(&Printed, u32)>, right: Option<(&Printed, u
     }
 }
 
-/// What temporaries, variables and metadata of the earlier version are called in the later.
-struct Renaming<'t> {
-    to_right: FxHashMap<&'t str, &'t str>,
+/// What temporaries, variables and metadata of the earlier version are called in the later. Found
+/// out when it is first asked.
+struct Renaming<'k, 't> {
+    kept: &'k [(u32, u32)],
+    to_right: Option<FxHashMap<&'t str, &'t str>>,
 }
 
-impl<'t> Renaming<'t> {
+impl<'t> Renaming<'_, 't> {
     /// What the lines that kept their place tell: what they bind is the same, and what lines that read
     /// the same are about.
-    fn of(left: &'t Printed, right: &'t Printed, kept: &[(u32, u32)]) -> Self {
+    fn of_kept(&self, left: &'t Printed, right: &'t Printed) -> FxHashMap<&'t str, &'t str> {
         let mut to_right = FxHashMap::default();
-        let lines = || kept.iter().map(|&(l, r)| (l as usize, r as usize));
+        let lines = || self.kept.iter().map(|&(l, r)| (l as usize, r as usize));
         for (l, r) in lines() {
             let role = left.lines[l].role;
             if role == right.lines[r].role
                 && matches!(role, LineRole::Binding | LineRole::Let | LineRole::FreeVar)
-                && let (Some(&x), Some(&y)) = (words::names(left.line(l)).first(), words::names(right.line(r)).first())
+                && let (Some(x), Some(y)) = (words::names(left.line(l)).next(), words::names(right.line(r)).next())
             {
                 to_right.insert(x, y);
             }
@@ -305,27 +306,34 @@ impl<'t> Renaming<'t> {
                 to_right.entry(name).or_insert(name);
             }
         }
-        Renaming { to_right }
+        to_right
     }
 
     /// Whether two lines that are equal but for numbers say the same: each name has become the
     /// name that it has become elsewhere.
-    fn explains(&mut self, a: &'t str, b: &'t str) -> bool {
-        let (a, b) = (words::names(a), words::names(b));
-        a.len() == b.len() && a.into_iter().zip(b).all(|(x, y)| *self.to_right.entry(x).or_insert(y) == y)
+    fn explains(&mut self, left: &'t Printed, right: &'t Printed, l: u32, r: u32) -> bool {
+        let mut to_right = self.to_right.take().unwrap_or_else(|| self.of_kept(left, right));
+        let (mut a, mut b) = (words::names(left.line(l as usize)), words::names(right.line(r as usize)));
+        let same = a.by_ref().zip(b.by_ref()).all(|(x, y)| *to_right.entry(x).or_insert(y) == y);
+        self.to_right = Some(to_right);
+        same
     }
 }
 
-fn pair<'t>(left: &'t Printed, right: &'t Printed, l: u32, r: u32, renaming: &mut Renaming<'t>) -> DiffRow {
+fn pair<'t>(left: &'t Printed, right: &'t Printed, l: u32, r: u32, renaming: &mut Renaming<'_, 't>) -> DiffRow {
     let (a, b) = (left.line(l as usize), right.line(r as usize));
     if a == b {
         return row(DiffKind::Same, Some((left, l)), Some((right, r)));
     }
     let indent = |text: &str| text.len() - text.trim_start().len();
-    if indent(a) == indent(b) && words::normalised(a) == words::normalised(b) && renaming.explains(a, b) {
+    if indent(a) == indent(b) && words::normalised(a) == words::normalised(b) && renaming.explains(left, right, l, r) {
         return row(DiffKind::Renumbered, Some((left, l)), Some((right, r)));
     }
-    let (left_words, right_words) = words::changed(a, b);
+    changed(left, right, l, r)
+}
+
+fn changed(left: &Printed, right: &Printed, l: u32, r: u32) -> DiffRow {
+    let (left_words, right_words) = words::changed(left.line(l as usize), right.line(r as usize));
     DiffRow { left_words, right_words, ..row(DiffKind::Changed, Some((left, l)), Some((right, r))) }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn sentences(store: &Store, before: &Module, after: &Module, diff: &D
         out.push(format!("{} became {}", count(folded, "expression"), plural(folded, "a constant", "constants")));
     }
     operators(&old, &new, &mut out);
-    let typed = new.nodes.iter().filter(|&&id| got_type(store, id)).count();
+    let typed = new.nodes.iter().filter(|&&id| got_type(store, id, &old)).count();
     if typed > 0 {
         out.push(format!("inferred the types of {}", count(typed, "expression")));
     }
@@ -162,9 +162,16 @@ fn operators(old: &Contents, new: &Contents, out: &mut Vec<String>) {
     }
 }
 
-/// Whether a node has a type that the node it is a copy of had not.
-fn got_type(store: &Store, id: ExprId) -> bool {
-    matches!(store.origin(id), Origin::Rebuilt(pre) if store.checked_type(id).is_some() && store.checked_type(pre).is_none())
+/// Whether a node has a type and is a copy of one of the earlier version that had none.
+fn got_type(store: &Store, id: ExprId, old: &Contents) -> bool {
+    let mut pre = id;
+    while !old.has.contains(pre) {
+        match store.origin(pre) {
+            Origin::Rebuilt(older) => pre = older,
+            _ => return false,
+        }
+    }
+    store.checked_type(id).is_some() && store.checked_type(pre).is_none()
 }
 
 fn rows(diff: &Diff, out: &mut Vec<String>) {

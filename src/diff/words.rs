@@ -9,7 +9,7 @@ const TABLE_LIMIT: usize = 40_000;
 pub(super) fn normalised(text: &str) -> String {
     let text = text.trim_start();
     let mut out = String::with_capacity(text.len());
-    each_word(text, |word| {
+    for word in words(text) {
         if word.starts_with('%') {
             out.push_str(word.trim_end_matches(|c: char| c.is_ascii_digit()));
         } else if is_reference(word) {
@@ -17,37 +17,31 @@ pub(super) fn normalised(text: &str) -> String {
         } else {
             out.push_str(word);
         }
-    });
+    }
     out
 }
 
 /// The temporaries, variables and references to the metadata of a line, in order.
-pub(super) fn names(text: &str) -> Vec<&str> {
-    let mut names = Vec::new();
-    each_word(text, |word| {
-        if word.starts_with('%') || is_reference(word) {
-            names.push(word);
-        }
-    });
-    names
+pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
+    words(text).filter(|word| word.starts_with('%') || is_reference(word))
 }
 
 fn is_reference(word: &str) -> bool {
     word.starts_with("meta[") && word.ends_with(']')
 }
 
-/// Calls `f` with each word; `meta[relay.Constant][0]` is one.
-fn each_word<'t>(text: &'t str, mut f: impl FnMut(&'t str)) {
+/// The words of a line; `meta[relay.Constant][0]` is one.
+fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
-    while !rest.is_empty() {
+    std::iter::from_fn(move || {
         let reference = rest.starts_with("meta[").then(|| {
             let number = rest.find("][")? + 2;
             Some(number + rest[number..].find(']')? + 1)
         });
         let (word, tail) = rest.split_at(reference.flatten().unwrap_or_else(|| word_len(rest)));
-        f(word);
         rest = tail;
-    }
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 /// What a line is about: what is bound to nothing in particular, up to the first bracket.
@@ -64,46 +58,61 @@ pub(super) fn head(text: &str) -> &str {
     })]
 }
 
+/// Whether a byte belongs to a name or number. The bytes of a character outside ASCII all do, so that
+/// no word ends within one.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.') || byte >= 0x80
+}
+
 /// Bytes of the word that the text starts with: a name or number, or one other character.
 fn word_len(text: &str) -> usize {
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-    let start = usize::from(text.starts_with(['%', '@']));
-    match text[start..].find(|c: char| !is_word(c)) {
-        Some(0) if start == 0 => text.chars().next().map_or(0, char::len_utf8),
-        Some(end) => start + end,
-        None => text.len(),
-    }
+    let bytes = text.as_bytes();
+    let start = usize::from(matches!(bytes.first(), Some(b'%' | b'@')));
+    let len = start + bytes[start..].iter().take_while(|b| is_word(**b)).count();
+    if len == 0 { bytes.len().min(1) } else { len }
 }
 
 /// A word and where it begins and ends, in UTF-16 units.
 type Word<'t> = (&'t str, u32, u32);
 
-fn split(text: &str) -> Vec<Word<'_>> {
+fn split(text: &str, mut at: u32) -> Vec<Word<'_>> {
     let mut words = Vec::new();
-    let (mut i, mut at) = (0, 0);
-    while i < text.len() {
-        let word = &text[i..i + word_len(&text[i..])];
-        let end = at + word.encode_utf16().count() as u32;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (word, tail) = rest.split_at(word_len(rest));
+        let end = at + units(word);
         words.push((word, at, end));
-        i += word.len();
-        at = end;
+        (rest, at) = (tail, end);
     }
     words
 }
 
+/// Length in UTF-16 units.
+fn units(text: &str) -> u32 {
+    if text.is_ascii() { text.len() as u32 } else { text.encode_utf16().count() as u32 }
+}
+
 /// The words in which two lines differ: for either line pairs of from and to, in UTF-16 units.
 pub(super) fn changed(a: &str, b: &str) -> (Vec<u32>, Vec<u32>) {
-    let (a, b) = (split(a), split(b));
-    let same = |(x, y): &(&Word, &Word)| x.0 == y.0;
-    let head = a.iter().zip(&b).take_while(same).count();
-    let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(same).count();
-    let (x, y) = (&a[head..a.len() - tail], &b[head..b.len() - tail]);
+    // Only what lies between the first and the last difference is taken apart, from word to word.
+    let (x, y) = (a.as_bytes(), b.as_bytes());
+    let in_word = |byte: u8| is_word(byte) || matches!(byte, b'%' | b'@');
+    let mut head = x.iter().zip(y).take_while(|(p, q)| p == q).count();
+    while head > 0 && in_word(x[head - 1]) {
+        head -= 1;
+    }
+    let mut tail = x[head..].iter().rev().zip(y[head..].iter().rev()).take_while(|(p, q)| p == q).count();
+    while tail > 0 && in_word(x[x.len() - tail]) {
+        tail -= 1;
+    }
+    let start = units(&a[..head]);
+    let (x, y) = (split(&a[head..a.len() - tail], start), split(&b[head..b.len() - tail], start));
     let (mut keep_x, mut keep_y) = (vec![false; x.len()], vec![false; y.len()]);
     if x.len() * y.len() <= TABLE_LIMIT {
-        let [texts_x, texts_y] = [x, y].map(|words| words.iter().map(|w| w.0).collect::<Vec<_>>());
+        let [texts_x, texts_y] = [&x, &y].map(|words| words.iter().map(|w| w.0).collect::<Vec<_>>());
         align::table(&texts_x, &texts_y, |i, j| (keep_x[i], keep_y[j]) = (true, true));
     }
-    (ranges(x, &keep_x), ranges(y, &keep_y))
+    (ranges(&x, &keep_x), ranges(&y, &keep_y))
 }
 
 /// Words that are not kept; neighbours with nothing but a space between them are one range.

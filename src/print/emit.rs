@@ -51,8 +51,9 @@ impl<'p> Emitter<'p> {
         Emitter {
             plan,
             store: plan.store,
-            out: String::new(),
-            lines: Vec::new(),
+            // Most lines bind a node and are about this long with their types.
+            out: String::with_capacity(if plan.options.types { 96 } else { 32 } * plan.n_lines()),
+            lines: Vec::with_capacity(plan.n_lines()),
             indent: 0,
             types: String::new(),
             type_texts: IdMap::new(),
@@ -81,7 +82,7 @@ impl<'p> Emitter<'p> {
     }
 
     fn begin(&mut self, role: LineRole, node: Option<ExprId>) {
-        self.lines.push(LineInfo { start: self.out.len(), role, node });
+        self.lines.push(LineInfo { start: self.out.len() as u32, role, node });
     }
 
     fn line(&mut self, role: LineRole, node: ExprId) {
@@ -112,7 +113,7 @@ impl<'p> Emitter<'p> {
             }
             self.out.push_str(" {\n  ");
             // TVM's empty definition has a line with nothing but its indentation.
-            self.lines.push(LineInfo { start: self.out.len() - 2, role: LineRole::Constructor, node: None });
+            self.lines.push(LineInfo { start: self.out.len() as u32 - 2, role: LineRole::Constructor, node: None });
             for (i, &ctor) in adt.ctors.iter().enumerate() {
                 if i > 0 {
                     self.out.push('\n');

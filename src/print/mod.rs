@@ -80,7 +80,7 @@ pub enum LineRole {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineInfo {
     /// Offset of its first byte.
-    pub start: usize,
+    pub start: u32,
     /// What it is.
     pub role: LineRole,
     /// The node it binds, prints or closes; for a definition the function.
@@ -99,8 +99,8 @@ pub struct Printed {
 impl Printed {
     /// The text of a line, from 0, without its line end.
     pub fn line(&self, index: usize) -> &str {
-        let end = self.lines.get(index + 1).map_or(self.text.len(), |next| next.start);
-        self.text[self.lines[index].start..end].trim_end_matches('\n')
+        let end = self.lines.get(index + 1).map_or(self.text.len(), |next| next.start as usize);
+        self.text[self.lines[index].start as usize..end].trim_end_matches('\n')
     }
 }
 

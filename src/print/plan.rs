@@ -10,8 +10,8 @@ use super::names::Names;
 use super::{Numbering, PrintOptions};
 use crate::ir::walk::for_each_child;
 use crate::ir::{
-    Adt, AttrValue, AttrsId, Dim, Expr, ExprId, ExprKind, Function, Id, IdMap, Module, Object, Pattern, PatternId, Store, Type,
-    TypeId, VarId,
+    Adt, AttrValue, AttrsId, Dim, Expr, ExprId, ExprKind, Function, Id, IdMap, List, Module, Object, Pattern, PatternId, Store,
+    Type, TypeId, VarId,
 };
 use crate::ops;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -64,6 +64,7 @@ pub(super) struct Plan<'a> {
     pub(super) parts: FxHashMap<ExprId, Parts>,
     /// Numbers of the nodes that have a line of their own.
     pub(super) temps: IdMap<Expr, u32>,
+    n_temps: usize,
     /// Places that bind a variable which is bound already: a node and the place among its variables.
     pub(super) malformed: FxHashSet<(ExprId, u32)>,
     /// A bare expression; its scope is the first.
@@ -119,6 +120,7 @@ impl<'a> Plan<'a> {
             scopes: Vec::new(),
             parts: FxHashMap::default(),
             temps: IdMap::new(),
+            n_temps: 0,
             malformed: FxHashSet::default(),
             root: None,
             order: Vec::new(),
@@ -187,6 +189,11 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// About how many lines there will be.
+    pub(super) fn n_lines(&self) -> usize {
+        self.n_temps + 2 * self.scopes.len() + 2
+    }
+
     fn is_unique(&self, id: ExprId) -> bool {
         !matches!(self.uses.get(id), Some(&(definition, count)) if definition == self.definition && count > 1)
     }
@@ -248,13 +255,20 @@ impl<'a> Plan<'a> {
         self.steps.push(Step::Leaf(id));
         match self.store.expr(id) {
             Expr::Call { callee, args, info: _ } => {
-                self.steps.extend(self.store.items(args).rev().map(Step::Expand));
-                self.steps.push(Step::Expand(callee));
+                self.expand_all(args);
+                if !is_plain(self.store.expr(callee)) {
+                    self.steps.push(Step::Expand(callee));
+                }
             }
-            Expr::Tuple(fields) => self.steps.extend(self.store.items(fields).rev().map(Step::Expand)),
+            Expr::Tuple(fields) => self.expand_all(fields),
             Expr::TupleGetItem { tuple, index: _ } => self.steps.push(Step::Expand(tuple)),
             _ => {}
         }
+    }
+
+    fn expand_all(&mut self, list: List<Expr>) {
+        let visited = &self.visited;
+        self.steps.extend(self.store.items(list).rev().filter(|id| !visited.contains(*id)).map(Step::Expand));
     }
 
     /// Leaves the parts of a node to be printed, the first on top.
@@ -285,7 +299,7 @@ impl<'a> Plan<'a> {
             }
             Expr::Call { callee, args, info } => {
                 self.steps.push(Step::Done(id));
-                if !matches!(store.expr(callee), Expr::Ctor(_)) {
+                if !is_plain(store.expr(callee)) {
                     self.steps.push(Step::Print(callee, false));
                 }
                 if info.is_some() {
@@ -373,6 +387,7 @@ impl<'a> Plan<'a> {
         } else {
             let number = self.names.temp(self.store, id);
             self.temps.insert(id, number);
+            self.n_temps += 1;
             self.scopes[scope].items.push(Item::Temp(id));
             self.last_inline = false;
         }
@@ -507,6 +522,11 @@ pub(super) fn own_attrs(store: &Store, callee: ExprId, attrs: AttrsId) -> bool {
         Expr::Op(op) => ops::info(op).attrs.is_some_and(|schema| schema.key == store.str(store.attrs_of_id(attrs).key)),
         _ => true,
     }
+}
+
+/// Whether printing it decides nothing.
+fn is_plain(expr: Expr) -> bool {
+    matches!(expr, Expr::Op(_) | Expr::Global(_) | Expr::Ctor(_))
 }
 
 fn always_inline(kind: ExprKind) -> bool {
