@@ -22,7 +22,9 @@ const LAYERS: &[&[&str]] = &[
     &["passes"],
     &["diff"],
     &["repro"],
-    &["wasm", "bin"],
+    &["session"],
+    &["wasm", "cli"],
+    &["bin"],
 ];
 
 /// Names that may stand only in the folders beside them: the engine knows nothing of the page, and
@@ -33,7 +35,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("web_sys", &["src/wasm/"]),
     ("serde", &["src/wasm/"]),
     ("serde_wasm_bindgen", &["src/wasm/"]),
-    ("serde_json", &["src/wasm/", "src/parse/", "src/print/", "src/bin/"]),
+    ("serde_json", &["src/wasm/", "src/parse/", "src/print/", "src/cli/"]),
 ];
 
 /// Lines that a file may have: a pass with its tests, and anything else.
