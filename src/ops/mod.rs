@@ -149,6 +149,9 @@ pub fn schema(key: &str) -> Option<&'static AttrsSchema> {
 }
 
 #[cfg(test)]
+mod robust;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -71,7 +71,7 @@ fn words(gen_key: &[u64; 10], n: usize) -> ([u64; 10], Vec<u64>) {
     for block in 0..(n / 4) as u64 {
         out.extend(encipher(&cipher, counter.map(|word| word.wrapping_add(block))));
     }
-    if n % 4 == 0 {
+    if n.is_multiple_of(4) {
         state[7] = state[7].wrapping_add(n as u64);
     } else {
         state[7] = state[7].wrapping_add((n / 4 * 4) as u64);

@@ -125,6 +125,7 @@ fn reinterpret_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, Ev
 /// `x * multiplier * 2^shift` where the multiplier has 31 fractional bits, rounded half up (TVM's
 /// `q_multiply_shift`). A multiplier of one half is a mere shift, which rounds in 32 bits.
 pub(crate) fn fixed_point(x: i64, multiplier: i64, shift: i64) -> i64 {
+    let shift = shift.clamp(-64, 64);
     if multiplier == 1 << 30 {
         let shift = shift - 1;
         if shift > 0 {

@@ -148,6 +148,7 @@ pub(super) fn unravel_index(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
 
 /// The kernel of `where`, which is a word of the language.
 pub(super) fn choose(_: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
+    ensure!(x[1].dtype == x[2].dtype, "x and y must have the same dtype: {} vs {}", x[1].dtype, x[2].dtype);
     let shape = broadcast_extents(&x[0].shape, &broadcast_extents(&x[1].shape, &x[2].shape)?)?;
     let wide: Vec<Tensor> = x.iter().map(|part| stretched(part, &shape)).collect::<Result<_, _>>()?;
     let size = wide[1].dtype.bytes();

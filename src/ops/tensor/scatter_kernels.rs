@@ -178,6 +178,7 @@ pub(super) fn matrix_set_diag(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
         "matrix_set_diag: the diagonals do not fit the matrices"
     );
     let (rows, columns) = (shape[rank - 2], shape[rank - 1]);
+    ensure!(k2 >= k1 && k1.unsigned_abs().max(k2.unsigned_abs()) < 1 << 31, "matrix_set_diag: diagonals {k1} to {k2}");
     let widest = x[1].shape[x[1].shape.len() - 1];
     let n_diagonals = if k1 == k2 { 1 } else { k2 - k1 + 1 };
     let size = x[0].dtype.bytes();
@@ -205,7 +206,8 @@ pub(super) fn trilu(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     let (shape, rank) = (&x[0].shape, x[0].shape.len());
     ensure!(rank >= 2, "trilu needs matrices");
     let (rows, columns) = (shape[rank - 2], shape[rank - 1]);
-    let (k, upper) = (read_scalar::<i64>(&x[1])?, cx.int_opt("upper") != Some(0));
+    // The number of the diagonal is an int32 in TVM.
+    let (k, upper) = (i64::from(read_scalar::<i64>(&x[1])? as i32), cx.int_opt("upper") != Some(0));
     let mut out = bytes(&x[0])?.to_vec();
     for (place, element) in out.chunks_exact_mut(x[0].dtype.bytes()).enumerate() {
         let (row, column) = (place as i64 / columns % rows, place as i64 % columns);

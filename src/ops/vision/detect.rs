@@ -1,5 +1,6 @@
 //! Object detection: anchor boxes and suppression of overlapping ones.
 
+use super::detect_kernels as kernels;
 use crate::ir::{AttrValue, DType, Dim, TypeId};
 use crate::ops::tensor::{ensure, input};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
@@ -79,6 +80,7 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&MULTI_BOX_PRIOR),
         rule: Some(multibox_prior_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(kernels::multibox_prior),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -96,6 +98,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "score_threshold"],
         rule: Some(get_valid_counts_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(kernels::get_valid_counts),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -104,6 +107,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "valid_count", "indices", "max_output_size", "iou_threshold"],
         rule: Some(non_max_suppression_rule),
         pattern: Some(OpPattern::Opaque),
+        kernel: Some(kernels::non_max_suppression),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -139,7 +143,7 @@ fn output_tuple(cx: &mut RuleCx<'_>, fields: &[(&[Dim], DType)]) -> RuleResult {
     cx.output(tuple)
 }
 
-fn multibox_prior_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn multibox_prior_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, dtype) = input!(cx, 0);
     ensure!(shape.len() == 4, "Input data should be 4D: [batch, channel, height, width]");
     let boxes = length(cx, "sizes") + length(cx, "ratios") - 1;

@@ -3,7 +3,9 @@
 use super::{AttrsSchema, OpInfo};
 
 pub mod detect;
+mod detect_kernels;
 pub mod region;
+mod region_kernels;
 
 /// The families.
 pub static FAMILIES: &[&[OpInfo]] = &[detect::OPS, region::OPS];

@@ -1,5 +1,6 @@
 //! Pooling over regions of interest, proposals, and YOLO's reorganisation.
 
+use super::region_kernels as kernels;
 use crate::ir::Dim;
 use crate::ops::tensor::{ensure, input};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
@@ -56,6 +57,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "rois"],
         rule: Some(roi_rule),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(kernels::roi_align),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -64,6 +66,7 @@ pub static OPS: &[OpInfo] = &[
         args: &["data", "rois"],
         rule: Some(roi_rule),
         pattern: Some(OpPattern::OutEWiseFusable),
+        kernel: Some(kernels::roi_pool),
         ..OpInfo::BASE
     },
     OpInfo {
@@ -81,11 +84,12 @@ pub static OPS: &[OpInfo] = &[
         attrs: Some(&YOLO_REORG),
         rule: Some(yolo_reorg_rule),
         pattern: Some(OpPattern::Injective),
+        kernel: Some(kernels::yolo_reorg),
         ..OpInfo::BASE
     },
 ];
 
-fn roi_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn roi_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, dtype) = input!(cx, 0);
     let (rois, _) = input!(cx, 1);
     ensure!(shape.len() == 4, "Input data should be 4-D.");
@@ -111,7 +115,7 @@ fn proposal_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&[all, Dim::int(5)], dtype)
 }
 
-fn yolo_reorg_rule(cx: &mut RuleCx<'_>) -> RuleResult {
+pub(super) fn yolo_reorg_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, dtype) = input!(cx, 0);
     ensure!(shape.len() == 4, "Yolo reorg supports only 4 dimension.");
     let stride = cx.attr_int("stride");
