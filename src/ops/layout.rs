@@ -201,12 +201,12 @@ impl Layout {
 
     /// The tensor brought to layout `to`. Elements that splitting adds are zero.
     pub fn convert_tensor(&self, to: &Layout, tensor: &Tensor) -> Result<Tensor, EvalError> {
+        let rank = tensor.shape.len();
+        if rank != self.rank() || (self != to && !self.converts_to(to)) {
+            return Err(EvalError::new(format!("a tensor of rank {rank} cannot be brought from layout {self} to {to}")));
+        }
         if self == to {
             return Ok(tensor.clone());
-        }
-        if !self.converts_to(to) || tensor.shape.len() != self.rank() {
-            let rank = tensor.shape.len();
-            return Err(EvalError::new(format!("a tensor of rank {rank} cannot be brought from layout {self} to {to}")));
         }
         // Extents that are not those of the layout would be read across its axes.
         if let Some((axis, extent)) = self.axes.iter().zip(tensor.shape.iter()).find(|(a, e)| !a.is_primal() && a.extent != **e) {

@@ -148,7 +148,7 @@ fn through_reals(
     let [data, scale, zero, out_scale, out_zero] = exactly(inputs)?;
     let (scale, out_scale): (f32, f32) = (read_scalar(scale)?, read_scalar(out_scale)?);
     let (zero, out_zero): (i64, i64) = (read_scalar(zero)?, read_scalar(out_zero)?);
-    let real: Vec<f32> = read::<i64>(data)?.into_iter().map(|x| (x - zero) as f32 * scale).collect();
+    let real: Vec<f32> = read::<i64>(data)?.into_iter().map(|x| x.wrapping_sub(zero) as f32 * scale).collect();
     let result: Vec<f32> = read(&f(cx, write(DType::F32, &data.shape, &real)?)?)?;
     let out: Vec<i64> = result.into_iter().map(|x| quantize(x, out_scale, out_zero, data.dtype)).collect();
     Ok(vec![write(data.dtype, &data.shape, &out)?])
