@@ -53,7 +53,12 @@ function offline(): Plugin {
   let out = "dist";
   return {
     name: "passlab-offline",
-    apply: "build",
+    configureServer(server) {
+      server.middlewares.use("/sw.js", (_, response) => {
+        response.setHeader("content-type", "text/javascript");
+        response.end(readFileSync(resolve(here, "www/sw.js")));
+      });
+    },
     configResolved(config) {
       out = resolve(config.root, config.build.outDir);
     },

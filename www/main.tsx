@@ -28,7 +28,7 @@ render(() => {
 
   let waiting: ServiceWorker | null = null;
   const offer = (worker: ServiceWorker | null) => {
-    if (!worker || !navigator.serviceWorker.controller) return;
+    if (!import.meta.env.PROD || !worker || !navigator.serviceWorker.controller) return;
     waiting = worker;
     app.dispatch({
       type: "notice",
@@ -40,7 +40,7 @@ render(() => {
       },
     });
   };
-  if (import.meta.env.PROD && "serviceWorker" in navigator) {
+  if ("serviceWorker" in navigator) {
     navigator.serviceWorker.register("./sw.js").then(
       (registration) => {
         offer(registration.waiting);

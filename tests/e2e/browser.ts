@@ -49,11 +49,15 @@ export async function serveDist(): Promise<Site> {
 
 export type ContextOptions = Parameters<Browser["newContext"]>[0];
 
+export interface Profile {
+  context: BrowserContext;
+  /** What went wrong in its pages so far. */
+  errors: string[];
+  open(url: string): Promise<Lab>;
+}
+
 /** A fresh profile. Errors in the console or in the page fail the test that `finish`es it. */
-export async function profile(
-  browser: Browser,
-  options: ContextOptions = {},
-): Promise<{ context: BrowserContext; errors: string[]; open(url: string): Promise<Lab> }> {
+export async function profile(browser: Browser, options: ContextOptions = {}): Promise<Profile> {
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     permissions: ["clipboard-read", "clipboard-write"],
@@ -153,4 +157,64 @@ export async function eventually(ask: () => unknown, wanted: unknown): Promise<v
   const poll = expect.poll(ask, { timeout: 10_000, interval: 50 });
   if (wanted instanceof RegExp) await poll.toMatch(wanted);
   else await poll.toEqual(wanted);
+}
+
+/** A program that is short enough to be seen whole in every view. */
+export const SMALL = `#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 3), float32]) {
+  %0 = add(2f, 3f);
+  %1 = multiply(%x, %0);
+  nn.relu(%1)
+}
+`;
+
+/** A browser and the site, and pages in them. */
+export interface Stage {
+  site: Site;
+  browser: Browser;
+  /** A page in a profile of its own, once its steps are there; fails on any error in its console. */
+  withPage(
+    options: ContextOptions,
+    body: (lab: Lab, all: Profile) => Promise<void>,
+    url?: string,
+  ): Promise<void>;
+  /** The same where the steps are not on the first tab, so that there is only the program to wait for. */
+  withVisible(options: ContextOptions, body: (lab: Lab) => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function setUp(): Promise<Stage> {
+  const [browser, site] = await Promise.all([launch(), serveDist()]);
+  const inPage = async (
+    options: ContextOptions,
+    url: string,
+    body: (lab: Lab, all: Profile) => Promise<void>,
+  ) => {
+    const all = await profile(browser, options);
+    try {
+      await body(await all.open(url), all);
+      expect(all.errors).toEqual([]);
+    } finally {
+      await all.context.close();
+    }
+  };
+  return {
+    site,
+    browser,
+    withPage: (options, body, url = site.url) =>
+      inPage(options, url, async (lab, all) => {
+        await lab.settled();
+        await body(lab, all);
+      }),
+    withVisible: (options, body) =>
+      inPage(options, site.url, async (lab) => {
+        await lab.program.waitFor();
+        await lab.page.getByText("No problems.").waitFor();
+        await body(lab);
+      }),
+    async close() {
+      await browser.close();
+      await site.close();
+    },
+  };
 }

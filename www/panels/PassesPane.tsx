@@ -21,6 +21,7 @@ import { ContextForm } from "./ContextForm";
 import { panelCommands } from "./commands";
 import { useApp } from "./context";
 import { EditPass } from "./EditPass";
+import { Toggle } from "./Toggle";
 
 interface Place {
   /** Line in the grid, from 1. */
@@ -437,23 +438,4 @@ function metaOf(item: Shown): string {
   if (step.outcome === "failed") return "failed";
   if (step.outcome === "not-reached") return "";
   return duration(step.micros);
-}
-
-export function Toggle(props: {
-  label: string;
-  title?: string;
-  on: boolean;
-  onChange(on: boolean): void;
-}) {
-  return (
-    <button
-      type="button"
-      class="toggle"
-      aria-pressed={props.on}
-      title={props.title}
-      onClick={() => props.onChange(!props.on)}
-    >
-      {props.label}
-    </button>
-  );
 }

@@ -1,0 +1,194 @@
+/** For everybody: by keyboard alone, by assistive technology, on a phone, in the dark. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually, type Lab, SMALL, type Stage, setUp } from "./browser";
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await setUp();
+});
+afterAll(() => stage?.close());
+
+const withVisible: Stage["withVisible"] = (...given) => stage.withVisible(...given);
+const withPage: Stage["withPage"] = (...given) => stage.withPage(...given);
+
+describe("keyboard", () => {
+  test("steps are gone through by keys outside of the editor", () =>
+    withPage({}, async (lab) => {
+      const selected = () => lab.selected.getAttribute("data-step").then(Number);
+      const start = await selected();
+      await lab.page.keyboard.press("k");
+      await eventually(selected, start - 1);
+      await lab.page.keyboard.press("j");
+      await eventually(selected, start);
+      await lab.page.keyboard.press("p");
+      await eventually(() => lab.selectedName(), / changed/);
+      expect(await selected()).toBeLessThan(start);
+      await lab.page.keyboard.press("n");
+      await eventually(selected, start);
+      await lab.page.keyboard.press("2");
+      await lab.region("Before").waitFor();
+      await lab.page.keyboard.press("?");
+      await lab.page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+      await lab.page.keyboard.press("Escape");
+      await eventually(() => lab.page.getByRole("dialog").count(), 0);
+    }));
+
+  test("Escape leaves the program for the steps, where the arrow keys go on", () =>
+    withPage({}, async (lab) => {
+      await lab.page.keyboard.press("e");
+      await eventually(() => lab.program.evaluate((node) => node === document.activeElement), true);
+      const text = await lab.source();
+      await lab.page.keyboard.press("n");
+      await eventually(() => lab.source(), `n${text}`);
+      await lab.page.keyboard.press("Control+z");
+      await lab.page.keyboard.press("Escape");
+      const focused = () => lab.page.evaluate(() => document.activeElement?.getAttribute("role"));
+      await eventually(focused, "option");
+      const before = await lab.selected.getAttribute("data-step");
+      await lab.page.keyboard.press("ArrowUp");
+      await eventually(() => lab.selected.getAttribute("data-step"), String(Number(before) - 1));
+      await eventually(focused, "option");
+    }));
+
+  test("everything is reached by Tab, in order, without a trap", () =>
+    withPage({}, async (lab) => {
+      const seen = new Set<string>();
+      for (let count = 0; count < 80; count++) {
+        await lab.page.keyboard.press("Tab");
+        const name = await lab.page.evaluate(() => {
+          const active = document.activeElement;
+          if (!active || active === document.body) return "";
+          return `${active.getAttribute("role") ?? active.tagName.toLowerCase()} ${active.getAttribute("aria-label") ?? active.textContent?.slice(0, 20)}`;
+        });
+        if (!name && seen.size > 5) break;
+        seen.add(name);
+      }
+      for (const wanted of [
+        "select Example",
+        "select Pipeline",
+        "button Share",
+        "textbox Program",
+        "input FuseOps",
+        "button Edit FuseOps",
+        "tab Diff",
+        "separator Width of the program",
+      ]) {
+        expect([...seen].join("\n")).toContain(wanted);
+      }
+      expect([...seen].some((name) => name.startsWith("option"))).toBe(true);
+    }));
+});
+
+describe("access", () => {
+  const axe = readFileSync(
+    resolve(import.meta.dirname, "../../node_modules/axe-core/axe.min.js"),
+    "utf8",
+  );
+  async function violations(lab: Lab): Promise<string[]> {
+    // The policy of the page forbids inline scripts; the protocol's evaluate does not ask it.
+    await lab.page.evaluate(axe);
+    return lab.page.evaluate(async () => {
+      const checker = (window as unknown as { axe: { run(): Promise<{ violations: never[] }> } })
+        .axe;
+      const result = await checker.run();
+      return result.violations.map(
+        (item: { id: string; nodes: { target: unknown[]; failureSummary?: string }[] }) =>
+          `${item.id}: ${item.nodes.map((node) => `${node.target.join(" ")} ${node.failureSummary ?? ""}`).join(" | ")}`,
+      );
+    });
+  }
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of [1440, 400]) {
+      test(`axe finds nothing: ${colorScheme}, ${width} wide`, () =>
+        withPageOf(width, colorScheme, async (lab) => {
+          const narrow = width < 900;
+          const pane = async (name: string) => {
+            if (narrow) await lab.page.getByRole("tab", { name, exact: true }).click();
+          };
+          expect(await violations(lab)).toEqual([]);
+          await pane("Passes");
+          await lab.page.getByText("Context", { exact: true }).click();
+          expect(await violations(lab)).toEqual([]);
+          await lab.button("Add pass").click();
+          expect(await violations(lab)).toEqual([]);
+          await lab.page.keyboard.press("Escape");
+          await pane("Result");
+          for (const name of ["Diff", "Before/After", "Values", "Timing"]) {
+            await lab.tab(name).click();
+            expect(await violations(lab)).toEqual([]);
+          }
+          await lab.tab("Diff").click();
+          await lab.button("Side by side").click();
+          expect(await violations(lab)).toEqual([]);
+          await pane("Program");
+          await lab.write("nonsense");
+          await eventually(() => lab.problems.count().then((count) => count > 0), true);
+          expect(await violations(lab)).toEqual([]);
+          await lab.page.keyboard.press("Escape");
+          await lab.page.getByRole("button", { name: "Keyboard shortcuts" }).click();
+          expect(await violations(lab)).toEqual([]);
+        }));
+    }
+  }
+
+  function withPageOf(
+    width: number,
+    colorScheme: "light" | "dark",
+    body: (lab: Lab) => Promise<void>,
+  ): Promise<void> {
+    return withVisible({ viewport: { width, height: 800 }, colorScheme }, body);
+  }
+});
+
+describe("narrow", () => {
+  test("the panes are tabs, and the main job works", () =>
+    withVisible({ viewport: { width: 400, height: 800 }, hasTouch: true }, async (lab) => {
+      await lab.write(SMALL);
+      await lab.tab("Passes").click();
+      await lab.step(/^FuseOps changed/).click();
+      await lab.tab("Result").click();
+      await lab.region("Diff").getByText("Primitive=1").first().waitFor();
+      await lab.button("Previous changed step").click();
+      await lab.tab("Passes").click();
+      await eventually(() => lab.selectedName(), /^(?!FuseOps).*changed/);
+      const overflow = await lab.page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect(overflow).toBeLessThanOrEqual(0);
+    }));
+
+  test("320 wide still fits", () =>
+    withVisible({ viewport: { width: 320, height: 640 } }, async (lab) => {
+      for (const name of ["Passes", "Result", "Program"]) {
+        await lab.tab(name).click();
+        expect(
+          await lab.page.evaluate(() => document.documentElement.scrollWidth),
+        ).toBeLessThanOrEqual(320);
+      }
+      await lab.button("Share").click();
+    }));
+});
+
+describe("looks", () => {
+  test("the theme is toggled and kept; panes keep their size", () =>
+    withPage({}, async (lab) => {
+      const ground = () =>
+        lab.page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+      const light = await ground();
+      await lab.page.getByRole("button", { name: "Theme: system" }).click();
+      await lab.page.getByRole("button", { name: "Theme: light" }).click();
+      await eventually(async () => (await ground()) !== light, true);
+      const splitter = lab.page.getByRole("separator", { name: "Width of the program" });
+      await splitter.focus();
+      await lab.page.keyboard.press("ArrowRight");
+      const width = await splitter.getAttribute("aria-valuenow");
+      await lab.page.reload();
+      await lab.settled();
+      expect(await ground()).not.toBe(light);
+      expect(await splitter.getAttribute("aria-valuenow")).toBe(width);
+    }));
+});

@@ -1,0 +1,100 @@
+/** What goes wrong around the page: its engine, its network, its next version. */
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { dist, eventually, SMALL, type Stage, setUp } from "./browser";
+import { serve } from "./site";
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await setUp();
+});
+afterAll(() => stage?.close());
+
+const withPage: Stage["withPage"] = (...given) => stage.withPage(...given);
+
+describe("an engine in trouble", () => {
+  test("crashed: a new one takes over, nothing typed is lost", () =>
+    withPage({}, async (lab) => {
+      await lab.write(SMALL);
+      await lab.step(/^FoldConstant changed/).waitFor();
+      const worker = lab.page.workers()[0];
+      await worker?.evaluate(() => {
+        setTimeout(() => {
+          throw new Error("boom");
+        });
+      });
+      await eventually(() => lab.page.workers().includes(worker as never), false);
+      expect(await lab.source()).toBe(SMALL);
+      await lab.step(/^FuseOps changed/).click();
+      await lab.region("Diff").getByText("Primitive=1").first().waitFor();
+    }));
+
+  test("hung: it is ended in time, and the newest edit is run by the next one", async () => {
+    await withPage(
+      {},
+      async (lab) => {
+        await lab.write(SMALL);
+        await lab.step(/^FoldConstant changed/).waitFor();
+        await lab.page.workers()[0]?.evaluate(() => {
+          self.onmessage = () => {};
+        });
+        await lab.write(SMALL.replace("%x", "%y").replace("%x", "%y"));
+        await lab.page.getByText("Still running").waitFor();
+        await lab.pass("FuseOps").uncheck();
+        await eventually(() => lab.step(/^FuseOps/).count(), 0);
+        await eventually(() => lab.page.getByText("Still running").count(), 0);
+        expect(await lab.source()).toMatch(/%y/);
+      },
+      `${stage.site.url}?watchdog=1`,
+    );
+  });
+});
+
+describe("offline", () => {
+  test("after one visit the page works without a network, engine included", () =>
+    withPage({}, async (lab, { context }) => {
+      await lab.page.evaluate(() => navigator.serviceWorker.ready);
+      await lab.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+      await context.setOffline(true);
+      await lab.page.reload();
+      await lab.settled();
+      await lab.write(SMALL);
+      await lab.step(/^FoldConstant changed/).waitFor();
+      await context.setOffline(false);
+    }));
+});
+
+describe("a new version", () => {
+  test("waits until it is asked for, then takes over as a whole", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "passlab-"));
+    await cp(dist, folder, { recursive: true });
+    const own = await serve(folder);
+    try {
+      await withPage(
+        {},
+        async (lab) => {
+          await lab.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+          await lab.write(SMALL);
+          const worker = await readFile(join(folder, "sw.js"), "utf8");
+          await writeFile(join(folder, "sw.js"), worker.replace(/const VERSION = "/, "$&2"));
+          const index = await readFile(join(folder, "index.html"), "utf8");
+          await writeFile(join(folder, "index.html"), index.replace("<title>", "<title>new "));
+          await lab.page.reload();
+          await lab.page.getByText("A new version of passlab is ready").waitFor();
+          expect(await lab.page.title()).toBe("passlab");
+          await lab.button("Reload").click();
+          await eventually(() => lab.page.title().catch(() => ""), "new passlab");
+          await lab.settled();
+          expect(await lab.source()).toBe(SMALL);
+        },
+        own.url,
+      );
+    } finally {
+      await own.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,189 @@
+/** The diff of the step, or why there is none. */
+import { createMemo, createSignal, For, Match, Show, Switch } from "solid-js";
+import type { Diff, Step } from "../engine/protocol";
+import { useApp } from "./context";
+import { Lines } from "./Lines";
+import { layout, type Options, type Room } from "./lines";
+
+/** Rows of a diff beyond which it is drawn only on demand: laying them out would be felt at every keystroke. */
+const LARGE = 30_000;
+
+export function DiffView(props: {
+  step: Step;
+  options: Options;
+  onOpen(id: string): void;
+  onRoom(room: Room): void;
+}) {
+  const app = useApp();
+  const ready = createMemo<Diff | null>(() => {
+    const now = app.diff();
+    return now.state === "ready" ? now.value : null;
+  });
+  const size = () => ready()?.rows.length ?? 0;
+  const [anyway, setAnyway] = createSignal("");
+  const tooLarge = () => size() > LARGE && anyway() !== props.step.id;
+  const lines = createMemo(() => (tooLarge() ? [] : layout(ready()?.rows ?? [], props.options)));
+  const only = createMemo(() => {
+    const diff = ready();
+    if (!diff || props.options.types) return false;
+    return (
+      diff.added + diff.removed === 0 &&
+      !lines().some((line) => line.kind === "row" && line.tone !== "same")
+    );
+  });
+  const failed = () => {
+    const now = app.diff();
+    return now.state === "failed" ? now.message : "";
+  };
+  return (
+    <Switch>
+      <Match when={props.step.outcome === "failed"}>
+        <Failed step={props.step} />
+      </Match>
+      <Match when={props.step.outcome === "skipped"}>
+        <Skipped step={props.step} />
+      </Match>
+      <Match when={props.step.outcome === "not-reached"}>
+        <p class="empty">An earlier step failed, so {props.step.name} did not run.</p>
+      </Match>
+      <Match when={props.step.before === props.step.after}>
+        <p class="empty">
+          <span class="shape" aria-hidden="true">
+            ○
+          </span>
+          {props.step.name} looked at the program and changed nothing.
+        </p>
+      </Match>
+      <Match when={failed()}>
+        <p class="empty">
+          <span class="shape" aria-hidden="true">
+            ✕
+          </span>
+          The diff could not be made: {failed()}.
+        </p>
+      </Match>
+      <Match when={ready()}>
+        {(diff) => (
+          <>
+            <Summary diff={diff()} />
+            <Show when={only()}>
+              <p class="quiet pad">
+                Only types differ, and they are hidden.{" "}
+                <button
+                  type="button"
+                  class="link"
+                  onClick={() => app.dispatch({ type: "prefer", change: { types: true } })}
+                >
+                  Show types
+                </button>
+              </p>
+            </Show>
+            <Show when={tooLarge()}>
+              <div class="empty">
+                <p>
+                  This diff has {size().toLocaleString("en")} lines. Drawing it may take a moment.
+                </p>
+                <button type="button" onClick={() => setAnyway(props.step.id)}>
+                  Draw it
+                </button>
+              </div>
+            </Show>
+            <Lines
+              lines={lines()}
+              label={`What ${props.step.name} changed`}
+              split={props.options.split}
+              subject={props.step.id}
+              onOpen={props.onOpen}
+              onRoom={props.onRoom}
+            />
+          </>
+        )}
+      </Match>
+      <Match when={true}>
+        <p class="empty waiting">Comparing…</p>
+      </Match>
+    </Switch>
+  );
+}
+
+function Summary(props: { diff: Diff }) {
+  const counts = () => {
+    const { added, removed, changed, moved, renumbered } = props.diff;
+    const list: [string, number, string][] = [
+      ["+", added, "added"],
+      ["-", removed, "removed"],
+      ["~", changed, "changed"],
+      ["", moved, "moved"],
+      ["", renumbered, "renumbered"],
+    ];
+    return list.filter(([, count]) => count > 0);
+  };
+  return (
+    <div class="summary">
+      <p class="counts">
+        <For each={counts()}>
+          {([sign, count, word]) => (
+            <span class={`tally ${word}`}>
+              {sign}
+              {count} {word}
+            </span>
+          )}
+        </For>
+      </p>
+      <Show when={props.diff.summary.length > 0}>
+        <ul class="sentences">
+          <For each={props.diff.summary}>{(sentence) => <li>{sentence}</li>}</For>
+        </ul>
+      </Show>
+    </div>
+  );
+}
+
+function Failed(props: { step: Step }) {
+  return (
+    <div class="empty failed" role="alert">
+      <p>
+        <span class="shape" aria-hidden="true">
+          ✕
+        </span>
+        <strong>{props.step.name} failed.</strong> {props.step.reason}
+      </p>
+      <ul>
+        <For each={props.step.problems}>
+          {(problem) => (
+            <li>
+              {problem.message}
+              <For each={problem.notes}>{(note) => <span class="note">{note}</span>}</For>
+            </li>
+          )}
+        </For>
+      </ul>
+      <p class="quiet">
+        The steps after it did not run. Before/After shows the program that it was given.
+      </p>
+    </div>
+  );
+}
+
+function Skipped(props: { step: Step }) {
+  const app = useApp();
+  const byLevel = () => props.step.optLevel > app.state().document.optLevel;
+  return (
+    <div class="empty">
+      <p>
+        <span class="shape" aria-hidden="true">
+          –
+        </span>
+        {props.step.name} was skipped: {props.step.reason || "it is not enabled"}.
+      </p>
+      <Show when={byLevel()}>
+        <button
+          type="button"
+          onClick={() => app.dispatch({ type: "opt-level", level: props.step.optLevel })}
+        >
+          Set opt level {props.step.optLevel}
+        </button>
+      </Show>
+    </div>
+  );
+}

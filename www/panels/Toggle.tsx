@@ -1,0 +1,19 @@
+/** A button that stays pressed: something is shown or not. */
+export function Toggle(props: {
+  label: string;
+  title?: string;
+  on: boolean;
+  onChange(on: boolean): void;
+}) {
+  return (
+    <button
+      type="button"
+      class="toggle"
+      aria-pressed={props.on}
+      title={props.title}
+      onClick={() => props.onChange(!props.on)}
+    >
+      {props.label}
+    </button>
+  );
+}
