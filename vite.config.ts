@@ -66,7 +66,8 @@ function offline(): Plugin {
     writeBundle() {
       const hash = createHash("sha256");
       const files = filesUnder(out)
-        .filter((path) => !path.endsWith("sw.js"))
+        // The picture is for the README; nobody needs it to work offline.
+        .filter((path) => !path.endsWith("sw.js") && !path.endsWith("screenshot.png"))
         .sort();
       for (const path of files) hash.update(relative(out, path)).update(readFileSync(path));
       const list = files.map((path) => relative(out, path).replaceAll("\\", "/"));

@@ -75,6 +75,18 @@ export function EditPass(props: {
             </For>
           </ul>
         </Show>
+        <Show when={doc()?.doc}>
+          <details>
+            <summary>What it does</summary>
+            <p class="doc">{doc()?.doc}</p>
+            <Show when={doc()?.exampleBefore}>
+              <p class="quiet">Before</p>
+              <pre tabIndex={0}>{doc()?.exampleBefore}</pre>
+              <p class="quiet">After</p>
+              <pre tabIndex={0}>{doc()?.exampleAfter}</pre>
+            </Show>
+          </details>
+        </Show>
         <div class="buttons">
           <button
             type="button"
