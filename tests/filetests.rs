@@ -1,0 +1,50 @@
+//! Examples in text: a program in, a program or findings out.
+//!
+//! Each `tests/filetests/NAME.relay` is a reproducer (a program with its passes in a head of comment lines,
+//! see `src/repro/text.rs`); `NAME.expected` is what comes of it: the final program without type comments, or
+//! the findings as the command line shows them. `BLESS=1 cargo test --test filetests` rewrites the
+//! expectations; read them in the diff.
+
+use passlab::diag::render;
+use passlab::print::{self, PrintOptions};
+use passlab::repro::text;
+use passlab::session::Session;
+use std::path::Path;
+
+fn outcome(name: &str, source: &str) -> String {
+    let (document, warnings) = text::read(source).expect("the head can be read");
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let mut session = Session::new(|| 0.0);
+    if !session.run(&document, false) {
+        return render(session.problems(), name, &document.source);
+    }
+    let trace = session.trace();
+    if !trace.is_complete() {
+        return render(&trace.failures(), name, &document.source);
+    }
+    let options = PrintOptions { types: false, metadata: false, ..PrintOptions::default() };
+    print::module(session.store(), trace.last(), &options)
+}
+
+#[test]
+fn every_example_gives_what_stands_beside_it() {
+    let folder = Path::new("tests/filetests");
+    let bless = std::env::var_os("BLESS").is_some();
+    let mut files: Vec<_> = std::fs::read_dir(folder).expect("the folder is there").flatten().map(|e| e.path()).collect();
+    files.sort();
+    let mut wrong = Vec::new();
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "relay")) {
+        let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let actual = outcome(&name, &std::fs::read_to_string(file).expect("it can be read"));
+        let expected_file = file.with_extension("expected");
+        if bless {
+            std::fs::write(&expected_file, &actual).expect("it can be written");
+            continue;
+        }
+        let expected = std::fs::read_to_string(&expected_file).unwrap_or_default();
+        if actual != expected {
+            wrong.push(format!("{name}\n--- expected\n{expected}\n--- actual\n{actual}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\nBLESS=1 rewrites the expectations", wrong.join("\n\n"));
+}
