@@ -66,8 +66,7 @@ function offline(): Plugin {
     writeBundle() {
       const hash = createHash("sha256");
       const files = filesUnder(out)
-        // The picture is for the README; nobody needs it to work offline.
-        .filter((path) => !path.endsWith("sw.js") && !path.endsWith("screenshot.png"))
+        .filter((path) => !path.endsWith("sw.js"))
         .sort();
       for (const path of files) hash.update(relative(out, path)).update(readFileSync(path));
       const list = files.map((path) => relative(out, path).replaceAll("\\", "/"));
