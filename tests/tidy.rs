@@ -23,8 +23,8 @@ const LAYERS: &[&[&str]] = &[
     &["diff"],
     &["repro"],
     &["session"],
-    &["wasm", "cli"],
-    &["bin"],
+    &["cli"],
+    &["wasm", "bin"],
 ];
 
 /// Names that may stand only in the folders beside them: the engine knows nothing of the page, and
