@@ -29,6 +29,9 @@ pub enum Bound {
     Keep,
     /// The binding goes; uses of the variable become this.
     Substitute(ExprId),
+    /// The binding stays and binds this variable; uses in the body become uses of it. Uses in the
+    /// value, of a function that calls itself, do not.
+    Rebind(VarId),
 }
 
 /// What a pass does with each kind of node. Every hook has the default of changing nothing.
@@ -216,10 +219,18 @@ impl Rewriting {
             match bound {
                 Bound::Keep => id,
                 Bound::Substitute(by) => by,
+                // It goes with what changed in the value, and is no change of its own.
+                Bound::Rebind(_) => id,
             }
         });
         match bound {
             Bound::Keep => stack.push(Step::Leave(id)),
+            Bound::Rebind(new) => {
+                self.vars.insert(var, new);
+                let (used, becomes) = (store.use_var(var), store.use_var(new));
+                self.memo.insert(used, becomes);
+                stack.push(Step::Leave(id));
+            }
             Bound::Substitute(by) => {
                 let used = store.use_var(var);
                 self.memo.insert(used, by);

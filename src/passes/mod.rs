@@ -30,9 +30,13 @@ pub static ALL: &[&PassSpec] = &[
     &relay::fold_explicit_padding::SPEC,
     &relay::flatten_atrous_conv::SPEC,
     &relay::div_to_mul::SPEC,
+    &relay::to_mixed_precision::SPEC,
+    &relay::dynamic_to_static::SPEC,
     &relay::split_args::SPEC,
     &relay::to_a_normal_form::SPEC,
     &relay::to_basic_block_normal_form::SPEC,
     &relay::to_graph_normal_form::SPEC,
     &relay::remove_unused_functions::SPEC,
+    &relay::inline::SPEC,
+    &relay::eta_expand::SPEC,
 ];

@@ -259,6 +259,14 @@ impl Store {
         id
     }
 
+    /// A new variable that looks like `old` and is another one, for copies of what binds it.
+    pub fn fresh_var(&mut self, old: VarId) -> VarId {
+        let id = Id::from_index(self.vars.len());
+        let new = Var { vid: id, ..self.vars[old.index()].clone() };
+        self.vars.push(new);
+        id
+    }
+
     /// Sets the device constraint of a variable that was just made.
     pub fn set_var_device(&mut self, var: VarId, device: Option<Id<Object>>) {
         self.vars[var.index()].device = device;

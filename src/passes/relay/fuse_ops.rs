@@ -14,7 +14,7 @@
 
 use super::support::fusion::{Groups, partition};
 use super::support::fusion_graph::Graph;
-use super::support::{dict_attrs, is_primitive, is_qnn_canonicalisable};
+use super::support::{dict_attrs, is_external, is_primitive, is_qnn_canonicalisable};
 use crate::ir::rewrite::{ExprMutator, Visit, rewrite};
 use crate::ir::{AttrValue, Expr, ExprId, Function, IdMap, List, Module, Store, Type, VarId};
 use crate::ops;
@@ -107,8 +107,7 @@ impl ExprMutator for Fuse {
     }
 
     fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
-        let external = store.as_function(id).is_some_and(|f| store.attr(f.attrs, "Compiler").is_some());
-        if external || is_primitive(store, id) { Visit::Keep } else { Visit::Descend }
+        if is_external(store, id) || is_primitive(store, id) { Visit::Keep } else { Visit::Descend }
     }
 
     fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {

@@ -1,6 +1,6 @@
 //! The dataflow graph that FuseOps partitions: who consumes what, and how.
 
-use super::tensor_type;
+use super::{is_external, tensor_type};
 use crate::diag::Diagnostic;
 use crate::ir::walk::for_each_child;
 use crate::ir::{DType, Dim, Expr, ExprId, IdMap, Store, Type, TypeId};
@@ -99,10 +99,10 @@ impl Builder {
         let pattern = match store.expr(id) {
             Expr::Op(_) | Expr::Global(_) | Expr::Ctor(_) => return Ok(None),
             Expr::Function(function) => {
-                let function = *store.function(function);
-                if store.attr(function.attrs, "Compiler").is_some() {
+                if is_external(store, id) {
                     return Ok(None);
                 }
+                let function = *store.function(function);
                 let params: Vec<_> = store.items(function.params).collect();
                 for param in params {
                     let used = store.use_var(param);

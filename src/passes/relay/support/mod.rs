@@ -2,12 +2,15 @@
 
 pub mod combine;
 pub mod combine_batch;
+pub mod copy;
 pub mod dominators;
 pub mod fusion;
 pub mod fusion_graph;
 pub mod let_lists;
+pub mod local_type;
 pub mod normal_form;
 pub mod pattern;
+pub mod precision;
 pub mod purity;
 pub mod scale_axis;
 pub mod scope;
@@ -78,8 +81,7 @@ pub fn is_qnn_canonicalisable(name: &str) -> bool {
 
 /// Whether a function, or an expression that is one, is primitive: computed by one kernel.
 pub fn is_primitive(store: &Store, id: ExprId) -> bool {
-    let attrs = store.as_function(id).and_then(|f| f.attrs);
-    store.attr_int(attrs, "Primitive").is_some_and(|v| v != 0)
+    has_nonzero(store, id, "Primitive")
 }
 
 /// What an expression is when notes about devices (`on_device`) are looked through.
@@ -105,4 +107,16 @@ pub fn value_range(dtype: DType) -> Option<(f64, f64)> {
         (DTypeCode::BFloat, 16) => (-f64::from(half::bf16::MAX), f64::from(half::bf16::MAX)),
         _ => return None,
     })
+}
+
+/// Whether a function is for another compiler: it has the attribute `Compiler`, and it is not null.
+pub fn is_external(store: &Store, function: ExprId) -> bool {
+    let attrs = store.as_function(function).and_then(|f| f.attrs);
+    store.attr(attrs, "Compiler").is_some_and(|compiler| *compiler != AttrValue::Null)
+}
+
+/// Whether an attribute of a function is there and not zero.
+pub fn has_nonzero(store: &Store, function: ExprId, name: &str) -> bool {
+    let attrs = store.as_function(function).and_then(|f| f.attrs);
+    store.attr_int(attrs, name).is_some_and(|v| v != 0)
 }

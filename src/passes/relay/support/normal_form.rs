@@ -1,5 +1,6 @@
 //! Running a normal form over a module.
 
+use super::is_external;
 use crate::ir::{ExprId, Module, Store};
 
 /// Rewrites each function without the attribute `Compiler`. A function is one rewrite: its bindings
@@ -12,8 +13,7 @@ pub fn each_function(
 ) -> Module {
     let mut result = module.clone();
     for (name, function) in module.functions() {
-        let attrs = store.as_function(*function).and_then(|f| f.attrs);
-        if store.attr(attrs, "Compiler").is_some() {
+        if is_external(store, *function) {
             continue;
         }
         let new = store.rewrite(rule, *function, *function, |store| convert(store, *function));

@@ -4,6 +4,7 @@
 //! whether calling it has none. Functions that come out of tuples, references, matches or parameters
 //! are assumed to have effects when called.
 
+use super::has_nonzero;
 use crate::diag::Diagnostic;
 use crate::ir::walk::{for_each_child, for_each_pattern_var};
 use crate::ir::{Expr, ExprId, Id, IdMap, Module, Name, Store, Type, TypeId, Var, VarId};
@@ -41,9 +42,7 @@ impl Purities {
             stack: Vec::new(),
         };
         for (name, function) in module.functions() {
-            let attrs = store.as_function(*function).and_then(|f| f.attrs);
-            let skipped = ["Primitive", "Extern"].iter().any(|key| store.attr_int(attrs, key).is_some_and(|v| v != 0));
-            if !skipped {
+            if !has_nonzero(store, *function, "Primitive") && !has_nonzero(store, *function, "Extern") {
                 analysis.enter_global(*name, *function);
                 analysis.run()?;
             }
@@ -141,8 +140,7 @@ impl Analysis<'_> {
                     let text = format!("No definition for '{}'", store.str(name));
                     return Err(vec![Diagnostic::error("relay-no-such-function", text, store.source_span(id))]);
                 };
-                let attrs = store.as_function(function).and_then(|f| f.attrs);
-                if store.attr_int(attrs, "Extern").is_some_and(|v| v != 0) {
+                if has_nonzero(store, function, "Extern") {
                     self.memo.insert(id, Purity { eval: true, call: false });
                 } else {
                     self.stack.push(Step::Copy(id, name));

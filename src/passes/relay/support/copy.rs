@@ -1,0 +1,27 @@
+//! Copies of expressions over other arguments.
+
+use crate::ir::rewrite::{ExprMutator, Rewriting};
+use crate::ir::{ExprId, Store, VarId};
+
+/// A copy of `body` with `args` in place of `params`. What it binds itself is bound anew, so that the
+/// copy may stand beside the original.
+pub fn instantiate(store: &mut Store, body: ExprId, params: &[VarId], args: &[ExprId]) -> ExprId {
+    let mut rewriting = Rewriting::new();
+    for (param, arg) in params.iter().zip(args) {
+        let used = store.use_var(*param);
+        rewriting.set(used, *arg);
+    }
+    rewriting.run(store, body, &mut Freshen)
+}
+
+struct Freshen;
+
+impl ExprMutator for Freshen {
+    fn rule(&self) -> &'static str {
+        "copied over its arguments"
+    }
+
+    fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
+        store.fresh_var(var)
+    }
+}
