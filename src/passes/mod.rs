@@ -39,4 +39,5 @@ pub static ALL: &[&PassSpec] = &[
     &relay::remove_unused_functions::SPEC,
     &relay::inline::SPEC,
     &relay::eta_expand::SPEC,
+    &relay::lambda_lift::SPEC,
 ];

@@ -21,6 +21,7 @@ pub mod forward_fold_scale_axis;
 pub mod fuse_ops;
 pub mod infer_type;
 pub mod inline;
+pub mod lambda_lift;
 pub mod remove_unused_functions;
 pub mod simplify_expr;
 pub mod simplify_expr_post_alter_op;

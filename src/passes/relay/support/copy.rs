@@ -14,6 +14,25 @@ pub fn instantiate(store: &mut Store, body: ExprId, params: &[VarId], args: &[Ex
     rewriting.run(store, body, &mut Freshen)
 }
 
+/// `body` with other expressions in place of variables. What it binds itself stays, so the original must
+/// not be used any more.
+pub fn substitute(store: &mut Store, body: ExprId, by: &[(VarId, ExprId)]) -> ExprId {
+    let mut rewriting = Rewriting::new();
+    for (var, becomes) in by {
+        let used = store.use_var(*var);
+        rewriting.set(used, *becomes);
+    }
+    rewriting.run(store, body, &mut Nothing)
+}
+
+struct Nothing;
+
+impl ExprMutator for Nothing {
+    fn rule(&self) -> &'static str {
+        "variables substituted"
+    }
+}
+
 struct Freshen;
 
 impl ExprMutator for Freshen {
