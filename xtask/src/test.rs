@@ -121,6 +121,8 @@ fn wasm_tests() -> Result<Sh> {
     Ok(cargo()
         .args(["test", "--package", "passlab", "--no-default-features"])
         .args(["--target", WASM_TARGET, "--test", "wasm"])
+        // Unoptimised, a chain of 100,000 calls takes its time through every pass; the default is 20 seconds.
+        .env("WASM_BINDGEN_TEST_TIMEOUT", "900")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner))
 }
 
