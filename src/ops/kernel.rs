@@ -248,6 +248,8 @@ macro_rules! int_lane {
             fn to_i64(self) -> i64 {
                 self as i64
             }
+            // Neither is copied into the hundreds of kernels that call it: the page loads them all.
+            #[inline(never)]
             fn decode(dtype: DType, bytes: &[u8]) -> Result<Vec<Self>, EvalError> {
                 macro_rules! int {
                     ($x:expr) => {
@@ -261,6 +263,7 @@ macro_rules! int_lane {
                 }
                 Ok(decode_with!(bytes, int, float, dtype))
             }
+            #[inline(never)]
             fn encode(dtype: DType, values: &[Self]) -> Result<Vec<u8>, EvalError> {
                 let n = values.len();
                 Ok(match repr(dtype)? {
@@ -296,6 +299,8 @@ macro_rules! float_lane {
             fn to_i64(self) -> i64 {
                 float_to_i64(f64::from(self))
             }
+            // Neither is copied into the hundreds of kernels that call it: the page loads them all.
+            #[inline(never)]
             fn decode(dtype: DType, bytes: &[u8]) -> Result<Vec<Self>, EvalError> {
                 macro_rules! number {
                     ($x:expr) => {
@@ -304,6 +309,7 @@ macro_rules! float_lane {
                 }
                 Ok(decode_with!(bytes, number, number, dtype))
             }
+            #[inline(never)]
             fn encode(dtype: DType, values: &[Self]) -> Result<Vec<u8>, EvalError> {
                 let n = values.len();
                 Ok(match repr(dtype)? {
@@ -336,6 +342,7 @@ pub fn read_scalar<T: Lane>(tensor: &Tensor) -> Result<T, EvalError> {
 }
 
 /// A tensor of those elements, converted to `dtype`.
+#[inline(never)]
 pub fn write<T: Lane>(dtype: DType, shape: &[i64], values: &[T]) -> Result<Tensor, EvalError> {
     if count(shape, dtype)? != values.len() {
         return Err(EvalError(format!("{} elements do not fill the shape {shape:?}", values.len())));

@@ -226,16 +226,21 @@ impl Shifts for u64 {
 pub(crate) fn zipped<T: Lane, R>(a: &Tensor, b: &Tensor, f: impl Fn(T, T) -> R) -> Result<(Vec<i64>, Vec<R>), EvalError> {
     let shape = broadcast_extents(&a.shape, &b.shape)?;
     let n = count(&shape, a.dtype)?;
-    let (x, y) = (read::<T>(a)?, read::<T>(b)?);
-    let out = if x.len() == n && y.len() == n {
-        x.iter().zip(&y).map(|(x, y)| f(*x, *y)).collect()
-    } else if x.len() == n && y.len() == 1 {
-        x.iter().map(|x| f(*x, y[0])).collect()
-    } else {
-        let (left, right) = (broadcast_strides(&a.shape, &shape), broadcast_strides(&b.shape, &shape));
-        offsets(&shape, &left).zip(offsets(&shape, &right)).map(|(i, j)| f(x[i], y[j])).collect()
-    };
+    let (x, y) = (spread::<T>(a, &shape, n)?, spread::<T>(b, &shape, n)?);
+    let out = x.iter().zip(&y).map(|(x, y)| f(*x, *y)).collect();
     Ok((shape, out))
+}
+
+/// The elements of a tensor, repeated as broadcasting to `shape` repeats them. A function of its own, so that
+/// the loop over indices exists once in a lane and not once in an operator.
+#[inline(never)]
+fn spread<T: Lane>(tensor: &Tensor, shape: &[i64], n: usize) -> Result<Vec<T>, EvalError> {
+    let own = read::<T>(tensor)?;
+    Ok(match own.len() {
+        len if len == n => own,
+        1 => vec![own[0]; n],
+        _ => offsets(shape, &broadcast_strides(&tensor.shape, shape)).map(|i| own[i]).collect(),
+    })
 }
 
 fn computed<T: Lane>(x: &[Tensor], f: impl Fn(T, T) -> T) -> Result<Vec<Tensor>, EvalError> {
