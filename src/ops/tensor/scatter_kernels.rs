@@ -131,10 +131,11 @@ pub(super) fn sparse_fill_empty_rows(_: &KernelCx<'_>, x: &[Tensor]) -> Outputs 
     };
     let mut next = 0;
     for (tuple, value) in indices.chunks_exact(width.max(1)).zip(values) {
+        ensure!((0..n_rows).contains(&tuple[0]), "row {} is out of range for {n_rows} rows", tuple[0]);
         add_empty(next..tuple[0], &mut out, &mut filled);
         out.extend_from_slice(tuple);
         filled.push(value);
-        *empty.get_mut(tuple[0] as usize).ok_or("a row is out of range")? = 0;
+        empty[tuple[0] as usize] = 0;
         next = tuple[0] + 1;
     }
     add_empty(next..n_rows, &mut out, &mut filled);
@@ -229,6 +230,19 @@ mod tests {
         let ints = |shape: &[i64], v: &[i64]| write(DType::I32, shape, v).unwrap();
         let out = dense(&[ints(&[3], &[0, 2, 2]), ints(&[3], &[7, 8, 9]), ints(&[], &[-1])], &[4]).unwrap();
         assert_eq!(read::<i64>(&out[0]).unwrap(), [7, -1, 9, -1]);
+    }
+
+    #[test]
+    fn a_sparse_row_beyond_the_shape_is_an_error_and_takes_no_memory() {
+        let store = &mut crate::ir::Store::new();
+        let out_type = store.hole();
+        let cx = KernelCx { store, attrs: None, out_type };
+        let ints = |shape: &[i64], v: &[i64]| write(DType::I64, shape, v).unwrap();
+        let rows = |row: i64| [ints(&[1, 2], &[row, 1]), ints(&[1], &[7]), ints(&[2], &[3, 4]), ints(&[], &[0])];
+        assert!(sparse_fill_empty_rows(&cx, &rows(1 << 40)).is_err());
+        let out = sparse_fill_empty_rows(&cx, &rows(1)).unwrap();
+        assert_eq!(read::<i64>(&out[0]).unwrap(), [0, 0, 1, 1, 2, 0]);
+        assert_eq!(read::<i64>(&out[2]).unwrap(), [1, 0, 1]);
     }
 
     #[test]
