@@ -7,6 +7,7 @@ use crate::pass::call::parse_literal;
 use crate::pass::trace::{Outcome, Trace};
 use crate::passes;
 use crate::print::Numbering;
+use crate::repro;
 use crate::session::{Session, document};
 use serde_json::json;
 
@@ -67,7 +68,11 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
         let usage = problems.iter().find(|p| p.code.starts_with("pass-"));
         return Err(usage.map_or_else(|| Output::wrong(problems, options.file, &source), |p| Output::usage(&p.message)));
     }
-    Ok(report(options, &session, &source))
+    let mut output = report(options, &session, &source);
+    if repro::text::read(&source).is_ok_and(|(document, _)| !document.script.is_empty()) {
+        output.stderr += "note: the file holds passes written in JavaScript, which only the page runs\n";
+    }
+    Ok(output)
 }
 
 fn report(options: &OptOptions<'_>, session: &Session, source: &str) -> Output {

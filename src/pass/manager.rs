@@ -10,6 +10,7 @@ use super::context::{PassContext, PassCx};
 use super::instrument::Instrument;
 use super::spec::{Args, Literal, PassError, PassInfo, PassSpec, Run};
 use super::trace::{LogEntry, Outcome, Role, Trace};
+use super::user::{UserRun, checked};
 use crate::diag::Diagnostic;
 use crate::ir::{Expr, Module, Store};
 use std::rc::Rc;
@@ -26,22 +27,70 @@ pub struct Pass {
 enum Body {
     Spec(&'static PassSpec, Args),
     Sequential(Vec<Pass>),
+    User(UserRun),
 }
 
-/// Finds passes by name.
-pub type Registry = &'static [&'static PassSpec];
+impl Pass {
+    /// A pass that is not compiled in.
+    pub fn user(info: PassInfo, run: UserRun) -> Pass {
+        Pass { info, body: Body::User(run) }
+    }
 
-/// The spec of a pass by TVM's factory name, or else by its `PassInfo` name.
-pub fn lookup(registry: Registry, name: &str) -> Option<&'static PassSpec> {
-    registry.iter().find(|p| p.name == name).or_else(|| registry.iter().find(|p| p.info_name.trim() == name)).copied()
+    /// A list of passes as one.
+    pub fn sequential(info: PassInfo, passes: Vec<Pass>) -> Pass {
+        Pass { info, body: Body::Sequential(passes) }
+    }
+}
+
+/// Finds passes by name: those that are compiled in and those that the user wrote. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Registry {
+    built_in: &'static [&'static PassSpec],
+    user: Rc<[Pass]>,
+}
+
+impl From<&'static [&'static PassSpec]> for Registry {
+    fn from(built_in: &'static [&'static PassSpec]) -> Registry {
+        Registry { built_in, user: Rc::default() }
+    }
+}
+
+impl Registry {
+    /// The same with passes of the user, whose names are not among those that are compiled in.
+    #[must_use]
+    pub fn with_user(self, passes: Vec<Pass>) -> Registry {
+        Registry { user: passes.into(), ..self }
+    }
+
+    /// The spec of a pass that is compiled in, by TVM's factory name, or else by its `PassInfo` name.
+    pub fn lookup(&self, name: &str) -> Option<&'static PassSpec> {
+        let built_in = self.built_in;
+        built_in.iter().find(|p| p.name == name).or_else(|| built_in.iter().find(|p| p.info_name.trim() == name)).copied()
+    }
+
+    /// The pass of the user that has this name.
+    pub fn user(&self, name: &str) -> Option<&Pass> {
+        self.user.iter().find(|pass| pass.info.name == name)
+    }
 }
 
 /// Makes a pass from its call. The error names what does not fit.
-pub fn resolve(registry: Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
+pub fn resolve(registry: impl Into<Registry>, call: &PassCall) -> Result<Pass, Diagnostic> {
+    resolve_in(&registry.into(), call)
+}
+
+/// Makes a pass from its call. The error names what does not fit.
+pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
     if call.name == "Sequential" {
         return resolve_sequential(registry, call);
     }
-    let Some(spec) = lookup(registry, &call.name) else {
+    if let Some(pass) = registry.user(&call.name) {
+        if !call.args.is_empty() {
+            return Err(Diagnostic::error("pass-argument", format!("{} takes no arguments", call.name), None));
+        }
+        return Ok(pass.clone());
+    }
+    let Some(spec) = registry.lookup(&call.name) else {
         return Err(Diagnostic::error("pass-unknown", format!("there is no pass called `{}`", call.name), None));
     };
     let mut values: Vec<(&'static str, Option<Literal>)> = spec.params.iter().map(|p| (p.name, None)).collect();
@@ -74,7 +123,7 @@ pub fn resolve(registry: Registry, call: &PassCall) -> Result<Pass, Diagnostic> 
             let mut passes = Vec::new();
             for text in children(&Args(args.clone())) {
                 for call in parse_calls(&text)? {
-                    passes.push(resolve(registry, &call)?);
+                    passes.push(resolve_in(registry, &call)?);
                 }
             }
             Body::Sequential(passes)
@@ -85,7 +134,7 @@ pub fn resolve(registry: Registry, call: &PassCall) -> Result<Pass, Diagnostic> 
     Ok(Pass { info: PassInfo { name: spec.info_name.to_owned(), opt_level: spec.opt_level, required }, body })
 }
 
-fn resolve_sequential(registry: Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
+fn resolve_sequential(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
     let wrong = |what: &str| Err(Diagnostic::error("pass-argument", format!("Sequential: {what}"), None));
     let mut info = PassInfo { name: "sequential".into(), opt_level: 0, required: Vec::new() };
     let mut passes = Vec::new();
@@ -93,7 +142,7 @@ fn resolve_sequential(registry: Registry, call: &PassCall) -> Result<Pass, Diagn
         let name = name.as_deref().unwrap_or(["passes", "opt_level", "name", "required"].get(place).copied().unwrap_or(""));
         match (name, arg) {
             ("passes", CallArg::Passes(calls)) => {
-                passes = calls.iter().map(|c| resolve(registry, c)).collect::<Result<_, _>>()?;
+                passes = calls.iter().map(|c| resolve_in(registry, c)).collect::<Result<_, _>>()?;
             }
             ("passes", CallArg::Literal(Literal::List(items))) if items.is_empty() => {}
             ("opt_level", CallArg::Literal(Literal::Int(level))) => info.opt_level = *level,
@@ -140,9 +189,9 @@ pub struct Runner {
 
 impl Runner {
     /// A run that continues `trace`, in the default context.
-    pub fn new(registry: Registry, clock: fn() -> f64, trace: Trace) -> Runner {
+    pub fn new(registry: impl Into<Registry>, clock: fn() -> f64, trace: Trace) -> Runner {
         let default = Scope { context: Rc::default(), instruments: Vec::new() };
-        Runner { registry, scopes: vec![default], clock, trace, row: 0, open: None }
+        Runner { registry: registry.into(), scopes: vec![default], clock, trace, row: 0, open: None }
     }
 
     /// The current context (TVM's `PassContext::Current`).
@@ -268,14 +317,17 @@ impl Runner {
 
     /// TVM's `GetPass`: by name, called without arguments, which a factory with parameters refuses.
     fn required_pass(&self, name: &str) -> Result<Pass, Diagnostic> {
-        let spec = lookup(self.registry, name)
+        if let Some(pass) = self.registry.user(name) {
+            return Ok(pass.clone());
+        }
+        let spec = (self.registry.lookup(name))
             .ok_or_else(|| Diagnostic::error("pass-required", format!("Cannot use {name} to create the pass"), None))?;
         if !spec.params.is_empty() {
             let message = format!("{name} expects {} arguments, but 0 were provided.", spec.params.len());
             return Err(Diagnostic::error("pass-required", message, None)
                 .with_note("TVM creates required passes without arguments; list this one before instead"));
         }
-        resolve(self.registry, &PassCall { name: name.to_owned(), args: Vec::new() })
+        resolve_in(&self.registry, &PassCall { name: name.to_owned(), args: Vec::new() })
     }
 
     /// Runs a pass whatever the opt level, with instruments and a step of its own.
@@ -350,6 +402,20 @@ impl Runner {
                 }
                 Run::Sequential(_) => unreachable!("resolved into a list of passes"),
             },
+            Body::User(UserRun::Module(run)) => {
+                let new = run(self, store, module)?;
+                checked(store, module, &new).map(|()| new)
+            }
+            Body::User(UserRun::Function(run)) => {
+                let mut new = module.clone();
+                for &(name, function) in module.functions() {
+                    if may_be_optimised(store, function) {
+                        new.set_function(name, run(self, store, module, function)?);
+                    }
+                }
+                checked(store, module, &new)?;
+                self.run_nested(store, "InferType", &new)
+            }
         }
     }
 
@@ -369,7 +435,7 @@ impl Runner {
     fn run_nested(&mut self, store: &mut Store, call: &str, module: &Module) -> Result<Module, PassError> {
         let mut module = module.clone();
         for call in parse_calls(call).map_err(|e| vec![e])? {
-            let pass = resolve(self.registry, &call).map_err(|e| vec![e])?;
+            let pass = resolve_in(&self.registry, &call).map_err(|e| vec![e])?;
             module = self.run_pass(store, &pass, &module, Role::Nested)?;
         }
         Ok(module)

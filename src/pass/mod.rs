@@ -6,6 +6,7 @@
 //! - [`instrument`]: what watches.
 //! - [`manager`]: the rules by which passes run.
 //! - [`trace`]: what a run did.
+//! - [`user`]: passes that are not compiled in.
 
 pub mod call;
 pub mod config;
@@ -14,6 +15,7 @@ pub mod instrument;
 pub mod manager;
 pub mod spec;
 pub mod trace;
+pub mod user;
 
 pub use context::{PassContext, PassCx};
 pub use spec::{Args, Literal, Param, PassError, PassInfo, PassSpec, Run};

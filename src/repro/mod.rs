@@ -19,6 +19,8 @@ pub struct Document {
     pub context: PassContext,
     /// Instruments that are switched on, by name.
     pub instruments: Vec<String>,
+    /// Passes written by the user, in JavaScript. Only the page runs them.
+    pub script: String,
     /// What is looked at; does not change the result.
     pub view: View,
 }

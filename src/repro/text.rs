@@ -6,6 +6,7 @@
 //! // off: FoldConstant()
 //! // opt_level: 3
 //! // config: relay.FuseOps.max_depth=10
+//! // script:| functionPass({ name: "Mine" }, f => f);
 //! #[version = "0.0.5"]
 //! def @main() { ... }
 //! ```
@@ -21,6 +22,8 @@ use std::fmt::Write;
 
 const HEAD: &str = "// passlab ";
 const VERSION: u32 = 1;
+/// What stands before each line of the script.
+const SCRIPT: &str = "// script:|";
 
 /// Writes a document.
 pub fn write(document: &Document) -> String {
@@ -48,6 +51,12 @@ pub fn write(document: &Document) -> String {
             line(key, &one_line(value));
         }
     }
+    // Each line as it is, up to its end: the mark before it keeps the spaces in front.
+    for text in document.script.split('\n').filter(|_| !document.script.is_empty()) {
+        out += SCRIPT;
+        out += text;
+        out.push('\n');
+    }
     out += &document.source;
     out
 }
@@ -74,7 +83,20 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
         _ => return Err(Diagnostic::error("repro-version", format!("`{}` is not a format version", version.trim()), None)),
     }
     let mut at = text.find('\n').map_or(text.len(), |i| i + 1);
-    while let Some(line) = text[at..].lines().next() {
+    let mut script: Option<String> = None;
+    while let Some(line) = text[at..].split('\n').next().filter(|_| at < text.len()) {
+        if let Some(code) = line.strip_prefix(SCRIPT) {
+            match &mut script {
+                None => script = Some(code.to_owned()),
+                Some(script) => {
+                    script.push('\n');
+                    script.push_str(code);
+                }
+            }
+            at = (at + line.len() + 1).min(text.len());
+            continue;
+        }
+        let line = line.trim_end_matches('\r');
         let Some((key, value)) = line.strip_prefix("// ").and_then(|l| l.split_once(':')) else { break };
         if !head_line(&mut document, key, value.trim()) {
             if !key.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
@@ -87,6 +109,7 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
         at += text[at..].bytes().take_while(|b| *b == b'\r').count();
         at = (at + 1).min(text.len());
     }
+    document.script = script.unwrap_or_default();
     document.source = text[at..].to_owned();
     Ok((document, warnings))
 }
@@ -129,6 +152,7 @@ mod tests {
         document.context.disabled = vec!["FastMath".into(), "FuseOps".into()];
         document.context.config.insert("relay.FuseOps.max_depth".into(), Literal::Int(10));
         document.view.step = "FuseOps#1/InferType#1".into();
+        document.script = "\n  // script:| mine\n\tlet a = 1;  \r\n".into();
         document
     }
 

@@ -38,6 +38,8 @@ pub(super) struct DocumentView {
     config: BTreeMap<String, String>,
     instruments: Vec<String>,
     #[serde(default)]
+    script: String,
+    #[serde(default)]
     view: ViewState,
 }
 
@@ -62,6 +64,7 @@ impl From<DocumentView> for Document {
                 config: view.config.into_iter().map(|(key, value)| (key, literal(value))).collect(),
             },
             instruments: view.instruments,
+            script: view.script,
             view: View { step: view.view.step, view: view.view.view },
         }
     }
@@ -78,6 +81,7 @@ impl From<Document> for DocumentView {
             disabled: context.disabled,
             config: context.config.into_iter().map(|(key, value)| (key, value.to_string())).collect(),
             instruments: document.instruments,
+            script: document.script,
             view: ViewState { step: document.view.step, view: document.view.view },
         }
     }

@@ -36,6 +36,7 @@ const document = (source: string): RunDocument => ({
   disabled: [],
   config: {},
   instruments: [],
+  script: "",
 });
 
 function setUp() {

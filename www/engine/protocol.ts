@@ -28,6 +28,8 @@ export interface RunDocument {
   config: Record<string, string>;
   /** Instruments that are switched on, by name: `PassTiming`, `PrintBefore`, `PrintAfter`, `VerifyEach`. */
   instruments: string[];
+  /** The source of *My passes*, in JavaScript; empty for none. It runs in the sandbox only. */
+  script: string;
 }
 
 export type Severity = "error" | "warning" | "note" | "help";
@@ -74,6 +76,33 @@ export interface Step {
   problems: Problem[];
 }
 
+/** A pass that the script made. It stands in the pass list by its name, without arguments. */
+export interface UserPass {
+  name: string;
+  kind: "module" | "function" | "dataflow-block" | "sequential";
+  optLevel: number;
+  required: string[];
+  doc: string;
+}
+
+/** An instrument that the script made. It is switched on by its name, like those that are built in. */
+export interface UserInstrument {
+  name: string;
+  /** The hooks that it has, by TVM's names: `should_run`. */
+  hooks: string[];
+  doc: string;
+}
+
+/** What a script made, said and did wrong, while it was loaded and while its passes ran. */
+export interface ScriptReport {
+  passes: UserPass[];
+  instruments: UserInstrument[];
+  /** Places refer to the script, not to the program. */
+  problems: Problem[];
+  /** Lines of `console.log` and the like, in order. */
+  output: string[];
+}
+
 export interface Run {
   dialect: "relay";
   /** Problems of the program itself (parse, types). */
@@ -89,6 +118,8 @@ export interface Run {
   timing: string;
   /** Milliseconds spent in the engine. */
   millis: number;
+  /** What became of the document's script; absent when it has none. */
+  script?: ScriptReport;
 }
 
 export type DiffKind =

@@ -123,6 +123,7 @@ export const emptyDocument: RunDocument = {
   disabled: [],
   config: {},
   instruments: [],
+  script: "",
 };
 
 export const initial: State = {

@@ -52,6 +52,7 @@ export function readDocument(value: unknown): RunDocument | null {
     disabled: strings(value.disabled),
     config,
     instruments: strings(value.instruments),
+    script: text(value.script),
   };
 }
 
