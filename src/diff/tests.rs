@@ -6,7 +6,15 @@ use crate::ops::build;
 fn main_of(store: &mut Store, body: ExprId) -> Module {
     let vars = crate::ir::walk::free_vars(store, body);
     let params = store.list(&vars);
-    let f = store.function_expr(Function { params, type_params: List::EMPTY, ret: None, body, attrs: None, device: None });
+    let f = store.function_expr(Function {
+        params,
+        type_params: List::EMPTY,
+        ret: None,
+        body,
+        attrs: None,
+        device: None,
+        pure: true,
+    });
     let mut module = Module::new();
     let name = store.name("main");
     module.set_function(name, f);

@@ -16,7 +16,7 @@ fn call(store: &mut Store, name: &str, args: &[ExprId]) -> ExprId {
 
 fn function(store: &mut Store, params: &[VarId], body: ExprId) -> ExprId {
     let params = store.list(params);
-    store.function_expr(Function { params, type_params: List::EMPTY, ret: None, body, attrs: None, device: None })
+    store.function_expr(Function { params, type_params: List::EMPTY, ret: None, body, attrs: None, device: None, pure: true })
 }
 
 fn number(value: &Value) -> f32 {

@@ -169,6 +169,11 @@ impl<'a> Collector<'a> {
                 stack.push(Step::Enter(value));
                 stack.push(Step::Enter(reference));
             }
+            Expr::Seq { .. } | Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) => {
+                let slot = self.solver.hole(self.store);
+                self.error(id, "relay-type-mismatch", format!("Relay has no {:?}", self.store.expr(id).kind()));
+                self.done(id, slot);
+            }
         }
     }
 
@@ -206,7 +211,8 @@ impl<'a> Collector<'a> {
                 self.unify(id, value, referred);
                 self.make(Type::Tuple([].into()))
             }
-            Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => return,
+            // Leaves were done when they were reached.
+            _ => return,
         };
         self.done(id, slot);
     }

@@ -24,6 +24,7 @@ impl KindChecker {
                 Type::Func { .. } => ("function type parameter", None),
                 Type::Ref(_) => ("ref contents", None),
                 Type::Apply { head, args } => ("type call argument", Some((*head, args.len()))),
+                _ => return Some(format!("Relay has no type {}", show_type(store, ty))),
             };
             if !self.fine.insert(ty) {
                 continue;

@@ -81,6 +81,8 @@ pub(super) fn for_each_child(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId
             f(*head);
             args.iter().copied().for_each(f);
         }
+        // Types of Relax, which solves no equations between types.
+        _ => {}
     }
 }
 
@@ -96,6 +98,7 @@ pub(super) fn map_children(store: &mut Store, ty: TypeId, f: &mut dyn FnMut(&mut
         },
         Type::Ref(value) => Type::Ref(f(store, *value)),
         Type::Apply { head, args } => Type::Apply { head: f(store, *head), args: args.iter().map(|t| f(store, *t)).collect() },
+        _ => return ty,
     };
     store.ty(mapped)
 }

@@ -14,7 +14,7 @@ fn tensor(store: &mut Store, shape: &[i64]) -> TypeId {
 
 fn function(store: &mut Store, params: &[VarId], body: ExprId) -> ExprId {
     let params = store.list(params);
-    store.function_expr(Function { params, type_params: List::EMPTY, ret: None, body, attrs: None, device: None })
+    store.function_expr(Function { params, type_params: List::EMPTY, ret: None, body, attrs: None, device: None, pure: true })
 }
 
 fn same(store: &mut Store, arg: ExprId) -> ExprId {
@@ -211,7 +211,15 @@ fn a_result_is_not_remembered_when_a_callee_changes() {
     for extent in [2, 3] {
         let ty = tensor(store, &[extent]);
         let body = store.add_constant(crate::ir::Tensor::without_value(DType::F32, [extent]));
-        let data = Function { params: List::EMPTY, type_params: List::EMPTY, ret: Some(ty), body, attrs: None, device: None };
+        let data = Function {
+            params: List::EMPTY,
+            type_params: List::EMPTY,
+            ret: Some(ty),
+            body,
+            attrs: None,
+            device: None,
+            pure: true,
+        };
         let mut module = Module::new();
         let helper = store.function_expr(data);
         module.set_function(name, helper);

@@ -3,7 +3,8 @@
 //!
 //! What binds is matched, not compared by name: parameters, let variables, pattern variables, type
 //! parameters. Sharing is compared too: two uses of one node must correspond to two uses of
-//! one node. Inferred types and places in the text are not looked at.
+//! one node; in Relax, where operands are names, only for functions and branches. Inferred types and places
+//! in the text are not looked at.
 //!
 //! The comparison keeps its own stack, so depth is no limit; its cost is linear in the smaller
 //! program.
@@ -11,9 +12,9 @@
 mod path;
 mod value;
 
-use super::expr::{Ctor, Expr, ExprId, Function, Pattern, PatternId, VarId};
-use super::id::{Id, IdMap};
-use super::module::Module;
+use super::expr::{BindingBlock, CallInfo, Ctor, Expr, ExprId, Function, Pattern, PatternId, VarId};
+use super::id::{Id, IdMap, List};
+use super::module::{Dialect, Module};
 use super::store::Store;
 use super::ty::{Symbol, Type, TypeId};
 use super::{Object, TypeVar, Var};
@@ -58,6 +59,7 @@ pub fn modules(store: &Store, lhs: &Module, rhs: &Module, options: EqualOptions)
         return Ok(());
     }
     let mut comparer = Comparer::new(store, options);
+    comparer.dialect = lhs.dialect();
     let outcome = comparer.modules(lhs, rhs);
     comparer.explain(outcome)
 }
@@ -132,6 +134,7 @@ enum Task {
 struct Comparer<'a> {
     store: &'a Store,
     options: EqualOptions,
+    dialect: Dialect,
     nodes: Pairs<Expr>,
     vars: Pairs<Var>,
     /// What variables made from one another share; see [`Var::vid`].
@@ -141,7 +144,7 @@ struct Comparer<'a> {
     holes: (FxHashMap<u32, u32>, FxHashMap<u32, u32>),
     ctors: FxHashSet<(Id<Ctor>, Id<Ctor>)>,
     objects: FxHashSet<(Id<Object>, Id<Object>)>,
-    /// Projections that are equal, and types that are under the correspondences made so far.
+    /// Nodes without identity that are equal, and types that are under the correspondences made so far.
     projections: FxHashSet<(ExprId, ExprId)>,
     known_types: FxHashSet<(TypeId, TypeId)>,
     /// Whether a type has nothing in it that corresponds instead of being equal.
@@ -157,6 +160,7 @@ impl<'a> Comparer<'a> {
         Comparer {
             store,
             options,
+            dialect: Dialect::Relay,
             nodes: Pairs::new(),
             vars: Pairs::new(),
             vids: Pairs::new(),
@@ -190,9 +194,14 @@ impl<'a> Comparer<'a> {
     }
 
     fn modules(&mut self, lhs: &Module, rhs: &Module) -> Outcome {
+        expect(lhs.dialect() == rhs.dialect(), "a module of Relay against one of Relax")?;
         match (lhs.attrs(), rhs.attrs()) {
             (a, b) if a == b => {}
             (a, b) => self.dict_attrs(a, b, NO_PLACE).map_err(|m| Mismatch { message: format!("module: {}", m.message), ..m })?,
+        }
+        if lhs.global_infos() != rhs.global_infos() {
+            self.dict_attrs(lhs.global_infos(), rhs.global_infos(), NO_PLACE)
+                .map_err(|m| Mismatch { message: format!("global infos: {}", m.message), ..m })?;
         }
         let (left, right) = (by_name(self.store, lhs.adts()), by_name(self.store, rhs.adts()));
         same_names(self.store, &left, &right, "type")?;
@@ -258,11 +267,19 @@ impl<'a> Comparer<'a> {
         Ok(())
     }
 
+    /// Leaves the mark that two nodes are equal, to be made when everything below them is. Those that have
+    /// identity stand for each other from then on.
+    fn mark(&mut self, lhs: ExprId, rhs: ExprId) {
+        let has_identity = self.dialect == Dialect::Relay || matches!(self.store.expr(lhs), Expr::If { .. } | Expr::Function(_));
+        self.tasks.push(if has_identity { Task::Pair(lhs, rhs) } else { Task::Known(lhs, rhs) });
+    }
+
     /// Compares what two nodes are and leaves their children as tasks, first child on top.
     fn compare(&mut self, lhs: ExprId, rhs: ExprId, place: u32) -> Outcome {
         match self.nodes.check(lhs, rhs) {
             Some(true) => return Ok(()),
             Some(false) => return mismatch("one side uses a value twice where the other has two values of that form"),
+            None if self.dialect == Dialect::Relax && self.projections.contains(&(lhs, rhs)) => return Ok(()),
             None => {}
         }
         let store = self.store;
@@ -284,7 +301,7 @@ impl<'a> Comparer<'a> {
                     // The empty tuple has no identity.
                     return Ok(());
                 }
-                self.tasks.push(Task::Pair(lhs, rhs));
+                self.mark(lhs, rhs);
                 for (i, (x, y)) in store.items(a).zip(store.items(b)).enumerate() {
                     self.push(x, y, Step::Field(i as u32), place);
                 }
@@ -338,11 +355,43 @@ impl<'a> Comparer<'a> {
                 self.push(a, b, Step::Ref, place);
                 self.push(c, d, Step::Value, place);
             }
+            (Expr::Seq { blocks: a, body: c }, Expr::Seq { blocks: b, body: d }) => {
+                self.mark(lhs, rhs);
+                self.blocks(a, b, place)?;
+                self.push(c, d, Step::Body, place);
+            }
+            (Expr::Shape(a), Expr::Shape(b)) => {
+                let (a, b) = (store.dims_of_id(a), store.dims_of_id(b));
+                expect(a.len() == b.len(), "the shapes have another number of extents")?;
+                return a.iter().zip(b).try_for_each(|(&x, &y)| self.dims(x, y, self.options.map_free_vars));
+            }
+            (Expr::Str(a), Expr::Str(b)) => return expect(a == b, "different strings"),
+            (Expr::DataType(a), Expr::DataType(b)) => return expect(a == b, "different element types"),
+            (Expr::Extern(a), Expr::Extern(b)) => return expect(a == b, "different external functions"),
             (a, b) => return mismatch(format!("{:?} against {:?}", a.kind(), b.kind())),
         }
         // The mark that the two are equal stays below, the children come off in order.
         let keep = usize::from(!matches!(self.tasks.get(first), Some(Task::Compare { .. })));
         self.tasks[first + keep..].reverse();
+        Ok(())
+    }
+
+    /// Variables correspond in the order of their bindings, then the values are compared.
+    fn blocks(&mut self, lhs: List<BindingBlock>, rhs: List<BindingBlock>, place: u32) -> Outcome {
+        let store = self.store;
+        expect(lhs.len() == rhs.len(), "another number of blocks")?;
+        let mut number = 0;
+        for (a, b) in store.items(lhs).zip(store.items(rhs)) {
+            expect(store.block(a).dataflow == store.block(b).dataflow, "only one of the blocks is a dataflow block")?;
+            let (a, b) = (store.block_bindings(a), store.block_bindings(b));
+            expect(a.len() == b.len(), "the blocks have another number of bindings")?;
+            for (a, b) in a.zip(b) {
+                self.optional_types(a.cast, b.cast, true, "type of the match_cast")?;
+                self.var(a.var, b.var, true)?;
+                self.push(a.value, b.value, Step::Binding(number), place);
+                number += 1;
+            }
+        }
         Ok(())
     }
 
@@ -354,17 +403,16 @@ impl<'a> Comparer<'a> {
             (Expr::Op(f), Expr::Op(g)) => {
                 expect(f == g, "calls of different operators")?;
                 expect(!args_differ, "another number of arguments")?;
+                if self.dialect == Dialect::Relax {
+                    self.type_args(a.info, b.info)?;
+                }
             }
             _ => {
                 expect(!args_differ, "another number of arguments")?;
-                let [x, y] = [a.info, b.info].map(|info| info.map_or(&[][..], |info| &store.call_info(info).type_args));
-                expect(x.len() == y.len(), "another number of type arguments")?;
-                for (&t, &u) in x.iter().zip(y) {
-                    self.types(t, u, self.options.map_free_vars)?;
-                }
+                self.type_args(a.info, b.info)?;
             }
         }
-        self.tasks.push(Task::Pair(lhs, rhs));
+        self.mark(lhs, rhs);
         self.push(a.callee, b.callee, Step::Callee, place);
         for (i, (x, y)) in store.items(a.args).zip(store.items(b.args)).enumerate() {
             self.push(x, y, Step::Arg(i as u32), place);
@@ -376,9 +424,17 @@ impl<'a> Comparer<'a> {
         }
     }
 
+    fn type_args(&mut self, lhs: Option<Id<CallInfo>>, rhs: Option<Id<CallInfo>>) -> Outcome {
+        let store = self.store;
+        let [x, y] = [lhs, rhs].map(|info| info.map_or(&[][..], |info| &store.call_info(info).type_args));
+        expect(x.len() == y.len(), "another number of type arguments")?;
+        x.iter().zip(y).try_for_each(|(&t, &u)| self.types(t, u, self.options.map_free_vars))
+    }
+
     fn functions(&mut self, a: Function, b: Function, place: u32) -> Outcome {
         let store = self.store;
         expect(a.params.len() == b.params.len(), "another number of parameters")?;
+        expect(a.pure == b.pure, "only one of the functions is pure")?;
         for (v, w) in store.items(a.params).zip(store.items(b.params)) {
             self.var(v, w, true)?;
         }
@@ -409,6 +465,12 @@ impl<'a> Comparer<'a> {
             Some(false) => return mismatch(format!("another variable: {}", describe())),
             None if define || a.vid == b.vid => self.vids.insert(a.vid, b.vid),
             None => return mismatch(format!("different free variables: {}", describe())),
+        }
+        expect(a.dataflow == b.dataflow, "only one of the variables is a dataflow variable")?;
+        match (a.symbol, b.symbol) {
+            (Some(a), Some(b)) => self.symbol(a, b, define || self.options.map_free_vars)?,
+            (None, None) => {}
+            _ => return mismatch(format!("only one holds a scalar: {}", describe())),
         }
         match (a.device, b.device) {
             (None, None) => {}

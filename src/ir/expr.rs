@@ -1,9 +1,11 @@
 //! Expressions and what hangs off them. All of it is flat data: children are ids.
+//!
+//! One type serves both dialects. A dialect is what `verify` lets stand where; see [`super::Dialect`].
 
 use super::attrs::AttrsId;
 use super::id::{Id, List};
 use super::tensor::Tensor;
-use super::ty::TypeId;
+use super::ty::{DType, Dim, Symbol, TypeId};
 use super::{AttrValue, Name};
 
 /// Id of an [`Expr`]. Equal ids are what equal pointers are in TVM.
@@ -92,6 +94,46 @@ pub enum Expr {
         /// The value it gets.
         value: ExprId,
     },
+    /// Blocks of bindings, then a result (Relax's `SeqExpr`): the body of a function or a branch.
+    Seq {
+        /// Blocks in order.
+        blocks: List<BindingBlock>,
+        /// What it gives.
+        body: ExprId,
+    },
+    /// `R.shape([n, 4])`: a shape as a value.
+    Shape(Id<Dims>),
+    /// `R.str("text")`
+    Str(Id<Name>),
+    /// `R.dtype("float32")`
+    DataType(DType),
+    /// `R.ExternFunc("symbol")`: a function that is linked in.
+    Extern(Id<Name>),
+}
+
+/// Extents in a row. Interned.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Dims(pub Box<[Dim]>);
+
+/// One statement of a block of bindings (Relax's `VarBinding` and `MatchCast`).
+#[derive(Clone, Copy, Debug)]
+pub struct Binding {
+    /// What is bound.
+    pub var: VarId,
+    /// Its value.
+    pub value: ExprId,
+    /// `R.match_cast(value, type)`: the type that the value is checked against when it runs; symbolic
+    /// extents in it are defined here.
+    pub cast: Option<TypeId>,
+}
+
+/// Bindings that belong together (Relax's `BindingBlock` and `DataflowBlock`).
+#[derive(Clone, Copy, Debug)]
+pub struct BindingBlock {
+    /// Bindings in order.
+    pub bindings: List<Binding>,
+    /// `with R.dataflow():`, where nothing has side effects or branches.
+    pub dataflow: bool,
 }
 
 /// What a call carries besides callee and arguments. Interned.
@@ -131,6 +173,11 @@ pub struct Var {
     pub ty: Option<TypeId>,
     /// `{virtual_device=meta[VirtualDevice][0]}`
     pub device: Option<Id<super::Object>>,
+    /// Visible in its own block of bindings only (Relax's `DataflowVar`).
+    pub dataflow: bool,
+    /// The symbolic extent that this variable is, when it holds a scalar: Relax lets a parameter
+    /// `n: T.int64` stand in shapes.
+    pub symbol: Option<Id<Symbol>>,
 }
 
 /// A function.
@@ -148,6 +195,8 @@ pub struct Function {
     pub attrs: Option<AttrsId>,
     /// `virtual_device=meta[VirtualDevice][0]`
     pub device: Option<Id<super::Object>>,
+    /// Whether it has no side effects. Only Relax writes it down, Relay's functions say `true`.
+    pub pure: bool,
 }
 
 /// One arm of a match.
@@ -243,6 +292,11 @@ pub enum ExprKind {
     RefCreate,
     RefRead,
     RefWrite,
+    Seq,
+    Shape,
+    Str,
+    DataType,
+    Extern,
 }
 
 impl Expr {
@@ -264,6 +318,11 @@ impl Expr {
             Expr::RefCreate(_) => ExprKind::RefCreate,
             Expr::RefRead(_) => ExprKind::RefRead,
             Expr::RefWrite { .. } => ExprKind::RefWrite,
+            Expr::Seq { .. } => ExprKind::Seq,
+            Expr::Shape(_) => ExprKind::Shape,
+            Expr::Str(_) => ExprKind::Str,
+            Expr::DataType(_) => ExprKind::DataType,
+            Expr::Extern(_) => ExprKind::Extern,
         }
     }
 }

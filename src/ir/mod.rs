@@ -34,16 +34,16 @@ pub mod walk;
 
 pub use attrs::{AttrValue, Attrs, AttrsId, Double};
 pub use expr::{
-    Adt, AdtId, Call, CallInfo, Clause, Ctor, CtorId, Expr, ExprId, ExprKind, Function, Object, OpId, Pattern, PatternId,
-    TypeVar, Var, VarId,
+    Adt, AdtId, Binding, BindingBlock, Call, CallInfo, Clause, Ctor, CtorId, Dims, Expr, ExprId, ExprKind, Function, Object,
+    OpId, Pattern, PatternId, TypeVar, Var, VarId,
 };
 pub use id::{Id, IdMap, List};
-pub use module::Module;
+pub use module::{Dialect, Module};
 pub use origin::{Origin, Rewrite, RewriteId, RewriteLog};
 pub use show::{show_dim, show_type};
 pub use store::{Inferred, Mark, Store};
 pub use tensor::Tensor;
-pub use ty::{DType, DTypeCode, Dim, DimExpr, DimOp, Symbol, Type, TypeId};
+pub use ty::{DType, DTypeCode, Dim, DimExpr, DimOp, Extents, Symbol, TensorInfo, Type, TypeId};
 
 /// An interned string.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -6,6 +6,26 @@ use super::expr::{AdtId, ExprId};
 use super::id::Id;
 use std::rc::Rc;
 
+/// The language that a module is written in. It says what may stand where; the data is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// Relay, as TVM 0.19 has it.
+    #[default]
+    Relay,
+    /// Relax and TIR, as TVM 0.27 has them.
+    Relax,
+}
+
+impl Dialect {
+    /// The word for it: `relay`, `relax`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Dialect::Relay => "relay",
+            Dialect::Relax => "relax",
+        }
+    }
+}
+
 /// One version of a module: a few root ids. Cloning it is the snapshot and costs a counter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
@@ -17,6 +37,8 @@ struct ModuleData {
     functions: Vec<(Id<Name>, ExprId)>,
     adts: Vec<(Id<Name>, AdtId)>,
     attrs: Option<AttrsId>,
+    global_infos: Option<AttrsId>,
+    dialect: Dialect,
 }
 
 impl Module {
@@ -33,6 +55,26 @@ impl Module {
     /// Type definitions in the order they were added.
     pub fn adts(&self) -> &[(Id<Name>, AdtId)] {
         &self.data.adts
+    }
+
+    /// A module of a dialect without definitions.
+    pub fn of(dialect: Dialect) -> Module {
+        Module { data: Rc::new(ModuleData { dialect, ..ModuleData::default() }) }
+    }
+
+    /// The language it is written in.
+    pub fn dialect(&self) -> Dialect {
+        self.data.dialect
+    }
+
+    /// Lists of objects that types refer to (TVM's `global_infos`): `vdevice`, `mesh`, `dummy`.
+    pub fn global_infos(&self) -> Option<AttrsId> {
+        self.data.global_infos
+    }
+
+    /// Sets the lists of objects that types refer to.
+    pub fn set_global_infos(&mut self, infos: Option<AttrsId>) {
+        Rc::make_mut(&mut self.data).global_infos = infos;
     }
 
     /// Attributes of the module itself.

@@ -4,7 +4,7 @@
 //! and the same node back when nothing below it changed. The driver keeps its own stack, records
 //! where nodes came from and counts rewrites; a pass only says what a node becomes.
 
-use super::expr::{Clause, Expr, ExprId, Function, Pattern, PatternId, Var, VarId};
+use super::expr::{Binding, BindingBlock, Clause, Expr, ExprId, Function, Pattern, PatternId, Var, VarId};
 use super::id::IdMap;
 use super::store::Store;
 use super::walk::for_each_pattern_var;
@@ -73,6 +73,8 @@ enum Step {
     Enter(ExprId),
     /// The value of a let is done.
     Bind(ExprId),
+    /// The value of a binding of a block is done; its variable is defined now.
+    Define(VarId),
     /// All children are done.
     Leave(ExprId),
     /// The second is what the first becomes.
@@ -114,6 +116,7 @@ impl Rewriting {
                     self.enter(store, id, mutator, &mut stack);
                 }
                 Step::Bind(id) => self.bind(store, id, mutator, &mut stack),
+                Step::Define(var) => self.define(store, var, mutator),
                 Step::Leave(id) => {
                     let post = self.rebuild(store, id);
                     let rule = mutator.rule();
@@ -173,6 +176,16 @@ impl Rewriting {
                 }
                 stack.push(Step::Leave(id));
                 stack.push(Step::Enter(body));
+            }
+            Expr::Seq { blocks, body } => {
+                stack.push(Step::Leave(id));
+                stack.push(Step::Enter(body));
+                let first = stack.len();
+                for binding in store.bindings(blocks) {
+                    stack.push(Step::Enter(binding.value));
+                    stack.push(Step::Define(binding.var));
+                }
+                stack[first..].reverse();
             }
             Expr::Match { data, clauses, complete: _ } => {
                 let clauses: Vec<Clause> = store.items(clauses).map(|c| *store.clause(c)).collect();
@@ -249,6 +262,7 @@ impl Rewriting {
         let ty = store.checked_type(id);
         let new = match store.expr(id) {
             Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => return id,
+            Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) => return id,
             Expr::Tuple(fields) => match self.list(store, fields) {
                 Some(fields) => Expr::Tuple(store.list(&fields)),
                 None => return id,
@@ -329,8 +343,40 @@ impl Rewriting {
                 }
                 Expr::RefWrite { reference: new[0], value: new[1] }
             }
+            Expr::Seq { blocks, body } => {
+                let new_body = self.done(body);
+                match self.blocks(store, blocks) {
+                    Some(blocks) => Expr::Seq { blocks: store.list(&blocks), body: new_body },
+                    None if new_body == body => return id,
+                    None => Expr::Seq { blocks, body: new_body },
+                }
+            }
         };
         store.rebuild(id, new, ty)
+    }
+
+    /// Blocks over what their values and variables have become; `None` when all stay the same.
+    fn blocks(&self, store: &mut Store, blocks: super::List<BindingBlock>) -> Option<Vec<super::Id<BindingBlock>>> {
+        let old: Vec<_> = store.items(blocks).collect();
+        let new: Vec<_> = old.iter().map(|block| self.block(store, *block)).collect();
+        (new != old).then_some(new)
+    }
+
+    fn block(&self, store: &mut Store, id: super::Id<BindingBlock>) -> super::Id<BindingBlock> {
+        let BindingBlock { bindings, dataflow } = *store.block(id);
+        let same = |binding: Binding| self.var(binding.var) == binding.var && self.done(binding.value) == binding.value;
+        if store.block_bindings(id).all(same) {
+            return id;
+        }
+        let old: Vec<_> = store.items(bindings).collect();
+        let mut new = Vec::with_capacity(old.len());
+        for id in old {
+            let binding = *store.binding(id);
+            let rebuilt = Binding { var: self.var(binding.var), value: self.done(binding.value), ..binding };
+            new.push(if same(binding) { id } else { store.add_binding(rebuilt) });
+        }
+        let bindings = store.list(&new);
+        store.add_block(BindingBlock { bindings, dataflow })
     }
 
     fn list(&self, store: &Store, list: super::List<Expr>) -> Option<Vec<ExprId>> {
@@ -443,5 +489,34 @@ mod tests {
         let (_, root) = chain(&mut store, 3);
         store.log.fuel = Some(0);
         assert_eq!(rewrite(&mut store, root, &mut RenameOp), root);
+    }
+
+    /// Puts another variable in the place of each that is bound.
+    struct Fresh;
+    impl ExprMutator for Fresh {
+        fn rule(&self) -> &'static str {
+            "fresh"
+        }
+        fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
+            store.fresh_var(var)
+        }
+    }
+
+    #[test]
+    fn variables_of_blocks_change_with_their_uses() {
+        let mut store = Store::new();
+        let (x, chain) = chain(&mut store, 1);
+        let [a, b] = ["a", "b"].map(|name| store.relax_var(name, None, true));
+        let use_a = store.use_var(a);
+        let first = store.add_block_of(&[Binding { var: a, value: chain, cast: None }], true);
+        let second = store.add_block_of(&[Binding { var: b, value: use_a, cast: None }], true);
+        let root = store.add_seq(&[first, second], x);
+        assert_eq!(rewrite(&mut store, root, &mut Nothing), root);
+        let new = rewrite(&mut store, root, &mut Fresh);
+        let Expr::Seq { blocks, body } = store.expr(new) else { panic!("a sequence stays one") };
+        assert_eq!(body, x);
+        let bindings: Vec<Binding> = store.bindings(blocks).collect();
+        assert!(bindings[0].var != a && bindings[0].value == chain);
+        assert_eq!(store.var_use(bindings[0].var), Some(bindings[1].value));
     }
 }

@@ -2,7 +2,7 @@
 //! this one is for sentences, and needs nothing but the store.
 
 use super::store::Store;
-use super::ty::{Dim, DimOp, Type, TypeId};
+use super::ty::{Dim, DimOp, Extents, Type, TypeId};
 use std::fmt::Write;
 
 /// A type as TVM's messages write it: `Tensor[(1, ?), float32]`.
@@ -26,15 +26,8 @@ fn write_type(store: &Store, ty: TypeId, out: &mut String) {
             let _ = write!(out, "{dtype}");
         }
         Type::Tensor { shape, dtype } => {
-            out.push_str("Tensor[(");
-            for (i, dim) in shape.iter().enumerate() {
-                if i > 0 {
-                    out.push_str(", ");
-                }
-                write_dim(store, *dim, out);
-            }
-            // A shape of one extent is written as Python writes a tuple of one.
-            out.push_str(if shape.len() == 1 { ",)" } else { ")" });
+            out.push_str("Tensor[");
+            write_shape(store, shape, out);
             let _ = write!(out, ", {dtype}]");
         }
         Type::Tuple(fields) => {
@@ -67,6 +60,61 @@ fn write_type(store: &Store, ty: TypeId, out: &mut String) {
             out.push(']');
         }
         Type::Hole(_) => out.push('?'),
+        Type::Any => out.push_str("Any"),
+        Type::Prim(dtype) => {
+            let _ = write!(out, "{dtype}");
+        }
+        Type::Shape(extents) => {
+            out.push_str("Shape(");
+            write_extents(store, extents, out);
+            out.push(')');
+        }
+        Type::PartialTensor(info) => {
+            out.push_str("Tensor[");
+            write_extents(store, &info.extents, out);
+            if let Some(dtype) = info.dtype {
+                let _ = write!(out, ", {dtype}");
+            }
+            out.push(']');
+        }
+        Type::Callable { params, ret, pure: _ } => {
+            out.push_str("fn (");
+            match params {
+                Some(params) => write_types(store, params, out),
+                None => out.push_str("..."),
+            }
+            out.push_str(") -> ");
+            write_type(store, *ret, out);
+        }
+        Type::PackedFunc => out.push_str("PackedFunc"),
+        Type::Str => out.push_str("str"),
+        Type::Distributed { tensor, mesh: _, placement } => {
+            write_type(store, *tensor, out);
+            let _ = write!(out, " over {}", store.str(*placement));
+        }
+    }
+}
+
+/// A shape of one extent is written as Python writes a tuple of one.
+fn write_shape(store: &Store, shape: &[Dim], out: &mut String) {
+    out.push('(');
+    for (i, dim) in shape.iter().enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        write_dim(store, *dim, out);
+    }
+    out.push_str(if shape.len() == 1 { ",)" } else { ")" });
+}
+
+fn write_extents(store: &Store, extents: &Extents, out: &mut String) {
+    match extents {
+        Extents::Unknown => out.push_str("..."),
+        Extents::Rank(rank) => {
+            let _ = write!(out, "ndim={rank}");
+        }
+        Extents::Known(dims) => write_shape(store, dims, out),
+        Extents::Var(var) => out.push_str(store.var_name(*var)),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Types: what an expression's value looks like. Interned, so equal types are equal ids.
 
 use super::id::Id;
-use super::{Name, TypeVar};
+use super::{Name, Object, TypeVar, VarId};
 use std::fmt;
 
 /// Id of an interned [`Type`].
 pub type TypeId = Id<Type>;
 
-/// A Relay type.
+/// A type: Relay's types, and what Relax calls struct info or, lately, types too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// `Tensor[(1, 3), float32]`; rank 0 is a scalar and prints as its dtype.
@@ -43,6 +43,66 @@ pub enum Type {
     },
     /// Not known yet (TVM's IncompleteType). The number is its identity.
     Hole(u32),
+    /// `R.Any`: any value (once `R.Object`).
+    Any,
+    /// `T.int64`: a scalar that is no tensor.
+    Prim(DType),
+    /// `R.Shape([n, 4])`, `R.Shape(ndim=2)`: a shape as a value.
+    Shape(Extents),
+    /// `R.Tensor(ndim=2)`: a tensor of which not all is known. One of which everything is known is a
+    /// [`Type::Tensor`]; see [`super::Store::tensor_like`].
+    PartialTensor(TensorInfo),
+    /// `R.Callable((A, B), R, True)`: what can be called with these arguments.
+    Callable {
+        /// Types of the arguments; unknown for an opaque function.
+        params: Option<Box<[TypeId]>>,
+        /// Type of the result.
+        ret: TypeId,
+        /// Whether a call has no side effects.
+        pure: bool,
+    },
+    /// `R.PackedFunc`
+    PackedFunc,
+    /// `I.StringType()`
+    Str,
+    /// `R.DTensor(...)`: a tensor spread over a mesh of devices.
+    Distributed {
+        /// The tensor.
+        tensor: TypeId,
+        /// The mesh of the module.
+        mesh: Id<Object>,
+        /// Where its axes go: `S[0], R`.
+        placement: Id<Name>,
+    },
+}
+
+/// What is known of the extents of a tensor or shape.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Extents {
+    /// Nothing, not even how many there are.
+    Unknown,
+    /// Only how many there are.
+    Rank(u32),
+    /// Each of them.
+    Known(Box<[Dim]>),
+    /// The value of a variable that holds a shape.
+    Var(VarId),
+}
+
+/// What is known of a tensor.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TensorInfo {
+    /// Its shape.
+    pub extents: Extents,
+    /// Element type, if known.
+    pub dtype: Option<DType>,
+    /// The device it is on: `llvm:0:global`.
+    pub vdevice: Option<Id<Object>>,
+}
+
+impl TensorInfo {
+    /// A tensor of which nothing is known.
+    pub const UNKNOWN: TensorInfo = TensorInfo { extents: Extents::Unknown, dtype: None, vdevice: None };
 }
 
 /// The extent of an axis.

@@ -5,11 +5,12 @@ use super::id::IdMap;
 use super::store::Store;
 
 /// Calls `f` with each child expression, in the order of TVM's `ExprVisitor`: callee then
-/// arguments; a let's value before its body; a match's data before its arms. Variables that a node
+/// arguments; a let's value before its body; a match's data before its arms; bindings before the result. Variables that a node
 /// binds are not children; see [`for_each_binder`].
 pub fn for_each_child(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
     match store.expr(id) {
         Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => {}
+        Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) => {}
         Expr::Tuple(fields) => store.items(fields).for_each(f),
         Expr::TupleGetItem { tuple, index: _ } => f(tuple),
         Expr::Call { callee, args, info: _ } => {
@@ -36,15 +37,20 @@ pub fn for_each_child(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
             f(reference);
             f(value);
         }
+        Expr::Seq { blocks, body } => {
+            store.bindings(blocks).for_each(|binding| f(binding.value));
+            f(body);
+        }
     }
 }
 
 /// Calls `f` with each variable that the node itself binds: parameters, a let's variable, the
-/// variables of patterns.
+/// variables of patterns and of blocks.
 pub fn for_each_binder(store: &Store, id: ExprId, mut f: impl FnMut(VarId)) {
     match store.expr(id) {
         Expr::Let { var, .. } => f(var),
         Expr::Function(function) => store.items(store.function(function).params).for_each(f),
+        Expr::Seq { blocks, .. } => store.bindings(blocks).for_each(|binding| f(binding.var)),
         Expr::Match { clauses, .. } => {
             for clause in store.items(clauses) {
                 for_each_pattern_var(store, store.clause(clause).pattern, &mut f);

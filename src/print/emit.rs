@@ -282,6 +282,10 @@ impl<'p> Emitter<'p> {
                 ]);
             }
             Expr::Let { .. } => self.steps.push(Step::Lets(id, 0, true)),
+            // Only Relax has it: its own printer writes it.
+            other => {
+                let _ = write!(self.out, "{:?}", other.kind());
+            }
         }
     }
 
@@ -347,7 +351,7 @@ impl<'p> Emitter<'p> {
 
     fn function(&mut self, id: ExprId) {
         let store = self.store;
-        let Some(Function { params, type_params, ret, body, attrs, device }) = store.as_function(id) else { return };
+        let Some(Function { params, type_params, ret, body, attrs, device, pure: _ }) = store.as_function(id) else { return };
         if !type_params.is_empty() {
             self.out.push('[');
             for (i, param) in store.items(type_params).enumerate() {

@@ -75,6 +75,11 @@ pub(super) fn expr_key(store: &Store, id: ExprId) -> &'static str {
         ExprKind::RefCreate => "relay.RefCreate",
         ExprKind::RefRead => "relay.RefRead",
         ExprKind::RefWrite => "relay.RefWrite",
+        ExprKind::Seq => "relax.expr.SeqExpr",
+        ExprKind::Shape => "relax.expr.ShapeExpr",
+        ExprKind::Str => "ir.StringImm",
+        ExprKind::DataType => "relax.expr.DataTypeImm",
+        ExprKind::Extern => "relax.expr.ExternFunc",
     }
 }
 
@@ -110,6 +115,14 @@ pub(super) fn type_key(ty: &Type) -> &'static str {
         Type::Global(_) => "GlobalTypeVar",
         Type::Apply { .. } => "TypeCall",
         Type::Hole(_) => "IncompleteType",
+        Type::Any => "relax.AnyType",
+        Type::Prim(_) => "ir.PrimType",
+        Type::Shape(_) => "relax.ShapeType",
+        Type::PartialTensor(_) => "relax.TensorType",
+        Type::Callable { .. } => "relax.FuncType",
+        Type::PackedFunc => "relax.PackedFuncType",
+        Type::Str => "ir.StringType",
+        Type::Distributed { .. } => "relax.distributed.DTensorType",
     }
 }
 

@@ -327,6 +327,10 @@ impl<'a> Plan<'a> {
                 }
                 self.steps.push(Step::Print(data, false));
             }
+            // Only Relax has them.
+            Expr::Seq { .. } | Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) => {
+                self.visited.insert(id, ());
+            }
             Expr::RefCreate(value) => self.steps.extend([Step::Done(id), Step::Print(value, false)]),
             Expr::RefRead(reference) => self.steps.extend([Step::Done(id), Step::Print(reference, false)]),
             Expr::RefWrite { reference, value } => {
@@ -498,6 +502,7 @@ impl<'a> Plan<'a> {
                 args.iter().for_each(|&arg| self.ty(arg));
             }
             Type::Hole(number) => self.meta.add(MetaKey::Hole(*number), "IncompleteType"),
+            _ => {}
         }
     }
 

@@ -11,7 +11,7 @@ fn free(store: &mut Store, name: &str) -> ExprId {
 
 fn function(store: &mut Store, params: &[VarId], ret: Option<TypeId>, body: ExprId) -> ExprId {
     let params = store.list(params);
-    store.function_expr(Function { params, type_params: List::EMPTY, ret, body, attrs: None, device: None })
+    store.function_expr(Function { params, type_params: List::EMPTY, ret, body, attrs: None, device: None, pure: true })
 }
 
 fn text(store: &Store, id: ExprId) -> String {

@@ -4,7 +4,7 @@ use crate::ops;
 
 fn function(store: &mut Store, params: &[VarId], body: ExprId) -> ExprId {
     let params = store.list(params);
-    store.function_expr(Function { params, type_params: List::EMPTY, ret: None, body, attrs: None, device: None })
+    store.function_expr(Function { params, type_params: List::EMPTY, ret: None, body, attrs: None, device: None, pure: true })
 }
 
 fn module(store: &mut Store, main: ExprId) -> Module {

@@ -22,6 +22,7 @@ pub(super) enum Step {
     Data,
     Arm(u32),
     Ref,
+    Binding(u32),
 }
 
 /// The place above the root.
@@ -73,6 +74,7 @@ impl Places {
                 Step::Data => text.push_str(".data"),
                 Step::Arm(i) => text.push_str(&format!(".arms[{i}]")),
                 Step::Ref => text.push_str(".ref"),
+                Step::Binding(i) => text.push_str(&format!(".bindings[{i}]")),
             }
         }
         text

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ir::{AttrValue, Attrs, DType, Dim, Double, OpId, Tensor};
+use crate::ir::{AttrValue, Attrs, Binding, DType, Dim, Double, OpId, Tensor};
 
 const MAP_FREE: EqualOptions = EqualOptions { map_free_vars: true, scalar_tolerance: false };
 
@@ -15,7 +15,15 @@ fn free(store: &mut Store, name: &str) -> ExprId {
 /// `fn (params) { body }`
 fn function(store: &mut Store, params: &[VarId], body: ExprId) -> ExprId {
     let params = store.list(params);
-    store.function_expr(Function { params, type_params: super::super::List::EMPTY, ret: None, body, attrs: None, device: None })
+    store.function_expr(Function {
+        params,
+        type_params: super::super::List::EMPTY,
+        ret: None,
+        body,
+        attrs: None,
+        device: None,
+        pure: true,
+    })
 }
 
 fn equal(store: &Store, a: ExprId, b: ExprId) -> bool {
@@ -187,4 +195,55 @@ fn a_chain_a_hundred_thousand_calls_deep_is_compared_without_recursion() {
     let difference = exprs(&s, a, c, MAP_FREE).unwrap_err();
     assert_eq!(difference.message, "calls of different operators");
     assert!(difference.path.starts_with("expression.args[0]....args[0]"), "{}", difference.path);
+}
+
+/// A Relax function of one dataflow block: `names[0] = op(x, x)`, `names[1] = op(names[0], names[0])`, ...
+fn dataflow(s: &mut Store, names: &[&str], share: bool) -> Module {
+    let param = s.var("x", None);
+    let relu = op(s, 0);
+    let mut value = s.use_var(param);
+    let mut bindings = Vec::new();
+    let mut pair = None;
+    for name in names {
+        let fields = match pair {
+            Some(fields) if share => fields,
+            _ => s.add_tuple(&[value, value]),
+        };
+        pair = Some(fields);
+        let call = s.add_call(relu, &[fields], None);
+        let var = s.relax_var(name, None, false);
+        bindings.push(Binding { var, value: call, cast: None });
+        value = if share { value } else { s.use_var(param) };
+    }
+    let block = s.add_block_of(&bindings, true);
+    let result = bindings.last().expect("there is a binding").var;
+    let result = s.use_var(result);
+    let body = s.add_seq(&[block], result);
+    let root = function(s, &[param], body);
+    let mut module = Module::of(Dialect::Relax);
+    let main = s.name("main");
+    module.set_function(main, root);
+    module
+}
+
+#[test]
+fn bindings_of_blocks_correspond_and_their_names_do_not_matter() {
+    let mut s = Store::new();
+    let (a, b, c) = (dataflow(&mut s, &["a", "b"], false), dataflow(&mut s, &["u", "v"], false), dataflow(&mut s, &["u"], false));
+    assert_eq!(modules(&s, &a, &b, EqualOptions::default()), Ok(()));
+    let difference = modules(&s, &a, &c, EqualOptions::default()).unwrap_err();
+    assert_eq!(difference.message, "the blocks have another number of bindings");
+}
+
+#[test]
+fn in_relax_a_tuple_that_two_calls_share_is_as_good_as_two() {
+    let mut s = Store::new();
+    let (shared, apart) = (dataflow(&mut s, &["a", "b"], true), dataflow(&mut s, &["a", "b"], false));
+    assert_eq!(modules(&s, &shared, &apart, EqualOptions::default()), Ok(()));
+}
+
+#[test]
+fn a_module_of_relay_is_none_of_relax() {
+    let s = Store::new();
+    assert!(modules(&s, &Module::new(), &Module::of(Dialect::Relax), MAP_FREE).is_err());
 }

@@ -5,7 +5,7 @@ use super::{Comparer, Mismatch, Outcome, expect, mismatch};
 use crate::ir::attrs::{AttrValue, AttrsId};
 use crate::ir::id::Id;
 use crate::ir::tensor::Tensor;
-use crate::ir::ty::{DType, DTypeCode, Dim, Type, TypeId};
+use crate::ir::ty::{DType, DTypeCode, Dim, Extents, Symbol, TensorInfo, Type, TypeId};
 use crate::ir::{Name, Object, TypeVar};
 use std::rc::Rc;
 
@@ -60,11 +60,47 @@ impl<'a> Comparer<'a> {
                 self.types(*f, *g, map_free).and_then(|()| self.type_lists(a, b, map_free))
             }
             (Type::Hole(a), Type::Hole(b)) => self.hole(*a, *b, map_free),
+            (Type::Shape(a), Type::Shape(b)) => self.extents(a, b, map_free),
+            (Type::PartialTensor(a), Type::PartialTensor(b)) => {
+                expect(a.dtype == b.dtype, "types differ")?;
+                match (a.vdevice, b.vdevice) {
+                    (None, None) => {}
+                    (Some(a), Some(b)) => self.objects(a, b)?,
+                    _ => return mismatch("types differ"),
+                }
+                self.extents(&a.extents, &b.extents, map_free)
+            }
+            (Type::Callable { params: a, ret: x, pure: p }, Type::Callable { params: b, ret: y, pure: q }) => {
+                expect(p == q, "types differ")?;
+                match (a, b) {
+                    (None, None) => {}
+                    (Some(a), Some(b)) => self.type_lists(a, b, true)?,
+                    _ => return mismatch("types differ"),
+                }
+                self.types(*x, *y, map_free)
+            }
+            (Type::Distributed { tensor: a, mesh: m, placement: p }, Type::Distributed { tensor: b, mesh: n, placement: q }) => {
+                expect(p == q, "types differ")?;
+                self.objects(*m, *n)?;
+                self.types(*a, *b, map_free)
+            }
+            (a, b) if a == b => Ok(()),
             _ => mismatch("types differ"),
         };
         outcome.map_err(|m| Mismatch { types: m.types.or(Some((lhs, rhs))), ..m })?;
         self.known_types.insert((lhs, rhs));
         Ok(())
+    }
+
+    fn extents(&mut self, lhs: &Extents, rhs: &Extents, map_free: bool) -> Outcome {
+        match (lhs, rhs) {
+            (Extents::Known(a), Extents::Known(b)) => {
+                expect(a.len() == b.len(), "types differ")?;
+                a.iter().zip(b).try_for_each(|(&x, &y)| self.dims(x, y, map_free))
+            }
+            (Extents::Var(a), Extents::Var(b)) => self.var(*a, *b, map_free),
+            (a, b) => expect(a == b, "types differ"),
+        }
     }
 
     fn type_lists(&mut self, a: &[TypeId], b: &[TypeId], map_free: bool) -> Outcome {
@@ -105,6 +141,13 @@ impl<'a> Comparer<'a> {
             Type::Tensor { shape, .. } => shape.iter().all(|d| matches!(d, Dim::Int { .. } | Dim::Any)),
             Type::Tuple(fields) => fields.iter().all(|&t| self.is_closed(t)),
             Type::Func { .. } | Type::Var(_) | Type::Hole(_) => false,
+            Type::Any | Type::Prim(_) | Type::PackedFunc | Type::Str => true,
+            Type::Shape(extents) | Type::PartialTensor(TensorInfo { extents, vdevice: None, .. }) => match extents {
+                Extents::Known(dims) => dims.iter().all(|d| matches!(d, Dim::Int { .. } | Dim::Any)),
+                Extents::Var(_) => false,
+                Extents::Unknown | Extents::Rank(_) => true,
+            },
+            Type::PartialTensor(_) | Type::Callable { .. } | Type::Distributed { .. } => false,
             Type::Ref(inner) => self.is_closed(*inner),
             Type::Global(_) => true,
             Type::Apply { head, args } => self.is_closed(*head) && args.iter().all(|&t| self.is_closed(t)),
@@ -114,20 +157,12 @@ impl<'a> Comparer<'a> {
     }
 
     /// Arithmetic over extents is compared with a stack of its own: a dump may nest it deeply.
-    fn dims(&mut self, lhs: Dim, rhs: Dim, map_free: bool) -> Outcome {
+    pub(super) fn dims(&mut self, lhs: Dim, rhs: Dim, map_free: bool) -> Outcome {
         let store = self.store;
         let mut stack = vec![(lhs, rhs)];
         while let Some((lhs, rhs)) = stack.pop() {
             match (lhs, rhs) {
-                (Dim::Symbol(a), Dim::Symbol(b)) => match self.symbols.check(a, b) {
-                    Some(equal) => expect(equal, "another symbolic extent")?,
-                    None => {
-                        let same_kind =
-                            store.symbol(a).dtype == store.symbol(b).dtype && store.symbol(a).size == store.symbol(b).size;
-                        expect((map_free && same_kind) || a == b, "different symbolic extents")?;
-                        self.symbols.insert(a, b);
-                    }
-                },
+                (Dim::Symbol(a), Dim::Symbol(b)) => self.symbol(a, b, map_free)?,
                 (Dim::Expr(a), Dim::Expr(b)) => {
                     let (a, b) = (store.dim_expr_of_id(a), store.dim_expr_of_id(b));
                     expect(a.op == b.op && a.dtype == b.dtype && a.args.len() == b.args.len(), "extents differ")?;
@@ -136,6 +171,17 @@ impl<'a> Comparer<'a> {
                 (a, b) => expect(a == b, "extents differ")?,
             }
         }
+        Ok(())
+    }
+
+    pub(super) fn symbol(&mut self, a: Id<Symbol>, b: Id<Symbol>, map_free: bool) -> Outcome {
+        if let Some(equal) = self.symbols.check(a, b) {
+            return expect(equal, "another symbolic extent");
+        }
+        let store = self.store;
+        let same_kind = store.symbol(a).dtype == store.symbol(b).dtype && store.symbol(a).size == store.symbol(b).size;
+        expect((map_free && same_kind) || a == b, "different symbolic extents")?;
+        self.symbols.insert(a, b);
         Ok(())
     }
 

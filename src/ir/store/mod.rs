@@ -2,6 +2,7 @@
 
 mod attributes;
 mod provenance;
+mod relax;
 
 pub use provenance::Mark;
 
@@ -36,6 +37,8 @@ pub struct Store {
     adts: Vec<Adt>,
     ctors: Vec<Ctor>,
     objects: Vec<Object>,
+    bindings: Vec<Binding>,
+    blocks: Vec<BindingBlock>,
     tensors: Vec<Tensor>,
     /// Indices of the elements of every [`List`].
     pool: Vec<u32>,
@@ -45,6 +48,7 @@ pub struct Store {
     dim_exprs: Interner<DimExpr>,
     attr_sets: Interner<Attrs>,
     call_infos: Interner<CallInfo>,
+    dim_lists: Interner<Dims>,
 
     var_uses: IdMap<Var, ExprId>,
     leaves: FxHashMap<Leaf, ExprId>,
@@ -135,6 +139,14 @@ impl Store {
         /// Adds an object of the metadata section.
         add_object, /// An object of the metadata section.
         object, objects, Object);
+    arena!(
+        /// Adds a binding of a block.
+        add_binding, /// A binding of a block.
+        binding, bindings, Binding);
+    arena!(
+        /// Adds a block of bindings.
+        add_block, /// A block of bindings.
+        block, blocks, BindingBlock);
     arena!(
         /// Adds a tensor.
         add_tensor, /// A tensor.
@@ -243,7 +255,7 @@ impl Store {
     pub fn var(&mut self, name: &str, annotation: Option<TypeId>) -> VarId {
         let name = self.name(name);
         let vid = Id::from_index(self.vars.len());
-        self.vars.push(Var { name, vid, annotation, ty: None, device: None });
+        self.vars.push(Var { name, vid, annotation, ty: None, device: None, dataflow: false, symbol: None });
         vid
     }
 

@@ -114,7 +114,7 @@ impl<'s> Parser<'s, '_> {
         let body = self.braces()?;
         let params = self.store.list(&head.params);
         let type_params = self.store.list(&type_params);
-        Ok(Function { params, type_params, ret, body, attrs: head.attrs, device: head.device })
+        Ok(Function { params, type_params, ret, body, attrs: head.attrs, device: head.device, pure: true })
     }
 
     #[inline(never)]

@@ -77,6 +77,7 @@ fn form(store: &Store, id: ExprId) -> String {
         Expr::RefCreate(v) => format!("ref({})", form(store, v)),
         Expr::RefRead(r) => format!("ref_read({})", form(store, r)),
         Expr::RefWrite { reference, value } => format!("ref_write({}, {})", form(store, reference), form(store, value)),
+        other => format!("{:?}", other.kind()),
     }
 }
 

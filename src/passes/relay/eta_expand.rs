@@ -111,6 +111,7 @@ impl Expand<'_> {
             body,
             attrs: None,
             device: None,
+            pure: true,
         };
         Some(store.function_expr(function))
     }
@@ -155,7 +156,7 @@ impl Expand<'_> {
                 head: self.fresh_type(store, *head),
                 args: args.iter().map(|arg| self.fresh_type(store, *arg)).collect(),
             },
-            Type::Tensor { .. } | Type::Global(_) | Type::Hole(_) => return ty,
+            _ => return ty,
         };
         store.ty(new)
     }

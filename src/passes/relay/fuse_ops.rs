@@ -195,6 +195,7 @@ impl Fuse {
             body: inside.made[&pre],
             attrs: Some(dict_attrs(store, &marks)),
             device: None,
+            pure: true,
         };
         let callee = store.function_expr(function);
         let args = store.list(&inside.arguments);

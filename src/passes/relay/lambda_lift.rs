@@ -177,6 +177,7 @@ impl Lifter {
                 body: inner,
                 attrs: Some(attrs),
                 device: None,
+                pure: true,
             };
             store.function_expr(function)
         };
@@ -257,7 +258,7 @@ fn type_vars(store: &Store, ty: TypeId, out: &mut Vec<Id<TypeVar>>) {
             type_vars(store, *head, out);
             args.iter().for_each(|arg| type_vars(store, *arg, out));
         }
-        Type::Tensor { .. } | Type::Global(_) | Type::Hole(_) => {}
+        _ => {}
     }
 }
 

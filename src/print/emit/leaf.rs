@@ -4,7 +4,9 @@ use super::super::meta::MetaKey;
 use super::super::plan::{has_comment, pattern_place};
 use super::super::value::{is_default, push_float, push_int, push_string, scalar_text};
 use super::Emitter;
-use crate::ir::{AttrValue, AttrsId, CtorId, Dim, Expr, ExprId, Id, List, Object, Pattern, PatternId, Type, TypeId, VarId};
+use crate::ir::{
+    AttrValue, AttrsId, CtorId, Dim, Expr, ExprId, Id, List, Object, Pattern, PatternId, Type, TypeId, VarId, show_type,
+};
 use crate::ops::{self, AttrKind};
 use std::fmt::Write;
 
@@ -266,6 +268,8 @@ impl Emitter<'_> {
                 self.out.push(']');
             }
             Type::Hole(number) => self.meta(&MetaKey::Hole(*number)),
+            // Only Relax has it; for people, as nothing reads it back.
+            _ => self.out.push_str(&show_type(store, ty)),
         }
     }
 

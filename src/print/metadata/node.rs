@@ -307,6 +307,8 @@ impl<'a> Graph<'a> {
                 node.field("func", head).field("args", args).field("span", NULL)
             }
             Type::Hole(_) => node.text("kind", "0").field("span", NULL),
+            // Types of Relax do not stand in the metadata section of a Relay program.
+            _ => node,
         }
     }
 
