@@ -120,6 +120,27 @@ export interface Run {
   millis: number;
   /** What became of the document's script; absent when it has none. */
   script?: ScriptReport;
+  /** What the page looks at, made in the same breath; see `Look`. Added by the worker. */
+  ahead?: Ahead;
+}
+
+/**
+ * What the page shows of a run. Sent along with a `run`, so that its diff or texts come with the answer: asking for
+ * them afterwards would cost another way to the worker and back, and another frame, at every keystroke.
+ */
+export interface Look {
+  /** Id of the chosen step, as in the state of the page; may be empty or gone. */
+  step: string;
+  view: "diff" | "before";
+}
+
+export interface Ahead {
+  before: number;
+  after: number;
+  /** For the view `diff`. */
+  diff: Diff | null;
+  /** For the view `before`: the text of both versions. */
+  texts: [before: string, after: string] | null;
 }
 
 export type DiffKind =
@@ -227,7 +248,7 @@ export interface SharedDocument extends RunDocument {
 /** What the page asks. `id` comes back in the answer. */
 export type Request =
   | { id: number; type: "catalogue" }
-  | { id: number; type: "run"; document: RunDocument }
+  | { id: number; type: "run"; document: RunDocument; look?: Look | null }
   | { id: number; type: "text"; version: number; stable: boolean }
   | { id: number; type: "diff"; before: number; after: number }
   | { id: number; type: "eval"; version: number; func: string; seed: number }

@@ -92,6 +92,7 @@ export function DiffView(props: {
               lines={lines()}
               label={`What ${props.step.name} changed`}
               split={props.options.split}
+              wide={props.options.columns === Number.POSITIVE_INFINITY}
               subject={props.step.id}
               onOpen={props.onOpen}
               onRoom={props.onRoom}

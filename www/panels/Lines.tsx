@@ -1,5 +1,14 @@
 /** Draws lines of text of which only the visible ones exist. The lines themselves are made by `lines.ts`. */
-import { createEffect, createMemo, createSignal, For, onCleanup, onMount, untrack } from "solid-js";
+import {
+  createEffect,
+  createMemo,
+  createSignal,
+  For,
+  on,
+  onCleanup,
+  onMount,
+  untrack,
+} from "solid-js";
 import { type Piece, pieces } from "../editor/relay";
 import { panelCommands } from "./commands";
 import { type Line, nextChange, type Room, type Span } from "./lines";
@@ -80,6 +89,8 @@ export function Lines(props: {
   label: string;
   split?: boolean;
   plain?: boolean;
+  /** Lines are not broken, so they scroll sideways. */
+  wide?: boolean;
   /** Changes with what is shown, but not when the same thing is shown anew: then the place is kept. */
   subject: string;
   onOpen(id: string): void;
@@ -110,30 +121,33 @@ export function Lines(props: {
     return String(most).length;
   });
 
+  const [characters, setCharacters] = createSignal(0);
   onMount(() => {
-    const measure = () => {
+    // The observer calls after layout, when sizes are known and reading them costs nothing.
+    const observer = new ResizeObserver(() => {
       setHeight(scroller.clientHeight);
       const character = probe.getBoundingClientRect().width / 10;
-      if (character > 0) {
-        props.onRoom?.({ characters: scroller.clientWidth / character, digits: digits() });
-      }
-    };
-    const observer = new ResizeObserver(measure);
-    observer.observe(scroller);
-    createEffect(() => {
-      digits();
-      measure();
+      if (character > 0) setCharacters(scroller.clientWidth / character);
     });
+    observer.observe(scroller);
     onCleanup(() => observer.disconnect());
   });
-
   createEffect(() => {
-    props.subject;
-    if (scroller) {
-      scroller.scrollTop = 0;
-      setTop(0);
-    }
+    if (characters() > 0) props.onRoom?.({ characters: characters(), digits: digits() });
   });
+
+  // By value: the step is another object after every run, and the place must not be lost with it.
+  const subject = createMemo(() => props.subject);
+  createEffect(
+    on(
+      subject,
+      () => {
+        scroller.scrollTop = 0;
+        setTop(0);
+      },
+      { defer: true },
+    ),
+  );
 
   const jump = (direction: 1 | -1) => {
     const here = Math.round(scroller.scrollTop / ROW) + 2;
@@ -155,7 +169,7 @@ export function Lines(props: {
   return (
     <div
       class="lines"
-      classList={{ split: props.split, plain: props.plain }}
+      classList={{ split: props.split, plain: props.plain, wide: props.wide }}
       ref={scroller}
       // A region that scrolls must be reachable by keyboard.
       tabIndex="0"

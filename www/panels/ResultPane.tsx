@@ -237,6 +237,7 @@ function TextView(props: {
         lines={lines()}
         label={props.side === "before" ? "Program before the step" : "Program after the step"}
         plain
+        wide={props.options.columns === Number.POSITIVE_INFINITY}
         subject={`${props.side} ${app.step()?.id}`}
         onOpen={props.onOpen}
         onRoom={props.onRoom}

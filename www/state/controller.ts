@@ -4,7 +4,7 @@
  */
 import { batch, createMemo, createSignal } from "solid-js";
 import { EngineClient, type Kind, REPLAY, type Reply, type WorkerLike } from "../engine/client";
-import type { Diff, EvalResult, RunDocument, Step } from "../engine/protocol";
+import type { Diff, EvalResult, Look, Run, RunDocument, Step } from "../engine/protocol";
 import { examples, firstExample } from "../examples";
 import { matchingPipeline, runnable } from "./calls";
 import { type Action, initial, type Notice, type State, toShared, update } from "./model";
@@ -90,10 +90,14 @@ export function createController(environment: Environment) {
   let broke: RunDocument | null = null;
 
   async function run(document: RunDocument): Promise<void> {
-    const { rows } = state();
-    const reply = await client.ask({ type: "run", document }, "run");
+    const { rows, step: id, view } = state();
+    const looking = view === "diff" || view === "before";
+    // Not after a crash: whether the run or the look at it was the cause is found out one by one.
+    const look: Look | null = looking && broke !== document ? { step: id, view } : null;
+    const reply = await client.ask({ type: "run", document, look }, "run");
     if (reply.status === "answered") {
       broke = null;
+      expect(reply.value);
       dispatch({ type: "answered", document, rows, run: reply.value });
     } else if (reply.status === "stopped") {
       if (document !== state().document) {
@@ -159,6 +163,18 @@ export function createController(environment: Environment) {
   function remember(key: string, value: unknown): void {
     pulls.set(key, value);
     if (pulls.size > CACHE) pulls.delete(pulls.keys().next().value as string);
+  }
+
+  /** Puts what came with a run where `pull` will look for it. */
+  function expect({ ahead }: Run): void {
+    if (!ahead) return;
+    const number = state().answers + 1;
+    const { before: from, after: to, diff: made, texts } = ahead;
+    if (made) remember(`diff ${number} ${from} ${to}`, made);
+    if (texts) {
+      remember(`text ${number} ${from}`, texts[0]);
+      remember(`text ${number} ${to}`, texts[1]);
+    }
   }
 
   /** Questions that broke the engine, by the document they were about: they are not put again. */

@@ -19,7 +19,8 @@ cargo xtask build                         static site in dist/, fit for any host
 cargo xtask test [STAGE...]               every test, or only the stages named
 cargo xtask conformance [--check|--update] [FILTER]
                                           our passes against results that TVM itself gave
-cargo xtask bench [ARGUMENT...]           cargo bench";
+cargo xtask bench [ARGUMENT...]           how fast the engine is: cargo bench
+cargo xtask bench page                    how fast the page in dist/ answers, in a real browser";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         "build" if rest.is_empty() => build::build(),
         "test" => test::test(&rest),
         "conformance" => test::conformance(&rest),
+        "bench" if rest == ["page"] => test::bench_page(),
         "bench" => sh::cargo().arg("bench").args(&rest).run(),
         "help" | "--help" | "-h" => {
             println!("{HELP}");

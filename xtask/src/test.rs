@@ -83,6 +83,12 @@ pub fn conformance(args: &[String]) -> Result {
     cargo().args(["test", "--quiet", "--package", "passlab", "--test", "conformance"]).arg("--").args(args).run()
 }
 
+/// `cargo xtask bench page`: the built page in a real browser, timed.
+pub fn bench_page() -> Result {
+    setup::npm_packages()?;
+    npm().args(["run", "--silent", "bench"]).env("CHROME", setup::browser()?.chrome).run()
+}
+
 fn format() -> Result<Done> {
     cargo().args(["fmt", "--all", "--", "--check"]).run()?;
     Ok(Passed)

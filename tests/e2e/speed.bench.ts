@@ -1,0 +1,123 @@
+/**
+ * `cargo xtask bench page`: how long the built page takes to answer, measured in the page itself, from the time stamp
+ * of the key to the end of the frame in which the diff was redrawn. It prints a table. A clock is no test: what a key
+ * may cost in messages and layouts is counted in `effort.e2e.ts`.
+ */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, test } from "vitest";
+import { type Lab, launch, profile, serveDist } from "./browser";
+import type { Site } from "./site";
+
+const EDITS = 100;
+const STEPS = 40;
+
+let browser: Browser;
+let site: Site;
+const table: string[] = [];
+
+beforeAll(async () => {
+  [browser, site] = await Promise.all([launch(), serveDist()]);
+});
+afterAll(async () => {
+  console.log(
+    [`${"what".padEnd(44)}${"best".padStart(8)}${"median".padStart(8)}${"p95".padStart(8)}  ms`]
+      .concat(table)
+      .join("\n"),
+  );
+  await browser?.close();
+  await site?.close();
+});
+
+const quantile = (values: number[], q: number) =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))] ??
+  0;
+
+function report(what: string, times: number[]): void {
+  const cells = [Math.min(...times), quantile(times, 0.5), quantile(times, 0.95)];
+  table.push(what.padEnd(44) + cells.map((ms) => ms.toFixed(1).padStart(8)).join(""));
+}
+
+/** Presses a key and waits for the frame in which the region shows something else. */
+function timed(lab: Lab, key: string, region: string): Promise<number> {
+  return lab.page
+    .evaluate((name) => {
+      const target = document.querySelector(`[aria-label="${name}"]`);
+      if (!target) throw new Error(`no region ${name}`);
+      let pressed = 0;
+      const store = window as unknown as { repaint: Promise<number> };
+      addEventListener(
+        "keydown",
+        (event) => {
+          pressed = event.timeStamp;
+        },
+        { once: true, capture: true },
+      );
+      store.repaint = new Promise((done, fail) => {
+        const timeout = setTimeout(() => fail(new Error("nothing was redrawn in 5 s")), 5000);
+        const watcher = new MutationObserver(() => {
+          watcher.disconnect();
+          clearTimeout(timeout);
+          requestAnimationFrame(() => {
+            const channel = new MessageChannel();
+            channel.port1.onmessage = () => done(performance.now() - pressed);
+            channel.port2.postMessage(null);
+          });
+        });
+        watcher.observe(target, { subtree: true, childList: true, characterData: true });
+      });
+    }, region)
+    .then(() => lab.page.keyboard.press(key))
+    .then(() =>
+      lab.page.evaluate(() => (window as unknown as { repaint: Promise<number> }).repaint),
+    );
+}
+
+async function resnet(slower: number): Promise<{ lab: Lab; close(): Promise<void> }> {
+  const { context, open } = await profile(browser);
+  const lab = await open(site.url);
+  await lab.settled();
+  await lab.example("ResNet-18");
+  const choice = lab.page.getByRole("combobox", { name: "Pipeline" });
+  const titles = await choice.locator("option").allTextContents();
+  await choice.selectOption({ label: titles.find((title) => title.includes("O3")) ?? "" });
+  await lab.step(/^FuseOps changed/).click();
+  await lab.region("Diff").locator(".line").first().waitFor();
+  const session = await context.newCDPSession(lab.page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: slower });
+  return { lab, close: () => context.close() };
+}
+
+for (const slower of [1, 4]) {
+  const machine = slower === 1 ? "" : `, processor ${slower} times slower`;
+
+  test(`key to diff${machine}`, { timeout: 300_000 }, async () => {
+    const { lab, close } = await resnet(slower);
+    // Into the shape of the input: every type of the network changes with it, and with them the visible lines.
+    await lab.program.getByText("%data", { exact: true }).first().click();
+    await lab.page.keyboard.press("End");
+    for (let count = 0; count < 12; count++) await lab.page.keyboard.press("ArrowLeft");
+    const times: number[] = [];
+    for (let count = 0; count < EDITS; count++) {
+      times.push(await timed(lab, count % 2 === 0 ? "1" : "Backspace", "Diff"));
+      await lab.page.waitForTimeout(30);
+    }
+    report(`key to diff, ResNet-18 at O3${machine}`, times.slice(10));
+    await close();
+  });
+
+  test(`step to step${machine}`, { timeout: 300_000 }, async () => {
+    const { lab, close } = await resnet(slower);
+    await lab.button("Nested").click();
+    // Once through all, so that every diff was made; then the page's own part is measured.
+    for (let count = 0; count < 3; count++) await lab.page.keyboard.press("p");
+    for (let count = 0; count < 3; count++) await lab.page.keyboard.press("n");
+    await lab.page.waitForTimeout(500);
+    const times: number[] = [];
+    for (let count = 0; count < STEPS; count++) {
+      times.push(await timed(lab, count % 2 === 0 ? "p" : "n", "Diff"));
+      await lab.page.waitForTimeout(30);
+    }
+    report(`step to step, ResNet-18 at O3${machine}`, times);
+    await close();
+  });
+}
