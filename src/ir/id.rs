@@ -68,8 +68,14 @@ impl<T> List<T> {
     /// The list without elements.
     pub const EMPTY: List<T> = List { start: 0, len: 0, kind: PhantomData };
 
-    pub(super) fn at(start: u32, len: u32) -> Self {
+    /// The run of `len` ids from `start` on, of whatever pool the caller keeps.
+    pub(crate) fn at(start: u32, len: u32) -> Self {
         List { start, len, kind: PhantomData }
+    }
+
+    /// The places of its elements in the pool.
+    pub(crate) fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
     }
 
     /// How many elements it has.
@@ -88,6 +94,11 @@ impl<T> List<T> {
     }
 }
 
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List::EMPTY
+    }
+}
 impl<T> Clone for List<T> {
     fn clone(&self) -> Self {
         *self

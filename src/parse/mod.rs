@@ -7,6 +7,7 @@
 //!
 //! | code | says |
 //! |---|---|
+//! | `script-lex`, `script-syntax`, `script-indent`, `script-too-deep` | TVMScript: not a token, something else was expected, lines that do not line up, more than 256 brackets or 100 blocks |
 //! | `relay-lex` | something is not a token: a stray character, a string or comment without an end |
 //! | `relay-number` | a number that does not fit its width or is none |
 //! | `relay-syntax` | something else was expected here |
@@ -25,6 +26,8 @@
 mod lex;
 mod number;
 mod relay;
+#[allow(dead_code)] // until the dialects read it
+mod script;
 mod suggest;
 
 use crate::diag::Diagnostic;
@@ -68,4 +71,13 @@ pub fn parse(store: &mut Store, source: &str) -> Parsed {
 /// Reads a type, such as `fn (Tensor[(?, 10), float32]) -> bool`.
 pub fn parse_type(store: &mut Store, source: &str) -> Result<TypeId, Vec<Diagnostic>> {
     relay::parse_type(store, source)
+}
+
+/// The beginning of a text, for messages.
+fn shorten(text: &str) -> String {
+    let line = text.lines().next().unwrap_or("");
+    if line.len() == text.len() && line.chars().count() <= 40 {
+        return line.into();
+    }
+    line.chars().take(40).chain("...".chars()).collect()
 }

@@ -1,6 +1,7 @@
 //! The cursor: taking tokens, saying what was expected, and finding the way back after an error.
 
 use super::super::lex::{Bad, Kind, Lexer, Token};
+use super::super::shorten;
 use super::{MAX_DEPTH, MAX_ERRORS, Parse, Parser, Stop};
 use crate::diag::{Diagnostic, LineIndex, Span};
 
@@ -309,15 +310,6 @@ impl<'s> Parser<'s, '_> {
     pub(super) fn open_brackets(&self) -> usize {
         self.brackets.len()
     }
-}
-
-/// The beginning of a text, for messages.
-pub(super) fn shorten(text: &str) -> String {
-    let line = text.lines().next().unwrap_or("");
-    if line.len() == text.len() && line.chars().count() <= 40 {
-        return line.into();
-    }
-    line.chars().take(40).chain("...".chars()).collect()
 }
 
 /// A kind of token in words.
