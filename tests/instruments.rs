@@ -75,7 +75,7 @@ fn observe(context: PassContext, probes: &[Probe], list: &str) -> (Vec<String>, 
         runner.run_rows(store, &rows(list), 0, false);
     }
     let _ = runner.exit();
-    (runner.trace.calls.iter().map(ToString::to_string).collect(), runner.trace)
+    (runner.trace.calls().map(str::to_owned).collect(), runner.trace)
 }
 
 fn level(opt_level: i64) -> PassContext {
@@ -180,7 +180,7 @@ fn instruments_are_replaced_by_exiting_the_old_and_entering_the_new() {
     runner.override_instruments(boxed(&[probe("new")])).expect("they are replaced");
     runner.run_rows(store, &rows("InferType"), 0, false);
     runner.exit().expect("it exits");
-    let calls: Vec<String> = runner.trace.calls.iter().map(ToString::to_string).collect();
+    let calls: Vec<&str> = runner.trace.calls().collect();
     assert_eq!(
         calls,
         [

@@ -184,13 +184,13 @@ pub fn passes(as_json: bool) -> Output {
     for pass in all_passes::ALL {
         let params: Vec<String> = pass.params.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
         rows.push(json!({
-            "name": pass.name, "info_name": pass.info_name, "dialects": ["relay"], "kind": pass.run.kind(),
+            "name": pass.name, "info_name": pass.info_name, "dialects": ["relay"], "kind": pass.run.kind().word(),
             "opt_level": pass.opt_level, "required": pass.required, "config": pass.config,
             "params": pass.params.iter().map(|p| json!({"name": p.name, "default": p.default, "doc": p.doc})).collect::<Vec<_>>(),
             "summary": pass.summary,
         }));
         let call = format!("{}({})", pass.name, params.join(", "));
-        out += &format!("{call}\n    {} pass, opt level {}: {}\n", pass.run.kind(), pass.opt_level, pass.summary);
+        out += &format!("{call}\n    {} pass, opt level {}: {}\n", pass.run.kind().word(), pass.opt_level, pass.summary);
     }
     Output::text(if as_json { format!("{}\n", serde_json::Value::from(rows)) } else { out })
 }

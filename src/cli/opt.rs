@@ -4,7 +4,7 @@ use super::{Output, clock, finish, read};
 use crate::diag::render;
 use crate::pass::PassContext;
 use crate::pass::call::parse_literal;
-use crate::pass::trace::{Outcome, Trace};
+use crate::pass::trace::{LogKind, Outcome, Trace};
 use crate::passes;
 use crate::print::Numbering;
 use crate::repro;
@@ -84,7 +84,7 @@ fn report(options: &OptOptions<'_>, session: &Session, source: &str) -> Output {
             stderr += &format!("// after {}\n{text}", step.id);
         }
     }
-    for entry in &trace.log {
+    for entry in trace.log.iter().filter(|entry| entry.kind == LogKind::Printed) {
         stderr += &entry.text;
     }
     if options.timing {

@@ -1,8 +1,10 @@
 //! What can be wrong, and where.
 
+mod context;
 mod render;
 mod span;
 
+pub use context::DiagnosticContext;
 pub use render::render;
 pub use span::{LineIndex, Span};
 
@@ -55,6 +57,16 @@ impl Diagnostic {
     /// A warning at a place.
     pub fn warning(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message, span) }
+    }
+
+    /// Something worth knowing about a place.
+    pub fn note(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
+        Diagnostic { severity: Severity::Note, ..Diagnostic::error(code, message, span) }
+    }
+
+    /// Advice about a place.
+    pub fn help(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
+        Diagnostic { severity: Severity::Help, ..Diagnostic::error(code, message, span) }
     }
 
     /// The same with one more sentence.

@@ -3,7 +3,7 @@
 //! `FuseOps(fuse_opt_level=2)`, `Sequential([FoldConstant(), FuseOps()], opt_level=2)`; a bare name is a call
 //! without arguments. Literals are Python's. A list of calls is separated by commas.
 
-use super::spec::Literal;
+use super::spec::{Args, Literal, Param};
 use crate::diag::{Diagnostic, Span};
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while1};
@@ -27,6 +27,8 @@ pub struct PassCall {
 pub enum CallArg {
     /// A Python literal.
     Literal(Literal),
+    /// A pass: the first argument of `ApplyPassToFunction`.
+    Pass(PassCall),
     /// A list of passes: the first argument of `Sequential`.
     Passes(Vec<PassCall>),
 }
@@ -55,6 +57,40 @@ pub fn parse_calls(text: &str) -> Result<Vec<PassCall>, Diagnostic> {
         }
     }
     Ok(calls)
+}
+
+/// The arguments of a call for these parameters, defaults filled in. Passes among them become their text.
+/// The error names what does not fit.
+pub fn bind(params: &'static [Param], call: &PassCall) -> Result<Args, Diagnostic> {
+    let error = |text: String| Diagnostic::error("pass-argument", text, None);
+    let mut values: Vec<Option<Literal>> = params.iter().map(|_| None).collect();
+    for (place, (name, arg)) in call.args.iter().enumerate() {
+        let index = match name {
+            Some(name) => params.iter().position(|p| p.name == name),
+            None => Some(place).filter(|place| *place < params.len()),
+        };
+        let Some(index) = index else {
+            let what = name.clone().unwrap_or_else(|| format!("number {}", place + 1));
+            let mut error = error(format!("{} takes no argument `{what}`", call.name));
+            if !params.is_empty() {
+                let names: Vec<&str> = params.iter().map(|p| p.name).collect();
+                error = error.with_note(format!("it takes {}", names.join(", ")));
+            }
+            return Err(error);
+        };
+        values[index] = Some(match arg {
+            CallArg::Literal(literal) => literal.clone(),
+            CallArg::Pass(pass) => Literal::Str(pass.to_string()),
+            CallArg::Passes(passes) => Literal::List(passes.iter().map(|pass| Literal::Str(pass.to_string())).collect()),
+        });
+    }
+    let mut args = Vec::with_capacity(params.len());
+    for (param, value) in params.iter().zip(values) {
+        let value = value.or_else(|| parse_literal(param.default));
+        let value = value.ok_or_else(|| error(format!("{} needs the argument `{}`", call.name, param.name)))?;
+        args.push((param.name, value));
+    }
+    Ok(Args(args))
 }
 
 /// Reads one literal: a value of the configuration.
@@ -104,9 +140,12 @@ fn argument(input: &str, depth: usize) -> IResult<&str, (Option<String>, CallArg
     if let Ok((after, value)) = literal(rest, depth) {
         return Ok((after, (name, CallArg::Literal(value))));
     }
-    let (rest, _) = char('[').parse(rest)?;
-    let (rest, passes) = sequence(rest, ']', |i| pass_call(i, depth + 1))?;
-    Ok((rest, (name, CallArg::Passes(passes))))
+    if let Some(rest) = rest.strip_prefix('[') {
+        let (rest, passes) = sequence(rest, ']', |i| pass_call(i, depth + 1))?;
+        return Ok((rest, (name, CallArg::Passes(passes))));
+    }
+    let (rest, pass) = pass_call(rest, depth + 1)?;
+    Ok((rest, (name, CallArg::Pass(pass))))
 }
 
 /// Items separated by commas up to `close`; a trailing comma is fine.
@@ -206,6 +245,7 @@ impl fmt::Display for PassCall {
             }
             match arg {
                 CallArg::Literal(literal) => write!(f, "{literal}")?,
+                CallArg::Pass(pass) => write!(f, "{pass}")?,
                 CallArg::Passes(passes) => write_list(f, '[', passes, ']')?,
             }
         }
@@ -265,6 +305,8 @@ mod tests {
         assert_eq!(round_trip("FoldConstant"), "FoldConstant()");
         let nested = "Sequential([FoldConstant(), FuseOps(fuse_opt_level=2)], opt_level=2)";
         assert_eq!(round_trip(nested), nested);
+        let applied = r#"ApplyPassToFunction(Sequential([FoldConstant()]), "main")"#;
+        assert_eq!(round_trip(applied), applied);
         let layouts = r#"ConvertLayout(desired_layouts={"nn.conv2d": ["NHWC", "default"]})"#;
         assert_eq!(round_trip(layouts), layouts);
         assert_eq!(round_trip("A( 'x\\'y' , 1e-5,None ,),B"), "A(\"x'y\", 1e-5, None), B()");

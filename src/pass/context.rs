@@ -1,7 +1,7 @@
 //! The context passes run in.
 
 use super::spec::{Literal, PassError};
-use crate::diag::Diagnostic;
+use crate::diag::DiagnosticContext;
 use crate::ir::{Module, Store};
 use std::collections::BTreeMap;
 
@@ -33,8 +33,9 @@ pub struct PassCx<'a> {
     pub store: &'a mut Store,
     /// The context it runs in.
     pub context: &'a PassContext,
-    /// Findings. A pass that reported an error has failed.
-    pub diagnostics: &'a mut Vec<Diagnostic>,
+    /// Where it reports what it finds. A pass that reported an error has failed.
+    pub diagnostics: &'a mut DiagnosticContext,
+    pub(super) printed: &'a mut Vec<String>,
     pub(super) nested: &'a mut RunNested<'a>,
 }
 
@@ -42,6 +43,11 @@ impl PassCx<'_> {
     /// Runs other passes on `module`, visible to instruments and as nested steps.
     pub fn run(&mut self, calls: &str, module: &Module) -> Result<Module, PassError> {
         (self.nested)(self.store, calls, module)
+    }
+
+    /// Prints a text into the log of the run.
+    pub fn print(&mut self, text: String) {
+        self.printed.push(text);
     }
 
     /// An integer of the configuration.

@@ -1,10 +1,10 @@
 //! Instruments: what watches passes run (TVM's `PassInstrument`).
 
-use super::spec::{PassError, PassInfo};
+use super::built_in;
+use super::call::{PassCall, bind, parse_calls};
+use super::spec::{Args, Param, PassError, PassInfo};
 use crate::diag::Diagnostic;
 use crate::ir::{Module, Store};
-use crate::print::{self, PrintOptions};
-use crate::verify;
 
 /// Watches passes. Every hook does nothing by default.
 ///
@@ -22,8 +22,10 @@ use crate::verify;
 /// exit_pass_ctx of each, in order        after the context is left; a failure skips the rest
 ///                                        and empties the list
 /// ```
+///
+/// A failing hook or pass is thrown at once: no further hook of that pass is called, and the contexts are left.
 pub trait Instrument {
-    /// Its name.
+    /// Its name: that of its class, in TVM.
     fn name(&self) -> &str;
 
     /// The context it belongs to is entered.
@@ -55,22 +57,41 @@ pub trait Instrument {
     }
 }
 
-/// Names of the instruments that can be switched on. Timing is always measured; `PassTiming` logs it.
-pub static BUILT_IN: &[&str] = &["PassTiming", "PrintBefore", "PrintAfter", "VerifyEach"];
-
-/// The instrument of that name, where it needs hooks.
-pub fn built_in(name: &str) -> Option<Box<dyn Instrument>> {
-    match name {
-        "PrintBefore" => Some(Box::new(PrintBefore)),
-        "PrintAfter" => Some(Box::new(PrintAfter)),
-        "VerifyEach" => Some(Box::new(VerifyEach)),
-        _ => None,
-    }
+/// An instrument as it is declared.
+pub struct InstrumentSpec {
+    /// Name, that of TVM's class where TVM has it.
+    pub name: &'static str,
+    /// What it takes, as TVM names it.
+    pub params: &'static [Param],
+    /// What it does, in a sentence or two.
+    pub doc: &'static str,
+    /// Makes one. The text is the program as it was opened, which places refer to.
+    pub make: fn(&Args, &str) -> Box<dyn Instrument>,
 }
 
-/// TVM's `str(module)`: no header, no metadata section.
-fn module_text(store: &Store, module: &Module) -> String {
-    print::module(store, module, &PrintOptions { header: false, metadata: false, ..PrintOptions::default() })
+/// The spec of an instrument. `PassTiming`, `PrintBefore` and `PrintAfter` are what links of the first days say.
+pub fn lookup(name: &str) -> Option<&'static InstrumentSpec> {
+    let name = match name {
+        "PassTiming" => "PassTimingInstrument",
+        "PrintBefore" => "PrintBeforeAll",
+        "PrintAfter" => "PrintAfterAll",
+        name => name,
+    };
+    built_in::ALL.iter().find(|spec| spec.name == name)
+}
+
+/// Makes an instrument from its call, `PassPrintingInstrument([], ["FuseOps"])`, for a program.
+pub fn resolve(call: &str, source: &str) -> Result<Box<dyn Instrument>, Diagnostic> {
+    let calls = parse_calls(call).map_err(|e| e.with_note(format!("in the instrument `{call}`")))?;
+    let [call] = calls.as_slice() else {
+        return Err(Diagnostic::error("pass-syntax", format!("`{call}` is not one instrument"), None));
+    };
+    let Some(spec) = lookup(&call.name) else {
+        let error = Diagnostic::error("pass-instrument", format!("there is no instrument called `{}`", call.name), None);
+        let names: Vec<&str> = built_in::ALL.iter().map(|spec| spec.name).collect();
+        return Err(error.with_note(format!("there are {}", names.join(", "))));
+    };
+    Ok((spec.make)(&bind(spec.params, &PassCall { name: spec.name.to_owned(), args: call.args.clone() })?, source))
 }
 
 /// TVM's notation for a PassInfo.
@@ -80,62 +101,28 @@ pub fn describe(info: &PassInfo) -> String {
     format!("The meta data of the pass - pass name: {}, opt_level: {}, required passes: {required}\n", info.name, info.opt_level)
 }
 
-/// TVM's `PrintBeforeAll`.
-struct PrintBefore;
-
-impl Instrument for PrintBefore {
-    fn name(&self) -> &str {
-        "PrintBefore"
-    }
-
-    fn run_before_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
-        Ok(Some(format!("Before Running Pass: {}\n{}", describe(info), module_text(store, module))))
-    }
-}
-
-/// TVM's `PrintAfterAll`.
-struct PrintAfter;
-
-impl Instrument for PrintAfter {
-    fn name(&self) -> &str {
-        "PrintAfter"
-    }
-
-    fn run_after_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
-        Ok(Some(format!("After Running Pass: {}\n{}", describe(info), module_text(store, module))))
-    }
-}
-
-/// Fails the pass whose result is not a well-formed program.
-struct VerifyEach;
-
-impl Instrument for VerifyEach {
-    fn name(&self) -> &str {
-        "VerifyEach"
-    }
-
-    fn run_after_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
-        let found: Vec<Diagnostic> = verify::verify(store, module).into_iter().filter(Diagnostic::is_error).collect();
-        if found.is_empty() {
-            return Ok(None);
-        }
-        let blame = format!("{} left an ill-formed program", info.name);
-        Err(found.into_iter().map(|d| d.with_note(blame.clone())).collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_pass_info_prints_as_in_tvm() {
-        let mut info = PassInfo { name: "FuseOps".into(), opt_level: 0, required: vec![] };
+        let mut info = PassInfo { name: "FuseOps".into(), ..PassInfo::default() };
         assert_eq!(describe(&info), "The meta data of the pass - pass name: FuseOps, opt_level: 0, required passes: []\n");
         info.required.push("InferType".into());
         assert_eq!(
             describe(&info),
             "The meta data of the pass - pass name: FuseOps, opt_level: 0, required passes: [\nInferType, ]\n"
         );
+    }
+
+    #[test]
+    fn instruments_are_called_like_passes() {
+        let name = |call| resolve(call, "").map(|i| i.name().to_owned()).map_err(|e| e.message);
+        assert_eq!(name("PassTiming"), Ok("PassTimingInstrument".into()));
+        assert_eq!(name("PassPrintingInstrument([\"FuseOps\"], [])"), Ok("PassPrintingInstrument".into()));
+        assert_eq!(name("Nosuch()"), Err("there is no instrument called `Nosuch`".into()));
+        assert_eq!(name("VerifyEach(1)"), Err("VerifyEach takes no argument `number 1`".into()));
+        assert_eq!(name("VerifyEach, DumpIR"), Err("`VerifyEach, DumpIR` is not one instrument".into()));
     }
 }

@@ -5,14 +5,14 @@
 //! - A `Sequential` runs the passes a child requires right before it, each time, whatever the lists say.
 //! - A function pass runs on every function that may be optimised, then InferType runs on the module.
 
-use super::call::{CallArg, PassCall, parse_calls};
+use super::call::{CallArg, PassCall, bind, parse_calls};
 use super::context::{PassContext, PassCx};
 use super::instrument::Instrument;
 use super::spec::{Args, Literal, PassError, PassInfo, PassSpec, Run};
-use super::trace::{LogEntry, Outcome, Role, Trace};
+use super::trace::{LogKind, Outcome, Place, Role, Trace};
 use super::user::{UserRun, checked};
-use crate::diag::Diagnostic;
-use crate::ir::{Expr, Module, Store};
+use crate::diag::{Diagnostic, DiagnosticContext};
+use crate::ir::{Expr, ExprId, Id, Module, Name, Store};
 use std::rc::Rc;
 
 /// A pass that is ready to run.
@@ -34,6 +34,11 @@ impl Pass {
     /// A pass that is not compiled in.
     pub fn user(info: PassInfo, run: UserRun) -> Pass {
         Pass { info, body: Body::User(run) }
+    }
+
+    /// Whether it works on functions, so that InferType follows.
+    fn is_function(&self) -> bool {
+        matches!(self.body, Body::Spec(PassSpec { run: Run::Function(_), .. }, _) | Body::User(UserRun::Function(_)))
     }
 
     /// A list of passes as one.
@@ -93,53 +98,31 @@ pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnost
     let Some(spec) = registry.lookup(&call.name) else {
         return Err(Diagnostic::error("pass-unknown", format!("there is no pass called `{}`", call.name), None));
     };
-    let mut values: Vec<(&'static str, Option<Literal>)> = spec.params.iter().map(|p| (p.name, None)).collect();
-    for (place, (name, arg)) in call.args.iter().enumerate() {
-        let slot = match name {
-            Some(name) => values.iter_mut().find(|(n, _)| n == name),
-            None => values.get_mut(place),
-        };
-        let (Some(slot), CallArg::Literal(value)) = (slot, arg) else {
-            let what = name.clone().unwrap_or_else(|| format!("number {}", place + 1));
-            let mut error = Diagnostic::error("pass-argument", format!("{} takes no argument `{what}`", spec.name), None);
-            if !spec.params.is_empty() {
-                let names: Vec<&str> = spec.params.iter().map(|p| p.name).collect();
-                error = error.with_note(format!("it takes {}", names.join(", ")));
-            }
-            return Err(error);
-        };
-        slot.1 = Some(value.clone());
-    }
-    let mut args = Vec::with_capacity(values.len());
-    for (param, (name, value)) in spec.params.iter().zip(values) {
-        let value = value.or_else(|| super::call::parse_literal(param.default));
-        let Some(value) = value else {
-            return Err(Diagnostic::error("pass-argument", format!("{} needs the argument `{name}`", spec.name), None));
-        };
-        args.push((name, value));
-    }
+    let args = bind(spec.params, call)?;
     let body = match spec.run {
         Run::Sequential(children) => {
             let mut passes = Vec::new();
-            for text in children(&Args(args.clone())) {
+            for text in children(&args) {
                 for call in parse_calls(&text)? {
                     passes.push(resolve_in(registry, &call)?);
                 }
             }
             Body::Sequential(passes)
         }
-        Run::Module(_) | Run::Function(_) => Body::Spec(spec, Args(args)),
+        Run::Module(_) | Run::Function(_) => Body::Spec(spec, args),
     };
     let required = spec.required.iter().map(|s| (*s).to_owned()).collect();
-    Ok(Pass { info: PassInfo { name: spec.info_name.to_owned(), opt_level: spec.opt_level, required }, body })
+    let info = PassInfo { name: spec.info_name.to_owned(), opt_level: spec.opt_level, required, traceable: false };
+    Ok(Pass { info, body })
 }
 
 fn resolve_sequential(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
     let wrong = |what: &str| Err(Diagnostic::error("pass-argument", format!("Sequential: {what}"), None));
-    let mut info = PassInfo { name: "sequential".into(), opt_level: 0, required: Vec::new() };
+    let mut info = PassInfo { name: "sequential".into(), ..PassInfo::default() };
     let mut passes = Vec::new();
     for (place, (name, arg)) in call.args.iter().enumerate() {
-        let name = name.as_deref().unwrap_or(["passes", "opt_level", "name", "required"].get(place).copied().unwrap_or(""));
+        let name =
+            name.as_deref().unwrap_or(["passes", "opt_level", "name", "required", "traceable"].get(place).copied().unwrap_or(""));
         match (name, arg) {
             ("passes", CallArg::Passes(calls)) => {
                 passes = calls.iter().map(|c| resolve_in(registry, c)).collect::<Result<_, _>>()?;
@@ -153,7 +136,7 @@ fn resolve_sequential(registry: &Registry, call: &PassCall) -> Result<Pass, Diag
                     info.required.push(text.clone());
                 }
             }
-            ("traceable", CallArg::Literal(_)) => {}
+            ("traceable", CallArg::Literal(Literal::Bool(on))) => info.traceable = *on,
             (name, _) => return wrong(&format!("cannot use the argument `{name}`")),
         }
     }
@@ -232,16 +215,14 @@ impl Runner {
 
     fn enter_instruments(&mut self, scope: &mut Scope) -> Result<(), PassError> {
         for index in 0..scope.instruments.len() {
-            let instrument = &mut scope.instruments[index];
-            self.trace.call(None, instrument.name(), "enter_pass_ctx", "");
-            if let Err(error) = instrument.enter_pass_ctx() {
-                for entered in scope.instruments[..index].iter_mut().rev() {
-                    self.trace.call(None, entered.name(), "exit_pass_ctx", "");
+            let entered = self.hook(&mut *scope.instruments[index], "enter_pass_ctx");
+            if entered.is_err() {
+                for instrument in scope.instruments[..index].iter_mut().rev() {
                     // A second failure while unwinding has nobody to go to; TVM would abort.
-                    let _ = entered.exit_pass_ctx();
+                    let _ = self.hook(&mut **instrument, "exit_pass_ctx");
                 }
                 scope.instruments.clear();
-                return Err(error);
+                return entered;
             }
         }
         Ok(())
@@ -249,13 +230,21 @@ impl Runner {
 
     fn exit_instruments(&mut self, scope: &mut Scope) -> Result<(), PassError> {
         for instrument in &mut scope.instruments {
-            self.trace.call(None, instrument.name(), "exit_pass_ctx", "");
-            if let Err(error) = instrument.exit_pass_ctx() {
+            let left = self.hook(&mut **instrument, "exit_pass_ctx");
+            if left.is_err() {
                 scope.instruments.clear();
-                return Err(error);
+                return left;
             }
         }
         Ok(())
+    }
+
+    /// Calls a hook that is about the context, and logs it.
+    fn hook(&mut self, instrument: &mut dyn Instrument, hook: &'static str) -> Result<(), PassError> {
+        let call = format!("{}.{hook}()", instrument.name());
+        self.trace.note(None, LogKind::Call, call.clone());
+        let result = if hook == "enter_pass_ctx" { instrument.enter_pass_ctx() } else { instrument.exit_pass_ctx() };
+        result.inspect_err(|found| self.trace.note_failure(None, &call, found))
     }
 
     /// Runs rows from `first` on. As the children of a `Sequential`, which the context gates, or each
@@ -266,7 +255,7 @@ impl Runner {
         for (index, row) in rows.iter().enumerate().skip(first).filter(|(_, row)| row.enabled) {
             self.row = index;
             if failed {
-                let step = self.begin(store, &row.pass, Role::Listed);
+                let step = self.begin(store, &row.pass, &module, Role::Listed);
                 self.trace.steps[step].outcome = Outcome::NotReached;
                 continue;
             }
@@ -296,7 +285,7 @@ impl Runner {
     /// A child of a `Sequential`: gated, its required passes first.
     fn run_child(&mut self, store: &mut Store, pass: &Pass, module: &Module) -> Result<Module, PassError> {
         if let Some(reason) = self.gate(&pass.info) {
-            let step = self.begin(store, pass, Role::Listed);
+            let step = self.begin(store, pass, module, Role::Listed);
             self.trace.steps[step].outcome = Outcome::Skipped(reason);
             return Ok(module.clone());
         }
@@ -305,7 +294,7 @@ impl Runner {
             let required = match self.required_pass(name) {
                 Ok(required) => required,
                 Err(error) => {
-                    let step = self.begin(store, pass, Role::Listed);
+                    let step = self.begin(store, pass, &module, Role::Listed);
                     self.trace.steps[step].outcome = Outcome::Failed(vec![error.clone()]);
                     return Err(vec![error]);
                 }
@@ -332,7 +321,7 @@ impl Runner {
 
     /// Runs a pass whatever the opt level, with instruments and a step of its own.
     fn run_pass(&mut self, store: &mut Store, pass: &Pass, module: &Module, role: Role) -> Result<Module, PassError> {
-        let step = self.begin(store, pass, role);
+        let step = self.begin(store, pass, module, role);
         let start = (self.clock)();
         let outer = self.open.replace(step);
         let result = self.instrumented(store, pass, module, step);
@@ -349,87 +338,127 @@ impl Runner {
     }
 
     fn instrumented(&mut self, store: &mut Store, pass: &Pass, module: &Module, step: usize) -> Result<Module, PassError> {
-        let info = &pass.info;
-        if !self.current().required.contains(&info.name) {
-            let mut refused = None;
-            let trace = &mut self.trace;
-            for instrument in &mut self.scopes.last_mut().expect("never empty").instruments {
-                trace.call(Some(step), instrument.name(), "should_run", &info.name);
-                if !instrument.should_run(store, module, info)? && refused.is_none() {
-                    refused = Some(instrument.name().to_owned());
-                }
-            }
-            if let Some(by) = refused {
-                trace.steps[step].outcome = Outcome::Skipped(format!("refused by {by}"));
-                return Ok(module.clone());
-            }
+        if !self.before(store, pass, module, step)? {
+            return Ok(module.clone());
         }
-        let trace = &mut self.trace;
-        for instrument in &mut self.scopes.last_mut().expect("never empty").instruments {
-            trace.call(Some(step), instrument.name(), "run_before_pass", &info.name);
-            let text = instrument.run_before_pass(store, module, info)?;
-            trace.log.extend(text.map(|text| LogEntry { step, text }));
+        let new = self.body(store, pass, module, step);
+        if let Err(found) = &new
+            && !self.scopes.last().expect("never empty").instruments.is_empty()
+        {
+            self.trace.note_failure(Some(step), &pass.info.name, found);
         }
-        let new = self.body(store, pass, module)?;
-        let trace = &mut self.trace;
-        for instrument in &mut self.scopes.last_mut().expect("never empty").instruments {
-            trace.call(Some(step), instrument.name(), "run_after_pass", &info.name);
-            let text = instrument.run_after_pass(store, &new, info)?;
-            trace.log.extend(text.map(|text| LogEntry { step, text }));
-        }
+        let new = new?;
+        self.after(store, pass, &new, step)?;
         Ok(new)
     }
 
-    fn body(&mut self, store: &mut Store, pass: &Pass, module: &Module) -> Result<Module, PassError> {
-        match &pass.body {
+    /// Asks all instruments whether the pass may run and, when all agree, tells them that it will.
+    fn before(&mut self, store: &mut Store, pass: &Pass, module: &Module, step: usize) -> Result<bool, PassError> {
+        let info = &pass.info;
+        let asked = !self.current().required.contains(&info.name);
+        let trace = &mut self.trace;
+        let instruments = &mut self.scopes.last_mut().expect("never empty").instruments;
+        let mut refused = None;
+        for instrument in instruments.iter_mut().filter(|_| asked) {
+            let call = format!("{}.should_run({})", instrument.name(), info.name);
+            trace.note(Some(step), LogKind::Call, call.clone());
+            let answer = instrument.should_run(store, module, info);
+            if !answer.inspect_err(|found| trace.note_failure(Some(step), &call, found))? {
+                trace.note(Some(step), LogKind::Refused, format!("{} refuses {}", instrument.name(), info.name));
+                refused.get_or_insert_with(|| instrument.name().to_owned());
+            }
+        }
+        if let Some(by) = refused {
+            trace.steps[step].outcome = Outcome::Skipped(format!("refused by {by}"));
+            return Ok(false);
+        }
+        for instrument in instruments {
+            let call = format!("{}.run_before_pass({})", instrument.name(), info.name);
+            trace.note(Some(step), LogKind::Call, call.clone());
+            let text = instrument.run_before_pass(store, module, info);
+            trace.note_printed(step, &call, text)?;
+        }
+        Ok(true)
+    }
+
+    /// Tells all instruments that the pass has run.
+    fn after(&mut self, store: &mut Store, pass: &Pass, module: &Module, step: usize) -> Result<(), PassError> {
+        let trace = &mut self.trace;
+        for instrument in &mut self.scopes.last_mut().expect("never empty").instruments {
+            let call = format!("{}.run_after_pass({})", instrument.name(), pass.info.name);
+            trace.note(Some(step), LogKind::Call, call.clone());
+            let text = instrument.run_after_pass(store, module, &pass.info);
+            trace.note_printed(step, &call, text)?;
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, store: &mut Store, pass: &Pass, module: &Module, step: usize) -> Result<Module, PassError> {
+        // One context for the whole pass, as in TVM: what is wrong in several functions is all told.
+        let mut diagnostics = DiagnosticContext::default();
+        let result = match &pass.body {
             Body::Sequential(children) => {
                 let mut module = module.clone();
                 for child in children {
                     module = self.run_child(store, child, &module)?;
                 }
-                Ok(module)
+                return Ok(module);
             }
-            Body::Spec(spec, args) => match spec.run {
-                Run::Module(run) => self.with_cx(store, |cx| run(cx, module, args)),
-                Run::Function(run) => {
-                    let mut new = module.clone();
-                    for &(name, function) in module.functions() {
-                        if may_be_optimised(store, function) {
-                            new.set_function(name, self.with_cx(store, |cx| run(cx, module, function, args))?);
-                        }
-                    }
-                    self.run_nested(store, "InferType", &new)
+            Body::Spec(PassSpec { run: Run::Sequential(_), .. }, _) => unreachable!("resolved into a list of passes"),
+            Body::Spec(PassSpec { run: Run::Module(run), .. }, args) => {
+                self.with_cx(store, &mut diagnostics, step, |cx| run(cx, module, args))
+            }
+            Body::Spec(PassSpec { run: Run::Function(run), .. }, args) => self.with_cx(store, &mut diagnostics, step, |cx| {
+                let mut new = module.clone();
+                for (name, function) in optimisable(cx.store, module) {
+                    new.set_function(name, run(cx, module, function, args)?);
                 }
-                Run::Sequential(_) => unreachable!("resolved into a list of passes"),
-            },
+                Ok(new)
+            }),
             Body::User(UserRun::Module(run)) => {
                 let new = run(self, store, module)?;
                 checked(store, module, &new).map(|()| new)
             }
             Body::User(UserRun::Function(run)) => {
                 let mut new = module.clone();
-                for &(name, function) in module.functions() {
-                    if may_be_optimised(store, function) {
-                        new.set_function(name, run(self, store, module, function)?);
-                    }
+                for (name, function) in optimisable(store, module) {
+                    new.set_function(name, run(self, store, module, function)?);
                 }
-                checked(store, module, &new)?;
-                self.run_nested(store, "InferType", &new)
+                checked(store, module, &new).map(|()| new)
             }
+        };
+        let (mut errors, rest) = diagnostics.render();
+        self.trace.steps[step].reported.extend(rest);
+        let new = match result {
+            Ok(new) if errors.is_empty() => new,
+            Ok(_) => return Err(errors),
+            Err(found) => {
+                errors.extend(found);
+                return Err(errors);
+            }
+        };
+        if !pass.is_function() {
+            return Ok(new);
         }
+        let typed = self.run_nested(store, "InferType", &new);
+        typed.map_err(|found| found.into_iter().map(|d| d.with_note(format!("in what {} made", pass.info.name))).collect())
     }
 
     fn with_cx<T>(
         &mut self,
         store: &mut Store,
+        diagnostics: &mut DiagnosticContext,
+        step: usize,
         run: impl FnOnce(&mut PassCx<'_>) -> Result<T, PassError>,
     ) -> Result<T, PassError> {
         let context = self.current().clone();
-        let mut diagnostics = Vec::new();
+        let mut printed = Vec::new();
         let mut nested = |store: &mut Store, call: &str, module: &Module| self.run_nested(store, call, module);
-        let result = run(&mut PassCx { store, context: &context, diagnostics: &mut diagnostics, nested: &mut nested })?;
-        let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
-        if errors.is_empty() { Ok(result) } else { Err(errors) }
+        let result = run(&mut PassCx { store, context: &context, diagnostics, printed: &mut printed, nested: &mut nested });
+        for text in printed {
+            self.trace.note(Some(step), LogKind::Printed, text);
+        }
+        result
     }
 
     fn run_nested(&mut self, store: &mut Store, call: &str, module: &Module) -> Result<Module, PassError> {
@@ -441,17 +470,20 @@ impl Runner {
         Ok(module)
     }
 
-    fn begin(&mut self, store: &Store, pass: &Pass, role: Role) -> usize {
-        let info = &pass.info;
-        self.trace.begin(&info.name, info.opt_level, role, self.open, self.row, store.log.done.len())
+    fn begin(&mut self, store: &Store, pass: &Pass, module: &Module, role: Role) -> usize {
+        let place = Place { parent: self.open, row: self.row };
+        self.trace.begin(&pass.info, module, role, place, store.log.done.len())
     }
 }
 
-/// Whether function passes look at a function: not at one for an external compiler, nor at one marked
+/// The functions that function passes look at: not those for an external compiler, nor those marked
 /// `Extern` or `SkipOptimization`.
-fn may_be_optimised(store: &Store, function: crate::ir::ExprId) -> bool {
-    let Expr::Function(function) = store.expr(function) else { return false };
-    let attrs = store.function(function).attrs;
-    let set = |name| store.attr_int(attrs, name).is_some_and(|v| v != 0);
-    store.attr(attrs, "Compiler").is_none() && !set("Extern") && !set("SkipOptimization")
+fn optimisable(store: &Store, module: &Module) -> Vec<(Id<Name>, ExprId)> {
+    let may = |function: ExprId| {
+        let Expr::Function(function) = store.expr(function) else { return false };
+        let attrs = store.function(function).attrs;
+        let set = |name| store.attr_int(attrs, name).is_some_and(|v| v != 0);
+        store.attr(attrs, "Compiler").is_none() && !set("Extern") && !set("SkipOptimization")
+    };
+    module.functions().iter().copied().filter(|(_, function)| may(*function)).collect()
 }

@@ -3,11 +3,12 @@
 //! - [`spec`]: a pass as it is declared, with its documentation.
 //! - [`call`]: the notation passes are written in.
 //! - [`context`], [`config`]: opt level, required and disabled passes, configuration.
-//! - [`instrument`]: what watches.
+//! - [`instrument`], [`built_in`]: what watches.
 //! - [`manager`]: the rules by which passes run.
 //! - [`trace`]: what a run did.
 //! - [`user`]: passes that are not compiled in.
 
+pub mod built_in;
 pub mod call;
 pub mod config;
 pub mod context;
@@ -18,4 +19,4 @@ pub mod trace;
 pub mod user;
 
 pub use context::{PassContext, PassCx};
-pub use spec::{Args, Literal, Param, PassError, PassInfo, PassSpec, Run};
+pub use spec::{Args, Literal, Param, PassError, PassInfo, PassKind, PassSpec, Run};

@@ -6,7 +6,7 @@ use crate::ir::{ExprId, Module};
 
 /// What disabled lists, required lists, instruments and the opt level see of a pass
 /// (TVM's `PassInfo`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassInfo {
     /// TVM's name, which is not always that of the factory: `CombineParallelConv2d`.
     pub name: String,
@@ -14,6 +14,8 @@ pub struct PassInfo {
     pub opt_level: i64,
     /// Names of the passes a `Sequential` runs right before it.
     pub required: Vec<String>,
+    /// Whether Relax's tuning records its decisions itself. No pass of Relay does.
+    pub traceable: bool,
 }
 
 /// A literal of the call notation, as in Python.
@@ -88,13 +90,41 @@ pub enum Run {
     Sequential(fn(&Args) -> Vec<String>),
 }
 
-impl Run {
-    /// What the pass works on, in a word.
-    pub fn kind(&self) -> &'static str {
+/// What a pass works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassKind {
+    /// The module.
+    Module,
+    /// Each function of Relay or Relax.
+    Function,
+    /// Each function of TIR.
+    PrimFunc,
+    /// Each dataflow block of Relax.
+    DataflowBlock,
+    /// The module, by running other passes.
+    Sequential,
+}
+
+impl PassKind {
+    /// The kind in a word.
+    pub fn word(self) -> &'static str {
         match self {
-            Run::Module(_) => "module",
-            Run::Function(_) => "function",
-            Run::Sequential(_) => "sequential",
+            PassKind::Module => "module",
+            PassKind::Function => "function",
+            PassKind::PrimFunc => "primfunc",
+            PassKind::DataflowBlock => "dataflowblock",
+            PassKind::Sequential => "sequential",
+        }
+    }
+}
+
+impl Run {
+    /// What the pass works on.
+    pub fn kind(&self) -> PassKind {
+        match self {
+            Run::Module(_) => PassKind::Module,
+            Run::Function(_) => PassKind::Function,
+            Run::Sequential(_) => PassKind::Sequential,
         }
     }
 }

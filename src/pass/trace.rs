@@ -1,8 +1,9 @@
 //! What a run did: a tree of steps over numbered versions of the module.
 
+use super::spec::{PassError, PassInfo};
 use crate::diag::Diagnostic;
 use crate::ir::Module;
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 /// Number of a module version in a [`Trace`]; 0 is the program as it was opened.
 pub type Version = usize;
@@ -58,6 +59,8 @@ pub struct Step {
     pub micros: f64,
     /// Rewrites it recorded: a range of the store's log, nested steps included.
     pub rewrites: std::ops::Range<usize>,
+    /// What it reported that is not an error: warnings, notes and help.
+    pub reported: Vec<Diagnostic>,
 }
 
 impl Step {
@@ -78,32 +81,49 @@ impl Step {
     }
 }
 
-/// What an instrument printed.
+/// What a line of the log is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogKind {
+    /// A hook of an instrument was called: `PrintAfterAll.run_after_pass(FuseOps)`.
+    Call,
+    /// An instrument does not want a pass to run.
+    Refused,
+    /// A hook or a pass failed.
+    Failed,
+    /// What an instrument or a pass printed.
+    Printed,
+}
+
+impl LogKind {
+    /// The kind in a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            LogKind::Call => "call",
+            LogKind::Refused => "refused",
+            LogKind::Failed => "failed",
+            LogKind::Printed => "printed",
+        }
+    }
+}
+
+/// One entry of the log: what happened around passes, in the order it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// The step it was printed for.
-    pub step: usize,
-    /// The text.
+    /// The step it belongs to; none for entering and leaving a context.
+    pub step: Option<usize>,
+    /// What it is about.
+    pub kind: LogKind,
+    /// The call, the reason or the text.
     pub text: String,
 }
 
-/// A hook of an instrument was called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HookCall {
-    /// The step it was called for; none for entering and leaving a context.
-    pub step: Option<usize>,
-    /// The instrument.
-    pub instrument: String,
-    /// TVM's name of the hook.
-    pub hook: &'static str,
-    /// The pass, or empty.
-    pub pass: String,
-}
-
-impl fmt::Display for HookCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}({})", self.instrument, self.hook, self.pass)
-    }
+/// Where a step begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The step it is inside of.
+    pub parent: Option<usize>,
+    /// Row of the list.
+    pub row: usize,
 }
 
 /// A run: its steps in the order they began, and the versions they made.
@@ -113,10 +133,8 @@ pub struct Trace {
     pub steps: Vec<Step>,
     /// Versions of the module.
     pub versions: Vec<Module>,
-    /// What the instruments printed.
+    /// What instruments were asked, said and printed.
     pub log: Vec<LogEntry>,
-    /// The hooks of instruments, as they were called.
-    pub calls: Vec<HookCall>,
     /// The version that the next step gets.
     current: Version,
 }
@@ -154,53 +172,84 @@ impl Trace {
         !self.steps.iter().any(|s| matches!(s.outcome, Outcome::Failed(_)))
     }
 
-    /// The findings of the steps that failed.
+    /// The findings of the step that failed. The steps it is nested in failed for the same reason, and
+    /// may have more to say about it.
     pub fn failures(&self) -> Vec<Diagnostic> {
         let mut failed = self.steps.iter().filter_map(|s| match &s.outcome {
             Outcome::Failed(found) => Some(found),
             _ => None,
         });
-        failed.next_back().cloned().unwrap_or_default()
+        failed.next().cloned().unwrap_or_default()
     }
 
-    /// Begins a step and returns its index. `at` is the length of the rewrite log.
-    pub(super) fn begin(
-        &mut self,
-        name: &str,
-        opt_level: i64,
-        role: Role,
-        parent: Option<usize>,
-        row: usize,
-        at: usize,
-    ) -> usize {
-        let occurrence = 1 + self.steps.iter().filter(|s| s.parent == parent && s.name == name).count();
+    /// Begins a step over `module` and returns its index. `at` is the length of the rewrite log.
+    pub(super) fn begin(&mut self, info: &PassInfo, module: &Module, role: Role, place: Place, at: usize) -> usize {
+        let Place { parent, row } = place;
+        let name = &info.name;
+        let occurrence = 1 + self.steps.iter().filter(|s| s.parent == parent && s.name == *name).count();
         let prefix = parent.map(|p| format!("{}/", self.steps[p].id)).unwrap_or_default();
-        let version = self.current;
+        // What a pass has made so far and gives to a nested one is a version of its own.
+        if self.versions[self.current] != *module {
+            self.versions.push(module.clone());
+            self.current = self.versions.len() - 1;
+        }
         self.steps.push(Step {
             id: format!("{prefix}{}#{occurrence}", name.trim()),
-            name: name.to_owned(),
-            opt_level,
+            name: name.clone(),
+            opt_level: info.opt_level,
             role,
             parent,
             depth: parent.map_or(0, |p| self.steps[p].depth + 1),
             row,
             outcome: Outcome::Ran,
-            before: version,
-            after: version,
+            before: self.current,
+            after: self.current,
             micros: 0.0,
             rewrites: at..at,
+            reported: Vec::new(),
         });
         self.steps.len() - 1
     }
 
-    /// Forgets that contexts were entered and left: a run that continues this one does so again.
-    pub fn leave_contexts(&mut self) {
-        self.calls.retain(|call| call.step.is_some());
+    /// Adds to the log.
+    pub(super) fn note(&mut self, step: Option<usize>, kind: LogKind, text: String) {
+        self.log.push(LogEntry { step, kind, text });
     }
 
-    /// Records that a hook is called.
-    pub(super) fn call(&mut self, step: Option<usize>, instrument: &str, hook: &'static str, pass: &str) {
-        self.calls.push(HookCall { step, instrument: instrument.to_owned(), hook, pass: pass.to_owned() });
+    /// Adds a text to the log that belongs to no step.
+    pub fn print(&mut self, text: String) {
+        self.note(None, LogKind::Printed, text);
+    }
+
+    /// Adds to the log that a hook or a pass failed.
+    pub(super) fn note_failure(&mut self, step: Option<usize>, what: &str, found: &[Diagnostic]) {
+        let why = found.first().map_or("", |d| d.message.as_str());
+        self.note(step, LogKind::Failed, format!("{what} failed: {why}"));
+    }
+
+    /// Adds to the log what the hook `call` printed, or that it failed.
+    pub(super) fn note_printed(
+        &mut self,
+        step: usize,
+        call: &str,
+        text: Result<Option<String>, PassError>,
+    ) -> Result<(), PassError> {
+        match text {
+            Ok(None) => Ok(()),
+            Ok(Some(text)) => {
+                self.note(Some(step), LogKind::Printed, text);
+                Ok(())
+            }
+            Err(found) => {
+                self.note_failure(Some(step), call, &found);
+                Err(found)
+            }
+        }
+    }
+
+    /// The calls of hooks in the order they were made: `a.should_run(FuseOps)`.
+    pub fn calls(&self) -> impl Iterator<Item = &str> {
+        self.log.iter().filter(|entry| entry.kind == LogKind::Call).map(|entry| entry.text.as_str())
     }
 
     /// Forgets everything from the first step of `row` on.
@@ -210,8 +259,7 @@ impl Trace {
         self.steps.truncate(first);
         let newest = self.steps.iter().map(|s| s.before.max(s.after)).max().unwrap_or(0);
         self.versions.truncate(newest.max(self.current) + 1);
-        self.log.retain(|entry| entry.step < first);
-        self.calls.retain(|call| call.step.is_none_or(|step| step < first));
+        self.log.retain(|entry| entry.step.is_none_or(|step| step < first));
     }
 
     /// TVM's `PassTimingInstrument.render()`: a line a pass that ran, a tab a level, total and own time

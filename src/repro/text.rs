@@ -17,7 +17,7 @@
 use super::{Document, DocumentRow};
 use crate::diag::{Diagnostic, Span};
 use crate::pass::PassContext;
-use crate::pass::call::parse_literal;
+use crate::pass::call::{parse_calls, parse_literal};
 use std::fmt::Write;
 
 const HEAD: &str = "// passlab ";
@@ -125,7 +125,11 @@ fn head_line(document: &mut Document, key: &str, value: &str) -> bool {
         },
         "required" => document.context.required = names(),
         "disabled" => document.context.disabled = names(),
-        "instruments" => document.instruments = names(),
+        "instruments" => match parse_calls(value) {
+            // A call without arguments is written as its name.
+            Ok(calls) => document.instruments = calls.iter().map(|c| c.to_string().trim_end_matches("()").to_owned()).collect(),
+            Err(_) => return false,
+        },
         "config" => match value.split_once('=').and_then(|(k, v)| Some((k, parse_literal(v)?))) {
             Some((k, v)) => {
                 document.context.config.insert(k.trim().to_owned(), v);
@@ -151,6 +155,7 @@ mod tests {
         document.context.opt_level = 3;
         document.context.disabled = vec!["FastMath".into(), "FuseOps".into()];
         document.context.config.insert("relay.FuseOps.max_depth".into(), Literal::Int(10));
+        document.instruments = vec!["VerifyEach".into(), "PassPrintingInstrument([], [\"FuseOps\", \"FastMath\"])".into()];
         document.view.step = "FuseOps#1/InferType#1".into();
         document.script = "\n  // script:| mine\n\tlet a = 1;  \r\n".into();
         document

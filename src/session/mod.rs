@@ -9,9 +9,10 @@ use crate::infer;
 use crate::ir::{ExprId, Module, Store};
 use crate::parse;
 use crate::pass::call::parse_calls;
+use crate::pass::instrument::{self, Instrument};
 use crate::pass::manager::{Row, Runner, resolve};
 use crate::pass::trace::{Trace, Version};
-use crate::pass::{PassContext, config, instrument};
+use crate::pass::{PassContext, config};
 use crate::passes;
 use crate::print::{self, Numbering, PrintOptions};
 use crate::repro::{Document, DocumentRow};
@@ -91,8 +92,8 @@ impl Session {
     pub fn run(&mut self, document: &Document, direct: bool) -> bool {
         self.problems.clear();
         self.ok = match self.prepare(document) {
-            Ok(rows) => {
-                self.run_rows(document, &rows, direct);
+            Ok((rows, instruments)) => {
+                self.run_rows(document, &rows, instruments, direct);
                 true
             }
             Err(found) => {
@@ -104,7 +105,7 @@ impl Session {
     }
 
     /// Checks everything, and brings program and trace to where the rows can be run from.
-    fn prepare(&mut self, document: &Document) -> Result<Vec<Row>, Vec<Diagnostic>> {
+    fn prepare(&mut self, document: &Document) -> Result<(Vec<Row>, Vec<Box<dyn Instrument>>), Vec<Diagnostic>> {
         let reopen = document.source != self.document.source || self.store.n_exprs() > MAX_NODES || self.store.n_exprs() == 0;
         let mut store = Store::new();
         let opened = reopen.then(|| open(&mut store, &document.source));
@@ -116,25 +117,34 @@ impl Session {
         }
         let rows = resolve_rows(&document.rows).map_err(|e| vec![e])?;
         config::validate(&document.context.config).map_err(|e| vec![Diagnostic::error("pass-config", e, None)])?;
+        let made = document.instruments.iter().map(|call| instrument::resolve(call, &document.source));
+        let instruments = made.collect::<Result<_, _>>().map_err(|e| vec![e])?;
         match opened {
             Some(opened) => {
                 self.store = store;
                 self.trace = Trace::new(opened.module);
             }
+            // Instruments see every pass from the first on, or what they count and number would be wrong.
+            None if !document.instruments.is_empty() || !self.document.instruments.is_empty() => {
+                self.trace = Trace::new(self.trace.versions[0].clone());
+            }
             None => self.trace.truncate_to_row(self.first_different_row(document)),
         }
-        Ok(rows)
+        Ok((rows, instruments))
     }
 
-    fn run_rows(&mut self, document: &Document, rows: &[Row], direct: bool) {
+    fn run_rows(&mut self, document: &Document, rows: &[Row], instruments: Vec<Box<dyn Instrument>>, direct: bool) {
         self.document = document.clone();
         let done = self.trace.steps.last().map_or(0, |step| step.row + 1);
-        let instruments = document.instruments.iter().filter_map(|name| instrument::built_in(name)).collect();
-        self.trace.leave_contexts();
+        let timed = instruments.iter().any(|i| i.name() == "PassTimingInstrument");
         let mut runner = Runner::new(passes::ALL, self.clock, std::mem::take(&mut self.trace));
         let entered = runner.enter(document.context.clone(), instruments);
         if entered.is_ok() {
             runner.run_rows(&mut self.store, rows, done, direct);
+            if timed {
+                // What a script does with `render()`, which is empty once the context is left.
+                runner.trace.print(runner.trace.render_timing());
+            }
         }
         let left = runner.exit();
         self.trace = runner.trace;
@@ -144,7 +154,7 @@ impl Session {
     }
 
     fn first_different_row(&self, document: &Document) -> usize {
-        if document.context != self.document.context || document.instruments != self.document.instruments {
+        if document.context != self.document.context {
             return 0;
         }
         let pairs = document.rows.iter().zip(&self.document.rows);

@@ -3,7 +3,7 @@
 use super::request::DocumentView;
 use crate::diag::{Diagnostic, LineIndex};
 use crate::diff::{Diff, DiffRow};
-use crate::pass::trace::{Outcome, Role, Step, Trace};
+use crate::pass::trace::{LogKind, Outcome, Role, Step, Trace};
 use crate::pass::{PassSpec, config};
 use crate::passes::{self, Pipeline};
 use crate::{ops, session::Session};
@@ -121,7 +121,7 @@ pub(super) fn run(session: &Session, source: &str, millis: f64) -> RunView {
         ok: session.is_ok(),
         steps: trace.steps.iter().map(|s| step(s, &problems)).collect(),
         versions: trace.versions.len(),
-        log: trace.log.iter().map(|entry| entry.text.clone()).collect(),
+        log: trace.log.iter().filter(|entry| entry.kind == LogKind::Printed).map(|entry| entry.text.clone()).collect(),
         timing: trace.render_timing(),
         millis,
     }
@@ -205,7 +205,7 @@ fn pass(spec: &PassSpec) -> PassView {
         name: spec.name,
         info_name: spec.info_name,
         dialects: ["relay"],
-        kind: spec.run.kind(),
+        kind: spec.run.kind().word(),
         opt_level: spec.opt_level,
         required: spec.required,
         config_keys: spec.config,

@@ -42,7 +42,7 @@ fn opened(store: &mut Store, source: &str) -> Opened {
 /// Runs calls directly, every step verified.
 fn run(store: &mut Store, trace: Trace, calls: &str) -> Trace {
     let context = PassContext { opt_level: 4, ..PassContext::default() };
-    let instruments = vec![instrument::built_in("VerifyEach").expect("it is built in")];
+    let instruments = vec![instrument::resolve("VerifyEach", "").expect("it is built in")];
     let calls = parse_calls(calls).expect("the list is well formed");
     let rows: Vec<Row> =
         calls.iter().map(|c| Row { pass: resolve(passes::ALL, c).expect("the pass exists"), enabled: true }).collect();
@@ -139,7 +139,7 @@ fn tvms_networks_go_through_every_opt_level_with_each_step_verified() {
                 .iter()
                 .map(|c| Row { pass: resolve(passes::ALL, c).expect("listed as available"), enabled: true })
                 .collect();
-            let instruments = vec![instrument::built_in("VerifyEach").expect("built in")];
+            let instruments = vec![instrument::resolve("VerifyEach", "").expect("built in")];
             let mut runner = Runner::new(passes::ALL, || 0.0, Trace::new(module));
             runner.enter(context, instruments).expect("VerifyEach enters");
             runner.run_rows(&mut store, &rows, 0, false);

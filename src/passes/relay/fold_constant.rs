@@ -59,7 +59,7 @@ def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
 fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, arguments: &Args) -> Result<ExprId, PassError> {
     let mut folder = Folder::new(module, arguments.bool("fold_qnn"));
     let result = rewrite(cx.store, function, &mut folder);
-    cx.diagnostics.append(&mut folder.warnings);
+    cx.diagnostics.extend(folder.warnings);
     Ok(result)
 }
 

@@ -77,7 +77,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> R
     let mode = arguments.int("missing_op_mode");
     for (name, count) in pass.missing.iter().filter(|_| mode != 2) {
         let text = format!("Op \"{name}\" not registered FTVMMixedPrecisionConversionType appears {count} times in graph.");
-        cx.diagnostics.push(Diagnostic::warning("relay-mixed-precision-op", text, None));
+        cx.diagnostics.emit(Diagnostic::warning("relay-mixed-precision-op", text, None));
     }
     if mode == 0 && !pass.missing.is_empty() {
         return Err(vec![Diagnostic::error("relay-mixed-precision-op", "Missing ops were found!", None)]);
