@@ -24,6 +24,10 @@ enum Command {
     Equal { a: String, b: String },
     /// Run a function
     Eval(Eval),
+    /// Print the link of a reproducer file, or of a plain program
+    Link { file: String },
+    /// Print the reproducer file of a link
+    Open { link: String },
     /// List every pass
     Passes {
         #[arg(long)]
@@ -38,7 +42,7 @@ enum Command {
 
 #[derive(Args)]
 struct Opt {
-    /// The program; `-` is standard input
+    /// The program; `-` is standard input. Of a reproducer file the passes and the context count too
     file: String,
     /// Passes as TVM's Python calls them: 'FoldConstant(), FuseOps(fuse_opt_level=2)'
     #[arg(long, conflicts_with = "pipeline")]
@@ -46,9 +50,9 @@ struct Opt {
     /// A named list of passes, such as relay.build
     #[arg(long)]
     pipeline: Option<String>,
-    /// Passes of a higher level do not run
-    #[arg(long, default_value_t = 2)]
-    opt_level: i64,
+    /// Passes of a higher level do not run; 2 unless the file says otherwise
+    #[arg(long)]
+    opt_level: Option<i64>,
     /// Names of passes that run whatever the level
     #[arg(long, value_delimiter = ',')]
     required: Vec<String>,
@@ -115,6 +119,8 @@ fn main() {
         Command::Infer { file } => cli::infer(file),
         Command::Equal { a, b } => cli::equal(a, b),
         Command::Eval(eval) => cli::eval(&eval.file, &eval.func, eval.args.as_deref(), eval.seed.unwrap_or(0), eval.json),
+        Command::Link { file } => cli::link::encode(file),
+        Command::Open { link } => cli::link::decode(link),
         Command::Passes { json } => cli::passes(*json),
         Command::Ops { json } => cli::ops(*json),
     };

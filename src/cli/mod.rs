@@ -4,6 +4,7 @@
 //! is wrong; 2: wrong usage.
 
 pub mod json;
+pub mod link;
 mod opt;
 
 pub use opt::{OptOptions, opt};

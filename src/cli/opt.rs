@@ -2,12 +2,11 @@
 
 use super::{Output, clock, finish, read};
 use crate::diag::render;
-use crate::pass::PassContext;
 use crate::pass::call::parse_literal;
 use crate::pass::trace::{LogKind, Outcome, Trace};
 use crate::passes;
 use crate::print::Numbering;
-use crate::repro;
+use crate::repro::{self, Document};
 use crate::session::{Session, document};
 use serde_json::json;
 
@@ -17,7 +16,7 @@ pub struct OptOptions<'a> {
     pub file: &'a str,
     pub passes: Option<&'a str>,
     pub pipeline: Option<&'a str>,
-    pub opt_level: i64,
+    pub opt_level: Option<i64>,
     pub required: &'a [String],
     pub disabled: &'a [String],
     pub config: &'a [String],
@@ -34,30 +33,35 @@ pub fn opt(options: &OptOptions<'_>) -> Output {
 }
 
 fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
+    let source = read(options.file)?;
+    // The head of a reproducer file says what to run; what the command line says takes its place.
+    let (head, warnings) = repro::text::read(&source).map_err(|found| Output::wrong(&[found], options.file, &source))?;
     let calls = match (options.passes, options.pipeline) {
-        (Some(calls), _) => calls.to_owned(),
+        (Some(calls), _) => Some(calls.to_owned()),
         (None, Some(name)) => {
             let pipeline = passes::pipeline(name).ok_or_else(|| {
                 let names: Vec<&str> = passes::PIPELINES.iter().map(|p| p.name).collect();
                 Output::usage(format!("there is no pipeline `{name}`; there are {}", names.join(", ")))
             })?;
-            pipeline.calls().join(", ")
+            Some(pipeline.calls().join(", "))
         }
-        (None, None) => String::new(),
+        (None, None) => None,
     };
-    let mut context = PassContext {
-        opt_level: options.opt_level,
-        required: options.required.to_vec(),
-        disabled: options.disabled.to_vec(),
-        ..PassContext::default()
-    };
+    let mut context = head.context.clone();
+    context.opt_level = options.opt_level.unwrap_or(context.opt_level);
+    context.required.extend_from_slice(options.required);
+    context.disabled.extend_from_slice(options.disabled);
     for entry in options.config {
         let (key, value) = entry.split_once('=').ok_or_else(|| Output::usage(format!("--config {entry}: write key=value")))?;
         let value = parse_literal(value).unwrap_or_else(|| crate::pass::Literal::Str(value.to_owned()));
         context.config.insert(key.to_owned(), value);
     }
-    let source = read(options.file)?;
-    let mut document = document(&source, &calls, context).map_err(|e| Output::usage(e.message))?;
+    // The whole text is the program: the head is comments, and places stay true.
+    let mut document = match calls {
+        Some(calls) => document(&source, &calls, context).map_err(|e| Output::usage(e.message))?,
+        None => Document { source: source.clone(), context, rows: head.rows, ..Document::default() },
+    };
+    document.instruments = head.instruments;
     if options.verify_each {
         document.instruments.push("VerifyEach".to_owned());
     }
@@ -69,7 +73,8 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
         return Err(usage.map_or_else(|| Output::wrong(problems, options.file, &source), |p| Output::usage(&p.message)));
     }
     let mut output = report(options, &session, &source);
-    if repro::text::read(&source).is_ok_and(|(document, _)| !document.script.is_empty()) {
+    output.stderr = render(&warnings, options.file, &source) + &output.stderr;
+    if !head.script.is_empty() {
         output.stderr += "note: the file holds passes written in JavaScript, which only the page runs\n";
     }
     Ok(output)
@@ -115,4 +120,41 @@ fn trace_json(trace: &Trace, text: &str) -> serde_json::Value {
         })
         .collect();
     json!({ "steps": steps, "versions": trace.versions.len(), "text": text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(file: &str) -> OptOptions<'_> {
+        OptOptions {
+            file,
+            passes: None,
+            pipeline: None,
+            opt_level: None,
+            required: &[],
+            disabled: &[],
+            config: &[],
+            direct: false,
+            print_changed: false,
+            verify_each: false,
+            timing: false,
+            json: false,
+        }
+    }
+
+    #[test]
+    fn a_reproducer_file_runs_what_its_head_says_unless_told_otherwise() {
+        let text = "// passlab 1\n// pass: FastMath()\n// opt_level: 4\n#[version = \"0.0.5\"]\n\
+                    def @main(%x: Tensor[(3), float32]) { tanh(%x) }\n";
+        let path = std::env::temp_dir().join(format!("passlab-{}-opt.relay", std::process::id()));
+        std::fs::write(&path, text).expect("the temporary folder is writable");
+        let file = path.to_string_lossy().into_owned();
+        assert!(opt(&options(&file)).stdout.contains("fast_tanh"));
+        let lower = opt(&OptOptions { opt_level: Some(2), ..options(&file) });
+        assert!(!lower.stdout.contains("fast_tanh"), "FastMath is of level 4");
+        let other = opt(&OptOptions { passes: Some("InferType()"), ..options(&file) });
+        assert!(!other.stdout.contains("fast_tanh"));
+        std::fs::remove_file(path).expect("it was there");
+    }
 }
