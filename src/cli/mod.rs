@@ -201,14 +201,29 @@ pub fn ops(as_json: bool) -> Output {
     let mut out = String::new();
     let mut rows = Vec::new();
     for op in operators::all() {
-        let attrs: Vec<&str> = op.attrs.map_or(Vec::new(), |schema| schema.fields.iter().map(|f| f.name).collect());
+        let names = |schema: Option<&operators::AttrsSchema>| -> Vec<&str> {
+            schema.map_or(Vec::new(), |schema| schema.fields.iter().map(|f| f.name).collect())
+        };
+        let attrs = names(op.attrs);
+        let relax = op.relax.map(|op| {
+            let args: Vec<&str> = op.args.iter().map(|arg| arg.name).collect();
+            json!({ "name": op.name, "args": args, "attrs": names(op.attrs), "pure": op.pure })
+        });
+        let dialects: Vec<&str> = [(op.relay, "relay"), (relax.is_some(), "relax")].iter().filter(|d| d.0).map(|d| d.1).collect();
         rows.push(json!({
-            "name": op.name, "dialects": ["relay"], "args": op.args, "attrs": attrs,
+            "name": op.name, "dialects": dialects, "args": op.args, "attrs": attrs,
             "pattern": op.pattern.map(|p| format!("{p:?}")), "type_rule": op.rule.is_some(),
-            "kernel": op.kernel.is_some(), "gradient": false, "doc": op.doc,
+            "kernel": op.kernel.is_some(), "gradient": false, "doc": op.doc, "relax": relax,
         }));
-        let inputs = op.args.iter().chain(attrs.iter()).copied().collect::<Vec<_>>().join(", ");
-        out += &format!("{}({inputs})\n    {}\n", op.name, op.doc);
+        if op.relay {
+            let inputs = op.args.iter().chain(attrs.iter()).copied().collect::<Vec<_>>().join(", ");
+            out += &format!("{}({inputs})\n", op.name);
+        }
+        if let Some(relax) = op.relax {
+            let args = relax.args.iter().map(|arg| arg.name);
+            out += &format!("R.{}({})\n", relax.name, args.chain(names(relax.attrs)).collect::<Vec<_>>().join(", "));
+        }
+        out += &format!("    {}\n", op.doc);
     }
     Output::text(if as_json { format!("{}\n", serde_json::Value::from(rows)) } else { out })
 }

@@ -1,5 +1,8 @@
 //! What each operator is: one family a file, everything about an operator declared together.
 //!
+//! What Relax calls an operator, and how it takes its arguments, stands in [`relax`]; a row has both names where
+//! both dialects have the operator.
+//!
 //! A family file exports `OPS`, a table of [`OpInfo`]; [`FAMILIES`] lists the tables. An [`OpId`] is
 //! a row number over all of them, so it is stable only within one build.
 
@@ -15,11 +18,13 @@ pub mod layout;
 pub mod nn;
 pub mod qnn;
 pub mod random;
+pub mod relax;
 pub mod special;
 pub mod tensor;
 pub mod vision;
 
 pub use kernel::{EvalError, Kernel, KernelCx};
+pub use relax::{ArgKind, MixedPrecision, RelaxArg, RelaxOp};
 pub use rule::{
     RuleCx, RuleResult, TypeRule, Unify, broadcast, broadcast_compare, broadcast_shapes, dim_arith, dim_bits, identity,
     identity_compare, must_equal, tensor_of,
@@ -52,7 +57,7 @@ pub enum OpPattern {
 /// Everything that is known about an operator.
 #[derive(Clone, Copy)]
 pub struct OpInfo {
-    /// Relay's name.
+    /// Relay's name; Relax's when only Relax has it.
     pub name: &'static str,
     /// One or two sentences for its users.
     pub doc: &'static str,
@@ -72,6 +77,10 @@ pub struct OpInfo {
     pub reshape: bool,
     /// Computes the result from constant inputs.
     pub kernel: Option<Kernel>,
+    /// What Relax says about it, if Relax has it.
+    pub relax: Option<&'static RelaxOp>,
+    /// Whether Relay has it.
+    pub relay: bool,
 }
 
 impl OpInfo {
@@ -87,6 +96,8 @@ impl OpInfo {
         non_computational: false,
         reshape: false,
         kernel: None,
+        relax: None,
+        relay: true,
     };
 }
 
@@ -109,30 +120,45 @@ static LOOSE_SCHEMAS: &[&[&AttrsSchema]] =
     &[&[&nn::pad::DILATE], tensor::LOOSE_SCHEMAS, vision::LOOSE_SCHEMAS, dynamic::LOOSE_SCHEMAS, special::LOOSE_SCHEMAS];
 
 struct Table {
-    rows: Vec<&'static OpInfo>,
+    rows: Vec<OpInfo>,
     by_name: FxHashMap<&'static str, OpId>,
+    by_relax_name: FxHashMap<&'static str, OpId>,
 }
 
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let rows: Vec<&'static OpInfo> = FAMILIES.iter().copied().flatten().copied().flatten().collect();
-        let by_name = rows.iter().enumerate().map(|(i, op)| (op.name, OpId(i as u16))).collect();
-        Table { rows, by_name }
+        let mut rows: Vec<OpInfo> = FAMILIES.iter().copied().flatten().copied().flatten().copied().collect();
+        let by_name: FxHashMap<_, _> = rows.iter().enumerate().map(|(i, op)| (op.name, OpId(i as u16))).collect();
+        let mut by_relax_name = FxHashMap::default();
+        for op in relax::FAMILIES.iter().copied().flatten() {
+            let id = by_name.get(op.relay).copied().unwrap_or(OpId(rows.len() as u16));
+            match rows.get_mut(id.0 as usize) {
+                Some(row) => row.relax = Some(op),
+                None => rows.push(OpInfo { name: op.name, doc: op.doc, relax: Some(op), relay: false, ..OpInfo::BASE }),
+            }
+            by_relax_name.insert(op.name, id);
+        }
+        Table { rows, by_name, by_relax_name }
     })
 }
 
 /// All operators in the order of their ids.
-pub fn all() -> &'static [&'static OpInfo] {
+pub fn all() -> &'static [OpInfo] {
     &table().rows
 }
 
 /// The operator behind an id.
 pub fn info(op: OpId) -> &'static OpInfo {
-    table().rows[op.0 as usize]
+    &table().rows[op.0 as usize]
 }
 
-/// The operator of that name.
+/// The operator that Relax calls so, without `relax.`.
+pub fn lookup_relax(name: &str) -> Option<OpId> {
+    table().by_relax_name.get(name).copied()
+}
+
+/// The operator that Relay calls so.
 pub fn lookup(name: &str) -> Option<OpId> {
     table().by_name.get(name).copied()
 }
@@ -157,6 +183,9 @@ mod tests {
 
     #[test]
     fn every_operator_is_listed_once() {
-        assert_eq!(table().by_name.len(), all().len());
+        let (relay, relax) = (&table().by_name, &table().by_relax_name);
+        assert_eq!(relay.len(), all().iter().filter(|op| op.relay).count());
+        assert_eq!(relax.len(), all().iter().filter(|op| op.relax.is_some()).count());
+        assert_eq!(relax.len(), relax::FAMILIES.iter().map(|ops| ops.len()).sum::<usize>());
     }
 }

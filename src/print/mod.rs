@@ -1,5 +1,6 @@
 //! Programs as text, exactly as TVM prints them (`src/relay/printer/`), or with numbers and names
-//! that stay the same from one version of a program to the next.
+//! that stay the same from one version of a program to the next. Relax and TIR print as TVMScript, see
+//! [`relax`]; what follows is about Relay.
 //!
 //! TVM's printer decides while it prints: a node gets its number when the first node that uses
 //! it is printed, a variable its name when it is bound, a constant its place in the metadata section when
@@ -12,9 +13,11 @@ mod meta;
 mod metadata;
 mod names;
 mod plan;
+mod relax;
+mod script;
 mod value;
 
-use crate::ir::{ExprId, Module, Store, TypeId};
+use crate::ir::{Dialect, Expr, ExprId, Module, Store, TypeId};
 use emit::Emitter;
 use plan::Plan;
 
@@ -111,6 +114,9 @@ pub fn module(store: &Store, module: &Module, options: &PrintOptions) -> String 
 
 /// A module as text, with the node that stands in each line.
 pub fn module_lines(store: &Store, module: &Module, options: &PrintOptions) -> Printed {
+    if module.dialect() == Dialect::Relax {
+        return relax::module(store, module, options);
+    }
     let plan = Plan::of_module(store, module, options);
     let mut emitter = Emitter::new(&plan);
     emitter.module(module);
@@ -124,10 +130,18 @@ pub fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> String {
 
 /// An expression as text, with the node that stands in each line.
 pub fn expr_lines(store: &Store, root: ExprId, options: &PrintOptions) -> Printed {
+    if store.as_function(root).is_some_and(|function| matches!(store.expr(function.body), Expr::Seq { .. })) {
+        return relax::expr(store, root, options);
+    }
     let plan = Plan::of_expr(store, root, options);
     let mut emitter = Emitter::new(&plan);
     emitter.root();
     emitter.finish()
+}
+
+/// A type as Relax writes it.
+pub fn relax_ty(store: &Store, ty: TypeId) -> String {
+    relax::ty(store, ty)
 }
 
 /// A type as text.

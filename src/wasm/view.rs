@@ -250,8 +250,8 @@ struct AttrView {
 #[serde(rename_all = "camelCase")]
 struct OpView {
     name: &'static str,
-    dialects: [&'static str; 1],
-    args: &'static [&'static str],
+    dialects: Vec<&'static str>,
+    args: Vec<&'static str>,
     attrs: Vec<AttrView>,
     pattern: Option<String>,
     has_kernel: bool,
@@ -266,9 +266,15 @@ fn op(op: &ops::OpInfo) -> OpView {
     };
     OpView {
         name: op.name,
-        dialects: ["relay"],
-        args: op.args,
-        attrs: op.attrs.map_or(Vec::new(), |schema| schema.fields.iter().map(attr).collect()),
+        dialects: [(op.relay, "relay"), (op.relax.is_some(), "relax")].iter().filter(|d| d.0).map(|d| d.1).collect(),
+        args: match op.relax {
+            Some(relax) if !op.relay => relax.args.iter().map(|arg| arg.name).collect(),
+            _ => op.args.to_vec(),
+        },
+        attrs: op
+            .attrs
+            .or(op.relax.and_then(|op| op.attrs))
+            .map_or(Vec::new(), |schema| schema.fields.iter().map(attr).collect()),
         pattern: op.pattern.map(|p| format!("{p:?}")),
         has_kernel: op.kernel.is_some(),
         doc: op.doc,

@@ -2,6 +2,7 @@
 //! known.
 
 use super::Store;
+use crate::ir::AttrValue;
 use crate::ir::expr::*;
 use crate::ir::id::{Id, List};
 use crate::ir::ty::{Dim, Extents, Symbol, TensorInfo, Type, TypeId};
@@ -98,6 +99,31 @@ impl Store {
             }
             Type::PartialTensor(info) => Some(info.clone()),
             _ => None,
+        }
+    }
+
+    /// A field of an object.
+    pub fn object_field(&self, object: Id<Object>, name: &str) -> Option<&AttrValue> {
+        self.object(object).fields.iter().find(|(field, _)| self.str(*field) == name).map(|(_, value)| value)
+    }
+
+    /// A field of an object that is a string.
+    pub fn object_str(&self, object: Id<Object>, name: &str) -> Option<&str> {
+        match self.object_field(object, name)? {
+            AttrValue::Str(text) => Some(self.str(*text)),
+            _ => None,
+        }
+    }
+
+    /// The kind of target of a device: `llvm`, `cuda`.
+    pub fn vdevice_kind(&self, device: Id<Object>) -> &str {
+        let kind = match self.object_field(device, "target") {
+            Some(AttrValue::Map(config)) => config.iter().find(|(name, _)| self.str(*name) == "kind").map(|(_, kind)| kind),
+            other => other,
+        };
+        match kind {
+            Some(AttrValue::Str(kind)) => self.str(*kind),
+            _ => "",
         }
     }
 

@@ -1,0 +1,36 @@
+//! Parts of tensors.
+
+use super::{MixedPrecision, RelaxOp, value};
+use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
+
+/// Attributes `relax.attrs.StridedSliceAttrs`.
+pub static STRIDED_SLICE: AttrsSchema = AttrsSchema {
+    key: "relax.attrs.StridedSliceAttrs",
+    fields: &[AttrField::new("assume_inbound", AttrKind::Bool, AttrDefault::Bool(false))],
+};
+
+/// The operators of this family.
+pub static OPS: &[RelaxOp] = &[
+    RelaxOp {
+        name: "dynamic_strided_slice",
+        doc: "A part of a tensor, its bounds being tensors.",
+        args: &[value("x"), value("begin"), value("end"), value("strides")],
+        mixed_precision: Some(MixedPrecision::Follow),
+        ..RelaxOp::BASE
+    },
+    RelaxOp {
+        name: "strided_slice",
+        doc: "A part of a tensor.",
+        args: &[value("x")],
+        attrs: Some(&STRIDED_SLICE),
+        mixed_precision: Some(MixedPrecision::Follow),
+        ..RelaxOp::BASE
+    },
+    RelaxOp {
+        name: "take",
+        doc: "Elements along `axis` at the given indices.",
+        args: &[value("x"), value("indices")],
+        attrs: Some(&super::grad::TAKE),
+        ..RelaxOp::BASE
+    },
+];

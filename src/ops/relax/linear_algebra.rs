@@ -1,0 +1,32 @@
+//! Products of matrices.
+
+use super::{MixedPrecision, RelaxOp, value};
+use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
+
+/// Attributes `relax.attrs.EinsumAttrs`.
+pub static EINSUM: AttrsSchema =
+    AttrsSchema { key: "relax.attrs.EinsumAttrs", fields: &[AttrField::required("subscripts", AttrKind::Str)] };
+
+/// Attributes `relax.attrs.MatmulAttrs`.
+pub static MATMUL: AttrsSchema =
+    AttrsSchema { key: "relax.attrs.MatmulAttrs", fields: &[AttrField::new("out_dtype", AttrKind::DType, AttrDefault::Null)] };
+
+/// The operators of this family.
+pub static OPS: &[RelaxOp] = &[
+    RelaxOp { name: "einsum", doc: "Einstein's summation.", args: &[value("operands")], attrs: Some(&EINSUM), ..RelaxOp::BASE },
+    RelaxOp {
+        name: "matmul",
+        doc: "The product of matrices, as NumPy broadcasts it.",
+        args: &[value("x1"), value("x2")],
+        attrs: Some(&MATMUL),
+        mixed_precision: Some(MixedPrecision::Always),
+        ..RelaxOp::BASE
+    },
+    RelaxOp {
+        name: "outer",
+        doc: "The outer product of two vectors.",
+        args: &[value("x1"), value("x2")],
+        mixed_precision: Some(MixedPrecision::Always),
+        ..RelaxOp::BASE
+    },
+];

@@ -1,0 +1,253 @@
+//! Expressions and values of attributes (`expr.cc`, `tir.cc`). Programs are in A-normal form, and what is not nests as
+//! deep as the parser lets it, so this may recurse.
+
+use super::super::script::{Script, push_float_literal, push_str_literal};
+use crate::ir::{AttrValue, DTypeCode, Expr, ExprId, Id, Name, Object, Tensor, VarId};
+use std::fmt::Write;
+
+impl Script<'_> {
+    /// An expression.
+    pub(in super::super) fn expr(&mut self, id: ExprId, out: &mut String) {
+        let store = self.store;
+        match store.expr(id) {
+            Expr::Var(var) => self.var(var, out),
+            Expr::Global(name) => self.global_var(name, out),
+            Expr::Op(op) => {
+                self.usage.ir = true;
+                let info = crate::ops::info(op);
+                let _ = write!(out, "I.Op(\"{}\")", info.relax.map_or(info.name.to_owned(), |op| format!("relax.{}", op.name)));
+            }
+            Expr::Constant(tensor) => self.constant(id, store.tensor(tensor), out),
+            Expr::Tuple(fields) if fields.is_empty() => self.relax("tuple()", out),
+            Expr::Tuple(fields) => {
+                out.push('(');
+                self.exprs(store.items(fields), out);
+                out.push_str(if fields.len() == 1 { ",)" } else { ")" });
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                self.expr(tuple, out);
+                let _ = write!(out, "[{index}]");
+            }
+            Expr::Shape(dims) => {
+                self.relax("shape([", out);
+                self.extents(store.dims_of_id(dims), out);
+                out.push_str("])");
+            }
+            Expr::Str(text) => {
+                self.relax("str(", out);
+                push_str_literal(out, store.str(text));
+                out.push(')');
+            }
+            Expr::DataType(dtype) => {
+                self.relax("dtype(", out);
+                let _ = write!(out, "\"{dtype}\")");
+            }
+            Expr::Extern(symbol) => {
+                self.relax("ExternFunc(", out);
+                push_str_literal(out, store.str(symbol));
+                if let Some(ty) = store.checked_type(id) {
+                    out.push_str(", ");
+                    self.ty(ty, out);
+                }
+                out.push(')');
+            }
+            Expr::Call { .. } => self.call(id, out),
+            // Not in a place where TVM can print it.
+            other => {
+                let _ = write!(out, "{:?}", other.kind());
+            }
+        }
+    }
+
+    pub(super) fn exprs(&mut self, ids: impl Iterator<Item = ExprId>, out: &mut String) {
+        for (i, id) in ids.enumerate() {
+            out.push_str(if i > 0 { ", " } else { "" });
+            self.expr(id, out);
+        }
+    }
+
+    /// `R.` and what follows.
+    pub(super) fn relax(&mut self, text: &str, out: &mut String) {
+        self.usage.relax = true;
+        out.push_str("R.");
+        out.push_str(text);
+    }
+
+    /// A variable. One that is free is declared before the statement.
+    pub(in super::super) fn var(&mut self, var: VarId, out: &mut String) {
+        if let Some(name) = self.var_name(var) {
+            out.push_str(name);
+            return;
+        }
+        if let Some(symbol) = self.store.var_data(var).symbol {
+            return self.symbol(symbol, out);
+        }
+        let mut declaration = ": ".to_owned();
+        match self.store.var_type(var) {
+            Some(ty) => self.ty(ty, &mut declaration),
+            None => declaration.clear(),
+        }
+        let name = self.define_var(var);
+        out.push_str(&name);
+        self.pending.push(name + &declaration);
+    }
+
+    fn global_var(&mut self, name: Id<Name>, out: &mut String) {
+        if self.module.is_some_and(|module| module.function(name).is_some()) {
+            if !self.alias {
+                self.alias = true;
+                self.prelude.push("cls = Module".to_owned());
+            }
+            out.push_str("cls.");
+        }
+        out.push_str(self.store.str(name));
+    }
+
+    fn constant(&mut self, id: ExprId, tensor: &Tensor, out: &mut String) {
+        let mut value = String::new();
+        if scalar(tensor, &mut value).is_some() {
+            self.relax("const(", out);
+            let _ = write!(out, "{value}, \"{}\")", tensor.dtype);
+        } else {
+            let _ = write!(out, "metadata[\"ir.GenericConst\"][{}]", self.constant_number(id));
+        }
+    }
+
+    // ---- attributes ----
+
+    /// The value of an attribute.
+    pub(super) fn attr_value(&mut self, value: &AttrValue, out: &mut String) {
+        let store = self.store;
+        match value {
+            AttrValue::Null => out.push_str("None"),
+            AttrValue::Bool(true) => out.push_str("True"),
+            AttrValue::Bool(false) => out.push_str("False"),
+            AttrValue::Int { value, .. } => {
+                let _ = write!(out, "{value}");
+            }
+            AttrValue::Float(value) => push_float_literal(out, value.0),
+            AttrValue::Str(text) => push_str_literal(out, store.str(*text)),
+            AttrValue::DType(Some(dtype)) => {
+                let _ = write!(out, "\"{dtype}\"");
+            }
+            AttrValue::DType(None) => out.push_str("\"\""),
+            AttrValue::Array(items) => {
+                out.push('[');
+                for (i, item) in items.iter().enumerate() {
+                    out.push_str(if i > 0 { ", " } else { "" });
+                    self.attr_value(item, out);
+                }
+                out.push(']');
+            }
+            AttrValue::Map(entries) => self.dict(entries, out),
+            AttrValue::Dim(dim) => {
+                self.dim(*dim, out);
+            }
+            AttrValue::Global(name) => {
+                self.usage.ir = true;
+                out.push_str("I.GlobalVar(");
+                push_str_literal(out, store.str(*name));
+                out.push(')');
+            }
+            AttrValue::Expr(id) => self.expr(*id, out),
+            AttrValue::Type(ty) => self.ty(*ty, out),
+            AttrValue::Object(object) => self.object(*object, out),
+        }
+    }
+
+    /// `{"k": v}`, by key.
+    pub(super) fn dict(&mut self, entries: &[(Id<Name>, AttrValue)], out: &mut String) {
+        let store = self.store;
+        let mut sorted: Vec<&(Id<Name>, AttrValue)> = entries.iter().collect();
+        sorted.sort_by_key(|(name, _)| store.str(*name));
+        out.push('{');
+        for (i, (name, value)) in sorted.into_iter().enumerate() {
+            out.push_str(if i > 0 { ", " } else { "" });
+            push_str_literal(out, store.str(*name));
+            out.push_str(": ");
+            self.attr_value(value, out);
+        }
+        out.push('}');
+    }
+
+    fn object(&mut self, id: Id<Object>, out: &mut String) {
+        let store = self.store;
+        let object = store.object(id);
+        let key = store.str(object.key);
+        let written = match key {
+            "VDevice" => "I.vdevice",
+            "DummyGlobalInfo" => "I.dummy_global_info",
+            "relax.distributed.DeviceMesh" => "R.device_mesh",
+            "Range" => "I.Range",
+            "IndexMap" => return self.index_map(object, out),
+            _ => key,
+        };
+        self.usage.ir |= written.starts_with("I.");
+        self.usage.relax |= written.starts_with("R.");
+        out.push_str(written);
+        out.push('(');
+        for (i, (_, value)) in object.fields.iter().enumerate() {
+            out.push_str(if i > 0 { ", " } else { "" });
+            self.attr_value(value, out);
+        }
+        out.push(')');
+    }
+
+    /// `T.index_map(lambda i, j: (j, i))`: its variables are defined in it alone.
+    fn index_map(&mut self, object: &Object, out: &mut String) {
+        self.usage.tir = true;
+        let scope = self.open_scope();
+        let outer = std::mem::replace(&mut self.function_scope, scope);
+        let declaring = self.declaring.replace(Vec::new());
+        out.push_str("T.index_map(lambda ");
+        for (which, (_, value)) in object.fields.iter().enumerate() {
+            let AttrValue::Array(items) = value else {
+                if *value != AttrValue::Null {
+                    out.push_str(", inverse_index_map=");
+                    self.attr_value(value, out);
+                }
+                continue;
+            };
+            out.push_str(if which == 1 { ": (" } else { "" });
+            for (i, item) in items.iter().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                self.attr_value(item, out);
+            }
+            if which == 1 {
+                out.push_str(if items.len() == 1 { ",)" } else { ")" });
+            }
+        }
+        out.push(')');
+        self.declaring = declaring;
+        self.function_scope = outer;
+        self.close_scope();
+    }
+}
+
+/// A scalar that prints as a number; nothing for types that have no literal.
+fn scalar(tensor: &Tensor, out: &mut String) -> Option<()> {
+    let bytes = tensor.data.as_deref().filter(|_| tensor.is_scalar() && tensor.dtype.lanes == 1)?;
+    let int = match (tensor.dtype.code, tensor.dtype.bits) {
+        (DTypeCode::Int, 8) => i64::from(i8::from_le_bytes(bytes.try_into().ok()?)),
+        (DTypeCode::Int, 16) => i64::from(i16::from_le_bytes(bytes.try_into().ok()?)),
+        (DTypeCode::Int, 32) => i64::from(i32::from_le_bytes(bytes.try_into().ok()?)),
+        (DTypeCode::Int, 64) => i64::from_le_bytes(bytes.try_into().ok()?),
+        (DTypeCode::UInt, 1) => {
+            out.push_str(if *bytes.first()? != 0 { "True" } else { "False" });
+            return Some(());
+        }
+        (DTypeCode::Float, bits) => {
+            let value = match bits {
+                16 => half::f16::from_le_bytes(bytes.try_into().ok()?).to_f64(),
+                32 => f64::from(f32::from_le_bytes(bytes.try_into().ok()?)),
+                64 => f64::from_le_bytes(bytes.try_into().ok()?),
+                _ => return None,
+            };
+            push_float_literal(out, value);
+            return Some(());
+        }
+        _ => return None,
+    };
+    let _ = write!(out, "{int}");
+    Some(())
+}

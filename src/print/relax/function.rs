@@ -1,0 +1,320 @@
+//! Functions, blocks, bindings (`function.cc`, `region.cc`, `binding.cc`). What nests, branches and inner functions, is
+//! left as steps, so depth costs no stack.
+
+use super::super::LineRole;
+use super::super::script::{Place, Script};
+use crate::ir::{AttrValue, AttrsId, Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, Store, Type, TypeId};
+use std::rc::Rc;
+
+/// What becomes of the value of a sequence.
+#[derive(Clone)]
+enum End {
+    /// `return value`
+    Return,
+    /// `name: type = value`
+    Assign(Rc<str>),
+}
+
+/// What is left to print.
+enum Step {
+    /// Blocks from this binding on, then the result.
+    Seq { id: ExprId, block: u32, binding: u32, outputs: Vec<String>, end: End },
+    /// `else:` and the other branch.
+    Else { other: ExprId, end: End },
+    /// The end of a branch.
+    CloseBranch,
+    /// The end of a function.
+    CloseFunction(Box<Outer>),
+}
+
+/// What the function around the one under way keeps.
+struct Outer {
+    /// Where the header of the inner function goes, if it has one.
+    head: Option<Place>,
+    /// Where the declarations of the inner function go.
+    body: Place,
+    prelude: Vec<String>,
+    alias: bool,
+    function_scope: usize,
+}
+
+impl Script<'_> {
+    /// Attributes and global infos of the module.
+    pub(super) fn module_infos(&mut self, module: &Module) {
+        let store = self.store;
+        let infos = [("I.module_attrs(", module.attrs()), ("I.module_global_infos(", module.global_infos())];
+        for (head, attrs) in infos {
+            let Some(attrs) = attrs.map(|attrs| store.attrs_of_id(attrs)).filter(|attrs| !attrs.fields.is_empty()) else {
+                continue;
+            };
+            let mut text = head.to_owned();
+            self.dict(&attrs.fields, &mut text);
+            text.push(')');
+            self.text_line(LineRole::Definition, None, &text);
+        }
+    }
+
+    /// A member of the module.
+    pub(super) fn global(&mut self, name: Id<Name>, id: ExprId) {
+        let name = self.store.str(name).to_owned();
+        if matches!(self.store.expr(id), Expr::Function(_)) {
+            return self.function(id, &name, false);
+        }
+        let mut text = format!("{name} = ");
+        self.expr(id, &mut text);
+        self.text_line(LineRole::Definition, Some(id), &text);
+    }
+
+    /// A function that stands in no other. `alone`: in no module either, so it has a header of its own.
+    pub(in super::super) fn function(&mut self, id: ExprId, name: &str, alone: bool) {
+        let mut steps = Vec::new();
+        self.open_function(id, name, alone, true, &mut steps);
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Seq { id, block, binding, outputs, end } => self.seq(id, block, binding, outputs, end, &mut steps),
+                Step::Else { other, end } => {
+                    self.close_scope();
+                    self.indent -= 4;
+                    self.text_line(LineRole::Close, Some(other), "else:");
+                    self.indent += 4;
+                    self.open_scope();
+                    steps.push(Step::CloseBranch);
+                    steps.push(Step::Seq { id: other, block: 0, binding: 0, outputs: Vec::new(), end });
+                }
+                Step::CloseBranch => {
+                    self.close_scope();
+                    self.indent -= 4;
+                }
+                Step::CloseFunction(outer) => self.close_function(*outer),
+            }
+        }
+    }
+
+    /// The head of a function, up to its attributes.
+    fn open_function(&mut self, id: ExprId, name: &str, header: bool, top: bool, steps: &mut Vec<Step>) {
+        let store = self.store;
+        let Some(Function { params, ret, body, attrs, pure, .. }) = store.as_function(id) else { return };
+        let head = header.then(|| {
+            self.type_vars.push(Vec::new());
+            self.place()
+        });
+        self.usage.relax = true;
+        let function_scope = self.open_scope();
+        let outer_scope = std::mem::replace(&mut self.function_scope, function_scope);
+        let alias = std::mem::take(&mut self.alias);
+        let prelude = std::mem::take(&mut self.prelude);
+        let declaring = self.declaring.replace(Vec::new());
+        let mut text = format!("def {name}(");
+        for (i, param) in store.items(params).enumerate() {
+            text.push_str(if i > 0 { ", " } else { "" });
+            let name = self.define_var(param);
+            text.push_str(&name);
+            if let Some(ty) = store.var_type(param) {
+                text.push_str(": ");
+                self.ty(ty, &mut text);
+            }
+        }
+        text.push(')');
+        if let Some(ret) = ret {
+            text.push_str(" -> ");
+            self.ty(ret, &mut text);
+        }
+        text.push(':');
+        let declared = std::mem::replace(&mut self.declaring, declaring).unwrap_or_default();
+        let mut names: Vec<String> = declared.iter().filter_map(|symbol| self.symbol_name(*symbol)).map(str::to_owned).collect();
+        names.sort();
+        if let Some(known) = self.type_vars.last_mut() {
+            names.retain(|name| !known.contains(name));
+            known.extend(names);
+        }
+        let symbol = global_symbol(store, attrs);
+        let mut decorator = Vec::new();
+        if !pure {
+            decorator.push("pure=False");
+        }
+        if top && symbol.is_none() {
+            decorator.push("private=True");
+        }
+        let arguments = if decorator.is_empty() { String::new() } else { format!("({})", decorator.join(", ")) };
+        self.text_line(LineRole::Definition, Some(id), &format!("@R.function{arguments}"));
+        self.text_line(LineRole::Definition, Some(id), &text);
+        self.indent += 4;
+        if let Some(attrs) = attrs {
+            let hides = |field: &&(Id<Name>, AttrValue)| {
+                top && store.str(field.0) == "global_symbol" && symbol.is_some_and(|symbol| store.str(symbol) == name)
+            };
+            let shown: Vec<_> = store.attrs_of_id(attrs).fields.iter().filter(|field| !hides(field)).cloned().collect();
+            if !shown.is_empty() {
+                let mut text = "R.func_attr(".to_owned();
+                self.dict(&shown, &mut text);
+                text.push(')');
+                self.text_line(LineRole::Definition, Some(id), &text);
+            }
+        }
+        let outer = Outer { head, body: self.place(), prelude, alias, function_scope: outer_scope };
+        steps.push(Step::CloseFunction(Box::new(outer)));
+        self.open_scope();
+        steps.push(Step::Seq { id: body, block: 0, binding: 0, outputs: Vec::new(), end: End::Return });
+    }
+
+    fn close_function(&mut self, outer: Outer) {
+        self.close_scope();
+        self.close_scope();
+        let prelude = std::mem::replace(&mut self.prelude, outer.prelude);
+        self.insert_lines(outer.body, LineRole::Definition, &prelude);
+        self.alias = outer.alias;
+        self.function_scope = outer.function_scope;
+        self.indent -= 4;
+        if let Some(head) = outer.head {
+            let declared = self.type_vars.pop().unwrap_or_default();
+            let header = self.header(&declared);
+            self.insert_lines(head, LineRole::Header, &header);
+        }
+        self.line(LineRole::Blank, None);
+    }
+
+    /// The next binding of a sequence, or its result.
+    fn seq(&mut self, id: ExprId, block: u32, binding: u32, mut outputs: Vec<String>, end: End, steps: &mut Vec<Step>) {
+        let store = self.store;
+        let (blocks, body) = match store.expr(id) {
+            Expr::Seq { blocks, body } => (blocks, body),
+            _ => (List::EMPTY, id),
+        };
+        if block as usize >= blocks.len() {
+            let mut text = String::new();
+            match end {
+                End::Return => {
+                    self.expr(body, &mut text);
+                    self.text_line(LineRole::Result, Some(body), &format!("return {text}"));
+                }
+                End::Assign(target) => {
+                    self.value(body, &mut text);
+                    self.text_line(LineRole::Result, Some(body), &format!("{target} = {text}"));
+                }
+            }
+            return;
+        }
+        let BindingBlock { bindings, dataflow } = *store.block(store.item(blocks, block as usize));
+        if dataflow && binding == 0 {
+            self.relax_line("with R.dataflow():", id);
+            self.indent += 4;
+        }
+        if binding as usize >= bindings.len() {
+            if dataflow {
+                self.relax_line(&format!("R.output({})", outputs.join(", ")), id);
+                self.indent -= 4;
+            }
+            steps.push(Step::Seq { id, block: block + 1, binding: 0, outputs: Vec::new(), end });
+            return;
+        }
+        let item = *store.binding(store.item(bindings, binding as usize));
+        let at = steps.len();
+        let name = self.binding(item, steps);
+        if dataflow && !store.var_data(item.var).dataflow {
+            outputs.push(name);
+        }
+        steps.insert(at, Step::Seq { id, block, binding: binding + 1, outputs, end });
+    }
+
+    fn relax_line(&mut self, text: &str, node: ExprId) {
+        self.usage.relax = true;
+        self.text_line(LineRole::Close, Some(node), text);
+    }
+
+    /// One binding; gives the name that it binds.
+    fn binding(&mut self, Binding { var, value, cast }: Binding, steps: &mut Vec<Step>) -> String {
+        let store = self.store;
+        let ty = store.var_type(var);
+        let mut text = String::new();
+        if let Some(cast) = cast {
+            let annotation = self.annotation(ty);
+            self.relax("match_cast(", &mut text);
+            self.expr(value, &mut text);
+            text.push_str(", ");
+            self.ty(cast, &mut text);
+            text.push(')');
+            let name = self.define_var(var);
+            self.text_line(LineRole::Binding, Some(value), &format!("{name}{annotation} = {text}"));
+            return name;
+        }
+        match store.expr(value) {
+            Expr::If { cond, then, other } => {
+                let annotation = self.annotation(ty);
+                let name = self.define_var(var);
+                let end = End::Assign(format!("{name}{annotation}").into());
+                self.expr(cond, &mut text);
+                self.text_line(LineRole::Binding, Some(value), &format!("if {text}:"));
+                self.indent += 4;
+                self.open_scope();
+                steps.push(Step::Else { other, end: end.clone() });
+                steps.push(Step::Seq { id: then, block: 0, binding: 0, outputs: Vec::new(), end });
+                name
+            }
+            Expr::Function(_) => {
+                let name = self.define_var(var);
+                self.open_function(value, &name, true, false, steps);
+                name
+            }
+            _ => {
+                self.value(value, &mut text);
+                let is_void =
+                    |ty: Option<TypeId>| ty.is_some_and(|ty| matches!(store.type_of_id(ty), Type::Tuple(f) if f.is_empty()));
+                if is_void(ty) && is_void(store.checked_type(value).or(ty)) {
+                    let name = self.define_var(var);
+                    self.text_line(LineRole::Binding, Some(value), &text);
+                    return name;
+                }
+                let annotation = if self.hides_annotation(value, ty) { String::new() } else { self.annotation(ty) };
+                let name = self.define_var(var);
+                self.text_line(LineRole::Binding, Some(value), &format!("{name}{annotation} = {text}"));
+                name
+            }
+        }
+    }
+
+    /// `: type`
+    fn annotation(&mut self, ty: Option<TypeId>) -> String {
+        let mut text = String::new();
+        if let Some(ty) = ty {
+            text.push_str(": ");
+            self.ty(ty, &mut text);
+        }
+        text
+    }
+
+    /// The right side of an assignment: a tuple stands without parentheses.
+    fn value(&mut self, value: ExprId, out: &mut String) {
+        match self.store.expr(value) {
+            Expr::Tuple(fields) if fields.len() > 1 => {
+                let store = self.store;
+                self.exprs(store.items(fields), out);
+            }
+            _ => self.expr(value, out),
+        }
+    }
+
+    /// Whether the type of a variable goes without saying: that of `R.call_tir` stands in the call.
+    fn hides_annotation(&self, value: ExprId, ty: Option<TypeId>) -> bool {
+        let store = self.store;
+        let Some(op) = store.called_op(value) else { return false };
+        let name = crate::ops::info(op).relax.map_or("", |op| op.name);
+        let is_prim = ty.is_some_and(|ty| matches!(store.type_of_id(ty), Type::Prim(_)));
+        if !matches!(name, "call_tir" | "call_dps_packed") || is_prim {
+            return false;
+        }
+        let out = store.call(value).and_then(|call| call.info).and_then(|info| store.call_info(info).type_args.first().copied());
+        match (out, ty) {
+            (Some(out), Some(ty)) => crate::ir::equal::types(store, out, ty),
+            (_, None) => true,
+            (None, _) => false,
+        }
+    }
+}
+
+/// The name under which a function is known outside of its module.
+fn global_symbol(store: &Store, attrs: Option<AttrsId>) -> Option<Id<Name>> {
+    match store.attr(attrs, "global_symbol")? {
+        AttrValue::Str(name) => Some(*name),
+        _ => None,
+    }
+}

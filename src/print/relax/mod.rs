@@ -1,0 +1,78 @@
+//! Relax programs as text, exactly as TVM 0.27 prints them on Python 3.11
+//! (`src/relax/script/printer/`, `src/script/printer/ir/ir.cc`).
+
+mod call;
+mod expr;
+mod function;
+mod types;
+
+use super::script::Script;
+use super::{LineRole, PrintOptions, Printed};
+use crate::ir::{Expr, ExprId, Id, Module, Name, Store, TypeId};
+
+/// A module as text: TVM's `script(show_meta=True)`.
+pub(super) fn module(store: &Store, module: &Module, options: &PrintOptions) -> Printed {
+    let mut script = Script::new(store, Some(module));
+    script.reserve("Module");
+    script.usage.ir = true;
+    let start = script.place();
+    script.text_line(LineRole::Definition, None, "@I.ir_module");
+    script.text_line(LineRole::Definition, None, "class Module:");
+    script.indent = 4;
+    script.module_infos(module);
+    let functions = printed_order(store, module);
+    let mut first = true;
+    for (name, id) in functions {
+        first = false;
+        script.global(name, id);
+    }
+    if first && module.attrs().is_none() && module.global_infos().is_none() {
+        script.text_line(LineRole::Definition, None, "pass");
+    }
+    script.indent = 0;
+    if options.header {
+        let declared = script.type_vars.pop().unwrap_or_default();
+        let header = script.header(&declared);
+        script.insert_lines(start, LineRole::Header, &header);
+    }
+    script.finish(options.metadata)
+}
+
+/// Functions in the order in which they print: tensor programs, external functions, others, each by name, and
+/// `main` last.
+pub(super) fn printed_order(store: &Store, module: &Module) -> Vec<(Id<Name>, ExprId)> {
+    let mut functions = module.functions().to_vec();
+    functions.sort_by_key(|&(name, id)| {
+        let kind = match store.expr(id) {
+            _ if store.str(name) == "main" => 4,
+            Expr::Extern(_) => 2,
+            Expr::Function(_) => 3,
+            _ => 1,
+        };
+        (kind, store.str(name))
+    });
+    functions
+}
+
+/// A function or any other expression as text.
+pub(super) fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> Printed {
+    let mut script = Script::new(store, None);
+    if matches!(store.expr(root), Expr::Function(_)) {
+        script.function(root, "main", true);
+    } else {
+        let mut text = String::new();
+        script.expr(root, &mut text);
+        script.text_line(LineRole::Result, Some(root), &text);
+    }
+    script.finish(options.metadata)
+}
+
+/// A type as text.
+pub(super) fn ty(store: &Store, ty: TypeId) -> String {
+    let mut script = Script::new(store, None);
+    // Symbolic variables are named, not declared.
+    script.declaring = Some(Vec::new());
+    let mut text = String::new();
+    script.ty(ty, &mut text);
+    text
+}

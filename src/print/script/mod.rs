@@ -1,0 +1,251 @@
+//! What the printers of TVMScript share: lines and their indentation, names that are unique in the scopes that
+//! are open, which prefixes were used, symbolic variables, and the metadata section.
+//!
+//! TVM builds a document first and knows its header last; here the text is written once, and what TVM puts in
+//! front later (headers, declarations of symbolic variables, the alias of the module) is inserted when its
+//! scope ends.
+
+mod dim;
+mod meta;
+mod names;
+mod value;
+
+use super::{LineInfo, LineRole, Printed};
+use crate::ir::{Expr, ExprId, Id, IdMap, Module, Store, Symbol, Var, VarId};
+use names::Names;
+pub(super) use value::{push_float_literal, push_str_literal};
+
+/// Which prefixes the text has used: each asks for a line of the header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) ir: bool,
+    pub(super) tir: bool,
+    pub(super) relax: bool,
+}
+
+/// A place in the text, to insert at or to cut off from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    at: usize,
+    line: usize,
+}
+
+/// A text of TVMScript under way.
+pub(super) struct Script<'a> {
+    pub(super) store: &'a Store,
+    pub(super) module: Option<&'a Module>,
+    pub(super) out: String,
+    pub(super) lines: Vec<LineInfo>,
+    pub(super) indent: usize,
+    pub(super) usage: Usage,
+    names: Names,
+    /// Names of the variables that are defined.
+    vars: IdMap<Var, Box<str>>,
+    symbols: IdMap<Symbol, Box<str>>,
+    /// Constants that stand in the metadata section, in the order of first use.
+    pub(super) constants: Vec<ExprId>,
+    constant_numbers: IdMap<Expr, u32>,
+    /// Symbolic variables that signatures declare, in the order of declaration, for each open header.
+    pub(super) type_vars: Vec<Vec<String>>,
+    /// Symbolic variables that the signature under way has declared; none outside of one.
+    pub(super) declaring: Option<Vec<Id<Symbol>>>,
+    /// The scope of the function under way, in which its symbolic variables are defined.
+    pub(super) function_scope: usize,
+    /// Declarations that belong to the begin of the function under way: `n = T.int64()`.
+    pub(super) prelude: Vec<String>,
+    /// Whether the function under way has named the module `cls`.
+    pub(super) alias: bool,
+    /// Declarations of free variables that must stand before the statement under way.
+    pub(super) pending: Vec<String>,
+}
+
+impl<'a> Script<'a> {
+    pub(super) fn new(store: &'a Store, module: Option<&'a Module>) -> Self {
+        Script {
+            store,
+            module,
+            out: String::new(),
+            lines: Vec::new(),
+            indent: 0,
+            usage: Usage::default(),
+            names: Names::default(),
+            vars: IdMap::new(),
+            symbols: IdMap::new(),
+            constants: Vec::new(),
+            constant_numbers: IdMap::new(),
+            type_vars: vec![Vec::new()],
+            declaring: None,
+            function_scope: 0,
+            prelude: Vec::new(),
+            alias: false,
+            pending: Vec::new(),
+        }
+    }
+
+    // ---- lines ----
+
+    /// Begins a line; the caller writes its text behind.
+    pub(super) fn line(&mut self, role: LineRole, node: Option<ExprId>) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.lines.push(LineInfo { start: self.out.len() as u32, role, node });
+        if role != LineRole::Blank {
+            self.out.extend(std::iter::repeat_n(' ', self.indent));
+        }
+    }
+
+    /// Writes a line.
+    pub(super) fn text_line(&mut self, role: LineRole, node: Option<ExprId>, text: &str) {
+        for declaration in std::mem::take(&mut self.pending) {
+            self.line(LineRole::FreeVar, node);
+            self.out.push_str(&declaration);
+        }
+        self.line(role, node);
+        self.out.push_str(text);
+    }
+
+    /// The end of the text, where something may be inserted later.
+    pub(super) fn place(&self) -> Place {
+        Place { at: self.out.len(), line: self.lines.len() }
+    }
+
+    /// Inserts whole lines before the line that began at `place`, at the current indentation.
+    pub(super) fn insert_lines(&mut self, place: Place, role: LineRole, texts: &[String]) {
+        if texts.is_empty() {
+            return;
+        }
+        let first = place.at == 0;
+        let mut inserted = String::new();
+        let mut infos = Vec::with_capacity(texts.len());
+        for text in texts {
+            if !first {
+                inserted.push('\n');
+            }
+            infos.push(LineInfo { start: (place.at + inserted.len()) as u32, role, node: None });
+            inserted.extend(std::iter::repeat_n(' ', self.indent));
+            inserted.push_str(text);
+            if first {
+                inserted.push('\n');
+            }
+        }
+        self.out.insert_str(place.at, &inserted);
+        for info in &mut self.lines[place.line..] {
+            info.start += inserted.len() as u32;
+        }
+        self.lines.splice(place.line..place.line, infos);
+    }
+
+    /// The lines of a header: imports, an empty line, symbolic variables.
+    pub(super) fn header(&self, type_vars: &[String]) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !type_vars.is_empty() {
+            lines.push("# from typing import TypeVar".to_owned());
+        }
+        if self.usage.ir {
+            lines.push("# from tvm.script import ir as I".to_owned());
+        }
+        if self.usage.tir {
+            lines.push("# from tvm.script import tirx as T".to_owned());
+            lines.push("# from tvm.tirx.layout import Axis".to_owned());
+        }
+        if self.usage.relax {
+            lines.push("# from tvm.script import relax as R".to_owned());
+        }
+        lines.push(String::new());
+        lines.extend(type_vars.iter().map(|name| format!("{name} = TypeVar(\"{name}\")")));
+        lines
+    }
+
+    /// The text with the metadata section, or a remark that it was left out.
+    pub(super) fn finish(mut self, metadata: bool) -> Printed {
+        while self.out.ends_with('\n') {
+            self.out.pop();
+            self.lines.pop();
+        }
+        let known = |id: &ExprId| matches!(self.store.expr(*id), Expr::Constant(t) if self.store.tensor(t).data.is_some());
+        if !self.constants.is_empty() && !(metadata && self.constants.iter().all(known)) {
+            self.line(LineRole::Blank, None);
+            self.text_line(LineRole::Metadata, None, "# Metadata omitted. Use show_meta=True in script() method to show it.");
+        } else if !self.constants.is_empty() {
+            let section = meta::section(self.store, &self.constants);
+            let texts: Vec<String> = section.lines().map(str::to_owned).collect();
+            self.insert_lines(Place { at: 0, line: 0 }, LineRole::Metadata, &texts);
+        }
+        Printed { text: self.out, lines: self.lines }
+    }
+
+    // ---- names ----
+
+    /// Takes a name for what is neither: the class.
+    pub(super) fn reserve(&mut self, name: &str) {
+        self.names.define(name);
+    }
+
+    /// Gives a variable its name; it keeps the one it has.
+    pub(super) fn define_var(&mut self, var: VarId) -> String {
+        if let Some(name) = self.vars.get(var) {
+            return name.to_string();
+        }
+        let hint = self.store.var_name(var);
+        let name = self.names.define(if hint.is_empty() { "v" } else { hint });
+        self.names.on_close(names::Entry::Var(var));
+        self.vars.insert(var, name.as_str().into());
+        if let Some(symbol) = self.store.var_data(var).symbol {
+            self.symbols.insert(symbol, name.as_str().into());
+            self.names.on_close(names::Entry::Symbol(symbol));
+        }
+        name
+    }
+
+    /// The name of a variable that is defined.
+    pub(super) fn var_name(&self, var: VarId) -> Option<&str> {
+        self.vars.get(var).map(|name| &**name)
+    }
+
+    /// Gives a symbolic variable its name, in the scope that was opened `above` scopes before the innermost.
+    pub(super) fn define_symbol(&mut self, symbol: Id<Symbol>, scope: usize) -> String {
+        let hint = self.store.str(self.store.symbol(symbol).name);
+        let name = self.names.define_in(if hint.is_empty() { "v" } else { hint }, scope);
+        self.names.on_close_of(names::Entry::Symbol(symbol), scope);
+        self.symbols.insert(symbol, name.as_str().into());
+        name
+    }
+
+    /// The name of a symbolic variable that is defined.
+    pub(super) fn symbol_name(&self, symbol: Id<Symbol>) -> Option<&str> {
+        self.symbols.get(symbol).map(|name| &**name)
+    }
+
+    /// Opens a scope and says which it is.
+    pub(super) fn open_scope(&mut self) -> usize {
+        self.names.open()
+    }
+
+    /// Closes the innermost scope: its names are free again.
+    pub(super) fn close_scope(&mut self) {
+        for entry in self.names.close() {
+            match entry {
+                names::Entry::Var(var) => {
+                    self.vars.remove(var);
+                }
+                names::Entry::Symbol(symbol) => {
+                    self.symbols.remove(symbol);
+                }
+            }
+        }
+    }
+
+    // ---- metadata ----
+
+    /// The number of a constant in the metadata section.
+    pub(super) fn constant_number(&mut self, id: ExprId) -> u32 {
+        if let Some(&number) = self.constant_numbers.get(id) {
+            return number;
+        }
+        let number = self.constants.len() as u32;
+        self.constants.push(id);
+        self.constant_numbers.insert(id, number);
+        number
+    }
+}

@@ -1,0 +1,45 @@
+//! Literals of Python as TVM writes them.
+
+use super::super::value::{push_float, push_string};
+use std::fmt::Write;
+
+/// A float: one digit behind the point when it is integral, else as many as tell it apart.
+pub(in super::super) fn push_float_literal(out: &mut String, value: f64) {
+    if !value.is_finite() {
+        let text = if value.is_nan() {
+            "\"nan\""
+        } else if value > 0.0 {
+            "\"inf\""
+        } else {
+            "\"-inf\""
+        };
+        out.push_str(text);
+    } else if value.fract() == 0.0 {
+        let _ = write!(out, "{value:.1}");
+    } else {
+        push_float(out, value, 17);
+    }
+}
+
+/// A string in double quotes.
+pub(in super::super) fn push_str_literal(out: &mut String, text: &str) {
+    push_string(out, text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_print_as_tvm_does() {
+        let text = |value| {
+            let mut out = String::new();
+            push_float_literal(&mut out, value);
+            out
+        };
+        let values = [1.0, -3.0, f64::from(1e-5f32), 0.5, 1e22, f64::NEG_INFINITY, 0.1];
+        let texts =
+            ["1.0", "-3.0", "9.9999997473787516e-06", "0.5", "10000000000000000000000.0", "\"-inf\"", "0.10000000000000001"];
+        assert_eq!(values.map(text), texts);
+    }
+}
