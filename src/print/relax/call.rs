@@ -91,7 +91,8 @@ impl Script<'_> {
         }
         self.ty_args(ty_args, &mut kwargs);
         out.push_str(&first);
-        if !first.is_empty() && !(positional.is_empty() && kwargs.is_empty()) {
+        let more = !positional.is_empty() || !kwargs.is_empty();
+        if !first.is_empty() && more {
             out.push_str(", ");
         }
         self.arguments(positional, &kwargs, out);

@@ -164,7 +164,8 @@ impl<'a> Script<'a> {
             self.lines.pop();
         }
         let known = |id: &ExprId| matches!(self.store.expr(*id), Expr::Constant(t) if self.store.tensor(t).data.is_some());
-        if !self.constants.is_empty() && !(metadata && self.constants.iter().all(known)) {
+        let complete = metadata && self.constants.iter().all(known);
+        if !self.constants.is_empty() && !complete {
             self.line(LineRole::Blank, None);
             self.text_line(LineRole::Metadata, None, "# Metadata omitted. Use show_meta=True in script() method to show it.");
         } else if !self.constants.is_empty() {
