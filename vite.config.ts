@@ -4,6 +4,7 @@ import { join, relative, resolve } from "node:path";
 import type { Plugin } from "vite";
 import solid from "vite-plugin-solid";
 import { defineConfig } from "vitest/config";
+import { sandbox } from "./www/sandbox/build.ts";
 
 const here = import.meta.dirname;
 
@@ -17,6 +18,8 @@ const policy = [
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "worker-src 'self'",
+  // The frame of the sandbox, which has a stricter policy of its own.
+  "frame-src 'self'",
   "connect-src 'self'",
   "manifest-src 'self'",
   "base-uri 'none'",
@@ -78,16 +81,20 @@ function offline(): Plugin {
   };
 }
 
+/** The engine, or with VITE_MOCK=1 the stand-in for it; the sandbox opens the same one from bytes. */
+const mock = process.env.VITE_MOCK === "1";
+const engine = {
+  "passlab-engine-bytes": resolve(here, `www/engine/${mock ? "mock" : "bytes"}.ts`),
+  "passlab-engine": resolve(here, "www/pkg"),
+  "passlab-session": resolve(here, `www/engine/${mock ? "mock" : "wasm"}.ts`),
+  "passlab-sandbox-session": resolve(here, mock ? "www/engine/mock.ts" : "www/sandbox/session.ts"),
+};
+
 export default defineConfig({
   base: "./",
   publicDir: "www/public",
-  plugins: [solid(), contentPolicy(), offline()],
-  resolve: {
-    alias: {
-      "passlab-engine": resolve(here, "www/pkg"),
-      "passlab-session": resolve(here, `www/engine/${process.env.VITE_MOCK ? "mock" : "wasm"}.ts`),
-    },
-  },
+  plugins: [solid(), sandbox(engine), contentPolicy(), offline()],
+  resolve: { alias: engine },
   worker: { format: "es" },
   build: {
     target: "es2022",

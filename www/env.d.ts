@@ -7,9 +7,31 @@ declare module "passlab-session" {
   }>;
 }
 
+/** The same engine as the sandbox's worker opens it: `www/sandbox/session.ts`, or `mock.ts`. */
+declare module "passlab-sandbox-session" {
+  export function open(engine: ArrayBuffer): Promise<{
+    handle(request: import("./engine/protocol").Request): unknown;
+  }>;
+}
+
+/** Addresses: of the engine's WebAssembly (empty in a mock), and of the two files that `www/sandbox/build.ts` makes. */
+declare module "passlab-engine-bytes" {
+  const url: string;
+  export default url;
+}
+declare module "passlab-harness" {
+  const url: string;
+  export default url;
+}
+declare module "passlab-sandbox-frame" {
+  const url: string;
+  export default url;
+}
+
 /** What `wasm-bindgen` makes of the Rust side (`src/wasm`); the files stand in `www/pkg` after a build. */
 declare module "passlab-engine/passlab.js" {
   export default function init(options: { module_or_path: string | URL }): Promise<unknown>;
+  export function initSync(options: { module: WebAssembly.Module }): unknown;
   export class Session {
     constructor();
     /** The request without its id; the answer is the value of `Answers[type]`. Throws only for a bug of the engine. */

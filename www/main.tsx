@@ -1,5 +1,6 @@
 /** Starts the page: the worker first, because it has most to load; then the state of the last visit; then the panels. */
 import { render } from "solid-js/web";
+import { Later } from "./engine/later";
 import { App } from "./panels/App";
 import { AppContext } from "./panels/context";
 import { createController } from "./state/controller";
@@ -14,6 +15,8 @@ if (!root) throw new Error("the page has no place for the application");
 render(() => {
   const app = createController({
     spawn: () => new Worker(new URL("./engine/worker.ts", import.meta.url), { type: "module" }),
+    spawnSandbox: () =>
+      new Later(() => import("./sandbox/host").then(({ Sandbox }) => new Sandbox())),
     keeper: new Keeper(browserStorage()),
     watchdog: WATCHDOG * 1000,
     location,

@@ -1,4 +1,4 @@
-/** The program editor: CodeMirror with Relay's colours, the engine's problems underlined, and a way out by Escape. */
+/** An editor: CodeMirror with a language, the engine's problems underlined, and a way out by Escape. */
 import {
   defaultKeymap,
   history,
@@ -14,7 +14,7 @@ import {
   syntaxHighlighting,
 } from "@codemirror/language";
 import { type Diagnostic, diagnosticCount, setDiagnostics } from "@codemirror/lint";
-import { Annotation, EditorState } from "@codemirror/state";
+import { Annotation, EditorState, type Extension } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -59,6 +59,9 @@ const colours = HighlightStyle.define(
   Object.entries(names).map(([name, tag]) => ({ tag, class: `t-${name}` })),
 );
 
+/** Relay, as the program is written in. */
+export const relayLanguage: Extension = [relay, syntaxHighlighting(colours)];
+
 /**
  * Inserts a typed character as a transaction of its own instead of letting the browser edit the page and reading the
  * edit back from it. In a program line of some thousand characters the latter takes longer than a whole run.
@@ -84,6 +87,10 @@ const fromOutside = Annotation.define<boolean>();
 
 export interface EditorOptions {
   parent: HTMLElement;
+  /** The accessible name. */
+  label: string;
+  /** Colours, and what else belongs to the language. */
+  language: Extension;
   text: string;
   onEdit(text: string): void;
   onEscape(): void;
@@ -112,8 +119,7 @@ export function createEditor(options: EditorOptions): Editor {
         drawSelection(),
         bracketMatching(),
         indentUnit.of("  "),
-        relay,
-        syntaxHighlighting(colours),
+        options.language,
         keymap.of([
           { key: "Mod-]", run: indentMore },
           { key: "Mod-[", run: indentLess },
@@ -137,7 +143,7 @@ export function createEditor(options: EditorOptions): Editor {
         ]),
         EditorView.domEventHandlers({ beforeinput: insertDirectly }),
         EditorView.contentAttributes.of({
-          "aria-label": "Program",
+          "aria-label": options.label,
           "aria-describedby": "editor-help",
           tabindex: "0",
           spellcheck: "false",
@@ -174,8 +180,8 @@ export function createEditor(options: EditorOptions): Editor {
         const from = Math.min(problem.from, length);
         const to = Math.min(Math.max(problem.to ?? from, from), length);
         diagnostics.push({
-          from,
           // A place without width would not be seen.
+          from: to > from || from < length ? from : Math.max(0, from - 1),
           to: to > from ? to : Math.min(from + 1, length),
           severity: severity(problem),
           message: [problem.message, ...problem.notes].join("\n"),

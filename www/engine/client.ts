@@ -39,6 +39,8 @@ export interface Options {
   spawn(): WorkerLike;
   /** Milliseconds until a job counts as hung. */
   limit(kind: Kind): number;
+  /** After so many losses in all, the worker is given up until `revive`; without it only a bad start counts. */
+  losses?: number | undefined;
   /** Milliseconds until a new worker must have said `ready`. */
   startLimit: number;
   /** Milliseconds after which a job counts as slow, and the page says so. */
@@ -69,6 +71,7 @@ export class EngineClient {
   private waiting: Job[] = [];
   private nextId = 1;
   private starts = 0;
+  private losses = 0;
   private lost = false;
   private why = "";
   private told: Phase | null = null;
@@ -104,6 +107,7 @@ export class EngineClient {
   revive(): void {
     if (this.worker) return;
     this.starts = 0;
+    this.losses = 0;
     this.start();
   }
 
@@ -111,6 +115,10 @@ export class EngineClient {
     this.clearTimers();
     this.worker?.terminate();
     this.worker = null;
+    this.ready = false;
+    this.current?.settle({ status: "superseded" });
+    this.current = null;
+    this.drop(() => true);
   }
 
   /** True while a run is waiting or in the worker. */
@@ -217,7 +225,8 @@ export class EngineClient {
     const job = this.current;
     this.current = null;
     this.drop((other) => ABOUT_A_RUN.has(other.request.type));
-    if (this.starts >= MAX_STARTS) {
+    this.losses++;
+    if (this.starts >= MAX_STARTS || this.losses >= (this.options.losses ?? Infinity)) {
       this.report("dead", message);
     } else {
       this.start();

@@ -1,12 +1,17 @@
 /** The picker of passes: type a few letters, choose, and the pass stands at the end of the list. */
 import { createMemo, createSignal, For, Show } from "solid-js";
 import type { PassDoc } from "../engine/protocol";
-import { freshCall } from "../state/calls";
+import { freshCall, ownPass } from "../state/calls";
+import { scriptPasses } from "../state/model";
 import { useApp } from "./context";
 import { Popover } from "./Popover";
 
+/** How far down a pass stands that is not one's own, and one that cannot be run yet. */
+const OTHERS = 1000;
+const NOT_YET = 2000;
+
 /** Passes whose name has the letters in order come first if they stand together. */
-function ranked(passes: readonly PassDoc[], filter: string): PassDoc[] {
+function ranked(passes: readonly PassDoc[], own: ReadonlySet<PassDoc>, filter: string): PassDoc[] {
   const wanted = filter.trim().toLowerCase();
   const scored = passes.flatMap((pass) => {
     const name = pass.name.toLowerCase();
@@ -17,7 +22,7 @@ function ranked(passes: readonly PassDoc[], filter: string): PassDoc[] {
     return pass.summary.toLowerCase().includes(wanted) ? [{ pass, score: 100 }] : [];
   });
   const order = (item: { pass: PassDoc; score: number }) =>
-    (item.pass.available ? 0 : 1000) + (wanted ? item.score : 0);
+    (own.has(item.pass) ? 0 : item.pass.available ? OTHERS : NOT_YET) + (wanted ? item.score : 0);
   return scored
     .sort((a, b) => order(a) - order(b) || a.pass.name.localeCompare(b.pass.name))
     .map((item) => item.pass);
@@ -27,7 +32,10 @@ export function AddPass(props: { anchor: HTMLElement; onClose(): void }) {
   const app = useApp();
   const [filter, setFilter] = createSignal("");
   const [active, setActive] = createSignal(0);
-  const found = createMemo(() => ranked(app.state().catalogue?.passes ?? [], filter()));
+  const own = createMemo(() => new Set(scriptPasses(app.state()).map(ownPass)));
+  const found = createMemo(() =>
+    ranked([...own(), ...(app.state().catalogue?.passes ?? [])], own(), filter()),
+  );
   let items!: HTMLDivElement;
 
   const add = (pass: PassDoc | undefined) => {
@@ -85,7 +93,13 @@ export function AddPass(props: { anchor: HTMLElement; onClose(): void }) {
               aria-disabled={!pass.available}
               onClick={() => add(pass)}
             >
-              <span class="choice-name">{pass.name}</span>
+              <span class="choice-name">
+                {pass.name}
+                <Show when={own().has(pass)}>
+                  {" "}
+                  <span class="tag">yours</span>
+                </Show>
+              </span>
               <span class="meta">{pass.available ? `O${pass.optLevel}` : "not yet"}</span>
               <span class="choice-summary">{pass.summary}</span>
             </div>

@@ -1,23 +1,24 @@
 /** The page: one line of chrome, three panes, and what concerns all of them. */
 import { createEffect, createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
-import type { Pane } from "../state/model";
+import { type Editor, type Pane, scriptProblems } from "../state/model";
 import { stepName } from "../state/steps";
 import { commandOf, panelCommands } from "./commands";
 import { useApp } from "./context";
 import { Header } from "./Header";
 import { Help } from "./Help";
 import { PassesPane } from "./PassesPane";
-import { ProgramPane } from "./ProgramPane";
+import { editors, ProgramPane } from "./ProgramPane";
 import { ResultPane } from "./ResultPane";
 import { Splitter } from "./Splitter";
 
 const NARROW = "(max-width: 899.98px)";
 const STANDARD = [320, 240] as const;
 
-const panes: readonly { pane: Pane; label: string }[] = [
-  { pane: "program", label: "Program" },
-  { pane: "passes", label: "Passes" },
-  { pane: "result", label: "Result" },
+/** One at a time is shown in a narrow window; there the two editors are panes like the others. */
+const panes: readonly { id: string; pane: Pane; label: string; editor?: Editor }[] = [
+  ...editors.map((item) => ({ ...item, id: item.editor, pane: "program" as const })),
+  { id: "passes", pane: "passes", label: "Passes" },
+  { id: "result", pane: "result", label: "Result" },
 ];
 
 export function App(props: { onUpdate(): void }) {
@@ -38,18 +39,21 @@ export function App(props: { onUpdate(): void }) {
       command.run(app);
     };
     const sheet = () => setHelp(true);
-    const edit = () => app.dispatch({ type: "pane", pane: "program" });
+    const edit = () => app.dispatch({ type: "editor", editor: "program" });
+    const script = () => app.dispatch({ type: "editor", editor: "script" });
     const add = () => app.dispatch({ type: "pane", pane: "passes" });
     query.addEventListener("change", resize);
     document.addEventListener("keydown", keys);
     panelCommands.addEventListener("help", sheet);
     panelCommands.addEventListener("edit", edit);
+    panelCommands.addEventListener("script", script);
     panelCommands.addEventListener("add", add);
     onCleanup(() => {
       query.removeEventListener("change", resize);
       document.removeEventListener("keydown", keys);
       panelCommands.removeEventListener("help", sheet);
       panelCommands.removeEventListener("edit", edit);
+      panelCommands.removeEventListener("script", script);
       panelCommands.removeEventListener("add", add);
     });
   });
@@ -73,15 +77,23 @@ export function App(props: { onUpdate(): void }) {
     app.dispatch({ type: "prefer", change: { widths: next } });
   };
   const hidden = (pane: Pane) => narrow() && state().pane !== pane;
+  type Choice = (typeof panes)[number];
+  const current = ({ pane, editor }: Choice) =>
+    pane === state().pane && (!editor || editor === state().editor);
+  const open = ({ pane, editor }: Choice) =>
+    app.dispatch(editor ? { type: "editor", editor } : { type: "pane", pane });
+  const wrongIn = ({ editor }: Choice) => {
+    if (!editor) return 0;
+    return editor === "program" ? state().problems.length : scriptProblems(state()).length;
+  };
   const tabKeys = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!by) return;
     event.preventDefault();
-    const at = panes.findIndex((item) => item.pane === state().pane);
-    const next = panes[(at + by + panes.length) % panes.length];
+    const next = panes[(panes.findIndex(current) + by + panes.length) % panes.length];
     if (!next) return;
-    app.dispatch({ type: "pane", pane: next.pane });
-    tabs.querySelector<HTMLElement>(`#pane-tab-${next.pane}`)?.focus();
+    open(next);
+    tabs.querySelector<HTMLElement>(`#pane-tab-${next.id}`)?.focus();
   };
 
   return (
@@ -124,6 +136,21 @@ export function App(props: { onUpdate(): void }) {
             </button>
           </div>
         </Show>
+        <Show when={state().trust === "ask"}>
+          <div class="notice ask" role="alert">
+            <span>
+              <strong>This link brings passes of its own, in JavaScript.</strong> Read them under{" "}
+              <em>My passes</em>; they run only if you say so, in a sandbox without network and
+              storage.
+            </span>
+            <button type="button" class="primary" onClick={() => app.decideScript("own")}>
+              Run
+            </button>
+            <button type="button" onClick={() => app.decideScript("held")}>
+              Keep without
+            </button>
+          </div>
+        </Show>
         <Show when={state().preferences.hint && state().good}>
           <div class="notice hint">
             <span>
@@ -152,16 +179,16 @@ export function App(props: { onUpdate(): void }) {
                 <button
                   type="button"
                   role="tab"
-                  id={`pane-tab-${item.pane}`}
-                  aria-selected={state().pane === item.pane}
+                  id={`pane-tab-${item.id}`}
+                  aria-selected={current(item)}
                   aria-controls={`pane-${item.pane}`}
-                  tabIndex={state().pane === item.pane ? 0 : -1}
-                  onClick={() => app.dispatch({ type: "pane", pane: item.pane })}
+                  tabIndex={current(item) ? 0 : -1}
+                  onClick={() => open(item)}
                   onKeyDown={tabKeys}
                 >
                   {item.label}
-                  <Show when={item.pane === "program" && state().problems.length > 0}>
-                    <span class="count">{state().problems.length}</span>
+                  <Show when={wrongIn(item)}>
+                    {(count) => <span class="count">{count()}</span>}
                   </Show>
                 </button>
               )}
@@ -179,7 +206,7 @@ export function App(props: { onUpdate(): void }) {
             aria-label="Program and problems"
             hidden={hidden("program")}
           >
-            <ProgramPane />
+            <ProgramPane narrow={narrow()} />
           </section>
           <Splitter
             label="Width of the program"

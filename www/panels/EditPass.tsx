@@ -1,6 +1,8 @@
 /** What can be done to one row of the pass list: its arguments, its place, its removal. */
 import { createMemo, createSignal, For, Show } from "solid-js";
-import { callError, callName, findPass, tidyCall } from "../state/calls";
+import { callError, callName, findPass, ownPass, tidyCall } from "../state/calls";
+import { scriptPasses } from "../state/model";
+import { panelCommands } from "./commands";
 import { useApp } from "./context";
 import { Popover } from "./Popover";
 
@@ -16,13 +18,27 @@ export function EditPass(props: {
   const saved = () => app.state().document.passes[row()]?.call ?? "";
   const [text, setText] = createSignal(saved());
   const error = createMemo(() => callError(text()));
-  const doc = createMemo(() => findPass(app.state().catalogue, text()));
+  const own = createMemo(() =>
+    scriptPasses(app.state()).find((pass) => pass.name === callName(text())),
+  );
+  const doc = createMemo(() => {
+    const mine = own();
+    return mine ? ownPass(mine) : findPass(app.state().catalogue, text());
+  });
+  const unknown = () =>
+    app.state().trust === "own"
+      ? "There is no pass of this name, in passlab or under My passes."
+      : "There is no pass of this name, unless My passes defines it; those are not run.";
 
   const apply = () => {
     if (error()) return;
     const call = tidyCall(text());
     if (call !== saved()) app.dispatch({ type: "call", row: row(), call });
     props.onClose();
+  };
+  const show = () => {
+    props.onClose();
+    panelCommands.dispatchEvent(new Event("script"));
   };
   const insert = (name: string, standard: string) => {
     const call = tidyCall(text());
@@ -54,8 +70,19 @@ export function EditPass(props: {
           />
         </label>
         <p id="call-help" class={error() ? "wrong" : "quiet"}>
-          {error() || doc()?.summary || "The engine has no pass of this name."}
+          {error() || doc()?.summary || unknown()}
         </p>
+        <Show when={own()}>
+          {(pass) => (
+            <p class="quiet">
+              Yours: {pass().kind} pass, opt level {pass().optLevel}
+              {pass().required.length > 0 ? `, requires ${pass().required.join(", ")}` : ""}.{" "}
+              <button type="button" class="link" onClick={show}>
+                Show it
+              </button>
+            </p>
+          )}
+        </Show>
         <Show when={(doc()?.params.length ?? 0) > 0}>
           <ul class="params" aria-label="Arguments">
             <For each={doc()?.params}>

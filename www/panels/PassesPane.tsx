@@ -15,7 +15,9 @@ import {
 } from "solid-js";
 import type { PassItem } from "../engine/protocol";
 import { callArguments, callName, matchingPipeline } from "../state/calls";
+import { scriptPasses } from "../state/model";
 import { duration, outcomeMark, type Shown, stepWords } from "../state/steps";
+import { needsScript } from "../state/trust";
 import { AddPass } from "./AddPass";
 import { ContextForm } from "./ContextForm";
 import { panelCommands } from "./commands";
@@ -109,6 +111,9 @@ export function PassesPane() {
     };
   });
   const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
+  const own = createMemo(() => new Set(scriptPasses(state()).map((pass) => pass.name)));
+  /** Not a pass of the engine, while there is a script that may not run. */
+  const held = (call: string) => state().trust !== "own" && needsScript(state().catalogue, call);
 
   const openAdd = () => setAdding(true);
   onMount(() => {
@@ -307,7 +312,12 @@ export function PassesPane() {
                         {name()}
                         <span class="arguments">{argumentsOf(pass().call)}</span>
                       </span>
-                      <span class="meta">{pass().enabled ? "" : "off"}</span>
+                      <Show when={own().has(name())}>
+                        <span class="tag">yours</span>
+                      </Show>
+                      <span class="meta">
+                        {pass().enabled ? (held(pass().call) ? "not run" : "") : "off"}
+                      </span>
                     </span>
                   </Show>
                   <button
@@ -358,7 +368,15 @@ export function PassesPane() {
                     {step().name}
                     <span class="arguments">{argumentsOf(call())}</span>
                   </span>
-                  <span class="sr">{stepWords(step(), item().folded)}</span>
+                  <Show when={own().has(step().name)}>
+                    <span class="tag" aria-hidden="true">
+                      yours
+                    </span>
+                  </Show>
+                  <span class="sr">
+                    {stepWords(step(), item().folded)}
+                    {own().has(step().name) ? ", your pass" : ""}
+                  </span>
                   <Show when={item().parent}>
                     {/* The arrow keys do the same; this is for the mouse. */}
                     <span

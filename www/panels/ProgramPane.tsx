@@ -1,20 +1,49 @@
-/** The program and what is wrong with it. */
-import { createEffect, createMemo, For, on, onCleanup, onMount, Show } from "solid-js";
+/** What is edited, the program or the user's own passes, and what is wrong with them. */
+import {
+  createEffect,
+  createMemo,
+  createSignal,
+  ErrorBoundary,
+  For,
+  lazy,
+  on,
+  onCleanup,
+  onMount,
+  Show,
+  Suspense,
+} from "solid-js";
 import { Dynamic } from "solid-js/web";
-import { createEditor, type Editor } from "../editor/editor";
+import { createEditor, type Editor, relayLanguage } from "../editor/editor";
 import type { Problem } from "../engine/protocol";
+import { type Editor as EditorName, scriptProblems } from "../state/model";
 import { panelCommands } from "./commands";
 import { useApp } from "./context";
+import type { Target } from "./ScriptPane";
 
-export function ProgramPane() {
+const ScriptPane = lazy(() => import("./ScriptPane"));
+
+export const editors: readonly { editor: EditorName; label: string }[] = [
+  { editor: "program", label: "Program" },
+  { editor: "script", label: "My passes" },
+];
+
+export function ProgramPane(props: { narrow: boolean }) {
   const app = useApp();
+  const state = app.state;
   let host!: HTMLDivElement;
+  let tabs!: HTMLDivElement;
   let editor: Editor | undefined;
+  const [target, setTarget] = createSignal<Target | null>(null);
+  const shown = createMemo(() => state().editor);
+  // Once opened it stays, with its cursor and its history.
+  const opened = createMemo<boolean>((before) => before || shown() === "script", false);
 
   onMount(() => {
     editor = createEditor({
       parent: host,
-      text: app.state().document.source,
+      label: "Program",
+      language: relayLanguage,
+      text: state().document.source,
       onEdit: (source) => app.dispatch({ type: "edit", source }),
       onEscape: () => panelCommands.dispatchEvent(new Event("leave-editor")),
     });
@@ -26,9 +55,9 @@ export function ProgramPane() {
     });
   });
 
-  const source = createMemo(() => app.state().document.source);
+  const source = createMemo(() => state().document.source);
   createEffect(on(source, (text) => editor?.setText(text)));
-  const problems = createMemo(() => app.state().problems);
+  const problems = createMemo(() => state().problems);
   let drawn = "[]";
   createEffect(
     on(problems, (list) => {
@@ -37,33 +66,96 @@ export function ProgramPane() {
       drawn = now;
     }),
   );
+  const ofScript = createMemo(() => scriptProblems(state()));
+  const all = createMemo(() => [
+    ...problems().map((problem) => ({ problem, script: false })),
+    ...ofScript().map((problem) => ({ problem, script: true })),
+  ]);
 
-  const jump = (problem: Problem) => {
-    if (problem.from !== null) editor?.jump(problem.from, problem.to ?? problem.from);
+  const jump = (problem: Problem, script: boolean) => {
+    if (problem.from === null) return;
+    const place = { from: problem.from, to: problem.to ?? problem.from };
+    app.dispatch({ type: "editor", editor: script ? "script" : "program" });
+    if (script) setTarget(place);
+    else editor?.jump(place.from, place.to);
+  };
+  const tabKeys = (event: KeyboardEvent) => {
+    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
+    event.preventDefault();
+    const other = shown() === "program" ? "script" : "program";
+    app.dispatch({ type: "editor", editor: other });
+    tabs.querySelector<HTMLElement>(`#editor-tab-${other}`)?.focus();
   };
 
   return (
     <>
-      <div class="editor" ref={host} />
+      <Show when={!props.narrow}>
+        <div class="pane-head">
+          <div role="tablist" aria-label="Editors" class="tabs" ref={tabs}>
+            <For each={editors}>
+              {(item) => (
+                <button
+                  type="button"
+                  role="tab"
+                  id={`editor-tab-${item.editor}`}
+                  aria-selected={shown() === item.editor}
+                  aria-controls={`editor-${item.editor}`}
+                  tabIndex={shown() === item.editor ? 0 : -1}
+                  onClick={() => app.dispatch({ type: "editor", editor: item.editor })}
+                  onKeyDown={tabKeys}
+                >
+                  {item.label}
+                </button>
+              )}
+            </For>
+          </div>
+        </div>
+      </Show>
+      <div
+        role="tabpanel"
+        aria-label="Program"
+        id="editor-program"
+        class="view"
+        hidden={shown() !== "program"}
+      >
+        <div class="editor" ref={host} />
+      </div>
+      <div
+        role="tabpanel"
+        aria-label="My passes"
+        id="editor-script"
+        class="view"
+        hidden={shown() !== "script"}
+      >
+        <Show when={opened()}>
+          <ErrorBoundary
+            fallback={<p class="pad wrong">This editor could not be loaded. Reload the page.</p>}
+          >
+            <Suspense fallback={<p class="quiet pad">Loading…</p>}>
+              <ScriptPane target={target()} />
+            </Suspense>
+          </ErrorBoundary>
+        </Show>
+      </div>
       <p id="editor-help" class="sr">
-        Escape leaves the program. Tab moves on; Control and ] indents.
+        Escape leaves the editor. Tab moves on; Control and ] indents.
       </p>
-      <section class="problems" aria-label="Problems" classList={{ none: problems().length === 0 }}>
+      <section class="problems" aria-label="Problems" classList={{ none: all().length === 0 }}>
         <h2>
           Problems
-          <Show when={problems().length > 0}>
-            <span class="count">{problems().length}</span>
+          <Show when={all().length > 0}>
+            <span class="count">{all().length}</span>
           </Show>
         </h2>
         <ul aria-label="Problems">
-          <For each={problems()}>
-            {(problem) => (
+          <For each={all()}>
+            {({ problem, script }) => (
               <li>
                 <Dynamic
                   component={problem.from === null ? "div" : "button"}
                   type={problem.from === null ? undefined : "button"}
                   class="problem"
-                  onClick={() => jump(problem)}
+                  onClick={() => jump(problem, script)}
                 >
                   <span class={`mark ${problem.severity}`} aria-hidden="true">
                     {problem.severity === "error"
@@ -77,6 +169,9 @@ export function ProgramPane() {
                   </span>
                   <span>
                     <span class="sr">{problem.severity}: </span>
+                    <Show when={script}>
+                      <span class="tag">My passes</span>{" "}
+                    </Show>
                     {problem.message}
                     <For each={problem.notes}>{(note) => <span class="note">{note}</span>}</For>
                   </span>
@@ -85,8 +180,8 @@ export function ProgramPane() {
             )}
           </For>
         </ul>
-        <Show when={problems().length === 0}>
-          <p class="quiet">{app.state().answers > 0 ? "No problems." : "Not looked at yet."}</p>
+        <Show when={all().length === 0}>
+          <p class="quiet">{state().answers > 0 ? "No problems." : "Not looked at yet."}</p>
         </Show>
       </section>
     </>

@@ -110,6 +110,13 @@ export const commands: readonly Command[] = [
     run: panel("edit"),
   },
   {
+    id: "script",
+    keys: ["m"],
+    title: "Go to my passes",
+    group: "Program and passes",
+    run: panel("script"),
+  },
+  {
     id: "add",
     keys: ["a"],
     title: "Add a pass",
@@ -122,12 +129,13 @@ export const commands: readonly Command[] = [
 
 /** Keys that work inside of one panel; the sheet lists them too. */
 export const localKeys: readonly { keys: string; title: string }[] = [
-  { keys: "Escape", title: "Leave the program" },
+  { keys: "Escape", title: "Leave the program or my passes" },
+  { keys: "Ctrl Space", title: "My passes: what can be written here" },
   { keys: "↑ ↓ Home End", title: "Steps: go through the list" },
   { keys: "← →", title: "Steps: fold and unfold" },
   { keys: "Alt ↑ Alt ↓", title: "Passes: move a pass up or down" },
   { keys: "Delete", title: "Passes: remove a pass" },
-  { keys: "Ctrl F", title: "Program: search" },
+  { keys: "Ctrl F", title: "Program, my passes: search" },
 ];
 
 /** The command of a key event, or undefined where the key belongs to a text field or to the browser. */

@@ -1,5 +1,5 @@
 /** Passes as TVM's Python calls them: `FuseOps(fuse_opt_level=2)`; a bare name is a call without arguments. */
-import type { Catalogue, PassDoc, PipelineDoc, RunDocument } from "../engine/protocol";
+import type { Catalogue, PassDoc, PipelineDoc, RunDocument, UserPass } from "../engine/protocol";
 
 /** The pass of a call: what stands before the bracket. */
 export function callName(call: string): string {
@@ -56,6 +56,26 @@ export function findPass(catalogue: Catalogue | null, call: string): PassDoc | u
     catalogue?.passes.find((pass) => pass.name === name) ??
     catalogue?.passes.find((pass) => pass.infoName === name)
   );
+}
+
+/** A pass of the user's as the catalogue describes the others. */
+export function ownPass({ name, kind, optLevel, required, doc }: UserPass): PassDoc {
+  const summary = doc.split("\n", 1)[0] || "Written in My passes.";
+  return {
+    name,
+    infoName: name,
+    dialects: [],
+    kind: kind === "dataflow-block" ? "function" : kind,
+    optLevel,
+    required,
+    configKeys: [],
+    params: [],
+    summary,
+    doc: doc.includes("\n") ? doc : "",
+    exampleBefore: "",
+    exampleAfter: "",
+    available: true,
+  };
 }
 
 /** What a new row for this pass says: its name, and its parameters only where there is something to choose. */

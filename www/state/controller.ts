@@ -3,13 +3,31 @@
  * typed, opens links. The panels dispatch actions and read signals; they never talk to the engine themselves.
  */
 import { batch, createMemo, createSignal } from "solid-js";
-import { EngineClient, type Kind, REPLAY, type Reply, type WorkerLike } from "../engine/client";
+import {
+  type EngineClient,
+  type Kind,
+  REPLAY,
+  type Reply,
+  type WorkerLike,
+} from "../engine/client";
 import type { Diff, EvalResult, Look, Run, RunDocument, Step } from "../engine/protocol";
-import { examples, firstExample } from "../examples";
-import { matchingPipeline, runnable } from "./calls";
-import { type Action, initial, type Notice, type State, toShared, update } from "./model";
+import { firstExample } from "../examples";
+import { createChoices } from "./choices";
+import { Engines } from "./engines";
+import {
+  type Action,
+  emptyDocument,
+  type Good,
+  initial,
+  type Notice,
+  type State,
+  type Trust,
+  toShared,
+  update,
+} from "./model";
 import type { Draft, Keeper } from "./persist";
 import { findStep, neighbour, type Shown, shownSteps } from "./steps";
+import { decide, judgeScript, stoppedScript, toSend } from "./trust";
 import { judge, linkOf, withLink } from "./url";
 
 /** Something that is pulled from the engine for the selected step. */
@@ -21,6 +39,8 @@ export type Pulled<T> =
 
 export interface Environment {
   spawn(): WorkerLike;
+  /** A worker for an engine with somebody's script in it. */
+  spawnSandbox(): WorkerLike;
   keeper: Keeper;
   /** Milliseconds until a run counts as hung. */
   watchdog: number;
@@ -34,11 +54,11 @@ const EVAL_LIMIT = 120_000;
 const START_LIMIT = 60_000;
 const SLOW_AFTER = 300;
 const CACHE = 64;
-/** Long enough to be read and reached by keyboard. */
-const UNDO_FOR = 20_000;
 /** Links beyond this are cut by some programs that people paste them into. */
 const LONG_LINK = 8000;
 const KEEP_AFTER = 250;
+/** Milliseconds without a keystroke until an edited script is run. */
+const SCRIPT_PAUSE = 300;
 
 export type Controller = ReturnType<typeof createController>;
 
@@ -61,6 +81,7 @@ export function createController(environment: Environment) {
       after.document !== before.document ||
       after.step !== before.step ||
       after.view !== before.view ||
+      after.trust !== before.trust ||
       after.example !== before.example
     ) {
       keepSoon();
@@ -77,33 +98,51 @@ export function createController(environment: Environment) {
 
   // ---- the engine
 
-  const client = new EngineClient({
+  const engines = new Engines({
     spawn: environment.spawn,
-    limit: (kind: Kind) => (kind === "eval" ? EVAL_LIMIT : environment.watchdog),
+    spawnSandbox: environment.spawnSandbox,
+    limit: (kind, scripted) => {
+      const most = kind === "eval" ? EVAL_LIMIT : environment.watchdog;
+      return scripted ? Math.min(most, state().preferences.patience * 1000) : most;
+    },
     startLimit: START_LIMIT,
     slowAfter: SLOW_AFTER,
     onStatus: (status) => dispatch({ type: "engine", status }),
-    onRestart: () => void replay(),
+    onRestart: (client) => void replay(client),
   });
+  /** The engine that holds the versions of the last good run. */
+  const holder = () => engines.of(state().good?.sent ?? emptyDocument);
 
   /** A document that broke the engine once is tried once more with a fresh one, then left alone until it is edited. */
   let broke: RunDocument | null = null;
+  /** Runs are numbered: an engine may answer after another one that was asked later. */
+  let asked = 0;
+  let answered = 0;
 
   async function run(document: RunDocument): Promise<void> {
     const { rows, step: id, view } = state();
+    const sent = toSend(state());
     const looking = view === "diff" || view === "before";
-    // Not after a crash: whether the run or the look at it was the cause is found out one by one.
-    const look: Look | null = looking && broke !== document ? { step: id, view } : null;
-    const reply = await client.ask({ type: "run", document, look }, "run");
+    // Not after a crash: whether the run or the look at it was the cause is found out one by one. Nor of a script.
+    const look: Look | null =
+      looking && broke !== document && sent.script === "" ? { step: id, view } : null;
+    const number = ++asked;
+    const client = engines.use(sent, state().good?.sent);
+    const reply = await client.ask({ type: "run", document: sent, look }, "run");
+    if (number < answered) return;
     if (reply.status === "answered") {
       broke = null;
+      answered = number;
       expect(reply.value);
-      dispatch({ type: "answered", document, rows, run: reply.value });
+      dispatch({ type: "answered", document, sent, rows, run: reply.value });
+      engines.use(toSend(state()), state().good?.sent);
     } else if (reply.status === "stopped") {
       if (document !== state().document) {
         // A newer edit is already on its way.
       } else if (reply.reason === "cancelled") {
         dispatch({ type: "gave-up", message: "You stopped this run." });
+      } else if (sent.script) {
+        dispatch({ type: "gave-up", message: stoppedScript(reply) });
       } else if (broke === document) {
         const what = reply.reason === "hung" ? "did not finish" : "failed";
         dispatch({
@@ -117,17 +156,29 @@ export function createController(environment: Environment) {
     }
   }
 
+  /** A good run that could not be done again: its versions are lost, and asking once more would not bring them back. */
+  let unplayable: Good | null = null;
+
   /** Puts a new engine into the state that the page shows: the last good run first, then what is being edited. */
-  async function replay(): Promise<void> {
+  async function replay(client: EngineClient): Promise<void> {
     const { good, document, gaveUp } = state();
+    const current = engines.of(toSend(state())) === client && !gaveUp;
     pulls.clear();
-    if (good && good.document !== document) {
-      const reply = await client.ask({ type: "run", document: good.document }, REPLAY);
+    if (
+      good &&
+      good !== unplayable &&
+      holder() === client &&
+      (good.document !== document || !current)
+    ) {
+      const reply = await client.ask({ type: "run", document: good.sent }, REPLAY);
+      if (reply.status === "stopped") unplayable = good;
       if (reply.status !== "answered") return;
     }
-    if (state().document === document && !gaveUp && !client.running) void run(document);
+    if (current && state().document === document && !client.running) void run(document);
     else pull();
   }
+
+  let typing: ReturnType<typeof setTimeout> | undefined;
 
   function changed(before: State): void {
     const { document } = state();
@@ -136,7 +187,12 @@ export function createController(environment: Environment) {
       fragment = "";
       environment.history.replaceState(null, "", environment.location.href.replace(/#.*$/, ""));
     }
-    if (started) void run(document);
+    clearTimeout(typing);
+    if (!started) return;
+    // Every version of a script gets a sandbox of its own, so not every letter is run.
+    if (before.document.script !== document.script) {
+      typing = setTimeout(() => void run(document), SCRIPT_PAUSE);
+    } else void run(document);
   }
 
   // ---- what the page looks at
@@ -245,7 +301,7 @@ export function createController(environment: Environment) {
             key,
             setDiff,
             diff,
-            () => client.ask({ type: "diff", before: at.before, after: at.after }, "diff"),
+            () => holder().ask({ type: "diff", before: at.before, after: at.after }, "diff"),
             diffKey,
           );
         }
@@ -255,7 +311,7 @@ export function createController(environment: Environment) {
             textKey(side),
             side === "before" ? setBefore : setAfter,
             side === "before" ? before : after,
-            () => client.ask({ type: "text", version: at[side], stable: false }, `text ${side}`),
+            () => holder().ask({ type: "text", version: at[side], stable: false }, `text ${side}`),
             () => textKey(side),
           );
         }
@@ -270,7 +326,7 @@ export function createController(environment: Environment) {
     clearTimeout(prefetching);
     prefetching = setTimeout(() => {
       const { good, document } = state();
-      if (!good || good.document !== document || !client.idle) return;
+      if (!good || good.document !== document || !holder().idle) return;
       for (const direction of [1, -1] as const) {
         const next = steps()[neighbour(steps(), shown(), selected(), direction, true)];
         if (!next || next.before === next.after) continue;
@@ -278,7 +334,7 @@ export function createController(environment: Environment) {
         const question = key.replace(/ \d+/, "");
         if (pulls.has(key) || flying.has(key) || refused.get(document)?.has(question)) continue;
         flying.add(key);
-        void client
+        void holder()
           .ask({ type: "diff", before: next.before, after: next.after }, `near ${direction}`)
           .then((reply) => {
             flying.delete(key);
@@ -295,7 +351,7 @@ export function createController(environment: Environment) {
     func: string,
     seed: number,
   ): Promise<EvalResult | string> {
-    const reply = await client.ask({ type: "eval", version, func, seed }, `eval ${version}`);
+    const reply = await holder().ask({ type: "eval", version, func, seed }, `eval ${version}`);
     if (reply.status === "answered") return reply.value;
     return reply.status === "stopped" ? reply.message : "The program changed meanwhile.";
   }
@@ -330,8 +386,8 @@ export function createController(environment: Environment) {
   let keepFailed = false;
 
   function draft(): Draft {
-    const { document, example, step: id, view } = state();
-    return { document, example, step: id, view, link: fragment };
+    const { document, example, step: id, view, trust } = state();
+    return { document, example, step: id, view, link: fragment, trust };
   }
 
   function keep(): void {
@@ -367,7 +423,7 @@ export function createController(environment: Environment) {
     const link = linkOf(environment.location.hash);
     if (!link || link === fragment) return;
     const own = started ? draft() : keeper.draft();
-    const reply = await client.ask({ type: "decode", link });
+    const reply = await engines.plain.ask({ type: "decode", link });
     const opened =
       reply.status === "answered"
         ? judge(reply.value)
@@ -378,7 +434,8 @@ export function createController(environment: Environment) {
     if (opened.kind === "whole") {
       if (own && !own.link) keeper.keepBeforeLink(own);
       fragment = "";
-      dispatch({ type: "open", document: opened.document });
+      const trust = await trustIn(opened.document.script, own);
+      dispatch({ type: "open", document: opened.document, trust });
       fragment = link;
       keepSoon();
       const others = own && !own.link && !own.example;
@@ -396,22 +453,37 @@ export function createController(environment: Environment) {
     }
     const text = `${opened.message} Your own program is untouched.`;
     if (opened.kind === "recovered") {
-      recovered = update(state(), { type: "open", document: opened.document });
+      const trust = await trustIn(opened.document.script, own);
+      recovered = update(state(), { type: "open", document: opened.document, trust });
       notify({ tone: "error", text, action: "open-recovered", label: "Open what could be read" });
     } else {
       notify({ tone: "error", text, action: null, label: "" });
     }
   }
 
+  function trustIn(script: string, own: Draft | null): Promise<Trust> {
+    return judgeScript(script, started || !own ? state() : own, keeper);
+  }
+
+  /** The user has decided about the script that came in a link. */
+  function decideScript(trust: "own" | "held"): void {
+    const { document } = state();
+    void decide(document.script, trust, keeper);
+    dispatch({ type: "trust", trust });
+    if (trust === "own") void run(document);
+  }
+
   /** Puts the state into the address and on the clipboard. */
   async function share(): Promise<string> {
-    const reply = await client.ask({
+    const reply = await engines.plain.ask({
       type: "encode",
       document: toShared(state(), step()?.id ?? state().step),
     });
     if (reply.status !== "answered") return "The link could not be made.";
     const href = withLink(environment.location.href, reply.value);
     fragment = linkOf(reply.value);
+    // One's own link opens here without a question.
+    if (state().trust === "own") void decide(state().document.script, "own", keeper);
     environment.history.replaceState(null, "", href);
     keepSoon();
     const size = `${href.length.toLocaleString("en")} characters`;
@@ -431,6 +503,7 @@ export function createController(environment: Environment) {
       example: kept.example,
       step: kept.step,
       view: kept.view,
+      trust: kept.trust,
     });
   }
 
@@ -441,47 +514,25 @@ export function createController(environment: Environment) {
       if (kept) restoreDraft(kept);
     } else if (notice.action === "open-recovered" && recovered) {
       keeper.keepBeforeLink(draft());
-      const { document, step: id, view } = recovered;
-      dispatch({ type: "restore", document, example: "", step: id, view });
-    } else if (notice.action === "undo" && undo) {
-      restoreDraft(undo);
+      const { document, step: id, view, trust } = recovered;
+      dispatch({ type: "restore", document, example: "", step: id, view, trust });
+    } else if (notice.action === "undo") {
+      undo();
     }
   }
 
-  /** What an example, a pipeline or a removal took away, so that a slip of the hand loses nothing. */
-  let undo: Draft | null = null;
-
-  function offerUndo(from: Draft, text: string): void {
-    undo = from;
-    const notice: Notice = { tone: "info", text, action: "undo", label: "Undo" };
-    notify(notice);
-    setTimeout(() => {
-      if (state().notice === notice) notify(null);
-    }, UNDO_FOR);
-  }
-
-  function openExample(id: string): void {
-    const example = examples.find((item) => item.id === id);
-    if (!example) return;
-    const own = state().example === "" && state().document.source.trim() !== "";
-    const old = draft();
-    dispatch({ type: "example", id, source: example.source });
-    if (own) offerUndo(old, `${example.title} took the place of your program.`);
-    else if (state().notice?.action === "undo") notify(null);
-  }
-
-  function removePass(row: number): void {
-    const pass = state().document.passes[row];
-    if (!pass) return;
-    const old = draft();
-    dispatch({ type: "remove", row });
-    offerUndo(old, `${pass.call} was removed.`);
-  }
+  const { undo, openExample, openSample, choosePipeline, removePass } = createChoices({
+    state,
+    dispatch,
+    draft,
+    restore: restoreDraft,
+  });
 
   /** Runs the present document again after it was given up. */
   function again(): void {
     broke = null;
-    client.revive();
+    engines.plain.revive();
+    engines.of(toSend(state())).revive();
     dispatch({ type: "notice", notice: null });
     setState({ ...state(), gaveUp: "" });
     void run(state().document);
@@ -509,19 +560,11 @@ export function createController(environment: Environment) {
     const opening = openLink();
     if (link && link !== fragment) await opening;
     started = true;
-    void run(state().document);
-    const reply = await client.ask({ type: "catalogue" });
+    // With the catalogue, the engine says which rows need a script that may not run.
+    if (state().trust === "own") void run(state().document);
+    const reply = await engines.plain.ask({ type: "catalogue" });
     if (reply.status === "answered") dispatch({ type: "catalogue", catalogue: reply.value });
-  }
-
-  function choosePipeline(name: string): void {
-    const { catalogue, document } = state();
-    const pipeline = catalogue?.pipelines.find((item) => item.name === name);
-    if (!pipeline) return;
-    const own = document.passes.length > 0 && !matchingPipeline(catalogue, document);
-    const old = draft();
-    dispatch({ type: "pipeline", passes: runnable(pipeline), optLevel: pipeline.optLevel });
-    if (own) offerUndo(old, `${pipeline.title || name} took the place of your passes.`);
+    if (state().trust !== "own") void run(state().document);
   }
 
   return {
@@ -542,11 +585,13 @@ export function createController(environment: Environment) {
     openLink,
     openExample,
     choosePipeline,
+    openSample,
     removePass,
+    decideScript,
     act,
     again,
     keep,
     start,
-    stop: () => client.cancel(),
+    stop: () => engines.cancel(),
   };
 }

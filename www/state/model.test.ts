@@ -89,6 +89,7 @@ describe("answers", () => {
   const answered = (document: RunDocument, ok: boolean): Action => ({
     type: "answered",
     document,
+    sent: document,
     rows: [],
     run: run(ok),
   });
@@ -132,7 +133,11 @@ test("opening a shared document brings back what was shared", () => {
     { type: "config", key: "k", value: "1" },
     { type: "view", view: "before" },
   );
-  const opened = update(initial, { type: "open", document: toShared(state, "B#1") });
+  const opened = update(initial, {
+    type: "open",
+    document: toShared(state, "B#1"),
+    trust: "own",
+  });
   expect(opened.document).toEqual(state.document);
   expect(opened.step).toBe("B#1");
   expect(opened.view).toBe("before");

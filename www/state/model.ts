@@ -9,12 +9,22 @@ import type {
   Problem,
   Run,
   RunDocument,
+  ScriptReport,
   SharedDocument,
+  UserPass,
 } from "../engine/protocol";
 
 export type View = "diff" | "before" | "values" | "timing";
 export type Theme = "system" | "light" | "dark";
 export type Pane = "program" | "passes" | "result";
+/** What the first pane edits. */
+export type Editor = "program" | "script";
+
+/**
+ * Whether the script may run. `own` was written or allowed here; `ask` came in a link and waits for a decision;
+ * `held` came in a link and is kept without being run. An edit changes none of that.
+ */
+export type Trust = "own" | "ask" | "held";
 
 /** How the page looks: kept between visits, never part of a link. */
 export interface Preferences {
@@ -30,6 +40,8 @@ export interface Preferences {
   /** Widths of the first and second pane, in thousandths of the window. */
   widths: [number, number];
   hint: boolean;
+  /** After so many seconds without an answer, a script is stopped. */
+  patience: number;
 }
 
 export interface Notice {
@@ -44,6 +56,8 @@ export interface Notice {
 export interface Good {
   number: number;
   document: RunDocument;
+  /** What of the document was sent: without the script, where that may not run. */
+  sent: RunDocument;
   rows: readonly number[];
   run: Run;
 }
@@ -57,6 +71,10 @@ export interface State {
   /** Id of the step that was picked; it stays picked while a run lacks it. Empty: show the most interesting one. */
   step: string;
   view: View;
+  editor: Editor;
+  trust: Trust;
+  /** What the newest run said of the script. */
+  script: ScriptReport | null;
   /** Step ids whose nested steps are folded away. */
   folded: readonly string[];
   preferences: Preferences;
@@ -77,6 +95,9 @@ export interface State {
 
 export type Action =
   | { type: "edit"; source: string }
+  | { type: "script"; script: string; trust?: Trust }
+  | { type: "trust"; trust: Trust }
+  | { type: "editor"; editor: Editor }
   | { type: "example"; id: string; source: string }
   | { type: "passes"; passes: PassItem[] }
   | { type: "pipeline"; passes: string[]; optLevel: number }
@@ -90,15 +111,28 @@ export type Action =
   | { type: "disabled"; names: string[] }
   | { type: "config"; key: string; value: string | null }
   | { type: "instrument"; name: string; on: boolean }
-  | { type: "open"; document: SharedDocument }
-  | { type: "restore"; document: RunDocument; example: string; step: string; view: View }
+  | { type: "open"; document: SharedDocument; trust: Trust }
+  | {
+      type: "restore";
+      document: RunDocument;
+      example: string;
+      step: string;
+      view: View;
+      trust: Trust;
+    }
   | { type: "step"; id: string }
   | { type: "view"; view: View }
   | { type: "fold"; id: string; folded: boolean }
   | { type: "prefer"; change: Partial<Preferences> }
   | { type: "catalogue"; catalogue: Catalogue }
   | { type: "engine"; status: Status }
-  | { type: "answered"; document: RunDocument; rows: readonly number[]; run: Run }
+  | {
+      type: "answered";
+      document: RunDocument;
+      sent: RunDocument;
+      rows: readonly number[];
+      run: Run;
+    }
   | { type: "gave-up"; message: string }
   | { type: "notice"; notice: Notice | null }
   | { type: "pane"; pane: Pane };
@@ -113,6 +147,7 @@ export const defaultPreferences: Preferences = {
   letters: true,
   widths: [320, 240],
   hint: true,
+  patience: 5,
 };
 
 export const emptyDocument: RunDocument = {
@@ -132,6 +167,9 @@ export const initial: State = {
   example: "",
   step: "",
   view: "diff",
+  editor: "program",
+  trust: "own",
+  script: null,
   folded: [],
   preferences: defaultPreferences,
   catalogue: null,
@@ -174,6 +212,17 @@ export function update(state: State, action: Action): State {
     case "edit":
       if (action.source === document.source) return state;
       return { ...withDocument(state, { source: action.source }), example: "" };
+    case "script": {
+      const { script } = action;
+      // Nothing is anybody's: what is written into an empty editor is one's own.
+      const trust = action.trust ?? (script.trim() === "" ? "own" : state.trust);
+      if (script === document.script) return trust === state.trust ? state : { ...state, trust };
+      return { ...withDocument(state, { script }), trust };
+    }
+    case "trust":
+      return { ...state, trust: action.trust };
+    case "editor":
+      return { ...state, editor: action.editor, pane: "program" };
     case "example":
       return {
         ...withDocument(state, { source: action.source }),
@@ -254,6 +303,9 @@ export function update(state: State, action: Action): State {
         example: "",
         step: view.step,
         view: asView(view.view),
+        trust: action.trust,
+        // Code that asks to be run is shown.
+        editor: action.trust === "ask" ? "script" : state.editor,
         folded: [],
       };
     }
@@ -265,6 +317,7 @@ export function update(state: State, action: Action): State {
         example: action.example,
         step: action.step,
         view: action.view,
+        trust: action.trust,
         folded: [],
       };
     case "step":
@@ -284,13 +337,20 @@ export function update(state: State, action: Action): State {
     case "answered": {
       const answers = state.answers + 1;
       const good = action.run.ok
-        ? { number: answers, document: action.document, rows: action.rows, run: action.run }
+        ? {
+            number: answers,
+            document: action.document,
+            sent: action.sent,
+            rows: action.rows,
+            run: action.run,
+          }
         : state.good;
       return {
         ...state,
         answers,
         good,
         problems: action.run.problems,
+        script: action.run.script ?? null,
         stale: !action.run.ok,
         gaveUp: "",
       };
@@ -302,6 +362,16 @@ export function update(state: State, action: Action): State {
     case "pane":
       return { ...state, pane: action.pane };
   }
+}
+
+/** What is wrong with the script, as far as it is run. */
+export function scriptProblems({ document, trust, script }: State): readonly Problem[] {
+  return document.script.trim() === "" || trust !== "own" ? [] : (script?.problems ?? []);
+}
+
+/** The passes that the script defines, as far as it is run. */
+export function scriptPasses({ document, trust, script }: State): readonly UserPass[] {
+  return document.script.trim() === "" || trust !== "own" ? [] : (script?.passes ?? []);
 }
 
 /** The document and the view as a link carries them. */

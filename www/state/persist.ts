@@ -4,7 +4,7 @@
  * a lost convenience.
  */
 import type { RunDocument } from "../engine/protocol";
-import { asView, defaultPreferences, type Preferences, type View } from "./model";
+import { asView, defaultPreferences, type Preferences, type Trust, type View } from "./model";
 
 export interface Draft {
   document: RunDocument;
@@ -13,6 +13,7 @@ export interface Draft {
   view: View;
   /** The link that this draft came from and still equals, or empty. */
   link: string;
+  trust: Trust;
 }
 
 export interface Storage {
@@ -23,6 +24,9 @@ export interface Storage {
 const DRAFT = "passlab.draft";
 const BEFORE_LINK = "passlab.before-link";
 const PREFERENCES = "passlab.preferences";
+const DECISIONS = "passlab.decisions";
+/** So many decisions about scripts are remembered; the oldest go first. */
+const MOST_DECISIONS = 200;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -60,12 +64,14 @@ function readDraft(value: unknown): Draft | null {
   if (!isObject(value)) return null;
   const document = readDocument(value.document);
   if (!document) return null;
+  const trusts: Trust[] = ["ask", "held"];
   return {
     document,
     example: text(value.example),
     step: text(value.step),
     view: asView(text(value.view)),
     link: text(value.link),
+    trust: trusts.find((trust) => trust === value.trust) ?? "own",
   };
 }
 
@@ -78,6 +84,8 @@ function readPreferences(value: unknown): Preferences {
   }
   const themes: unknown[] = ["system", "light", "dark"];
   if (!themes.includes(result.theme)) result.theme = "system";
+  const patience = Number(result.patience);
+  result.patience = patience >= 1 && patience <= 600 ? Math.round(patience) : 5;
   const widths = value.widths;
   if (
     Array.isArray(widths) &&
@@ -125,6 +133,27 @@ export class Keeper {
 
   keepBeforeLink(draft: Draft): void {
     this.write(BEFORE_LINK, draft);
+  }
+
+  /** What was decided about scripts, by the hash of their text. */
+  decision(hash: string): Trust | null {
+    return this.decisions().find(([known]) => known === hash)?.[1] ?? null;
+  }
+
+  keepDecision(hash: string, trust: Trust): void {
+    const rest = this.decisions().filter(([known]) => known !== hash);
+    this.write(DECISIONS, [...rest, [hash, trust]].slice(-MOST_DECISIONS));
+  }
+
+  private decisions(): [string, Trust][] {
+    const kept = this.read(DECISIONS);
+    if (!Array.isArray(kept)) return [];
+    return kept.filter(
+      (item): item is [string, Trust] =>
+        Array.isArray(item) &&
+        typeof item[0] === "string" &&
+        (item[1] === "own" || item[1] === "held"),
+    );
   }
 
   preferences(): Preferences {

@@ -182,6 +182,7 @@ describe("keeping work", () => {
       step: "A#1",
       view: "timing" as const,
       link: "x",
+      trust: "held" as const,
     };
     expect(keeper.draft()).toBeNull();
     keeper.keepDraft(draft);
@@ -215,6 +216,7 @@ describe("keeping work", () => {
       step: "",
       view: "diff" as const,
       link: "",
+      trust: "own" as const,
     };
     expect(keeper.keepDraft(draft)).toBe(false);
     expect(new Keeper(null).keepDraft(draft)).toBe(false);

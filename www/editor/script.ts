@@ -1,0 +1,110 @@
+/**
+ * The language of *My passes*: JavaScript with the names of the API completed and explained. Loaded with the pane that
+ * uses it, so that nobody else waits for it.
+ */
+import {
+  autocompletion,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+  closeBrackets,
+} from "@codemirror/autocomplete";
+import { javascript, javascriptLanguage, localCompletionSource } from "@codemirror/lang-javascript";
+import { HighlightStyle, syntaxHighlighting, syntaxTree } from "@codemirror/language";
+import type { Extension } from "@codemirror/state";
+import { hoverTooltip, placeholder } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { API, type ApiEntry } from "../user/docs";
+
+const colours = HighlightStyle.define([
+  { tag: tags.comment, class: "t-comment" },
+  { tag: [tags.keyword, tags.self, tags.operatorKeyword], class: "t-keyword" },
+  { tag: [tags.string, tags.regexp, tags.special(tags.string)], class: "t-string" },
+  { tag: [tags.number, tags.bool, tags.null], class: "t-number" },
+  { tag: [tags.className, tags.typeName], class: "t-type" },
+  {
+    tag: [tags.function(tags.variableName), tags.function(tags.propertyName)],
+    class: "t-op",
+  },
+]);
+
+const globals = API.filter((entry) => !entry.name.includes("."));
+const members = new Map<string, ApiEntry[]>();
+for (const entry of API) {
+  const dot = entry.name.lastIndexOf(".");
+  if (dot < 0) continue;
+  const name = entry.name.slice(dot + 1);
+  members.set(name, [...(members.get(name) ?? []), entry]);
+}
+
+/** What is said of a name: how it is called, and what it does. */
+function explained(entries: readonly ApiEntry[]): HTMLElement {
+  const box = document.createElement("div");
+  box.className = "api-doc";
+  for (const entry of entries) {
+    const signature = box.appendChild(document.createElement("code"));
+    signature.textContent = entry.signature;
+    const doc = box.appendChild(document.createElement("p"));
+    doc.textContent = entry.doc;
+  }
+  return box;
+}
+
+function option(label: string, entries: readonly ApiEntry[], type: string): Completion {
+  return { label, type, info: () => explained(entries) };
+}
+
+const kindOf = ({ name, signature }: ApiEntry) => {
+  if (/^[A-Z]/.test(name)) return "class";
+  return signature.includes("(") ? "function" : "variable";
+};
+const globalOptions = globals.map((entry) => option(entry.name, [entry], kindOf(entry)));
+const memberOptions = [...members].map(([name, entries]) =>
+  option(
+    name,
+    entries,
+    entries.some((entry) => entry.signature.includes("(")) ? "method" : "property",
+  ),
+);
+
+/** Members after a dot and in the body of a class, globals elsewhere; nothing in texts and comments. */
+function complete(context: CompletionContext): CompletionResult | null {
+  const at = syntaxTree(context.state).resolveInner(context.pos, -1);
+  if (/Comment|String|RegExp|Template/.test(at.name)) return null;
+  const word = context.matchBefore(/[\w$]*/);
+  const from = word?.from ?? context.pos;
+  const member = context.state.sliceDoc(Math.max(0, from - 1), from) === ".";
+  const declared =
+    at.name === "PropertyDefinition" || at.name === "ClassBody" || at.parent?.name === "ClassBody";
+  if (!context.explicit && !member && from === context.pos) return null;
+  const options = member || declared ? memberOptions : globalOptions;
+  return { from, options, validFor: /^[\w$]*$/ };
+}
+
+const hover = hoverTooltip((view, position) => {
+  const word = view.state.wordAt(position);
+  if (!word) return null;
+  const name = view.state.sliceDoc(word.from, word.to);
+  const isMember = view.state.sliceDoc(Math.max(0, word.from - 1), word.from) === ".";
+  const own = globals.filter((entry) => entry.name === name);
+  const entries = isMember || own.length === 0 ? (members.get(name) ?? []) : own;
+  if (entries.length === 0) return null;
+  return {
+    pos: word.from,
+    end: word.to,
+    above: true,
+    create: () => ({ dom: explained(entries.slice(0, 3)) }),
+  };
+});
+
+/** The extensions of the editor of scripts. */
+export const scriptLanguage: Extension = [
+  javascript(),
+  javascriptLanguage.data.of({ autocomplete: complete }),
+  javascriptLanguage.data.of({ autocomplete: localCompletionSource }),
+  autocompletion({ icons: false, maxRenderedOptions: 60 }),
+  closeBrackets(),
+  syntaxHighlighting(colours),
+  hover,
+  placeholder("A pass, a visitor, an instrument …"),
+];

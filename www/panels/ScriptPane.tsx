@@ -1,0 +1,203 @@
+/** *My passes*: what the user writes in JavaScript, what it defines, and what it said. Loaded when it is first opened. */
+import {
+  createEffect,
+  createMemo,
+  createSignal,
+  For,
+  on,
+  onCleanup,
+  onMount,
+  Show,
+} from "solid-js";
+import { createEditor, type Editor } from "../editor/editor";
+import { scriptLanguage } from "../editor/script";
+import type { UserPass } from "../engine/protocol";
+import { callName } from "../state/calls";
+import { samples } from "../user/samples";
+import { panelCommands } from "./commands";
+import { useApp } from "./context";
+import "../styles/script.css";
+
+/** A place to go to; a new object each time, so that the same place can be gone to again. */
+export interface Target {
+  from: number;
+  to: number;
+}
+
+export default function ScriptPane(props: { target: Target | null }) {
+  const app = useApp();
+  const state = app.state;
+  let host!: HTMLDivElement;
+  let editor: Editor | undefined;
+  const script = createMemo(() => state().document.script);
+  const empty = createMemo(() => script().trim() === "");
+  const report = createMemo(() => (empty() ? null : state().script));
+
+  onMount(() => {
+    editor = createEditor({
+      parent: host,
+      label: "My passes",
+      language: scriptLanguage,
+      text: script(),
+      onEdit: (text) => app.dispatch({ type: "script", script: text }),
+      onEscape: () => panelCommands.dispatchEvent(new Event("leave-editor")),
+    });
+    const focus = () => editor?.focus();
+    panelCommands.addEventListener("script", focus);
+    onCleanup(() => {
+      panelCommands.removeEventListener("script", focus);
+      editor?.destroy();
+    });
+  });
+  createEffect(on(script, (text) => editor?.setText(text)));
+  const problems = createMemo(() => report()?.problems ?? []);
+  createEffect(on(problems, (list) => editor?.setProblems(list)));
+  createEffect(() => {
+    const place = props.target;
+    if (place) editor?.jump(place.from, place.to);
+  });
+
+  const choose = (select: HTMLSelectElement) => {
+    const sample = samples.find((item) => item.id === select.value);
+    select.value = "";
+    if (sample) app.openSample(sample);
+  };
+
+  return (
+    <>
+      <div class="bar script-bar">
+        <select aria-label="Sample" onChange={(event) => choose(event.currentTarget)}>
+          <option value="">Samples…</option>
+          <For each={samples}>{(item) => <option value={item.id}>{item.title}</option>}</For>
+        </select>
+        <span class="grow" />
+        <Patience />
+      </div>
+      <Show when={empty()}>
+        <p class="teach">
+          Write a pass here and it appears under <em>Add pass</em>, where it is run, timed and
+          compared like any other. Start with a sample, or press <kbd>Ctrl</kbd> <kbd>Space</kbd> to
+          see what there is.
+        </p>
+      </Show>
+      <Show when={state().trust === "held" && !empty()}>
+        <p class="held">
+          <span>These passes came in a link and are not run.</span>
+          <button type="button" onClick={() => app.decideScript("own")}>
+            Run them
+          </button>
+        </p>
+      </Show>
+      <div class="editor" ref={host} />
+      <Show when={report()}>
+        {(now) => (
+          <>
+            <Show when={now().passes.length + now().instruments.length > 0}>
+              <section class="yours" aria-label="What is defined here">
+                <ul aria-label="Your passes">
+                  <For each={now().passes}>{(pass) => <Defined pass={pass} />}</For>
+                  <For each={now().instruments}>
+                    {(instrument) => (
+                      <li>
+                        <span class="name">{instrument.name}</span>
+                        <span class="quiet grow">instrument</span>
+                        <Switch name={instrument.name} />
+                      </li>
+                    )}
+                  </For>
+                </ul>
+              </section>
+            </Show>
+            <Show when={now().output.length > 0}>
+              <section class="console" aria-label="Console">
+                <h2>Console</h2>
+                <div role="log" aria-label="Console" aria-live="off" tabIndex={0}>
+                  <For each={now().output.slice(-MOST_OUTPUT)}>{(line) => <pre>{line}</pre>}</For>
+                </div>
+              </section>
+            </Show>
+          </>
+        )}
+      </Show>
+    </>
+  );
+}
+
+/** Lines of the console that are drawn; a loop that prints has many. */
+const MOST_OUTPUT = 500;
+
+/** A pass that the script defines, and the way into the list. */
+function Defined(props: { pass: UserPass }) {
+  const app = useApp();
+  const used = () =>
+    app.state().document.passes.some((item) => callName(item.call) === props.pass.name);
+  const about = () => {
+    const { kind, optLevel, required } = props.pass;
+    const needs = required.length > 0 ? `, after ${required.join(", ")}` : "";
+    return `${kind}, O${optLevel}${needs}`;
+  };
+  return (
+    <li>
+      <span class="name">{props.pass.name}</span>
+      <span class="quiet grow">{about()}</span>
+      <Show when={!used()} fallback={<span class="quiet">in the list</span>}>
+        <button
+          type="button"
+          aria-label={`Add ${props.pass.name}`}
+          onClick={() => {
+            const at = app.state().document.passes.length;
+            app.dispatch({ type: "add", call: props.pass.name, at });
+          }}
+        >
+          Add
+        </button>
+      </Show>
+    </li>
+  );
+}
+
+/** Instruments are switched on and off, like those that are built in. */
+function Switch(props: { name: string }) {
+  const app = useApp();
+  return (
+    <label class="box">
+      <input
+        type="checkbox"
+        checked={app.state().document.instruments.includes(props.name)}
+        onChange={(event) =>
+          app.dispatch({ type: "instrument", name: props.name, on: event.currentTarget.checked })
+        }
+      />
+      <span>
+        <span class="sr">{props.name} </span>on
+      </span>
+    </label>
+  );
+}
+
+/** How long a script may take before it is stopped. */
+function Patience() {
+  const app = useApp();
+  const [text, setText] = createSignal(String(app.state().preferences.patience));
+  const keep = (input: HTMLInputElement) => {
+    const seconds = Math.round(Number(input.value));
+    const patience = seconds >= 1 && seconds <= 600 ? seconds : app.state().preferences.patience;
+    app.dispatch({ type: "prefer", change: { patience } });
+    setText(String(patience));
+    input.value = String(patience);
+  };
+  return (
+    <label class="patience" title="A script that gives no answer for so long is stopped">
+      <span class="quiet">Stop after</span>
+      <input
+        type="number"
+        aria-label="Seconds until a script is stopped"
+        min="1"
+        max="600"
+        value={text()}
+        onChange={(event) => keep(event.currentTarget)}
+      />
+      <span class="quiet">s</span>
+    </label>
+  );
+}

@@ -1,0 +1,41 @@
+/**
+ * What runs in the sandbox's worker before anybody's code: the engine, opened from the bytes that the page sent, the
+ * API that scripts are written against, and the loop that answers questions. Answers are text, so that nothing but
+ * data leaves the worker; the page checks even those, because code in here can write whatever it likes.
+ *
+ * What is needed is taken before user code runs, so that code which replaces a global breaks only itself.
+ */
+import { open } from "passlab-sandbox-session";
+import type { Request } from "../engine/protocol";
+
+const post = self.postMessage.bind(self) as (text: string) => void;
+const { stringify } = JSON;
+
+function say(message: object): void {
+  post(stringify(message));
+}
+
+function words(error: unknown): string {
+  try {
+    return error instanceof Error ? error.message : String(error);
+  } catch {
+    return "something that cannot be put into words was thrown";
+  }
+}
+
+self.onmessage = async (first: MessageEvent<ArrayBuffer>) => {
+  try {
+    const session = await open(first.data);
+    self.onmessage = async ({ data }: MessageEvent<Request>) => {
+      const { id, type } = data;
+      try {
+        say({ id, type, value: await session.handle(data) });
+      } catch (error) {
+        say({ id, type: "failed", message: words(error) });
+      }
+    };
+    say({ type: "ready" });
+  } catch (error) {
+    say({ type: "unready", message: words(error) });
+  }
+};

@@ -1,0 +1,107 @@
+/**
+ * The page's side of the sandbox: a worker for the engine like any other, but inside of a frame without an origin, under
+ * a policy without network and storage. It is loaded when the first script is run.
+ *
+ * A frame is ended by removing it: a loop in it then stops at once, and nothing has to be asked of it.
+ */
+
+import engineUrl from "passlab-engine-bytes";
+import harnessUrl from "passlab-harness";
+import frameUrl from "passlab-sandbox-frame";
+import type { WorkerLike } from "../engine/client";
+import type { Request } from "../engine/protocol";
+import { check, LONGEST } from "./validate";
+
+/** The same for every frame, so fetched once. */
+let parts: Promise<{ harness: string; engine: ArrayBuffer }> | null = null;
+
+async function load(url: string): Promise<Response> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${new URL(url, location.href).pathname} is missing`);
+  return response;
+}
+
+async function fetchParts() {
+  const [harness, engine] = await Promise.all([
+    load(harnessUrl).then((response) => response.text()),
+    engineUrl
+      ? load(engineUrl).then((response) => response.arrayBuffer())
+      : Promise.resolve(new ArrayBuffer(0)),
+  ]);
+  return { harness, engine };
+}
+
+export class Sandbox implements WorkerLike {
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  onerror: ((event: ErrorEvent) => void) | null = null;
+  private readonly frame = document.createElement("iframe");
+  private readonly channel = new MessageChannel();
+  /** What was asked, by number: an answer is read as one to its question, whatever it says of itself. */
+  private readonly asked = new Map<number, Request["type"]>();
+  private started = false;
+  private over = false;
+
+  constructor() {
+    const { frame, channel } = this;
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.setAttribute("referrerpolicy", "no-referrer");
+    frame.title = "Sandbox of your passes";
+    frame.hidden = true;
+    frame.src = frameUrl;
+    channel.port1.onmessage = ({ data }) => this.hear(data);
+    const loaded = new Promise<void>((done) => {
+      frame.addEventListener("load", () => done(), { once: true });
+    });
+    parts ??= fetchParts();
+    Promise.all([parts, loaded]).then(
+      ([{ harness, engine }]) => {
+        if (this.over) return;
+        const message = { type: "start", harness, engine: engine.slice(0), longest: LONGEST };
+        // A frame without an origin cannot be named by one. Only code of the page's own stands in it.
+        frame.contentWindow?.postMessage(message, "*", [channel.port2, message.engine]);
+      },
+      (error) => {
+        parts = null;
+        this.fail(error instanceof Error ? error.message : String(error));
+      },
+    );
+    document.body.append(frame);
+  }
+
+  postMessage(message: unknown): void {
+    const request = message as Request;
+    this.asked.set(request.id, request.type);
+    this.channel.port1.postMessage(message);
+  }
+
+  terminate(): void {
+    this.over = true;
+    this.channel.port1.close();
+    this.frame.remove();
+  }
+
+  private hear(data: unknown): void {
+    if (this.over) return;
+    try {
+      const message = check(data, this.asked);
+      if (message.type === "ended") {
+        this.fail(message.message);
+        return;
+      }
+      if (message.type === "ready") {
+        if (this.started) throw new Error("an answer was expected");
+        this.started = true;
+      }
+      this.onmessage?.({ data: message } as MessageEvent);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : "";
+      this.fail(`your passes gave an answer that cannot be read${why && `: ${why}`}`);
+    }
+  }
+
+  private fail(message: string): void {
+    if (this.over) return;
+    this.over = true;
+    this.onerror?.(new ErrorEvent("error", { message }));
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * Reads what comes out of the sandbox. Anybody's code may have written it, so it is text of bounded length, and only
+ * what an answer to the question may hold is copied out of it, everything checked. What is not as it should be throws.
+ */
+
+import type {
+  Answers,
+  Diff,
+  DiffRow,
+  EvalResult,
+  Problem,
+  Request,
+  Response,
+  Run,
+  ScriptReport,
+  Step,
+  UserInstrument,
+  UserPass,
+} from "../engine/protocol";
+import type { Boot } from "../engine/worker";
+
+/** Characters of one answer. A diff of a large network is some millions. */
+export const LONGEST = 32_000_000;
+/** Entries of a list that the page draws only in part, and of one that it draws whole. */
+const MANY = 2_000_000;
+const SOME = 20_000;
+
+type Read<T> = (value: unknown) => T;
+
+function wrong(wanted: string): never {
+  throw new Error(`${wanted} was expected`);
+}
+
+const text: Read<string> = (value) => (typeof value === "string" ? value : wrong("a text"));
+const flag: Read<boolean> = (value) =>
+  typeof value === "boolean" ? value : wrong("true or false");
+const real: Read<number> = (value) =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : wrong("a number");
+const whole: Read<number> = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0
+    ? (value as number)
+    : wrong("a whole number");
+
+function short(limit: number): Read<string> {
+  return (value) => {
+    const read = text(value);
+    return read.length <= limit ? read : `${read.slice(0, limit)}…`;
+  };
+}
+
+function oneOf<T extends string>(...names: T[]): Read<T> {
+  return (value) => names.find((name) => name === value) ?? wrong(names.join(" or "));
+}
+
+function maybe<T>(read: Read<T>): Read<T | null> {
+  return (value) => (value === null || value === undefined ? null : read(value));
+}
+
+function list<T>(read: Read<T>, limit: number): Read<T[]> {
+  return (value) => {
+    if (!Array.isArray(value)) return wrong("a list");
+    if (value.length > limit) return wrong(`a list of at most ${limit}`);
+    return value.map(read);
+  };
+}
+
+/** Own properties only: what JSON calls `__proto__` is nothing but a name here, and not one of these. */
+function record<T extends object>(fields: { [K in keyof T]: Read<T[K]> }): Read<T> {
+  const names = Object.keys(fields) as (keyof T & string)[];
+  return (value) => {
+    if (typeof value !== "object" || value === null) return wrong("an object");
+    const result: Partial<T> = {};
+    for (const name of names) {
+      const own = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+      result[name] = fields[name](own);
+    }
+    return result as T;
+  };
+}
+
+const problem = record<Problem>({
+  severity: oneOf("error", "warning", "note", "help"),
+  code: short(200),
+  message: short(10_000),
+  from: maybe(whole),
+  to: maybe(whole),
+  line: maybe(whole),
+  column: maybe(whole),
+  notes: list(short(10_000), 100),
+});
+
+const step = record<Step>({
+  id: short(2000),
+  name: short(200),
+  depth: whole,
+  parent: maybe(whole),
+  row: whole,
+  role: oneOf("listed", "required", "nested"),
+  outcome: oneOf("changed", "unchanged", "skipped", "failed", "not-reached"),
+  reason: short(10_000),
+  optLevel: whole,
+  before: whole,
+  after: whole,
+  micros: real,
+  rewrites: whole,
+  problems: list(problem, 1000),
+});
+
+const report = record<ScriptReport>({
+  problems: list(problem, 1000),
+  passes: list(
+    record<UserPass>({
+      name: short(200),
+      kind: oneOf("module", "function", "dataflow-block", "sequential"),
+      optLevel: whole,
+      required: list(short(200), 1000),
+      doc: short(10_000),
+    }),
+    1000,
+  ),
+  instruments: list(
+    record<UserInstrument>({
+      name: short(200),
+      hooks: list(short(200), 100),
+      doc: short(10_000),
+    }),
+    1000,
+  ),
+  output: list(short(10_000), SOME),
+});
+
+/** A tree by its own numbers: a parent stands before its children, and versions are those that there are. */
+const run: Read<Run> = (value) => {
+  const read = record<Run>({
+    dialect: oneOf("relay"),
+    problems: list(problem, 1000),
+    ok: flag,
+    steps: list(step, SOME),
+    versions: whole,
+    log: list(text, MANY),
+    timing: text,
+    millis: real,
+    ahead: () => undefined,
+    script: (item) => maybe(report)(item) ?? undefined,
+  })(value);
+  const ids = new Set<string>();
+  read.steps.forEach((item, index) => {
+    if (item.parent !== null && item.parent >= index) wrong("a parent before its child");
+    if (Math.max(item.before, item.after) >= read.versions) wrong("a version that there is");
+    if (ids.has(item.id)) wrong("an id of its own for every step");
+    ids.add(item.id);
+  });
+  return read;
+};
+
+const diffRow = record<DiffRow>({
+  kind: oneOf("same", "added", "removed", "changed", "moved", "renumbered"),
+  left: maybe(whole),
+  right: maybe(whole),
+  leftText: text,
+  rightText: text,
+  leftWords: list(whole, SOME),
+  rightWords: list(whole, SOME),
+});
+
+const diff = record<Diff>({
+  rows: list(diffRow, MANY),
+  added: whole,
+  removed: whole,
+  changed: whole,
+  moved: whole,
+  renumbered: whole,
+  summary: list(short(10_000), 1000),
+});
+
+const evaluated = record<EvalResult>({ ok: flag, problems: list(problem, 1000), text });
+
+/** What the sandbox is asked. Links and the catalogue are never its business. */
+const answers: { [K in keyof Answers]?: Read<Answers[K]> } = { run, text, diff, eval: evaluated };
+
+/** The frame has ended the worker, and why. */
+export interface Ended {
+  type: "ended";
+  message: string;
+}
+
+/** Reads one message. `asked` holds the questions that have no answer yet; the answered one is taken out. */
+export function check(data: unknown, asked: Map<number, Request["type"]>): Boot | Ended | Response {
+  if (typeof data !== "string") return wrong("text");
+  if (data.length > LONGEST) return wrong("a shorter text");
+  const message: unknown = JSON.parse(data);
+  const { type } = record({ type: short(20) })(message);
+  if (type === "ready") return { type };
+  if (type === "unready" || type === "ended") {
+    return { type, ...record({ message: short(2000) })(message) };
+  }
+  const { id } = record({ id: whole })(message);
+  const question = asked.get(id);
+  if (!question) return wrong("an answer to a question");
+  asked.delete(id);
+  if (type === "failed") return { type, id, ...record({ message: short(2000) })(message) };
+  const read = answers[question];
+  if (type !== question || !read) return wrong("an answer to its question");
+  const { value } = record({ value: read as Read<unknown> })(message);
+  return { id, type: question, value } as Response;
+}

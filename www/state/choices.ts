@@ -1,0 +1,79 @@
+/** Choices that take the place of something, each with a way back. */
+import { examples } from "../examples";
+import { matchingPipeline, runnable } from "./calls";
+import type { Action, Notice, State } from "./model";
+import type { Draft } from "./persist";
+
+/** Long enough to be read and reached by keyboard. */
+const UNDO_FOR = 20_000;
+
+export function createChoices({
+  state,
+  dispatch,
+  draft,
+  restore,
+}: {
+  state(): State;
+  dispatch(action: Action): void;
+  /** What is worked on at the moment. */
+  draft(): Draft;
+  restore(kept: Draft): void;
+}) {
+  /** What an example, a pipeline or a removal took away, so that a slip of the hand loses nothing. */
+  let before: Draft | null = null;
+
+  function offerUndo(from: Draft, text: string): void {
+    before = from;
+    const notice: Notice = { tone: "info", text, action: "undo", label: "Undo" };
+    dispatch({ type: "notice", notice });
+    setTimeout(() => {
+      if (state().notice === notice) dispatch({ type: "notice", notice: null });
+    }, UNDO_FOR);
+  }
+
+  function openExample(id: string): void {
+    const example = examples.find((item) => item.id === id);
+    if (!example) return;
+    const own = state().example === "" && state().document.source.trim() !== "";
+    const old = draft();
+    dispatch({ type: "example", id, source: example.source });
+    if (own) offerUndo(old, `${example.title} took the place of your program.`);
+    else if (state().notice?.action === "undo") dispatch({ type: "notice", notice: null });
+  }
+
+  /** A sample takes the place of the script; it came with the page, so it may run. */
+  function openSample(sample: { title: string; script: string }): void {
+    const own = state().document.script.trim() !== "";
+    const old = draft();
+    dispatch({ type: "script", script: sample.script, trust: "own" });
+    if (own) offerUndo(old, `${sample.title} took the place of your passes.`);
+  }
+
+  function removePass(row: number): void {
+    const pass = state().document.passes[row];
+    if (!pass) return;
+    const old = draft();
+    dispatch({ type: "remove", row });
+    offerUndo(old, `${pass.call} was removed.`);
+  }
+
+  function choosePipeline(name: string): void {
+    const { catalogue, document } = state();
+    const pipeline = catalogue?.pipelines.find((item) => item.name === name);
+    if (!pipeline) return;
+    const own = document.passes.length > 0 && !matchingPipeline(catalogue, document);
+    const old = draft();
+    dispatch({ type: "pipeline", passes: runnable(pipeline), optLevel: pipeline.optLevel });
+    if (own) offerUndo(old, `${pipeline.title || name} took the place of your passes.`);
+  }
+
+  return {
+    openExample,
+    openSample,
+    choosePipeline,
+    removePass,
+    undo() {
+      if (before) restore(before);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * Which engine a document is asked of. There is one in an ordinary worker, for documents without a script and for
+ * all that concerns no run; and for each script that is in use there is one in a sandbox, so that no script ever
+ * meets what another one left behind. At most two of those live: that of the script being edited, and that of the
+ * last good result, which stays to be looked at.
+ */
+import { EngineClient, type Kind, type Options, type Status } from "../engine/client";
+import type { RunDocument } from "../engine/protocol";
+
+/** A sandbox that was lost so often is not started again unasked: its script breaks it by itself. */
+const MOST_LOSSES = 3;
+
+interface Slot {
+  /** Empty for the ordinary worker. */
+  script: string;
+  client: EngineClient;
+  status: Status | null;
+}
+
+export interface EngineOptions extends Omit<Options, "limit" | "onStatus" | "onRestart"> {
+  spawnSandbox: Options["spawn"];
+  /** Milliseconds until a job counts as hung, in an engine with or without a script. */
+  limit(kind: Kind, scripted: boolean): number;
+  /** The state of the engine that was asked to run last. */
+  onStatus(status: Status): void;
+  onRestart(client: EngineClient): void;
+}
+
+export class Engines {
+  private readonly ordinary: Slot;
+  private boxes: Slot[] = [];
+  private active: Slot;
+
+  constructor(private readonly options: EngineOptions) {
+    this.ordinary = this.make("", options.spawn);
+    this.active = this.ordinary;
+  }
+
+  /** For documents without a script, links and the catalogue. */
+  get plain(): EngineClient {
+    return this.ordinary.client;
+  }
+
+  /** The engine for this document, started if there is none yet. */
+  of(document: RunDocument): EngineClient {
+    return this.slot(document).client;
+  }
+
+  /** The engine that runs this document from now on; the page shows its state. Others than `shown`'s are ended. */
+  use(document: RunDocument, shown: RunDocument | undefined): EngineClient {
+    const needed = [document.script, shown?.script];
+    for (const box of this.boxes) if (!needed.includes(box.script)) box.client.dispose();
+    this.boxes = this.boxes.filter((box) => needed.includes(box.script));
+    const slot = this.slot(document);
+    if (slot !== this.active) {
+      this.active = slot;
+      if (slot.status) this.options.onStatus(slot.status);
+    }
+    return slot.client;
+  }
+
+  /** Ends what the engine in use is doing. */
+  cancel(): void {
+    this.active.client.cancel();
+  }
+
+  private slot({ script }: RunDocument): Slot {
+    if (script.trim() === "") return this.ordinary;
+    const known = this.boxes.find((box) => box.script === script);
+    if (known) return known;
+    const box = this.make(script, this.options.spawnSandbox);
+    this.boxes.push(box);
+    return box;
+  }
+
+  private make(script: string, spawn: Options["spawn"]): Slot {
+    const slot: Partial<Slot> = { script, status: null };
+    slot.client = new EngineClient({
+      ...this.options,
+      spawn,
+      limit: (kind) => this.options.limit(kind, script !== ""),
+      losses: script ? MOST_LOSSES : undefined,
+      onStatus: (status) => {
+        slot.status = status;
+        if (slot === this.active) this.options.onStatus(status);
+      },
+      onRestart: () => this.options.onRestart(slot.client as EngineClient),
+    });
+    return slot as Slot;
+  }
+}
