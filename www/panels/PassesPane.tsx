@@ -137,7 +137,11 @@ export function PassesPane() {
       requestAnimationFrame(() => {
         const option = list.querySelector<HTMLElement>('[role="option"][aria-selected="true"]');
         if (!option) return;
-        option.scrollIntoView({ block: "nearest" });
+        // Not by scrollIntoView: Chromium takes that for the place from which Tab goes on.
+        const all = list.getBoundingClientRect();
+        const one = option.getBoundingClientRect();
+        if (one.top < all.top) list.scrollTop += one.top - all.top;
+        else if (one.bottom > all.bottom) list.scrollTop += one.bottom - all.bottom;
         const active = document.activeElement;
         if (active?.getAttribute("role") === "option" && active !== option) option.focus();
       });
