@@ -1,5 +1,6 @@
 //! Correspondences between two sequences.
 
+use crate::ir::sort::sort_by;
 use rustc_hash::FxHashMap;
 
 /// Above this many comparisons a stretch without unique lines is left alone.
@@ -61,7 +62,7 @@ pub(super) fn common(a: &[u32], b: &[u32]) -> Vec<(u32, u32)> {
         }
         stack.push((from_i, i_end, from_j, j_end));
     }
-    found.sort_unstable();
+    sort_by(&mut found, Ord::cmp);
     found
 }
 
@@ -82,9 +83,8 @@ fn unique(a: &[u32], b: &[u32], (i, i_end, j, j_end): (usize, usize, usize, usiz
         let entry = seen.entry(*id).or_default();
         entry.right = (entry.right.0 + 1, y as u32);
     }
-    let mut pairs: Vec<(u32, u32)> =
-        seen.values().filter(|s| s.left.0 == 1 && s.right.0 == 1).map(|s| (s.left.1, s.right.1)).collect();
-    pairs.sort_unstable();
+    let anchor = |id: &u32| seen.get(id).filter(|s| s.left.0 == 1 && s.right.0 == 1).map(|s| (s.left.1, s.right.1));
+    let pairs: Vec<(u32, u32)> = a[i..i_end].iter().filter_map(anchor).collect();
     longest_increasing(&pairs)
 }
 

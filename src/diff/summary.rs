@@ -1,6 +1,7 @@
 //! What happened, in plain sentences.
 
 use super::Diff;
+use crate::ir::sort::sort_by;
 use crate::ir::walk::for_each_child;
 use crate::ir::{Expr, ExprId, IdMap, Module, Origin, Store};
 use crate::ops;
@@ -46,7 +47,7 @@ fn definitions(store: &Store, before: &Module, after: &Module, out: &mut Vec<Str
             .map(|(name, _)| format!("@{}", store.str(*name)))
             .chain(from.adts().iter().filter(|(n, _)| without.adt(*n).is_none()).map(|(n, _)| store.str(*n).to_string()))
             .collect();
-        names.sort();
+        sort_by(&mut names, Ord::cmp);
         if names.len() > NAMED {
             out.push(format!("{verb} {} definitions", names.len()));
         } else if !names.is_empty() {
@@ -149,7 +150,7 @@ fn operators(old: &Contents, new: &Contents, out: &mut Vec<String>) {
     for (verb, sign) in [("removed", -1), ("added", 1)] {
         let mut these: Vec<(usize, &str)> =
             changes.iter().filter(|(n, _)| n * sign > 0).map(|(n, name)| (n.unsigned_abs(), *name)).collect();
-        these.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+        sort_by(&mut these, |a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         if these.is_empty() {
             continue;
         }

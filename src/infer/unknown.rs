@@ -2,6 +2,7 @@
 
 use super::collect::Collector;
 use crate::diag::Diagnostic;
+use crate::ir::sort::sort_by;
 use crate::ir::{Expr, ExprId, IdMap, Store, Type, TypeId, Var};
 
 /// Adds the errors that show only when everything is solved: relations that cannot hold, types that
@@ -21,7 +22,8 @@ pub(super) fn report(found: &mut Collector<'_>, root: ExprId) {
         unbound_type_vars(found);
     }
     place_errors(found, root);
-    found.errors.sort_by_key(|error| error.span.map_or(u32::MAX, |span| span.start));
+    let place = |error: &Diagnostic| error.span.map_or(u32::MAX, |span| span.start);
+    sort_by(&mut found.errors, |a, b| place(a).cmp(&place(b)));
     found.errors.dedup();
 }
 

@@ -15,6 +15,7 @@ mod value;
 use super::expr::{BindingBlock, CallInfo, Ctor, Expr, ExprId, Function, Pattern, PatternId, VarId};
 use super::id::{Id, IdMap, List};
 use super::module::{Dialect, Module};
+use super::sort::sort_by;
 use super::store::Store;
 use super::ty::{Symbol, Type, TypeId};
 use super::{Object, TypeVar, Var};
@@ -504,7 +505,7 @@ impl<'a> Comparer<'a> {
 
 fn by_name<T: Copy>(store: &Store, items: &[(Id<super::Name>, T)]) -> Vec<(Id<super::Name>, T)> {
     let mut items = items.to_vec();
-    items.sort_by_key(|(name, _)| store.str(*name));
+    sort_by(&mut items, |a, b| store.str(a.0).cmp(store.str(b.0)));
     items
 }
 

@@ -27,6 +27,7 @@ mod module;
 mod origin;
 pub mod rewrite;
 mod show;
+pub mod sort;
 mod store;
 mod tensor;
 mod ty;

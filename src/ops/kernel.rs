@@ -468,6 +468,11 @@ impl Iterator for Offsets {
 
 /// Calls `f` with every index tuple of `shape` in row-major order, until it fails.
 pub fn each_index(shape: &[i64], mut f: impl FnMut(&[i64]) -> Result<(), EvalError>) -> Result<(), EvalError> {
+    count_up(shape, &mut f)
+}
+
+/// The loop of [`each_index`], which exists once and not in every kernel.
+fn count_up(shape: &[i64], f: &mut dyn FnMut(&[i64]) -> Result<(), EvalError>) -> Result<(), EvalError> {
     if shape.contains(&0) {
         return Ok(());
     }

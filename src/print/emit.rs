@@ -1,7 +1,7 @@
 //! Writes the text that a [`Plan`] describes, from the first character to the last.
 
 use super::meta::MetaKey;
-use super::plan::{Item, Plan, own_attrs, sorted_adts};
+use super::plan::{Item, Plan, own_attrs, sorted_adts, sorted_functions};
 use super::{LineInfo, LineRole, Printed, metadata};
 use crate::ir::{Clause, Expr, ExprId, Function, IdMap, Module, PatternId, Store, Type};
 use std::fmt::Write;
@@ -124,9 +124,7 @@ impl<'p> Emitter<'p> {
             self.begin(LineRole::Close, None);
             self.out.push_str("}\n");
         }
-        let mut functions = module.functions().to_vec();
-        functions.sort_by_key(|(name, _)| store.str(*name));
-        for (name, function) in functions {
+        for (name, function) in sorted_functions(store, module) {
             self.separate(&mut first);
             self.begin(LineRole::Definition, Some(function));
             let _ = write!(self.out, "def @{}", store.str(name));

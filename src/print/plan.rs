@@ -8,10 +8,11 @@
 use super::meta::{self, MetaKey, MetaTable};
 use super::names::Names;
 use super::{Numbering, PrintOptions};
+use crate::ir::sort::sort_by;
 use crate::ir::walk::for_each_child;
 use crate::ir::{
-    Adt, AttrValue, AttrsId, Dim, Expr, ExprId, ExprKind, Function, Id, IdMap, List, Module, Object, Pattern, PatternId, Store,
-    Type, TypeId, VarId,
+    Adt, AttrValue, AttrsId, Dim, Expr, ExprId, ExprKind, Function, Id, IdMap, List, Module, Name, Object, Pattern, PatternId,
+    Store, Type, TypeId, VarId,
 };
 use crate::ops;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -145,7 +146,7 @@ impl<'a> Plan<'a> {
                 inputs.iter().for_each(|&ty| plan.ty(ty));
             }
         }
-        plan.order = sorted_functions(store, module);
+        plan.order = sorted_functions(store, module).into_iter().map(|(_, function)| function).collect();
         for function in plan.order.clone() {
             plan.count_uses(function);
             plan.function(function);
@@ -549,13 +550,13 @@ pub(super) fn has_comment(kind: ExprKind) -> bool {
 /// Type definitions by name.
 pub(super) fn sorted_adts(store: &Store, module: &Module) -> Vec<Id<Adt>> {
     let mut adts = module.adts().to_vec();
-    adts.sort_by_key(|(name, _)| store.str(*name));
+    sort_by(&mut adts, |a, b| store.str(a.0).cmp(store.str(b.0)));
     adts.into_iter().map(|(_, adt)| adt).collect()
 }
 
 /// Functions by name.
-pub(super) fn sorted_functions(store: &Store, module: &Module) -> Vec<ExprId> {
+pub(super) fn sorted_functions(store: &Store, module: &Module) -> Vec<(Id<Name>, ExprId)> {
     let mut functions = module.functions().to_vec();
-    functions.sort_by_key(|(name, _)| store.str(*name));
-    functions.into_iter().map(|(_, function)| function).collect()
+    sort_by(&mut functions, |a, b| store.str(a.0).cmp(store.str(b.0)));
+    functions
 }

@@ -2,6 +2,7 @@
 
 use super::binary::Arithmetic;
 use super::{ensure, tensors_of_tuple};
+use crate::ir::sort::sort_by;
 use crate::ir::{DType, Dim, DimOp, Tensor};
 use crate::ops::concrete::result_types;
 use crate::ops::kernel::{by_lane, count, offsets, read, round_to, strides, write};
@@ -68,7 +69,7 @@ impl Equation {
         }
         inputs.push(current);
         let mut labels: Vec<char> = inputs.iter().flatten().copied().collect();
-        labels.sort_unstable();
+        sort_by(&mut labels, char::cmp);
         let mut output = Vec::new();
         for group in labels.chunk_by(|a, b| a == b) {
             if group[0] == ELLIPSIS || group.len() == 1 {
@@ -181,7 +182,7 @@ impl Loops {
             }
             operands.push(loops);
         }
-        extents.sort_unstable();
+        sort_by(&mut extents, Ord::cmp);
         let summed: Vec<_> = extents.into_iter().filter(|(name, _)| !outer_loops.contains(name)).collect();
         let moves = |operand: &[(char, usize)], tensor: &Tensor, over: &[(char, usize)]| -> Vec<usize> {
             let from = strides(&tensor.shape);

@@ -3,6 +3,7 @@
 use super::binary::Arithmetic;
 use super::datatype::converted;
 use super::sort::{argsort_rule, scan_rule, searchsorted_rule, topk_rule};
+use crate::ir::sort::{ranking, sort_by};
 use crate::ir::{DType, Tensor};
 use crate::ops::concrete::{result_type, result_types};
 use crate::ops::kernel::{Lane, axis_index, by_lane, bytes, pick, read, round_to, write};
@@ -44,9 +45,7 @@ fn sorted_lines(x: &Tensor, axis: usize, ascending: bool) -> Result<Vec<Vec<usiz
         let values = read::<T>(x)?;
         let compare = order::<T>(ascending);
         let sorted = lines.starts().map(|start| {
-            let mut line: Vec<usize> = (0..lines.extent).collect();
-            line.sort_by(|a, b| compare(&values[start + a * lines.inner], &values[start + b * lines.inner]));
-            line
+            ranking(lines.extent, &|a, b| compare(&values[start + a * lines.inner], &values[start + b * lines.inner]))
         });
         Ok(sorted.collect())
     })
@@ -160,7 +159,7 @@ pub(super) fn unique(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     // Groups of equal elements; the first of each is the first to occur, for sorting is stable.
     let mut groups: Vec<&[usize]> = sorted.chunk_by(|a, b| element(*a) == element(*b)).collect();
     if cx.int_opt("sorted") == Some(0) {
-        groups.sort_by_key(|group| group[0]);
+        sort_by(&mut groups, |a, b| a[0].cmp(&b[0]));
     }
     let n = sorted.len();
     let (mut values, mut first, mut inverse, mut counts) = (Vec::new(), vec![0i64; n], vec![0i64; n], vec![0i64; n]);

@@ -1,11 +1,13 @@
 //! Kernels of the operators in [`super::detect`].
 
 use super::detect::multibox_prior_rule;
+use crate::ir::sort::ranking;
 use crate::ir::{AttrValue, DType, Tensor};
 use crate::ops::concrete::result_type;
 use crate::ops::kernel::{axis_index, read, read_scalar, write};
 use crate::ops::tensor::ensure;
 use crate::ops::{EvalError, KernelCx};
+use std::cmp::Ordering;
 
 type Outputs = Result<Vec<Tensor>, EvalError>;
 
@@ -103,10 +105,9 @@ pub(super) fn non_max_suppression(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     for (i, image) in data.chunks_exact((n * len).max(1)).enumerate() {
         let row = |j: usize| &image[j * len..(j + 1) * len];
         let valid = counts[i].clamp(0, n as i64) as usize;
-        let mut order: Vec<usize> = (0..valid).collect();
         let mut out: Vec<(Vec<f32>, i64)> = Vec::new();
         if threshold > 0.0 {
-            order.sort_by(|a, b| row(*b)[score].partial_cmp(&row(*a)[score]).unwrap_or(std::cmp::Ordering::Equal));
+            let order = ranking(valid, &|a, b| row(b)[score].partial_cmp(&row(a)[score]).unwrap_or(Ordering::Equal));
             let considered = if top > 0 { valid.min(top as usize) } else { valid };
             let mut kept: Vec<usize> = Vec::new();
             for j in &order[..considered] {
@@ -128,7 +129,7 @@ pub(super) fn non_max_suppression(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
                 }
             }
         } else {
-            out.extend(order.iter().map(|j| (row(*j).to_vec(), *j as i64)));
+            out.extend((0..valid).map(|j| (row(j).to_vec(), j as i64)));
         }
         out.resize(n, (vec![-1.0; len], -1));
         if cx.flag("return_indices") {
@@ -140,8 +141,9 @@ pub(super) fn non_max_suppression(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
             found.extend(indices);
         } else {
             if cx.flag("invalid_to_bottom") {
-                // Sorting by a truth value is stable: what is left keeps its order.
-                out.sort_by_key(|(row, _)| !row.first().is_some_and(|v| *v >= 0.0));
+                // What is left keeps its order.
+                let (left, gone): (Vec<_>, Vec<_>) = out.into_iter().partition(|(row, _)| row.first().is_some_and(|v| *v >= 0.0));
+                out = left.into_iter().chain(gone).collect();
             }
             boxes.extend(out.into_iter().flat_map(|(row, _)| row));
         }

@@ -33,6 +33,7 @@ mod tests_meta;
 use super::Parsed;
 use super::lex::{Kind, Lexer, Token};
 use crate::diag::{Diagnostic, LineIndex, Span};
+use crate::ir::sort::sort_by;
 use crate::ir::{AttrsId, CtorId, ExprId, Id, Name, OpId, Store, TypeId, TypeVar, VarId};
 use meta::Metadata;
 use rustc_hash::FxHashMap;
@@ -173,7 +174,8 @@ pub(super) fn parse(store: &mut Store, source: &str) -> Parsed {
     let program = parser.program();
     parser.finish();
     let mut diagnostics = parser.diagnostics;
-    diagnostics.sort_by_key(|d| d.span.map_or(0, |s| s.start));
+    let place = |d: &Diagnostic| d.span.map_or(0, |s| s.start);
+    sort_by(&mut diagnostics, |a, b| place(a).cmp(&place(b)));
     Parsed { program, diagnostics }
 }
 

@@ -15,6 +15,7 @@ use super::support::copy::instantiate;
 use super::support::{has_nonzero, is_external};
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, rewrite};
+use crate::ir::sort::sort_by;
 use crate::ir::walk::post_order;
 use crate::ir::{Expr, ExprId, Id, Module, Name, Store, VarId};
 use crate::ops::build::args;
@@ -115,7 +116,7 @@ fn callees_first(module: &Module, callees: &FxHashMap<Id<Name>, FxHashSet<Id<Nam
             } else if seen.insert(name) {
                 stack.push((name, true));
                 let mut next: Vec<_> = callees.get(&name).into_iter().flatten().copied().collect();
-                next.sort_unstable();
+                sort_by(&mut next, Ord::cmp);
                 stack.extend(next.into_iter().map(|callee| (callee, false)));
             }
         }

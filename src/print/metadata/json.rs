@@ -4,6 +4,7 @@
 use super::node::{Node, Value};
 use super::{Graph, Handle};
 use crate::ir::Tensor;
+use crate::ir::sort::sort_by;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::fmt::Write;
@@ -69,7 +70,7 @@ impl Graph<'_> {
         }
         if !node.attrs.is_empty() {
             let mut attrs: Vec<&(String, Value)> = node.attrs.iter().collect();
-            attrs.sort_by(|a, b| a.0.cmp(&b.0));
+            sort_by(&mut attrs, |a, b| a.0.cmp(&b.0));
             json.key("attrs");
             json.open('{', attrs.len() > 1);
             for (name, value) in attrs {

@@ -3,6 +3,7 @@
 use super::super::meta::{dim_key, symbol_key, type_key};
 use super::super::value::push_float;
 use super::{Graph, Handle, Identity, NULL};
+use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrValue, AttrsId, DType, Dim, DimExpr, DimOp, Expr, ExprId, Id, Name, Object, Store, Symbol, Type, TypeId, TypeVar, VarId,
 };
@@ -235,7 +236,8 @@ impl<'a> Graph<'a> {
         let order = FIELD_ORDER.iter().find(|(k, _)| *k == key).map_or(&[][..], |(_, order)| order);
         let mut fields: Vec<(&str, &AttrValue)> = object.fields.iter().map(|(name, value)| (store.str(*name), value)).collect();
         if key != "Map" {
-            fields.sort_by_key(|(name, _)| order.iter().position(|o| o == name).unwrap_or(order.len()));
+            let rank = |name| order.iter().position(|o| *o == name).unwrap_or(order.len());
+            sort_by(&mut fields, |a, b| rank(a.0).cmp(&rank(b.0)));
         }
         for (name, value) in fields {
             let is_map = key == "Map";

@@ -36,8 +36,8 @@ impl Scopes {
     pub fn of(store: &mut Store, root: ExprId) -> Scopes {
         let mut order = post_order(store, root);
         let first = first_uses(store, root);
-        // Parents are younger than their children, so this order has every use before what it uses.
-        order.sort_unstable_by(|a, b| b.cmp(a));
+        // This order has every use before what it uses.
+        order.reverse();
         let mut result = Scopes {
             scopes: vec![Scope { parent: 0, level: 0, jump: 0 }],
             of: IdMap::new(),
