@@ -1,7 +1,6 @@
 //! The registry of configuration keys (TVM's `TVM_REGISTER_PASS_CONFIG_OPTION`).
 
 use super::spec::Literal;
-use std::collections::BTreeMap;
 
 /// What a key holds. The words are those of TVM's `list_configs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +49,44 @@ pub static KEYS: &[ConfigKey] = &[
     key("testing.immutable_module", ConfigType::Bool, "False"),
 ];
 
+/// A configuration: keys and their values, in the order of the keys. It holds few, so a list does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config(Vec<(String, Literal)>);
+
+impl Config {
+    /// Sets a key, whatever it was before.
+    pub fn insert(&mut self, key: String, value: Literal) {
+        match self.0.binary_search_by(|(k, _)| k.as_str().cmp(&key)) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (key, value)),
+        }
+    }
+
+    /// The value of a key that is set.
+    pub fn get(&self, key: &str) -> Option<&Literal> {
+        self.iter().find(|(k, _)| k == key).map(|(_, value)| value)
+    }
+
+    /// Keys and values in the order of the keys.
+    pub fn iter(&self) -> impl Iterator<Item = &(String, Literal)> {
+        self.0.iter()
+    }
+}
+
+impl FromIterator<(String, Literal)> for Config {
+    fn from_iter<I: IntoIterator<Item = (String, Literal)>>(entries: I) -> Config {
+        let mut config = Config::default();
+        for (key, value) in entries {
+            config.insert(key, value);
+        }
+        config
+    }
+}
+
 /// Checks a configuration as TVM's `PassContext` does when it is built. The error is TVM's words.
-pub fn validate(config: &BTreeMap<String, Literal>) -> Result<(), String> {
-    for (name, value) in config {
-        let Some(key) = KEYS.iter().find(|k| k.key == name) else {
+pub fn validate(config: &Config) -> Result<(), String> {
+    for (name, value) in config.iter() {
+        let Some(key) = KEYS.iter().find(|k| k.key == name.as_str()) else {
             let candidates: Vec<&str> = KEYS.iter().map(|k| k.key).collect();
             return Err(format!("Invalid config option '{name}' candidates are: {}", candidates.join(", ")));
         };
@@ -81,7 +114,7 @@ mod tests {
 
     #[test]
     fn wrong_configurations_are_refused_in_tvms_words() {
-        let config = |k: &str, v| BTreeMap::from([(k.to_owned(), v)]);
+        let config = |k: &str, v| Config::from_iter([(k.to_owned(), v)]);
         assert!(validate(&config("relay.FuseOps.max_depth", Literal::Int(10))).is_ok());
         let unknown = validate(&config("relay.FuseOps.depth", Literal::Int(10))).unwrap_err();
         assert!(unknown.starts_with("Invalid config option 'relay.FuseOps.depth' candidates are: relay.FuseOps.max_depth, "));

@@ -1,9 +1,9 @@
 //! The context passes run in.
 
+use super::config::Config;
 use super::spec::{Literal, PassError};
 use crate::diag::DiagnosticContext;
 use crate::ir::{Module, Store};
-use std::collections::BTreeMap;
 
 /// TVM's `PassContext`, as far as it is data.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,12 +15,12 @@ pub struct PassContext {
     /// Passes that do not run inside a `Sequential`, even when required.
     pub disabled: Vec<String>,
     /// Configuration, validated against the registry.
-    pub config: BTreeMap<String, Literal>,
+    pub config: Config,
 }
 
 impl Default for PassContext {
     fn default() -> Self {
-        PassContext { opt_level: 2, required: Vec::new(), disabled: Vec::new(), config: BTreeMap::new() }
+        PassContext { opt_level: 2, required: Vec::new(), disabled: Vec::new(), config: Config::default() }
     }
 }
 

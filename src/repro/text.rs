@@ -43,7 +43,7 @@ pub fn write(document: &Document) -> String {
             line(key, &one_line(&names.join(", ")));
         }
     }
-    for (key, value) in config {
+    for (key, value) in config.iter() {
         line("config", &one_line(&format!("{key}={value}")));
     }
     for (key, value) in [("step", &document.view.step), ("view", &document.view.view)] {

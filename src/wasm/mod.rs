@@ -40,10 +40,9 @@ impl Session {
 
     /// Answers a request. Throws only on a bug: a request that is not in the protocol.
     pub fn handle(&mut self, request: JsValue) -> Result<JsValue, JsValue> {
-        let request: Request = serde_wasm_bindgen::from_value(request)?;
-        match request {
+        match Request::read(request)? {
             Request::Catalogue => answer(&view::catalogue()),
-            Request::Run { document } => self.run(document.into()),
+            Request::Run { document } => self.run(document),
             Request::Text { version, stable } => {
                 let numbering = if stable { Numbering::Stable } else { Numbering::Exact };
                 answer(&self.inner.text(version, numbering).unwrap_or_default())
@@ -60,7 +59,7 @@ impl Session {
                 };
                 answer(&view)
             }
-            Request::Encode { document } => answer(&link::encode(&document.into())),
+            Request::Encode { document } => answer(&link::encode(&document)),
             Request::Decode { link } => answer(&match link::decode(&link) {
                 Ok(document) => DecodeView { document: Some(document.into()), error: "", message: String::new() },
                 Err(error) => {

@@ -1,33 +1,133 @@
 //! What the page asks: the other side of `www/engine/protocol.ts`.
+//!
+//! Requests are read field by field. Derived code for a value that says by one of its fields what it is keeps
+//! room for everything that might come, which was 15 KB of what the page loads.
 
 use crate::pass::call::parse_literal;
 use crate::pass::{Literal, PassContext};
 use crate::repro::{Document, DocumentRow, View};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use js_sys::{Array, Error, Object, Reflect};
+use serde::Serialize;
+use wasm_bindgen::{JsCast, JsValue};
 
 /// A request, told by its `type`.
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum Request {
     Catalogue,
-    Run { document: DocumentView },
+    Run { document: Document },
     Text { version: usize, stable: bool },
     Diff { before: usize, after: usize },
     Eval { version: usize, func: String, seed: u64 },
-    Encode { document: DocumentView },
+    Encode { document: Document },
     Decode { link: String },
 }
 
+impl Request {
+    /// Reads a request. The error is what to throw: the request is not in the protocol.
+    pub(super) fn read(request: JsValue) -> Result<Request, JsValue> {
+        let fields = Fields(request);
+        let document = || document(&Fields(fields.get("document")));
+        Ok(match fields.text("type")?.as_str() {
+            "catalogue" => Request::Catalogue,
+            "run" => Request::Run { document: document()? },
+            "text" => Request::Text { version: fields.index("version")?, stable: fields.flag("stable")? },
+            "diff" => Request::Diff { before: fields.index("before")?, after: fields.index("after")? },
+            "eval" => {
+                let seed = fields.number("seed")? as u64;
+                Request::Eval { version: fields.index("version")?, func: fields.text("func")?, seed }
+            }
+            "encode" => Request::Encode { document: document()? },
+            "decode" => Request::Decode { link: fields.text("link")? },
+            _ => return Err(wrong("type")),
+        })
+    }
+}
+
+fn document(fields: &Fields) -> Result<Document, JsValue> {
+    let row = |row: JsValue| {
+        let row = Fields(row);
+        Ok(DocumentRow { call: row.text("call")?, enabled: row.flag("enabled")? })
+    };
+    let view = fields.get("view");
+    let view = if view.is_undefined() {
+        View::default()
+    } else {
+        let view = Fields(view);
+        View { step: view.text("step")?, view: view.text("view")? }
+    };
+    Ok(Document {
+        source: fields.text("source")?,
+        rows: fields.list("passes")?.into_iter().map(row).collect::<Result<_, JsValue>>()?,
+        context: PassContext {
+            opt_level: fields.number("optLevel")? as i64,
+            required: fields.texts("required")?,
+            disabled: fields.texts("disabled")?,
+            config: config(fields)?.into_iter().collect(),
+        },
+        instruments: fields.texts("instruments")?,
+        script: if fields.get("script").is_undefined() { String::new() } else { fields.text("script")? },
+        view,
+    })
+}
+
+fn config(fields: &Fields) -> Result<Vec<(String, Literal)>, JsValue> {
+    let config = fields.get("config").dyn_into::<Object>().map_err(|_| wrong("config"))?;
+    let entry = |entry: JsValue| {
+        let entry = Array::from(&entry);
+        let (Some(key), Some(value)) = (entry.get(0).as_string(), entry.get(1).as_string()) else { return Err(wrong("config")) };
+        // A value that is no literal is kept as a string: the registry then says what it should be.
+        Ok((key, parse_literal(&value).unwrap_or(Literal::Str(value))))
+    };
+    Object::entries(&config).iter().map(entry).collect()
+}
+
+/// An object of which fields are read; the error names the field that is not as the protocol says.
+struct Fields(JsValue);
+
+impl Fields {
+    fn get(&self, name: &str) -> JsValue {
+        Reflect::get(&self.0, &JsValue::from_str(name)).unwrap_or(JsValue::UNDEFINED)
+    }
+
+    fn text(&self, name: &str) -> Result<String, JsValue> {
+        self.get(name).as_string().ok_or_else(|| wrong(name))
+    }
+
+    fn flag(&self, name: &str) -> Result<bool, JsValue> {
+        self.get(name).as_bool().ok_or_else(|| wrong(name))
+    }
+
+    /// A whole number.
+    fn number(&self, name: &str) -> Result<f64, JsValue> {
+        self.get(name).as_f64().filter(|x| x.trunc() == *x).ok_or_else(|| wrong(name))
+    }
+
+    fn index(&self, name: &str) -> Result<usize, JsValue> {
+        let number = self.number(name)?;
+        if (0.0..=f64::from(u32::MAX)).contains(&number) { Ok(number as usize) } else { Err(wrong(name)) }
+    }
+
+    fn list(&self, name: &str) -> Result<Vec<JsValue>, JsValue> {
+        Ok(self.get(name).dyn_into::<Array>().map_err(|_| wrong(name))?.to_vec())
+    }
+
+    fn texts(&self, name: &str) -> Result<Vec<String>, JsValue> {
+        self.list(name)?.into_iter().map(|text| text.as_string().ok_or_else(|| wrong(name))).collect()
+    }
+}
+
+fn wrong(field: &str) -> JsValue {
+    Error::new(&format!("a request of the page is not in the protocol: `{field}`")).into()
+}
+
 /// One row of the list of passes.
-#[derive(Serialize, Deserialize)]
-pub(super) struct PassItem {
+#[derive(Serialize)]
+struct PassItem {
     call: String,
     enabled: bool,
 }
 
-/// A document as the page holds it (`RunDocument`, and `SharedDocument` with its view).
-#[derive(Serialize, Deserialize)]
+/// A document as the page holds it (`SharedDocument`).
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DocumentView {
     source: String,
@@ -35,39 +135,22 @@ pub(super) struct DocumentView {
     opt_level: i64,
     required: Vec<String>,
     disabled: Vec<String>,
-    config: BTreeMap<String, String>,
+    #[serde(serialize_with = "as_object")]
+    config: Vec<(String, String)>,
     instruments: Vec<String>,
-    #[serde(default)]
     script: String,
-    #[serde(default)]
     view: ViewState,
 }
 
 /// What is looked at.
-#[derive(Default, Serialize, Deserialize)]
-pub(super) struct ViewState {
+#[derive(Serialize)]
+struct ViewState {
     step: String,
     view: String,
 }
 
-impl From<DocumentView> for Document {
-    fn from(view: DocumentView) -> Document {
-        // A value that is no literal is kept as a string: the registry then says what it should be.
-        let literal = |text: String| parse_literal(&text).unwrap_or(Literal::Str(text));
-        Document {
-            source: view.source,
-            rows: view.passes.into_iter().map(|p| DocumentRow { call: p.call, enabled: p.enabled }).collect(),
-            context: PassContext {
-                opt_level: view.opt_level,
-                required: view.required,
-                disabled: view.disabled,
-                config: view.config.into_iter().map(|(key, value)| (key, literal(value))).collect(),
-            },
-            instruments: view.instruments,
-            script: view.script,
-            view: View { step: view.view.step, view: view.view.view },
-        }
-    }
+fn as_object<S: serde::Serializer>(entries: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(entries.iter().map(|(key, value)| (key, value)))
 }
 
 impl From<Document> for DocumentView {
@@ -79,7 +162,7 @@ impl From<Document> for DocumentView {
             opt_level: context.opt_level,
             required: context.required,
             disabled: context.disabled,
-            config: context.config.into_iter().map(|(key, value)| (key, value.to_string())).collect(),
+            config: context.config.iter().map(|(key, value)| (key.clone(), value.to_string())).collect(),
             instruments: document.instruments,
             script: document.script,
             view: ViewState { step: document.view.step, view: document.view.view },

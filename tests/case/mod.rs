@@ -9,7 +9,6 @@ use passlab::pass::{Literal, PassContext};
 use passlab::print::{self, PrintOptions};
 use passlab::session::{Opened, Session, document, open};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A case as its file has it.
@@ -88,7 +87,7 @@ fn context(json: &Json) -> PassContext {
     let names = |key: &str| -> Vec<String> {
         json[key].as_array().into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
     };
-    let config: BTreeMap<String, Literal> = json["config"]
+    let config = json["config"]
         .as_object()
         .into_iter()
         .flatten()

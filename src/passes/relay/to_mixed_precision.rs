@@ -16,12 +16,12 @@ use super::support::precision::{Kind, kind, narrowed_attrs};
 use super::support::value_range;
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{Bound, ExprMutator, rewrite};
+use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, DType, DTypeCode, Expr, ExprId, Function, Module, Store, Type, TypeId};
 use crate::ops;
 use crate::ops::build::{args, attrs_of};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 /// The pass.
 pub static SPEC: PassSpec = PassSpec {
@@ -71,10 +71,11 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> R
     };
     let keep_output = cx.config_int("relay.ToMixedPrecision.keep_orig_output_dtype", 0) != 0;
     let root = cx.store.as_function(function).map(|f| f.body).filter(|_| keep_output);
-    let mut pass = Narrow { narrow, root, casts: FxHashMap::default(), missing: BTreeMap::new() };
+    let mut pass = Narrow { narrow, root, casts: FxHashMap::default(), missing: Vec::new() };
     // Types must agree everywhere, so the whole function is one rewrite.
     let result = cx.store.rewrite(RULE, function, function, |store| rewrite(store, function, &mut pass));
     let mode = arguments.int("missing_op_mode");
+    sort_by(&mut pass.missing, |a, b| a.0.cmp(b.0));
     for (name, count) in pass.missing.iter().filter(|_| mode != 2) {
         let text = format!("Op \"{name}\" not registered FTVMMixedPrecisionConversionType appears {count} times in graph.");
         cx.diagnostics.emit(Diagnostic::warning("relay-mixed-precision-op", text, None));
@@ -94,7 +95,7 @@ struct Narrow {
     /// What a node is in another type.
     casts: FxHashMap<(ExprId, DType), ExprId>,
     /// Operators without a rule and how often they were met.
-    missing: BTreeMap<&'static str, u32>,
+    missing: Vec<(&'static str, u32)>,
 }
 
 fn is_plain_float(dtype: DType) -> bool {
@@ -154,7 +155,10 @@ impl Narrow {
                 let name = ops::info(op).name;
                 let known = kind(name);
                 if known.is_none() {
-                    *self.missing.entry(name).or_default() += 1;
+                    match self.missing.iter_mut().find(|(missing, _)| *missing == name) {
+                        Some((_, times)) => *times += 1,
+                        None => self.missing.push((name, 1)),
+                    }
                 }
                 (known.unwrap_or(Kind::Follow), name)
             }
