@@ -105,7 +105,7 @@ impl Rewriting {
     }
 
     /// Rewrites everything reachable from `root` and returns what it becomes.
-    pub fn run(&mut self, store: &mut Store, root: ExprId, mutator: &mut impl ExprMutator) -> ExprId {
+    pub fn run(&mut self, store: &mut Store, root: ExprId, mutator: &mut dyn ExprMutator) -> ExprId {
         let mut stack = vec![Step::Enter(root)];
         while let Some(step) = stack.pop() {
             match step {
@@ -136,7 +136,7 @@ impl Rewriting {
         self.get(id).expect("children are rewritten before their parents")
     }
 
-    fn enter(&mut self, store: &mut Store, id: ExprId, mutator: &mut impl ExprMutator, stack: &mut Vec<Step>) {
+    fn enter(&mut self, store: &mut Store, id: ExprId, mutator: &mut dyn ExprMutator, stack: &mut Vec<Step>) {
         let rule = mutator.rule();
         let mut visit = Visit::Descend;
         store.rewrite(rule, id, id, |store| {
@@ -161,7 +161,7 @@ impl Rewriting {
         }
     }
 
-    fn descend(&mut self, store: &mut Store, id: ExprId, mutator: &mut impl ExprMutator, stack: &mut Vec<Step>) {
+    fn descend(&mut self, store: &mut Store, id: ExprId, mutator: &mut dyn ExprMutator, stack: &mut Vec<Step>) {
         match store.expr(id) {
             Expr::Let { var, value, body: _ } => {
                 self.define(store, var, mutator);
@@ -211,7 +211,7 @@ impl Rewriting {
         }
     }
 
-    fn define(&mut self, store: &mut Store, var: VarId, mutator: &mut impl ExprMutator) {
+    fn define(&mut self, store: &mut Store, var: VarId, mutator: &mut dyn ExprMutator) {
         let new = mutator.define_var(store, var);
         if new != var {
             self.vars.insert(var, new);
@@ -220,7 +220,7 @@ impl Rewriting {
         }
     }
 
-    fn bind(&mut self, store: &mut Store, id: ExprId, mutator: &mut impl ExprMutator, stack: &mut Vec<Step>) {
+    fn bind(&mut self, store: &mut Store, id: ExprId, mutator: &mut dyn ExprMutator, stack: &mut Vec<Step>) {
         let Expr::Let { var, value, body } = store.expr(id) else {
             unreachable!("only a let is bound");
         };
@@ -426,7 +426,7 @@ impl Rewriting {
 }
 
 /// Rewrites everything reachable from `root`; see [`Rewriting::run`].
-pub fn rewrite(store: &mut Store, root: ExprId, mutator: &mut impl ExprMutator) -> ExprId {
+pub fn rewrite(store: &mut Store, root: ExprId, mutator: &mut dyn ExprMutator) -> ExprId {
     Rewriting::new().run(store, root, mutator)
 }
 
