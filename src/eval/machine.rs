@@ -208,7 +208,12 @@ impl<'a> Machine<'a> {
                 self.frames.push(Frame::WriteTo(id));
                 Next::Eval(reference)
             }
-            other @ (Expr::Seq { .. } | Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_)) => {
+            other @ (Expr::Seq { .. }
+            | Expr::Shape(_)
+            | Expr::Str(_)
+            | Expr::DataType(_)
+            | Expr::Extern(_)
+            | Expr::PrimFunc(_)) => {
                 return Err(self.fail(id, format!("{:?} cannot be evaluated yet", other.kind())));
             }
         })

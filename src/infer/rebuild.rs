@@ -79,9 +79,13 @@ impl Rebuilder<'_, '_> {
                 return if new == var { id } else { self.found.store.use_var(new) };
             }
             Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) => return id,
-            Expr::Constant(_) | Expr::Seq { .. } | Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) => {
-                (old, true)
-            }
+            Expr::Constant(_)
+            | Expr::Seq { .. }
+            | Expr::Shape(_)
+            | Expr::Str(_)
+            | Expr::DataType(_)
+            | Expr::Extern(_)
+            | Expr::PrimFunc(_) => (old, true),
             Expr::Tuple(fields) => {
                 let new = self.list(fields);
                 (Expr::Tuple(new), is_same(new, fields))

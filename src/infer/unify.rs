@@ -3,7 +3,7 @@
 
 use super::solver::{Slot, Solver};
 use super::subst;
-use crate::ir::{Dim, DimExpr, Id, Store, Type, TypeId, show_dim, show_type};
+use crate::ir::{Dim, PrimExpr, Store, Type, TypeId, show_dim, show_type};
 use rustc_hash::FxHashMap;
 
 /// Which symbolic extents were found to be which extents.
@@ -44,19 +44,11 @@ impl DimEqualities {
 }
 
 fn has_any(store: &Store, dim: Dim) -> bool {
-    let mut stack = vec![dim];
-    let mut seen: Vec<Id<DimExpr>> = Vec::new();
-    while let Some(dim) = stack.pop() {
-        match dim {
-            Dim::Any => return true,
-            Dim::Expr(expr) if !seen.contains(&expr) => {
-                seen.push(expr);
-                stack.extend(store.dim_expr_of_id(expr).args.iter().copied());
-            }
-            _ => {}
-        }
+    let mut found = dim == Dim::Any;
+    if let Dim::Expr(expr) = dim {
+        store.for_each_prim(expr, &mut |_, part| found |= *part == PrimExpr::Any);
     }
-    false
+    found
 }
 
 /// Why two types are not equal.

@@ -10,11 +10,13 @@
 //! program.
 
 mod path;
+mod prim;
 mod value;
 
 use super::expr::{BindingBlock, CallInfo, Ctor, Expr, ExprId, Function, Pattern, PatternId, VarId};
 use super::id::{Id, IdMap, List};
 use super::module::{Dialect, Module};
+use super::prim::{Buffer, PrimId};
 use super::sort::sort_by;
 use super::store::Store;
 use super::ty::{Symbol, Type, TypeId};
@@ -142,6 +144,9 @@ struct Comparer<'a> {
     vids: Pairs<Var>,
     type_vars: Pairs<TypeVar>,
     symbols: Pairs<Symbol>,
+    buffers: Pairs<Buffer>,
+    /// Scalar expressions that are equal, or are being compared.
+    known_prims: FxHashSet<(PrimId, PrimId)>,
     holes: (FxHashMap<u32, u32>, FxHashMap<u32, u32>),
     ctors: FxHashSet<(Id<Ctor>, Id<Ctor>)>,
     objects: FxHashSet<(Id<Object>, Id<Object>)>,
@@ -167,6 +172,8 @@ impl<'a> Comparer<'a> {
             vids: Pairs::new(),
             type_vars: Pairs::new(),
             symbols: Pairs::new(),
+            buffers: Pairs::new(),
+            known_prims: FxHashSet::default(),
             holes: Default::default(),
             ctors: FxHashSet::default(),
             objects: FxHashSet::default(),
@@ -369,6 +376,7 @@ impl<'a> Comparer<'a> {
             (Expr::Str(a), Expr::Str(b)) => return expect(a == b, "different strings"),
             (Expr::DataType(a), Expr::DataType(b)) => return expect(a == b, "different element types"),
             (Expr::Extern(a), Expr::Extern(b)) => return expect(a == b, "different external functions"),
+            (Expr::PrimFunc(a), Expr::PrimFunc(b)) => return self.prim_funcs(a, b, place),
             (a, b) => return mismatch(format!("{:?} against {:?}", a.kind(), b.kind())),
         }
         // The mark that the two are equal stays below, the children come off in order.

@@ -4,6 +4,7 @@
 
 use super::attrs::AttrsId;
 use super::id::{Id, List};
+use super::prim::PrimFunc;
 use super::tensor::Tensor;
 use super::ty::{DType, Dim, Symbol, TypeId};
 use super::{AttrValue, Name};
@@ -109,6 +110,8 @@ pub enum Expr {
     DataType(DType),
     /// `R.ExternFunc("symbol")`: a function that is linked in.
     Extern(Id<Name>),
+    /// A function on scalars and buffers, which stands in a module beside the others.
+    PrimFunc(Id<PrimFunc>),
 }
 
 /// Extents in a row. Interned.
@@ -297,6 +300,7 @@ pub enum ExprKind {
     Str,
     DataType,
     Extern,
+    PrimFunc,
 }
 
 impl Expr {
@@ -323,6 +327,7 @@ impl Expr {
             Expr::Str(_) => ExprKind::Str,
             Expr::DataType(_) => ExprKind::DataType,
             Expr::Extern(_) => ExprKind::Extern,
+            Expr::PrimFunc(_) => ExprKind::PrimFunc,
         }
     }
 }

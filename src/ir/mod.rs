@@ -2,7 +2,7 @@
 //!
 //! A [`Store`] holds every node of every version of a session; a [`Module`] is one version: a few
 //! root ids. What has identity in TVM lives in append-only arenas ([`Expr`], [`Var`], [`Function`],
-//! constants); what has none is interned ([`Type`], [`Attrs`], [`Name`], [`DimExpr`]).
+//! constants); what has none is interned ([`Type`], [`Attrs`], [`Name`], [`PrimExpr`]).
 //!
 //! Invariants, relied on everywhere:
 //!
@@ -25,6 +25,7 @@ mod id;
 mod intern;
 mod module;
 mod origin;
+mod prim;
 pub mod rewrite;
 mod show;
 pub mod sort;
@@ -41,10 +42,13 @@ pub use expr::{
 pub use id::{Id, IdMap, List};
 pub use module::{Dialect, Module};
 pub use origin::{Origin, Rewrite, RewriteId, RewriteLog};
+pub use prim::{
+    AttrNode, Block, Buffer, For, ForKind, IterKind, IterVar, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Region, Stmt, StmtId,
+};
 pub use show::{show_dim, show_type};
 pub use store::{Inferred, Mark, Store};
 pub use tensor::Tensor;
-pub use ty::{DType, DTypeCode, Dim, DimExpr, DimOp, Extents, Symbol, TensorInfo, Type, TypeId};
+pub use ty::{DType, DTypeCode, Dim, Extents, Symbol, TensorInfo, Type, TypeId};
 
 /// An interned string.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,8 +1,9 @@
 //! Types as text for messages. The printer proper is a stage of its own and knows about metadata;
 //! this one is for sentences, and needs nothing but the store.
 
+use super::prim::{PrimExpr, PrimId, PrimOp};
 use super::store::Store;
-use super::ty::{Dim, DimOp, Extents, Type, TypeId};
+use super::ty::{Dim, Extents, Type, TypeId};
 use std::fmt::Write;
 
 /// A type as TVM's messages write it: `Tensor[(1, ?), float32]`.
@@ -137,34 +138,101 @@ fn write_dim(store: &Store, dim: Dim, out: &mut String) {
         }
         Dim::Any => out.push('?'),
         Dim::Symbol(symbol) => out.push_str(store.str(store.symbol(symbol).name)),
-        Dim::Expr(expr) => {
-            let expr = store.dim_expr_of_id(expr);
-            let operator = match expr.op {
-                DimOp::Add => Some(" + "),
-                DimOp::Sub => Some(" - "),
-                DimOp::Mul => Some("*"),
-                DimOp::FloorDiv => Some(" // "),
-                DimOp::FloorMod => Some(" % "),
-                DimOp::Div => Some(" / "),
-                DimOp::Mod => Some(" mod "),
-                DimOp::Max | DimOp::Min | DimOp::Cast => None,
-            };
-            match operator {
-                Some(_) => out.push('('),
-                None if expr.op == DimOp::Max => out.push_str("max("),
-                None if expr.op == DimOp::Min => out.push_str("min("),
-                None => {
-                    let _ = write!(out, "{}(", expr.dtype);
-                }
+        Dim::Expr(expr) => write_prim(store, expr, out),
+    }
+}
+
+/// What is still to be written of an expression.
+enum Piece {
+    Expr(PrimId),
+    Text(&'static str),
+}
+
+/// Scalar expressions with all their parentheses. They may be deep: what is to be written waits on a stack.
+fn write_prim(store: &Store, root: PrimId, out: &mut String) {
+    let mut todo = vec![Piece::Expr(root)];
+    while let Some(piece) = todo.pop() {
+        let id = match piece {
+            Piece::Expr(id) => id,
+            Piece::Text(text) => {
+                out.push_str(text);
+                continue;
             }
-            for (i, arg) in expr.args.iter().enumerate() {
-                if i > 0 {
-                    out.push_str(operator.unwrap_or(", "));
-                }
-                write_dim(store, *arg, out);
+        };
+        let expr = store.prim_of_id(id);
+        let between = match expr {
+            PrimExpr::Binary { op, .. } => match op {
+                PrimOp::Add => " + ",
+                PrimOp::Sub => " - ",
+                PrimOp::Mul => "*",
+                PrimOp::FloorDiv => " // ",
+                PrimOp::FloorMod => " % ",
+                PrimOp::Div => " / ",
+                PrimOp::Mod => " mod ",
+                PrimOp::Max | PrimOp::Min => ", ",
+                PrimOp::Eq => " == ",
+                PrimOp::Ne => " != ",
+                PrimOp::Lt => " < ",
+                PrimOp::Le => " <= ",
+                PrimOp::Gt => " > ",
+                PrimOp::Ge => " >= ",
+                PrimOp::And => " and ",
+                PrimOp::Or => " or ",
+            },
+            _ => ", ",
+        };
+        match expr {
+            PrimExpr::Int { value, dtype } => {
+                write_dim(store, Dim::Int { value: *value, bits: dtype.bits }, out);
+                continue;
             }
-            out.push(')');
+            PrimExpr::Any => {
+                out.push('?');
+                continue;
+            }
+            PrimExpr::Var(symbol) => {
+                out.push_str(store.str(store.symbol(*symbol).name));
+                continue;
+            }
+            PrimExpr::Float { value, .. } => {
+                let _ = write!(out, "{}", value.0);
+                continue;
+            }
+            PrimExpr::Str(text) => {
+                let _ = write!(out, "{:?}", store.str(*text));
+                continue;
+            }
+            PrimExpr::Data(buffer) => {
+                let _ = write!(out, "{}.data", store.str(store.buffer(*buffer).name));
+                continue;
+            }
+            PrimExpr::Binary { op: PrimOp::Max, .. } => out.push_str("max("),
+            PrimExpr::Binary { op: PrimOp::Min, .. } => out.push_str("min("),
+            PrimExpr::Binary { .. } => out.push('('),
+            PrimExpr::Not(_) => out.push_str("not("),
+            PrimExpr::Cast { dtype, .. } => {
+                let _ = write!(out, "{dtype}(");
+            }
+            PrimExpr::Select { .. } => out.push_str("select("),
+            PrimExpr::Call { op, .. } => {
+                let _ = write!(out, "{}(", store.str(*op));
+            }
+            PrimExpr::Load { buffer, .. } => {
+                let _ = write!(out, "{}(", store.str(store.buffer(*buffer).name));
+            }
+            PrimExpr::Ramp { .. } => out.push_str("ramp("),
+            PrimExpr::Broadcast { .. } => out.push_str("broadcast("),
+            PrimExpr::Let { .. } => out.push_str("let("),
         }
+        let first = todo.len();
+        expr.for_each_child(&mut |child| {
+            if todo.len() > first {
+                todo.push(Piece::Text(between));
+            }
+            todo.push(Piece::Expr(child));
+        });
+        todo[first..].reverse();
+        todo.insert(first, Piece::Text(")"));
     }
 }
 

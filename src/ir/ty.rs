@@ -1,6 +1,7 @@
 //! Types: what an expression's value looks like. Interned, so equal types are equal ids.
 
 use super::id::Id;
+use super::prim::PrimId;
 use super::{Name, Object, TypeVar, VarId};
 use std::fmt;
 
@@ -119,11 +120,11 @@ pub enum Dim {
     Any,
     /// A symbolic extent (`tir.Var`), compared by identity.
     Symbol(Id<Symbol>),
-    /// Arithmetic over symbolic extents. Interned by the store.
-    Expr(Id<DimExpr>),
+    /// Arithmetic over symbolic extents: never a plain number, variable or `?`.
+    Expr(PrimId),
 }
 
-/// A symbolic extent (`tir.Var` or `tir.SizeVar`).
+/// A variable that holds a scalar, such as a symbolic extent (`tir.Var` or `tir.SizeVar`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Name.
@@ -132,42 +133,6 @@ pub struct Symbol {
     pub dtype: DType,
     /// Whether it is known to be non-negative (`tir.SizeVar`).
     pub size: bool,
-}
-
-/// Arithmetic over extents, as the metadata section of a dump holds it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DimExpr {
-    /// What is computed.
-    pub op: DimOp,
-    /// Operands: two, one for a cast.
-    pub args: Box<[Dim]>,
-    /// Integer type of the result.
-    pub dtype: DType,
-}
-
-/// The operations of [`DimExpr`], named as TVM's nodes: `tir.Add` and so on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DimOp {
-    /// Sum.
-    Add,
-    /// Difference.
-    Sub,
-    /// Product.
-    Mul,
-    /// Quotient rounded down.
-    FloorDiv,
-    /// Remainder of [`DimOp::FloorDiv`].
-    FloorMod,
-    /// Quotient rounded towards zero.
-    Div,
-    /// Remainder of [`DimOp::Div`].
-    Mod,
-    /// The larger one.
-    Max,
-    /// The smaller one.
-    Min,
-    /// Change of integer type.
-    Cast,
 }
 
 impl Dim {

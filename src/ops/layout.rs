@@ -3,7 +3,7 @@
 //! An upper-case letter is an axis of its own (primal); a lower-case letter with a number in front is
 //! the inner part that was split off that axis (subordinate), the number being its extent.
 
-use crate::ir::{DType, DTypeCode, Dim, DimExpr, DimOp, Store, Tensor};
+use crate::ir::{DType, Dim, PrimExpr, PrimOp, Store, Tensor};
 use crate::ops::kernel::{bytes, count, each_index, strides};
 use crate::ops::{EvalError, dim_arith, dim_bits};
 use std::fmt;
@@ -187,12 +187,12 @@ impl Layout {
             };
             let mut extent = narrow(store, shape[place]);
             if let Some(factor) = self.factor_of(axis.name) {
-                extent = dim_arith(store, DimOp::Mul, extent, Dim::int(factor));
+                extent = dim_arith(store, PrimOp::Mul, extent, Dim::int(factor));
             }
             if let Some(factor) = to.factor_of(axis.name) {
                 // Rounded up, so that padding to the next multiple is counted.
-                let up = dim_arith(store, DimOp::Add, extent, Dim::int(factor - 1));
-                extent = dim_arith(store, DimOp::FloorDiv, up, Dim::int(factor));
+                let up = dim_arith(store, PrimOp::Add, extent, Dim::int(factor - 1));
+                extent = dim_arith(store, PrimOp::FloorDiv, up, Dim::int(factor));
             }
             out.push(extent);
         }
@@ -247,8 +247,8 @@ fn narrow(store: &mut Store, dim: Dim) -> Dim {
     match dim {
         Dim::Int { value, .. } => Dim::int(value),
         Dim::Symbol(_) | Dim::Expr(_) if dim_bits(store, dim) != 32 => {
-            let dtype = DType::new(DTypeCode::Int, 32);
-            store.dim_expr(DimExpr { op: DimOp::Cast, args: [dim].into(), dtype })
+            let value = store.prim_of_dim(dim);
+            Dim::Expr(store.prim(PrimExpr::Cast { dtype: DType::I32, value }))
         }
         other => other,
     }

@@ -1,6 +1,6 @@
 //! Type relations: what an operator demands of its inputs and says of its output.
 
-use crate::ir::{AttrsId, DType, DTypeCode, Dim, DimExpr, DimOp, Store, Type, TypeId, show_type};
+use crate::ir::{AttrsId, DType, Dim, PrimOp, Store, Type, TypeId, show_type};
 use std::rc::Rc;
 
 /// What a relation answers: `Ok(true)` when it holds and everything is assigned, `Ok(false)` when an
@@ -74,12 +74,12 @@ impl RuleCx<'_> {
     /// Whether two extents may be equal (TVM's `reporter->AssertEQ`): false only when they are
     /// known to differ.
     pub fn may_equal(&mut self, a: Dim, b: Dim) -> bool {
-        let difference = dim_arith(self.store, DimOp::Sub, a, b);
+        let difference = dim_arith(self.store, PrimOp::Sub, a, b);
         difference.known().is_none_or(|d| d == 0)
     }
 
     /// `a op b`, folded where both are known. See [`dim_arith`].
-    pub fn dim(&mut self, op: DimOp, a: Dim, b: Dim) -> Dim {
+    pub fn dim(&mut self, op: PrimOp, a: Dim, b: Dim) -> Dim {
         dim_arith(self.store, op, a, b)
     }
 }
@@ -158,7 +158,7 @@ pub fn broadcast_shapes(store: &mut Store, a: &[Dim], b: &[Dim]) -> Option<Vec<D
 
 /// Whether two extents are known to be equal (TVM's `EqualCheck`).
 pub fn must_equal(store: &mut Store, a: Dim, b: Dim) -> bool {
-    dim_arith(store, DimOp::Sub, a, b).known() == Some(0)
+    dim_arith(store, PrimOp::Sub, a, b).known() == Some(0)
 }
 
 /// Shape and element type, if the type is a tensor.
@@ -170,45 +170,28 @@ pub fn tensor_of(store: &Store, ty: TypeId) -> Option<(Vec<Dim>, DType)> {
 }
 
 /// Arithmetic on extents as TVM's `PrimExpr` operators do it: constants fold, `x + 0`, `x - 0`, `x * 1`
-/// and `x / 1` vanish, an unknown extent makes the result unknown, the rest is a [`DimExpr`]. The
+/// and `x / 1` vanish, an unknown extent makes the result unknown, the rest is a [`PrimExpr`](crate::ir::PrimExpr). The
 /// wider integer type wins.
-pub fn dim_arith(store: &mut Store, op: DimOp, a: Dim, b: Dim) -> Dim {
+pub fn dim_arith(store: &mut Store, op: PrimOp, a: Dim, b: Dim) -> Dim {
     if a == Dim::Any || b == Dim::Any {
         return Dim::Any;
     }
     let bits = dim_bits(store, a).max(dim_bits(store, b));
     if let (Some(x), Some(y)) = (a.known(), b.known()) {
-        let value = match op {
-            DimOp::Add => x.checked_add(y),
-            DimOp::Sub => x.checked_sub(y),
-            DimOp::Mul => x.checked_mul(y),
-            DimOp::FloorDiv => floor_div(x, y),
-            DimOp::FloorMod => floor_div(x, y).map(|q| x - q * y),
-            DimOp::Div => x.checked_div(y),
-            DimOp::Mod => x.checked_rem(y),
-            DimOp::Max => Some(x.max(y)),
-            DimOp::Min => Some(x.min(y)),
-            DimOp::Cast => Some(x),
-        };
-        if let Some(value) = value {
+        if let Some(value) = op.fold(x, y) {
             return Dim::Int { value, bits };
         }
     }
     match (op, a.known(), b.known()) {
-        (DimOp::Add, Some(0), _) => return b,
-        (DimOp::Add | DimOp::Sub, _, Some(0)) => return a,
-        (DimOp::Mul, Some(1), _) => return b,
-        (DimOp::Mul | DimOp::FloorDiv | DimOp::Div, _, Some(1)) => return a,
-        (DimOp::Sub, _, _) if a == b => return Dim::Int { value: 0, bits },
-        (DimOp::Max | DimOp::Min, _, _) if a == b => return a,
+        (PrimOp::Add, Some(0), _) => return b,
+        (PrimOp::Add | PrimOp::Sub, _, Some(0)) => return a,
+        (PrimOp::Mul, Some(1), _) => return b,
+        (PrimOp::Mul | PrimOp::FloorDiv | PrimOp::Div, _, Some(1)) => return a,
+        (PrimOp::Sub, _, _) if a == b => return Dim::Int { value: 0, bits },
+        (PrimOp::Max | PrimOp::Min, _, _) if a == b => return a,
         _ => {}
     }
-    store.dim_expr(DimExpr { op, args: [a, b].into(), dtype: DType::new(DTypeCode::Int, bits) })
-}
-
-fn floor_div(x: i64, y: i64) -> Option<i64> {
-    let q = x.checked_div(y)?;
-    Some(if x % y != 0 && (x < 0) != (y < 0) { q - 1 } else { q })
+    store.dim_binary(op, a, b)
 }
 
 /// Width in bits of the integer type of an extent.
@@ -217,7 +200,7 @@ pub fn dim_bits(store: &Store, dim: Dim) -> u8 {
         Dim::Int { bits, .. } => bits,
         Dim::Any => 32,
         Dim::Symbol(s) => store.symbol(s).dtype.bits,
-        Dim::Expr(e) => store.dim_expr_of_id(e).dtype.bits,
+        Dim::Expr(e) => store.prim_dtype(e).bits,
     }
 }
 
@@ -228,10 +211,10 @@ mod tests {
     #[test]
     fn extents_fold_and_unknown_ones_absorb() {
         let store = &mut Store::new();
-        assert_eq!(dim_arith(store, DimOp::FloorDiv, Dim::int(-7), Dim::int(2)), Dim::int(-4));
-        assert_eq!(dim_arith(store, DimOp::Add, Dim::int(3), Dim::Any), Dim::Any);
+        assert_eq!(dim_arith(store, PrimOp::FloorDiv, Dim::int(-7), Dim::int(2)), Dim::int(-4));
+        assert_eq!(dim_arith(store, PrimOp::Add, Dim::int(3), Dim::Any), Dim::Any);
         let wide = Dim::Int { value: 2, bits: 64 };
-        assert_eq!(dim_arith(store, DimOp::Mul, Dim::int(3), wide), Dim::Int { value: 6, bits: 64 });
+        assert_eq!(dim_arith(store, PrimOp::Mul, Dim::int(3), wide), Dim::Int { value: 6, bits: 64 });
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! References into the metadata section: `meta[relay.Constant][0]`.
 
-use crate::ir::{DimExpr, DimOp, Expr, ExprId, ExprKind, Id, Name, Object, Store, Symbol, Tensor, Type, TypeId};
+use crate::ir::{Expr, ExprId, ExprKind, Id, Name, Object, PrimExpr, PrimId, Store, Symbol, Tensor, Type, TypeId};
 use rustc_hash::FxHashMap;
 
 /// An object of the metadata section. Objects are told apart by identity, as in TVM.
@@ -13,7 +13,7 @@ pub(super) enum MetaKey {
     /// The value at this place in the attributes of this node: a map.
     Value(ExprId, Vec<u32>),
     Symbol(Id<Symbol>),
-    Dim(Id<DimExpr>),
+    Dim(PrimId),
     Hole(u32),
     Global(Id<Name>),
     Object(Id<Object>),
@@ -80,6 +80,7 @@ pub(super) fn expr_key(store: &Store, id: ExprId) -> &'static str {
         ExprKind::Str => "ir.StringImm",
         ExprKind::DataType => "relax.expr.DataTypeImm",
         ExprKind::Extern => "relax.expr.ExternFunc",
+        ExprKind::PrimFunc => "tirx.PrimFunc",
     }
 }
 
@@ -89,18 +90,10 @@ pub(super) fn symbol_key(symbol: &Symbol) -> &'static str {
 }
 
 /// TVM's type key of extent arithmetic.
-pub(super) fn dim_key(op: DimOp) -> &'static str {
-    match op {
-        DimOp::Add => "tir.Add",
-        DimOp::Sub => "tir.Sub",
-        DimOp::Mul => "tir.Mul",
-        DimOp::FloorDiv => "tir.FloorDiv",
-        DimOp::FloorMod => "tir.FloorMod",
-        DimOp::Div => "tir.Div",
-        DimOp::Mod => "tir.Mod",
-        DimOp::Max => "tir.Max",
-        DimOp::Min => "tir.Min",
-        DimOp::Cast => "tir.Cast",
+pub(super) fn dim_key(expr: &PrimExpr) -> &'static str {
+    match expr {
+        PrimExpr::Binary { op, .. } => op.key(),
+        _ => "tir.Cast",
     }
 }
 

@@ -10,7 +10,7 @@ mod node;
 
 use super::meta::MetaKey;
 use super::plan::Plan;
-use crate::ir::{DimExpr, ExprId, Id, Object, Store, Symbol, Tensor, Type, TypeId, TypeVar, VarId};
+use crate::ir::{ExprId, Id, Object, PrimId, Store, Symbol, Tensor, Type, TypeId, TypeVar, VarId};
 use node::{Node, Source, Value};
 use rustc_hash::FxHashMap;
 
@@ -31,7 +31,7 @@ const NULL: Handle = 0;
 enum Identity {
     Expr(ExprId),
     Symbol(Id<Symbol>),
-    Dim(Id<DimExpr>),
+    Dim(PrimId),
     Object(Id<Object>),
     Variable(VarId),
     TypeVar(Id<TypeVar>),

@@ -329,7 +329,7 @@ impl<'a> Plan<'a> {
                 self.steps.push(Step::Print(data, false));
             }
             // Only Relax has them.
-            Expr::Seq { .. } | Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) => {
+            Expr::Seq { .. } | Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => {
                 self.visited.insert(id, ());
             }
             Expr::RefCreate(value) => self.steps.extend([Step::Done(id), Step::Print(value, false)]),
@@ -511,7 +511,7 @@ impl<'a> Plan<'a> {
         match dim {
             Dim::Int { .. } | Dim::Any => {}
             Dim::Symbol(id) => self.meta.add(MetaKey::Symbol(id), meta::symbol_key(self.store.symbol(id))),
-            Dim::Expr(id) => self.meta.add(MetaKey::Dim(id), meta::dim_key(self.store.dim_expr_of_id(id).op)),
+            Dim::Expr(id) => self.meta.add(MetaKey::Dim(id), meta::dim_key(self.store.prim_of_id(id))),
         }
     }
 }

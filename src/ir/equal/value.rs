@@ -156,22 +156,12 @@ impl<'a> Comparer<'a> {
         closed
     }
 
-    /// Arithmetic over extents is compared with a stack of its own: a dump may nest it deeply.
     pub(super) fn dims(&mut self, lhs: Dim, rhs: Dim, map_free: bool) -> Outcome {
-        let store = self.store;
-        let mut stack = vec![(lhs, rhs)];
-        while let Some((lhs, rhs)) = stack.pop() {
-            match (lhs, rhs) {
-                (Dim::Symbol(a), Dim::Symbol(b)) => self.symbol(a, b, map_free)?,
-                (Dim::Expr(a), Dim::Expr(b)) => {
-                    let (a, b) = (store.dim_expr_of_id(a), store.dim_expr_of_id(b));
-                    expect(a.op == b.op && a.dtype == b.dtype && a.args.len() == b.args.len(), "extents differ")?;
-                    stack.extend(a.args.iter().copied().zip(b.args.iter().copied()).rev());
-                }
-                (a, b) => expect(a == b, "extents differ")?,
-            }
+        match (lhs, rhs) {
+            (Dim::Symbol(a), Dim::Symbol(b)) => self.symbol(a, b, map_free),
+            (Dim::Expr(a), Dim::Expr(b)) => self.prims(a, b, map_free),
+            (a, b) => expect(a == b, "extents differ"),
         }
-        Ok(())
     }
 
     pub(super) fn symbol(&mut self, a: Id<Symbol>, b: Id<Symbol>, map_free: bool) -> Outcome {

@@ -1,6 +1,7 @@
 //! The memory of a session: every node of every version, and what is shared between them.
 
 mod attributes;
+mod prim;
 mod provenance;
 mod relax;
 
@@ -12,8 +13,9 @@ use super::expr::*;
 use super::id::{Id, IdMap, List};
 use super::intern::Interner;
 use super::origin::{Origin, RewriteId, RewriteLog};
+use super::prim::{Block, Buffer, PrimExpr, PrimFunc, Stmt};
 use super::tensor::Tensor;
-use super::ty::{DType, Dim, DimExpr, Symbol, Type, TypeId};
+use super::ty::{DType, Dim, Symbol, Type, TypeId};
 use crate::diag::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -39,13 +41,19 @@ pub struct Store {
     objects: Vec<Object>,
     bindings: Vec<Binding>,
     blocks: Vec<BindingBlock>,
+    buffers: Vec<Buffer>,
+    prim_blocks: Vec<Block>,
+    stmts: Vec<Stmt>,
+    prim_funcs: Vec<PrimFunc>,
     tensors: Vec<Tensor>,
     /// Indices of the elements of every [`List`].
     pool: Vec<u32>,
 
     names: Interner<Name>,
     interned_types: Interner<Type>,
-    dim_exprs: Interner<DimExpr>,
+    prims: Interner<PrimExpr>,
+    /// The type of each scalar expression, by index.
+    prim_dtypes: Vec<DType>,
     attr_sets: Interner<Attrs>,
     call_infos: Interner<CallInfo>,
     dim_lists: Interner<Dims>,
@@ -215,16 +223,6 @@ impl Store {
 
     /// Holes with numbers from here on are [`Store::scratch_hole`]s.
     pub const FIRST_SCRATCH_HOLE: u32 = 1 << 31;
-
-    /// The id of extent arithmetic, as a dimension.
-    pub fn dim_expr(&mut self, expr: DimExpr) -> Dim {
-        Dim::Expr(self.dim_exprs.intern(expr))
-    }
-
-    /// The extent arithmetic behind an id.
-    pub fn dim_expr_of_id(&self, id: Id<DimExpr>) -> &DimExpr {
-        self.dim_exprs.get(id)
-    }
 
     // ---- lists ----
 

@@ -2,7 +2,7 @@
 
 use super::compute::{Num, around, input, values};
 use crate::ir::Tensor;
-use crate::ir::{DType, Dim, DimOp};
+use crate::ir::{DType, Dim, PrimOp};
 use crate::ops::kernel::{EvalError, KernelCx, Lane, axis_index, by_lane, reshaped, write};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
@@ -151,7 +151,7 @@ fn batch_flatten(cx: &mut RuleCx<'_>) -> RuleResult {
     let Some((&batch, rest)) = shape.split_first() else { return Ok(false) };
     let mut flat = Dim::int(1);
     for &extent in rest {
-        flat = cx.dim(DimOp::Mul, flat, extent);
+        flat = cx.dim(PrimOp::Mul, flat, extent);
     }
     cx.output_tensor(&[batch, flat], dtype)
 }

@@ -1,7 +1,7 @@
 //! What relations of this directory share: attributes as extents, layouts, paddings, and the words of
 //! failed checks.
 
-use crate::ir::{AttrValue, DType, Dim, DimOp};
+use crate::ir::{AttrValue, DType, Dim, PrimOp};
 use crate::ops::RuleCx;
 use crate::ops::layout::Layout;
 
@@ -84,22 +84,22 @@ impl RuleCx<'_> {
 
     /// `a + b`
     pub(crate) fn add(&mut self, a: Dim, b: Dim) -> Dim {
-        self.dim(DimOp::Add, a, b)
+        self.dim(PrimOp::Add, a, b)
     }
 
     /// `a - b`
     pub(crate) fn sub(&mut self, a: Dim, b: Dim) -> Dim {
-        self.dim(DimOp::Sub, a, b)
+        self.dim(PrimOp::Sub, a, b)
     }
 
     /// `a * b`
     pub(crate) fn mul(&mut self, a: Dim, b: Dim) -> Dim {
-        self.dim(DimOp::Mul, a, b)
+        self.dim(PrimOp::Mul, a, b)
     }
 
     /// `a / b` rounded down (TVM's `indexdiv`).
     pub(crate) fn div(&mut self, a: Dim, b: Dim) -> Dim {
-        self.dim(DimOp::FloorDiv, a, b)
+        self.dim(PrimOp::FloorDiv, a, b)
     }
 
     /// How much padding the attribute `padding` adds along each of `rank` spatial axes: one number

@@ -2,7 +2,7 @@
 
 use super::compute::{Num, input};
 use crate::ir::Tensor;
-use crate::ir::{Dim, DimOp};
+use crate::ir::{Dim, PrimOp};
 use crate::ops::kernel::{EvalError, KernelCx, by_lane, count, read, write};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
@@ -143,7 +143,7 @@ pub fn batch_matmul(cx: &mut RuleCx<'_>) -> RuleResult {
             return Err(format!("BatchDot: shapes of x and y is inconsistent,  {shapes}"));
         }
     }
-    let batch = cx.dim(DimOp::Max, x[0], y[0]);
+    let batch = cx.dim(PrimOp::Max, x[0], y[0]);
     let dtype = cx.out_dtype(dtype);
     cx.output_tensor(&[batch, rows, columns], dtype)
 }

@@ -1,7 +1,7 @@
 //! Pooling with a window.
 
 use super::pool_kernel;
-use crate::ir::{Dim, DimOp};
+use crate::ir::{Dim, PrimOp};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
@@ -212,7 +212,7 @@ fn pool(cx: &mut RuleCx<'_>, letters: &str) -> RuleResult {
             let up = cx.sub(strides[i], Dim::int(1));
             room = cx.add(room, up);
         }
-        let steps = cx.dim(DimOp::Div, room, strides[i]);
+        let steps = cx.dim(PrimOp::Div, room, strides[i]);
         out[axis] = cx.add(steps, Dim::int(1));
     }
     cx.output_tensor(&out, dtype)

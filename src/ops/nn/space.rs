@@ -1,7 +1,7 @@
 //! Rearrangements between channels, batch and space, and upsampling.
 
 use super::space_kernel;
-use crate::ir::{Dim, DimOp};
+use crate::ir::{Dim, PrimOp};
 use crate::ops::layout::Layout;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
@@ -219,7 +219,7 @@ fn space_to_batch_nd(cx: &mut RuleCx<'_>) -> RuleResult {
     shape[0] = cx.mul(shape[0], Dim::int(block.iter().fold(1, |n, b| n.saturating_mul(*b))));
     for (i, (size, pair)) in block.iter().zip(&paddings).enumerate() {
         let padded = cx.add(shape[i + 1], Dim::int(pair[0].saturating_add(pair[1])));
-        shape[i + 1] = cx.dim(DimOp::Div, padded, Dim::int(*size));
+        shape[i + 1] = cx.dim(PrimOp::Div, padded, Dim::int(*size));
     }
     cx.output_tensor(&shape, dtype)
 }
@@ -231,7 +231,7 @@ fn batch_to_space_nd(cx: &mut RuleCx<'_>) -> RuleResult {
         return Ok(false);
     }
     let (block, crops) = blocks(cx, "crops", shape.len())?;
-    shape[0] = cx.dim(DimOp::Div, shape[0], Dim::int(block.iter().fold(1, |n, b| n.saturating_mul(*b))));
+    shape[0] = cx.dim(PrimOp::Div, shape[0], Dim::int(block.iter().fold(1, |n, b| n.saturating_mul(*b))));
     for (i, (size, pair)) in block.iter().zip(&crops).enumerate() {
         let whole = cx.mul(shape[i + 1], Dim::int(*size));
         let whole = cx.sub(whole, Dim::int(pair[0]));

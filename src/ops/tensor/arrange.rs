@@ -1,7 +1,7 @@
 //! Operators that move whole axes or tensors: transpose, concatenate, split and their kin.
 
 use super::{arrange_kernels, ensure, input, tensors_of_tuple};
-use crate::ir::{Dim, DimOp, TypeId};
+use crate::ir::{Dim, PrimOp, TypeId};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, broadcast};
 
@@ -273,7 +273,7 @@ pub(super) fn split_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let mut extents = Vec::new();
     if let Some(sections) = cx.store.attr_int(cx.attrs, "indices_or_sections") {
         ensure!((1..=MAX_SECTIONS).contains(&sections), "split into {sections} sections");
-        let rest = cx.dim(DimOp::FloorMod, whole, Dim::int(sections));
+        let rest = cx.dim(PrimOp::FloorMod, whole, Dim::int(sections));
         ensure!(rest.known().is_none_or(|r| r == 0), "indices_or_sections need to be able to divide input.shape[axis]");
         let extent = cx.div(whole, Dim::int(sections));
         extents.resize(sections as usize, extent);

@@ -3,7 +3,7 @@
 use super::binary::Arithmetic;
 use super::{ensure, tensors_of_tuple};
 use crate::ir::sort::sort_by;
-use crate::ir::{DType, Dim, DimOp, Tensor};
+use crate::ir::{DType, Dim, PrimOp, Tensor};
 use crate::ops::concrete::result_types;
 use crate::ops::kernel::{by_lane, count, offsets, read, round_to, strides, write};
 use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern, RuleCx, RuleResult, broadcast_shapes};
@@ -136,7 +136,7 @@ fn joined(cx: &mut RuleCx<'_>, a: Dim, b: Dim) -> Result<Dim, String> {
         }
         (Some(_), None) => Ok(b),
         (None, Some(_)) => Ok(a),
-        (None, None) => Ok(cx.dim(DimOp::Max, a, b)),
+        (None, None) => Ok(cx.dim(PrimOp::Max, a, b)),
     }
 }
 

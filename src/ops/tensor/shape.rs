@@ -1,7 +1,7 @@
 //! Operators that change the shape and keep the elements in order.
 
 use super::{ensure, input};
-use crate::ir::{DType, Dim, DimOp, Store, Tensor};
+use crate::ir::{DType, Dim, PrimOp, Store, Tensor};
 use crate::ops::concrete::result_type;
 use crate::ops::kernel::{reshaped, write};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
@@ -167,7 +167,7 @@ fn new_shape(store: &mut Store, input: &[Dim], wanted: &[Dim], allow_zero: bool)
                 used_input[source] = true;
                 used_input[source + 1] = true;
                 used_output.push(out.len());
-                let merged = dim_arith(store, DimOp::Mul, input[source], input[source + 1]);
+                let merged = dim_arith(store, PrimOp::Mul, input[source], input[source + 1]);
                 out.push(merged);
                 source += 2;
             }
@@ -193,7 +193,7 @@ fn new_shape(store: &mut Store, input: &[Dim], wanted: &[Dim], allow_zero: bool)
     if let Some(place) = inferred {
         let mut extent = Dim::int(1);
         for (dim, _) in input.iter().zip(&used_input).filter(|(_, used)| !**used) {
-            extent = dim_arith(store, DimOp::Mul, extent, *dim);
+            extent = dim_arith(store, PrimOp::Mul, extent, *dim);
         }
         for (index, dim) in out.iter().enumerate() {
             if !used_output.contains(&index) {
@@ -207,7 +207,7 @@ fn new_shape(store: &mut Store, input: &[Dim], wanted: &[Dim], allow_zero: bool)
 
 fn quotient(store: &mut Store, a: Dim, b: Dim) -> Result<Dim, String> {
     ensure!(b.known() != Some(0), "Divide by zero");
-    Ok(dim_arith(store, DimOp::FloorDiv, a, b))
+    Ok(dim_arith(store, PrimOp::FloorDiv, a, b))
 }
 
 /// The same for extents that are all known, for kernels.

@@ -1,7 +1,7 @@
 //! Operators that take or set a regular part of a tensor.
 
 use super::{ensure, input};
-use crate::ir::{AttrValue, AttrsId, Dim, DimOp, Store, Tensor};
+use crate::ir::{AttrValue, AttrsId, Dim, PrimOp, Store, Tensor};
 use crate::ops::concrete::result_type;
 use crate::ops::kernel::{axis_index, bytes, each_index, offsets, pick, read, strides};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
@@ -225,7 +225,7 @@ fn sliding_window_rule(cx: &mut RuleCx<'_>) -> RuleResult {
         let places = cx.sub(*extent, reach);
         let up = cx.add(places, *stride);
         let up = cx.sub(up, Dim::int(1));
-        let count = cx.dim(DimOp::FloorDiv, up, *stride);
+        let count = cx.dim(PrimOp::FloorDiv, up, *stride);
         out.push(count);
     }
     out.extend(window);

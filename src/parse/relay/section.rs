@@ -9,7 +9,7 @@ use super::meta::MetaValue;
 use super::ndarray;
 use super::types::parse_dtype;
 use crate::ir::{
-    AttrValue, Attrs, DType, Dim, DimExpr, DimOp, Double, Expr, Id, Name, Object, Store, Symbol, Type, TypeId, TypeVar, VarId,
+    AttrValue, Attrs, DType, Dim, Double, Expr, Id, Name, Object, PrimExpr, PrimOp, Store, Symbol, Type, TypeId, TypeVar, VarId,
 };
 use crate::ops::AttrKind;
 use rustc_hash::FxHashMap;
@@ -181,8 +181,10 @@ impl Section {
 
     fn convert_new(&mut self, store: &mut Store, node: usize, depth: usize) -> Convert<MetaValue> {
         let key = self.key(node).to_string();
-        if let Some(op) = dim_op(&key) {
-            return self.dim_expr(store, node, op, depth).map(MetaValue::Value);
+        if let Some(op) = key.strip_prefix("tir.")
+            && (op == "Cast" || PrimOp::named(op).is_some())
+        {
+            return self.arithmetic(store, node, op, depth).map(MetaValue::Value);
         }
         let value = match &*key {
             "" | "Span" => AttrValue::Null,
@@ -255,20 +257,26 @@ impl Section {
 
     // ---- extents ----
 
-    fn dim_expr(&mut self, store: &mut Store, node: usize, op: DimOp, depth: usize) -> Convert<AttrValue> {
-        let fields: &[&str] = if op == DimOp::Cast { &["value"] } else { &["a", "b"] };
-        let dtype = parse_dtype(self.field(node, "dtype").unwrap_or("int32"))?;
-        let mut args = Vec::new();
-        for field in fields {
-            match self.link_value(store, node, field, depth)? {
-                AttrValue::Dim(dim) => args.push(dim),
-                AttrValue::Int { value, bits } => args.push(Dim::Int { value, bits }),
-                // Extents computed with floating point numbers (image.resize) are not followed:
-                // an unknown number stands for what is computed.
-                _ => args.push(self.unknown_number(store, node, field)?),
-            }
+    fn arithmetic(&mut self, store: &mut Store, node: usize, op: &str, depth: usize) -> Convert<AttrValue> {
+        let op = PrimOp::named(op);
+        let a = self.operand(store, node, if op.is_some() { "a" } else { "value" }, depth)?;
+        let Some(op) = op else {
+            let dtype = parse_dtype(self.field(node, "dtype").unwrap_or("int32"))?;
+            let value = store.prim_of_dim(a);
+            return Ok(AttrValue::Dim(Dim::Expr(store.prim(PrimExpr::Cast { dtype, value }))));
+        };
+        let b = self.operand(store, node, "b", depth)?;
+        Ok(AttrValue::Dim(store.dim_binary(op, a, b)))
+    }
+
+    fn operand(&mut self, store: &mut Store, node: usize, field: &str, depth: usize) -> Convert<Dim> {
+        match self.link_value(store, node, field, depth)? {
+            AttrValue::Dim(dim) => Ok(dim),
+            AttrValue::Int { value, bits } => Ok(Dim::Int { value, bits }),
+            // Extents computed with floating point numbers (image.resize) are not followed:
+            // an unknown number stands for what is computed.
+            _ => self.unknown_number(store, node, field),
         }
-        Ok(AttrValue::Dim(store.dim_expr(DimExpr { op, args: args.into(), dtype })))
     }
 
     /// A symbol for the number behind a field, the same one whenever it is used.
@@ -473,22 +481,6 @@ impl Section {
 
 fn parsed<T: std::str::FromStr>(text: &str) -> Convert<T> {
     text.trim().parse().map_err(|_| format!("`{text}` is not a number"))
-}
-
-fn dim_op(key: &str) -> Option<DimOp> {
-    Some(match key {
-        "tir.Add" => DimOp::Add,
-        "tir.Sub" => DimOp::Sub,
-        "tir.Mul" => DimOp::Mul,
-        "tir.FloorDiv" => DimOp::FloorDiv,
-        "tir.FloorMod" => DimOp::FloorMod,
-        "tir.Div" => DimOp::Div,
-        "tir.Mod" => DimOp::Mod,
-        "tir.Max" => DimOp::Max,
-        "tir.Min" => DimOp::Min,
-        "tir.Cast" => DimOp::Cast,
-        _ => return None,
-    })
 }
 
 /// The byte at a line and column, both from 1, as the JSON reader counts them.

@@ -1,7 +1,7 @@
 //! The metadata section, and texts without it.
 
 use crate::diag::Diagnostic;
-use crate::ir::{AttrValue, DType, Dim, DimOp, Expr, ExprId, Store, Type};
+use crate::ir::{AttrValue, DType, Dim, Expr, ExprId, PrimExpr, PrimOp, Store, Type};
 use crate::parse::{parse, parse_type};
 use base64::Engine;
 
@@ -99,8 +99,8 @@ fn symbolic_extents_keep_their_identity_inside_arithmetic() {
     let Type::Tensor { shape, .. } = store.type_of_id(ty) else { panic!() };
     let [Dim::Symbol(n), Dim::Expr(sum)] = shape[..] else { panic!("{shape:?}") };
     assert!(store.symbol(n).size && store.str(store.symbol(n).name) == "n");
-    let sum = store.dim_expr_of_id(sum);
-    assert_eq!((sum.op, &*sum.args), (DimOp::Add, &[Dim::Symbol(n), Dim::int(1)][..]));
+    let PrimExpr::Binary { op: PrimOp::Add, a, b } = *store.prim_of_id(sum) else { panic!() };
+    assert_eq!([a, b].map(|operand| store.dim_of_prim(operand)), [Dim::Symbol(n), Dim::int(1)]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::super::value::push_float;
 use super::{Graph, Handle, Identity, NULL};
 use crate::ir::sort::sort_by;
 use crate::ir::{
-    AttrValue, AttrsId, DType, Dim, DimExpr, DimOp, Expr, ExprId, Id, Name, Object, Store, Symbol, Type, TypeId, TypeVar, VarId,
+    AttrValue, AttrsId, DType, Dim, Expr, ExprId, Id, Name, Object, PrimExpr, PrimId, Store, Symbol, Type, TypeId, TypeVar, VarId,
 };
 use crate::ops::{self, AttrKind};
 
@@ -24,7 +24,7 @@ pub(super) enum Source<'a> {
     Variable(VarId),
     Attrs(AttrsId),
     Symbol(Id<Symbol>),
-    Dim(Id<DimExpr>),
+    Dim(PrimId),
     Type(TypeId),
     TypeVar(Id<TypeVar>),
     PrimType(DType),
@@ -120,10 +120,12 @@ impl<'a> Graph<'a> {
                     .field("span", NULL)
             }
             Source::Dim(id) => {
-                let DimExpr { op, args, dtype } = store.dim_expr_of_id(id);
-                let names: &[&str] = if *op == DimOp::Cast { &["value"] } else { &["a", "b"] };
-                let mut node = Node::new(dim_key(*op)).text("dtype", dtype.to_string());
-                for (name, &arg) in names.iter().zip(args) {
+                let expr = store.prim_of_id(id);
+                let names: &[&str] = if let PrimExpr::Cast { .. } = expr { &["value"] } else { &["a", "b"] };
+                let mut node = Node::new(dim_key(expr)).text("dtype", store.prim_dtype(id).to_string());
+                let mut args = Vec::new();
+                expr.for_each_child(&mut |arg| args.push(store.dim_of_prim(arg)));
+                for (name, &arg) in names.iter().zip(&args) {
                     let arg = self.dim(arg);
                     node = node.field(name, arg);
                 }

@@ -1,0 +1,250 @@
+//! Buffers, statements and functions of TIR.
+
+use super::PrimId;
+use crate::ir::Name;
+use crate::ir::attrs::AttrsId;
+use crate::ir::id::{Id, List};
+use crate::ir::ty::{DType, Symbol, TypeId};
+
+/// Id of a [`Stmt`].
+pub type StmtId = Id<Stmt>;
+
+/// A piece of memory with a shape. Two buffers are two, whatever they hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Name hint.
+    pub name: Id<Name>,
+    /// Element type.
+    pub dtype: DType,
+    /// Extents.
+    pub shape: Box<[PrimId]>,
+    /// Distances between neighbours along each axis, where they are not those of a packed buffer.
+    pub strides: Box<[PrimId]>,
+    /// Where the first element is, if that is said; a variable of the buffer's own when it is not
+    /// declared elsewhere.
+    pub elem_offset: Option<PrimId>,
+    /// What `elem_offset` is a multiple of; 0 where nothing is said.
+    pub offset_factor: u32,
+    /// The kind of memory: `global`, `shared`, `local`.
+    pub scope: Id<Name>,
+    /// Alignment in bytes; 64 where nothing is said.
+    pub align: u32,
+    /// The pointer, where it is a variable of its own (`data=p`).
+    pub data: Option<PrimId>,
+}
+
+/// Part of a buffer: for each axis where it begins and how far it goes; no extent is one element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The buffer.
+    pub buffer: Id<Buffer>,
+    /// Beginning and extent along each axis.
+    pub ranges: Box<[(PrimId, Option<PrimId>)]>,
+}
+
+/// How the iterations of a loop run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ForKind {
+    /// One after the other.
+    Serial,
+    /// `T.parallel`
+    Parallel,
+    /// `T.vectorized`
+    Vectorized,
+    /// `T.unroll`
+    Unrolled,
+    /// `T.thread_binding(n, thread="threadIdx.x")`
+    Thread(Id<Name>),
+}
+
+/// The head of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct For {
+    /// The variable.
+    pub var: Id<Symbol>,
+    /// Its first value.
+    pub min: PrimId,
+    /// How many iterations there are.
+    pub extent: PrimId,
+    /// What each adds, if not 1.
+    pub step: Option<PrimId>,
+    /// How they run.
+    pub kind: ForKind,
+    /// Hints for later passes.
+    pub annotations: Option<AttrsId>,
+}
+
+/// What a block's variable stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IterKind {
+    /// `S`: iterations are independent.
+    Spatial,
+    /// `R`: iterations are summed up.
+    Reduce,
+    /// Iterations have an order.
+    Scan,
+    /// Nothing is known.
+    Opaque,
+}
+
+/// A variable of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IterVar {
+    /// The variable.
+    pub var: Id<Symbol>,
+    /// What it stands for.
+    pub kind: IterKind,
+    /// Its first value.
+    pub min: PrimId,
+    /// How many values there are.
+    pub extent: PrimId,
+    /// What it is bound to outside of the block; nothing in a block that is not realized.
+    pub value: Option<PrimId>,
+}
+
+/// A block of computation with what it reads and writes (TVM's `SBlockRealize` and `SBlock`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Name.
+    pub name: Id<Name>,
+    /// Its variables.
+    pub iters: Box<[IterVar]>,
+    /// When it runs; always where nothing is said.
+    pub predicate: Option<PrimId>,
+    /// What it reads.
+    pub reads: Box<[Region]>,
+    /// What it writes.
+    pub writes: Box<[Region]>,
+    /// Buffers that live in it.
+    pub allocs: Box<[Id<Buffer>]>,
+    /// Buffers that are parts of others.
+    pub matches: Box<[(Id<Buffer>, Region)]>,
+    /// Hints for later passes.
+    pub annotations: Option<AttrsId>,
+    /// What runs before the first iteration of a reduction.
+    pub init: Option<StmtId>,
+    /// What it does.
+    pub body: StmtId,
+    /// Whether it stands without bindings of its variables (`no_realize=True`).
+    pub bare: bool,
+}
+
+/// What an [`Stmt::Attr`] is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttrNode {
+    /// An expression, often a pointer or 0.
+    Prim(PrimId),
+    /// An index of a thread: `T.launch_thread("threadIdx.x", n)`.
+    Thread {
+        /// The variable.
+        var: Id<Symbol>,
+        /// `threadIdx.x`
+        tag: Id<Name>,
+    },
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub enum Stmt {
+    /// One after the other.
+    Seq(List<Stmt>),
+    /// A loop.
+    For(Box<For>, StmtId),
+    /// A block.
+    Block(Id<Block>),
+    /// `A[i, j] = value`
+    Store {
+        /// The buffer.
+        buffer: Id<Buffer>,
+        /// Where.
+        indices: Box<[PrimId]>,
+        /// What.
+        value: PrimId,
+    },
+    /// `if cond: then else: other`
+    If {
+        /// Truth value.
+        cond: PrimId,
+        /// When true.
+        then: StmtId,
+        /// When false.
+        other: Option<StmtId>,
+    },
+    /// `while cond: body`
+    While {
+        /// Truth value.
+        cond: PrimId,
+        /// What is repeated.
+        body: StmtId,
+    },
+    /// `x: T.let[T.int32] = value`: visible in what follows.
+    Bind {
+        /// The variable.
+        var: Id<Symbol>,
+        /// Its value.
+        value: PrimId,
+    },
+    /// `with T.attr(node, "key", value): body`
+    Attr {
+        /// What it is about.
+        node: AttrNode,
+        /// What is said.
+        key: Id<Name>,
+        /// The value.
+        value: PrimId,
+        /// For which statement.
+        body: StmtId,
+    },
+    /// `A = T.alloc_buffer(...)`: visible in what follows.
+    Alloc(Id<Buffer>),
+    /// `A = T.decl_buffer(...)`: visible in what follows.
+    Declare(Id<Buffer>),
+    /// `assert cond, ("RuntimeError", ["message"])`
+    Assert {
+        /// Truth value.
+        cond: PrimId,
+        /// The kind of error.
+        kind: Id<Name>,
+        /// The parts of the message.
+        parts: Box<[Id<Name>]>,
+    },
+    /// An expression for its effect.
+    Evaluate(PrimId),
+    /// `break`
+    Break,
+    /// `continue`
+    Continue,
+}
+
+/// A parameter of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PrimParam {
+    /// A scalar or a pointer.
+    Var(Id<Symbol>),
+    /// A buffer.
+    Buffer(Id<Buffer>),
+}
+
+/// A function on scalars and buffers (TVM's `PrimFunc`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrimFunc {
+    /// Parameters.
+    pub params: Box<[PrimParam]>,
+    /// Type of the result; nothing is returned where there is none.
+    pub ret: Option<TypeId>,
+    /// `DictAttrs`; `global_symbol` and `s_tir` stand here too.
+    pub attrs: Option<AttrsId>,
+    /// What it does.
+    pub body: StmtId,
+}
+
+impl Stmt {
+    /// The statements directly inside, except those of a sequence and of a block.
+    pub fn nested(&self) -> [Option<StmtId>; 2] {
+        match *self {
+            Stmt::For(_, body) | Stmt::While { body, .. } | Stmt::Attr { body, .. } => [Some(body), None],
+            Stmt::If { then, other, .. } => [Some(then), other],
+            _ => [None, None],
+        }
+    }
+}

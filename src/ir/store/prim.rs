@@ -1,0 +1,219 @@
+//! Scalar expressions, buffers, statements and functions of TIR.
+
+use super::Store;
+use crate::ir::id::{Id, IdMap};
+use crate::ir::prim::{Block, Buffer, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Stmt, StmtId};
+use crate::ir::ty::{DType, DTypeCode, Dim};
+use crate::ir::{Double, Name};
+use std::rc::Rc;
+
+macro_rules! arena {
+    ($add:ident, $get:ident, $field:ident, $kind:ty, $what:literal) => {
+        #[doc = concat!("Adds ", $what, ".")]
+        pub fn $add(&mut self, value: $kind) -> Id<$kind> {
+            self.$field.push(value);
+            Id::from_index(self.$field.len() - 1)
+        }
+
+        #[doc = concat!("The data of ", $what, ".")]
+        pub fn $get(&self, id: Id<$kind>) -> &$kind {
+            &self.$field[id.index()]
+        }
+    };
+}
+
+impl Store {
+    arena!(add_buffer, buffer, buffers, Buffer, "a buffer");
+    arena!(add_prim_block, prim_block, prim_blocks, Block, "a block of computation");
+    arena!(add_stmt, stmt, stmts, Stmt, "a statement");
+    arena!(add_prim_func, prim_func, prim_funcs, PrimFunc, "a function of TIR");
+
+    /// The id of a scalar expression.
+    pub fn prim(&mut self, expr: PrimExpr) -> PrimId {
+        let dtype = self.dtype_of(&expr);
+        let id = self.prims.intern(expr);
+        if id.index() == self.prim_dtypes.len() {
+            self.prim_dtypes.push(dtype);
+        }
+        id
+    }
+
+    /// The scalar expression behind an id.
+    pub fn prim_of_id(&self, id: PrimId) -> &PrimExpr {
+        self.prims.get(id)
+    }
+
+    /// The scalar expression behind an id, shared, for when the store has to be changed meanwhile.
+    pub fn prim_rc(&self, id: PrimId) -> Rc<PrimExpr> {
+        self.prims.get_rc(id)
+    }
+
+    /// The type of a scalar expression.
+    pub fn prim_dtype(&self, id: PrimId) -> DType {
+        self.prim_dtypes[id.index()]
+    }
+
+    fn dtype_of(&self, expr: &PrimExpr) -> DType {
+        let vector = |element: PrimId, lanes: u16| DType { lanes, ..self.prim_dtype(element) };
+        match *expr {
+            PrimExpr::Int { dtype, .. } | PrimExpr::Float { dtype, .. } => dtype,
+            PrimExpr::Cast { dtype, .. } | PrimExpr::Call { dtype, .. } => dtype,
+            PrimExpr::Str(_) | PrimExpr::Data(_) => DType::new(DTypeCode::Handle, 64),
+            PrimExpr::Any => DType::I32,
+            PrimExpr::Var(symbol) => self.symbol(symbol).dtype,
+            PrimExpr::Binary { op, a, .. } if op.is_logic() => DType { lanes: self.prim_dtype(a).lanes, ..DType::BOOL },
+            PrimExpr::Binary { a, b, .. } => {
+                // Operands have one type, except in extents of Relay, where the wider one counts.
+                let (a, b) = (self.prim_dtype(a), self.prim_dtype(b));
+                if b.bits > a.bits { b } else { a }
+            }
+            PrimExpr::Not(value) => self.prim_dtype(value),
+            PrimExpr::Select { then, .. } => self.prim_dtype(then),
+            PrimExpr::Load { buffer, ref indices } => {
+                let dtype = self.buffer(buffer).dtype;
+                let lanes = indices.last().map_or(1, |index| self.prim_dtype(*index).lanes);
+                DType { lanes: dtype.lanes * lanes, ..dtype }
+            }
+            PrimExpr::Ramp { base, lanes, .. } => vector(base, lanes),
+            PrimExpr::Broadcast { value, lanes } => vector(value, lanes),
+            PrimExpr::Let { body, .. } => self.prim_dtype(body),
+        }
+    }
+
+    /// An integer.
+    pub fn prim_int(&mut self, value: i64, dtype: DType) -> PrimId {
+        self.prim(PrimExpr::Int { value, dtype })
+    }
+
+    /// A floating point number.
+    pub fn prim_float(&mut self, value: f64, dtype: DType) -> PrimId {
+        self.prim(PrimExpr::Float { value: Double(value), dtype })
+    }
+
+    /// `a op b`, as it is written.
+    pub fn prim_binary(&mut self, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
+        self.prim(PrimExpr::Binary { op, a, b })
+    }
+
+    /// A call of the intrinsic `op`.
+    pub fn prim_call(&mut self, op: &str, args: &[PrimId], dtype: DType) -> PrimId {
+        let op = self.name(op);
+        self.prim(PrimExpr::Call { op, args: args.into(), dtype })
+    }
+
+    /// The integer, if the expression is one.
+    pub fn as_prim_int(&self, id: PrimId) -> Option<i64> {
+        match *self.prim_of_id(id) {
+            PrimExpr::Int { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The expression that an extent is.
+    pub fn prim_of_dim(&mut self, dim: Dim) -> PrimId {
+        match dim {
+            Dim::Int { value, bits } => self.prim_int(value, DType::new(DTypeCode::Int, bits)),
+            Dim::Any => self.prim(PrimExpr::Any),
+            Dim::Symbol(symbol) => self.prim(PrimExpr::Var(symbol)),
+            Dim::Expr(id) => id,
+        }
+    }
+
+    /// The extent that an expression is.
+    pub fn dim_of_prim(&self, id: PrimId) -> Dim {
+        match *self.prim_of_id(id) {
+            PrimExpr::Int { value, dtype } if dtype.code == DTypeCode::Int => Dim::Int { value, bits: dtype.bits },
+            PrimExpr::Any => Dim::Any,
+            PrimExpr::Var(symbol) => Dim::Symbol(symbol),
+            _ => Dim::Expr(id),
+        }
+    }
+
+    /// `a op b` as an extent, as it is written.
+    pub fn dim_binary(&mut self, op: PrimOp, a: Dim, b: Dim) -> Dim {
+        let (a, b) = (self.prim_of_dim(a), self.prim_of_dim(b));
+        Dim::Expr(self.prim_binary(op, a, b))
+    }
+
+    /// Calls `visit` with each expression in `root` once, operands before what they are in.
+    pub fn for_each_prim(&self, root: PrimId, visit: &mut dyn FnMut(PrimId, &PrimExpr)) {
+        let mut seen: IdMap<PrimExpr, ()> = IdMap::new();
+        let mut stack = vec![(root, false)];
+        while let Some((id, open)) = stack.pop() {
+            let expr = self.prim_of_id(id);
+            if open {
+                visit(id, expr);
+                continue;
+            }
+            if seen.insert(id, ()).is_some() {
+                continue;
+            }
+            stack.push((id, true));
+            let first = stack.len();
+            expr.for_each_child(&mut |child| stack.push((child, false)));
+            stack[first..].reverse();
+        }
+    }
+
+    /// The statements of a body in order: those of a sequence, or the one that it is.
+    pub fn stmts_of(&self, id: StmtId) -> Vec<StmtId> {
+        match self.stmt(id) {
+            Stmt::Seq(list) => self.items(*list).collect(),
+            _ => vec![id],
+        }
+    }
+
+    /// One statement after the other; a single one stands for itself, and sequences inside are opened.
+    pub fn add_stmts(&mut self, stmts: &[StmtId]) -> StmtId {
+        let flat: Vec<StmtId> = stmts.iter().flat_map(|id| self.stmts_of(*id)).collect();
+        if let [only] = flat[..] {
+            return only;
+        }
+        let list = self.list(&flat);
+        self.add_stmt(Stmt::Seq(list))
+    }
+
+    /// The name of a parameter.
+    pub fn prim_param_name(&self, param: PrimParam) -> Id<Name> {
+        match param {
+            PrimParam::Var(symbol) => self.symbol(symbol).name,
+            PrimParam::Buffer(buffer) => self.buffer(buffer).name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Symbol;
+
+    #[test]
+    fn equal_expressions_are_one_and_know_their_type() {
+        let store = &mut Store::new();
+        let name = store.name("n");
+        let n = store.add_symbol(Symbol { name, dtype: DType::I64, size: false });
+        let sum = |store: &mut Store| {
+            let n = store.prim(PrimExpr::Var(n));
+            let one = store.prim_int(1, DType::I64);
+            store.prim_binary(PrimOp::Add, n, one)
+        };
+        let (a, b) = (sum(store), sum(store));
+        assert_eq!(a, b);
+        assert_eq!(store.prim_dtype(a), DType::I64);
+        let less = store.prim_binary(PrimOp::Lt, a, b);
+        assert_eq!(store.prim_dtype(less), DType::BOOL);
+        let mut order = Vec::new();
+        store.for_each_prim(less, &mut |id, _| order.push(id));
+        assert_eq!(order.len(), 4, "n, 1, n + 1 and the comparison, each once");
+        assert_eq!(order.last(), Some(&less));
+    }
+
+    #[test]
+    fn an_extent_and_its_expression_are_the_same() {
+        let store = &mut Store::new();
+        for dim in [Dim::int(3), Dim::Int { value: 3, bits: 64 }, Dim::Any] {
+            let prim = store.prim_of_dim(dim);
+            assert_eq!(store.dim_of_prim(prim), dim);
+        }
+    }
+}
