@@ -1,7 +1,7 @@
 //! Extents as Python expressions.
 
 use super::Script;
-use crate::ir::{Dim, DimOp, Id, Symbol};
+use crate::ir::{Dim, Id, PrimExpr, PrimOp, Symbol};
 use std::fmt::Write;
 
 /// How tightly an operator binds, as Python has it.
@@ -26,24 +26,26 @@ impl Script<'_> {
             Dim::Any => out.push('?'),
             Dim::Symbol(symbol) => self.symbol(symbol, out),
             Dim::Expr(id) => {
-                let expr = self.store.dim_expr_of_id(id).clone();
-                let (operator, precedence) = match expr.op {
-                    DimOp::Add => (" + ", Precedence::Sum),
-                    DimOp::Sub => (" - ", Precedence::Sum),
-                    DimOp::Mul => (" * ", Precedence::Product),
-                    DimOp::FloorDiv => (" // ", Precedence::Product),
-                    DimOp::FloorMod => (" % ", Precedence::Product),
+                let expr = self.store.prim_of_id(id);
+                let mut args = Vec::new();
+                expr.for_each_child(&mut |arg| args.push(self.store.dim_of_prim(arg)));
+                let (operator, precedence) = match expr {
+                    PrimExpr::Binary { op: PrimOp::Add, .. } => (" + ", Precedence::Sum),
+                    PrimExpr::Binary { op: PrimOp::Sub, .. } => (" - ", Precedence::Sum),
+                    PrimExpr::Binary { op: PrimOp::Mul, .. } => (" * ", Precedence::Product),
+                    PrimExpr::Binary { op: PrimOp::FloorDiv, .. } => (" // ", Precedence::Product),
+                    PrimExpr::Binary { op: PrimOp::FloorMod, .. } => (" % ", Precedence::Product),
                     _ => {
                         self.usage.tir = true;
-                        let name = match expr.op {
-                            DimOp::Max => "T.max(".to_owned(),
-                            DimOp::Min => "T.min(".to_owned(),
-                            DimOp::Div => "T.Div(".to_owned(),
-                            DimOp::Mod => "T.truncmod(".to_owned(),
-                            _ => format!("T.Cast(\"{}\", ", expr.dtype),
+                        let name = match expr {
+                            PrimExpr::Binary { op: PrimOp::Max, .. } => "T.max(".to_owned(),
+                            PrimExpr::Binary { op: PrimOp::Min, .. } => "T.min(".to_owned(),
+                            PrimExpr::Binary { op: PrimOp::Div, .. } => "T.Div(".to_owned(),
+                            PrimExpr::Binary { op: PrimOp::Mod, .. } => "T.truncmod(".to_owned(),
+                            _ => format!("T.Cast(\"{}\", ", self.store.prim_dtype(id)),
                         };
                         out.push_str(&name);
-                        for (i, arg) in expr.args.iter().enumerate() {
+                        for (i, arg) in args.iter().enumerate() {
                             if i > 0 {
                                 out.push_str(", ");
                             }
@@ -53,7 +55,7 @@ impl Script<'_> {
                         return Precedence::Atom;
                     }
                 };
-                for (i, arg) in expr.args.iter().enumerate() {
+                for (i, arg) in args.iter().enumerate() {
                     if i > 0 {
                         out.push_str(operator);
                     }
@@ -92,15 +94,9 @@ impl Script<'_> {
 
     /// Whether an extent is arithmetic over a symbolic variable that the signature under way declares.
     pub(in super::super) fn is_quoted(&self, dim: Dim) -> bool {
-        let (Some(declared), Dim::Expr(_)) = (&self.declaring, dim) else { return false };
-        let mut stack = vec![dim];
-        while let Some(dim) = stack.pop() {
-            match dim {
-                Dim::Symbol(symbol) if declared.contains(&symbol) => return true,
-                Dim::Expr(id) => stack.extend(self.store.dim_expr_of_id(id).args.iter().copied()),
-                _ => {}
-            }
-        }
-        false
+        let (Some(declared), Dim::Expr(id)) = (&self.declaring, dim) else { return false };
+        let mut found = false;
+        self.store.for_each_prim(id, &mut |_, part| found |= matches!(part, PrimExpr::Var(symbol) if declared.contains(symbol)));
+        found
     }
 }
