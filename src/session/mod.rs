@@ -6,7 +6,8 @@ use crate::diag::Diagnostic;
 use crate::diff::{self, Diff};
 use crate::eval::{self, Value};
 use crate::infer;
-use crate::ir::{ExprId, Module, Store};
+use crate::ir::walk::post_order;
+use crate::ir::{Expr, ExprId, Id, Module, Name, Store};
 use crate::parse;
 use crate::pass::call::parse_calls;
 use crate::pass::instrument::{self, Instrument};
@@ -42,11 +43,24 @@ pub fn open(store: &mut Store, source: &str) -> Opened {
     let mut module = program.module;
     match infer::infer_module(store, &module) {
         Ok(typed) => module = typed,
-        // A program with a hole in it has type errors that only repeat what the parser said.
         Err(found) if parsed_well => diagnostics.extend(found),
-        Err(_) => {}
+        Err(_) => {
+            for &(_, function) in module.functions() {
+                // What calls a function that could not be read has errors that only repeat what the parser said.
+                let repeats = mentions(store, function, &program.left_out);
+                if let (false, Err(found)) = (repeats, infer::infer_expr(store, &module, function)) {
+                    diagnostics.extend(found);
+                }
+            }
+        }
     }
     Opened { module, expr: program.expr, diagnostics }
+}
+
+/// Whether a function names one of these.
+fn mentions(store: &Store, function: ExprId, names: &[Id<Name>]) -> bool {
+    let named = |id: ExprId| matches!(store.expr(id), Expr::Global(name) if names.contains(&name));
+    post_order(store, function).into_iter().any(named)
 }
 
 /// Reads the rows of a list of passes; the error says which row is wrong.
