@@ -36,6 +36,10 @@ declare module "passlab-engine/passlab.js" {
     constructor();
     /** The request without its id; the answer is the value of `Answers[type]`. Throws only for a bug of the engine. */
     handle(request: unknown): unknown;
+    /** Opens a program and lends its memory to the functions `user_*`, which `www/user/engine.ts` describes. */
+    begin_script(source: string): void;
+    /** Takes the memory back, and what the script made. */
+    script_loaded(passes: unknown, instruments: unknown): void;
   }
 }
 

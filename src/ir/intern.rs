@@ -32,6 +32,12 @@ impl<T: Hash + Eq> Interner<T> {
         id
     }
 
+    /// How many values there are.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
     /// The value behind an id.
     pub fn get(&self, id: Id<T>) -> &T {
         &self.values[id.index()]

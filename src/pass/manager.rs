@@ -177,6 +177,31 @@ impl Runner {
         Runner { registry: registry.into(), scopes: vec![default], clock, trace, row: 0, open: None }
     }
 
+    /// A run of nothing, to stand where a runner was taken away for a while.
+    pub fn idle() -> Runner {
+        Runner::new(Registry::default(), || 0.0, Trace::default())
+    }
+
+    /// Where passes are looked up.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// How many contexts are entered besides the default one.
+    pub fn depth(&self) -> usize {
+        self.scopes.len() - 1
+    }
+
+    /// The step under way.
+    pub fn open_step(&self) -> Option<usize> {
+        self.open
+    }
+
+    /// Calls a pass directly, on any module, inside of the step under way.
+    pub fn call(&mut self, store: &mut Store, pass: &Pass, module: &Module) -> Result<Module, PassError> {
+        self.run_pass(store, pass, module, if self.open.is_some() { Role::Nested } else { Role::Listed })
+    }
+
     /// The current context (TVM's `PassContext::Current`).
     pub fn current(&self) -> &Rc<PassContext> {
         &self.scopes.last().expect("the default context is never left").context

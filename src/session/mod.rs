@@ -11,7 +11,7 @@ use crate::ir::{Expr, ExprId, Id, Module, Name, Store};
 use crate::parse;
 use crate::pass::call::parse_calls;
 use crate::pass::instrument::{self, Instrument};
-use crate::pass::manager::{Row, Runner, resolve};
+use crate::pass::manager::{Pass, Registry, Row, Runner, resolve_in};
 use crate::pass::trace::{Trace, Version};
 use crate::pass::{PassContext, config};
 use crate::passes;
@@ -64,14 +64,14 @@ fn mentions(store: &Store, function: ExprId, names: &[Id<Name>]) -> bool {
 }
 
 /// Reads the rows of a list of passes; the error says which row is wrong.
-fn resolve_rows(rows: &[DocumentRow]) -> Result<Vec<Row>, Diagnostic> {
+fn resolve_rows(registry: &Registry, rows: &[DocumentRow]) -> Result<Vec<Row>, Diagnostic> {
     let mut resolved = Vec::with_capacity(rows.len());
     for row in rows {
         let calls = parse_calls(&row.call).map_err(|e| e.with_note(format!("in the row `{}`", row.call)))?;
         let [call] = calls.as_slice() else {
             return Err(Diagnostic::error("pass-syntax", format!("`{}` is not one pass", row.call), None));
         };
-        resolved.push(Row { pass: resolve(passes::ALL, call)?, enabled: row.enabled });
+        resolved.push(Row { pass: resolve_in(registry, call)?, enabled: row.enabled });
     }
     Ok(resolved)
 }
@@ -92,13 +92,83 @@ pub struct Session {
     /// Whether the newest document could be run.
     ok: bool,
     clock: fn() -> f64,
+    /// A program that was opened to be run next.
+    opening: Option<Opening>,
+    user: User,
+}
+
+/// A program that was read into a store of its own.
+struct Opening {
+    source: String,
+    store: Store,
+    opened: Opened,
+}
+
+impl Opening {
+    fn new(source: &str) -> Opening {
+        let mut store = Store::new();
+        let opened = open(&mut store, source);
+        Opening { source: source.to_owned(), store, opened }
+    }
+}
+
+/// What the script of a document made.
+pub struct User {
+    /// Passes, with names that no other pass has.
+    pub passes: Vec<Pass>,
+    /// Makes the instrument of a name, if it is one of the script's.
+    pub instrument: Box<dyn Fn(&str) -> Option<Box<dyn Instrument>>>,
+}
+
+impl Default for User {
+    fn default() -> User {
+        User { passes: Vec::new(), instrument: Box::new(|_| None) }
+    }
 }
 
 impl Session {
     /// A session with the empty program. `clock` tells microseconds since some fixed moment.
     pub fn new(clock: fn() -> f64) -> Session {
         let trace = Trace::new(Module::new());
-        Session { store: Store::new(), document: Document::default(), trace, problems: Vec::new(), ok: true, clock }
+        Session {
+            store: Store::new(),
+            document: Document::default(),
+            trace,
+            problems: Vec::new(),
+            ok: true,
+            clock,
+            opening: None,
+            user: User::default(),
+        }
+    }
+
+    /// Opens a program that is to be run next, and gives away the memory that it will be run in: a script makes its passes
+    /// in it before. Until [`Session::take_back`] the session is not to be used.
+    pub fn lend(&mut self, source: &str) -> Store {
+        if !self.must_open(source) {
+            self.opening = None;
+            return std::mem::take(&mut self.store);
+        }
+        let opened = self.opening.take().filter(|opening| opening.source == source);
+        let opening = self.opening.insert(opened.unwrap_or_else(|| Opening::new(source)));
+        std::mem::take(&mut opening.store)
+    }
+
+    /// Takes the memory back that was lent.
+    pub fn take_back(&mut self, store: Store) {
+        match &mut self.opening {
+            Some(opening) => opening.store = store,
+            None => self.store = store,
+        }
+    }
+
+    /// Says what the script of the document that is run next has made.
+    pub fn set_user(&mut self, user: User) {
+        self.user = user;
+    }
+
+    fn must_open(&self, source: &str) -> bool {
+        source != self.document.source || self.store.n_exprs() > MAX_NODES || self.store.n_exprs() == 0
     }
 
     /// Opens the document's program, unless it is open already, and runs its passes as the children of a
@@ -120,23 +190,28 @@ impl Session {
 
     /// Checks everything, and brings program and trace to where the rows can be run from.
     fn prepare(&mut self, document: &Document) -> Result<(Vec<Row>, Vec<Box<dyn Instrument>>), Vec<Diagnostic>> {
-        let reopen = document.source != self.document.source || self.store.n_exprs() > MAX_NODES || self.store.n_exprs() == 0;
-        let mut store = Store::new();
-        let opened = reopen.then(|| open(&mut store, &document.source));
-        if let Some(opened) = &opened {
-            self.problems.clone_from(&opened.diagnostics);
-            if !opened.is_ok() {
+        let opening = self.must_open(&document.source).then(|| {
+            let opened = self.opening.take().filter(|opening| opening.source == document.source);
+            opened.unwrap_or_else(|| Opening::new(&document.source))
+        });
+        if let Some(opening) = &opening {
+            self.problems.clone_from(&opening.opened.diagnostics);
+            if !opening.opened.is_ok() {
                 return Err(Vec::new());
             }
         }
-        let rows = resolve_rows(&document.rows).map_err(|e| vec![e])?;
+        if document.script.is_empty() {
+            self.user = User::default();
+        }
+        let registry = self.registry();
+        let rows = resolve_rows(&registry, &document.rows).map_err(|e| vec![e])?;
         config::validate(&document.context.config).map_err(|e| vec![Diagnostic::error("pass-config", e, None)])?;
-        let made = document.instruments.iter().map(|call| instrument::resolve(call, &document.source));
+        let made = document.instruments.iter().map(|call| self.instrument(call, &document.source));
         let instruments = made.collect::<Result<_, _>>().map_err(|e| vec![e])?;
-        match opened {
-            Some(opened) => {
-                self.store = store;
-                self.trace = Trace::new(opened.module);
+        match opening {
+            Some(opening) => {
+                self.store = opening.store;
+                self.trace = Trace::new(opening.opened.module);
             }
             // Instruments see every pass from the first on, or what they count and number would be wrong.
             None if !document.instruments.is_empty() || !self.document.instruments.is_empty() => {
@@ -147,11 +222,15 @@ impl Session {
         Ok((rows, instruments))
     }
 
+    fn registry(&self) -> Registry {
+        Registry::from(passes::ALL).with_user(self.user.passes.clone())
+    }
+
     fn run_rows(&mut self, document: &Document, rows: &[Row], instruments: Vec<Box<dyn Instrument>>, direct: bool) {
         self.document = document.clone();
         let done = self.trace.steps.last().map_or(0, |step| step.row + 1);
         let timed = instruments.iter().any(|i| i.name() == "PassTimingInstrument");
-        let mut runner = Runner::new(passes::ALL, self.clock, std::mem::take(&mut self.trace));
+        let mut runner = Runner::new(self.registry(), self.clock, std::mem::take(&mut self.trace));
         let entered = runner.enter(document.context.clone(), instruments);
         if entered.is_ok() {
             runner.run_rows(&mut self.store, rows, done, direct);
@@ -167,7 +246,17 @@ impl Session {
         }
     }
 
+    /// The instrument of a call: one of the script's, which take no arguments, or one that is built in.
+    fn instrument(&self, call: &str, source: &str) -> Result<Box<dyn Instrument>, Diagnostic> {
+        let of_the_user = (self.user.instrument)(call.trim().trim_end_matches("()"));
+        of_the_user.map_or_else(|| instrument::resolve(call, source), Ok)
+    }
+
     fn first_different_row(&self, document: &Document) -> usize {
+        // What a script made keeps notes of its own, so all of it runs again, as if for the first time.
+        if !document.script.is_empty() || !self.document.script.is_empty() {
+            return 0;
+        }
         if document.context != self.document.context {
             return 0;
         }

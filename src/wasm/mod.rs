@@ -3,7 +3,10 @@
 //! One class, [`Session`], with one method: a request of `www/engine/protocol.ts` in, its answer out.
 
 mod request;
+mod user;
 mod view;
+
+pub use user::*;
 
 use crate::print::Numbering;
 use crate::repro::{Document, link};
@@ -26,6 +29,12 @@ pub struct Session {
     inner: session::Session,
     /// The program of the newest run, to which places refer.
     source: String,
+    /// A script is being loaded.
+    loading: bool,
+}
+
+fn lost() -> JsValue {
+    JsValue::from("the session is out of reach")
 }
 
 #[wasm_bindgen]
@@ -35,11 +44,33 @@ impl Session {
     #[allow(clippy::new_without_default, reason = "JavaScript knows constructors only")]
     pub fn new() -> Session {
         console_error_panic_hook::set_once();
-        Session { inner: session::Session::new(clock), source: String::new() }
+        Session { inner: session::Session::new(clock), source: String::new(), loading: false }
+    }
+
+    /// Opens a program to be run next and lends its memory, so that its script can be loaded: from here on to
+    /// [`Session::script_loaded`] the functions `user_*` reach it, and requests are refused.
+    pub fn begin_script(&mut self, source: &str) {
+        if !self.loading {
+            user::lend_for_loading(self.inner.lend(source), clock);
+            self.loading = true;
+        }
+    }
+
+    /// Takes the memory back, and the passes and instruments that the script made.
+    pub fn script_loaded(&mut self, passes: JsValue, instruments: JsValue) -> Result<(), JsValue> {
+        if !std::mem::take(&mut self.loading) {
+            return Err(JsValue::from("no script is being loaded"));
+        }
+        self.inner.take_back(user::loaded().ok_or_else(lost)?);
+        self.inner.set_user(user::registered(passes, instruments)?);
+        Ok(())
     }
 
     /// Answers a request. Throws only on a bug: a request that is not in the protocol.
     pub fn handle(&mut self, request: JsValue) -> Result<JsValue, JsValue> {
+        if user::is_lost() || self.loading {
+            return Err(lost());
+        }
         match Request::read(request)? {
             Request::Catalogue => answer(&view::catalogue()),
             Request::Run { document } => self.run(document),
@@ -74,6 +105,9 @@ impl Session {
     fn run(&mut self, document: Document) -> Result<JsValue, JsValue> {
         let start = clock();
         self.inner.run(&document, false);
+        if user::is_lost() {
+            return Err(lost());
+        }
         self.source = document.source;
         answer(&view::run(&self.inner, &self.source, (clock() - start) / 1000.0))
     }

@@ -69,7 +69,7 @@ fn document(fields: &Fields) -> Result<Document, JsValue> {
     })
 }
 
-fn config(fields: &Fields) -> Result<Vec<(String, Literal)>, JsValue> {
+pub(super) fn config(fields: &Fields) -> Result<Vec<(String, Literal)>, JsValue> {
     let config = fields.get("config").dyn_into::<Object>().map_err(|_| wrong("config"))?;
     let entry = |entry: JsValue| {
         let entry = Array::from(&entry);
@@ -81,42 +81,42 @@ fn config(fields: &Fields) -> Result<Vec<(String, Literal)>, JsValue> {
 }
 
 /// An object of which fields are read; the error names the field that is not as the protocol says.
-struct Fields(JsValue);
+pub(super) struct Fields(pub(super) JsValue);
 
 impl Fields {
-    fn get(&self, name: &str) -> JsValue {
+    pub(super) fn get(&self, name: &str) -> JsValue {
         Reflect::get(&self.0, &JsValue::from_str(name)).unwrap_or(JsValue::UNDEFINED)
     }
 
-    fn text(&self, name: &str) -> Result<String, JsValue> {
+    pub(super) fn text(&self, name: &str) -> Result<String, JsValue> {
         self.get(name).as_string().ok_or_else(|| wrong(name))
     }
 
-    fn flag(&self, name: &str) -> Result<bool, JsValue> {
+    pub(super) fn flag(&self, name: &str) -> Result<bool, JsValue> {
         self.get(name).as_bool().ok_or_else(|| wrong(name))
     }
 
     /// A whole number.
-    fn number(&self, name: &str) -> Result<f64, JsValue> {
+    pub(super) fn number(&self, name: &str) -> Result<f64, JsValue> {
         self.get(name).as_f64().filter(|x| x.trunc() == *x).ok_or_else(|| wrong(name))
     }
 
-    fn index(&self, name: &str) -> Result<usize, JsValue> {
+    pub(super) fn index(&self, name: &str) -> Result<usize, JsValue> {
         let number = self.number(name)?;
         if (0.0..=f64::from(u32::MAX)).contains(&number) { Ok(number as usize) } else { Err(wrong(name)) }
     }
 
-    fn list(&self, name: &str) -> Result<Vec<JsValue>, JsValue> {
+    pub(super) fn list(&self, name: &str) -> Result<Vec<JsValue>, JsValue> {
         Ok(self.get(name).dyn_into::<Array>().map_err(|_| wrong(name))?.to_vec())
     }
 
-    fn texts(&self, name: &str) -> Result<Vec<String>, JsValue> {
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, JsValue> {
         self.list(name)?.into_iter().map(|text| text.as_string().ok_or_else(|| wrong(name))).collect()
     }
 }
 
 fn wrong(field: &str) -> JsValue {
-    Error::new(&format!("a request of the page is not in the protocol: `{field}`")).into()
+    Error::new(&format!("what JavaScript says is not in the protocol: `{field}`")).into()
 }
 
 /// One row of the list of passes.

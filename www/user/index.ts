@@ -3,22 +3,23 @@
  * with the engine's glue, and then does two things: `installUserApi(engine)` once, when the engine is there, and
  * `answer(session, request)` for every request. Scripts are loaded, and their report put together, in there.
  */
-import type { Request, ScriptReport } from "../engine/protocol";
-
-/** The functions of the engine's glue (`passlab-engine/passlab.js`) that this needs: all whose names begin with `user_`. */
-export type EngineExports = Record<string, unknown>;
+import type { Request, Run } from "../engine/protocol";
+import { API_OBJECTS } from "./api";
+import { type Engine, setEngine } from "./engine";
+import { guardedHost, loadScript } from "./script";
 
 /** The engine's session, as the glue exports it. */
 export interface ScriptSession {
   handle(request: unknown): unknown;
+  begin_script(source: string): void;
+  script_loaded(passes: unknown, instruments: unknown): void;
 }
 
 /** Makes the API global (`ExprMutator`, `functionPass`, ...) in this worker. To be called once. */
-export function installUserApi(_engine: EngineExports): void {}
-
-/** Runs a script's own code and says what it made. `answer` does it where it is needed. */
-export async function loadScript(_text: string): Promise<ScriptReport> {
-  return { passes: [], instruments: [], problems: [], output: [] };
+export function installUserApi(engine: Engine): void {
+  setEngine(engine);
+  engine.user_host(guardedHost as (...args: never[]) => unknown);
+  Object.assign(globalThis, API_OBJECTS);
 }
 
 /**
@@ -26,5 +27,11 @@ export async function loadScript(_text: string): Promise<ScriptReport> {
  * loaded before and its report stands in the answer. Requests must not overlap: wait for one before the next.
  */
 export async function answer(session: ScriptSession, request: Request): Promise<unknown> {
-  return session.handle(request);
+  if (request.type !== "run" || !request.document.script) return session.handle(request);
+  session.begin_script(request.document.source);
+  const { forEngine, ...script } = await loadScript(request.document.script);
+  session.script_loaded(...forEngine);
+  return { ...(session.handle(request) as Run), script };
 }
+
+export { loadScript };

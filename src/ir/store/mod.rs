@@ -1,6 +1,7 @@
 //! The memory of a session: every node of every version, and what is shared between them.
 
 mod attributes;
+mod outside;
 mod prim;
 mod provenance;
 mod relax;

@@ -3,12 +3,14 @@
 use super::Store;
 use crate::diag::Span;
 use crate::ir::expr::ExprId;
+use crate::ir::id::Id;
 use crate::ir::origin::{Origin, Rewrite, RewriteId};
 
 /// A place in the session's history, to measure what was made since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub(super) exprs: usize,
+    pub(super) vars: usize,
 }
 
 impl Store {
@@ -60,9 +62,23 @@ impl Store {
         }
     }
 
+    /// Forgets the places of what was read since `mark`, from a text that is not the program: then it is made, not read.
+    pub fn disown(&mut self, mark: Mark) {
+        let origin = self.current.map_or(Origin::Unknown, Origin::Made);
+        for place in &mut self.origins[mark.exprs..] {
+            if matches!(place, Origin::Parsed(_)) {
+                *place = origin;
+            }
+        }
+        self.numbers.retain(|id, _| id.index() < mark.exprs);
+        for index in mark.vars..self.vars.len() {
+            self.var_spans.remove(Id::from_index(index));
+        }
+    }
+
     /// Where the session stands now.
     pub fn mark(&self) -> Mark {
-        Mark { exprs: self.exprs.len() }
+        Mark { exprs: self.exprs.len(), vars: self.vars.len() }
     }
 
     /// Whether a node was made after `mark`.
@@ -108,5 +124,100 @@ impl Store {
             self.origins[result.index()] = Origin::Rewrote { pre, rewrite: number };
         }
         result
+    }
+
+    /// Nodes made from now on are products of the next rewrite that is recorded, until [`Store::end_products`]. For
+    /// passes that are not written against the rewriting driver; in between no driver records anything of its own.
+    pub fn begin_products(&mut self) {
+        self.current = Some(self.log.done.len() as RewriteId);
+    }
+
+    /// Whether products are recorded.
+    pub fn makes_products(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// The end of [`Store::begin_products`]. What was made since `mark` and no rewrite claims yet belongs to `claim`, or
+    /// comes from nowhere.
+    pub fn end_products(&mut self, mark: Mark, claim: Option<Rewrite>) {
+        let number = self.log.done.len() as RewriteId;
+        self.current = None;
+        if !self.has_products(mark) {
+            return;
+        }
+        match claim.filter(|claim| self.origin(self.first_ancestor(claim.pre)) != Origin::Made(number)) {
+            Some(claim) => self.log.done.push(claim),
+            None => {
+                self.origins[mark.exprs..].iter_mut().filter(|o| **o == Origin::Made(number)).for_each(|o| *o = Origin::Unknown)
+            }
+        }
+    }
+
+    /// Records that `post` stands for `pre`. What was made since the last record are its products. `root` is what the
+    /// pass looks at, and stands for a `pre` that is itself only a product. False without fuel: then `post` is not to
+    /// be used.
+    pub fn record(&mut self, rule: &'static str, root: ExprId, pre: ExprId, post: ExprId) -> bool {
+        let number = self.log.done.len() as RewriteId;
+        // Ancestors lead to older rewrites only, or following them would not end.
+        let pre = if self.origin(self.first_ancestor(pre)) == Origin::Made(number) { root } else { pre };
+        if !self.log.has_fuel() || self.origin(self.first_ancestor(pre)) == Origin::Made(number) {
+            return self.log.has_fuel();
+        }
+        if let Some(fuel) = &mut self.log.fuel {
+            *fuel -= 1;
+        }
+        self.log.done.push(Rewrite { rule, pre, post });
+        if self.origin(post) == Origin::Made(number) {
+            self.origins[post.index()] = Origin::Rewrote { pre, rewrite: number };
+        }
+        if self.current.is_some() {
+            self.current = Some(number + 1);
+        }
+        true
+    }
+
+    /// Whether something was made after `mark` that no rewrite claims yet.
+    pub fn has_products(&self, mark: Mark) -> bool {
+        let pending = Origin::Made(self.log.done.len() as RewriteId);
+        self.origins[mark.exprs..].contains(&pending)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Expr, OpId};
+
+    #[test]
+    fn products_of_a_rewrite_recorded_from_outside_lead_back_to_the_text() {
+        let store = &mut Store::new();
+        let op = store.add(Expr::Op(OpId(0)));
+        let read = store.add_call(op, &[op], None);
+        store.set_span(read, Span::new(3, 5));
+        let mark = store.mark();
+        store.begin_products();
+        let made = store.add_call(op, &[], None);
+        assert!(store.has_products(mark));
+        // Of a node that was made just now the record is that of the whole.
+        let again = store.add_call(op, &[made], None);
+        assert!(store.record("mine", read, made, again));
+        assert!(!store.has_products(mark));
+        store.end_products(mark, None);
+        assert_eq!(store.origin(again), Origin::Rewrote { pre: read, rewrite: 0 });
+        assert_eq!(store.source_span(made), Some(Span::new(3, 5)));
+        assert_eq!(store.source_span(again), Some(Span::new(3, 5)));
+    }
+
+    #[test]
+    fn a_record_about_products_alone_is_left_out() {
+        let store = &mut Store::new();
+        let op = store.add(Expr::Op(OpId(0)));
+        store.begin_products();
+        let made = store.add_call(op, &[], None);
+        assert!(store.record("mine", made, made, made));
+        assert!(store.log.done.is_empty());
+        store.end_products(Mark { exprs: 0, vars: 0 }, None);
+        assert_eq!(store.origin(made), Origin::Unknown);
+        assert_eq!(store.source_span(made), None);
     }
 }

@@ -1,0 +1,263 @@
+//! New nodes and types from packed numbers, in the form in which [`super::read`] gives them.
+
+use super::{Js, Lent, MAX_NODES, Words, error, with};
+use crate::ir::{
+    AttrsId, CallInfo, Clause, DType, Dim, Expr, ExprId, Function, Id, Pattern, PatternId, PrimExpr, Store, Tensor, Type, TypeId,
+};
+use crate::ops;
+use wasm_bindgen::prelude::*;
+
+/// Types and patterns are walked by recursion, so they may nest as deep as in a text and no deeper.
+const MAX_DEPTH: usize = 200;
+
+/// A node of `kind` over older nodes. With `pre`, one more than an id, it is that node with other contents, and means
+/// the same; its type is then that of `pre`, stale until the next InferType, as in TVM.
+#[wasm_bindgen]
+pub fn user_build(kind: u32, pre: u32, words: &[u32]) -> Js<u32> {
+    with(|lent| {
+        if lent.store.n_exprs() > MAX_NODES {
+            return Err(error("the program has too many nodes"));
+        }
+        let pre = Words::new(&lent.store, &[pre]).maybe(Store::expr_at)?;
+        let mut node = node(lent, kind, words)?;
+        let store = &mut lent.store;
+        // What JavaScript does not see of a function stays.
+        if let (Expr::Function(new), Some(old)) = (node, pre.and_then(|pre| store.as_function(pre))) {
+            let new = Function { device: old.device, pure: old.pure, ..*store.function(new) };
+            node = Expr::Function(store.add_function(new));
+        }
+        let id = match pre {
+            Some(pre) => store.rebuild(pre, node, store.checked_type(pre)),
+            None => store.add(node),
+        };
+        Ok(id.index() as u32)
+    })
+}
+
+fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
+    let store = &mut lent.store;
+    let mut read = Words::new(store, words);
+    Ok(match kind {
+        5 => {
+            let fields = read.rest(Words::expr)?;
+            Expr::Tuple(store.list(&fields))
+        }
+        6 => Expr::TupleGetItem { tuple: read.expr()?, index: read.word()? },
+        7 => {
+            let (callee, attrs) = (read.expr()?, read.maybe(Store::attrs_at)?);
+            let count = read.count()?;
+            let type_args = read.many(count, Words::ty)?;
+            let args = read.rest(Words::expr)?;
+            fitting(store, callee, attrs)?;
+            let info: Option<Id<CallInfo>> = store.add_call_info(attrs, &type_args);
+            Expr::Call { callee, args: store.list(&args), info }
+        }
+        8 => Expr::Let { var: read.var()?, value: read.expr()?, body: read.expr()? },
+        9 => Expr::If { cond: read.expr()?, then: read.expr()?, other: read.expr()? },
+        10 => {
+            let (body, ret, attrs) = (read.expr()?, read.maybe(Store::type_at)?, read.maybe(Store::attrs_at)?);
+            if attrs.is_some_and(|attrs| store.str(store.attrs_of_id(attrs).key) != "DictAttrs") {
+                return Err(error("the attributes of a function must be a dictionary"));
+            }
+            let count = read.count()?;
+            let params = read.many(count, Words::var)?;
+            let type_params = read.rest(Words::type_var)?;
+            let (params, type_params) = (store.list(&params), store.list(&type_params));
+            Expr::Function(store.add_function(Function { params, type_params, ret, body, attrs, device: None, pure: true }))
+        }
+        11 => {
+            let (data, complete) = (read.expr()?, read.word()? != 0);
+            let mut clauses = Vec::new();
+            while read.words.len() > 0 {
+                clauses.push(Clause { pattern: read.pattern()?, body: read.expr()? });
+            }
+            let clauses: Vec<_> = clauses.into_iter().map(|clause| store.add_clause(clause)).collect();
+            Expr::Match { data, clauses: store.list(&clauses), complete }
+        }
+        12 => Expr::RefCreate(read.expr()?),
+        13 => Expr::RefRead(read.expr()?),
+        14 => Expr::RefWrite { reference: read.expr()?, value: read.expr()? },
+        _ => return Err(error("nodes of this kind are not made this way")),
+    })
+}
+
+/// An operator is called with its own attributes or none: its type relation and kernel look into them.
+fn fitting(store: &Store, callee: ExprId, attrs: Option<AttrsId>) -> Js<()> {
+    let (Expr::Op(op), Some(attrs)) = (store.expr(callee), attrs) else { return Ok(()) };
+    let (info, key) = (ops::info(op), store.str(store.attrs_of_id(attrs).key));
+    match info.attrs {
+        Some(schema) if schema.key != key => Err(error(&format!("{} takes {}, not {key}", info.name, schema.key))),
+        _ => Ok(()),
+    }
+}
+
+/// A new variable. With `pre`, one more than the id of a variable, it is that one with another annotation.
+#[wasm_bindgen]
+pub fn user_var(name: &str, annotation: u32, pre: u32) -> Js<u32> {
+    with(|lent| {
+        let annotation = Words::new(&lent.store, &[annotation]).maybe(Store::type_at)?;
+        let var = match pre {
+            0 => lent.store.var(name, annotation),
+            pre => {
+                let old = Words::new(&lent.store, &[pre - 1]).var()?;
+                lent.store.var_from(old, annotation, None)
+            }
+        };
+        Ok(lent.store.use_var(var).index() as u32)
+    })
+}
+
+/// The node that refers to a global function, or to an operator, by name.
+#[wasm_bindgen]
+pub fn user_leaf(name: &str, is_op: bool) -> Js<u32> {
+    with(|lent| {
+        let node = match is_op {
+            true => Expr::Op(ops::lookup(name).ok_or_else(|| error(&format!("there is no operator called {name}")))?),
+            false => Expr::Global(lent.store.name(name)),
+        };
+        Ok(lent.store.add(node).index() as u32)
+    })
+}
+
+/// An element type that a constant or a tensor type may have.
+fn element_type(text: &str) -> Js<DType> {
+    let dtype = DType::parse(text).filter(|dtype| dtype.bits > 0 && dtype.lanes > 0);
+    dtype.ok_or_else(|| error(&format!("there is no element type called {text}")))
+}
+
+/// A constant of little-endian elements.
+#[wasm_bindgen]
+pub fn user_make_constant(dtype: &str, shape: &[u32], data: &[u8]) -> Js<u32> {
+    let dtype = element_type(dtype)?;
+    let n_bytes = shape.iter().try_fold(dtype.bytes(), |all, extent| all.checked_mul(*extent as usize));
+    if n_bytes != Some(data.len()) || dtype.lanes != 1 {
+        return Err(error(&format!("{} bytes are not a constant of this shape and element type", data.len())));
+    }
+    let shape: Vec<i64> = shape.iter().map(|extent| i64::from(*extent)).collect();
+    with(|lent| Ok(lent.store.add_constant(Tensor::new(dtype, shape, data)).index() as u32))
+}
+
+/// A pattern, see [`super::user_pattern`].
+#[wasm_bindgen]
+pub fn user_make_pattern(words: &[u32]) -> Js<u32> {
+    with(|lent| {
+        let store = &mut lent.store;
+        let mut read = Words::new(store, words);
+        let pattern = match read.word()? {
+            0 => Pattern::Wildcard,
+            1 => Pattern::Var(read.var()?),
+            kind @ (2 | 3) => {
+                let ctor = if kind == 2 { Some(read.expr()?) } else { None };
+                let fields = read.rest(Words::pattern)?;
+                if fields.iter().any(|field| pattern_depth(store, *field, 0) + 1 > MAX_DEPTH) {
+                    return Err(error("patterns nest too deep"));
+                }
+                let fields = store.list(&fields);
+                match ctor.map(|id| store.expr(id)) {
+                    None => Pattern::Tuple(fields),
+                    Some(Expr::Ctor(ctor)) => Pattern::Ctor { ctor, fields },
+                    Some(_) => return Err(error("a constructor is needed here")),
+                }
+            }
+            _ => return Err(error("there is no such pattern")),
+        };
+        Ok(store.add_pattern(pattern).index() as u32)
+    })
+}
+
+/// How deep a pattern nests, beyond `above`.
+fn pattern_depth(store: &Store, pattern: PatternId, above: usize) -> usize {
+    match *store.pattern(pattern) {
+        Pattern::Ctor { fields, .. } | Pattern::Tuple(fields) if above <= MAX_DEPTH => {
+            1 + store.items(fields).map(|field| pattern_depth(store, field, above + 1)).max().unwrap_or(0)
+        }
+        _ => 1,
+    }
+}
+
+/// A type, see [`super::user_type`].
+#[wasm_bindgen]
+pub fn user_make_type(words: &[u32]) -> Js<u32> {
+    with(|lent| {
+        let store = &mut lent.store;
+        let mut read = Words::new(store, words);
+        let (ty, parts): (Type, Vec<TypeId>) = match read.word()? {
+            0 => {
+                let name = read.name()?;
+                let dtype = element_type(store.str(name))?;
+                let mut shape = Vec::new();
+                while read.words.len() > 0 {
+                    shape.push(dim(&mut read)?);
+                }
+                (Type::Tensor { shape: shape.into(), dtype }, Vec::new())
+            }
+            1 => {
+                let fields = read.rest(Words::ty)?;
+                (Type::Tuple(fields.clone().into()), fields)
+            }
+            2 => {
+                let ret = read.ty()?;
+                let count = read.count()?;
+                let params = read.many(count, Words::ty)?;
+                let type_params = read.rest(Words::type_var)?;
+                let parts = params.iter().copied().chain([ret]).collect();
+                (Type::Func { type_params: type_params.into(), params: params.into(), ret }, parts)
+            }
+            3 => {
+                let inner = read.ty()?;
+                (Type::Ref(inner), vec![inner])
+            }
+            5 => (Type::Global(read.name()?), Vec::new()),
+            6 => {
+                let head = read.ty()?;
+                let args = read.rest(Words::ty)?;
+                (Type::Apply { head, args: args.clone().into() }, args)
+            }
+            _ => return Err(error("types of this kind are not made this way")),
+        };
+        if parts.iter().any(|part| type_depth(store, *part, 0) + 1 > MAX_DEPTH) {
+            return Err(error("types nest too deep"));
+        }
+        Ok(store.ty(ty).index() as u32)
+    })
+}
+
+/// How deep a type nests, beyond `above`.
+fn type_depth(store: &Store, ty: TypeId, above: usize) -> usize {
+    if above > MAX_DEPTH {
+        return 1;
+    }
+    let deepest = |parts: &[TypeId]| parts.iter().map(|part| type_depth(store, *part, above + 1)).max().unwrap_or(0);
+    1 + match store.type_of_id(ty) {
+        Type::Tuple(fields) => deepest(fields),
+        Type::Func { params, ret, .. } => deepest(params).max(deepest(&[*ret])),
+        Type::Ref(inner) => deepest(&[*inner]),
+        Type::Apply { args, .. } => deepest(args),
+        Type::Callable { params, ret, .. } => params.as_deref().map_or(0, deepest).max(deepest(&[*ret])),
+        _ => 0,
+    }
+}
+
+fn dim(read: &mut Words<'_>) -> Js<Dim> {
+    let (kind, low, high) = (read.word()?, read.word()?, read.word()?);
+    let none = || error("there is no such extent");
+    Ok(match kind {
+        1 => Dim::Any,
+        2 => Dim::Symbol(read.store.symbol_at(low as usize).ok_or_else(none)?),
+        3 => {
+            let id = read.store.prim_at(low as usize).ok_or_else(none)?;
+            // Only arithmetic: for what is simpler there are extents of their own.
+            match read.store.prim_of_id(id) {
+                PrimExpr::Binary { .. } | PrimExpr::Cast { .. } => Dim::Expr(id),
+                _ => return Err(none()),
+            }
+        }
+        kind => {
+            let (bits, value) = (kind >> 8, i64::from(low) | (i64::from(high) << 32));
+            if !matches!(bits, 32 | 64) || value < 0 {
+                return Err(none());
+            }
+            Dim::Int { value, bits: bits as u8 }
+        }
+    })
+}

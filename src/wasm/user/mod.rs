@@ -1,0 +1,286 @@
+//! Passes written in JavaScript: the engine calls the user's functions, and they call the engine.
+//!
+//! ```text
+//!  session --run--> pass manager --lend--> host function (JavaScript) --> the user's pass
+//!                                              ^                              |
+//!                                              +---- user_expr, user_build <--+
+//! ```
+//!
+//! While a function of the user runs, the session's memory and the run under way are taken out of the session and lie
+//! in [`LENT`], where the exported functions of this module find them; [`lend`] puts them back, also when JavaScript
+//! throws. At any other time these functions throw. Every number that comes in is an id that may be anything: it
+//! is looked up before it is used, so the worst that a wrong one does is to name another node of the same program.
+//!
+//! - [`read`]: nodes, types, attributes and constants as packed numbers.
+//! - [`build`]: the same back.
+//! - [`tools`]: texts, types, equality, values of expressions.
+//! - [`run`]: passes, contexts and instruments.
+
+mod build;
+mod read;
+mod run;
+mod tools;
+
+pub use build::*;
+pub use read::*;
+pub use run::*;
+pub use tools::*;
+
+use crate::ir::{Dialect, Expr, ExprId, Mark, Module, Rewrite, Store};
+use crate::pass::manager::Runner;
+use rustc_hash::FxHashSet;
+use std::cell::{Cell, RefCell};
+use wasm_bindgen::prelude::*;
+
+/// What the user's code can reach.
+struct Lent {
+    store: Store,
+    /// The run under way; a run of its own while the script is loaded; none while an instrument looks.
+    runner: Option<Runner>,
+    /// The pass that runs, if one does.
+    subject: Option<Subject>,
+    /// Since when nodes are products of that pass.
+    mark: Mark,
+}
+
+/// Who runs, on what: for the record of what is made meanwhile.
+#[derive(Clone, Copy)]
+struct Subject {
+    /// The name of the pass.
+    rule: &'static str,
+    /// The function that it looks at; for a module pass one of the module.
+    root: ExprId,
+}
+
+impl Subject {
+    /// What was made and stands for nothing else belongs to the whole.
+    fn claim(self) -> Rewrite {
+        Rewrite { rule: self.rule, pre: self.root, post: self.root }
+    }
+}
+
+thread_local! {
+    static LENT: Cell<Option<Box<Lent>>> = const { Cell::new(None) };
+    /// The one function of JavaScript that the engine calls: `(what, index, words, info)`.
+    static HOST: RefCell<Option<js_sys::Function>> = const { RefCell::new(None) };
+    /// How many calls of the user's functions are inside of each other.
+    static NESTING: Cell<usize> = const { Cell::new(0) };
+    /// Something that was lent did not come back.
+    static LOST: Cell<bool> = const { Cell::new(false) };
+    static RULES: RefCell<FxHashSet<&'static str>> = RefCell::new(FxHashSet::default());
+}
+
+/// A pass that runs a pass that runs a pass and so on is stopped here, long before the stack ends.
+const MAX_NESTING: usize = 24;
+
+/// A session may hold this many nodes; the user's code gets an error before memory ends.
+const MAX_NODES: usize = 12_000_000;
+
+/// How many names of passes are kept for the rewrite log, which holds them for ever.
+const MAX_RULES: usize = 5000;
+
+type Js<T> = Result<T, JsValue>;
+
+fn error(message: &str) -> JsValue {
+    js_sys::Error::new(message).into()
+}
+
+/// Does something with what is lent.
+fn with<T>(f: impl FnOnce(&mut Lent) -> Js<T>) -> Js<T> {
+    let mut lent = LENT.take().ok_or_else(|| error("the program can be reached only while a script is loaded or a pass runs"))?;
+    let result = f(&mut lent);
+    LENT.set(Some(lent));
+    result
+}
+
+/// Gives the function that the engine calls for everything of the user's: `(what, index, words, info)`.
+#[wasm_bindgen]
+pub fn user_host(host: js_sys::Function) {
+    HOST.set(Some(host));
+}
+
+/// A name for the rewrite log.
+fn rule(name: &str) -> &'static str {
+    RULES.with_borrow_mut(|rules| match rules.get(name) {
+        Some(known) => known,
+        None if rules.len() >= MAX_RULES => "user",
+        None => {
+            let name: &'static str = Box::leak(name.into());
+            rules.insert(name);
+            name
+        }
+    })
+}
+
+/// Calls the host function. The error is what it threw, as text.
+fn call_host(call: &HostCall<'_>) -> Result<JsValue, String> {
+    let Some(host) = HOST.with_borrow(Clone::clone) else { return Err("there is no host function".to_owned()) };
+    let words = js_sys::Uint32Array::from(call.words);
+    let args = js_sys::Array::of4(&call.what.into(), &call.index.into(), &words, &call.info);
+    host.apply(&JsValue::NULL, &args).map_err(|thrown| thrown_text(&thrown))
+}
+
+/// Lends `store` and `runner` while the host function is called.
+fn lend(
+    store: &mut Store,
+    runner: Option<&mut Runner>,
+    subject: Option<Subject>,
+    call: &HostCall<'_>,
+) -> Result<JsValue, String> {
+    let nesting = NESTING.get();
+    if nesting >= MAX_NESTING {
+        return Err("passes run each other too deep".to_owned());
+    }
+    let mut slot = runner;
+    let taken = slot.as_mut().map(|runner| std::mem::replace(*runner, Runner::idle()));
+    let depth = taken.as_ref().map_or(0, Runner::depth);
+    let mark = store.mark();
+    LENT.set(Some(Box::new(Lent { store: std::mem::take(store), runner: taken, subject, mark })));
+    NESTING.set(nesting + 1);
+    let result = call_host(call);
+    NESTING.set(nesting);
+    // It is gone when the stack ended inside of the engine. Then nothing of the session is left to go on with.
+    let Some(mut lent) = LENT.take() else {
+        LOST.set(true);
+        return Err("the engine ran out of stack".to_owned());
+    };
+    let mut left = Ok(());
+    if let Some(runner) = &mut lent.runner {
+        while runner.depth() > depth && left.is_ok() {
+            left = runner.exit();
+        }
+    }
+    *store = lent.store;
+    if let (Some(slot), Some(runner)) = (slot, lent.runner) {
+        *slot = runner;
+    }
+    let value = result?;
+    left.map_err(|found| found.first().map_or(String::new(), |d| d.message.clone()))?;
+    Ok(value)
+}
+
+/// Lends the store of a session for as long as its script is loaded.
+pub(super) fn lend_for_loading(store: Store, clock: fn() -> f64) {
+    let mark = store.mark();
+    let runner = Runner::new(crate::passes::ALL, clock, crate::pass::trace::Trace::new(Module::new()));
+    LENT.set(Some(Box::new(Lent { store, runner: Some(runner), subject: None, mark })));
+}
+
+/// The end of [`lend_for_loading`].
+pub(super) fn loaded() -> Option<Store> {
+    let lent = LENT.take();
+    LOST.set(lent.is_none());
+    lent.map(|lent| lent.store)
+}
+
+/// Whether a session cannot be used any more, because what was lent of it did not come back.
+pub(super) fn is_lost() -> bool {
+    LOST.get()
+}
+
+/// What the host function is called with.
+struct HostCall<'a> {
+    what: &'static str,
+    index: u32,
+    words: &'a [u32],
+    info: JsValue,
+}
+
+fn thrown_text(thrown: &JsValue) -> String {
+    let message = || js_sys::Reflect::get(thrown, &"message".into()).ok()?.as_string();
+    thrown.as_string().or_else(message).unwrap_or_else(|| "something that is no error was thrown".to_owned())
+}
+
+/// A module as numbers: its dialect, global infos and attributes or 0, functions with their names, type definitions with theirs.
+fn module_words(module: &Module) -> Vec<u32> {
+    let attrs = |attrs: Option<crate::ir::AttrsId>| attrs.map_or(0, |id| id.index() as u32 + 1);
+    let mut words = vec![u32::from(module.dialect() == Dialect::Relax), attrs(module.global_infos()), attrs(module.attrs())];
+    words.push(module.functions().len() as u32);
+    words.extend(module.functions().iter().flat_map(|(name, function)| [name.index() as u32, function.index() as u32]));
+    words.push(module.adts().len() as u32);
+    words.extend(module.adts().iter().flat_map(|(name, adt)| [name.index() as u32, adt.index() as u32]));
+    words
+}
+
+/// Reads numbers in order; what is missing or names nothing is an error.
+struct Words<'a> {
+    store: &'a Store,
+    words: std::slice::Iter<'a, u32>,
+}
+
+macro_rules! id_readers {
+    ($($name:ident, $at:ident, $id:ty, $what:literal;)*) => {
+        $(fn $name(&mut self) -> Js<$id> {
+            let index = self.word()?;
+            self.store.$at(index as usize).ok_or_else(|| error(concat!("there is no ", $what, " with this id")))
+        })*
+    };
+}
+
+impl<'a> Words<'a> {
+    fn new(store: &'a Store, words: &'a [u32]) -> Words<'a> {
+        Words { store, words: words.iter() }
+    }
+
+    fn word(&mut self) -> Js<u32> {
+        self.words.next().copied().ok_or_else(|| error("the description ends too early"))
+    }
+
+    /// A number of things that follow.
+    fn count(&mut self) -> Js<usize> {
+        let count = self.word()? as usize;
+        if count > self.words.len() { Err(error("the description ends too early")) } else { Ok(count) }
+    }
+
+    id_readers! {
+        expr, expr_at, ExprId, "expression";
+        ty, type_at, crate::ir::TypeId, "type";
+        name, name_at, crate::ir::Id<crate::ir::Name>, "name";
+        attrs, attrs_at, crate::ir::AttrsId, "attribute set";
+        pattern, pattern_at, crate::ir::PatternId, "pattern";
+        type_var, type_var_at, crate::ir::Id<crate::ir::TypeVar>, "type parameter";
+        adt, adt_at, crate::ir::AdtId, "type definition";
+    }
+
+    /// Something or, for 0, nothing: ids are one more than usual here.
+    fn maybe<T>(&mut self, at: fn(&Store, usize) -> Option<T>) -> Js<Option<T>> {
+        match self.word()? {
+            0 => Ok(None),
+            id => at(self.store, id as usize - 1).map(Some).ok_or_else(|| error("there is nothing with this id")),
+        }
+    }
+
+    fn many<T>(&mut self, count: usize, mut read: impl FnMut(&mut Self) -> Js<T>) -> Js<Vec<T>> {
+        (0..count).map(|_| read(self)).collect()
+    }
+
+    fn rest<T>(&mut self, read: impl FnMut(&mut Self) -> Js<T>) -> Js<Vec<T>> {
+        self.many(self.words.len(), read)
+    }
+
+    fn var(&mut self) -> Js<crate::ir::VarId> {
+        let id = self.expr()?;
+        match self.store.expr(id) {
+            Expr::Var(var) => Ok(var),
+            _ => Err(error("a variable is needed here")),
+        }
+    }
+
+    fn module(&mut self) -> Js<Module> {
+        let mut module = Module::of(if self.word()? == 0 { Dialect::Relay } else { Dialect::Relax });
+        module.set_global_infos(self.maybe(Store::attrs_at)?);
+        module.set_attrs(self.maybe(Store::attrs_at)?);
+        for _ in 0..self.count()? {
+            let (name, function) = (self.name()?, self.expr()?);
+            if !matches!(self.store.expr(function), Expr::Function(_) | Expr::PrimFunc(_)) {
+                return Err(error(&format!("@{} must be a function", self.store.str(name))));
+            }
+            module.set_function(name, function);
+        }
+        for _ in 0..self.count()? {
+            let (name, adt) = (self.name()?, self.adt()?);
+            module.set_adt(name, adt);
+        }
+        Ok(module)
+    }
+}

@@ -1,0 +1,240 @@
+//! Nodes, types, attributes and constants as packed numbers: one crossing for each, and never again, because
+//! nothing of it changes. Names are numbers too; their texts are asked for once.
+
+use super::{Js, Lent, Words, error, with};
+use crate::ir::{AttrValue, Dim, Expr, Id, Pattern, Store, Type, VarId, show_dim};
+use crate::ops;
+use wasm_bindgen::prelude::*;
+
+fn index<T>(id: Id<T>) -> u32 {
+    id.index() as u32
+}
+
+fn maybe<T>(id: Option<Id<T>>) -> u32 {
+    id.map_or(0, |id| index(id) + 1)
+}
+
+/// Ids of the nodes that use these variables, which is how JavaScript knows variables.
+fn uses(store: &mut Store, vars: Vec<VarId>, words: &mut Vec<u32>) {
+    words.extend(vars.into_iter().map(|var| index(store.use_var(var))));
+}
+
+/// A node: its kind in the order of [`Expr`], its type or 0, and what it consists of.
+#[wasm_bindgen]
+pub fn user_expr(id: u32) -> Js<Vec<u32>> {
+    with(|lent| {
+        let id = Words::new(&lent.store, &[id]).expr()?;
+        Ok(expr(lent, id))
+    })
+}
+
+fn expr(lent: &mut Lent, id: crate::ir::ExprId) -> Vec<u32> {
+    let store = &mut lent.store;
+    let node = store.expr(id);
+    let mut words = vec![node.kind() as u32, maybe(store.checked_type(id))];
+    match node {
+        Expr::Var(var) => {
+            let data = store.var_data(var);
+            words.extend([index(data.name), maybe(data.annotation), index(data.vid)]);
+        }
+        Expr::Global(name) => words.push(index(name)),
+        Expr::Op(op) => {
+            let name = store.name(ops::info(op).name);
+            words.push(index(name));
+        }
+        Expr::Ctor(ctor) => {
+            let data = store.ctor(ctor);
+            words.extend([index(data.name), index(data.adt), data.tag]);
+            words.extend(data.inputs.iter().map(|ty| index(*ty)));
+        }
+        Expr::Tuple(fields) => words.extend(store.items(fields).map(index)),
+        Expr::TupleGetItem { tuple, index: field } => words.extend([index(tuple), field]),
+        Expr::Call { callee, args, info } => {
+            words.push(index(callee));
+            let info = info.map(|info| store.call_info(info));
+            words.push(maybe(info.and_then(|info| info.attrs)));
+            let type_args = info.map_or(&[][..], |info| &info.type_args);
+            words.push(type_args.len() as u32);
+            words.extend(type_args.iter().map(|ty| index(*ty)));
+            words.extend(store.items(args).map(index));
+        }
+        Expr::Let { var, value, body } => {
+            uses(store, vec![var], &mut words);
+            words.extend([index(value), index(body)]);
+        }
+        Expr::If { cond, then, other } => words.extend([cond, then, other].map(index)),
+        Expr::Function(function) => {
+            let function = *store.function(function);
+            words.extend([index(function.body), maybe(function.ret), maybe(function.attrs), function.params.len() as u32]);
+            uses(store, store.items(function.params).collect(), &mut words);
+            words.extend(store.items(function.type_params).map(index));
+        }
+        Expr::Match { data, clauses, complete } => {
+            words.extend([index(data), u32::from(complete)]);
+            for clause in store.items(clauses) {
+                let clause = store.clause(clause);
+                words.extend([index(clause.pattern), index(clause.body)]);
+            }
+        }
+        Expr::RefCreate(value) | Expr::RefRead(value) => words.push(index(value)),
+        Expr::RefWrite { reference, value } => words.extend([reference, value].map(index)),
+        // Constants are read on their own; what only Relax and TIR have goes by as a whole.
+        _ => {}
+    }
+    words
+}
+
+/// A pattern: `0`; `1, variable`; `2, constructor, fields`; `3, fields`.
+#[wasm_bindgen]
+pub fn user_pattern(id: u32) -> Js<Vec<u32>> {
+    with(|lent| {
+        let id = Words::new(&lent.store, &[id]).pattern()?;
+        let store = &mut lent.store;
+        Ok(match *store.pattern(id) {
+            Pattern::Wildcard => vec![0],
+            Pattern::Var(var) => vec![1, index(store.use_var(var))],
+            Pattern::Ctor { ctor, fields } => {
+                let ctor = store.add(Expr::Ctor(ctor));
+                [2, index(ctor)].into_iter().chain(store.items(fields).map(index)).collect()
+            }
+            Pattern::Tuple(fields) => std::iter::once(3).chain(store.items(fields).map(index)).collect(),
+        })
+    })
+}
+
+/// A type: its kind in the order of [`Type`], and what it consists of. An extent takes three numbers.
+#[wasm_bindgen]
+pub fn user_type(id: u32) -> Js<Vec<u32>> {
+    with(|lent| {
+        let id = Words::new(&lent.store, &[id]).ty()?;
+        let ty = lent.store.type_rc(id);
+        let mut words = Vec::new();
+        match &*ty {
+            Type::Tensor { shape, dtype } => {
+                let name = lent.store.name(&dtype.to_string());
+                words.extend([0, index(name)]);
+                for dim in shape {
+                    words.extend(match *dim {
+                        Dim::Int { value, bits } => [u32::from(bits) << 8, value as u32, (value >> 32) as u32],
+                        Dim::Any => [1, 0, 0],
+                        Dim::Symbol(symbol) => [2, index(symbol), 0],
+                        Dim::Expr(expr) => [3, index(expr), 0],
+                    });
+                }
+            }
+            Type::Tuple(fields) => {
+                words.push(1);
+                words.extend(fields.iter().map(|ty| index(*ty)));
+            }
+            Type::Func { type_params, params, ret } => {
+                words.extend([2, index(*ret), params.len() as u32]);
+                words.extend(params.iter().map(|ty| index(*ty)));
+                words.extend(type_params.iter().map(|var| index(*var)));
+            }
+            Type::Ref(inner) => words.extend([3, index(*inner)]),
+            Type::Var(var) => words.extend([4, index(*var), index(lent.store.type_var(*var).name)]),
+            Type::Global(name) => words.extend([5, index(*name)]),
+            Type::Apply { head, args } => {
+                words.extend([6, index(*head)]);
+                words.extend(args.iter().map(|ty| index(*ty)));
+            }
+            Type::Hole(number) => words.extend([7, *number]),
+            // The types of Relax go by as a whole.
+            _ => words.push(8),
+        }
+        Ok(words)
+    })
+}
+
+/// The text of a name.
+#[wasm_bindgen]
+pub fn user_name(id: u32) -> Js<String> {
+    with(|lent| {
+        let id = Words::new(&lent.store, &[id]).name()?;
+        Ok(lent.store.str(id).to_owned())
+    })
+}
+
+/// The number of a name.
+#[wasm_bindgen]
+pub fn user_name_id(text: &str) -> Js<u32> {
+    with(|lent| Ok(index(lent.store.name(text))))
+}
+
+/// A constant: `[dtype, shape, bytes]`; the last is null when its value is not known.
+#[wasm_bindgen]
+pub fn user_constant(id: u32) -> Js<js_sys::Array> {
+    with(|lent| {
+        let id = Words::new(&lent.store, &[id]).expr()?;
+        let Expr::Constant(tensor) = lent.store.expr(id) else { return Err(error("a constant is needed here")) };
+        let tensor = lent.store.tensor(tensor);
+        let shape: js_sys::Array = tensor.shape.iter().map(|extent| JsValue::from(*extent as f64)).collect();
+        let data = tensor.data.as_ref().map_or(JsValue::NULL, |data| js_sys::Uint8Array::from(&data[..]).into());
+        Ok(js_sys::Array::of3(&tensor.dtype.to_string().into(), &shape, &data))
+    })
+}
+
+/// A set of attributes: its type key, then names and values in turn.
+#[wasm_bindgen]
+pub fn user_attrs(id: u32) -> Js<js_sys::Array> {
+    with(|lent| {
+        let id = Words::new(&lent.store, &[id]).attrs()?;
+        let store = &lent.store;
+        let attrs = store.attrs_of_id(id);
+        let out = js_sys::Array::of1(&store.str(attrs.key).into());
+        for (name, value) in &attrs.fields {
+            out.push(&store.str(*name).into());
+            out.push(&attr(store, value));
+        }
+        Ok(out)
+    })
+}
+
+/// A value as JavaScript has it. What JavaScript has not is `{ kind: value }`. Values nest as deep as brackets do.
+fn attr(store: &Store, value: &AttrValue) -> JsValue {
+    let special = |kind: &str, value: JsValue| {
+        let object = js_sys::Object::new();
+        let _ = js_sys::Reflect::set(&object, &kind.into(), &value);
+        object.into()
+    };
+    match value {
+        AttrValue::Null => JsValue::NULL,
+        AttrValue::Bool(b) => (*b).into(),
+        AttrValue::Int { value, .. } => (*value as f64).into(),
+        AttrValue::Float(x) => x.0.into(),
+        AttrValue::Str(name) => store.str(*name).into(),
+        AttrValue::DType(dtype) => dtype.map_or(String::new(), |dtype| dtype.to_string()).into(),
+        AttrValue::Array(items) => items.iter().map(|item| attr(store, item)).collect::<js_sys::Array>().into(),
+        AttrValue::Map(items) => {
+            let pair = |(name, value): &(_, _)| js_sys::Array::of2(&store.str(*name).into(), &attr(store, value));
+            special("map", items.iter().map(pair).collect::<js_sys::Array>().into())
+        }
+        AttrValue::Dim(Dim::Int { value, .. }) => (*value as f64).into(),
+        AttrValue::Dim(dim) => show_dim(store, *dim).into(),
+        AttrValue::Global(name) => special("global", store.str(*name).into()),
+        AttrValue::Expr(id) => special("expr", index(*id).into()),
+        AttrValue::Type(id) => special("type", index(*id).into()),
+        AttrValue::Object(id) => {
+            let object = store.object(*id);
+            // A boxed number is a number to JavaScript.
+            let boxed = object.repr.as_ref().map(|repr| repr.parse::<f64>().map_or_else(|_| (**repr).into(), JsValue::from));
+            boxed.unwrap_or_else(|| special("object", store.str(object.key).into()))
+        }
+    }
+}
+
+/// What is known about an operator: `[documentation, inputs, stateful, pattern or -1, has a kernel, non-computational]`.
+#[wasm_bindgen]
+pub fn user_op(name: &str) -> Js<js_sys::Array> {
+    let Some(op) = ops::lookup(name) else { return Err(error(&format!("there is no operator called {name}"))) };
+    let info = ops::info(op);
+    let out = js_sys::Array::of5(
+        &info.doc.into(),
+        &info.args.iter().map(|arg| JsValue::from(*arg)).collect::<js_sys::Array>(),
+        &info.stateful.into(),
+        &info.pattern.map_or(-1, |pattern| pattern as i32).into(),
+        &info.kernel.is_some().into(),
+    );
+    out.push(&info.non_computational.into());
+    Ok(out)
+}

@@ -1,0 +1,340 @@
+//! The user's passes, contexts and instruments.
+
+use super::{HostCall, Js, LENT, Lent, Subject, Words, call_host, error, is_lost, lend, module_words, rule, with};
+use crate::diag::Diagnostic;
+use crate::ir::{ExprId, Module, Store};
+use crate::pass::call::parse_calls;
+use crate::pass::config::validate;
+use crate::pass::instrument::Instrument;
+use crate::pass::manager::{Pass, Registry, Runner, resolve_in};
+use crate::pass::trace::{LogEntry, LogKind, Trace};
+use crate::pass::user::UserRun;
+use crate::pass::{PassContext, PassError, PassInfo};
+use crate::passes;
+use crate::session::User;
+use crate::wasm::request::{Fields, config};
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+/// A pass as JavaScript describes it; the parts of a sequence stand before it in a list.
+struct PassDesc {
+    /// `built-in`, `module`, `function`, `dataflow-block` or `sequential`.
+    kind: String,
+    info: PassInfo,
+    /// Which of the user's functions.
+    index: u32,
+    /// A built-in pass in call notation.
+    call: String,
+    /// Indices of the parts.
+    passes: Vec<JsValue>,
+    /// Whether it stands in the list of passes, or is only a part of one.
+    listed: bool,
+}
+
+fn pass_descs(passes: JsValue) -> Js<Vec<PassDesc>> {
+    let desc = |desc: JsValue| {
+        let desc = Fields(desc);
+        let (name, opt_level, required) = (desc.text("name")?, desc.number("optLevel")? as i64, desc.texts("required")?);
+        Ok(PassDesc {
+            kind: desc.text("kind")?,
+            info: PassInfo { name, opt_level, required, traceable: false },
+            index: desc.index("index")? as u32,
+            call: desc.text("call")?,
+            passes: desc.list("passes")?,
+            listed: desc.flag("listed")?,
+        })
+    };
+    js_sys::Array::from(&passes).iter().map(desc).collect()
+}
+
+/// An instrument as JavaScript describes it: its name, and which of the user's it is.
+fn instrument_descs(instruments: &JsValue) -> Js<Vec<(String, u32)>> {
+    let desc = |desc: JsValue| {
+        let desc = Fields(desc);
+        Ok((desc.text("name")?, desc.index("index")? as u32))
+    };
+    js_sys::Array::from(instruments).iter().map(desc).collect()
+}
+
+fn thrown(found: PassError) -> JsValue {
+    let messages: Vec<String> = found.into_iter().map(|d| d.message).collect();
+    error(&messages.join("\n"))
+}
+
+/// Makes passes of their descriptions, in order.
+fn make_passes(registry: &Registry, descs: Vec<PassDesc>) -> Result<Vec<Pass>, String> {
+    let mut made: Vec<Pass> = Vec::new();
+    for desc in descs {
+        let info = desc.info;
+        made.push(match desc.kind.as_str() {
+            "built-in" => {
+                let calls = parse_calls(&desc.call).map_err(|e| e.message)?;
+                let [call] = calls.as_slice() else { return Err(format!("`{}` is not one pass", desc.call)) };
+                resolve_in(registry, call).map_err(|e| e.message)?
+            }
+            "sequential" => {
+                let parts = desc.passes.iter().map(|part| {
+                    let part = part.as_f64().map_or(usize::MAX, |part| part as usize);
+                    made.get(part).cloned().ok_or("a part of a sequence is not there")
+                });
+                Pass::sequential(info, parts.collect::<Result<_, _>>()?)
+            }
+            "function" => Pass::user(info.clone(), function_pass(&info.name, desc.index)),
+            // Relay has no dataflow blocks for it to look at.
+            "dataflow-block" => Pass::user(info, UserRun::Module(Rc::new(|_, _, module| Ok(module.clone())))),
+            _ => Pass::user(info.clone(), module_pass(&info.name, desc.index)),
+        });
+    }
+    Ok(made)
+}
+
+/// Lets `f` make something for a pass: nodes that are made meanwhile are its products.
+fn products<T>(
+    store: &mut Store,
+    subject: Option<Subject>,
+    f: impl FnOnce(&mut Store) -> Result<T, String>,
+) -> Result<T, PassError> {
+    let mark = store.mark();
+    if subject.is_some() {
+        store.begin_products();
+    }
+    let result = f(store);
+    if subject.is_some() && !is_lost() {
+        store.end_products(mark, subject.map(Subject::claim));
+    }
+    result.map_err(|message| vec![Diagnostic::error("user-pass", message, None)])
+}
+
+fn function_pass(name: &str, index: u32) -> UserRun {
+    let rule = rule(name);
+    UserRun::Function(Rc::new(move |runner, store, module, function| {
+        let mut words = vec![function.index() as u32];
+        words.extend(module_words(module));
+        let call = HostCall { what: "function", index, words: &words, info: JsValue::NULL };
+        let subject = Some(Subject { rule, root: function });
+        products(store, subject, |store| {
+            let value = lend(store, Some(runner), subject, &call)?;
+            let id = value.as_f64().map_or(u32::MAX, |id| id as u32);
+            let new = store.expr_at(id as usize).filter(|id| store.as_function(*id).is_some());
+            let new = new.ok_or("a function pass must return a function")?;
+            claim(store, rule, function, new);
+            Ok(new)
+        })
+    }))
+}
+
+fn module_pass(name: &str, index: u32) -> UserRun {
+    let rule = rule(name);
+    UserRun::Module(Rc::new(move |runner, store, module| {
+        let words = module_words(module);
+        let call = HostCall { what: "module", index, words: &words, info: JsValue::NULL };
+        let main = store.name("main");
+        let root = module.function(main).or_else(|| module.functions().first().map(|(_, function)| *function));
+        let subject = root.map(|root| Subject { rule, root });
+        products(store, subject, |store| {
+            let value = lend(store, Some(runner), subject, &call)?;
+            let words = value.dyn_into::<js_sys::Uint32Array>().map_err(|_| "a module pass must return a module")?;
+            let new = Words::new(store, &words.to_vec()).module().map_err(|e| super::thrown_text(&e))?;
+            for &(name, function) in module.functions() {
+                match new.function(name) {
+                    Some(now) => claim(store, rule, function, now),
+                    None if store.log.has_fuel() => store.log.record_removal(rule, function),
+                    None => {}
+                }
+            }
+            Ok(new)
+        })
+    }))
+}
+
+/// Records that a whole function took the place of another, unless it is a copy of it.
+fn claim(store: &mut Store, rule: &'static str, old: ExprId, new: ExprId) {
+    if store.first_ancestor(new) != store.first_ancestor(old) {
+        store.record(rule, old, old, new);
+    }
+}
+
+/// An instrument of the user's.
+struct UserInstrument {
+    name: String,
+    index: u32,
+}
+
+impl UserInstrument {
+    fn call(&self, what: &'static str, subject: Option<(&mut Store, &Module, &PassInfo)>) -> Result<JsValue, PassError> {
+        let failed = |message| vec![Diagnostic::error("user-instrument", message, None)];
+        let Some((store, module, info)) = subject else {
+            return call_host(&HostCall { what, index: self.index, words: &[], info: JsValue::NULL }).map_err(failed);
+        };
+        let required: js_sys::Array = info.required.iter().map(|name| JsValue::from(name.as_str())).collect();
+        let about = js_sys::Array::of3(&info.name.as_str().into(), &(info.opt_level as f64).into(), &required);
+        let words = module_words(module);
+        lend(store, None, None, &HostCall { what, index: self.index, words: &words, info: about.into() }).map_err(failed)
+    }
+}
+
+impl Instrument for UserInstrument {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn enter_pass_ctx(&mut self) -> Result<(), PassError> {
+        self.call("enter", None).map(|_| ())
+    }
+
+    fn exit_pass_ctx(&mut self) -> Result<(), PassError> {
+        self.call("exit", None).map(|_| ())
+    }
+
+    fn should_run(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<bool, PassError> {
+        // Without the hook, or without an answer, the pass runs.
+        self.call("should_run", Some((store, module, info))).map(|answer| answer.is_undefined() || answer.is_truthy())
+    }
+
+    fn run_before_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
+        self.call("before", Some((store, module, info))).map(|said| said.as_string())
+    }
+
+    fn run_after_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
+        self.call("after", Some((store, module, info))).map(|said| said.as_string())
+    }
+}
+
+fn make_instruments(descs: Vec<(String, u32)>) -> Vec<Box<dyn Instrument>> {
+    descs.into_iter().map(|(name, index)| Box::new(UserInstrument { name, index }) as Box<dyn Instrument>).collect()
+}
+
+/// Runs the last of the passes that are described on a module, directly, in the current context.
+#[wasm_bindgen]
+pub fn user_run(passes: JsValue, module: &[u32]) -> Js<Vec<u32>> {
+    let descs = pass_descs(passes)?;
+    reach(|lent| {
+        let module = Words::new(&lent.store, module).module()?;
+        let registry = lent.runner.as_ref().map_or_else(|| passes::ALL.into(), |runner| runner.registry().clone());
+        let made = make_passes(&registry, descs).map_err(|e| error(&e))?;
+        let pass = made.last().ok_or_else(|| error("there is no pass"))?;
+        let mut own = None;
+        let runner = match &mut lent.runner {
+            Some(runner) => runner,
+            None => own.insert(Runner::new(registry, || 0.0, Trace::new(module.clone()))),
+        };
+        let new = runner.call(&mut lent.store, pass, &module).map_err(thrown)?;
+        Ok(module_words(&new))
+    })
+}
+
+/// Does something that may call the user's code again. Nodes that are made meanwhile are not products of the pass that
+/// is under way.
+fn reach<T>(f: impl FnOnce(&mut Lent) -> Js<T>) -> Js<T> {
+    with(|lent| {
+        let products = lent.store.makes_products();
+        if products {
+            lent.store.end_products(lent.mark, lent.subject.map(Subject::claim));
+        }
+        let result = f(lent);
+        if products && !is_lost() {
+            lent.mark = lent.store.mark();
+            lent.store.begin_products();
+        }
+        result
+    })
+}
+
+/// Enters a context: until [`user_exit`] it is the current one.
+#[wasm_bindgen]
+pub fn user_enter(context: JsValue) -> Js<()> {
+    let desc = Fields(context);
+    let context = PassContext {
+        opt_level: desc.number("optLevel")? as i64,
+        required: desc.texts("required")?,
+        disabled: desc.texts("disabled")?,
+        config: config(&desc)?.into_iter().collect(),
+    };
+    validate(&context.config).map_err(|e| error(&e))?;
+    let instruments = make_instruments(instrument_descs(&desc.get("instruments"))?);
+    with_runner(|runner| {
+        if runner.depth() >= 100 {
+            return Err(error("contexts are entered too deep"));
+        }
+        runner.enter(context, instruments).map_err(thrown)
+    })
+}
+
+/// Leaves the current context.
+#[wasm_bindgen]
+pub fn user_exit() -> Js<()> {
+    with_runner(|runner| runner.exit().map_err(thrown))
+}
+
+/// Replaces the instruments of the current context.
+#[wasm_bindgen]
+pub fn user_override(instruments: JsValue) -> Js<()> {
+    let instruments = make_instruments(instrument_descs(&instruments)?);
+    with_runner(|runner| runner.override_instruments(instruments).map_err(thrown))
+}
+
+fn with_runner<T>(f: impl FnOnce(&mut Runner) -> Js<T>) -> Js<T> {
+    with(|lent| match &mut lent.runner {
+        Some(runner) => f(runner),
+        None => Err(error("there is no context to change while an instrument looks")),
+    })
+}
+
+/// The current context: `[opt level, required, disabled, keys and values of the configuration in turn]`.
+#[wasm_bindgen]
+pub fn user_context() -> Js<js_sys::Array> {
+    with_runner(|runner| {
+        let context = runner.current();
+        let names = |names: &[String]| names.iter().map(|name| JsValue::from(name.as_str())).collect::<js_sys::Array>();
+        let config: js_sys::Array = context
+            .config
+            .iter()
+            .flat_map(|(key, value)| [JsValue::from(key.as_str()), JsValue::from(value.to_string())])
+            .collect();
+        let level = JsValue::from(context.opt_level as f64);
+        Ok(js_sys::Array::of4(&level, &names(&context.required), &names(&context.disabled), &config))
+    })
+}
+
+/// Writes into the log of the step under way; false when there is none.
+#[wasm_bindgen]
+pub fn user_log(text: &str) -> bool {
+    let Some(mut lent) = LENT.take() else { return false };
+    let runner = lent.runner.as_mut();
+    let step = runner.and_then(|runner| Some((runner.open_step()?, runner)));
+    let logged = step
+        .map(|(step, runner)| {
+            runner.trace.log.push(LogEntry { step: Some(step), kind: LogKind::Printed, text: format!("{text}\n") })
+        })
+        .is_some();
+    LENT.set(Some(lent));
+    logged
+}
+
+/// Whether a pass of that name is compiled in.
+#[wasm_bindgen]
+pub fn user_has_pass(name: &str) -> bool {
+    name == "Sequential" || Registry::from(passes::ALL).lookup(name).is_some()
+}
+
+/// What a script made, for the session: its passes, of which those that are named in `listed` stand in the list, and its
+/// instruments.
+pub(in crate::wasm) fn registered(passes: JsValue, instruments: JsValue) -> Js<User> {
+    let descs = pass_descs(passes)?;
+    let instruments = instrument_descs(&instruments)?;
+    let listed: Vec<bool> = descs.iter().map(|desc| desc.listed).collect();
+    let made = make_passes(&passes::ALL.into(), descs).map_err(|e| error(&e))?;
+    let known = Registry::from(passes::ALL);
+    let mut passes: Vec<Pass> = Vec::new();
+    for (pass, _) in made.into_iter().zip(listed).filter(|(_, listed)| *listed) {
+        let name = &pass.info.name;
+        if known.lookup(name).is_none() && passes.iter().all(|other| other.info.name != *name) {
+            passes.push(pass);
+        }
+    }
+    let instrument = move |name: &str| {
+        let found = instruments.iter().find(|(known, _)| known == name)?;
+        make_instruments(vec![found.clone()]).pop()
+    };
+    Ok(User { passes, instrument: Box::new(instrument) })
+}

@@ -1,0 +1,110 @@
+/**
+ * The crossing to the engine: its functions, and what was read through them. Nodes never change, so each is read once
+ * and kept; ids mean something only in the memory that they came from, which here is a `Space`.
+ */
+
+/** What the engine exports for scripts (`src/wasm/user`). Each throws an `Error` on what does not fit. */
+export interface Engine {
+  user_host(host: (...args: never[]) => unknown): void;
+  user_expr(id: number): Uint32Array;
+  user_pattern(id: number): Uint32Array;
+  user_type(id: number): Uint32Array;
+  user_name(id: number): string;
+  user_name_id(text: string): number;
+  user_constant(id: number): unknown[];
+  user_attrs(id: number): unknown[];
+  user_op(name: string): unknown[];
+  user_build(kind: number, pre: number, words: Uint32Array): number;
+  user_var(name: string, annotation: number, pre: number): number;
+  user_leaf(name: string, isOp: boolean): number;
+  user_make_constant(dtype: string, shape: Uint32Array, data: Uint8Array): number;
+  user_make_pattern(words: Uint32Array): number;
+  user_make_type(words: Uint32Array): number;
+  user_parse(text: string): number;
+  user_parse_module(text: string): Uint32Array;
+  user_parse_type(text: string): number;
+  user_parse_attrs(text: string): number;
+  user_text(id: number): string;
+  user_type_text(id: number): string;
+  user_module_text(words: Uint32Array): string;
+  user_walk(what: number, id: number): Uint32Array;
+  user_equal(a: number, b: number, mapFreeVars: boolean): boolean;
+  user_equal_modules(a: Uint32Array, b: Uint32Array): boolean;
+  user_infer(id: number, module: Uint32Array): number;
+  user_eval(id: number, module: Uint32Array): number;
+  user_record(pre: number, post: number): boolean;
+  user_run(passes: unknown, module: Uint32Array): Uint32Array;
+  user_enter(context: unknown): void;
+  user_exit(): void;
+  user_override(instruments: unknown): void;
+  user_context(): unknown[];
+  user_log(text: string): boolean;
+  user_has_pass(name: string): boolean;
+}
+
+/** What was read of one memory, by id. */
+export class Space {
+  readonly nodes = new Map<number, unknown>();
+  readonly types = new Map<number, unknown>();
+  readonly patterns = new Map<number, unknown>();
+  readonly names = new Map<number, string>();
+  readonly nameIds = new Map<string, number>();
+  readonly attrs = new Map<number, unknown>();
+  /** Attributes that were made, by what was written. */
+  readonly written = new Map<string, number>();
+}
+
+let engine: Engine | null = null;
+let current = new Space();
+
+export function setEngine(functions: Engine): void {
+  engine = functions;
+}
+
+/** Everything that was read so far belongs to a memory that is gone. */
+export function newSpace(): void {
+  current = new Space();
+}
+
+export function space(): Space {
+  return current;
+}
+
+/**
+ * Uses up some stack and gives it back. When the stack ends it ends here, in JavaScript, where that is an exception like
+ * any other, and not inside of the engine, which could not go on after it.
+ */
+function room(frames: number): number {
+  return frames === 0 ? 0 : 1 + room(frames - 1);
+}
+
+/** The engine's functions, when there is stack enough to call one. */
+export function cross(): Engine {
+  if (!engine) throw new Error("there is no engine");
+  room(48);
+  return engine;
+}
+
+/** Refuses a thing of another run. */
+export function here(owner: Space): void {
+  if (owner !== current)
+    throw new Error("this belongs to an earlier run: make it anew in this one");
+}
+
+export function nameOf(id: number): string {
+  let text = current.names.get(id);
+  if (text === undefined) {
+    text = cross().user_name(id);
+    current.names.set(id, text);
+  }
+  return text;
+}
+
+export function nameId(text: string): number {
+  let id = current.nameIds.get(text);
+  if (id === undefined) {
+    id = cross().user_name_id(text);
+    current.nameIds.set(text, id);
+  }
+  return id;
+}

@@ -1,0 +1,566 @@
+/** Nodes of a program. The same node is the same object, so `===` is what identity is in TVM; nothing of one changes. */
+import { type Attrs, attrsAt, attrsIdOf } from "./attrs";
+import { cross, here, nameOf, type Space, space } from "./engine";
+import { asType, needType, Raw, shown, type Type, type TypeVar, typeAt } from "./types";
+
+/** Kinds in the engine's order. */
+export const KIND = {
+  Var: 0,
+  GlobalVar: 1,
+  Op: 2,
+  Constructor: 3,
+  Constant: 4,
+  Tuple: 5,
+  TupleGetItem: 6,
+  Call: 7,
+  Let: 8,
+  If: 9,
+  Function: 10,
+  Match: 11,
+  RefCreate: 12,
+  RefRead: 13,
+  RefWrite: 14,
+} as const;
+
+/** Makes a node of the engine; with `pre` one that means the same over other parts. */
+function build(kind: number, words: readonly number[], pre?: Expr): Raw {
+  const given = Uint32Array.from(words);
+  const id = cross().user_build(kind, pre ? pre.id + 1 : 0, given);
+  const whole = new Uint32Array(given.length + 2);
+  whole[0] = kind;
+  // The type of a copy is that of what it copies, until types are inferred again.
+  whole[1] = pre ? (pre.words[1] as number) : 0;
+  whole.set(given, 2);
+  return new Raw(id, whole);
+}
+
+export abstract class Expr {
+  readonly space: Space = space();
+  readonly id: number;
+  /** Kind, type, and what follows; for the modules of the API. */
+  readonly words: Uint32Array;
+  /** The node that this one is a copy of, when a mutator made it by visiting the parts. */
+  from: Expr | null = null;
+  private list: readonly Expr[] | null = null;
+
+  constructor(raw: Raw) {
+    this.id = raw.id;
+    this.words = raw.words;
+    const known = this.space.nodes.get(raw.id);
+    // biome-ignore lint/correctness/noConstructorReturn: the same node is the same object
+    if (known) return known as this;
+    this.space.nodes.set(raw.id, this);
+  }
+
+  get kind(): number {
+    return this.words[0] as number;
+  }
+
+  /** The type that InferType found; null before it has run. Stale on a node that a mutator copied. */
+  get checkedType(): Type | null {
+    return this.typeOrNull(1);
+  }
+
+  /** The program that the node is, as TVM prints it. */
+  toString(): string {
+    here(this.space);
+    return cross().user_text(this.id);
+  }
+
+  protected typeOrNull(index: number): Type | null {
+    here(this.space);
+    const id = this.words[index] as number;
+    return id === 0 ? null : typeAt(id - 1);
+  }
+
+  protected node(index: number): Expr {
+    return nodeAt(this.words[index] as number, this.space);
+  }
+
+  /** The one list of nodes that the node has. */
+  protected nodes(from: number, to = this.words.length): readonly Expr[] {
+    if (this.list) return this.list;
+    const list: Expr[] = [];
+    for (let at = from; at < to; at++) list.push(nodeAt(this.words[at] as number, this.space));
+    this.list = Object.freeze(list);
+    return list;
+  }
+
+  protected named(index: number): string {
+    here(this.space);
+    return nameOf(this.words[index] as number);
+  }
+}
+
+export function needExpr(value: unknown, what = "an expression"): Expr {
+  if (!(value instanceof Expr))
+    throw new TypeError(`${what} is needed here, not ${shown(value)}${hint(value)}`);
+  here(value.space);
+  return value;
+}
+
+function hint(value: unknown): string {
+  return typeof value === "number" ? `: write constant(${value})` : "";
+}
+
+/** Ids of nodes, each looked at. */
+export function idsOf(list: readonly Expr[]): number[] {
+  if (!Array.isArray(list)) throw new TypeError(`a list is needed here, not ${shown(list)}`);
+  return list.map((item) => needExpr(item).id);
+}
+
+function needVar(value: unknown): Var {
+  const node = needExpr(value, "a variable");
+  if (!(node instanceof Var)) throw new TypeError(`a variable is needed here, not ${shown(value)}`);
+  return node;
+}
+
+/** A variable: its binding and its uses are the same object. */
+export class Var extends Expr {
+  constructor(name: string | Raw, type?: Type | string | null) {
+    if (name instanceof Raw) super(name);
+    else {
+      const annotation = type === undefined || type === null ? 0 : asType(type).id + 1;
+      super(rawOf(cross().user_var(String(name), annotation, 0)));
+    }
+  }
+  get nameHint(): string {
+    return this.named(2);
+  }
+  get typeAnnotation(): Type | null {
+    return this.typeOrNull(3);
+  }
+  /** What variables with different annotations have in common when they are the same one. */
+  get vid(): number {
+    return this.words[4] as number;
+  }
+  /** The same variable with another annotation. */
+  withType(type: Type): Var {
+    here(this.space);
+    return new Var(rawOf(cross().user_var(this.nameHint, needType(type).id + 1, this.id + 1)));
+  }
+}
+
+export class GlobalVar extends Expr {
+  constructor(name: string | Raw) {
+    super(name instanceof Raw ? name : rawOf(cross().user_leaf(String(name), false)));
+  }
+  get nameHint(): string {
+    return this.named(2);
+  }
+}
+
+/** What TVM registers about an operator; the names are those of its attributes. */
+const OP_ATTRS: Record<string, number> = {
+  TOpIsStateful: 2,
+  TOpPattern: 3,
+  TNonComputational: 5,
+};
+
+/** An operator. It can be called: `op("add")` makes `add`, and `add.call(x, y)` a call of it. */
+export class Op extends Expr {
+  private facts: unknown[] | null = null;
+  constructor(name: string | Raw) {
+    super(name instanceof Raw ? name : rawOf(cross().user_leaf(String(name), true)));
+  }
+  get name(): string {
+    return nameOf(this.words[2] as number);
+  }
+  private fact(index: number): unknown {
+    this.facts ??= cross().user_op(nameOf(this.words[2] as number));
+    return this.facts[index];
+  }
+  get description(): string {
+    return this.fact(0) as string;
+  }
+  /** Names of the inputs. */
+  get inputs(): readonly string[] {
+    return this.fact(1) as string[];
+  }
+  get isStateful(): boolean {
+    return this.fact(2) as boolean;
+  }
+  /** Whether it can be evaluated here. */
+  get hasKernel(): boolean {
+    return this.fact(4) as boolean;
+  }
+  /** `TOpIsStateful`, `TOpPattern` or `TNonComputational`; null where nothing is registered. */
+  getAttr(name: string): unknown {
+    const index = OP_ATTRS[name];
+    const value = index === undefined ? null : this.fact(index);
+    return value === -1 ? null : value;
+  }
+}
+
+export class Constructor extends Expr {
+  get nameHint(): string {
+    return this.named(2);
+  }
+  /** Name of the type that it belongs to. */
+  get belongTo(): string {
+    return this.named(3);
+  }
+  get tag(): number {
+    return this.words[4] as number;
+  }
+  get inputs(): readonly Type[] {
+    here(this.space);
+    return Object.freeze(Array.from(this.words.subarray(5), typeAt));
+  }
+}
+
+export class Tuple extends Expr {
+  constructor(fields: readonly Expr[] | Raw) {
+    super(fields instanceof Raw ? fields : build(KIND.Tuple, idsOf(fields)));
+  }
+  get fields(): readonly Expr[] {
+    return this.nodes(2);
+  }
+}
+
+export class TupleGetItem extends Expr {
+  constructor(tuple: Expr | Raw, index = 0) {
+    super(
+      tuple instanceof Raw ? tuple : build(KIND.TupleGetItem, [needExpr(tuple).id, index >>> 0]),
+    );
+  }
+  /** TVM's C++ says `tuple`, its Python `tuple_value`. */
+  get tuple(): Expr {
+    return this.node(2);
+  }
+  get tupleValue(): Expr {
+    return this.node(2);
+  }
+  get index(): number {
+    return this.words[3] as number;
+  }
+}
+
+export type AttrsLike = Attrs | Record<string, unknown> | null;
+
+export class Call extends Expr {
+  constructor(
+    op: Expr | Raw,
+    args: readonly Expr[] = [],
+    attrs: AttrsLike = null,
+    typeArgs: readonly Type[] = [],
+  ) {
+    if (op instanceof Raw) super(op);
+    else {
+      const callee = needExpr(op);
+      const attrsId = attrsIdOf(attrs, callee instanceof Op ? callee : null);
+      const types = typeArgs.map((type) => needType(type).id);
+      super(build(KIND.Call, [callee.id, attrsId, types.length, ...types, ...idsOf(args)]));
+    }
+  }
+  get op(): Expr {
+    return this.node(2);
+  }
+  get args(): readonly Expr[] {
+    return this.nodes(5 + (this.words[4] as number));
+  }
+  get attrs(): Attrs | null {
+    here(this.space);
+    const id = this.words[3] as number;
+    return id === 0 ? null : attrsAt(id - 1);
+  }
+  get typeArgs(): readonly Type[] {
+    here(this.space);
+    return Object.freeze(Array.from(this.words.subarray(5, 5 + (this.words[4] as number)), typeAt));
+  }
+}
+
+export class Let extends Expr {
+  constructor(variable: Var | Raw, value?: Expr, body?: Expr) {
+    if (variable instanceof Raw) super(variable);
+    else super(build(KIND.Let, [needVar(variable).id, needExpr(value).id, needExpr(body).id]));
+  }
+  get var(): Var {
+    return this.node(2) as Var;
+  }
+  get value(): Expr {
+    return this.node(3);
+  }
+  get body(): Expr {
+    return this.node(4);
+  }
+}
+
+export class If extends Expr {
+  constructor(cond: Expr | Raw, trueBranch?: Expr, falseBranch?: Expr) {
+    if (cond instanceof Raw) super(cond);
+    else
+      super(
+        build(
+          KIND.If,
+          [cond, trueBranch, falseBranch].map((part) => needExpr(part).id),
+        ),
+      );
+  }
+  get cond(): Expr {
+    return this.node(2);
+  }
+  get trueBranch(): Expr {
+    return this.node(3);
+  }
+  get falseBranch(): Expr {
+    return this.node(4);
+  }
+}
+
+/** A function. In a script it is called `Function`, as in TVM, and also `Func`. */
+export class Func extends Expr {
+  constructor(
+    params: readonly Var[] | Raw,
+    body?: Expr,
+    retType: Type | string | null = null,
+    typeParams: readonly TypeVar[] = [],
+    attrs: AttrsLike = null,
+  ) {
+    if (params instanceof Raw) super(params);
+    else {
+      const ret = retType === null ? 0 : asType(retType).id + 1;
+      const own = typeParams.map((param) => (needType(param) as TypeVar).param);
+      const vars = params.map((param) => needVar(param).id);
+      const words = [needExpr(body).id, ret, attrsIdOf(attrs, null), vars.length, ...vars, ...own];
+      super(build(KIND.Function, words));
+    }
+  }
+  get body(): Expr {
+    return this.node(2);
+  }
+  get retType(): Type | null {
+    return this.typeOrNull(3);
+  }
+  get attrs(): Attrs | null {
+    here(this.space);
+    const id = this.words[4] as number;
+    return id === 0 ? null : attrsAt(id - 1);
+  }
+  get params(): readonly Var[] {
+    return this.nodes(6, 6 + (this.words[5] as number)) as readonly Var[];
+  }
+  /** Ids of the type parameters. */
+  get typeParamIds(): readonly number[] {
+    return Array.from(this.words.subarray(6 + (this.words[5] as number)));
+  }
+  /** The same function with another attribute (TVM's `with_attr`). */
+  withAttr(name: string, value: unknown): Func {
+    const attrs = { ...this.attrs, [name]: value };
+    const words = [...this.words.subarray(2)];
+    words[2] = attrsIdOf(attrs, null);
+    return new Func(build(KIND.Function, words, this));
+  }
+}
+
+export class RefCreate extends Expr {
+  constructor(value: Expr | Raw) {
+    super(value instanceof Raw ? value : build(KIND.RefCreate, [needExpr(value).id]));
+  }
+  get value(): Expr {
+    return this.node(2);
+  }
+}
+
+export class RefRead extends Expr {
+  constructor(ref: Expr | Raw) {
+    super(ref instanceof Raw ? ref : build(KIND.RefRead, [needExpr(ref).id]));
+  }
+  get ref(): Expr {
+    return this.node(2);
+  }
+}
+
+export class RefWrite extends Expr {
+  constructor(ref: Expr | Raw, value?: Expr) {
+    super(ref instanceof Raw ? ref : build(KIND.RefWrite, [needExpr(ref).id, needExpr(value).id]));
+  }
+  get ref(): Expr {
+    return this.node(2);
+  }
+  get value(): Expr {
+    return this.node(3);
+  }
+}
+
+/** What an arm of a match accepts. */
+export class Pattern {
+  readonly space: Space = space();
+  constructor(
+    readonly id: number,
+    readonly words: Uint32Array,
+  ) {}
+  get kind(): "wildcard" | "var" | "constructor" | "tuple" {
+    return (["wildcard", "var", "constructor", "tuple"] as const)[this.words[0] as 0 | 1 | 2 | 3];
+  }
+  /** The variable of a `var` pattern. */
+  get var(): Var | null {
+    return this.words[0] === 1 ? (nodeAt(this.words[1] as number, this.space) as Var) : null;
+  }
+  get constructorNode(): Constructor | null {
+    return this.words[0] === 2
+      ? (nodeAt(this.words[1] as number, this.space) as Constructor)
+      : null;
+  }
+  get fields(): readonly Pattern[] {
+    here(this.space);
+    const from = this.words[0] === 2 ? 2 : this.words[0] === 3 ? 1 : this.words.length;
+    return Array.from(this.words.subarray(from), patternAt);
+  }
+}
+
+function madePattern(words: number[]): Pattern {
+  const array = Uint32Array.from(words);
+  return new Pattern(cross().user_make_pattern(array), array);
+}
+
+function needPattern(value: unknown): Pattern {
+  if (!(value instanceof Pattern)) throw new TypeError(`a pattern is needed, not ${shown(value)}`);
+  here(value.space);
+  return value;
+}
+
+export const PatternWildcard = (): Pattern => madePattern([0]);
+export const PatternVar = (variable: Var): Pattern => madePattern([1, needVar(variable).id]);
+export const PatternConstructor = (ctor: Constructor, fields: readonly Pattern[] = []): Pattern =>
+  madePattern([2, needExpr(ctor).id, ...fields.map((field) => needPattern(field).id)]);
+export const PatternTuple = (fields: readonly Pattern[]): Pattern =>
+  madePattern([3, ...fields.map((field) => needPattern(field).id)]);
+
+export function patternAt(id: number): Pattern {
+  const patterns = space().patterns;
+  let known = patterns.get(id) as Pattern | undefined;
+  if (!known) {
+    known = new Pattern(id, cross().user_pattern(id));
+    patterns.set(id, known);
+  }
+  return known;
+}
+
+/** One arm of a match. */
+export class Clause {
+  constructor(
+    readonly lhs: Pattern,
+    readonly rhs: Expr,
+  ) {}
+}
+
+export class Match extends Expr {
+  constructor(data: Expr | Raw, clauses: readonly Clause[] = [], complete = true) {
+    if (data instanceof Raw) super(data);
+    else {
+      const arms = clauses.flatMap(({ lhs, rhs }) => [needPattern(lhs).id, needExpr(rhs).id]);
+      super(build(KIND.Match, [needExpr(data).id, complete ? 1 : 0, ...arms]));
+    }
+  }
+  get data(): Expr {
+    return this.node(2);
+  }
+  get complete(): boolean {
+    return this.words[3] !== 0;
+  }
+  get clauses(): readonly Clause[] {
+    here(this.space);
+    const clauses: Clause[] = [];
+    for (let at = 4; at < this.words.length; at += 2) {
+      const [pattern, body] = this.words.subarray(at, at + 2) as unknown as [number, number];
+      clauses.push(new Clause(patternAt(pattern), nodeAt(body, this.space)));
+    }
+    return Object.freeze(clauses);
+  }
+}
+
+/** A node that only Relax has: visitors leave it as it is. */
+export class OtherExpr extends Expr {}
+
+/** Elements of constants, by type. */
+const ARRAYS: Record<string, (buffer: ArrayBuffer) => ArrayLike<number | bigint>> = {
+  float32: (buffer) => new Float32Array(buffer),
+  float64: (buffer) => new Float64Array(buffer),
+  float16: (buffer) => Float32Array.from(new Uint16Array(buffer), half),
+  int8: (buffer) => new Int8Array(buffer),
+  int16: (buffer) => new Int16Array(buffer),
+  int32: (buffer) => new Int32Array(buffer),
+  int64: (buffer) => new BigInt64Array(buffer),
+  uint8: (buffer) => new Uint8Array(buffer),
+  uint16: (buffer) => new Uint16Array(buffer),
+  uint32: (buffer) => new Uint32Array(buffer),
+  uint64: (buffer) => new BigUint64Array(buffer),
+  bool: (buffer) => new Uint8Array(buffer),
+};
+
+function half(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 0) return sign * 2 ** -24 * fraction;
+  if (exponent === 31) return fraction ? Number.NaN : sign * Number.POSITIVE_INFINITY;
+  return sign * 2 ** (exponent - 15) * (1 + fraction / 1024);
+}
+
+/** A tensor that is known. Made by `constant(...)`. */
+export class Constant extends Expr {
+  private read: unknown[] | null = null;
+  private tensor(): [string, number[], Uint8Array | null] {
+    here(this.space);
+    this.read ??= cross().user_constant(this.id);
+    return this.read as [string, number[], Uint8Array | null];
+  }
+  get dtype(): string {
+    return this.tensor()[0];
+  }
+  get shape(): readonly number[] {
+    return this.tensor()[1];
+  }
+  /** The elements in row-major order, as a typed array; null where the program does not hold them. */
+  get data(): ArrayLike<number | bigint> | null {
+    const [dtype, , bytes] = this.tensor();
+    if (!bytes) return null;
+    const array = ARRAYS[dtype];
+    return array ? array(bytes.slice().buffer as ArrayBuffer) : bytes.slice();
+  }
+  /** The one element of a scalar. */
+  get value(): number | bigint | null {
+    return this.shape.length === 0 ? (this.data?.[0] ?? null) : null;
+  }
+}
+
+const CLASSES = [
+  Var,
+  GlobalVar,
+  Op,
+  Constructor,
+  Constant,
+  Tuple,
+  TupleGetItem,
+  Call,
+  Let,
+  If,
+  Func,
+  Match,
+  RefCreate,
+  RefRead,
+  RefWrite,
+] as const;
+
+function rawOf(id: number): Raw {
+  return new Raw(id, cross().user_expr(id));
+}
+
+/** The node with that id. */
+export function nodeAt(id: number, owner: Space = space()): Expr {
+  if (owner !== space()) here(owner);
+  const known = owner.nodes.get(id);
+  if (known) return known as Expr;
+  const raw = rawOf(id);
+  return new (CLASSES[raw.words[0] as number] ?? OtherExpr)(raw as never);
+}
+
+/** A copy of `pre` over other parts: what a mutator makes of a node whose parts have changed. */
+export function rebuilt(pre: Expr, words: readonly number[]): Expr {
+  here(pre.space);
+  const raw = build(pre.kind, words, pre);
+  const node = new (CLASSES[pre.kind] ?? OtherExpr)(raw as never);
+  node.from = pre;
+  return node;
+}

@@ -1,0 +1,184 @@
+/** Rewrite rules written as text: `rule("add(%x, 0f) => %x")`. */
+import { attrsAt, attrsIdOf } from "./attrs";
+import { namesIn, parseExpr, structuralEqual } from "./build";
+import { here, type Space, space } from "./engine";
+import { MixedModeMutator } from "./functor";
+import {
+  Call,
+  Constant,
+  type Expr,
+  Func,
+  If,
+  Let,
+  Match,
+  needExpr,
+  Op,
+  Tuple,
+  TupleGetItem,
+  Var,
+} from "./nodes";
+import { functionPass, type Pass, type PassOptions } from "./passes";
+
+/** What the variables of a rule stand for, by name without `%`. */
+export type Bindings = Record<string, Expr>;
+
+export interface Rule {
+  readonly text: string;
+  readonly space: Space;
+  readonly lhs: Expr;
+  /** The other side, or what makes it; null when it does not apply after all. */
+  readonly rhs: Expr | ((found: Bindings) => Expr | null);
+  readonly vars: ReadonlySet<Expr>;
+}
+
+/**
+ * `rule("lhs => rhs")`, or `rule("lhs", ({ x }) => ...)`. Both sides are expressions as a program writes them; a `%x` that
+ * is not bound in it stands for any expression, the same one wherever it is repeated. Constants are compared by value.
+ * Attributes are compared where the pattern gives them another value than their default.
+ */
+export function rule(text: string, make?: (found: Bindings) => Expr | null): Rule {
+  const at = text.lastIndexOf("=>");
+  const [left, right] = make ? [text, null] : [text.slice(0, at), text.slice(at + 2)];
+  if (!make && at < 0) throw new TypeError(`a rule has two sides, as in "add(%x, 0f) => %x"`);
+  const unknown =
+    right === null ? [] : namesIn(right).filter((name) => !namesIn(left).includes(name));
+  if (unknown.length > 0)
+    throw new TypeError(`${unknown.join(", ")} is not on the left side of the rule`);
+  // Read as one expression, so that both sides mean the same variables.
+  const both = parseExpr(right === null ? `(${left},)` : `(${left}, ${right})`) as Tuple;
+  const [lhs, rhs] = both.fields as [Expr, Expr];
+  const vars = new Set<Expr>();
+  const stack: Expr[] = rhs ? [lhs, rhs] : [lhs];
+  for (let next = stack.pop(); next; next = stack.pop()) {
+    if (next instanceof Let || next instanceof Match || next instanceof Func)
+      throw new TypeError("a rule is made of calls, tuples, projections, if and constants");
+    if (next instanceof Var) vars.add(next);
+    stack.push(...partsOf(next));
+  }
+  return { text, space: space(), lhs, rhs: make ?? rhs, vars };
+}
+
+function partsOf(expr: Expr): readonly Expr[] {
+  if (expr instanceof Call) return [expr.op, ...expr.args];
+  if (expr instanceof Tuple) return expr.fields;
+  if (expr instanceof TupleGetItem) return [expr.tuple];
+  if (expr instanceof If) return [expr.cond, expr.trueBranch, expr.falseBranch];
+  return [];
+}
+
+/** Whether attributes are what a pattern asks for: the same wherever it says something else than the default. */
+function attrsFit(pattern: Call, found: Call): boolean {
+  const wanted = pattern.attrs;
+  if (!wanted) return true;
+  const given = found.attrs;
+  if (!given) return false;
+  let defaults: Record<string, unknown> = {};
+  try {
+    const id = pattern.op instanceof Op ? attrsIdOf({}, pattern.op) : 0;
+    if (id !== 0) defaults = attrsAt(id - 1);
+  } catch {
+    // An operator with attributes that must be written: then all of them count.
+  }
+  const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+  return Object.entries(wanted).every(
+    ([name, value]) =>
+      same(value, given[name]) || (name in defaults && same(value, defaults[name])),
+  );
+}
+
+/** What the variables of a rule stand for when its left side is `expr`; null when it is not. */
+export function match({ lhs, vars }: Rule, expr: Expr): Bindings | null {
+  const found = new Map<Expr, Expr>();
+  const stack: [Expr, Expr][] = [[lhs, expr]];
+  for (let next = stack.pop(); next; next = stack.pop()) {
+    const [pattern, node] = next;
+    if (vars.has(pattern)) {
+      const before = found.get(pattern);
+      if (before && !structuralEqual(before, node)) return null;
+      found.set(pattern, node);
+      continue;
+    }
+    if (pattern === node) continue;
+    if (pattern.kind !== node.kind) return null;
+    if (pattern instanceof Constant) {
+      if (!structuralEqual(pattern, node)) return null;
+      continue;
+    }
+    if (pattern instanceof TupleGetItem && pattern.index !== (node as TupleGetItem).index)
+      return null;
+    if (pattern instanceof Call && !attrsFit(pattern, node as Call)) return null;
+    const [mine, theirs] = [partsOf(pattern), partsOf(node)];
+    if (mine.length === 0 || mine.length !== theirs.length) return null;
+    for (let at = mine.length - 1; at >= 0; at--)
+      stack.push([mine[at] as Expr, theirs[at] as Expr]);
+  }
+  const named: Bindings = Object.create(null);
+  for (const [variable, node] of found) named[(variable as Var).nameHint] = node;
+  return named;
+}
+
+/** The right side of a rule for what was found. */
+function apply({ rhs, vars }: Rule, found: Bindings): Expr | null {
+  if (typeof rhs === "function") {
+    const made = rhs(found);
+    return made === null || made === undefined ? null : needExpr(made);
+  }
+  // New nodes, not copies of those of the rule: what they come from is what was found. Rules are as shallow as a text.
+  const copy = (expr: Expr): Expr => {
+    if (vars.has(expr)) return found[(expr as Var).nameHint] as Expr;
+    if (expr instanceof Call) return new Call(expr.op, expr.args.map(copy), expr.attrs);
+    if (expr instanceof Tuple) return new Tuple(expr.fields.map(copy));
+    if (expr instanceof TupleGetItem) return new TupleGetItem(copy(expr.tuple), expr.index);
+    if (expr instanceof If)
+      return new If(copy(expr.cond), copy(expr.trueBranch), copy(expr.falseBranch));
+    return expr;
+  };
+  return copy(rhs);
+}
+
+/** How often rules are applied at most: a rule that undoes another would go on for ever. */
+export const FUEL = 10_000;
+
+/**
+ * Applies rules wherever they fit, parts before wholes, the first that fits first, again and again until none fits any
+ * more or `fuel` rewrites were made.
+ */
+export function rewrite(expr: Expr, rules: readonly Rule[], fuel = FUEL): Expr {
+  for (const one of rules) here(one.space);
+  let left = fuel;
+  class Rewriter extends MixedModeMutator {
+    apply(post: Expr): Expr {
+      for (const one of rules) {
+        const found = left > 0 && match(one, post);
+        const made = found && apply(one, found);
+        if (made && made !== post) {
+          left--;
+          return made;
+        }
+      }
+      return post;
+    }
+    override rewriteCall(_: Call, post: Expr): Expr {
+      return this.apply(post);
+    }
+    override rewriteTuple(_: Tuple, post: Expr): Expr {
+      return this.apply(post);
+    }
+    override rewriteTupleGetItem(_: TupleGetItem, post: Expr): Expr {
+      return this.apply(post);
+    }
+    override visitIf(pre: If): Expr {
+      return this.apply(super.visitIf(pre));
+    }
+  }
+  for (let before = expr; ; ) {
+    const after = new Rewriter().visit(before);
+    if (after === before || left === 0) return after;
+    before = after;
+  }
+}
+
+/** A function pass that applies rules. */
+export function rulePass(options: PassOptions & { fuel?: number }, rules: readonly Rule[]): Pass {
+  return functionPass(options, (func: Func) => rewrite(func, rules, options.fuel));
+}

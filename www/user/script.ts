@@ -1,0 +1,203 @@
+/** Loading a script: running its own code, and saying where it went wrong. */
+import type { Problem, ScriptReport } from "../engine/protocol";
+import { cross, newSpace } from "./engine";
+import { Func } from "./nodes";
+import { forgetPasses, host, registered } from "./passes";
+import { shown } from "./types";
+
+/** What the script is called in stacks of errors. */
+const FILE = "my-passes.js";
+/** The script is the body of a function, so that running it again starts anew; this stands in front of its first line. */
+const HEAD = "export default async (console, Function) => {";
+const TAIL = `\n}\n//# sourceURL=${FILE}`;
+const MAX_SCRIPT = 1 << 20;
+const MAX_LINES = 10_000;
+const MAX_LINE = 10_000;
+
+let output: string[] = [];
+let problems: Problem[] = [];
+let lines: number[] = [];
+let source = "";
+
+interface Place {
+  line: number;
+  column: number;
+}
+
+function problem(message: string, place: Place | null, code = "user-error"): Problem {
+  const start = place ? (lines[place.line - 1] ?? source.length) : null;
+  const end = place ? (lines[place.line] ?? source.length + 1) - 1 : null;
+  const at = start !== null && place ? Math.min(start + place.column - 1, source.length) : null;
+  return {
+    severity: "error",
+    code,
+    message,
+    from: at,
+    to: at === null || end === null ? at : Math.max(at, end),
+    line: place?.line ?? null,
+    column: place?.column ?? null,
+    notes: [],
+  };
+}
+
+/** The innermost place of the script in a stack. */
+function placeIn(stack: unknown): Place | null {
+  const found = typeof stack === "string" ? stack.match(new RegExp(`${FILE}:(\\d+):(\\d+)`)) : null;
+  if (!found) return null;
+  const line = Number(found[1]);
+  const column = Number(found[2]) - (line === 1 ? HEAD.length : 0);
+  // Behind the end is the function's own brace.
+  if (line > lines.length) return { line: lines.length, column: 1 };
+  return { line, column: Math.max(1, column) };
+}
+
+function messageOf(error: unknown): string {
+  try {
+    if (error instanceof RangeError && /call stack/i.test(error.message))
+      return "RangeError: the visit goes too deep for the stack; MixedModeMutator and postOrderRewrite do not recurse";
+    if (error instanceof Error) return `${error.name}: ${error.message}`;
+    return `thrown: ${shown(error)}`;
+  } catch {
+    return "something that cannot be put into words was thrown";
+  }
+}
+
+function stackOf(error: unknown): unknown {
+  try {
+    return error instanceof Error ? error.stack : "";
+  } catch {
+    return "";
+  }
+}
+
+/** Notes what was thrown, and gives what the engine says about it. */
+function note(error: unknown): string {
+  const [message, place] = [messageOf(error), placeIn(stackOf(error))];
+  if (problems.length < 100 && !problems.some((one) => one.message === message))
+    problems.push(problem(message, place));
+  return place ? `${message} (line ${place.line} of My passes)` : message;
+}
+
+/** The function that the engine calls. Nothing but text is thrown through it. */
+export function guardedHost(...args: Parameters<typeof host>): unknown {
+  try {
+    return host(...args);
+  } catch (error) {
+    throw note(error);
+  }
+}
+
+function show(item: unknown): string {
+  if (typeof item === "string") return item;
+  const proto = typeof item === "object" && item !== null ? Object.getPrototypeOf(item) : null;
+  if (proto && proto !== Object.prototype && !Array.isArray(item)) return String(item);
+  try {
+    const plain = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}n` : value);
+    return JSON.stringify(item, plain) ?? String(item);
+  } catch {
+    return Object.prototype.toString.call(item);
+  }
+}
+
+function print(...items: unknown[]): void {
+  const line = items.map(show).join(" ").slice(0, MAX_LINE);
+  if (output.length < MAX_LINES) output.push(line);
+  else if (output.length === MAX_LINES) output.push("... and more");
+  else return;
+  cross().user_log(line);
+}
+
+const userConsole = Object.freeze({
+  log: print,
+  info: print,
+  debug: print,
+  warn: print,
+  error: print,
+});
+
+type Main = (console: typeof userConsole, func: typeof Func) => Promise<void>;
+
+/** The module of the newest text: texts are compiled once and run for every run. */
+let compiled: { text: string; main: Main } | null = null;
+
+async function compile(text: string): Promise<Main> {
+  if (compiled?.text === text) return compiled.main;
+  const whole = HEAD + text + TAIL;
+  const inNode = typeof process === "object" && Boolean(process.versions?.node);
+  const url = inNode
+    ? `data:text/javascript,${encodeURIComponent(whole)}`
+    : URL.createObjectURL(new Blob([whole], { type: "text/javascript" }));
+  try {
+    const module = (await import(/* @vite-ignore */ url)) as { default: Main };
+    compiled = { text, main: module.default };
+    return module.default;
+  } finally {
+    if (!inNode) URL.revokeObjectURL(url);
+  }
+}
+
+/**
+ * Where a text stops being JavaScript. Browsers tell the place of a syntax error only to those who listen for errors
+ * that nobody caught, so the text is given to `importScripts`, as a function that is not called.
+ */
+async function placeOfSyntaxError(text: string): Promise<Place | null> {
+  const importer = (globalThis as { importScripts?: (url: string) => void }).importScripts;
+  if (typeof importer !== "function") return null;
+  const head = "(async () => {";
+  const url = URL.createObjectURL(new Blob([`${head}${text}\n})`], { type: "text/javascript" }));
+  return new Promise((resolve) => {
+    const done = (place: Place | null) => {
+      self.removeEventListener("error", heard);
+      URL.revokeObjectURL(url);
+      resolve(place);
+    };
+    const heard = (event: ErrorEvent) => {
+      event.preventDefault();
+      const column = event.colno - (event.lineno === 1 ? head.length : 0);
+      done(
+        event.lineno
+          ? { line: Math.min(event.lineno, lines.length), column: Math.max(1, column) }
+          : null,
+      );
+    };
+    self.addEventListener("error", heard);
+    setTimeout(() => {
+      importer(url);
+      done(null);
+    });
+    setTimeout(() => done(null), 500);
+  });
+}
+
+/** Runs a script's own code and says what it made. The engine's memory must be lent. */
+export async function loadScript(
+  text: string,
+): Promise<ScriptReport & { forEngine: [unknown, unknown] }> {
+  newSpace();
+  forgetPasses();
+  output = [];
+  problems = [];
+  source = text;
+  lines = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines.push(at + 1);
+  let main: Main | null = null;
+  if (text.length > MAX_SCRIPT)
+    problems.push(problem("the script is longer than a megabyte", null));
+  else {
+    try {
+      main = await compile(text);
+    } catch (error) {
+      const place = placeIn(stackOf(error)) ?? (await placeOfSyntaxError(text));
+      const modules = /^\s*(import|export)\b/m.test(text);
+      const about = modules ? " (a script imports and exports nothing)" : "";
+      problems.push(problem(messageOf(error) + about, place, "user-syntax"));
+    }
+  }
+  try {
+    await main?.(userConsole, Func);
+  } catch (error) {
+    note(error);
+  }
+  const { passes, instruments, report } = registered();
+  return { ...report, problems, output, forEngine: [passes, instruments] };
+}
