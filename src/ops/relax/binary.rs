@@ -1,11 +1,12 @@
 //! Operators on two tensors, broadcast against each other.
 
-use super::{MixedPrecision, RelaxOp, value};
+use super::{MixedPrecision, RelaxOp, deduce, value};
 
 /// The operators of this family.
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "add",
+        deduce: Some(deduce::binary::arith),
         relay: "add",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -13,6 +14,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "atan2",
+        deduce: Some(deduce::binary::arith),
         doc: "The angle of the point (x2, x1).",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -20,6 +22,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "bitwise_and",
+        deduce: Some(deduce::binary::arith),
         relay: "bitwise_and",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -27,6 +30,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "bitwise_or",
+        deduce: Some(deduce::binary::arith),
         relay: "bitwise_or",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -34,6 +38,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "bitwise_xor",
+        deduce: Some(deduce::binary::arith),
         relay: "bitwise_xor",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -41,6 +46,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "divide",
+        deduce: Some(deduce::binary::arith),
         relay: "divide",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -48,6 +54,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "equal",
+        deduce: Some(deduce::binary::compare),
         relay: "equal",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -55,6 +62,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "ewise_fma",
+        deduce: Some(deduce::binary::ewise_fma),
         doc: "`x1 * x2 + x3`",
         args: &[value("x1"), value("x2"), value("x3")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -62,6 +70,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "floor_divide",
+        deduce: Some(deduce::binary::arith),
         relay: "floor_divide",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -69,6 +78,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "floor_mod",
+        deduce: Some(deduce::binary::arith),
         relay: "floor_mod",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -76,6 +86,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "greater",
+        deduce: Some(deduce::binary::compare),
         relay: "greater",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -83,6 +94,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "greater_equal",
+        deduce: Some(deduce::binary::compare),
         relay: "greater_equal",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -90,6 +102,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "left_shift",
+        deduce: Some(deduce::binary::arith),
         relay: "left_shift",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -97,6 +110,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "less",
+        deduce: Some(deduce::binary::compare),
         relay: "less",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -104,6 +118,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "less_equal",
+        deduce: Some(deduce::binary::compare),
         relay: "less_equal",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -111,6 +126,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "log_add_exp",
+        deduce: Some(deduce::binary::arith),
         doc: "The logarithm of the sum of the exponentials.",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -118,6 +134,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "logical_and",
+        deduce: Some(deduce::binary::arith),
         relay: "logical_and",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -125,6 +142,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "logical_or",
+        deduce: Some(deduce::binary::arith),
         relay: "logical_or",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -132,6 +150,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "logical_xor",
+        deduce: Some(deduce::binary::arith),
         relay: "logical_xor",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -139,6 +158,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "maximum",
+        deduce: Some(deduce::binary::arith),
         relay: "maximum",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -146,6 +166,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "minimum",
+        deduce: Some(deduce::binary::arith),
         relay: "minimum",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -153,6 +174,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "mod",
+        deduce: Some(deduce::binary::arith),
         relay: "mod",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -160,6 +182,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "multiply",
+        deduce: Some(deduce::binary::arith),
         relay: "multiply",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -167,6 +190,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "not_equal",
+        deduce: Some(deduce::binary::compare),
         relay: "not_equal",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -174,6 +198,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "power",
+        deduce: Some(deduce::binary::arith),
         relay: "power",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -181,6 +206,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "right_shift",
+        deduce: Some(deduce::binary::arith),
         relay: "right_shift",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -188,6 +214,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "subtract",
+        deduce: Some(deduce::binary::arith),
         relay: "subtract",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),

@@ -1,6 +1,6 @@
 //! Convolutions.
 
-use super::{MixedPrecision, RelaxOp, value};
+use super::{MixedPrecision, RelaxOp, deduce, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.Conv1DAttrs`.
@@ -100,6 +100,7 @@ pub static CONV3D_TRANSPOSE: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "nn.conv1d",
+        deduce: Some(deduce::conv::conv1d),
         relay: "nn.conv1d",
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV1D),
@@ -108,6 +109,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.conv1d_transpose",
+        deduce: Some(deduce::conv::conv1d_transpose),
         relay: "nn.conv1d_transpose",
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV1D_TRANSPOSE),
@@ -116,6 +118,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.conv2d",
+        deduce: Some(deduce::conv::conv2d),
         relay: "nn.conv2d",
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV2D),
@@ -124,6 +127,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.conv2d_transpose",
+        deduce: Some(deduce::conv::conv2d_transpose),
         relay: "nn.conv2d_transpose",
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV2D_TRANSPOSE),
@@ -132,6 +136,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.conv3d",
+        deduce: Some(deduce::conv::conv3d),
         relay: "nn.conv3d",
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV3D),
@@ -140,6 +145,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.conv3d_transpose",
+        deduce: Some(deduce::conv::conv3d_transpose),
         relay: "nn.conv3d_transpose",
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV3D_TRANSPOSE),

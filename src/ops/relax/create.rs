@@ -1,6 +1,6 @@
 //! Tensors made from nothing but a shape.
 
-use super::{MixedPrecision, RelaxOp, prim, shape, value};
+use super::{MixedPrecision, RelaxOp, deduce, prim, shape, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.InitAttrs`.
@@ -17,6 +17,7 @@ pub static INIT_EYE: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "arange",
+        deduce: Some(deduce::create::arange),
         doc: "Numbers from `start` to `end`.",
         args: &[prim("start"), prim("end").or_none(), prim("step").or_none()],
         attrs: Some(&INIT),
@@ -25,6 +26,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "eye",
+        deduce: Some(deduce::create::eye),
         doc: "Ones on a diagonal, zeros elsewhere.",
         args: &[prim("n"), prim("m").or_none(), prim("k").or_none()],
         attrs: Some(&INIT_EYE),
@@ -33,6 +35,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "eye_like",
+        deduce: Some(deduce::create::like),
         doc: "The same in the shape of a tensor.",
         args: &[value("x"), prim("k").or_none()],
         attrs: Some(&INIT),
@@ -40,6 +43,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "full",
+        deduce: Some(deduce::create::full),
         doc: "A tensor of one value.",
         args: &[shape("shape"), value("fill_value")],
         attrs: Some(&INIT),
@@ -48,6 +52,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "full_like",
+        deduce: Some(deduce::create::full_like),
         doc: "A tensor of one value in the shape of another.",
         args: &[value("x"), value("fill_value")],
         attrs: Some(&INIT),
@@ -56,6 +61,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "hamming_window",
+        deduce: Some(deduce::create::hamming_window),
         doc: "The Hamming window.",
         args: &[prim("window_size"), prim("periodic"), prim("alpha"), prim("beta")],
         attrs: Some(&INIT),
@@ -64,6 +70,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "ones",
+        deduce: Some(deduce::create::ones_zeros),
         doc: "A tensor of ones.",
         args: &[shape("shape")],
         attrs: Some(&INIT),
@@ -72,6 +79,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "ones_like",
+        deduce: Some(deduce::create::like),
         doc: "Ones in the shape of a tensor.",
         args: &[value("x")],
         attrs: Some(&INIT),
@@ -79,18 +87,21 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "tril",
+        deduce: Some(deduce::create::triangle),
         doc: "The part on and below a diagonal, zeros elsewhere.",
         args: &[value("x"), prim("k").or_none()],
         ..RelaxOp::BASE
     },
     RelaxOp {
         name: "triu",
+        deduce: Some(deduce::create::triangle),
         doc: "The part on and above a diagonal, zeros elsewhere.",
         args: &[value("x"), prim("k").or_none()],
         ..RelaxOp::BASE
     },
     RelaxOp {
         name: "zeros",
+        deduce: Some(deduce::create::ones_zeros),
         doc: "A tensor of zeros.",
         args: &[shape("shape")],
         attrs: Some(&INIT),
@@ -99,6 +110,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "zeros_like",
+        deduce: Some(deduce::create::like),
         doc: "Zeros in the shape of a tensor.",
         args: &[value("x")],
         attrs: Some(&INIT),

@@ -1,6 +1,6 @@
 //! Changes of element type.
 
-use super::{MixedPrecision, RelaxOp, value};
+use super::{MixedPrecision, RelaxOp, deduce, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AstypeAttrs`.
@@ -35,6 +35,7 @@ pub static WRAP_PARAM: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "astype",
+        deduce: Some(deduce::unary::astype),
         doc: "Another element type.",
         args: &[value("x")],
         attrs: Some(&ASTYPE),
@@ -43,6 +44,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "dequantize",
+        deduce: Some(deduce::unary::quantize),
         doc: "Numbers from quantized ones: `(x - zero_point) * scale`.",
         args: &[value("data"), value("scale"), value("zero_point")],
         attrs: Some(&QUANTIZE),
@@ -51,6 +53,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "quantize",
+        deduce: Some(deduce::unary::quantize),
         doc: "Quantized numbers: `round(x / scale) + zero_point`, within the element type.",
         args: &[value("data"), value("scale"), value("zero_point")],
         attrs: Some(&QUANTIZE_QUANTIZE),
@@ -59,6 +62,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "wrap_param",
+        deduce: Some(deduce::unary::astype),
         doc: "A parameter as another element type.",
         args: &[value("data")],
         attrs: Some(&WRAP_PARAM),

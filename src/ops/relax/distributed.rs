@@ -1,6 +1,6 @@
 //! Tensors spread over devices.
 
-use super::{RelaxOp, tuple, value};
+use super::{RelaxOp, deduce, tuple, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AllGatherAttrs`.
@@ -37,6 +37,7 @@ pub static SCATTER_COLLECTIVE: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "ccl.allgather",
+        deduce: Some(deduce::runtime::all_gather),
         doc: "Gathers the tensors of all workers.",
         args: &[value("x")],
         attrs: Some(&ALL_GATHER),
@@ -44,6 +45,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "ccl.allreduce",
+        deduce: Some(deduce::same),
         doc: "Combines the tensors of all workers.",
         args: &[value("x")],
         attrs: Some(&ALL_REDUCE),
@@ -51,12 +53,14 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "ccl.broadcast_from_worker0",
+        deduce: Some(deduce::same),
         doc: "The tensor of the first worker, on all of them.",
         args: &[value("x")],
         ..RelaxOp::BASE
     },
     RelaxOp {
         name: "ccl.scatter_from_worker0",
+        deduce: Some(deduce::runtime::scatter),
         doc: "To each worker its part of a tensor of the first.",
         args: &[value("x")],
         attrs: Some(&SCATTER_COLLECTIVE),
@@ -64,6 +68,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "dist.annotate_sharding",
+        deduce: Some(deduce::same),
         doc: "Says how a tensor is spread over a mesh.",
         args: &[value("value")],
         attrs: Some(&DISTRIBUTION),
@@ -71,12 +76,14 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "dist.call_tir_local_view",
+        deduce: Some(deduce::runtime::named),
         doc: "Calls a tensor program on the part of each device.",
         args: &[value("gvar"), tuple("args")],
         ..RelaxOp::BASE
     },
     RelaxOp {
         name: "dist.redistribute",
+        deduce: Some(deduce::same),
         doc: "Spreads a tensor another way.",
         args: &[value("value")],
         attrs: Some(&DISTRIBUTION),
@@ -84,6 +91,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "dist.redistribute_replica_to_shard",
+        deduce: Some(deduce::same),
         doc: "Keeps one part of a tensor that each device has whole.",
         args: &[value("input")],
         attrs: Some(&SCATTER_COLLECTIVE),

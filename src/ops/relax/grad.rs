@@ -1,6 +1,6 @@
 //! What gradients are made of.
 
-use super::{RelaxOp, value};
+use super::{RelaxOp, deduce, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.NLLLossAttrs`.
@@ -40,6 +40,7 @@ pub static TAKE: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "grad.avg_pool2d_backward",
+        deduce: Some(deduce::grad::backward),
         doc: "The gradient of `nn.avg_pool2d`.",
         args: &[value("output_grad"), value("data")],
         attrs: Some(&POOL2D),
@@ -57,9 +58,16 @@ pub static OPS: &[RelaxOp] = &[
         ],
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "grad.end_checkpoint", doc: "Ends such a part.", args: &[value("input")], ..RelaxOp::BASE },
+    RelaxOp {
+        name: "grad.end_checkpoint",
+        deduce: Some(deduce::same),
+        doc: "Ends such a part.",
+        args: &[value("input")],
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "grad.max_pool2d_backward",
+        deduce: Some(deduce::grad::backward),
         doc: "The gradient of `nn.max_pool2d`.",
         args: &[value("output_grad"), value("data")],
         attrs: Some(&POOL2D),
@@ -79,20 +87,29 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "grad.nll_loss_backward",
+        deduce: Some(deduce::grad::backward),
         doc: "The gradient of `nn.nll_loss`.",
         args: &[value("output_grad"), value("predictions"), value("targets"), value("weights").or_none()],
         attrs: Some(&NLL_LOSS),
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "grad.no_grad", doc: "Nothing is differentiated through it.", args: &[value("input")], ..RelaxOp::BASE },
+    RelaxOp {
+        name: "grad.no_grad",
+        deduce: Some(deduce::same),
+        doc: "Nothing is differentiated through it.",
+        args: &[value("input")],
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "grad.start_checkpoint",
+        deduce: Some(deduce::same),
         doc: "Begins a part that is computed again for the gradient.",
         args: &[value("input")],
         ..RelaxOp::BASE
     },
     RelaxOp {
         name: "grad.take_backward",
+        deduce: Some(deduce::grad::backward),
         doc: "The gradient of `take`.",
         args: &[value("output_grad"), value("x"), value("indices")],
         attrs: Some(&TAKE),

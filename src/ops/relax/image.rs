@@ -1,6 +1,6 @@
 //! Images.
 
-use super::{MixedPrecision, RelaxOp, shape, value};
+use super::{MixedPrecision, RelaxOp, deduce, shape, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AffineGridAttrs`.
@@ -56,6 +56,7 @@ pub static RESIZE3D: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "image.affine_grid",
+        deduce: Some(deduce::image::affine_grid),
         doc: "Where an affine map takes the points of a grid.",
         args: &[value("data"), shape("size")],
         attrs: Some(&AFFINE_GRID),
@@ -64,6 +65,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "image.grid_sample",
+        deduce: Some(deduce::image::grid_sample),
         doc: "Samples an image at the points of a grid.",
         args: &[value("data"), value("grid")],
         attrs: Some(&GRID_SAMPLE),
@@ -72,6 +74,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "image.resize2d",
+        deduce: Some(deduce::image::resize2d),
         doc: "Resizes an image.",
         args: &[value("data"), shape("size")],
         attrs: Some(&RESIZE2D),
@@ -80,6 +83,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "image.resize3d",
+        deduce: Some(deduce::image::resize3d),
         doc: "Resizes a volume.",
         args: &[value("data"), shape("size")],
         attrs: Some(&RESIZE3D),

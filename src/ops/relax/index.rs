@@ -1,6 +1,6 @@
 //! Parts of tensors.
 
-use super::{MixedPrecision, RelaxOp, value};
+use super::{MixedPrecision, RelaxOp, deduce, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.StridedSliceAttrs`.
@@ -13,6 +13,7 @@ pub static STRIDED_SLICE: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "dynamic_strided_slice",
+        deduce: Some(deduce::index::dynamic_strided_slice),
         doc: "A part of a tensor, its bounds being tensors.",
         args: &[value("x"), value("begin"), value("end"), value("strides")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -20,6 +21,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "strided_slice",
+        deduce: Some(deduce::index::strided_slice),
         doc: "A part of a tensor.",
         args: &[value("x")],
         attrs: Some(&STRIDED_SLICE),
@@ -28,6 +30,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "take",
+        deduce: Some(deduce::index::take),
         doc: "Elements along `axis` at the given indices.",
         args: &[value("x"), value("indices")],
         attrs: Some(&super::grad::TAKE),

@@ -1,6 +1,6 @@
 //! Products of matrices.
 
-use super::{MixedPrecision, RelaxOp, value};
+use super::{MixedPrecision, RelaxOp, deduce, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.EinsumAttrs`.
@@ -13,9 +13,17 @@ pub static MATMUL: AttrsSchema =
 
 /// The operators of this family.
 pub static OPS: &[RelaxOp] = &[
-    RelaxOp { name: "einsum", doc: "Einstein's summation.", args: &[value("operands")], attrs: Some(&EINSUM), ..RelaxOp::BASE },
+    RelaxOp {
+        name: "einsum",
+        deduce: Some(deduce::linear_algebra::einsum),
+        doc: "Einstein's summation.",
+        args: &[value("operands")],
+        attrs: Some(&EINSUM),
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "matmul",
+        deduce: Some(deduce::linear_algebra::matmul),
         doc: "The product of matrices, as NumPy broadcasts it.",
         args: &[value("x1"), value("x2")],
         attrs: Some(&MATMUL),
@@ -24,6 +32,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "outer",
+        deduce: Some(deduce::linear_algebra::outer),
         doc: "The outer product of two vectors.",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Always),

@@ -1,6 +1,6 @@
 //! Shapes, axes, gathering and scattering.
 
-use super::{MixedPrecision, RelaxOp, prim, shape, tuple, value};
+use super::{MixedPrecision, RelaxOp, deduce, prim, shape, tuple, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.ConcatAttrs`.
@@ -110,6 +110,7 @@ pub static TILE: AttrsSchema =
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "broadcast_to",
+        deduce: Some(deduce::manipulate::broadcast_to),
         doc: "The tensor repeated to a shape.",
         args: &[value("x"), shape("shape")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -117,18 +118,21 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "collapse_sum_like",
+        deduce: Some(deduce::manipulate::collapse_sum_like),
         doc: "Sums up what broadcasting to this shape would have repeated, the shape being that of the second tensor.",
         args: &[value("data"), value("collapse_target")],
         ..RelaxOp::BASE
     },
     RelaxOp {
         name: "collapse_sum_to",
+        deduce: Some(deduce::manipulate::collapse_sum_to),
         doc: "Sums up what broadcasting from this shape would have repeated.",
         args: &[value("data"), shape("shape")],
         ..RelaxOp::BASE
     },
     RelaxOp {
         name: "concat",
+        deduce: Some(deduce::manipulate::concat),
         doc: "Tensors one behind the other along `axis`.",
         args: &[tuple("tensors")],
         attrs: Some(&CONCAT),
@@ -137,6 +141,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "expand_dims",
+        deduce: Some(deduce::manipulate::expand_dims),
         doc: "The same elements with axes of extent one put in.",
         args: &[value("x")],
         attrs: Some(&EXPAND_DIMS),
@@ -145,6 +150,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "flatten",
+        deduce: Some(deduce::manipulate::flatten),
         doc: "All elements on one axis.",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -152,6 +158,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "flip",
+        deduce: Some(deduce::manipulate::along_axis),
         doc: "The elements along `axis` backwards.",
         args: &[value("data")],
         attrs: Some(&FLIP),
@@ -159,6 +166,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "gather_elements",
+        deduce: Some(deduce::manipulate::gather_elements),
         doc: "Elements along `axis` at the given indices.",
         args: &[value("data"), value("indices")],
         attrs: Some(&GATHER_ELEMENTS),
@@ -166,6 +174,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "gather_nd",
+        deduce: Some(deduce::manipulate::gather_nd),
         doc: "Parts of a tensor at the given indices.",
         args: &[value("data"), value("indices")],
         attrs: Some(&GATHER_ND),
@@ -173,6 +182,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "index_put",
+        deduce: Some(deduce::manipulate::update),
         doc: "A tensor with the values at the given indices replaced.",
         args: &[value("data"), value("indices"), value("values")],
         attrs: Some(&INDEX_PUT),
@@ -180,6 +190,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "index_tensor",
+        deduce: Some(deduce::manipulate::index_tensor),
         doc: "Elements at the given indices, as NumPy indexes.",
         args: &[value("data"), tuple("indices")],
         ..RelaxOp::BASE
@@ -194,6 +205,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "meshgrid",
+        deduce: Some(deduce::manipulate::meshgrid),
         doc: "Coordinates of a grid from its axes.",
         args: &[tuple("tensors")],
         attrs: Some(&MESHGRID),
@@ -202,6 +214,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "one_hot",
+        deduce: Some(deduce::manipulate::one_hot),
         doc: "`on_value` at each index, `off_value` elsewhere.",
         args: &[value("indices"), prim("on_value"), prim("off_value")],
         attrs: Some(&ONE_HOT),
@@ -209,15 +222,24 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "permute_dims",
+        deduce: Some(deduce::manipulate::permute_dims),
         doc: "The axes in another order.",
         args: &[value("x")],
         attrs: Some(&PERMUTE_DIMS),
         mixed_precision: Some(MixedPrecision::Follow),
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "repeat", doc: "Each element some times.", args: &[value("data")], attrs: Some(&REPEAT), ..RelaxOp::BASE },
+    RelaxOp {
+        name: "repeat",
+        deduce: Some(deduce::manipulate::repeat),
+        doc: "Each element some times.",
+        args: &[value("data")],
+        attrs: Some(&REPEAT),
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "reshape",
+        deduce: Some(deduce::manipulate::reshape),
         doc: "The same elements in another shape.",
         args: &[value("x"), shape("shape")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -225,6 +247,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "reverse_sequence",
+        deduce: Some(deduce::manipulate::along_axis),
         relay: "reverse_sequence",
         args: &[value("data"), value("seq_lengths")],
         attrs: Some(&REVERSE_SEQUENCE),
@@ -232,6 +255,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "scatter_elements",
+        deduce: Some(deduce::manipulate::update),
         doc: "A tensor with elements along `axis` updated.",
         args: &[value("data"), value("indices"), value("updates")],
         attrs: Some(&SCATTER_ELEMENTS),
@@ -239,6 +263,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "scatter_nd",
+        deduce: Some(deduce::manipulate::update),
         doc: "A tensor with parts updated.",
         args: &[value("data"), value("indices"), value("updates")],
         attrs: Some(&SCATTER_ND),
@@ -246,6 +271,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "slice_scatter",
+        deduce: Some(deduce::manipulate::update),
         doc: "A tensor with a slice replaced.",
         args: &[value("input_tensor"), value("src"), prim("start"), prim("end"), prim("step")],
         attrs: Some(&SLICE_SCATTER),
@@ -253,6 +279,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "split",
+        deduce: Some(deduce::manipulate::split),
         doc: "Parts of a tensor along `axis`.",
         args: &[value("x")],
         attrs: Some(&SPLIT),
@@ -261,6 +288,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "squeeze",
+        deduce: Some(deduce::manipulate::squeeze),
         doc: "Without axes of extent one.",
         args: &[value("x")],
         attrs: Some(&SQUEEZE),
@@ -269,11 +297,19 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "stack",
+        deduce: Some(deduce::manipulate::stack),
         doc: "Tensors along a new axis.",
         args: &[tuple("tensors")],
         attrs: Some(&STACK),
         mixed_precision: Some(MixedPrecision::Follow),
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "tile", doc: "The tensor again and again.", args: &[value("data")], attrs: Some(&TILE), ..RelaxOp::BASE },
+    RelaxOp {
+        name: "tile",
+        deduce: Some(deduce::manipulate::tile),
+        doc: "The tensor again and again.",
+        args: &[value("data")],
+        attrs: Some(&TILE),
+        ..RelaxOp::BASE
+    },
 ];

@@ -8,6 +8,7 @@ mod binary;
 mod conv;
 mod create;
 mod datatype;
+pub mod deduce;
 mod distributed;
 mod grad;
 mod image;
@@ -119,6 +120,8 @@ pub struct RelaxOp {
     pub pure: bool,
     /// What mixed precision does with it; none is [`MixedPrecision::Never`] said by nobody.
     pub mixed_precision: Option<MixedPrecision>,
+    /// What type a call has (TVM's `FInferType`); where there is none, it may be anything.
+    pub deduce: Option<deduce::DeduceRule>,
 }
 
 impl RelaxOp {
@@ -133,6 +136,7 @@ impl RelaxOp {
         order: &[],
         pure: true,
         mixed_precision: None,
+        deduce: None,
     };
 }
 

@@ -1,6 +1,6 @@
 //! Activations, normalisation, attention, losses.
 
-use super::{MixedPrecision, RelaxOp, value};
+use super::{MixedPrecision, RelaxOp, deduce, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AttentionAttrs`.
@@ -116,6 +116,7 @@ pub static SOFTPLUS: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "nn.attention",
+        deduce: Some(deduce::nn::attention),
         doc: "Attention: softmax of the scaled products of queries and keys, times values.",
         args: &[value("query"), value("key"), value("value")],
         attrs: Some(&ATTENTION),
@@ -124,6 +125,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.attention_bias",
+        deduce: Some(deduce::nn::attention),
         doc: "The same with a bias on the products.",
         args: &[value("query"), value("key"), value("value"), value("bias").or_none()],
         attrs: Some(&ATTENTION),
@@ -132,6 +134,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.attention_var_len",
+        deduce: Some(deduce::nn::attention_var_len),
         doc: "The same over sequences of different lengths, packed.",
         args: &[
             value("queries"),
@@ -148,6 +151,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.batch_flatten",
+        deduce: Some(deduce::nn::batch_flatten),
         relay: "nn.batch_flatten",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -155,6 +159,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.batch_norm",
+        deduce: Some(deduce::nn::batch_norm),
         doc: "Batch normalisation: the result, and the running mean and variance.",
         args: &[value("data"), value("gamma"), value("beta"), value("moving_mean"), value("moving_var")],
         attrs: Some(&BATCH_NORM),
@@ -162,12 +167,14 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.cross_entropy_with_logits",
+        deduce: Some(deduce::nn::cross_entropy),
         doc: "The cross entropy of predictions and labels.",
         args: &[value("predictions"), value("labels")],
         ..RelaxOp::BASE
     },
     RelaxOp {
         name: "nn.dropout",
+        deduce: Some(deduce::nn::dropout),
         doc: "The input and a mask; when running, the input.",
         args: &[value("data")],
         attrs: Some(&DROPOUT),
@@ -176,6 +183,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.gelu",
+        deduce: Some(deduce::unary::float_arith),
         doc: "The Gaussian error linear unit.",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -183,6 +191,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.gelu_tanh",
+        deduce: Some(deduce::unary::float_arith),
         doc: "The same, approximated with `tanh`.",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -190,6 +199,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.group_norm",
+        deduce: Some(deduce::nn::norm),
         doc: "Group normalisation.",
         args: &[value("data"), value("gamma"), value("beta")],
         attrs: Some(&GROUP_NORM),
@@ -198,6 +208,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.instance_norm",
+        deduce: Some(deduce::nn::norm),
         doc: "Instance normalisation.",
         args: &[value("data"), value("gamma"), value("beta")],
         attrs: Some(&INSTANCE_NORM),
@@ -206,15 +217,24 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.layer_norm",
+        deduce: Some(deduce::nn::norm),
         doc: "Layer normalisation.",
         args: &[value("data"), value("gamma"), value("beta")],
         attrs: Some(&LAYER_NORM),
         mixed_precision: Some(MixedPrecision::Follow),
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "nn.leakyrelu", relay: "nn.leaky_relu", args: &[value("data")], attrs: Some(&LEAKY_RELU), ..RelaxOp::BASE },
+    RelaxOp {
+        name: "nn.leakyrelu",
+        deduce: Some(deduce::unary::float_arith),
+        relay: "nn.leaky_relu",
+        args: &[value("data")],
+        attrs: Some(&LEAKY_RELU),
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "nn.log_softmax",
+        deduce: Some(deduce::nn::softmax),
         doc: "The logarithm of softmax.",
         args: &[value("data")],
         attrs: Some(&SOFTMAX),
@@ -222,6 +242,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.nll_loss",
+        deduce: Some(deduce::nn::nll_loss),
         doc: "The negative log likelihood loss.",
         args: &[value("predictions"), value("targets"), value("weights").or_none()],
         attrs: Some(&super::grad::NLL_LOSS),
@@ -229,6 +250,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.pad",
+        deduce: Some(deduce::nn::pad),
         doc: "The tensor with a border.",
         args: &[value("data")],
         attrs: Some(&PAD),
@@ -237,6 +259,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.pixel_shuffle",
+        deduce: Some(deduce::nn::pixel_shuffle),
         doc: "Channels become pixels.",
         args: &[value("data")],
         attrs: Some(&PIXEL_SHUFFLE),
@@ -244,6 +267,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.prelu",
+        deduce: Some(deduce::nn::prelu),
         relay: "nn.prelu",
         args: &[value("data"), value("alpha")],
         attrs: Some(&P_RELU),
@@ -251,6 +275,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.relu",
+        deduce: Some(deduce::unary::arith),
         relay: "nn.relu",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -258,6 +283,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.rms_norm",
+        deduce: Some(deduce::nn::norm),
         doc: "Normalisation by the root of the mean square.",
         args: &[value("data"), value("weight")],
         attrs: Some(&RMS_NORM),
@@ -266,6 +292,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.selu",
+        deduce: Some(deduce::unary::float_arith),
         doc: "The scaled exponential linear unit.",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -273,6 +300,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.silu",
+        deduce: Some(deduce::unary::float_arith),
         doc: "The element times its sigmoid.",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
@@ -280,10 +308,18 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.softmax",
+        deduce: Some(deduce::nn::softmax),
         doc: "Exponentials along `axis`, scaled to add up to one.",
         args: &[value("data")],
         attrs: Some(&SOFTMAX),
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "nn.softplus", doc: "A smooth `relu`.", args: &[value("data")], attrs: Some(&SOFTPLUS), ..RelaxOp::BASE },
+    RelaxOp {
+        name: "nn.softplus",
+        deduce: Some(deduce::unary::float_arith),
+        doc: "A smooth `relu`.",
+        args: &[value("data")],
+        attrs: Some(&SOFTPLUS),
+        ..RelaxOp::BASE
+    },
 ];

@@ -1,6 +1,6 @@
 //! Pooling.
 
-use super::{MixedPrecision, RelaxOp, value};
+use super::{MixedPrecision, RelaxOp, deduce, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AdaptivePool1DAttrs`.
@@ -112,6 +112,7 @@ pub static POOL3D_NN_MAX_POOL3D: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "nn.adaptive_avg_pool1d",
+        deduce: Some(deduce::pool::adaptive1d),
         relay: "nn.adaptive_avg_pool1d",
         args: &[value("data")],
         attrs: Some(&ADAPTIVE_POOL1D),
@@ -120,6 +121,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.adaptive_avg_pool2d",
+        deduce: Some(deduce::pool::adaptive2d),
         relay: "nn.adaptive_avg_pool2d",
         args: &[value("data")],
         attrs: Some(&ADAPTIVE_POOL2D),
@@ -128,6 +130,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.adaptive_avg_pool3d",
+        deduce: Some(deduce::pool::adaptive3d),
         relay: "nn.adaptive_avg_pool3d",
         args: &[value("data")],
         attrs: Some(&ADAPTIVE_POOL3D),
@@ -136,6 +139,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.avg_pool1d",
+        deduce: Some(deduce::pool::pool1d),
         relay: "nn.avg_pool1d",
         args: &[value("data")],
         attrs: Some(&POOL1D),
@@ -145,6 +149,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.avg_pool2d",
+        deduce: Some(deduce::pool::pool2d),
         relay: "nn.avg_pool2d",
         args: &[value("data")],
         attrs: Some(&POOL2D_NN_AVG_POOL2D),
@@ -154,6 +159,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.avg_pool3d",
+        deduce: Some(deduce::pool::pool3d),
         relay: "nn.avg_pool3d",
         args: &[value("data")],
         attrs: Some(&POOL3D),
@@ -163,6 +169,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.max_pool1d",
+        deduce: Some(deduce::pool::pool1d),
         relay: "nn.max_pool1d",
         args: &[value("data")],
         attrs: Some(&POOL1D_NN_MAX_POOL1D),
@@ -172,6 +179,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.max_pool2d",
+        deduce: Some(deduce::pool::pool2d),
         relay: "nn.max_pool2d",
         args: &[value("data")],
         attrs: Some(&POOL2D_NN_AVG_POOL2D),
@@ -181,6 +189,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "nn.max_pool3d",
+        deduce: Some(deduce::pool::pool3d),
         relay: "nn.max_pool3d",
         args: &[value("data")],
         attrs: Some(&POOL3D_NN_MAX_POOL3D),

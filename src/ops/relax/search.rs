@@ -1,6 +1,6 @@
 //! Searching, sorting, choosing.
 
-use super::{RelaxOp, value};
+use super::{RelaxOp, deduce, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.ArgsortAttrs`.
@@ -53,6 +53,7 @@ pub static TOP_K: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "argsort",
+        deduce: Some(deduce::search::argsort),
         doc: "The order of the elements along `axis`.",
         args: &[value("data")],
         attrs: Some(&ARGSORT),
@@ -60,6 +61,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "bucketize",
+        deduce: Some(deduce::search::bucketize),
         doc: "Between which of the sorted boundaries each element lies.",
         args: &[value("input_tensor"), value("boundaries")],
         attrs: Some(&BUCKETIZE),
@@ -67,14 +69,22 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "multinomial_from_uniform",
+        deduce: Some(deduce::search::multinomial),
         doc: "Samples of distributions, from uniform samples.",
         args: &[value("prob"), value("uniform_sample"), value("sample_indices")],
         attrs: Some(&MULTINOMIAL_FROM_UNIFORM),
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "nonzero", doc: "Where the elements are not zero.", args: &[value("x")], ..RelaxOp::BASE },
+    RelaxOp {
+        name: "nonzero",
+        deduce: Some(deduce::search::nonzero),
+        doc: "Where the elements are not zero.",
+        args: &[value("x")],
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "sort",
+        deduce: Some(deduce::same),
         doc: "The elements along `axis` in order.",
         args: &[value("x")],
         attrs: Some(&SORT),
@@ -82,6 +92,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "topk",
+        deduce: Some(deduce::search::topk),
         doc: "The `k` largest elements along `axis` and where they are.",
         args: &[value("data")],
         attrs: Some(&TOP_K),
@@ -89,6 +100,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "unique",
+        deduce: Some(deduce::search::unique),
         doc: "The different elements.",
         args: &[
             value("x"),
@@ -100,5 +112,11 @@ pub static OPS: &[RelaxOp] = &[
         ],
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "where", relay: "where", args: &[value("condition"), value("x1"), value("x2")], ..RelaxOp::BASE },
+    RelaxOp {
+        name: "where",
+        deduce: Some(deduce::search::where_),
+        relay: "where",
+        args: &[value("condition"), value("x1"), value("x2")],
+        ..RelaxOp::BASE
+    },
 ];

@@ -1,6 +1,6 @@
 //! Reductions and running sums.
 
-use super::{RelaxOp, value};
+use super::{RelaxOp, deduce, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.ArgReduceAttrs`.
@@ -35,6 +35,7 @@ pub static STATISTICAL: AttrsSchema = AttrsSchema {
 pub static OPS: &[RelaxOp] = &[
     RelaxOp {
         name: "argmax",
+        deduce: Some(deduce::search::arg_reduce),
         doc: "Where the largest element along `axis` is.",
         args: &[value("x")],
         attrs: Some(&ARG_REDUCE),
@@ -42,6 +43,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "argmin",
+        deduce: Some(deduce::search::arg_reduce),
         doc: "Where the smallest element along `axis` is.",
         args: &[value("x")],
         attrs: Some(&ARG_REDUCE),
@@ -49,6 +51,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "cumprod",
+        deduce: Some(deduce::statistic::scan),
         doc: "Products of all elements so far along `axis`.",
         args: &[value("data")],
         attrs: Some(&SCANOP),
@@ -56,6 +59,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "cumsum",
+        deduce: Some(deduce::statistic::scan),
         doc: "Sums of all elements so far along `axis`.",
         args: &[value("data")],
         attrs: Some(&SCANOP),
@@ -63,14 +67,23 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "max",
+        deduce: Some(deduce::statistic::reduce),
         doc: "The largest element along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "mean", doc: "The mean along the axes.", args: &[value("x")], attrs: Some(&STATISTICAL), ..RelaxOp::BASE },
+    RelaxOp {
+        name: "mean",
+        deduce: Some(deduce::statistic::reduce),
+        doc: "The mean along the axes.",
+        args: &[value("x")],
+        attrs: Some(&STATISTICAL),
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "median",
+        deduce: Some(deduce::statistic::median),
         doc: "The median along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
@@ -78,22 +91,39 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "min",
+        deduce: Some(deduce::statistic::reduce),
         doc: "The smallest element along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "prod", doc: "The product along the axes.", args: &[value("x")], attrs: Some(&STATISTICAL), ..RelaxOp::BASE },
+    RelaxOp {
+        name: "prod",
+        deduce: Some(deduce::statistic::reduce),
+        doc: "The product along the axes.",
+        args: &[value("x")],
+        attrs: Some(&STATISTICAL),
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "std",
+        deduce: Some(deduce::statistic::reduce),
         doc: "The standard deviation along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "sum", doc: "The sum along the axes.", args: &[value("x")], attrs: Some(&STATISTICAL), ..RelaxOp::BASE },
+    RelaxOp {
+        name: "sum",
+        deduce: Some(deduce::statistic::reduce),
+        doc: "The sum along the axes.",
+        args: &[value("x")],
+        attrs: Some(&STATISTICAL),
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "variance",
+        deduce: Some(deduce::statistic::reduce),
         doc: "The variance along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),

@@ -1,0 +1,124 @@
+//! Tensors from nothing (TVM: src/relax/op/tensor/create.cc).
+
+use super::{Deduce, int};
+use crate::ir::{DType, DimOp, Type, TypeId};
+
+/// `full`: a shape and a scalar tensor.
+pub fn full(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(2)?;
+    let shape = cx.shape_arg(0)?;
+    let fill = cx.tensor(1)?;
+    if fill.rank != Some(0) {
+        return Err("Full requires the input fill value to be zero rank Tensor".to_owned());
+    }
+    let dtype = cx.dtype("dtype").or(fill.dtype());
+    Ok(cx.shaped(shape, dtype, fill.vdevice()))
+}
+
+/// `full_like`: the shape of a tensor and a scalar tensor.
+pub fn full_like(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(2)?;
+    if cx.tensor(1)?.rank != Some(0) {
+        return Err("FullLike requires the input fill value to be zero rank Tensor".to_owned());
+    }
+    like(cx)
+}
+
+/// `ones_like`, `zeros_like`, `eye_like`: the shape of a tensor; its element type unless another is named.
+pub fn like(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let dtype = cx.dtype("dtype").or(data.dtype());
+    Ok(cx.like(&data, dtype))
+}
+
+/// `ones`, `zeros`: a shape.
+pub fn ones_zeros(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(1)?;
+    let shape = cx.shape_arg(0)?;
+    let dtype = cx.dtype("dtype");
+    Ok(cx.shaped(shape, dtype, None))
+}
+
+/// `eye`: two extents and a diagonal.
+pub fn eye(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(3)?;
+    let dtype = cx.dtype("dtype");
+    match (cx.scalar(0), cx.scalar(1)) {
+        (Some(rows), Some(columns)) => Ok(cx.out(&[rows, columns], dtype, None)),
+        _ => Ok(cx.vague(Some(2), dtype, None)),
+    }
+}
+
+/// `arange`: start, end and step. Of floating point numbers the count is only known when they are constants.
+pub fn arange(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(3)?;
+    let dtype = cx.dtype("dtype");
+    if let (Some(start), Some(end), Some(step)) = (cx.scalar(0), cx.scalar(1), cx.scalar(2)) {
+        let span = cx.arith(DimOp::Sub, end, start);
+        let above = cx.arith(DimOp::Add, span, step);
+        let last = cx.arith(DimOp::Sub, above, int(1));
+        let count = cx.arith(DimOp::FloorDiv, last, step);
+        return Ok(cx.out(&[count], dtype, None));
+    }
+    if let (Some(start), Some(end), Some(step)) = (cx.number(0), cx.number(1), cx.number(2))
+        && step != 0.0
+    {
+        // TVM counts in single precision.
+        let count = f64::from((((end - start) as f32) / step as f32).ceil());
+        return Ok(cx.out(&[int(count.max(0.0) as i64)], dtype, None));
+    }
+    Ok(cx.vague(Some(1), dtype, None))
+}
+
+/// `hamming_window`: its length.
+pub fn hamming_window(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let dtype = cx.dtype("dtype");
+    match cx.scalar(0) {
+        Some(length) => Ok(cx.out(&[length], dtype, None)),
+        None => Ok(cx.vague(Some(1), dtype, None)),
+    }
+}
+
+/// `tril`, `triu`: the type of the input, which has to have two axes at least.
+pub fn triangle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    match data.rank {
+        Some(rank) if rank < 2 => Err(format!(
+            "{} requires the input tensor to have at least two dimensions. However, the given input has {rank} dimension(s)",
+            cx.op
+        )),
+        _ => Ok(cx.ty(0)),
+    }
+}
+
+/// `shape_of`: the shape of a tensor as a value.
+pub fn shape_of(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let extents = match (data.shape, data.rank) {
+        (Some(shape), _) => crate::ir::Extents::Known(shape.into()),
+        (None, Some(rank)) => crate::ir::Extents::Rank(rank as u32),
+        (None, None) => crate::ir::Extents::Unknown,
+    };
+    Ok(cx.store.ty(Type::Shape(extents)))
+}
+
+/// `tensor_to_shape`: a vector of extents as a shape of that rank.
+pub fn tensor_to_shape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let rank = data.shape.as_deref().and_then(|shape| shape.first()?.known());
+    let extents = rank.map_or(crate::ir::Extents::Unknown, |rank| crate::ir::Extents::Rank(rank as u32));
+    Ok(cx.store.ty(Type::Shape(extents)))
+}
+
+/// `shape_to_tensor`: the extents as a vector.
+pub fn shape_to_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let ty = cx.ty(0);
+    let Type::Shape(extents) = cx.store.type_of_id(ty) else {
+        return Err("shape_to_tensor expects a Shape".to_owned());
+    };
+    let extents = extents.clone();
+    match cx.store.rank(&extents) {
+        Some(rank) => Ok(cx.out(&[int(rank as i64)], Some(DType::I64), None)),
+        None => Ok(cx.vague(Some(1), Some(DType::I64), None)),
+    }
+}

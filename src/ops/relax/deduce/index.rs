@@ -1,0 +1,112 @@
+//! Parts of tensors (TVM: src/relax/op/tensor/index.cc).
+
+use super::{Deduce, int};
+use crate::ir::{Dim, DimOp, Expr, Extents, Type, TypeId};
+
+/// `take`: the shape of the indices in the place of an axis. A scalar index takes the axis away.
+pub fn take(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(2)?;
+    let data = cx.tensor(0)?;
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    let ty = cx.ty(1);
+    let (at, at_rank) = match cx.store.type_of_id(ty) {
+        Type::Prim(_) => (Some(Vec::new()), Some(0)),
+        _ => {
+            let indices = cx.tensor(1)?;
+            if let Some(dtype) = indices.dtype()
+                && !super::is_int(dtype)
+            {
+                return Err(format!(
+                    "Take op requires the input indices to have integer dtype. However, the given indices dtype is {dtype}"
+                ));
+            }
+            let shape = match indices.info.extents {
+                Extents::Known(shape) => Some(shape.to_vec()),
+                _ => None,
+            };
+            (shape, indices.rank)
+        }
+    };
+    let axis = cx.int("axis");
+    if axis.is_none() && data.rank != Some(1) {
+        return Err("Take op expects the input data to be 1-dimensional tensor when the axis is not specified.".to_owned());
+    }
+    let (Some(rank), Some(at_rank)) = (data.rank, at_rank) else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let axis = cx.axis(axis.unwrap_or(0), rank)?;
+    let (Extents::Known(shape), Some(at)) = (&data.info.extents, at) else {
+        return Ok(cx.vague(Some((rank + at_rank).saturating_sub(1)), dtype, vdevice));
+    };
+    let out: Vec<Dim> = shape[..axis].iter().chain(&at).chain(&shape[axis + 1..]).copied().collect();
+    Ok(cx.out(&out, dtype, vdevice))
+}
+
+/// `strided_slice`: axes, where it begins and ends, and how far it goes each time.
+pub fn strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    if !(4..=5).contains(&cx.args.len()) {
+        return Err(format!("strided_slice takes 4 or 5 arguments, but got {}", cx.args.len()));
+    }
+    let data = cx.tensor(0)?;
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    let vague = |cx: &mut Deduce<'_>| Ok(cx.vague(data.rank, dtype, vdevice));
+    let (Some(axes), Some(begin), Some(end)) = (scalars(cx, 1), scalars(cx, 2), scalars(cx, 3)) else { return vague(cx) };
+    let strides = if cx.args.len() > 4 { scalars(cx, 4) } else { Some(vec![int(1); axes.len()]) };
+    let Some(strides) = strides else { return vague(cx) };
+    if [begin.len(), end.len(), strides.len()].iter().any(|len| *len != axes.len()) {
+        return Err(
+            "For operator strided_slice, the number of axes provided must match the number of 'begin', 'end' and 'strides'."
+                .to_owned(),
+        );
+    }
+    let Some(mut shape) = data.shape.clone() else {
+        return if axes.is_empty() { Ok(cx.ty(0)) } else { vague(cx) };
+    };
+    let Some(axes) = axes.iter().map(|axis| axis.known()).collect::<Option<Vec<i64>>>() else { return vague(cx) };
+    let axes = cx.axes(&axes, shape.len())?;
+    let inbound = cx.flag("assume_inbound");
+    for (index, axis) in axes.into_iter().enumerate() {
+        match slice_length(cx, begin[index], end[index], strides[index], shape[axis], inbound) {
+            Some(length) => shape[axis] = length,
+            None => return vague(cx),
+        }
+    }
+    Ok(cx.out(&shape, dtype, vdevice))
+}
+
+/// How many elements a slice has (TVM: topi `GetLength`); none where it hangs on signs that are not known.
+fn slice_length(cx: &mut Deduce<'_>, begin: Dim, end: Dim, stride: Dim, extent: Dim, inbound: bool) -> Option<Dim> {
+    let step = stride.known().filter(|step| *step != 0)?;
+    let (begin, end) =
+        if inbound { (begin, end) } else { (canonical(cx, begin, extent, step)?, canonical(cx, end, extent, step)?) };
+    let (from, to, step) = if step < 0 && !inbound { (end, begin, -step) } else { (begin, end, step) };
+    let span = cx.arith(DimOp::Sub, to, from);
+    let above = cx.arith(DimOp::Add, span, int(step - 1));
+    Some(cx.arith(DimOp::FloorDiv, above, int(step)))
+}
+
+/// An index from the front, within the tensor (TVM: topi `CanonicalizeIndex`).
+fn canonical(cx: &mut Deduce<'_>, index: Dim, extent: Dim, step: i64) -> Option<Dim> {
+    let low = if step < 0 { -1 } else { 0 };
+    let high = if step < 0 { cx.arith(DimOp::Sub, extent, int(1)) } else { extent };
+    let index = match index.known() {
+        Some(value) if value < 0 => cx.arith(DimOp::Add, index, extent),
+        Some(_) => index,
+        // `n` as an end is the extent itself; of others the sign is not known.
+        None if index == extent => return Some(high),
+        None => return None,
+    };
+    let above = cx.arith(DimOp::Max, index, int(low));
+    Some(cx.arith(DimOp::Min, above, high))
+}
+
+/// The scalars of the tuple that argument `index` is, if they are there to see.
+fn scalars(cx: &mut Deduce<'_>, index: usize) -> Option<Vec<Dim>> {
+    let Expr::Tuple(fields) = cx.store.expr(*cx.args.get(index)?) else { return None };
+    let fields: Vec<_> = cx.store.items(fields).collect();
+    fields.into_iter().map(|field| cx.scalar_of(field)).collect()
+}
+
+/// `dynamic_strided_slice`: as many axes, of unknown extents.
+pub fn dynamic_strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    Ok(cx.vague(data.rank, data.dtype(), data.vdevice()))
+}

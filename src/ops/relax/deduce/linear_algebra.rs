@@ -1,0 +1,99 @@
+//! Products of matrices (TVM: src/relax/op/tensor/linear_algebra.cc).
+
+use super::{Deduce, Tensor};
+use crate::ir::{Dim, Extents, TypeId};
+
+/// `matmul`: as NumPy multiplies, with leading axes broadcast.
+pub fn matmul(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(2)?;
+    let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
+    let vdevice = cx.common_vdevice(&[&a, &b]).ok().flatten();
+    let dtype = match cx.dtype("out_dtype") {
+        Some(dtype) => Some(dtype),
+        None => cx.common_dtype(&[&a, &b])?,
+    };
+    let (Some(a_rank), Some(b_rank)) = (a.rank, b.rank) else { return Ok(cx.vague(None, dtype, vdevice)) };
+    if a_rank == 0 || b_rank == 0 {
+        return Err("Matmul operands must not be scalar.".to_owned());
+    }
+    let (a_vector, b_vector) = (a_rank == 1, b_rank == 1);
+    let rank = a_rank.max(2).max(b_rank) - usize::from(a_vector) - usize::from(b_vector);
+    let (Extents::Known(x), Extents::Known(y)) = (&a.info.extents, &b.info.extents) else {
+        return Ok(cx.vague(Some(rank), dtype, vdevice));
+    };
+    let (x_lead, y_lead) = (&x[..a_rank.saturating_sub(2)], &y[..b_rank.saturating_sub(2)]);
+    let Some(mut shape) = cx.broadcast(x_lead, y_lead)? else { return Ok(cx.vague(Some(rank), dtype, vdevice)) };
+    let (x_inner, y_inner) = (x[a_rank - 1], if b_vector { y[0] } else { y[b_rank - 2] });
+    if cx.differ(x_inner, y_inner) {
+        return Err("Matmul requires the reduction length of the operands to be equal.".to_owned());
+    }
+    if !a_vector {
+        shape.push(x[a_rank - 2]);
+    }
+    if !b_vector {
+        shape.push(y[b_rank - 1]);
+    }
+    Ok(cx.out(&shape, dtype, vdevice))
+}
+
+/// `outer`: of two vectors.
+pub fn outer(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
+    let dtype = cx.common_dtype(&[&a, &b])?;
+    match (&a.shape, &b.shape) {
+        (Some(x), Some(y)) if x.len() == 1 && y.len() == 1 => Ok(cx.out(&[x[0], y[0]], dtype, a.vdevice())),
+        (Some(_), Some(_)) => Err("outer expects two vectors".to_owned()),
+        _ => Ok(cx.vague(Some(2), dtype, a.vdevice())),
+    }
+}
+
+/// `einsum`: what each letter of the subscripts stands for; `...` is not followed.
+pub fn einsum(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let tensors = cx.tensors(0)?;
+    let refs: Vec<&Tensor> = tensors.iter().collect();
+    let dtype = cx.common_dtype(&refs)?;
+    let vdevice = cx.common_vdevice(&refs).ok().flatten();
+    let subscripts = cx.text("subscripts").unwrap_or_default().replace(' ', "");
+    if subscripts.contains('.') {
+        return Ok(cx.vague(None, dtype, vdevice));
+    }
+    let (inputs, output) = match subscripts.split_once("->") {
+        Some((inputs, output)) => (inputs.to_owned(), output.to_owned()),
+        None => {
+            // Without an arrow: letters that stand once, in the order of the alphabet.
+            let mut letters: Vec<char> = subscripts.chars().filter(|c| c.is_alphabetic()).collect();
+            letters.sort_unstable();
+            let once = letters.iter().filter(|c| letters.iter().filter(|d| d == c).count() == 1).collect();
+            (subscripts.clone(), once)
+        }
+    };
+    let inputs: Vec<&str> = inputs.split(',').collect();
+    if inputs.len() != tensors.len() {
+        return Err(format!(
+            "Number of operands in the subscripts ({}) and in the tuple ({}) differ",
+            inputs.len(),
+            tensors.len()
+        ));
+    }
+    let mut known: Vec<(char, Dim)> = Vec::new();
+    for (letters, tensor) in inputs.iter().zip(&tensors) {
+        let Some(shape) = &tensor.shape else { return Ok(cx.vague(Some(output.chars().count()), dtype, vdevice)) };
+        if letters.chars().count() != shape.len() {
+            return Err(format!("einsum subscripts `{letters}` do not name the {} axes of their operand", shape.len()));
+        }
+        for (letter, extent) in letters.chars().zip(shape) {
+            match known.iter_mut().find(|(other, _)| *other == letter) {
+                // An axis of extent one is broadcast.
+                Some(entry) if entry.1.known() == Some(1) => entry.1 = *extent,
+                Some(_) => {}
+                None => known.push((letter, *extent)),
+            }
+        }
+    }
+    let shape: Option<Vec<Dim>> =
+        output.chars().map(|letter| known.iter().find(|(other, _)| *other == letter).map(|(_, extent)| *extent)).collect();
+    match shape {
+        Some(shape) => Ok(cx.out(&shape, dtype, vdevice)),
+        None => Err("einsum: the output names an axis that no operand has".to_owned()),
+    }
+}

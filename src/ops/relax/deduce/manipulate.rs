@@ -1,0 +1,449 @@
+//! Other arrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
+
+use super::{Deduce, Tensor, int};
+use crate::ir::{AttrValue, DType, Dim, DimOp, Extents, Id, Object, TypeId};
+
+/// `broadcast_to`: a tensor and a shape.
+pub fn broadcast_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(2)?;
+    let data = cx.tensor(0)?;
+    let shape = cx.shape_arg(1)?;
+    if let (Some(old), Extents::Known(new)) = (&data.shape, &shape) {
+        if new.len() < old.len() {
+            return Err(format!(
+                "broadcast_to expects the input shape to have the number of ndim at least as the input tensor's. However, the given tensor has ndim {} while the target shape has ndim {}",
+                old.len(),
+                new.len()
+            ));
+        }
+        for (old, new) in old.iter().rev().zip(new.iter().rev()) {
+            if old.known() != Some(1) && cx.differ(*old, *new) {
+                return Err("broadcast_to expects the input tensor shape is broadcastable to the target shape.".to_owned());
+            }
+        }
+    }
+    Ok(cx.shaped(shape, data.dtype(), data.vdevice()))
+}
+
+/// `reshape`: a tensor and a shape of as many elements.
+pub fn reshape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(2)?;
+    let data = cx.tensor(0)?;
+    let shape = cx.shape_arg(1)?;
+    if let (Some(old), Extents::Known(new)) = (&data.shape, &shape) {
+        let (before, after) = (cx.product(old), cx.product(new));
+        if cx.differ(before, after) {
+            return Err(
+                "Reshape expects the new shape to be convertible from the old shape: they have different numbers of elements"
+                    .to_owned(),
+            );
+        }
+    }
+    Ok(cx.shaped(shape, data.dtype(), data.vdevice()))
+}
+
+/// `concat`: tensors that differ in one axis at most.
+pub fn concat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let tensors = cx.tensors(0)?;
+    let [first, ..] = tensors.as_slice() else {
+        return Err(
+            "Concat op expects at least one tensor in the input Tuple. However, the given input Tuple is empty.".to_owned()
+        );
+    };
+    let refs: Vec<&Tensor> = tensors.iter().collect();
+    let dtype = cx.common_dtype(&refs)?;
+    let vdevice = loose_vdevice(cx, &refs);
+    let axis = cx.int("axis");
+    let rank = if axis.is_none() { Some(1) } else { tensors.iter().find_map(|tensor| tensor.rank) };
+    check_rank(cx, &refs, rank)?;
+    if let ([only], _) = (tensors.as_slice(), rank) {
+        return Ok(cx.like(only, only.dtype()));
+    }
+    let Some(rank) = rank else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let at = cx.axis(axis.unwrap_or(0), rank)?;
+    let known: Vec<&Vec<Dim>> = tensors.iter().filter_map(|tensor| tensor.shape.as_ref()).collect();
+    for other in known.iter().skip(1) {
+        for index in (0..rank).filter(|index| *index != at) {
+            if cx.differ(known[0][index], other[index]) {
+                return Err(format!(
+                    "Concat expects the input tensors to have the same shape on every dimension except the one indicated by the input axis. However, they differ at dimension {index}"
+                ));
+            }
+        }
+    }
+    // All must be known, and the other extents be provably equal.
+    let all = tensors.iter().all(|tensor| matches!(tensor.info.extents, Extents::Known(_)));
+    let same = known.iter().skip(1).all(|other| (0..rank).all(|index| index == at || cx.equal(known[0][index], other[index])));
+    if !all || !same {
+        return Ok(cx.vague(Some(rank), dtype, vdevice));
+    }
+    let mut shape = first.shape.clone().unwrap_or_default();
+    shape[at] = known.iter().fold(int(0), |sum, shape| cx.arith(DimOp::Add, sum, shape[at]));
+    Ok(cx.out(&shape, dtype, vdevice))
+}
+
+/// `stack`: tensors of one shape along a new axis.
+pub fn stack(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let tensors = cx.tensors(0)?;
+    let [first, ..] = tensors.as_slice() else {
+        return Err(
+            "Stack op expects at least one tensor in the input Tuple. However, the given input Tuple is empty.".to_owned()
+        );
+    };
+    let refs: Vec<&Tensor> = tensors.iter().collect();
+    let dtype = cx.common_dtype(&refs)?;
+    let vdevice = loose_vdevice(cx, &refs);
+    check_rank(cx, &refs, first.rank)?;
+    let Some(rank) = first.rank else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let at = cx.axis(cx.int("axis").unwrap_or(0), rank + 1)?;
+    let known: Vec<&Vec<Dim>> = tensors.iter().filter_map(|tensor| tensor.shape.as_ref()).collect();
+    for other in known.iter().skip(1) {
+        if (0..rank).any(|index| cx.differ(known[0][index], other[index])) {
+            return Err("Stack expects all input tensors to have the same shape.".to_owned());
+        }
+    }
+    let same = known.iter().skip(1).all(|other| (0..rank).all(|index| cx.equal(known[0][index], other[index])));
+    if known.len() != tensors.len() || !same {
+        return Ok(cx.vague(Some(rank + 1), dtype, vdevice));
+    }
+    let mut shape = known[0].clone();
+    shape.insert(at, int(tensors.len() as i64));
+    Ok(cx.out(&shape, dtype, vdevice))
+}
+
+fn check_rank(cx: &Deduce<'_>, tensors: &[&Tensor], rank: Option<usize>) -> Result<(), String> {
+    if tensors.iter().any(|tensor| tensor.rank.is_some() && tensor.rank != rank) {
+        return Err(format!("{} expects all input tensors to have same ndim", cx.op));
+    }
+    Ok(())
+}
+
+/// The device of the tensors that have one; none when they differ.
+fn loose_vdevice(cx: &Deduce<'_>, tensors: &[&Tensor]) -> Option<Id<Object>> {
+    cx.common_vdevice(tensors).ok().flatten()
+}
+
+/// `expand_dims`: new axes of extent one.
+pub fn expand_dims(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let axes = cx.ints("axis").unwrap_or_default();
+    if axes.is_empty() {
+        return Ok(cx.ty(0));
+    }
+    let Some(rank) = data.rank else { return Ok(cx.vague(None, data.dtype(), data.vdevice())) };
+    let rank = rank + axes.len();
+    let axes = cx.axes(&axes, rank)?;
+    let Extents::Known(old) = &data.info.extents else { return Ok(cx.vague(Some(rank), data.dtype(), data.vdevice())) };
+    let mut old = old.iter();
+    let shape: Vec<Dim> =
+        (0..rank).map(|index| if axes.contains(&index) { int(1) } else { *old.next().unwrap_or(&int(1)) }).collect();
+    Ok(cx.out(&shape, data.dtype(), data.vdevice()))
+}
+
+/// `squeeze`: without axes of extent one.
+pub fn squeeze(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let axes = cx.ints("axis");
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    if axes.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(cx.ty(0));
+    }
+    let Some(rank) = data.rank else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let given = axes.is_some();
+    let axes = match axes {
+        Some(axes) => Some(cx.axes(&axes, rank)?),
+        None => None,
+    };
+    let Some(old) = &data.shape else {
+        return Ok(cx.vague(axes.map(|axes| rank - axes.len()), dtype, vdevice));
+    };
+    if !given && old.iter().any(|dim| dim.known().is_none()) {
+        return Ok(cx.vague(None, dtype, vdevice));
+    }
+    // A named axis of another extent stays; one of a symbolic extent is taken at its word.
+    let goes = |index: usize| match &axes {
+        Some(axes) => axes.contains(&index) && old[index].known().is_none_or(|extent| extent == 1),
+        None => old[index].known() == Some(1),
+    };
+    let shape: Vec<Dim> = (0..rank).filter(|index| !goes(*index)).map(|index| old[index]).collect();
+    if matches!(data.info.extents, Extents::Var(_)) {
+        return Ok(if shape.len() == rank { cx.ty(0) } else { cx.vague(given.then_some(shape.len()), dtype, vdevice) });
+    }
+    Ok(cx.out(&shape, dtype, vdevice))
+}
+
+/// `flatten`: one axis.
+pub fn flatten(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    match (data.rank, &data.info.extents) {
+        (Some(0), _) => Ok(cx.out(&[int(1)], dtype, vdevice)),
+        (Some(1), _) => Ok(cx.ty(0)),
+        (Some(_), Extents::Known(shape)) => {
+            let product = cx.product(&shape.clone());
+            Ok(cx.out(&[product], dtype, vdevice))
+        }
+        _ => Ok(cx.vague(Some(1), dtype, vdevice)),
+    }
+}
+
+/// `permute_dims`: the axes in another order; backwards when none is given.
+pub fn permute_dims(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    let axes = cx.ints("axes");
+    let Some(rank) = data.rank else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let axes = match axes {
+        None => (0..rank).rev().collect(),
+        Some(axes) if axes.len() != rank => {
+            return Err(format!(
+                "PermuteDims expects the number of input axes to equal the ndim of the input tensor. However, the tensor ndim is {rank} while the given number of axes is {}",
+                axes.len()
+            ));
+        }
+        Some(axes) => cx.axes(&axes, rank)?,
+    };
+    if axes.iter().enumerate().all(|(index, axis)| index == *axis) {
+        return Ok(cx.ty(0));
+    }
+    let Some(old) = &data.shape else { return Ok(cx.vague(Some(rank), dtype, vdevice)) };
+    let shape: Vec<Dim> = axes.iter().map(|axis| old[*axis]).collect();
+    Ok(cx.out(&shape, dtype, vdevice))
+}
+
+/// `split`: parts along an axis, at places or in a number of equal parts.
+pub fn split(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    let at = match data.rank {
+        Some(rank) => Some(cx.axis(cx.int("axis").unwrap_or(0), rank)?),
+        None => None,
+    };
+    let places = match cx.store.attr(cx.attrs, "indices_or_sections") {
+        Some(AttrValue::Array(_)) => cx.ints("indices_or_sections"),
+        _ => None,
+    };
+    let shape = match (&data.info.extents, at) {
+        (Extents::Known(shape), Some(at)) => Some((shape.to_vec(), at)),
+        _ => None,
+    };
+    if let Some(places) = places {
+        if places.is_empty() {
+            return Ok(cx.ty(0));
+        }
+        let Some((shape, at)) = shape else {
+            let part = cx.vague(data.rank, dtype, vdevice);
+            return Ok(cx.tuple(&vec![part; places.len() + 1]));
+        };
+        let extent = shape[at];
+        let mut parts = Vec::new();
+        for index in 0..=places.len() {
+            let clamp = |cx: &mut Deduce<'_>, value: i64| cx.arith(DimOp::Min, int(value.max(0)), extent);
+            let left = if index == 0 { int(0) } else { clamp(cx, places[index - 1]) };
+            let right = if index < places.len() { clamp(cx, places[index]) } else { extent };
+            let length = cx.arith(DimOp::Sub, right, left);
+            let mut part = shape.clone();
+            part[at] = cx.arith(DimOp::Max, length, int(0));
+            parts.push(cx.out(&part, dtype, vdevice));
+        }
+        return Ok(cx.tuple(&parts));
+    }
+    let sections = cx.int("indices_or_sections").filter(|sections| (1..=1 << 20).contains(sections));
+    let Some(sections) = sections else {
+        return Err("Split op expects the input number of sections to be a positive integer".to_owned());
+    };
+    if sections == 1 {
+        return Ok(cx.ty(0));
+    }
+    let Some((shape, at)) = shape else {
+        let part = cx.vague(data.rank, dtype, vdevice);
+        return Ok(cx.tuple(&vec![part; sections as usize]));
+    };
+    let above = cx.arith(DimOp::Add, shape[at], int(sections - 1));
+    let length = cx.arith(DimOp::FloorDiv, above, int(sections));
+    let before = cx.arith(DimOp::Mul, length, int(sections - 1));
+    let mut part = shape.clone();
+    part[at] = length;
+    let mut parts = vec![cx.out(&part, dtype, vdevice); sections as usize - 1];
+    part[at] = cx.arith(DimOp::Sub, shape[at], before);
+    parts.push(cx.out(&part, dtype, vdevice));
+    Ok(cx.tuple(&parts))
+}
+
+/// `collapse_sum_like`: the shape of the second tensor.
+pub fn collapse_sum_like(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let target = cx.tensor(1)?;
+    Ok(cx.like(&target, data.dtype()))
+}
+
+/// `collapse_sum_to`: a tensor and a shape.
+pub fn collapse_sum_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let shape = cx.shape_arg(1)?;
+    Ok(cx.shaped(shape, data.dtype(), data.vdevice()))
+}
+
+/// `repeat`: each element some times, along an axis or of all.
+pub fn repeat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    let repeats = int(cx.int("repeats").unwrap_or(1));
+    let axis = match (cx.int("axis"), data.rank) {
+        (Some(axis), Some(rank)) => Some(cx.axis(axis, rank)?),
+        (Some(_), None) => Some(0),
+        (None, _) => None,
+    };
+    let Extents::Known(shape) = data.info.extents.clone() else {
+        return Ok(match axis {
+            Some(_) if repeats.known() == Some(1) => cx.ty(0),
+            Some(_) => cx.vague(data.rank, dtype, vdevice),
+            None => cx.vague(Some(1), dtype, vdevice),
+        });
+    };
+    let shape = match axis {
+        Some(axis) => {
+            let mut shape = shape.to_vec();
+            shape[axis] = cx.arith(DimOp::Mul, shape[axis], repeats);
+            shape
+        }
+        None => {
+            let product = cx.product(&shape);
+            vec![cx.arith(DimOp::Mul, product, repeats)]
+        }
+    };
+    Ok(cx.out(&shape, dtype, vdevice))
+}
+
+/// `tile`: the tensor some times along each axis.
+pub fn tile(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    let repeats = cx.ints("repeats").unwrap_or_default();
+    let Some(rank) = data.rank else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let out_rank = rank.max(repeats.len());
+    let Extents::Known(shape) = data.info.extents.clone() else {
+        let kept = repeats.len() <= rank && repeats.iter().all(|times| *times == 1);
+        return Ok(if kept { cx.ty(0) } else { cx.vague(Some(out_rank), dtype, vdevice) });
+    };
+    let out: Vec<Dim> = (0..out_rank)
+        .map(|index| {
+            let extent = (index + rank).checked_sub(out_rank).map(|at| shape[at]);
+            let times = (index + repeats.len()).checked_sub(out_rank).map(|at| int(repeats[at]));
+            match (extent, times) {
+                (Some(extent), Some(times)) => cx.arith(DimOp::Mul, extent, times),
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => int(1),
+            }
+        })
+        .collect();
+    Ok(cx.out(&out, dtype, vdevice))
+}
+
+/// `flip`, `reverse_sequence`: the type of the input, whose axis has to be there.
+pub fn along_axis(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    if let (Some(axis), Some(rank)) = (cx.int("axis"), data.rank) {
+        cx.axis(axis, rank)?;
+    }
+    Ok(cx.ty(0))
+}
+
+/// `gather_elements`: the shape of the indices.
+pub fn gather_elements(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let indices = cx.tensor(1)?;
+    if let (Some(a), Some(b)) = (data.rank, indices.rank)
+        && a != b
+    {
+        return Err("GatherElements requires data and indices to have the same rank".to_owned());
+    }
+    Ok(match indices.info.extents.clone() {
+        Extents::Known(shape) => cx.out(&shape, data.dtype(), data.vdevice()),
+        _ => cx.vague(indices.rank.or(data.rank), data.dtype(), data.vdevice()),
+    })
+}
+
+/// `gather_nd`: the last axis of the indices says where in the first axes of the data.
+pub fn gather_nd(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let indices = cx.tensor(1)?;
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    let batch = usize::try_from(cx.int("batch_dims").unwrap_or(0)).unwrap_or(0);
+    let (Some(shape), Some(at)) = (&data.shape, &indices.shape) else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let Some(depth) = at.last().and_then(|dim| dim.known()) else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let taken = batch + usize::try_from(depth).unwrap_or(usize::MAX / 2);
+    if taken > shape.len() {
+        return Err("GatherND requires the last dimension of indices to be at most the rank of data".to_owned());
+    }
+    let out: Vec<Dim> = at[..at.len() - 1].iter().chain(&shape[taken..]).copied().collect();
+    Ok(cx.out(&out, dtype, vdevice))
+}
+
+/// `index_tensor`: indices broadcast against each other, then the axes of the data that have none.
+pub fn index_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let indices = cx.tensors(1)?;
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    if data.rank.is_some_and(|rank| indices.len() > rank) {
+        return Err(format!(
+            "index_tensor received {} index tensors, but data has only {} dimensions",
+            indices.len(),
+            data.rank.unwrap_or(0)
+        ));
+    }
+    let mut shape: Option<Vec<Dim>> = Some(Vec::new());
+    for index in &indices {
+        shape = match (&shape, &index.info.extents) {
+            (Some(shape), Extents::Known(next)) => cx.broadcast(shape, next)?,
+            _ => None,
+        };
+    }
+    match (shape, &data.info.extents, data.rank) {
+        (Some(mut shape), Extents::Known(old), _) => {
+            shape.extend_from_slice(&old[indices.len()..]);
+            Ok(cx.out(&shape, dtype, vdevice))
+        }
+        (Some(shape), _, Some(rank)) => Ok(cx.vague(Some(shape.len() + rank - indices.len()), dtype, vdevice)),
+        _ => Ok(cx.vague(None, dtype, vdevice)),
+    }
+}
+
+/// `meshgrid`: for each vector a tensor over all of them.
+pub fn meshgrid(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let tensors = cx.tensors(0)?;
+    let refs: Vec<&Tensor> = tensors.iter().collect();
+    let dtype = cx.common_dtype(&refs)?;
+    let vdevice = cx.common_vdevice(&refs)?;
+    let extents: Option<Vec<Dim>> = tensors.iter().map(|tensor| tensor.shape.as_ref()?.first().copied()).collect();
+    let one = match extents {
+        Some(shape) => cx.out(&shape, dtype, vdevice),
+        None => cx.vague(Some(tensors.len()), dtype, vdevice),
+    };
+    Ok(cx.tuple(&vec![one; tensors.len()]))
+}
+
+/// `scatter_elements`, `scatter_nd`, `index_put`, `slice_scatter`: the shape of the data.
+pub fn update(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    Ok(match data.info.extents {
+        Extents::Known(_) => cx.ty(0),
+        _ => cx.vague(data.rank, data.dtype(), data.vdevice()),
+    })
+}
+
+/// `one_hot`: a new axis of `depth`.
+pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let indices = cx.tensor(0)?;
+    let value = cx.ty(1);
+    let dtype: Option<DType> = match cx.store.type_of_id(value) {
+        crate::ir::Type::Prim(dtype) => Some(*dtype),
+        _ => None,
+    };
+    let depth = cx.int("depth").unwrap_or(0);
+    let Some(rank) = indices.rank else { return Ok(cx.vague(None, dtype, indices.vdevice())) };
+    let at = cx.axis(cx.int("axis").unwrap_or(-1), rank + 1)?;
+    let Some(mut shape) = indices.shape.clone() else { return Ok(cx.vague(Some(rank + 1), dtype, indices.vdevice())) };
+    shape.insert(at, int(depth));
+    Ok(cx.out(&shape, dtype, indices.vdevice()))
+}

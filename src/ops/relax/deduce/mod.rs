@@ -1,0 +1,395 @@
+//! What type a call of Relax's operators has, from the types of its arguments (TVM's `FInferType`,
+//! src/relax/op).
+//!
+//! A rule goes forward only: what it does not know it leaves open, as a tensor of which only the rank or
+//! the element type is known. It fails only where the arguments can never fit; the words are TVM's in
+//! substance.
+
+pub(super) mod binary;
+pub(super) mod conv;
+pub(super) mod create;
+pub(super) mod grad;
+pub(super) mod image;
+pub(super) mod index;
+pub(super) mod linear_algebra;
+pub(super) mod manipulate;
+pub(super) mod nn;
+pub(super) mod pool;
+pub(super) mod runtime;
+pub(super) mod search;
+pub(super) mod statistic;
+pub(super) mod unary;
+
+#[cfg(test)]
+mod tests;
+
+use crate::ir::{
+    AttrValue, AttrsId, DType, DTypeCode, Dim, DimOp, Expr, ExprId, Extents, Id, Object, Store, TensorInfo, Type, TypeId,
+    show_type,
+};
+use crate::ops::rule::{dim_arith, must_equal};
+
+/// A rule: the type of the call, or why there can be none.
+pub type DeduceRule = fn(&mut Deduce<'_>) -> Result<TypeId, String>;
+
+/// What a rule sees.
+pub struct Deduce<'a> {
+    /// The session's memory.
+    pub store: &'a mut Store,
+    /// The operator, as it stands behind `R.`; for messages.
+    pub op: &'static str,
+    /// The arguments of the call.
+    pub args: &'a [ExprId],
+    /// Their types.
+    pub types: &'a [TypeId],
+    /// The attributes of the call.
+    pub attrs: Option<AttrsId>,
+    /// `out_ty` and `ty_args`: types that the call itself names.
+    pub ty_args: &'a [TypeId],
+}
+
+/// A tensor, as a rule sees it.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// What is known of it.
+    pub info: TensorInfo,
+    /// Its extents, if they are known; also those of a variable that holds its shape.
+    pub shape: Option<Vec<Dim>>,
+    /// How many there are, if that is known.
+    pub rank: Option<usize>,
+}
+
+impl Tensor {
+    /// Its element type, if known.
+    pub fn dtype(&self) -> Option<DType> {
+        self.info.dtype
+    }
+
+    /// The device it is on, if that is said.
+    pub fn vdevice(&self) -> Option<Id<Object>> {
+        self.info.vdevice
+    }
+}
+
+impl Deduce<'_> {
+    /// The type of argument `index`; of one that is not there, anything.
+    pub fn ty(&mut self, index: usize) -> TypeId {
+        match self.types.get(index) {
+            Some(ty) => *ty,
+            None => self.store.ty(Type::Any),
+        }
+    }
+
+    /// Argument `index`, which has to be a tensor.
+    pub fn tensor(&mut self, index: usize) -> Result<Tensor, String> {
+        let ty = self.ty(index);
+        self.tensor_of(ty).ok_or_else(|| {
+            let given = show_type(self.store, ty);
+            format!("{} requires input {index} to be a Tensor. However, the given one has type {given}", self.op)
+        })
+    }
+
+    /// What is known of a tensor of this type, if it is one.
+    pub fn tensor_of(&self, ty: TypeId) -> Option<Tensor> {
+        let info = match self.store.type_of_id(ty) {
+            Type::Distributed { tensor, .. } => self.store.tensor_info(*tensor)?,
+            _ => self.store.tensor_info(ty)?,
+        };
+        let shape = self.known(&info.extents);
+        let rank = self.store.rank(&info.extents);
+        Some(Tensor { info, shape, rank })
+    }
+
+    fn known(&self, extents: &Extents) -> Option<Vec<Dim>> {
+        match extents {
+            Extents::Known(dims) => Some(dims.to_vec()),
+            Extents::Var(var) => match self.store.type_of_id(self.store.var_type(*var)?) {
+                Type::Shape(Extents::Known(dims)) => Some(dims.to_vec()),
+                _ => None,
+            },
+            Extents::Unknown | Extents::Rank(_) => None,
+        }
+    }
+
+    /// The tensors of the tuple that argument `index` is.
+    pub fn tensors(&mut self, index: usize) -> Result<Vec<Tensor>, String> {
+        let ty = self.ty(index);
+        let fields = match self.store.type_of_id(ty) {
+            Type::Tuple(fields) => fields.to_vec(),
+            _ => Vec::new(),
+        };
+        let tensors: Option<Vec<Tensor>> = match self.store.type_of_id(ty) {
+            Type::Tuple(_) => fields.iter().map(|field| self.tensor_of(*field)).collect(),
+            _ => None,
+        };
+        tensors.ok_or_else(|| {
+            let given = show_type(self.store, ty);
+            format!("{} expects the input to be a Tuple of Tensors. However, the given input is {given}", self.op)
+        })
+    }
+
+    /// The shape that argument `index` is: as extents for a tensor type, which may be the variable that holds it.
+    pub fn shape_arg(&mut self, index: usize) -> Result<Extents, String> {
+        let ty = self.ty(index);
+        let Type::Shape(extents) = self.store.type_of_id(ty) else {
+            let given = show_type(self.store, ty);
+            return Err(format!("{} requires input {index} to be a Shape. However, the given one has type {given}", self.op));
+        };
+        let extents = extents.clone();
+        if matches!(extents, Extents::Known(_)) {
+            return Ok(extents);
+        }
+        Ok(match self.args.get(index).map(|arg| self.store.expr(*arg)) {
+            Some(Expr::Var(var)) => Extents::Var(var),
+            _ => extents,
+        })
+    }
+
+    /// Fails unless the call has this many arguments.
+    pub fn arity(&self, count: usize) -> Result<(), String> {
+        if self.args.len() == count {
+            return Ok(());
+        }
+        Err(format!("{} takes {count} arguments, but got {}", self.op, self.args.len()))
+    }
+
+    // ---- attributes
+
+    /// An integer attribute; none when it is `None`.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.store.attr_int(self.attrs, name)
+    }
+
+    /// A list of integers; none when it is `None`. A single one counts as a list.
+    pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.store.attr_ints(self.attrs, name).or_else(|| self.int(name).map(|value| vec![value]))
+    }
+
+    /// An attribute that is `True` or a number other than 0.
+    pub fn flag(&self, name: &str) -> bool {
+        match self.store.attr(self.attrs, name) {
+            Some(AttrValue::Bool(value)) => *value,
+            _ => self.int(name).is_some_and(|value| value != 0),
+        }
+    }
+
+    /// A string attribute, if it is set.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.store.attr_str(self.attrs, name).filter(|text| !text.is_empty()).map(str::to_owned)
+    }
+
+    /// An element type, if it is set.
+    pub fn dtype(&self, name: &str) -> Option<DType> {
+        if let Some(dtype) = self.store.attr_dtype(self.attrs, name) {
+            return Some(dtype);
+        }
+        DType::parse(self.store.attr_str(self.attrs, name)?)
+    }
+
+    /// An axis counted from the front, of a tensor with this many.
+    pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, String> {
+        let from_front = if axis < 0 { axis + rank as i64 } else { axis };
+        usize::try_from(from_front).ok().filter(|at| *at < rank).ok_or_else(|| {
+            let op = self.op;
+            format!("In {op}, the input axis {axis} is out of range. The input tensor has {rank} dimensions, so axis should be in range [-{rank}, {rank}).")
+        })
+    }
+
+    /// Axes counted from the front; each may stand there once.
+    pub fn axes(&self, axes: &[i64], rank: usize) -> Result<Vec<usize>, String> {
+        let mut result = Vec::with_capacity(axes.len());
+        for &axis in axes {
+            let at = self.axis(axis, rank)?;
+            if result.contains(&at) {
+                return Err(format!("In {}, the input axes {axes:?} have repeated axis {axis}", self.op));
+            }
+            result.push(at);
+        }
+        Ok(result)
+    }
+
+    // ---- scalars
+
+    /// The scalar that argument `index` is, if it is one of integers that is there to see.
+    pub fn scalar(&self, index: usize) -> Option<Dim> {
+        self.scalar_of(*self.args.get(index)?)
+    }
+
+    /// The scalar that an expression is, likewise.
+    pub fn scalar_of(&self, expr: ExprId) -> Option<Dim> {
+        match self.store.expr(expr) {
+            Expr::Var(var) => self.store.var_data(var).symbol.map(Dim::Symbol),
+            _ => None,
+        }
+    }
+
+    /// The number that argument `index` is, if it is a constant.
+    pub fn number(&self, index: usize) -> Option<f64> {
+        self.scalar(index).and_then(Dim::known).map(|value| value as f64)
+    }
+
+    // ---- extents
+
+    /// `a op b`, simplified.
+    pub fn arith(&mut self, op: DimOp, a: Dim, b: Dim) -> Dim {
+        let result = dim_arith(self.store, op, a, b);
+        self.wide(result)
+    }
+
+    /// The product of extents.
+    pub fn product(&mut self, dims: &[Dim]) -> Dim {
+        dims.iter().fold(Dim::Int { value: 1, bits: 64 }, |product, dim| self.arith(DimOp::Mul, product, *dim))
+    }
+
+    /// Relax's extents have 64 bits.
+    pub fn wide(&self, dim: Dim) -> Dim {
+        match dim {
+            Dim::Int { value, .. } => int(value),
+            other => other,
+        }
+    }
+
+    /// Whether two extents are equal whatever their symbols stand for.
+    pub fn equal(&mut self, a: Dim, b: Dim) -> bool {
+        match (a.known(), b.known()) {
+            (Some(a), Some(b)) => a == b,
+            _ => must_equal(self.store, a, b),
+        }
+    }
+
+    /// Whether two extents can never be equal.
+    pub fn differ(&mut self, a: Dim, b: Dim) -> bool {
+        let difference = dim_arith(self.store, DimOp::Sub, a, b);
+        difference.known().is_some_and(|d| d != 0)
+    }
+
+    // ---- results
+
+    /// A tensor of these extents.
+    pub fn out(&mut self, shape: &[Dim], dtype: Option<DType>, vdevice: Option<Id<Object>>) -> TypeId {
+        let shape = shape.iter().map(|dim| self.wide(*dim)).collect();
+        self.store.tensor_like(TensorInfo { extents: Extents::Known(shape), dtype, vdevice })
+    }
+
+    /// A tensor of which only the rank is known, or not even that.
+    pub fn vague(&mut self, rank: Option<usize>, dtype: Option<DType>, vdevice: Option<Id<Object>>) -> TypeId {
+        let extents = rank.map_or(Extents::Unknown, |rank| Extents::Rank(rank as u32));
+        self.store.tensor_like(TensorInfo { extents, dtype, vdevice })
+    }
+
+    /// A tensor of the extents of `like`, as far as they are known, and this element type.
+    pub fn like(&mut self, like: &Tensor, dtype: Option<DType>) -> TypeId {
+        self.store.tensor_like(TensorInfo { dtype, ..like.info.clone() })
+    }
+
+    /// A tensor of this shape, which may be a variable.
+    pub fn shaped(&mut self, extents: Extents, dtype: Option<DType>, vdevice: Option<Id<Object>>) -> TypeId {
+        self.store.tensor_like(TensorInfo { extents, dtype, vdevice })
+    }
+
+    /// Any value.
+    pub fn any(&mut self) -> TypeId {
+        self.store.ty(Type::Any)
+    }
+
+    /// No value: the empty tuple.
+    pub fn void(&mut self) -> TypeId {
+        self.store.ty(Type::Tuple([].into()))
+    }
+
+    /// A tuple.
+    pub fn tuple(&mut self, fields: &[TypeId]) -> TypeId {
+        self.store.ty(Type::Tuple(fields.into()))
+    }
+
+    /// The element type that all tensors have, if it is known of all; an error when two differ.
+    pub fn common_dtype(&self, tensors: &[&Tensor]) -> Result<Option<DType>, String> {
+        let mut found: Option<DType> = None;
+        let mut all = true;
+        for tensor in tensors {
+            match (tensor.dtype(), found) {
+                (None, _) => all = false,
+                (Some(dtype), None) => found = Some(dtype),
+                (Some(dtype), Some(other)) if dtype != other => {
+                    let op = self.op;
+                    return Err(format!(
+                        "{op} expects all inputs to have the same dtype. However, they have {other} and {dtype}"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(found.filter(|_| all))
+    }
+
+    /// The device that all tensors with a device are on; an error when two differ.
+    pub fn common_vdevice(&self, tensors: &[&Tensor]) -> Result<Option<Id<Object>>, String> {
+        let mut found: Option<Id<Object>> = None;
+        for device in tensors.iter().filter_map(|tensor| tensor.vdevice()) {
+            match found {
+                Some(other) if self.store.object(other) != self.store.object(device) => {
+                    return Err(format!("{} expects its inputs on the same device", self.op));
+                }
+                _ => found = Some(device),
+            }
+        }
+        Ok(found)
+    }
+
+    /// What two shapes broadcast to: none when that depends on their symbols.
+    pub fn broadcast(&mut self, a: &[Dim], b: &[Dim]) -> Result<Option<Vec<Dim>>, String> {
+        let rank = a.len().max(b.len());
+        let mut result = vec![Dim::Any; rank];
+        for from_end in 1..=rank {
+            let at = |dims: &[Dim]| dims.len().checked_sub(from_end).map(|index| dims[index]);
+            result[rank - from_end] = match (at(a), at(b)) {
+                (Some(x), None) | (None, Some(x)) => x,
+                (Some(x), Some(y)) if x.known() == Some(1) => y,
+                (Some(x), Some(y)) if y.known() == Some(1) || self.equal(x, y) => x,
+                (Some(x), Some(y)) if x.known().is_some() && y.known().is_some() => {
+                    let show = |dim: Dim| dim.known().unwrap_or_default();
+                    return Err(format!(
+                        "In {}, the first input shape at dim {} is {} and the second input shape at dim {} is {}, which are not broadcastable.",
+                        self.op,
+                        a.len() - from_end,
+                        show(x),
+                        b.len() - from_end,
+                        show(y)
+                    ));
+                }
+                _ => return Ok(None),
+            };
+        }
+        Ok(Some(result))
+    }
+}
+
+/// An extent of Relax, which has 64 bits.
+pub fn int(value: i64) -> Dim {
+    Dim::Int { value, bits: 64 }
+}
+
+/// Whether it is a floating point type.
+pub fn is_float(dtype: DType) -> bool {
+    dtype.is_float()
+}
+
+/// Whether it is an integer type other than `bool`.
+pub fn is_int(dtype: DType) -> bool {
+    matches!(dtype.code, DTypeCode::Int | DTypeCode::UInt) && dtype != DType::BOOL
+}
+
+/// The type of the first argument.
+pub fn same(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    Ok(cx.ty(0))
+}
+
+/// Any value.
+pub fn any(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    Ok(cx.any())
+}
+
+/// No value.
+pub fn void(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    Ok(cx.void())
+}

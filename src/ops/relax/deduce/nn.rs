@@ -1,0 +1,194 @@
+//! Activations, normalisation, attention, losses (TVM: src/relax/op/nn/nn.cc and attention.cc).
+
+use super::{Deduce, Tensor, int};
+use crate::ir::{DType, Dim, DimOp, Extents, TypeId};
+
+/// `softmax`, `log_softmax`: the type of the input, whose axis has to be there.
+pub fn softmax(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    if let Some(rank) = data.rank {
+        cx.axis(cx.int("axis").unwrap_or(-1), rank)?;
+    }
+    if let Some(dtype) = data.dtype()
+        && !dtype.is_float()
+    {
+        return Err(format!("Softmax requires the input tensor to have float dtype. However, the given input dtype is {dtype}"));
+    }
+    Ok(cx.ty(0))
+}
+
+/// `layer_norm`, `group_norm`, `instance_norm`, `rms_norm`: the type of the input.
+pub fn norm(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    if let (Some(rank), Some(axes)) = (data.rank, cx.ints("axes")) {
+        cx.axes(&axes, rank)?;
+    }
+    Ok(match data.info.extents {
+        Extents::Known(_) => cx.ty(0),
+        _ => cx.vague(data.rank, data.dtype(), data.vdevice()),
+    })
+}
+
+/// `batch_norm`: the data, and the moving mean and variance.
+pub fn batch_norm(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(5)?;
+    let tensors = [cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?, cx.tensor(3)?, cx.tensor(4)?];
+    let refs: Vec<&Tensor> = tensors.iter().collect();
+    let dtype = cx.common_dtype(&refs)?;
+    if let Some(dtype) = dtype
+        && !dtype.is_float()
+    {
+        return Err(format!("{} expects that data must be float, but got {dtype}", cx.op));
+    }
+    let data = &tensors[0];
+    let axis = match data.rank {
+        Some(rank) => Some(cx.axis(cx.int("axis").unwrap_or(1), rank)?),
+        None => None,
+    };
+    for other in &tensors[1..] {
+        if other.rank.is_some_and(|rank| rank != 1) {
+            return Err(format!(
+                "{} requires the input gamma, beta, etc., to have as many dimensions as the length of input axes",
+                cx.op
+            ));
+        }
+        if let (Some(shape), Some(axis), Some(vector)) = (&data.shape, axis, &other.shape)
+            && cx.differ(shape[axis], vector[0])
+        {
+            return Err(format!(
+                "{} requires the input gamma, beta, etc., to have size same as the lengths of the data on the given axes",
+                cx.op
+            ));
+        }
+    }
+    if tensors.iter().all(|tensor| matches!(tensor.info.extents, Extents::Known(_))) {
+        let fields = [cx.ty(0), cx.ty(3), cx.ty(4)];
+        return Ok(cx.tuple(&fields));
+    }
+    let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    let fields = [cx.vague(data.rank, dtype, vdevice), cx.vague(Some(1), dtype, vdevice), cx.vague(Some(1), dtype, vdevice)];
+    Ok(cx.tuple(&fields))
+}
+
+/// `dropout`: the data, and the mask in its shape.
+pub fn dropout(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.tensor(0)?;
+    let data = cx.ty(0);
+    Ok(cx.tuple(&[data, data]))
+}
+
+/// `prelu`: the type of the input.
+pub fn prelu(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    cx.tensor(1)?;
+    if let Some(rank) = data.rank.filter(|rank| *rank > 1) {
+        cx.axis(cx.int("axis").unwrap_or(1), rank)?;
+    }
+    Ok(cx.ty(0))
+}
+
+/// `pad`: widths before and after each axis.
+pub fn pad(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let widths = cx.ints("pad_width").unwrap_or_default();
+    let Extents::Known(shape) = &data.info.extents else { return Ok(cx.vague(data.rank, data.dtype(), None)) };
+    if widths.len() != 2 * shape.len() {
+        return Err(format!("Illegal pad_width: {} numbers for {} axes", widths.len(), shape.len()));
+    }
+    let out: Vec<Dim> = shape
+        .iter()
+        .enumerate()
+        .map(|(index, extent)| cx.arith(DimOp::Add, *extent, int(widths[2 * index].saturating_add(widths[2 * index + 1]))))
+        .collect();
+    Ok(cx.out(&out, data.dtype(), None))
+}
+
+/// `pixel_shuffle`: channels become squares of `upscale_factor`.
+pub fn pixel_shuffle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let factor = cx.int("upscale_factor").unwrap_or(1).max(1);
+    let Some(mut shape) = data.shape.clone() else { return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())) };
+    let rank = shape.len();
+    if rank < 3 {
+        return Err(format!("PixelShuffle expects at least 3 dimensions, but got {rank}"));
+    }
+    shape[rank - 3] = cx.arith(DimOp::FloorDiv, shape[rank - 3], int(factor.saturating_mul(factor)));
+    shape[rank - 2] = cx.arith(DimOp::Mul, shape[rank - 2], int(factor));
+    shape[rank - 1] = cx.arith(DimOp::Mul, shape[rank - 1], int(factor));
+    Ok(cx.out(&shape, data.dtype(), data.vdevice()))
+}
+
+/// `batch_flatten`: all axes but the first become one.
+pub fn batch_flatten(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    match &data.shape {
+        Some(shape) if shape.len() == 2 => Ok(cx.ty(0)),
+        Some(shape) if !shape.is_empty() => {
+            let rest = cx.product(&shape[1..]);
+            let first = shape[0];
+            Ok(cx.out(&[first, rest], data.dtype(), data.vdevice()))
+        }
+        _ => Ok(cx.vague(Some(2), data.dtype(), data.vdevice())),
+    }
+}
+
+/// `attention`: queries, keys and values of batch, sequence, heads and head dimension.
+pub fn attention(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let (q, k, v) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+    let (Some(q_shape), Some(k_shape), Some(v_shape)) = (&q.shape, &k.shape, &v.shape) else {
+        return Ok(cx.vague(q.rank, q.dtype(), q.vdevice()));
+    };
+    if q_shape.len() != 4 || k_shape.len() != 4 || v_shape.len() != 4 {
+        return Err("Attention expects a query, key and value of 4 dimensions".to_owned());
+    }
+    let pairs = [
+        (q_shape[0], k_shape[0], "the query and key batch size"),
+        (q_shape[0], v_shape[0], "the query and value batch size"),
+        (k_shape[1], v_shape[1], "the key and value sequence length"),
+        (q_shape[3], k_shape[3], "the query and key dimension of heads"),
+    ];
+    for (a, b, what) in pairs {
+        if cx.differ(a, b) {
+            return Err(format!("{what} should be the same"));
+        }
+    }
+    Ok(cx.out(&[q_shape[0], q_shape[1], q_shape[2], v_shape[3]], q.dtype(), q.vdevice()))
+}
+
+/// `attention_var_len`: the type of the queries.
+pub fn attention_var_len(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.tensor(0)?;
+    Ok(cx.ty(0))
+}
+
+/// `cross_entropy_with_logits`: a scalar.
+pub fn cross_entropy(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let (predictions, labels) = (cx.tensor(0)?, cx.tensor(1)?);
+    let dtype = cx.common_dtype(&[&predictions, &labels])?;
+    let vdevice = cx.common_vdevice(&[&predictions, &labels])?;
+    if let (Some(a), Some(b)) = (&predictions.shape, &labels.shape)
+        && (a.len() != b.len() || a.iter().zip(b).any(|(x, y)| cx.differ(*x, *y)))
+    {
+        return Err("CrossEntropy requires the predictions and labels to have the same shape.".to_owned());
+    }
+    Ok(cx.out(&[], dtype, vdevice))
+}
+
+/// `nll_loss`: a scalar; with `reduction="none"` the predictions without their classes.
+pub fn nll_loss(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let predictions = cx.tensor(0)?;
+    let dtype: Option<DType> = predictions.dtype();
+    let vdevice = predictions.vdevice();
+    if cx.text("reduction").as_deref() != Some("none") {
+        return Ok(cx.out(&[], dtype, vdevice));
+    }
+    match &predictions.info.extents {
+        Extents::Known(shape) if shape.len() <= 1 => Ok(cx.out(&[], dtype, vdevice)),
+        Extents::Known(shape) => {
+            let mut shape = shape.to_vec();
+            shape.remove(1);
+            Ok(cx.out(&shape, dtype, vdevice))
+        }
+        _ => Ok(cx.vague(predictions.rank.map(|rank| rank.saturating_sub(1)), dtype, vdevice)),
+    }
+}

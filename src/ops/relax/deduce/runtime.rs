@@ -1,0 +1,110 @@
+//! Calls of what is compiled elsewhere, memory, closures (TVM: src/relax/op/op.cc, memory).
+
+use super::{Deduce, int};
+use crate::ir::{AttrValue, DType, DimOp, Expr, Extents, Type, TypeId};
+
+/// `call_tir` and its kin: what they say they give.
+pub fn named(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    match cx.ty_args {
+        [one] => Ok(*one),
+        [] => Err(format!("{} names no output type", cx.op)),
+        many => Ok(cx.tuple(many)),
+    }
+}
+
+/// `call_pure_packed`, closures: what they say they give, which may be anything.
+pub fn named_or_any(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    if cx.ty_args.is_empty() { Ok(cx.any()) } else { named(cx) }
+}
+
+/// `call_builtin_with_ctx`: what it says it gives, or nothing.
+pub fn named_or_void(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    if cx.ty_args.is_empty() { Ok(cx.void()) } else { named(cx) }
+}
+
+/// `size`: a scalar tensor.
+pub fn size(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.tensor(0)?;
+    Ok(cx.out(&[], Some(DType::I64), None))
+}
+
+/// `builtin.alloc_tensor`: a shape and an element type first.
+pub fn alloc_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    allocated(cx, 0)
+}
+
+/// `memory.alloc_tensor`, `vm.alloc_tensor`: a shape and an element type behind storage and offset.
+pub fn tensor_in_storage(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    allocated(cx, 2)
+}
+
+fn allocated(cx: &mut Deduce<'_>, first: usize) -> Result<TypeId, String> {
+    let shape = cx.shape_arg(first)?;
+    let dtype = match cx.args.get(first + 1).map(|arg| cx.store.expr(*arg)) {
+        Some(Expr::DataType(dtype)) => Some(dtype),
+        _ => return Err(format!("{} takes an element type behind the shape", cx.op)),
+    };
+    Ok(cx.shaped(shape, dtype, None))
+}
+
+/// `memory.view`: a part of a tensor's memory as another tensor; what is not given is the tensor's.
+pub fn view(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let ty = cx.ty(1);
+    let shape = match cx.store.type_of_id(ty) {
+        Type::Shape(_) => Some(cx.shape_arg(1)?),
+        _ => None,
+    };
+    let dtype = match cx.args.get(2).map(|arg| cx.store.expr(*arg)) {
+        Some(Expr::DataType(dtype)) => Some(dtype),
+        _ => None,
+    };
+    match shape {
+        Some(shape) => Ok(cx.shaped(shape, dtype.or(data.dtype()), data.vdevice())),
+        None if dtype.is_none_or(|dtype| Some(dtype) == data.dtype()) => Ok(cx.ty(0)),
+        None => {
+            // The last axis holds as many bytes of the new element type.
+            let (Some(old), Some(new), Some(mut shape)) = (data.dtype(), dtype, data.shape.clone()) else {
+                return Ok(cx.vague(data.rank, dtype, data.vdevice()));
+            };
+            let Some(last) = shape.last().copied() else { return Ok(cx.out(&[], dtype, data.vdevice())) };
+            let bytes = cx.arith(DimOp::Mul, last, int(old.bytes() as i64));
+            let count = cx.arith(DimOp::FloorDiv, bytes, int(new.bytes().max(1) as i64));
+            if let Some(slot) = shape.last_mut() {
+                *slot = count;
+            }
+            Ok(cx.out(&shape, dtype, data.vdevice()))
+        }
+    }
+}
+
+/// `to_vdevice`: the tensor on another device.
+pub fn to_vdevice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let vdevice = match cx.store.attr(cx.attrs, "dst_vdevice") {
+        Some(AttrValue::Object(device)) => Some(*device),
+        _ => None,
+    };
+    Ok(cx.shaped(data.info.extents.clone(), data.dtype(), vdevice))
+}
+
+/// `ccl.allgather`: `num_workers` of the first axis.
+pub fn all_gather(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    scaled(cx, DimOp::Mul)
+}
+
+/// `ccl.scatter_from_worker0`: the first axis over all workers.
+pub fn scatter(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    scaled(cx, DimOp::FloorDiv)
+}
+
+fn scaled(cx: &mut Deduce<'_>, op: DimOp) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let workers = cx.int("num_workers").unwrap_or(1).max(1);
+    let Extents::Known(shape) = &data.info.extents else { return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())) };
+    let mut shape = shape.to_vec();
+    if let Some(first) = shape.first().copied() {
+        shape[0] = cx.arith(op, first, int(workers));
+    }
+    Ok(cx.out(&shape, data.dtype(), data.vdevice()))
+}

@@ -1,0 +1,121 @@
+//! Choosing, sorting, sets and sampling (TVM: src/relax/op/tensor/search.cc, sorting.cc, set.cc,
+//! sampling.cc).
+
+use super::{Deduce, int};
+use crate::ir::{DType, Dim, Extents, TypeId};
+
+/// `where`: a condition and two tensors, broadcast against each other.
+pub fn where_(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(3)?;
+    let (cond, a, b) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+    if let Some(dtype) = cond.dtype()
+        && dtype != DType::BOOL
+    {
+        return Err(format!(
+            "Where requires the input condition tensor to have boolean dtype. However, the given condition dtype is {dtype}"
+        ));
+    }
+    let dtype = cx.common_dtype(&[&a, &b])?;
+    let vdevice = cx.common_vdevice(&[&cond, &a, &b]).ok().flatten();
+    let rank = match (cond.rank, a.rank, b.rank) {
+        (Some(x), Some(y), Some(z)) => Some(x.max(y).max(z)),
+        _ => None,
+    };
+    if let (Extents::Known(c), Extents::Known(x), Extents::Known(y)) = (&cond.info.extents, &a.info.extents, &b.info.extents) {
+        if let Some(shape) = cx.broadcast(x, y)?
+            && let Some(shape) = cx.broadcast(c, &shape)?
+        {
+            return Ok(cx.out(&shape, dtype, vdevice));
+        }
+    } else if matches!(cond.info.extents, Extents::Var(_))
+        && cond.info.extents == a.info.extents
+        && a.info.extents == b.info.extents
+    {
+        return Ok(cx.shaped(cond.info.extents.clone(), dtype, vdevice));
+    }
+    Ok(cx.vague(rank, dtype, vdevice))
+}
+
+/// `argmax`, `argmin`: indices without an axis, or with it as one.
+pub fn arg_reduce(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let axes = cx.int("axis").map(|axis| vec![axis]);
+    super::statistic::reduced(cx, axes, Some(DType::I64))
+}
+
+/// `bucketize`: indices in the shape of the input.
+pub fn bucketize(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let dtype = if cx.flag("out_int32") { DType::I32 } else { DType::I64 };
+    Ok(cx.like(&data, Some(dtype)))
+}
+
+/// `argsort`: indices in the shape of the input.
+pub fn argsort(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let dtype = cx.dtype("dtype").or(data.dtype());
+    Ok(cx.like(&data, dtype))
+}
+
+/// `topk`: values, indices or both, `k` along the axis.
+pub fn topk(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let indices_dtype = cx.dtype("dtype").or(data.dtype());
+    let k = cx.int("k").unwrap_or(1);
+    let (values, indices) = match &data.info.extents {
+        Extents::Known(shape) => {
+            let mut shape = shape.to_vec();
+            let at = cx.axis(cx.int("axis").unwrap_or(-1), shape.len())?;
+            if k > 0 && shape[at].known().is_none_or(|extent| k < extent) {
+                shape[at] = int(k);
+            }
+            (cx.out(&shape, data.dtype(), data.vdevice()), cx.out(&shape, indices_dtype, data.vdevice()))
+        }
+        _ => (cx.vague(data.rank, data.dtype(), data.vdevice()), cx.vague(data.rank, indices_dtype, data.vdevice())),
+    };
+    match cx.text("ret_type").as_deref() {
+        Some("values") => Ok(values),
+        Some("indices") => Ok(indices),
+        _ => Ok(cx.tuple(&[values, indices])),
+    }
+}
+
+/// `unique`: the values, and on demand where they were, which each element is, and how often each.
+pub fn unique(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let vdevice = data.vdevice();
+    let vector = |cx: &mut Deduce<'_>, dtype: Option<DType>| match data.rank {
+        Some(0) => cx.out(&[int(1)], dtype, vdevice),
+        _ => cx.vague(Some(1), dtype, vdevice),
+    };
+    let values = match cx.args.len() {
+        6 if data.rank != Some(0) => cx.vague(data.rank, data.dtype(), vdevice),
+        _ => vector(cx, data.dtype()),
+    };
+    let mut fields = vec![values];
+    for index in 2..5 {
+        if cx.scalar(index).and_then(Dim::known).is_some_and(|wanted| wanted != 0) {
+            fields.push(vector(cx, Some(DType::I64)));
+        }
+    }
+    Ok(if fields.len() == 1 { values } else { cx.tuple(&fields) })
+}
+
+/// `nonzero`: one row an axis, one column an element.
+pub fn nonzero(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    Ok(cx.vague(Some(2), Some(DType::I64), data.vdevice()))
+}
+
+/// `multinomial_from_uniform`: one index a sample.
+pub fn multinomial(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let prob = cx.tensor(0)?;
+    let samples = cx.tensor(1)?;
+    let dtype = cx.dtype("dtype");
+    match &samples.info.extents {
+        Extents::Known(shape) if !shape.is_empty() && matches!(prob.info.extents, Extents::Known(_)) => {
+            let rows = shape[0];
+            Ok(cx.out(&[rows, int(1)], dtype, prob.vdevice()))
+        }
+        _ => Ok(cx.vague(Some(2), dtype, prob.vdevice())),
+    }
+}

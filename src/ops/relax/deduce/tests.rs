@@ -1,0 +1,120 @@
+//! The types are worked out by hand from TVM's rules.
+
+use super::*;
+use crate::ir::{Attrs, Symbol};
+use crate::ops::{info, lookup_relax};
+
+/// The type of a call of `op` with arguments of these types; attributes as written, others as they default.
+fn deduce(store: &mut Store, op: &str, types: &[TypeId], written: &[(&str, AttrValue)]) -> Result<String, String> {
+    let row = info(lookup_relax(op).expect("the operator exists")).relax.expect("and Relax has it");
+    let attrs = row.attrs.map(|schema| {
+        let attrs: Attrs = schema.complete(store, written).expect("what is required is written");
+        store.attrs(attrs)
+    });
+    let args: Vec<ExprId> = types
+        .iter()
+        .map(|ty| {
+            let var = store.relax_var("x", Some(*ty), false);
+            store.use_var(var)
+        })
+        .collect();
+    let rule = row.deduce.expect("the operator has a rule");
+    let ty = rule(&mut Deduce { store, op: row.name, args: &args, types, attrs, ty_args: &[] })?;
+    Ok(show_type(store, ty).to_string())
+}
+
+fn tensor(store: &mut Store, shape: &[i64]) -> TypeId {
+    let shape: Vec<Dim> = shape.iter().map(|extent| int(*extent)).collect();
+    store.tensor_type(&shape, DType::F32)
+}
+
+fn symbolic(store: &mut Store, name: &str) -> Dim {
+    let name = store.name(name);
+    Dim::Symbol(store.add_symbol(Symbol { name, dtype: DType::I64, size: false }))
+}
+
+fn shown(store: &mut Store, shape: &[i64]) -> Result<String, String> {
+    let ty = tensor(store, shape);
+    Ok(show_type(store, ty).to_string())
+}
+
+#[test]
+fn operands_are_broadcast_from_the_right() {
+    let store = &mut Store::new();
+    let (a, b) = (tensor(store, &[5, 1, 3]), tensor(store, &[4, 3]));
+    let wanted = shown(store, &[5, 4, 3]);
+    assert_eq!(deduce(store, "add", &[a, b], &[]), wanted);
+    let c = tensor(store, &[2]);
+    assert!(deduce(store, "add", &[a, c], &[]).unwrap_err().contains("not broadcastable"));
+}
+
+#[test]
+fn of_extents_that_may_or_may_not_be_equal_only_the_rank_is_known() {
+    let store = &mut Store::new();
+    let (n, m) = (symbolic(store, "n"), symbolic(store, "m"));
+    let a = store.tensor_type(&[n, int(3)], DType::F32);
+    let b = store.tensor_type(&[m, int(3)], DType::F32);
+    let vague = store.tensor_like(TensorInfo { extents: Extents::Rank(2), dtype: Some(DType::F32), vdevice: None });
+    let wanted = show_type(store, vague).to_string();
+    assert_eq!(deduce(store, "add", &[a, b], &[]), Ok(wanted));
+    let same = show_type(store, a).to_string();
+    assert_eq!(deduce(store, "add", &[a, a], &[]), Ok(same));
+}
+
+#[test]
+fn a_convolution_loses_what_its_window_overhangs() {
+    let store = &mut Store::new();
+    // (224 + 3 + 3 - 7) / 2 + 1 = 112.
+    let (data, weight) = (tensor(store, &[1, 3, 224, 224]), tensor(store, &[64, 3, 7, 7]));
+    let ints = |values: &[i64]| crate::ops::build::ints(values);
+    let attrs = [("strides", ints(&[2, 2])), ("padding", ints(&[3, 3, 3, 3]))];
+    let wanted = shown(store, &[1, 64, 112, 112]);
+    assert_eq!(deduce(store, "nn.conv2d", &[data, weight], &attrs), wanted);
+    let other = tensor(store, &[64, 4, 7, 7]);
+    assert!(deduce(store, "nn.conv2d", &[data, other], &attrs).unwrap_err().contains("channel size"));
+}
+
+#[test]
+fn matmul_multiplies_stacks_of_matrices_and_vectors() {
+    let store = &mut Store::new();
+    let (a, b) = (tensor(store, &[8, 1, 4, 5]), tensor(store, &[2, 5, 6]));
+    let wanted = shown(store, &[8, 2, 4, 6]);
+    assert_eq!(deduce(store, "matmul", &[a, b], &[]), wanted);
+    let vector = tensor(store, &[5]);
+    let wanted = shown(store, &[8, 1, 4]);
+    assert_eq!(deduce(store, "matmul", &[a, vector], &[]), wanted);
+    let wrong = tensor(store, &[4]);
+    assert!(deduce(store, "matmul", &[a, wrong], &[]).is_err());
+}
+
+#[test]
+fn reductions_keep_or_drop_their_axes() {
+    let store = &mut Store::new();
+    let data = tensor(store, &[2, 3, 4]);
+    let axis = ("axis", crate::ops::build::ints(&[-1]));
+    let wanted = shown(store, &[2, 3]);
+    assert_eq!(deduce(store, "sum", &[data], std::slice::from_ref(&axis)), wanted);
+    let wanted = shown(store, &[2, 3, 1]);
+    assert_eq!(deduce(store, "sum", &[data], &[axis, ("keepdims", AttrValue::Bool(true))]), wanted);
+    let wanted = shown(store, &[]);
+    assert_eq!(deduce(store, "sum", &[data], &[]), wanted);
+}
+
+#[test]
+fn a_split_in_unequal_parts_has_a_shorter_last_one() {
+    let store = &mut Store::new();
+    let data = tensor(store, &[7, 2]);
+    let parts = [tensor(store, &[3, 2]), tensor(store, &[3, 2]), tensor(store, &[1, 2])];
+    let tuple = store.ty(Type::Tuple(parts.into()));
+    let wanted = show_type(store, tuple).to_string();
+    let attrs = [("indices_or_sections", AttrValue::Int { value: 3, bits: 64 }), ("axis", AttrValue::int(0))];
+    assert_eq!(deduce(store, "split", &[data], &attrs), Ok(wanted));
+}
+
+#[test]
+fn every_operator_of_relax_says_what_it_gives_or_gives_anything() {
+    for op in crate::ops::relax::FAMILIES.iter().copied().flatten() {
+        let vague = ["inspect.", "vision.", "layout_transform", "null_value"];
+        assert!(op.deduce.is_some() || vague.iter().any(|start| op.name.starts_with(start)), "{} has no rule", op.name);
+    }
+}
