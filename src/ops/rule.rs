@@ -177,10 +177,10 @@ pub fn dim_arith(store: &mut Store, op: PrimOp, a: Dim, b: Dim) -> Dim {
         return Dim::Any;
     }
     let bits = dim_bits(store, a).max(dim_bits(store, b));
-    if let (Some(x), Some(y)) = (a.known(), b.known()) {
-        if let Some(value) = op.fold(x, y) {
-            return Dim::Int { value, bits };
-        }
+    if let (Some(x), Some(y)) = (a.known(), b.known())
+        && let Some(value) = op.fold(x, y)
+    {
+        return Dim::Int { value, bits };
     }
     match (op, a.known(), b.known()) {
         (PrimOp::Add, Some(0), _) => return b,

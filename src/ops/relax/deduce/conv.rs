@@ -1,7 +1,7 @@
 //! Convolutions (TVM: src/relax/op/nn/convolution.cc). One rule for all ranks: the layouts say it.
 
 use super::{Deduce, Tensor, int};
-use crate::ir::{Dim, DimOp, TypeId};
+use crate::ir::{Dim, PrimOp, TypeId};
 use crate::ops::layout::Layout;
 
 /// The layout in an attribute; another one when that is not set.
@@ -28,11 +28,11 @@ pub(super) fn plain(cx: &mut Deduce<'_>, tensor: &Tensor, layout: &Layout, to: &
 
 /// The extent before a window moves over it: padded, less what the window covers.
 pub(super) fn span(cx: &mut Deduce<'_>, extent: Dim, padding: i64, dilation: i64, kernel: Dim) -> Dim {
-    let padded = cx.arith(DimOp::Add, extent, int(padding));
-    let steps = cx.arith(DimOp::Sub, kernel, int(1));
-    let covered = cx.arith(DimOp::Mul, int(dilation), steps);
-    let rest = cx.arith(DimOp::Sub, padded, covered);
-    cx.arith(DimOp::Sub, rest, int(1))
+    let padded = cx.arith(PrimOp::Add, extent, int(padding));
+    let steps = cx.arith(PrimOp::Sub, kernel, int(1));
+    let covered = cx.arith(PrimOp::Mul, int(dilation), steps);
+    let rest = cx.arith(PrimOp::Sub, padded, covered);
+    cx.arith(PrimOp::Sub, rest, int(1))
 }
 
 /// A number for an axis of space: TVM completes lists, texts may be short.
@@ -106,7 +106,7 @@ fn conv(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
         Err(rank) => return unknown(cx, rank),
     };
     let groups = cx.int("groups").unwrap_or(1).max(1);
-    let wanted = cx.arith(DimOp::Mul, conv.weight[1], int(groups));
+    let wanted = cx.arith(PrimOp::Mul, conv.weight[1], int(groups));
     if cx.differ(conv.data[1], wanted) {
         return Err("The channel size of the data should equal to the product of input channel size of the weight and the number of groups.".to_owned());
     }
@@ -118,8 +118,8 @@ fn conv(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
     let mut out = vec![conv.data[0], conv.weight[0]];
     for axis in 0..axes {
         let rest = span(cx, conv.data[2 + axis], both(&padding, axis, axes), at(&dilation, axis, 1), conv.weight[2 + axis]);
-        let steps = cx.arith(DimOp::FloorDiv, rest, int(at(&strides, axis, 1).max(1)));
-        out.push(cx.arith(DimOp::Add, steps, int(1)));
+        let steps = cx.arith(PrimOp::FloorDiv, rest, int(at(&strides, axis, 1).max(1)));
+        out.push(cx.arith(PrimOp::Add, steps, int(1)));
     }
     finish(cx, &conv, &out)
 }
@@ -144,20 +144,20 @@ fn transpose(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
     let (strides, padding, dilation) = windows(cx);
     let output_padding = cx.ints("output_padding").unwrap_or_default();
     let axes = spatial.len();
-    let channels = cx.arith(DimOp::Mul, conv.weight[1], int(groups));
+    let channels = cx.arith(PrimOp::Mul, conv.weight[1], int(groups));
     let mut out = vec![conv.data[0], channels];
     for axis in 0..axes {
         let stride = at(&strides, axis, 1);
         if at(&output_padding, axis, 0) >= stride {
             return Err(format!("{} expects the output padding less than the strides", cx.op));
         }
-        let steps = cx.arith(DimOp::Sub, conv.data[2 + axis], int(1));
-        let moved = cx.arith(DimOp::Mul, steps, int(stride));
-        let inside = cx.arith(DimOp::Sub, moved, int(both(&padding, axis, axes)));
-        let reach = cx.arith(DimOp::Sub, conv.weight[2 + axis], int(1));
-        let reach = cx.arith(DimOp::Mul, int(at(&dilation, axis, 1)), reach);
-        let sum = cx.arith(DimOp::Add, inside, reach);
-        out.push(cx.arith(DimOp::Add, sum, int(at(&output_padding, axis, 0).saturating_add(1))));
+        let steps = cx.arith(PrimOp::Sub, conv.data[2 + axis], int(1));
+        let moved = cx.arith(PrimOp::Mul, steps, int(stride));
+        let inside = cx.arith(PrimOp::Sub, moved, int(both(&padding, axis, axes)));
+        let reach = cx.arith(PrimOp::Sub, conv.weight[2 + axis], int(1));
+        let reach = cx.arith(PrimOp::Mul, int(at(&dilation, axis, 1)), reach);
+        let sum = cx.arith(PrimOp::Add, inside, reach);
+        out.push(cx.arith(PrimOp::Add, sum, int(at(&output_padding, axis, 0).saturating_add(1))));
     }
     finish(cx, &conv, &out)
 }

@@ -1,7 +1,7 @@
 //! Tensors from nothing (TVM: src/relax/op/tensor/create.cc).
 
 use super::{Deduce, int};
-use crate::ir::{DType, DimOp, Type, TypeId};
+use crate::ir::{DType, PrimOp, Type, TypeId};
 
 /// `full`: a shape and a scalar tensor.
 pub fn full(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -54,10 +54,10 @@ pub fn arange(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(3)?;
     let dtype = cx.dtype("dtype");
     if let (Some(start), Some(end), Some(step)) = (cx.scalar(0), cx.scalar(1), cx.scalar(2)) {
-        let span = cx.arith(DimOp::Sub, end, start);
-        let above = cx.arith(DimOp::Add, span, step);
-        let last = cx.arith(DimOp::Sub, above, int(1));
-        let count = cx.arith(DimOp::FloorDiv, last, step);
+        let span = cx.arith(PrimOp::Sub, end, start);
+        let above = cx.arith(PrimOp::Add, span, step);
+        let last = cx.arith(PrimOp::Sub, above, int(1));
+        let count = cx.arith(PrimOp::FloorDiv, last, step);
         return Ok(cx.out(&[count], dtype, None));
     }
     if let (Some(start), Some(end), Some(step)) = (cx.number(0), cx.number(1), cx.number(2))

@@ -1,7 +1,7 @@
 //! Parts of tensors (TVM: src/relax/op/tensor/index.cc).
 
 use super::{Deduce, int};
-use crate::ir::{Dim, DimOp, Expr, Extents, Type, TypeId};
+use crate::ir::{Dim, Expr, Extents, PrimOp, Type, TypeId};
 
 /// `take`: the shape of the indices in the place of an axis. A scalar index takes the axis away.
 pub fn take(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -78,24 +78,24 @@ fn slice_length(cx: &mut Deduce<'_>, begin: Dim, end: Dim, stride: Dim, extent: 
     let (begin, end) =
         if inbound { (begin, end) } else { (canonical(cx, begin, extent, step)?, canonical(cx, end, extent, step)?) };
     let (from, to, step) = if step < 0 && !inbound { (end, begin, -step) } else { (begin, end, step) };
-    let span = cx.arith(DimOp::Sub, to, from);
-    let above = cx.arith(DimOp::Add, span, int(step - 1));
-    Some(cx.arith(DimOp::FloorDiv, above, int(step)))
+    let span = cx.arith(PrimOp::Sub, to, from);
+    let above = cx.arith(PrimOp::Add, span, int(step - 1));
+    Some(cx.arith(PrimOp::FloorDiv, above, int(step)))
 }
 
 /// An index from the front, within the tensor (TVM: topi `CanonicalizeIndex`).
 fn canonical(cx: &mut Deduce<'_>, index: Dim, extent: Dim, step: i64) -> Option<Dim> {
     let low = if step < 0 { -1 } else { 0 };
-    let high = if step < 0 { cx.arith(DimOp::Sub, extent, int(1)) } else { extent };
+    let high = if step < 0 { cx.arith(PrimOp::Sub, extent, int(1)) } else { extent };
     let index = match index.known() {
-        Some(value) if value < 0 => cx.arith(DimOp::Add, index, extent),
+        Some(value) if value < 0 => cx.arith(PrimOp::Add, index, extent),
         Some(_) => index,
         // `n` as an end is the extent itself; of others the sign is not known.
         None if index == extent => return Some(high),
         None => return None,
     };
-    let above = cx.arith(DimOp::Max, index, int(low));
-    Some(cx.arith(DimOp::Min, above, high))
+    let above = cx.arith(PrimOp::Max, index, int(low));
+    Some(cx.arith(PrimOp::Min, above, high))
 }
 
 /// The scalars of the tuple that argument `index` is, if they are there to see.

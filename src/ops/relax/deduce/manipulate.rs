@@ -1,7 +1,7 @@
 //! Other arrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
 
 use super::{Deduce, Tensor, int};
-use crate::ir::{AttrValue, DType, Dim, DimOp, Extents, Id, Object, TypeId};
+use crate::ir::{AttrValue, DType, Dim, Extents, Id, Object, PrimOp, TypeId};
 
 /// `broadcast_to`: a tensor and a shape.
 pub fn broadcast_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -78,7 +78,7 @@ pub fn concat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Ok(cx.vague(Some(rank), dtype, vdevice));
     }
     let mut shape = first.shape.clone().unwrap_or_default();
-    shape[at] = known.iter().fold(int(0), |sum, shape| cx.arith(DimOp::Add, sum, shape[at]));
+    shape[at] = known.iter().fold(int(0), |sum, shape| cx.arith(PrimOp::Add, sum, shape[at]));
     Ok(cx.out(&shape, dtype, vdevice))
 }
 
@@ -238,12 +238,12 @@ pub fn split(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         let extent = shape[at];
         let mut parts = Vec::new();
         for index in 0..=places.len() {
-            let clamp = |cx: &mut Deduce<'_>, value: i64| cx.arith(DimOp::Min, int(value.max(0)), extent);
+            let clamp = |cx: &mut Deduce<'_>, value: i64| cx.arith(PrimOp::Min, int(value.max(0)), extent);
             let left = if index == 0 { int(0) } else { clamp(cx, places[index - 1]) };
             let right = if index < places.len() { clamp(cx, places[index]) } else { extent };
-            let length = cx.arith(DimOp::Sub, right, left);
+            let length = cx.arith(PrimOp::Sub, right, left);
             let mut part = shape.clone();
-            part[at] = cx.arith(DimOp::Max, length, int(0));
+            part[at] = cx.arith(PrimOp::Max, length, int(0));
             parts.push(cx.out(&part, dtype, vdevice));
         }
         return Ok(cx.tuple(&parts));
@@ -259,13 +259,13 @@ pub fn split(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         let part = cx.vague(data.rank, dtype, vdevice);
         return Ok(cx.tuple(&vec![part; sections as usize]));
     };
-    let above = cx.arith(DimOp::Add, shape[at], int(sections - 1));
-    let length = cx.arith(DimOp::FloorDiv, above, int(sections));
-    let before = cx.arith(DimOp::Mul, length, int(sections - 1));
+    let above = cx.arith(PrimOp::Add, shape[at], int(sections - 1));
+    let length = cx.arith(PrimOp::FloorDiv, above, int(sections));
+    let before = cx.arith(PrimOp::Mul, length, int(sections - 1));
     let mut part = shape.clone();
     part[at] = length;
     let mut parts = vec![cx.out(&part, dtype, vdevice); sections as usize - 1];
-    part[at] = cx.arith(DimOp::Sub, shape[at], before);
+    part[at] = cx.arith(PrimOp::Sub, shape[at], before);
     parts.push(cx.out(&part, dtype, vdevice));
     Ok(cx.tuple(&parts))
 }
@@ -304,12 +304,12 @@ pub fn repeat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let shape = match axis {
         Some(axis) => {
             let mut shape = shape.to_vec();
-            shape[axis] = cx.arith(DimOp::Mul, shape[axis], repeats);
+            shape[axis] = cx.arith(PrimOp::Mul, shape[axis], repeats);
             shape
         }
         None => {
             let product = cx.product(&shape);
-            vec![cx.arith(DimOp::Mul, product, repeats)]
+            vec![cx.arith(PrimOp::Mul, product, repeats)]
         }
     };
     Ok(cx.out(&shape, dtype, vdevice))
@@ -331,7 +331,7 @@ pub fn tile(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             let extent = (index + rank).checked_sub(out_rank).map(|at| shape[at]);
             let times = (index + repeats.len()).checked_sub(out_rank).map(|at| int(repeats[at]));
             match (extent, times) {
-                (Some(extent), Some(times)) => cx.arith(DimOp::Mul, extent, times),
+                (Some(extent), Some(times)) => cx.arith(PrimOp::Mul, extent, times),
                 (Some(one), None) | (None, Some(one)) => one,
                 (None, None) => int(1),
             }

@@ -24,7 +24,7 @@ pub(super) mod unary;
 mod tests;
 
 use crate::ir::{
-    AttrValue, AttrsId, DType, DTypeCode, Dim, DimOp, Expr, ExprId, Extents, Id, Object, Store, TensorInfo, Type, TypeId,
+    AttrValue, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Extents, Id, Object, PrimOp, Store, TensorInfo, Type, TypeId,
     show_type,
 };
 use crate::ops::rule::{dim_arith, must_equal};
@@ -231,14 +231,14 @@ impl Deduce<'_> {
     // ---- extents
 
     /// `a op b`, simplified.
-    pub fn arith(&mut self, op: DimOp, a: Dim, b: Dim) -> Dim {
+    pub fn arith(&mut self, op: PrimOp, a: Dim, b: Dim) -> Dim {
         let result = dim_arith(self.store, op, a, b);
         self.wide(result)
     }
 
     /// The product of extents.
     pub fn product(&mut self, dims: &[Dim]) -> Dim {
-        dims.iter().fold(Dim::Int { value: 1, bits: 64 }, |product, dim| self.arith(DimOp::Mul, product, *dim))
+        dims.iter().fold(Dim::Int { value: 1, bits: 64 }, |product, dim| self.arith(PrimOp::Mul, product, *dim))
     }
 
     /// Relax's extents have 64 bits.
@@ -259,7 +259,7 @@ impl Deduce<'_> {
 
     /// Whether two extents can never be equal.
     pub fn differ(&mut self, a: Dim, b: Dim) -> bool {
-        let difference = dim_arith(self.store, DimOp::Sub, a, b);
+        let difference = dim_arith(self.store, PrimOp::Sub, a, b);
         difference.known().is_some_and(|d| d != 0)
     }
 

@@ -1,7 +1,7 @@
 //! Activations, normalisation, attention, losses (TVM: src/relax/op/nn/nn.cc and attention.cc).
 
 use super::{Deduce, Tensor, int};
-use crate::ir::{DType, Dim, DimOp, Extents, TypeId};
+use crate::ir::{DType, Dim, Extents, PrimOp, TypeId};
 
 /// `softmax`, `log_softmax`: the type of the input, whose axis has to be there.
 pub fn softmax(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -98,7 +98,7 @@ pub fn pad(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let out: Vec<Dim> = shape
         .iter()
         .enumerate()
-        .map(|(index, extent)| cx.arith(DimOp::Add, *extent, int(widths[2 * index].saturating_add(widths[2 * index + 1]))))
+        .map(|(index, extent)| cx.arith(PrimOp::Add, *extent, int(widths[2 * index].saturating_add(widths[2 * index + 1]))))
         .collect();
     Ok(cx.out(&out, data.dtype(), None))
 }
@@ -112,9 +112,9 @@ pub fn pixel_shuffle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if rank < 3 {
         return Err(format!("PixelShuffle expects at least 3 dimensions, but got {rank}"));
     }
-    shape[rank - 3] = cx.arith(DimOp::FloorDiv, shape[rank - 3], int(factor.saturating_mul(factor)));
-    shape[rank - 2] = cx.arith(DimOp::Mul, shape[rank - 2], int(factor));
-    shape[rank - 1] = cx.arith(DimOp::Mul, shape[rank - 1], int(factor));
+    shape[rank - 3] = cx.arith(PrimOp::FloorDiv, shape[rank - 3], int(factor.saturating_mul(factor)));
+    shape[rank - 2] = cx.arith(PrimOp::Mul, shape[rank - 2], int(factor));
+    shape[rank - 1] = cx.arith(PrimOp::Mul, shape[rank - 1], int(factor));
     Ok(cx.out(&shape, data.dtype(), data.vdevice()))
 }
 

@@ -2,7 +2,7 @@
 
 use super::conv::{at, both, layout, plain, span};
 use super::{Deduce, int};
-use crate::ir::{Dim, DimOp, Extents, TypeId};
+use crate::ir::{Dim, Extents, PrimOp, TypeId};
 use crate::ops::layout::Layout;
 
 fn pool(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
@@ -29,10 +29,10 @@ fn pool(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
         let kernel = int(at(&size, axis, 1));
         let mut rest = span(cx, extent, both(&padding, axis, axes), at(&dilation, axis, 1), kernel);
         if ceil {
-            rest = cx.arith(DimOp::Add, rest, int(stride - 1));
+            rest = cx.arith(PrimOp::Add, rest, int(stride - 1));
         }
-        let steps = cx.arith(DimOp::FloorDiv, rest, int(stride));
-        let mut count = cx.arith(DimOp::Add, steps, int(1));
+        let steps = cx.arith(PrimOp::FloorDiv, rest, int(stride));
+        let mut count = cx.arith(PrimOp::Add, steps, int(1));
         if ceil && let (Some(whole), Some(extent)) = (steps.known(), extent.known()) {
             // A window that would begin in the padding behind the data is left out.
             if whole.saturating_mul(stride) >= extent.saturating_add(at(&padding, axis, 0)) {

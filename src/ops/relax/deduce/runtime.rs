@@ -1,7 +1,7 @@
 //! Calls of what is compiled elsewhere, memory, closures (TVM: src/relax/op/op.cc, memory).
 
 use super::{Deduce, int};
-use crate::ir::{AttrValue, DType, DimOp, Expr, Extents, Type, TypeId};
+use crate::ir::{AttrValue, DType, Expr, Extents, PrimOp, Type, TypeId};
 
 /// `call_tir` and its kin: what they say they give.
 pub fn named(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -68,8 +68,8 @@ pub fn view(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
                 return Ok(cx.vague(data.rank, dtype, data.vdevice()));
             };
             let Some(last) = shape.last().copied() else { return Ok(cx.out(&[], dtype, data.vdevice())) };
-            let bytes = cx.arith(DimOp::Mul, last, int(old.bytes() as i64));
-            let count = cx.arith(DimOp::FloorDiv, bytes, int(new.bytes().max(1) as i64));
+            let bytes = cx.arith(PrimOp::Mul, last, int(old.bytes() as i64));
+            let count = cx.arith(PrimOp::FloorDiv, bytes, int(new.bytes().max(1) as i64));
             if let Some(slot) = shape.last_mut() {
                 *slot = count;
             }
@@ -90,15 +90,15 @@ pub fn to_vdevice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 /// `ccl.allgather`: `num_workers` of the first axis.
 pub fn all_gather(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    scaled(cx, DimOp::Mul)
+    scaled(cx, PrimOp::Mul)
 }
 
 /// `ccl.scatter_from_worker0`: the first axis over all workers.
 pub fn scatter(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    scaled(cx, DimOp::FloorDiv)
+    scaled(cx, PrimOp::FloorDiv)
 }
 
-fn scaled(cx: &mut Deduce<'_>, op: DimOp) -> Result<TypeId, String> {
+fn scaled(cx: &mut Deduce<'_>, op: PrimOp) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let workers = cx.int("num_workers").unwrap_or(1).max(1);
     let Extents::Known(shape) = &data.info.extents else { return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())) };
