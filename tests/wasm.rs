@@ -70,7 +70,7 @@ fn a_link_brings_the_document_back() {
 #[wasm_bindgen_test]
 fn the_catalogue_lists_what_the_page_offers() {
     let catalogue = handle(&mut Session::new(), "{\"type\":\"catalogue\"}");
-    for list in ["passes", "pipelines", "ops", "config"] {
+    for list in ["passes", "pipelines", "ops", "config", "instruments"] {
         assert!(get(&catalogue, list).is_instance_of::<Object>(), "{list}");
         assert!(get(&catalogue, &format!("{list}.length")).as_f64() > Some(5.0), "{list}");
     }

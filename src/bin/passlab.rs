@@ -71,6 +71,12 @@ struct Opt {
     /// Fail the pass that leaves an ill-formed program
     #[arg(long)]
     verify_each: bool,
+    /// Switch an instrument on: PrintAfterAll, 'PassPrintingInstrument([], ["FuseOps"])', OpStatistics, RewriteLog
+    #[arg(long = "instrument")]
+    instruments: Vec<String>,
+    /// Write the program after each pass to a folder, as TVM's DumpIR
+    #[arg(long)]
+    dump_ir: Option<String>,
     /// Print the time of each pass, to standard error
     #[arg(long)]
     timing: bool,
@@ -111,6 +117,8 @@ fn main() {
             direct: opt.direct,
             print_changed: opt.print_changed,
             verify_each: opt.verify_each,
+            instruments: &opt.instruments,
+            dump_ir: opt.dump_ir.as_deref(),
             timing: opt.timing,
             json: opt.json,
         }),

@@ -1,7 +1,8 @@
 //! `passlab opt`: run passes over a program.
 
 use super::{Output, clock, finish, read};
-use crate::diag::render;
+use crate::diag::{Diagnostic, render};
+use crate::pass::Literal;
 use crate::pass::call::parse_literal;
 use crate::pass::trace::{LogKind, Outcome, Trace};
 use crate::passes;
@@ -23,6 +24,8 @@ pub struct OptOptions<'a> {
     pub direct: bool,
     pub print_changed: bool,
     pub verify_each: bool,
+    pub instruments: &'a [String],
+    pub dump_ir: Option<&'a str>,
     pub timing: bool,
     pub json: bool,
 }
@@ -53,7 +56,12 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
     context.disabled.extend_from_slice(options.disabled);
     for entry in options.config {
         let (key, value) = entry.split_once('=').ok_or_else(|| Output::usage(format!("--config {entry}: write key=value")))?;
-        let value = parse_literal(value).unwrap_or_else(|| crate::pass::Literal::Str(value.to_owned()));
+        // Nothing is no value; what is no literal is a string without its quotes.
+        let value = match parse_literal(value) {
+            Some(value) => value,
+            None if value.is_empty() => Literal::None,
+            None => Literal::Str(value.to_owned()),
+        };
         context.config.insert(key.to_owned(), value);
     }
     // The whole text is the program: the head is comments, and places stay true.
@@ -65,6 +73,10 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
     if options.verify_each {
         document.instruments.push("VerifyEach".to_owned());
     }
+    document.instruments.extend(options.instruments.iter().cloned());
+    if options.dump_ir.is_some() {
+        document.instruments.push("DumpIR".to_owned());
+    }
     let mut session = Session::new(clock);
     session.run(&document, options.direct);
     if !session.is_ok() {
@@ -74,10 +86,23 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
     }
     let mut output = report(options, &session, &source);
     output.stderr = render(&warnings, options.file, &source) + &output.stderr;
+    if let Some(folder) = options.dump_ir {
+        write_dump(&session, std::path::Path::new(folder)).map_err(|e| Output::usage(format!("{folder}: {e}")))?;
+    }
     if !head.script.is_empty() {
         output.stderr += "note: the file holds passes written in JavaScript, which only the page runs\n";
     }
     Ok(output)
+}
+
+/// Writes the program after each pass, as TVM's `DumpIR` does.
+fn write_dump(session: &Session, folder: &std::path::Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (file, text) in session.dump() {
+        let name = file.rsplit('/').next().unwrap_or(&file);
+        std::fs::write(folder.join(name), text)?;
+    }
+    Ok(())
 }
 
 fn report(options: &OptOptions<'_>, session: &Session, source: &str) -> Output {
@@ -90,20 +115,23 @@ fn report(options: &OptOptions<'_>, session: &Session, source: &str) -> Output {
         }
     }
     for entry in trace.log.iter().filter(|entry| entry.kind == LogKind::Printed) {
-        stderr += &entry.text;
+        stderr += entry.text.trim_end_matches('\n');
+        stderr.push('\n');
     }
     if options.timing {
         stderr += &trace.render_timing();
     }
-    let failures = trace.failures();
+    let problems: Vec<Diagnostic> = session.problems().iter().cloned().chain(trace.reported()).collect();
+    stderr += &render(&problems, options.file, source);
     if let Some(step) = trace.steps.iter().find(|s| matches!(s.outcome, Outcome::Failed(_))) {
         stderr += &format!("error: {} failed\n", step.name);
-        stderr += &render(&failures, options.file, source);
+        stderr += &render(&trace.failures(), options.file, source);
     }
     let last = trace.steps.last().map_or(0, |s| s.after);
     let text = session.text(last, Numbering::Exact).unwrap_or_default();
     let stdout = if options.json { format!("{}\n", trace_json(trace, &text)) } else { text };
-    Output { stdout, stderr, status: i32::from(!trace.is_complete()) }
+    let failed = !trace.is_complete() || problems.iter().any(Diagnostic::is_error);
+    Output { stdout, stderr, status: i32::from(failed) }
 }
 
 fn trace_json(trace: &Trace, text: &str) -> serde_json::Value {
@@ -116,10 +144,15 @@ fn trace_json(trace: &Trace, text: &str) -> serde_json::Value {
                 "id": step.id, "name": step.name, "depth": step.depth, "row": step.row, "outcome": outcome,
                 "reason": reason, "before": step.before, "after": step.after, "micros": step.micros,
                 "rewrites": step.rewrites.len(),
+                "reported": step.reported.iter().map(|d| json!({
+                    "severity": d.severity.word(), "code": d.code, "message": d.message,
+                    "from": d.span.map(|s| s.start), "to": d.span.map(|s| s.end),
+                })).collect::<Vec<_>>(),
             })
         })
         .collect();
-    json!({ "steps": steps, "versions": trace.versions.len(), "text": text })
+    let log: Vec<_> = trace.log.iter().map(|e| json!({ "kind": e.kind.word(), "step": e.step, "text": e.text })).collect();
+    json!({ "steps": steps, "versions": trace.versions.len(), "text": text, "log": log, "timing": trace.render_timing() })
 }
 
 #[cfg(test)]
@@ -138,6 +171,8 @@ mod tests {
             direct: false,
             print_changed: false,
             verify_each: false,
+            instruments: &[],
+            dump_ir: None,
             timing: false,
             json: false,
         }

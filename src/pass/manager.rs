@@ -98,7 +98,18 @@ pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnost
     let Some(spec) = registry.lookup(&call.name) else {
         return Err(Diagnostic::error("pass-unknown", format!("there is no pass called `{}`", call.name), None));
     };
+    for (_, arg) in &call.args {
+        if let CallArg::Pass(pass) = arg {
+            resolve_in(registry, pass)?;
+        }
+    }
     let args = bind(spec.params, call)?;
+    let mut name = spec.info_name.to_owned();
+    for (param, value) in args.0.iter().filter(|_| spec.info_name.contains('{')) {
+        if let Literal::Str(text) = value {
+            name = name.replace(&format!("{{{param}}}"), text);
+        }
+    }
     let body = match spec.run {
         Run::Sequential(children) => {
             let mut passes = Vec::new();
@@ -112,7 +123,7 @@ pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnost
         Run::Module(_) | Run::Function(_) => Body::Spec(spec, args),
     };
     let required = spec.required.iter().map(|s| (*s).to_owned()).collect();
-    let info = PassInfo { name: spec.info_name.to_owned(), opt_level: spec.opt_level, required, traceable: false };
+    let info = PassInfo { name, opt_level: spec.opt_level, required, traceable: false };
     Ok(Pass { info, body })
 }
 

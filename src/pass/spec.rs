@@ -134,7 +134,7 @@ impl Run {
 pub struct PassSpec {
     /// Name of TVM's factory function: `CombineParallelConv2D`. This is how it is written in lists.
     pub name: &'static str,
-    /// `PassInfo.name`.
+    /// `PassInfo.name`. A parameter in braces stands for its argument.
     pub info_name: &'static str,
     /// `PassInfo.opt_level`.
     pub opt_level: i64,
@@ -148,7 +148,8 @@ pub struct PassSpec {
     pub summary: &'static str,
     /// What it looks for, when it does nothing, known divergences. Markdown paragraphs.
     pub doc: &'static str,
-    /// A program before it; empty for passes whose effect is not visible.
+    /// A program before it; empty for passes whose effect is not visible. When the pass needs arguments, its first
+    /// line is a comment with the call.
     pub example_before: &'static str,
     /// The same program after it, as it prints without type comments.
     pub example_after: &'static str,

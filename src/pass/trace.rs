@@ -182,6 +182,12 @@ impl Trace {
         failed.next().cloned().unwrap_or_default()
     }
 
+    /// What passes reported that is not an error, in order.
+    pub fn reported(&self) -> impl Iterator<Item = Diagnostic> {
+        let from = |step: &Step, found: &Diagnostic| found.clone().with_note(format!("reported by {}", step.name));
+        self.steps.iter().flat_map(move |step| step.reported.iter().map(move |found| from(step, found)))
+    }
+
     /// Begins a step over `module` and returns its index. `at` is the length of the rewrite log.
     pub(super) fn begin(&mut self, info: &PassInfo, module: &Module, role: Role, place: Place, at: usize) -> usize {
         let Place { parent, row } = place;

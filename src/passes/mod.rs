@@ -1,5 +1,6 @@
 //! The passes, one file each, and the named pipelines.
 
+pub mod any;
 mod pipelines;
 pub mod relay;
 
@@ -40,4 +41,6 @@ pub static ALL: &[&PassSpec] = &[
     &relay::inline::SPEC,
     &relay::eta_expand::SPEC,
     &relay::lambda_lift::SPEC,
+    &any::print_ir::SPEC,
+    &any::apply_pass_to_function::SPEC,
 ];

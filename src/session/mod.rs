@@ -12,7 +12,7 @@ use crate::parse;
 use crate::pass::call::parse_calls;
 use crate::pass::instrument::{self, Instrument};
 use crate::pass::manager::{Pass, Registry, Row, Runner, resolve_in};
-use crate::pass::trace::{Trace, Version};
+use crate::pass::trace::{LogKind, Trace, Version};
 use crate::pass::{PassContext, config};
 use crate::passes;
 use crate::print::{self, Numbering, PrintOptions};
@@ -205,7 +205,13 @@ impl Session {
         }
         let registry = self.registry();
         let rows = resolve_rows(&registry, &document.rows).map_err(|e| vec![e])?;
-        config::validate(&document.context.config).map_err(|e| vec![Diagnostic::error("pass-config", e, None)])?;
+        let wrong = config::validate(&document.context.config).into_iter();
+        let wrong: Vec<Diagnostic> = wrong
+            .map(|(key, e)| Diagnostic::error("pass-config", e, None).with_note(format!("in the configuration: {key}")))
+            .collect();
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
         let made = document.instruments.iter().map(|call| self.instrument(call, &document.source));
         let instruments = made.collect::<Result<_, _>>().map_err(|e| vec![e])?;
         match opening {
@@ -288,6 +294,16 @@ impl Session {
     pub fn text(&self, version: Version, numbering: Numbering) -> Option<String> {
         let module = self.trace.versions.get(version)?;
         Some(print::module(&self.store, module, &PrintOptions { numbering, ..PrintOptions::default() }))
+    }
+
+    /// The files of the `DumpIR` instrument: name and text, in the order they are numbered.
+    pub fn dump(&self) -> Vec<(String, String)> {
+        let pairs = self.trace.log.windows(2).filter(|pair| pair[0].text.starts_with("DumpIR.run_after_pass("));
+        let named = pairs.filter(|pair| pair[1].kind == LogKind::Printed).filter_map(|pair| {
+            let step = self.trace.steps.get(pair[1].step?)?;
+            Some((pair[1].text.clone(), self.text(step.after, Numbering::Exact)?))
+        });
+        named.collect()
     }
 
     /// What changed from one version to another.

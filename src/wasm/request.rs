@@ -17,6 +17,7 @@ pub(super) enum Request {
     Text { version: usize, stable: bool },
     Diff { before: usize, after: usize },
     Eval { version: usize, func: String, seed: u64 },
+    Dump,
     Encode { document: Document },
     Decode { link: String },
 }
@@ -35,6 +36,7 @@ impl Request {
                 let seed = fields.number("seed")? as u64;
                 Request::Eval { version: fields.index("version")?, func: fields.text("func")?, seed }
             }
+            "dump" => Request::Dump,
             "encode" => Request::Encode { document: document()? },
             "decode" => Request::Decode { link: fields.text("link")? },
             _ => return Err(wrong("type")),

@@ -3,8 +3,9 @@
 use super::request::DocumentView;
 use crate::diag::{Diagnostic, LineIndex};
 use crate::diff::{Diff, DiffRow};
-use crate::pass::trace::{LogKind, Outcome, Role, Step, Trace};
-use crate::pass::{PassSpec, config};
+use crate::pass::instrument::InstrumentSpec;
+use crate::pass::trace::{LogEntry, Outcome, Role, Step, Trace};
+use crate::pass::{Param, PassSpec, built_in, config};
 use crate::passes::{self, Pipeline};
 use crate::{ops, session::Session};
 use serde::Serialize;
@@ -71,23 +72,30 @@ struct StepView {
 }
 
 #[derive(Serialize)]
+struct LogView {
+    kind: &'static str,
+    text: String,
+    step: Option<usize>,
+}
+
+#[derive(Serialize)]
 pub(super) struct RunView {
     dialect: &'static str,
     problems: Vec<ProblemView>,
     ok: bool,
     steps: Vec<StepView>,
     versions: usize,
-    log: Vec<String>,
+    log: Vec<LogView>,
     timing: String,
     millis: f64,
 }
 
 fn step(step: &Step, problems: &Problems<'_>) -> StepView {
     let (outcome, reason) = step.outcome_words();
-    let found = match &step.outcome {
-        Outcome::Failed(found) => problems.all(found),
-        Outcome::Ran | Outcome::Skipped(_) | Outcome::NotReached => Vec::new(),
-    };
+    let mut found = problems.all(&step.reported);
+    if let Outcome::Failed(failures) = &step.outcome {
+        found.extend(problems.all(failures));
+    }
     StepView {
         id: step.id.clone(),
         name: step.name.clone(),
@@ -110,6 +118,10 @@ fn step(step: &Step, problems: &Problems<'_>) -> StepView {
     }
 }
 
+fn log(entry: &LogEntry) -> LogView {
+    LogView { kind: entry.kind.word(), text: entry.text.clone(), step: entry.step }
+}
+
 /// The answer to a run: steps only when it could be run.
 pub(super) fn run(session: &Session, source: &str, millis: f64) -> RunView {
     let problems = Problems::new(source);
@@ -121,7 +133,7 @@ pub(super) fn run(session: &Session, source: &str, millis: f64) -> RunView {
         ok: session.is_ok(),
         steps: trace.steps.iter().map(|s| step(s, &problems)).collect(),
         versions: trace.versions.len(),
-        log: trace.log.iter().filter(|entry| entry.kind == LogKind::Printed).map(|entry| entry.text.clone()).collect(),
+        log: trace.log.iter().map(log).collect(),
         timing: trace.render_timing(),
         millis,
     }
@@ -200,6 +212,10 @@ struct PassView {
     available: bool,
 }
 
+fn params(params: &'static [Param]) -> Vec<ParamView> {
+    params.iter().map(|p| ParamView { name: p.name, default: p.default, doc: p.doc }).collect()
+}
+
 fn pass(spec: &PassSpec) -> PassView {
     PassView {
         name: spec.name,
@@ -209,7 +225,7 @@ fn pass(spec: &PassSpec) -> PassView {
         opt_level: spec.opt_level,
         required: spec.required,
         config_keys: spec.config,
-        params: spec.params.iter().map(|p| ParamView { name: p.name, default: p.default, doc: p.doc }).collect(),
+        params: params(spec.params),
         summary: spec.summary,
         doc: spec.doc,
         example_before: spec.example_before,
@@ -286,7 +302,15 @@ struct ConfigView {
     key: &'static str,
     #[serde(rename = "type")]
     ty: &'static str,
-    default: &'static str,
+    default: String,
+    doc: &'static str,
+}
+
+#[derive(Serialize)]
+struct InstrumentView {
+    name: &'static str,
+    params: Vec<ParamView>,
+    doc: &'static str,
 }
 
 #[derive(Serialize)]
@@ -296,26 +320,20 @@ pub(super) struct CatalogueView {
     pipelines: Vec<PipelineView>,
     ops: Vec<OpView>,
     config: Vec<ConfigView>,
+    instruments: Vec<InstrumentView>,
 }
 
 /// Everything there is to choose from.
 pub(super) fn catalogue() -> CatalogueView {
-    let key = |key: &config::ConfigKey| ConfigView {
-        key: key.key,
-        ty: match key.ty {
-            config::ConfigType::Int => "int",
-            config::ConfigType::Bool => "bool",
-            config::ConfigType::Str => "str",
-            config::ConfigType::List => "list",
-        },
-        default: key.default,
-    };
+    let key = |key: &config::ConfigKey| ConfigView { key: key.key, ty: key.ty.word(), default: key.default(), doc: key.doc };
+    let instrument = |spec: &InstrumentSpec| InstrumentView { name: spec.name, params: params(spec.params), doc: spec.doc };
     CatalogueView {
         version: env!("CARGO_PKG_VERSION"),
         passes: passes::ALL.iter().map(|spec| pass(spec)).collect(),
         pipelines: passes::PIPELINES.iter().map(pipeline).collect(),
         ops: ops::all().iter().map(|info| op(info)).collect(),
         config: config::KEYS.iter().map(key).collect(),
+        instruments: built_in::ALL.iter().map(instrument).collect(),
     }
 }
 
@@ -324,6 +342,17 @@ pub(super) struct EvalView {
     pub(super) ok: bool,
     pub(super) problems: Vec<ProblemView>,
     pub(super) text: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct FileView {
+    name: String,
+    text: String,
+}
+
+/// The files of `DumpIR`.
+pub(super) fn dump(session: &Session) -> Vec<FileView> {
+    session.dump().into_iter().map(|(name, text)| FileView { name, text }).collect()
 }
 
 #[derive(Serialize)]

@@ -130,8 +130,26 @@ const catalogue: Catalogue = {
   pipelines,
   ops: [],
   config: [
-    { key: "relay.FuseOps.max_depth", type: "int", default: "256" },
-    { key: "relay.FuseOps.link_params", type: "bool", default: "False" },
+    {
+      key: "relay.FuseOps.max_depth",
+      type: "int",
+      default: "256",
+      doc: "The most nodes in one group.",
+    },
+    {
+      key: "relay.FuseOps.link_params",
+      type: "bool",
+      default: "False",
+      doc: "Constants stay inside.",
+    },
+  ],
+  instruments: [
+    { name: "PrintAfterAll", params: [], doc: "Prints the program after every pass." },
+    {
+      name: "DumpIR",
+      params: [{ name: "dump_dir", default: '"dump"', doc: "The folder." }],
+      doc: "Writes the program after every pass.",
+    },
   ],
 };
 
@@ -239,6 +257,11 @@ class Session {
         return compare(this.version(request.before), this.version(request.after));
       case "eval":
         return { ok: true, problems: [], text: `seed ${request.seed}: Tensor[(1, 16), float32]` };
+      case "dump":
+        return this.versions.map((lines, at) => ({
+          name: `dump/00${at}.relay`,
+          text: lines.join("\n"),
+        }));
       case "encode":
         return `m${btoa(unescape(encodeURIComponent(JSON.stringify(request.document)))).replace(/=+$/, "")}`;
       case "decode":
@@ -332,8 +355,12 @@ class Session {
       if (made.outcome === "changed") apply(inner, inferred);
       made.after = version;
     });
-    if (document.instruments.includes("PrintAfter")) {
-      for (const one of steps) base.log.push(`After ${one.name}`, ...this.version(one.after));
+    if (document.instruments.includes("PrintAfterAll")) {
+      steps.forEach((one, index) => {
+        const call = `PrintAfterAll.run_after_pass(${one.name})`;
+        base.log.push({ kind: "call", text: call, step: index });
+        base.log.push({ kind: "printed", text: this.version(one.after).join("\n"), step: index });
+      });
     }
     return {
       ...base,

@@ -26,7 +26,7 @@ export interface RunDocument {
   disabled: string[];
   /** PassContext configuration, key to Python literal, e.g. `relay.FuseOps.max_depth` to `10`. */
   config: Record<string, string>;
-  /** Instruments that are switched on, by name: `PassTiming`, `PrintBefore`, `PrintAfter`, `VerifyEach`. */
+  /** Instruments that are switched on, as calls: `VerifyEach`, `PassPrintingInstrument([], ["FuseOps"])`. */
   instruments: string[];
   /** The source of *My passes*, in JavaScript; empty for none. It runs in the sandbox only. */
   script: string;
@@ -103,6 +103,14 @@ export interface ScriptReport {
   output: string[];
 }
 
+export interface LogEntry {
+  /** A hook was called; an instrument refused a pass; a hook or a pass failed; something was printed. */
+  kind: "call" | "refused" | "failed" | "printed";
+  text: string;
+  /** Index of the step it belongs to; null for entering and leaving a context. */
+  step: number | null;
+}
+
 export interface Run {
   dialect: "relay";
   /** Problems of the program itself (parse, types). */
@@ -112,8 +120,8 @@ export interface Run {
   steps: Step[];
   /** How many module versions there are; version 0 is the parsed program. */
   versions: number;
-  /** What the instruments printed, in order. */
-  log: string[];
+  /** What instruments were asked, said and printed, and what passes printed, in order. */
+  log: LogEntry[];
   /** TVM's `PassTimingInstrument.render()`. */
   timing: string;
   /** Milliseconds spent in the engine. */
@@ -221,8 +229,22 @@ export interface OpDoc {
 
 export interface ConfigKey {
   key: string;
-  type: "int" | "bool" | "str" | "list";
+  type: "int" | "bool" | "str" | "list" | "dict";
+  /** Python literal. */
   default: string;
+  doc: string;
+}
+
+export interface InstrumentDoc {
+  name: string;
+  params: PassParam[];
+  doc: string;
+}
+
+/** A file that the `DumpIR` instrument wrote. */
+export interface DumpFile {
+  name: string;
+  text: string;
 }
 
 export interface Catalogue {
@@ -231,6 +253,7 @@ export interface Catalogue {
   pipelines: PipelineDoc[];
   ops: OpDoc[];
   config: ConfigKey[];
+  instruments: InstrumentDoc[];
 }
 
 /** State that a link carries besides the run itself. */
@@ -252,6 +275,7 @@ export type Request =
   | { id: number; type: "text"; version: number; stable: boolean }
   | { id: number; type: "diff"; before: number; after: number }
   | { id: number; type: "eval"; version: number; func: string; seed: number }
+  | { id: number; type: "dump" }
   | { id: number; type: "encode"; document: SharedDocument }
   | { id: number; type: "decode"; link: string };
 
@@ -261,6 +285,7 @@ export interface Answers {
   text: string;
   diff: Diff;
   eval: EvalResult;
+  dump: DumpFile[];
   encode: string;
   decode: DecodeResult;
 }

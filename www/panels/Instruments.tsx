@@ -1,20 +1,28 @@
 import { createMemo, createSignal, Show } from "solid-js";
+import { instrumentName, logText } from "../state/instruments";
+import { zip } from "../state/zip";
 import { useApp } from "./context";
 import { Lines } from "./Lines";
 import { columnsOf, plainLines, type Room } from "./lines";
+import { Toggle } from "./Toggle";
 
-/** What the instruments printed. A whole module per pass is a lot, so it is drawn like a diff: only what is visible. */
+/**
+ * What instruments were asked and what they and passes printed, in the order it happened. A whole module per pass is a
+ * lot, so it is drawn like a diff: only what is visible.
+ */
 export function Instruments() {
   const app = useApp();
-  const log = createMemo(() => app.state().good?.run.log ?? []);
+  const run = createMemo(() => app.state().good?.run);
+  const log = createMemo(() => run()?.log ?? []);
   const [closed, setClosed] = createSignal(false);
+  const [hooks, setHooks] = createSignal(true);
   const [open, setOpen] = createSignal<ReadonlySet<string>>(new Set<string>());
   const [room, setRoom] = createSignal<Room>(
     { characters: 80, digits: 2 },
     { equals: (a, b) => a.characters === b.characters && a.digits === b.digits },
   );
   const lines = createMemo(() =>
-    plainLines(log().join("\n"), {
+    plainLines(logText(log(), run()?.steps ?? [], hooks()), {
       split: false,
       types: app.state().preferences.types,
       columns: app.state().preferences.wrap ? columnsOf(room()).plain : Number.POSITIVE_INFINITY,
@@ -22,12 +30,40 @@ export function Instruments() {
       context: 3,
     }),
   );
+  const dumps = () =>
+    (app.state().good?.document.instruments ?? []).some(
+      (call) => instrumentName(call) === "DumpIR",
+    );
+  const download = async () => {
+    const reply = await app.dump();
+    const files = reply.status === "answered" ? reply.value : [];
+    if (files.length === 0) return;
+    const address = URL.createObjectURL(new Blob([zip(files)], { type: "application/zip" }));
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = `${files[0]?.name.split("/")[0] ?? "dump"}.zip`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  };
   return (
     <Show when={log().length > 0}>
       <section class="instruments" classList={{ closed: closed() }}>
         <div class="pane-head">
           <h2>Instruments</h2>
           <span class="quiet grow">{lines().length.toLocaleString("en")} lines</span>
+          <Show when={dumps()}>
+            <button type="button" onClick={() => void download()}>
+              Download dump
+            </button>
+          </Show>
+          <Show when={!closed()}>
+            <Toggle
+              label="Calls"
+              title="Show which hook of which instrument was called"
+              on={hooks()}
+              onChange={setHooks}
+            />
+          </Show>
           <button type="button" aria-expanded={!closed()} onClick={() => setClosed(!closed())}>
             {closed() ? "Show" : "Hide"}
           </button>
@@ -36,7 +72,7 @@ export function Instruments() {
         <div role="log" aria-label="Instruments" aria-live="off" hidden={closed()}>
           <Lines
             lines={lines()}
-            label="Output of the instruments"
+            label="Log of the instruments"
             plain
             subject=""
             onOpen={(id) => setOpen(new Set([...open(), id]))}

@@ -15,6 +15,7 @@ import {
 import { Dynamic } from "solid-js/web";
 import { createEditor, type Editor, relayLanguage } from "../editor/editor";
 import type { Problem } from "../engine/protocol";
+import { passProblems } from "../state/instruments";
 import { type Editor as EditorName, scriptProblems } from "../state/model";
 import { panelCommands } from "./commands";
 import { useApp } from "./context";
@@ -57,7 +58,12 @@ export function ProgramPane(props: { narrow: boolean }) {
 
   const source = createMemo(() => state().document.source);
   createEffect(on(source, (text) => editor?.setText(text)));
-  const problems = createMemo(() => state().problems);
+  // Places in a program that was edited since are not where they were.
+  const ofPasses = createMemo(() => (state().stale ? [] : passProblems(app.steps())));
+  const problems = createMemo(() => [
+    ...state().problems,
+    ...ofPasses().map(({ problem }) => problem),
+  ]);
   let drawn = "[]";
   createEffect(
     on(problems, (list) => {
@@ -68,8 +74,9 @@ export function ProgramPane(props: { narrow: boolean }) {
   );
   const ofScript = createMemo(() => scriptProblems(state()));
   const all = createMemo(() => [
-    ...problems().map((problem) => ({ problem, script: false })),
-    ...ofScript().map((problem) => ({ problem, script: true })),
+    ...state().problems.map((problem) => ({ problem, script: false, tag: "" })),
+    ...ofPasses().map(({ problem, step }) => ({ problem, script: false, tag: step.name })),
+    ...ofScript().map((problem) => ({ problem, script: true, tag: "My passes" })),
   ]);
 
   const jump = (problem: Problem, script: boolean) => {
@@ -149,7 +156,7 @@ export function ProgramPane(props: { narrow: boolean }) {
         </h2>
         <ul aria-label="Problems">
           <For each={all()}>
-            {({ problem, script }) => (
+            {({ problem, script, tag }) => (
               <li>
                 <Dynamic
                   component={problem.from === null ? "div" : "button"}
@@ -169,8 +176,8 @@ export function ProgramPane(props: { narrow: boolean }) {
                   </span>
                   <span>
                     <span class="sr">{problem.severity}: </span>
-                    <Show when={script}>
-                      <span class="tag">My passes</span>{" "}
+                    <Show when={tag}>
+                      <span class="tag">{tag}</span>{" "}
                     </Show>
                     {problem.message}
                     <For each={problem.notes}>{(note) => <span class="note">{note}</span>}</For>

@@ -165,7 +165,11 @@ function Switch(props: { name: string }) {
         type="checkbox"
         checked={app.state().document.instruments.includes(props.name)}
         onChange={(event) =>
-          app.dispatch({ type: "instrument", name: props.name, on: event.currentTarget.checked })
+          app.dispatch({
+            type: "instrument",
+            name: props.name,
+            call: event.currentTarget.checked ? props.name : null,
+          })
         }
       />
       <span>

@@ -1,43 +1,64 @@
-/** How long the steps took. */
+/** How long the steps took: as a picture, as a table, and as TVM tells it. */
 import { createMemo, For, Show } from "solid-js";
+import { flame } from "../state/flame";
 import { duration } from "../state/steps";
 import { useApp } from "./context";
 
+/** Narrower blocks have no room for a name. */
+const NAMED = 6;
+
 export function Timing() {
   const app = useApp();
-  const steps = () => app.steps();
-  const longest = createMemo(() => Math.max(1, ...steps().map((step) => step.micros)));
   const run = () => app.state().good?.run;
+  const blocks = createMemo(() => flame(app.steps()));
+  const depth = createMemo(() => Math.max(0, ...blocks().map((block) => block.step.depth)));
+  const percent = (share: number) => `${share.toFixed(share < 9.95 ? 1 : 0)}%`;
   return (
     <section class="region timing" aria-label="Timing">
       <p class="pad">
         The run took {duration((run()?.millis ?? 0) * 1000)} in the engine.
-        <span class="quiet"> Times of a step include the steps nested in it.</span>
+        <span class="quiet"> The time of a step includes the steps nested in it.</span>
       </p>
+      {/* The table says the same to those who do not see it. */}
+      <div class="flame" aria-hidden="true" style={{ "--rows": depth() + 1 }}>
+        <For each={blocks()}>
+          {(block) => (
+            <span
+              class="block"
+              classList={{ chosen: block.step.id === app.step()?.id }}
+              style={{
+                left: `${block.left}%`,
+                width: `${block.width}%`,
+                "--depth": block.step.depth,
+              }}
+              title={`${block.step.name}: ${duration(block.step.micros)}, ${percent(block.width)} of the run`}
+            >
+              {block.width >= NAMED ? block.step.name : ""}
+            </span>
+          )}
+        </For>
+      </div>
       <table>
         <thead>
           <tr>
             <th scope="col">Step</th>
             <th scope="col">Time</th>
-            <th scope="col">
-              <span class="sr">Share of the longest</span>
-            </th>
+            <th scope="col">Own</th>
+            <th scope="col">Of the run</th>
+            <th scope="col">Of its parent</th>
           </tr>
         </thead>
         <tbody>
-          <For each={steps().filter((step) => step.outcome !== "skipped")}>
-            {(step) => (
-              <tr>
-                <th scope="row" style={{ "--depth": step.depth }}>
-                  {step.name}
+          <For each={blocks()}>
+            {(block) => (
+              <tr aria-current={block.step.id === app.step()?.id ? "true" : undefined}>
+                <th scope="row" style={{ "--depth": block.step.depth }}>
+                  {block.step.name}
                 </th>
-                <td class="number">{duration(step.micros)}</td>
-                <td>
-                  <span
-                    class="measure"
-                    style={{ width: `${Math.max(0.5, (100 * step.micros) / longest())}%` }}
-                  />
-                </td>
+                <td class="number">{duration(block.step.micros)}</td>
+                <td class="number">{duration(block.own)}</td>
+                <td class="number">{percent(block.width)}</td>
+                <td class="number">{percent(block.ofParent)}</td>
               </tr>
             )}
           </For>

@@ -7,7 +7,9 @@ import type {
   Answers,
   Diff,
   DiffRow,
+  DumpFile,
   EvalResult,
+  LogEntry,
   Problem,
   Request,
   Response,
@@ -129,6 +131,14 @@ const report = record<ScriptReport>({
   output: list(short(10_000), SOME),
 });
 
+const logEntry = record<LogEntry>({
+  kind: oneOf("call", "refused", "failed", "printed"),
+  text,
+  step: maybe(whole),
+});
+
+const dumpFile = record<DumpFile>({ name: short(300), text });
+
 /** A tree by its own numbers: a parent stands before its children, and versions are those that there are. */
 const run: Read<Run> = (value) => {
   const read = record<Run>({
@@ -137,7 +147,7 @@ const run: Read<Run> = (value) => {
     ok: flag,
     steps: list(step, SOME),
     versions: whole,
-    log: list(text, MANY),
+    log: list(logEntry, MANY),
     timing: text,
     millis: real,
     ahead: () => undefined,
@@ -176,7 +186,13 @@ const diff = record<Diff>({
 const evaluated = record<EvalResult>({ ok: flag, problems: list(problem, 1000), text });
 
 /** What the sandbox is asked. Links and the catalogue are never its business. */
-const answers: { [K in keyof Answers]?: Read<Answers[K]> } = { run, text, diff, eval: evaluated };
+const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
+  run,
+  text,
+  diff,
+  eval: evaluated,
+  dump: list(dumpFile, SOME),
+};
 
 /** The frame has ended the worker, and why. */
 export interface Ended {

@@ -580,6 +580,7 @@ export function createController(environment: Environment) {
     diffKey,
     textKey,
     evaluate,
+    dump: () => holder().ask({ type: "dump" }, "dump"),
     go,
     share,
     openLink,

@@ -120,9 +120,15 @@ describe("context", () => {
   });
 
   test("an instrument is switched on once", () => {
-    const on: Action = { type: "instrument", name: "PassTiming", on: true };
-    expect(reached(on, on).document.instruments).toEqual(["PassTiming"]);
-    expect(reached(on, { ...on, on: false }).document.instruments).toEqual([]);
+    const on: Action = { type: "instrument", name: "DumpIR", call: "DumpIR" };
+    expect(reached(on, on).document.instruments).toEqual(["DumpIR"]);
+    const other: Action = { type: "instrument", name: "VerifyEach", call: "VerifyEach" };
+    const changed: Action = { ...on, call: 'DumpIR("here")' };
+    expect(reached(on, other, changed).document.instruments).toEqual([
+      'DumpIR("here")',
+      "VerifyEach",
+    ]);
+    expect(reached(on, { ...on, call: null }).document.instruments).toEqual([]);
   });
 });
 

@@ -11,8 +11,10 @@ import type {
   RunDocument,
   ScriptReport,
   SharedDocument,
+  UserInstrument,
   UserPass,
 } from "../engine/protocol";
+import { instrumentName } from "./instruments";
 
 export type View = "diff" | "before" | "values" | "timing";
 export type Theme = "system" | "light" | "dark";
@@ -110,7 +112,8 @@ export type Action =
   | { type: "required"; names: string[] }
   | { type: "disabled"; names: string[] }
   | { type: "config"; key: string; value: string | null }
-  | { type: "instrument"; name: string; on: boolean }
+  /** Switches an instrument on, with these arguments, or off. */
+  | { type: "instrument"; name: string; call: string | null }
   | { type: "open"; document: SharedDocument; trust: Trust }
   | {
       type: "restore";
@@ -291,8 +294,13 @@ export function update(state: State, action: Action): State {
       return withDocument(state, { config });
     }
     case "instrument": {
-      const rest = document.instruments.filter((name) => name !== action.name);
-      return withDocument(state, { instruments: action.on ? [...rest, action.name] : rest });
+      const { name, call } = action;
+      const old = document.instruments;
+      const is = (one: string) => instrumentName(one) === name;
+      if (call === null) return withDocument(state, { instruments: old.filter((one) => !is(one)) });
+      // They are called in the order of the list: one whose arguments change keeps its place.
+      const instruments = old.some(is) ? old.map((one) => (is(one) ? call : one)) : [...old, call];
+      return withDocument(state, { instruments });
     }
     case "open": {
       const { view, ...shared } = action.document;
@@ -372,6 +380,11 @@ export function scriptProblems({ document, trust, script }: State): readonly Pro
 /** The passes that the script defines, as far as it is run. */
 export function scriptPasses({ document, trust, script }: State): readonly UserPass[] {
   return document.script.trim() === "" || trust !== "own" ? [] : (script?.passes ?? []);
+}
+
+/** The instruments that the script defines, as far as it is run. */
+export function scriptInstruments({ document, trust, script }: State): readonly UserInstrument[] {
+  return document.script.trim() === "" || trust !== "own" ? [] : (script?.instruments ?? []);
 }
 
 /** The document and the view as a link carries them. */

@@ -27,9 +27,9 @@ pub mod simplify_expr;
 pub mod simplify_expr_post_alter_op;
 pub mod simplify_inference;
 pub mod split_args;
-mod support;
+pub(super) mod support;
 #[cfg(test)]
-mod testing;
+pub(super) mod testing;
 pub mod to_a_normal_form;
 pub mod to_basic_block_normal_form;
 pub mod to_graph_normal_form;

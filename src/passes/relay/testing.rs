@@ -5,6 +5,7 @@ use crate::ir::equal::{self, EqualOptions};
 use crate::ir::{Module, Store};
 use crate::parse::parse;
 use crate::pass::PassContext;
+use crate::pass::PassSpec;
 use crate::pass::call::parse_calls;
 use crate::pass::manager::{Row, Runner, resolve};
 use crate::pass::trace::Trace;
@@ -79,11 +80,17 @@ pub fn failure(calls: &str, program: &str) -> String {
     trace.failures()[0].message.clone()
 }
 
+/// The call of a pass's example: without arguments, or what the comment in its first line says.
+fn example_call(spec: &PassSpec) -> String {
+    let comment = spec.example_before.lines().next().and_then(|line| line.strip_prefix("// "));
+    comment.map_or_else(|| format!("{}()", spec.name), str::to_owned)
+}
+
 #[test]
 fn every_documented_example_is_what_the_pass_makes() {
     let mut wrong = String::new();
     for spec in passes::ALL.iter().filter(|spec| !spec.example_before.is_empty()) {
-        let got = after(&format!("{}()", spec.name), spec.example_before);
+        let got = after(&example_call(spec), spec.example_before);
         if got.trim() != spec.example_after.trim() {
             wrong += &format!("{} makes of its example\n{got}\n", spec.name);
         }
@@ -99,8 +106,8 @@ fn documented_examples_stay_as_they_are_when_the_pass_runs_again() {
     for spec in passes::ALL.iter().filter(|spec| !spec.example_after.is_empty() && !not.contains(&spec.name)) {
         let store = &mut Store::new();
         let module = read(store, spec.example_before);
-        let once = run(store, module, &format!("{}(), InferType()", spec.name)).last().clone();
-        let twice = run(store, once.clone(), &format!("{}()", spec.name)).last().clone();
+        let once = run(store, module, &format!("{}, InferType()", example_call(spec))).last().clone();
+        let twice = run(store, once.clone(), &example_call(spec)).last().clone();
         assert_eq!(once, twice, "{} made\n{}", spec.name, show(store, &twice));
     }
 }

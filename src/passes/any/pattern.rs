@@ -1,0 +1,168 @@
+//! Patterns for names of functions: as much of Python's regular expressions as such a name needs.
+//!
+//! Characters, `.`, `\d`, `\w`, `\s`, classes `[a-z_]` and `[^0-9]`, each with `*`, `+` or `?` behind it; `|` between
+//! whole patterns; `^` and `$`. Groups and counts are refused. As with Python's `re.match`, which TVM asks, a pattern
+//! has to match the beginning of the name: `conv` matches `conv2d`, and `conv$` does not.
+
+/// One place of a pattern.
+enum Atom {
+    Any,
+    End,
+    Char(char),
+    /// Ranges, and whether the class is of everything else.
+    Class(Vec<(char, char)>, bool),
+}
+
+/// An atom, and whether it may be left out and repeated.
+struct Item {
+    atom: Atom,
+    optional: bool,
+    repeats: bool,
+}
+
+/// A pattern that was read.
+pub(super) struct Pattern(Vec<Vec<Item>>);
+
+impl Pattern {
+    /// Reads a pattern. The error says what cannot be read.
+    pub(super) fn new(text: &str) -> Result<Pattern, String> {
+        let mut alternatives = vec![Vec::new()];
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            let atom = match c {
+                '|' => {
+                    alternatives.push(Vec::new());
+                    continue;
+                }
+                '^' if alternatives.last().is_some_and(Vec::is_empty) => continue,
+                '.' => Atom::Any,
+                '$' => Atom::End,
+                '[' => class(&mut chars)?,
+                '\\' => escape(chars.next().ok_or("nothing stands behind the last `\\`")?),
+                '(' | ')' | '{' | '}' | '^' | '*' | '+' | '?' => {
+                    return Err(format!("`{c}` cannot be used here; names, `.`, `[...]`, `*`, `+`, `?` and `|` can"));
+                }
+                c => Atom::Char(c),
+            };
+            let (optional, repeats) = match chars.next_if(|c| "*+?".contains(*c)) {
+                Some('*') => (true, true),
+                Some('+') => (false, true),
+                Some(_) => (true, false),
+                None => (false, false),
+            };
+            alternatives.last_mut().expect("there is one").push(Item { atom, optional, repeats });
+        }
+        Ok(Pattern(alternatives))
+    }
+
+    /// Whether a name begins with what the pattern describes.
+    pub(super) fn matches(&self, name: &str) -> bool {
+        self.0.iter().any(|items| alternative_matches(items, name))
+    }
+}
+
+fn escape(c: char) -> Atom {
+    match c {
+        'd' => Atom::Class(vec![('0', '9')], false),
+        'w' => Atom::Class(vec![('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')], false),
+        's' => Atom::Class(vec![(' ', ' '), ('\t', '\r')], false),
+        c => Atom::Char(c),
+    }
+}
+
+fn class(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Atom, String> {
+    let open = || "a `[` has no `]`".to_owned();
+    let negated = chars.next_if_eq(&'^').is_some();
+    let mut ranges = Vec::new();
+    loop {
+        let from = match chars.next().ok_or_else(open)? {
+            ']' if !ranges.is_empty() => return Ok(Atom::Class(ranges, negated)),
+            '\\' => match escape(chars.next().ok_or_else(open)?) {
+                Atom::Class(more, _) => {
+                    ranges.extend(more);
+                    continue;
+                }
+                Atom::Char(c) => c,
+                Atom::Any | Atom::End => continue,
+            },
+            c => c,
+        };
+        let mut ahead = chars.clone();
+        match (ahead.next(), ahead.next()) {
+            (Some('-'), Some(to)) if to != ']' => {
+                ranges.push((from, to));
+                *chars = ahead;
+            }
+            _ => ranges.push((from, from)),
+        }
+    }
+}
+
+/// Follows all ways through the items at once, so that no pattern takes longer than its length times the name's.
+fn alternative_matches(items: &[Item], name: &str) -> bool {
+    let mut at = vec![false; items.len() + 1];
+    at[0] = true;
+    let mut rest = name.chars();
+    loop {
+        let next = rest.next();
+        for (i, item) in items.iter().enumerate() {
+            // What may be left out is passed over; the end is passed over at the end.
+            at[i + 1] |= at[i] && (item.optional || (matches!(item.atom, Atom::End) && next.is_none()));
+        }
+        if at[items.len()] {
+            return true;
+        }
+        let Some(c) = next else { return false };
+        let mut after = vec![false; items.len() + 1];
+        for (i, item) in items.iter().enumerate().filter(|(i, _)| at[*i]) {
+            let fits = match &item.atom {
+                Atom::Any => c != '\n',
+                Atom::End => false,
+                Atom::Char(wanted) => c == *wanted,
+                Atom::Class(ranges, negated) => ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) != *negated,
+            };
+            after[i + 1] |= fits;
+            after[i] |= fits && item.repeats;
+        }
+        at = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, name: &str) -> bool {
+        Pattern::new(pattern).expect("a pattern").matches(name)
+    }
+
+    #[test]
+    fn patterns_match_as_in_python() {
+        // Each row is what `re.match(pattern, name) is not None` gives.
+        for (pattern, name, expected) in [
+            ("main", "main", true),
+            ("main", "main_2", true),
+            ("main$", "main_2", false),
+            ("ain", "main", false),
+            (".*ain$", "main", true),
+            ("conv[0-9]+$", "conv12", true),
+            ("conv[0-9]+$", "conv", false),
+            ("conv[^0-9]", "conv1", false),
+            ("a|main", "main", true),
+            ("^tvmgen_\\w*_\\d$", "tvmgen_default_fused_3", true),
+            ("a?b", "b", true),
+            ("a.c", "abc", true),
+            ("a\\.c", "abc", false),
+            ("[]x]y", "]y", true),
+            ("", "anything", true),
+            ("(a*)*b", "b", false),
+        ] {
+            match Pattern::new(pattern) {
+                Ok(read) => assert_eq!(read.matches(name), expected, "{pattern} on {name}"),
+                Err(_) => assert!(pattern.contains('('), "{pattern}"),
+            }
+        }
+        assert!(Pattern::new("a{2}").is_err() && Pattern::new("[a").is_err() && Pattern::new("*a").is_err());
+        assert!(!matches(&"a*".repeat(200), "b") || matches(&"a*".repeat(200), ""));
+    }
+}
