@@ -8,5 +8,406 @@ export interface ApiEntry {
   doc: string;
 }
 
+type Row = readonly [name: string, signature: string, doc: string];
+
+const node = (name: string, args: string, fields: string, doc: string): Row => [
+  name,
+  `new ${name}(${args}): ${name} { ${fields} }`,
+  doc,
+];
+
+const PASSES: readonly Row[] = [
+  [
+    "functionPass",
+    "functionPass(options: { name, optLevel?, required?, doc? }, f: (func: Func, mod: IRModule, ctx: PassContext) => Func): Pass",
+    "A pass over each function by itself; InferType follows, as in TVM. With a class instead of `f`, whose method is transformFunction, it gives what makes a pass of the constructor's arguments. The pass stands in the list of passes by its name.",
+  ],
+  [
+    "modulePass",
+    "modulePass(options: { name, optLevel?, required?, doc? }, f: (mod: IRModule, ctx: PassContext) => IRModule): Pass",
+    "A pass over a whole module. Types are not inferred behind it. A class has transformModule.",
+  ],
+  [
+    "dataflowBlockPass",
+    "dataflowBlockPass(options: { name, optLevel?, required? }, f): Pass",
+    "A pass over the dataflow blocks of Relax. Relay has none, so there it changes nothing.",
+  ],
+  [
+    "sequential",
+    "sequential(passes: Pass[], options?: { name?, optLevel?, required?, doc? }): Pass",
+    "Passes in a row. The context's opt level, required and disabled passes gate each; what a pass requires runs right before it. With a name it stands in the list of passes.",
+  ],
+  [
+    "transform",
+    "transform.FoldConstant(args?: object): Pass",
+    "The passes that are built in, by TVM's names: transform.FuseOps({ fuse_opt_level: 2 }). A pass is called with a module and gives a module.",
+  ],
+  [
+    "rulePass",
+    "rulePass(options: { name, optLevel?, required?, doc?, fuel? }, rules: Rule[]): Pass",
+    "A function pass that applies rewrite rules until none fits any more.",
+  ],
+  [
+    "rule",
+    'rule(text: "lhs => rhs"): Rule; rule(lhs: string, make: (found) => Expr | null): Rule',
+    'A rewrite rule as text: rule("add(%x, 0f) => %x"). %x stands for any expression, the same one wherever it is repeated. Constants are compared by value, attributes where they are not the default.',
+  ],
+  [
+    "rewrite",
+    "rewrite(expr: Expr, rules: Rule[], fuel = 10000): Expr",
+    "Applies rules, parts before wholes, until none fits any more or so many rewrites were made.",
+  ],
+  [
+    "match",
+    "match(rule: Rule, expr: Expr): Record<string, Expr> | null",
+    "What the variables of a rule stand for when its left side is this expression.",
+  ],
+  [
+    "passInstrument",
+    "passInstrument(hooks: { name, enterPassCtx?, exitPassCtx?, shouldRun?, runBeforePass?, runAfterPass? })",
+    "An instrument: an object, or a class with these methods, and then what makes one. shouldRun(mod, info), runBeforePass(mod, info) and runAfterPass(mod, info) are called around each pass. It stands among the page's instruments by its name.",
+  ],
+  [
+    "PassTimingInstrument",
+    "PassTimingInstrument(): { render(): string }",
+    "TVM's timing instrument. Ask it to render before the context is left, which clears it.",
+  ],
+  [
+    "PassContext",
+    "new PassContext({ optLevel?, requiredPass?, disabledPass?, instruments?, config? }): PassContext",
+    "The options that passes run under. Its run(f) is Python's with: it enters the context, calls f and leaves it, also when f throws.",
+  ],
+  [
+    "PassContext.run",
+    "run<T>(f: (ctx: PassContext) => T): T",
+    "Enters the context, calls f, and leaves it.",
+  ],
+  ["PassContext.current", "static current(): PassContext", "The context that is current."],
+  [
+    "PassContext.overrideInstruments",
+    "overrideInstruments(instruments: object[]): void",
+    "Replaces the instruments of the current context: exitPassCtx of the old ones is called, then enterPassCtx of the new ones.",
+  ],
+];
+
+const VISITORS: readonly Row[] = [
+  [
+    "ExprMutator",
+    "class ExprMutator { memo: Map<Expr, Expr>; visit(expr): Expr; mutate(expr): Expr }",
+    "Makes another program of a program. The hooks visit all parts and give the same node when none has changed, else a copy over the new parts. What your hook gives instead is recorded as a rewrite.",
+  ],
+  [
+    "ExprVisitor",
+    "class ExprVisitor { memo: Map<Expr, void>; visit(expr): void }",
+    "Goes over a program, each node once, and changes nothing.",
+  ],
+  [
+    "ExprFunctor",
+    "class ExprFunctor<R> { memo: Map<Expr, R>; visit(expr): R }",
+    "What visitors and mutators have in common: visit finds the hook of the node's kind, and remembers what it gave.",
+  ],
+  [
+    "MixedModeMutator",
+    "class MixedModeMutator { rewriteCall(pre, post), rewriteTuple(pre, post), rewriteTupleGetItem(pre, post) }",
+    "A mutator that never recurses over calls, tuples and projections, however long their chain. pre is the node as it was, with its types; post the one over new parts.",
+  ],
+  [
+    "MixedModeVisitor",
+    "class MixedModeVisitor { visit(expr): void }",
+    "A visitor that sees every call, tuple and projection after what it is computed from.",
+  ],
+  [
+    "TypeVisitor",
+    "class TypeVisitor { visitType(type): void; visitTensorType(type), ... }",
+    "Goes over a type.",
+  ],
+  [
+    "TypeMutator",
+    "class TypeMutator { visitType(type): Type; visitTensorType(type), ... }",
+    "Makes another type of a type. A mutator of expressions whose visitType calls it changes annotations.",
+  ],
+  [
+    "postOrderVisit",
+    "postOrderVisit(expr: Expr, f: (expr: Expr) => void): void",
+    "Calls f with every node once, parts before wholes.",
+  ],
+  [
+    "postOrderRewrite",
+    "postOrderRewrite(expr: Expr, f: (pre: Expr, post: Expr) => Expr): Expr",
+    "Calls f for every node, parts before wholes; what it gives stands for the node. Without recursion.",
+  ],
+  [
+    "expandANormalForm",
+    "expandANormalForm(first: Let, pre: (op: Let) => void, post: (op: Let) => void): void",
+    "Goes along a chain of lets without recursion: pre from the outside in, then post from the inside out.",
+  ],
+];
+
+const KINDS = [
+  "Var",
+  "GlobalVar",
+  "Op",
+  "Constructor",
+  "Constant",
+  "Tuple",
+  "TupleGetItem",
+  "Call",
+  "Let",
+  "If",
+  "Function",
+  "Match",
+  "RefCreate",
+  "RefRead",
+  "RefWrite",
+];
+
+const HOOKS: readonly Row[] = KINDS.flatMap((kind) => {
+  const type = kind === "Function" ? "Func" : kind;
+  return [
+    [
+      `ExprMutator.visit${kind}`,
+      `visit${kind}(op: ${type}): Expr`,
+      `What a ${type} becomes. super.visit${kind}(op) visits the parts.`,
+    ],
+    [
+      `ExprVisitor.visit${kind}`,
+      `visit${kind}(op: ${type}): void`,
+      `Called for a ${type}. super.visit${kind}(op) visits the parts.`,
+    ],
+  ] as const;
+});
+
+const MORE_HOOKS: readonly Row[] = [
+  [
+    "ExprMutator.visitVarDef",
+    "visitVarDef(variable: Var): Var",
+    "A variable where it is bound: a parameter, a let's, a pattern's. What it gives is bound in its place; write it into memo as well, so that uses change with it.",
+  ],
+  [
+    "ExprMutator.visitType",
+    "visitType(type: Type): Type",
+    "An annotation, a result type or a type argument. The default leaves them.",
+  ],
+  [
+    "ExprMutator.visitPattern",
+    "visitPattern(pattern: Pattern): Pattern",
+    "The pattern of an arm of a match.",
+  ],
+  [
+    "ExprMutator.rewriteLet",
+    "rewriteLet(pre: Let, post: Expr): Expr",
+    "What a let becomes that has been visited. Unlike visitLet it is also called along chains of any length.",
+  ],
+  [
+    "ExprMutator.memo",
+    "memo: Map<Expr, Expr>",
+    "What each node became. memo.set(op.var, value) makes uses of a variable become a value.",
+  ],
+  ["ExprVisitor.visitVarDef", "visitVarDef(variable: Var): void", "A variable where it is bound."],
+  ["ExprVisitor.visitType", "visitType(type: Type): void", "An annotation or a type argument."],
+];
+
+const NODES: readonly Row[] = [
+  [
+    "Expr",
+    "abstract class Expr { checkedType: Type | null }",
+    "A node. The same node is the same object: === is identity, as same_as in TVM. Nothing of a node changes.",
+  ],
+  node(
+    "Var",
+    "name: string, type?: Type | string",
+    "nameHint, typeAnnotation, vid",
+    "A variable. Its binding and its uses are the same object.",
+  ),
+  node("GlobalVar", "name: string", "nameHint", "The name of a function of the module."),
+  node(
+    "Op",
+    "name: string",
+    "name, inputs, isStateful, hasKernel, getAttr(name)",
+    "An operator. getAttr knows TOpIsStateful, TOpPattern and TNonComputational.",
+  ),
+  [
+    "Constructor",
+    "class Constructor { nameHint, belongTo, tag, inputs }",
+    "A constructor of an algebraic data type.",
+  ],
+  [
+    "Constant",
+    "class Constant { dtype, shape, data, value }",
+    "A tensor that is known; data is a typed array, value the element of a scalar. Made by constant(...).",
+  ],
+  node("Tuple", "fields: Expr[]", "fields", "A tuple."),
+  node("TupleGetItem", "tuple: Expr, index: number", "tuple, index", "A projection: tuple.index."),
+  node(
+    "Call",
+    "op: Expr, args: Expr[], attrs?: object, typeArgs?: Type[]",
+    "op, args, attrs, typeArgs",
+    "A call. Attributes of an operator are completed with their defaults: { ...call.attrs, strides: [2, 2] }.",
+  ),
+  node("Let", "var: Var, value: Expr, body: Expr", "var, value, body", "let %var = value; body"),
+  node(
+    "If",
+    "cond: Expr, trueBranch: Expr, falseBranch: Expr",
+    "cond, trueBranch, falseBranch",
+    "A branch on a scalar truth value.",
+  ),
+  [
+    "Function",
+    "new Function(params: Var[], body: Expr, retType?: Type, typeParams?: TypeVar[], attrs?: object): Function { params, body, retType, attrs, withAttr(name, value) }",
+    "A function of the program, as in TVM; JavaScript's own Function is not to be had here. Also called Func.",
+  ],
+  ["Func", "Func = Function", "The functions of the program, for instanceof."],
+  node(
+    "Match",
+    "data: Expr, clauses: Clause[], complete = true",
+    "data, clauses, complete",
+    "A match.",
+  ),
+  node("Clause", "lhs: Pattern, rhs: Expr", "lhs, rhs", "An arm of a match."),
+  ["PatternWildcard", "PatternWildcard(): Pattern", "The pattern _."],
+  ["PatternVar", "PatternVar(variable: Var): Pattern", "A pattern that binds a variable."],
+  [
+    "PatternConstructor",
+    "PatternConstructor(ctor: Constructor, fields?: Pattern[]): Pattern",
+    "A pattern of a constructor.",
+  ],
+  ["PatternTuple", "PatternTuple(fields: Pattern[]): Pattern", "A pattern of a tuple."],
+  node("RefCreate", "value: Expr", "value", "ref(value)"),
+  node("RefRead", "ref: Expr", "ref", "ref_read(ref)"),
+  node("RefWrite", "ref: Expr, value: Expr", "ref, value", "ref_write(ref, value)"),
+];
+
+const TYPES: readonly Row[] = [
+  ["Type", "abstract class Type", "A type. Equal types are the same object."],
+  node(
+    "TensorType",
+    'shape: (number | Any)[], dtype = "float32"',
+    "shape, dtype",
+    "A tensor type; Any is an extent that is not known.",
+  ),
+  node("TupleType", "fields: Type[]", "fields", "The type of a tuple."),
+  node(
+    "FuncType",
+    "argTypes: Type[], retType: Type",
+    "argTypes, retType",
+    "The type of a function.",
+  ),
+  node("RelayRefType", "value: Type", "value", "The type of a reference."),
+  ["TypeVar", "class TypeVar { name }", "A type parameter."],
+  node("GlobalTypeVar", "name: string", "name", "The name of a type definition."),
+  node(
+    "TypeCall",
+    "func: Type, args: Type[]",
+    "func, args",
+    "A type definition with its arguments: List[float32].",
+  ),
+  ["Any", "Any", "An extent that may be anything: ?."],
+];
+
+const TOOLS: readonly Row[] = [
+  [
+    "op",
+    "op(name: string): (...args: (Expr | number | Expr[])[], attrs?: object) => Call",
+    'Calls of an operator: op("nn.conv2d")(x, w, { strides: [2, 2] }). op("add").op is the operator itself.',
+  ],
+  [
+    "call",
+    "call(callee: Expr | string, args: Expr[], attrs?: object): Call",
+    "A call of an operator by name, of a function, or of anything.",
+  ],
+  [
+    "relay",
+    "relay.nn.relu(x), relay.add(x, y), relay.var(name, type), relay.const(value, dtype), relay.Function",
+    "Every operator by its name, and what makes nodes by the names of TVM's Python.",
+  ],
+  [
+    "variable",
+    "variable(name: string, type?: Type | string | { shape, dtype }): Var",
+    "A new variable.",
+  ],
+  [
+    "constant",
+    'constant(value: number | array | TypedArray, dtype = "float32", shape?: number[]): Constant',
+    "A constant from a number, nested lists or a typed array.",
+  ],
+  [
+    "parseExpr",
+    "parseExpr(text: string, vars?: Record<string, Expr>): Expr",
+    'Reads an expression as a program writes it: parseExpr("add(%x, 1f)", { x }).',
+  ],
+  ["parseModule", "parseModule(text: string): IRModule", "Reads a module and infers its types."],
+  [
+    "parseType",
+    "parseType(text: string): Type",
+    'Reads a type: parseType("Tensor[(1, 3), float32]").',
+  ],
+  [
+    "text",
+    "text(thing: Expr | Type | IRModule): string",
+    "What something prints as. console.log does the same.",
+  ],
+  [
+    "freeVars",
+    "freeVars(expr: Expr): Var[]",
+    "Variables that are used and not bound, in the order of first use.",
+  ],
+  ["boundVars", "boundVars(expr: Expr): Var[]", "Variables that are bound."],
+  ["allVars", "allVars(expr: Expr): Var[]", "Variables that are used or bound."],
+  [
+    "structuralEqual",
+    "structuralEqual(a, b, { mapFreeVars? }): boolean",
+    "Equality as TVM defines it: bound variables may have other names.",
+  ],
+  ["inferType", "inferType(expr: Expr, mod?: IRModule): Expr", "The expression with its types."],
+  [
+    "evaluate",
+    "evaluate(expr: Expr, mod?: IRModule): Expr",
+    "The value of an expression that depends on constants only, as a constant or a tuple of such.",
+  ],
+  [
+    "bind",
+    "bind(expr: Expr, values: Map<Var, Expr> | Record<string, Expr>): Expr",
+    "Replaces variables; parameters of a function that are bound are parameters no longer.",
+  ],
+  [
+    "attrsKey",
+    "attrsKey(attrs: object): string",
+    "TVM's name for the type of attributes: relay.attrs.Conv2DAttrs.",
+  ],
+  [
+    "IRModule",
+    "new IRModule(functions?: Record<string, Func> | [GlobalVar, Func][]): IRModule",
+    "A module. It can be changed, which changes no version that the page shows.",
+  ],
+  ["IRModule.functions", "functions: [GlobalVar, Func][]", "Names and functions, in order."],
+  ["IRModule.get", "get(name: string | GlobalVar): Func", "The function of that name."],
+  [
+    "IRModule.has",
+    "has(name: string | GlobalVar): boolean",
+    "Whether there is a function of that name.",
+  ],
+  [
+    "IRModule.set",
+    "set(name: string | GlobalVar, func: Func): IRModule",
+    "Adds a function or replaces the one of that name.",
+  ],
+  ["IRModule.remove", "remove(name: string | GlobalVar): IRModule", "Removes a function."],
+  ["IRModule.update", "update(other: IRModule): IRModule", "Adds everything of another module."],
+  ["IRModule.copy", "copy(): IRModule", "Another module with the same functions."],
+  [
+    "IRModule.fromExpr",
+    "static fromExpr(expr: Expr): IRModule",
+    "A module whose main is this function, or computes this expression of its free variables.",
+  ],
+];
+
 /** Everything that is global in a script. */
-export const API: ApiEntry[] = [];
+export const API: ApiEntry[] = [
+  ...PASSES,
+  ...VISITORS,
+  ...HOOKS,
+  ...MORE_HOOKS,
+  ...NODES,
+  ...TYPES,
+  ...TOOLS,
+].map(([name, signature, doc]) => ({ name, signature, doc }));
