@@ -20,6 +20,7 @@ mod exhaustive;
 mod facts;
 mod kind;
 mod rebuild;
+pub mod relax;
 mod solver;
 mod subst;
 mod unify;

@@ -9,7 +9,7 @@
 pub mod build;
 pub mod concrete;
 pub mod kernel;
-mod rule;
+pub mod rule;
 mod schema;
 
 pub mod dynamic;

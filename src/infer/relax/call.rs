@@ -1,0 +1,114 @@
+//! The type of a call.
+
+use super::types::{self, Bindings, Fit};
+use super::{Signatures, opaque};
+use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, Store, Type, TypeId, show_type};
+use crate::ops;
+use crate::ops::relax::deduce::Deduce;
+
+/// The type of a call, or why there can be none (TVM's `InferType` of a call).
+pub fn deduce_call(
+    store: &mut Store,
+    signatures: &Signatures,
+    callee: ExprId,
+    args: List<Expr>,
+    info: Option<Id<CallInfo>>,
+) -> Result<TypeId, String> {
+    let args: Vec<ExprId> = store.items(args).collect();
+    let (attrs, ty_args): (Option<AttrsId>, Vec<TypeId>) = match info {
+        Some(info) => {
+            let info = store.call_info(info);
+            (info.attrs, info.type_args.to_vec())
+        }
+        None => (None, Vec::new()),
+    };
+    match store.expr(callee) {
+        Expr::Op(op) => {
+            let any = store.ty(Type::Any);
+            let Some(row) = ops::info(op).relax else { return Ok(any) };
+            let Some(rule) = row.deduce else { return Ok(any) };
+            let types: Vec<TypeId> = args.iter().map(|arg| store.checked_type(*arg).unwrap_or(any)).collect();
+            rule(&mut Deduce { store, op: row.name, args: &args, types: &types, attrs, ty_args: &ty_args })
+        }
+        // `R.call_packed`: what it says, or anything.
+        Expr::Extern(_) => Ok(match ty_args.as_slice() {
+            [] => store.ty(Type::Any),
+            [one] => *one,
+            many => store.tuple_type(many),
+        }),
+        Expr::Global(name) => {
+            let ty = match signatures.get(&name) {
+                Some(ty) => *ty,
+                None => opaque(store),
+            };
+            deduce_callable(store, ty, &args)
+        }
+        _ => match store.checked_type(callee) {
+            Some(ty) => deduce_callable(store, ty, &args),
+            None => Ok(store.ty(Type::Any)),
+        },
+    }
+}
+
+fn deduce_callable(store: &mut Store, callee: TypeId, args: &[ExprId]) -> Result<TypeId, String> {
+    let (params, ret) = match store.type_of_id(callee) {
+        Type::Callable { params: Some(params), ret, .. } => (params.to_vec(), *ret),
+        Type::Callable { params: None, ret, .. } => return Ok(*ret),
+        Type::Any | Type::PackedFunc => return Ok(store.ty(Type::Any)),
+        _ => return Err(format!("a value of type {} cannot be called", show_type(store, callee))),
+    };
+    if params.len() != args.len() {
+        return Err(format!(
+            "Number of arguments and parameters mismatch: function expects {} parameters, but got {} arguments",
+            params.len(),
+            args.len()
+        ));
+    }
+    let any = store.ty(Type::Any);
+    let mut bound = Bindings::default();
+    for (index, (param, arg)) in params.iter().zip(args).enumerate() {
+        let given = store.checked_type(*arg).unwrap_or(any);
+        bind(store, *param, given, &mut bound);
+        let wanted = types::substitute(store, *param, &bound);
+        if types::fit(store, wanted, given) == Fit::Never {
+            let (wanted, given) = (show_type(store, wanted).to_string(), show_type(store, given).to_string());
+            return Err(format!("Argument {index} type mismatch: expected {wanted}, given {given}"));
+        }
+    }
+    let result = types::substitute(store, ret, &bound);
+    // Symbols of the callee that no argument fixes mean nothing to the caller.
+    let foreign: Vec<_> = types::symbols(store, ret, false).into_iter().filter(|symbol| !bound.contains_key(symbol)).collect();
+    Ok(if foreign.is_empty() { result } else { types::erase(store, result, &|symbol| !foreign.contains(&symbol), &|_| true) })
+}
+
+/// What the symbols of a parameter's type stand for, given an argument.
+fn bind(store: &Store, param: TypeId, given: TypeId, bound: &mut Bindings) {
+    let mut pairs = vec![(param, given)];
+    while let Some((param, given)) = pairs.pop() {
+        if let (Type::Tuple(a), Type::Tuple(b)) = (store.type_of_id(param), store.type_of_id(given)) {
+            pairs.extend(a.iter().copied().zip(b.iter().copied()));
+            continue;
+        }
+        if let (Some(a), Some(b)) = (extents(store, param), extents(store, given))
+            && a.len() == b.len()
+        {
+            for (a, b) in a.iter().zip(&b) {
+                if let Dim::Symbol(symbol) = a {
+                    bound.entry(*symbol).or_insert(*b);
+                }
+            }
+        }
+    }
+}
+
+fn extents(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
+    match store.type_of_id(ty) {
+        Type::Tensor { shape, .. } => Some(shape.to_vec()),
+        Type::Shape(Extents::Known(dims)) => Some(dims.to_vec()),
+        Type::PartialTensor(info) => match &info.extents {
+            Extents::Known(dims) => Some(dims.to_vec()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
