@@ -9,7 +9,7 @@
 pub mod build;
 pub mod concrete;
 pub mod kernel;
-pub mod rule;
+mod rule;
 mod schema;
 
 pub mod dynamic;

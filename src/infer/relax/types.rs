@@ -4,7 +4,7 @@
 //! of its own.
 
 use crate::ir::{Dim, Extents, Id, PrimExpr, PrimId, Store, Symbol, TensorInfo, Type, TypeId, VarId};
-use crate::ops::rule::{dim_arith, must_equal};
+use crate::ops::{dim_arith, must_equal};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Calls `f` with each type directly inside of `ty`.

@@ -27,7 +27,7 @@ use crate::ir::{
     AttrValue, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Extents, Id, Object, PrimOp, Store, TensorInfo, Type, TypeId,
     show_type,
 };
-use crate::ops::rule::{dim_arith, must_equal};
+use crate::ops::{dim_arith, must_equal};
 
 /// A rule: the type of the call, or why there can be none.
 pub type DeduceRule = fn(&mut Deduce<'_>) -> Result<TypeId, String>;
