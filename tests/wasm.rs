@@ -110,3 +110,72 @@ fn a_chain_of_a_hundred_thousand_calls_goes_through_everything() {
     let value = handle(session, "{\"type\":\"eval\",\"version\":0,\"func\":\"main\",\"seed\":1}");
     assert_eq!(get(&value, "ok"), JsValue::TRUE);
 }
+
+/// Calls what the user's code can reach, in the place of a pass.
+fn host(f: impl Fn(&str, js_sys::Uint32Array) -> Result<JsValue, JsValue> + 'static) {
+    let call = Closure::<dyn Fn(String, u32, js_sys::Uint32Array) -> Result<JsValue, JsValue>>::new(
+        move |what: String, _: u32, words: js_sys::Uint32Array| f(&what, words),
+    );
+    passlab::wasm::user_host(call.into_js_value().unchecked_into());
+}
+
+/// Runs a program with one function pass, which is the host function.
+fn run_mine(session: &mut Session) -> JsValue {
+    session.begin_script(PROGRAM);
+    let desc = "[{\"kind\":\"function\",\"name\":\"Mine\",\"optLevel\":0,\"required\":[],\"index\":0,\"call\":\"\",\
+                \"passes\":[],\"listed\":true}]";
+    let passes = JSON::parse(desc).expect("JSON");
+    session.script_loaded(passes, js_sys::Array::new().into()).expect("one pass");
+    handle(session, &run(PROGRAM, &["Mine()"]).replace("\"config\"", "\"script\":\"//\",\"config\""))
+}
+
+#[wasm_bindgen_test]
+fn ids_of_the_user_are_looked_up_before_they_are_used() {
+    use passlab::wasm::*;
+    let session = &mut Session::new();
+    assert!(user_expr(0).is_err(), "nothing is lent");
+    host(|_, words| {
+        let function = words.get_index(0);
+        for id in [u32::MAX, u32::MAX - 1, 1 << 20] {
+            assert!(user_expr(id).is_err() && user_type(id).is_err() && user_pattern(id).is_err());
+            assert!(user_attrs(id).is_err() && user_name(id).is_err() && user_constant(id).is_err());
+            assert!(user_text(id).is_err() && user_walk(0, id).is_err() && user_record(id, function).is_err());
+            assert!(user_var("x", id, 0).is_err() && user_var("x", 0, id).is_err());
+            for kind in 0..20 {
+                for words in [&[][..], &[id], &[id; 3], &[function, 0, id], &[function, 0, 0, id], &[id; 9]] {
+                    assert!(user_build(kind, 0, words).is_err() || (kind, words) == (5, &[][..]), "{kind} {words:?}");
+                }
+                assert!(user_make_type(&[kind, id]).is_err() && user_make_pattern(&[kind, id]).is_err() || kind == 0);
+            }
+            assert!(user_module_text(&[0, 0, 0, 1, 0, id, 0]).is_err() && user_module_text(&[0, 0, 0, id]).is_err());
+        }
+        Ok(function.into())
+    });
+    let answer = run_mine(session);
+    assert_eq!(get(&answer, "steps.0.outcome"), JsValue::from("unchanged"), "{:?}", get(&answer, "steps.0.reason"));
+}
+
+#[wasm_bindgen_test]
+fn what_a_pass_throws_is_its_failure_and_the_memory_is_back() {
+    let session = &mut Session::new();
+    host(|_, _| Err(js_sys::Error::new("no").into()));
+    let answer = run_mine(session);
+    assert_eq!(get(&answer, "steps.0.outcome"), JsValue::from("failed"));
+    assert_eq!(get(&answer, "steps.0.reason"), JsValue::from("no"));
+    host(|_, _| Ok(JsValue::from("not a number")));
+    assert_eq!(get(&run_mine(session), "steps.0.reason"), JsValue::from("a function pass must return a function"));
+    let plain = handle(session, &run(PROGRAM, &["FoldConstant()"]));
+    assert_eq!(get(&plain, "steps.0.outcome"), JsValue::from("changed"));
+}
+
+#[wasm_bindgen_test]
+fn while_a_script_is_loaded_no_request_is_answered() {
+    let session = &mut Session::new();
+    session.begin_script(PROGRAM);
+    let request = JSON::parse("{\"type\":\"text\",\"version\":0,\"stable\":false}").expect("JSON");
+    assert!(session.handle(request).is_err());
+    let nothing = || js_sys::Array::new().into();
+    session.script_loaded(nothing(), nothing()).expect("nothing was made");
+    assert!(session.script_loaded(nothing(), nothing()).is_err());
+    assert_eq!(get(&handle(session, &run(PROGRAM, &[])), "ok"), JsValue::TRUE);
+}

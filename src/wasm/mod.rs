@@ -1,6 +1,7 @@
 //! The boundary to JavaScript: the only place that names wasm-bindgen and serde.
 //!
-//! One class, [`Session`], with one method: a request of `www/engine/protocol.ts` in, its answer out.
+//! One class, [`Session`], with one method for the page: a request of `www/engine/protocol.ts` in, its answer out. Beside
+//! it stands what scripts of the user reach while they run, in `user`.
 
 mod request;
 mod user;

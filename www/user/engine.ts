@@ -7,6 +7,7 @@
 export interface Engine {
   user_host(host: (...args: never[]) => unknown): void;
   user_expr(id: number): Uint32Array;
+  user_exprs(id: number): Uint32Array;
   user_pattern(id: number): Uint32Array;
   user_type(id: number): Uint32Array;
   user_name(id: number): string;
@@ -45,6 +46,8 @@ export interface Engine {
 /** What was read of one memory, by id. */
 export class Space {
   readonly nodes = new Map<number, unknown>();
+  /** What nodes consist of that were read and are not objects yet. */
+  readonly unread = new Map<number, Uint32Array>();
   readonly types = new Map<number, unknown>();
   readonly patterns = new Map<number, unknown>();
   readonly names = new Map<number, string>();
@@ -107,4 +110,22 @@ export function nameId(text: string): number {
     current.nameIds.set(text, id);
   }
   return id;
+}
+
+/** What a node consists of. The first time it is asked about a program, all of it is read at once. */
+export function wordsOf(id: number): Uint32Array {
+  const { unread } = current;
+  let words = unread.get(id);
+  if (!words) {
+    const all = cross().user_exprs(id);
+    for (let at = 0; at < all.length; ) {
+      const node = all[at] as number;
+      const length = all[at + 1] as number;
+      unread.set(node, all.subarray(at + 2, at + 2 + length));
+      at += 2 + length;
+    }
+    words = unread.get(id) ?? cross().user_expr(id);
+  }
+  unread.delete(id);
+  return words;
 }

@@ -1,6 +1,6 @@
 /** Nodes of a program. The same node is the same object, so `===` is what identity is in TVM; nothing of one changes. */
 import { type Attrs, attrsAt, attrsIdOf } from "./attrs";
-import { cross, here, nameOf, type Space, space } from "./engine";
+import { cross, here, nameOf, type Space, space, wordsOf } from "./engine";
 import { asType, needType, Raw, shown, type Type, type TypeVar, typeAt } from "./types";
 
 /** Kinds in the engine's order. */
@@ -544,7 +544,7 @@ const CLASSES = [
 ] as const;
 
 function rawOf(id: number): Raw {
-  return new Raw(id, cross().user_expr(id));
+  return new Raw(id, wordsOf(id));
 }
 
 /** The node with that id. */

@@ -36,6 +36,15 @@ pub fn user_build(kind: u32, pre: u32, words: &[u32]) -> Js<u32> {
 
 fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
     let store = &mut lent.store;
+    let length = match kind {
+        12 | 13 => 1,
+        6 | 14 => 2,
+        8 | 9 => 3,
+        _ => words.len(),
+    };
+    if words.len() != length {
+        return Err(error("the description of a node has another length"));
+    }
     let mut read = Words::new(store, words);
     Ok(match kind {
         5 => {

@@ -1,4 +1,4 @@
-//! Passes written in JavaScript: the engine calls the user's functions, and they call the engine.
+//! Passes written in JavaScript (`www/user`): the engine calls the user's functions, and they call the engine.
 //!
 //! ```text
 //!  session --run--> pass manager --lend--> host function (JavaScript) --> the user's pass
@@ -26,7 +26,7 @@ pub use read::*;
 pub use run::*;
 pub use tools::*;
 
-use crate::ir::{Dialect, Expr, ExprId, Mark, Module, Rewrite, Store};
+use crate::ir::{Dialect, Expr, ExprId, IdMap, Mark, Module, Rewrite, Store};
 use crate::pass::manager::Runner;
 use rustc_hash::FxHashSet;
 use std::cell::{Cell, RefCell};
@@ -41,6 +41,8 @@ struct Lent {
     subject: Option<Subject>,
     /// Since when nodes are products of that pass.
     mark: Mark,
+    /// Nodes that JavaScript knows already.
+    given: IdMap<Expr, ()>,
 }
 
 /// Who runs, on what: for the record of what is made meanwhile.
@@ -67,6 +69,8 @@ thread_local! {
     static NESTING: Cell<usize> = const { Cell::new(0) };
     /// Something that was lent did not come back.
     static LOST: Cell<bool> = const { Cell::new(false) };
+    /// What [`Lent::given`] is while nothing is lent; JavaScript forgets with every script that is loaded.
+    static GIVEN: Cell<IdMap<Expr, ()>> = Cell::new(IdMap::new());
     static RULES: RefCell<FxHashSet<&'static str>> = RefCell::new(FxHashSet::default());
 }
 
@@ -135,7 +139,7 @@ fn lend(
     let taken = slot.as_mut().map(|runner| std::mem::replace(*runner, Runner::idle()));
     let depth = taken.as_ref().map_or(0, Runner::depth);
     let mark = store.mark();
-    LENT.set(Some(Box::new(Lent { store: std::mem::take(store), runner: taken, subject, mark })));
+    LENT.set(Some(Box::new(Lent { store: std::mem::take(store), runner: taken, subject, mark, given: GIVEN.take() })));
     NESTING.set(nesting + 1);
     let result = call_host(call);
     NESTING.set(nesting);
@@ -150,6 +154,7 @@ fn lend(
             left = runner.exit();
         }
     }
+    GIVEN.set(lent.given);
     *store = lent.store;
     if let (Some(slot), Some(runner)) = (slot, lent.runner) {
         *slot = runner;
@@ -163,14 +168,17 @@ fn lend(
 pub(super) fn lend_for_loading(store: Store, clock: fn() -> f64) {
     let mark = store.mark();
     let runner = Runner::new(crate::passes::ALL, clock, crate::pass::trace::Trace::new(Module::new()));
-    LENT.set(Some(Box::new(Lent { store, runner: Some(runner), subject: None, mark })));
+    LENT.set(Some(Box::new(Lent { store, runner: Some(runner), subject: None, mark, given: IdMap::new() })));
 }
 
 /// The end of [`lend_for_loading`].
 pub(super) fn loaded() -> Option<Store> {
     let lent = LENT.take();
     LOST.set(lent.is_none());
-    lent.map(|lent| lent.store)
+    lent.map(|lent| {
+        GIVEN.set(lent.given);
+        lent.store
+    })
 }
 
 /// Whether a session cannot be used any more, because what was lent of it did not come back.

@@ -2,7 +2,8 @@
 //! nothing of it changes. Names are numbers too; their texts are asked for once.
 
 use super::{Js, Lent, Words, error, with};
-use crate::ir::{AttrValue, Dim, Expr, Id, Pattern, Store, Type, VarId, show_dim};
+use crate::ir::walk::{ExprVisitor, visit};
+use crate::ir::{AttrValue, Dim, Expr, ExprId, Id, IdMap, Pattern, Store, Type, VarId, show_dim};
 use crate::ops;
 use wasm_bindgen::prelude::*;
 
@@ -28,7 +29,36 @@ pub fn user_expr(id: u32) -> Js<Vec<u32>> {
     })
 }
 
-fn expr(lent: &mut Lent, id: crate::ir::ExprId) -> Vec<u32> {
+/// Everything that is reachable from a node and was not given yet: for each its id, how many numbers follow, and these.
+/// A pass that looks at a program looks at most of it, and one crossing is cheaper than thousands.
+#[wasm_bindgen]
+pub fn user_exprs(id: u32) -> Js<Vec<u32>> {
+    struct New<'a>(&'a mut IdMap<Expr, ()>, Vec<ExprId>);
+    impl ExprVisitor for New<'_> {
+        fn enter(&mut self, _: &Store, id: ExprId) -> bool {
+            let new = self.0.insert(id, ()).is_none();
+            if new {
+                self.1.push(id);
+            }
+            new
+        }
+    }
+    with(|lent| {
+        let id = Words::new(&lent.store, &[id]).expr()?;
+        let mut new = New(&mut lent.given, Vec::new());
+        visit(&lent.store, id, &mut new);
+        let ids = new.1;
+        let mut words = Vec::with_capacity(ids.len() * 9);
+        for id in ids {
+            let node = expr(lent, id);
+            words.extend([index(id), node.len() as u32]);
+            words.extend(node);
+        }
+        Ok(words)
+    })
+}
+
+fn expr(lent: &mut Lent, id: ExprId) -> Vec<u32> {
     let store = &mut lent.store;
     let node = store.expr(id);
     let mut words = vec![node.kind() as u32, maybe(store.checked_type(id))];

@@ -250,7 +250,9 @@ pub fn user_enter(context: JsValue) -> Js<()> {
         disabled: desc.texts("disabled")?,
         config: config(&desc)?.into_iter().collect(),
     };
-    validate(&context.config).map_err(|e| error(&e))?;
+    if let Some((_, message)) = validate(&context.config).first() {
+        return Err(error(message));
+    }
     let instruments = make_instruments(instrument_descs(&desc.get("instruments"))?);
     with_runner(|runner| {
         if runner.depth() >= 100 {
