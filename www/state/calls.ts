@@ -78,9 +78,10 @@ export function ownPass({ name, kind, optLevel, required, doc }: UserPass): Pass
   };
 }
 
-/** What a new row for this pass says: its name, and its parameters only where there is something to choose. */
+/** What a new row for this pass says: its name, or the call of its example when it cannot do without arguments. */
 export function freshCall(pass: PassDoc): string {
-  return pass.name;
+  const example = pass.exampleBefore.match(/^\/\/ (.+)/)?.[1];
+  return example?.startsWith(`${pass.name}(`) ? example : pass.name;
 }
 
 /** Passes of a pipeline that can be run now. */

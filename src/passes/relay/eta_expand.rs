@@ -42,6 +42,8 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
     };
     if !expand.constructors && !expand.globals {
         let text = "must expand at least one language feature";
+        let how = "set expand_constructor=True or expand_global_var=True";
+        cx.diagnostics.emit(Diagnostic::help("relay-eta-expand", how, None));
         return Err(vec![Diagnostic::error("relay-eta-expand", text, None)]);
     }
     // One memo for all functions, as in TVM: a constructor becomes one literal.

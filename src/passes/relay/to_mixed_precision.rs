@@ -76,9 +76,9 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> R
     let result = cx.store.rewrite(RULE, function, function, |store| rewrite(store, function, &mut pass));
     let mode = arguments.int("missing_op_mode");
     sort_by(&mut pass.missing, |a, b| a.0.cmp(b.0));
-    for (name, count) in pass.missing.iter().filter(|_| mode != 2) {
+    for (name, count, first) in pass.missing.iter().filter(|_| mode != 2) {
         let text = format!("Op \"{name}\" not registered FTVMMixedPrecisionConversionType appears {count} times in graph.");
-        cx.diagnostics.emit(Diagnostic::warning("relay-mixed-precision-op", text, None));
+        cx.diagnostics.emit(Diagnostic::warning("relay-mixed-precision-op", text, cx.store.source_span(*first)));
     }
     if mode == 0 && !pass.missing.is_empty() {
         return Err(vec![Diagnostic::error("relay-mixed-precision-op", "Missing ops were found!", None)]);
@@ -94,8 +94,8 @@ struct Narrow {
     root: Option<ExprId>,
     /// What a node is in another type.
     casts: FxHashMap<(ExprId, DType), ExprId>,
-    /// Operators without a rule and how often they were met.
-    missing: Vec<(&'static str, u32)>,
+    /// Operators without a rule, how often they were met, and the first call.
+    missing: Vec<(&'static str, u32, ExprId)>,
 }
 
 fn is_plain_float(dtype: DType) -> bool {
@@ -155,9 +155,9 @@ impl Narrow {
                 let name = ops::info(op).name;
                 let known = kind(name);
                 if known.is_none() {
-                    match self.missing.iter_mut().find(|(missing, _)| *missing == name) {
-                        Some((_, times)) => *times += 1,
-                        None => self.missing.push((name, 1)),
+                    match self.missing.iter_mut().find(|(missing, ..)| *missing == name) {
+                        Some((_, times, _)) => *times += 1,
+                        None => self.missing.push((name, 1, pre)),
                     }
                 }
                 (known.unwrap_or(Kind::Follow), name)

@@ -40,7 +40,7 @@ pub fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, rules: &[&Rul
         }
         if applied + rules.len() >= MAX_APPLIED {
             let text = "the rules were applied as often as TVM allows, and there is more to simplify; TVM fails here";
-            cx.diagnostics.emit(Diagnostic::warning("relay-simplify-limit", text, None));
+            cx.diagnostics.emit(Diagnostic::warning("relay-simplify-limit", text, cx.store.source_span(current)));
             return Ok(current);
         }
     }
