@@ -1,7 +1,7 @@
 //! Compares passlab with what real TVM gave, case by case.
 //!
-//! The cases stand outside the project, in `../shared/cases/relay` (or `$PASSLAB_CASES`); without them this
-//! says so and is fine. A case counts as *equal* when our result is structurally equal to TVM's, as
+//! The cases stand outside the project, in `../shared/cases` (or `$PASSLAB_CASES`), a folder for each dialect;
+//! without them this says so and is fine. A case counts as *equal* when our result is structurally equal to TVM's, as
 //! *text* when it prints the same too. What needs an operator or pass that passlab does not have yet
 //! counts as *unsupported*, never as equal.
 //!
@@ -30,7 +30,7 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let flag = |name: &str| args.iter().any(|a| a == name);
     let filters: Vec<&String> = args.iter().filter(|a| !a.starts_with("--")).collect();
-    let folder = std::env::var_os("PASSLAB_CASES").map_or_else(|| PathBuf::from("../shared/cases/relay"), PathBuf::from);
+    let folder = std::env::var_os("PASSLAB_CASES").map_or_else(|| PathBuf::from("../shared/cases"), PathBuf::from);
     if !folder.is_dir() {
         println!("conformance: no cases at {}, nothing compared", folder.display());
         return;

@@ -210,6 +210,7 @@ impl<'a> Machine<'a> {
             }
             other @ (Expr::Seq { .. }
             | Expr::Shape(_)
+            | Expr::Prim(_)
             | Expr::Str(_)
             | Expr::DataType(_)
             | Expr::Extern(_)

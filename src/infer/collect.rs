@@ -169,7 +169,13 @@ impl<'a> Collector<'a> {
                 stack.push(Step::Enter(value));
                 stack.push(Step::Enter(reference));
             }
-            Expr::Seq { .. } | Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => {
+            Expr::Seq { .. }
+            | Expr::Shape(_)
+            | Expr::Prim(_)
+            | Expr::Str(_)
+            | Expr::DataType(_)
+            | Expr::Extern(_)
+            | Expr::PrimFunc(_) => {
                 let slot = self.solver.hole(self.store);
                 self.error(id, "relay-type-mismatch", format!("Relay has no {:?}", self.store.expr(id).kind()));
                 self.done(id, slot);

@@ -82,6 +82,7 @@ impl Rebuilder<'_, '_> {
             Expr::Constant(_)
             | Expr::Seq { .. }
             | Expr::Shape(_)
+            | Expr::Prim(_)
             | Expr::Str(_)
             | Expr::DataType(_)
             | Expr::Extern(_)

@@ -373,6 +373,10 @@ impl<'a> Comparer<'a> {
                 expect(a.len() == b.len(), "the shapes have another number of extents")?;
                 return a.iter().zip(b).try_for_each(|(&x, &y)| self.dims(x, y, self.options.map_free_vars));
             }
+            (Expr::Prim(a), Expr::Prim(b)) => {
+                let (a, b) = (store.dim_of_prim(a), store.dim_of_prim(b));
+                return self.dims(a, b, self.options.map_free_vars);
+            }
             (Expr::Str(a), Expr::Str(b)) => return expect(a == b, "different strings"),
             (Expr::DataType(a), Expr::DataType(b)) => return expect(a == b, "different element types"),
             (Expr::Extern(a), Expr::Extern(b)) => return expect(a == b, "different external functions"),

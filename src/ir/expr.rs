@@ -5,6 +5,7 @@
 use super::attrs::AttrsId;
 use super::id::{Id, List};
 use super::prim::PrimFunc;
+use super::prim::PrimId;
 use super::tensor::Tensor;
 use super::ty::{DType, Dim, Symbol, TypeId};
 use super::{AttrValue, Name};
@@ -104,6 +105,9 @@ pub enum Expr {
     },
     /// `R.shape([n, 4])`: a shape as a value.
     Shape(Id<Dims>),
+    /// A scalar as a value: `n + 1`, `T.float32(0.5)`. A variable of the program that holds one is an
+    /// [`Expr::Var`].
+    Prim(PrimId),
     /// `R.str("text")`
     Str(Id<Name>),
     /// `R.dtype("float32")`
@@ -297,6 +301,7 @@ pub enum ExprKind {
     RefWrite,
     Seq,
     Shape,
+    Prim,
     Str,
     DataType,
     Extern,
@@ -324,6 +329,7 @@ impl Expr {
             Expr::RefWrite { .. } => ExprKind::RefWrite,
             Expr::Seq { .. } => ExprKind::Seq,
             Expr::Shape(_) => ExprKind::Shape,
+            Expr::Prim(_) => ExprKind::Prim,
             Expr::Str(_) => ExprKind::Str,
             Expr::DataType(_) => ExprKind::DataType,
             Expr::Extern(_) => ExprKind::Extern,

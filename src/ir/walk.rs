@@ -10,7 +10,7 @@ use super::store::Store;
 pub fn for_each_child(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
     match store.expr(id) {
         Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => {}
-        Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => {}
+        Expr::Shape(_) | Expr::Prim(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => {}
         Expr::Tuple(fields) => store.items(fields).for_each(f),
         Expr::TupleGetItem { tuple, index: _ } => f(tuple),
         Expr::Call { callee, args, info: _ } => {

@@ -8,6 +8,14 @@
 //! | code | says |
 //! |---|---|
 //! | `script-lex`, `script-syntax`, `script-indent`, `script-too-deep` | TVMScript: not a token, something else was expected, lines that do not line up, more than 256 brackets or 100 blocks |
+//! | `relax-syntax` | TVMScript: this means nothing here |
+//! | `relax-unbound-var`, `relax-unbound-global`, `relax-unknown-op` | no variable, function, operator of that name |
+//! | `relax-unknown-arg`, `relax-missing-arg`, `relax-duplicate` | arguments that do not fit; something is given twice |
+//! | `relax-type`, `relax-dtype`, `relax-shape`, `relax-typevar`, `relax-annotation` | types that are none or missing |
+//! | `relax-attr`, `relax-const`, `relax-number`, `relax-tuple-index` | values that do not fit |
+//! | `relax-if`, `relax-output`, `relax-return` | branches, dataflow blocks and functions that do not end as they must |
+//! | `relax-metadata`, `relax-global-info` | the metadata section or the global infos are damaged or do not have it |
+//! | `relax-old` | warning: notation of an older TVM, and what it is today |
 //! | `relay-lex` | something is not a token: a stray character, a string or comment without an end |
 //! | `relay-number` | a number that does not fit its width or is none |
 //! | `relay-syntax` | something else was expected here |
@@ -25,6 +33,7 @@
 
 mod lex;
 mod number;
+mod relax;
 mod relay;
 #[allow(dead_code)] // until the dialects read it
 mod script;
@@ -60,12 +69,14 @@ impl Parsed {
     }
 }
 
-/// Reads a program in Relay's text format, as TVM's `src/relay/parser/parser.cc` does, and also
+/// Reads a program: TVMScript when it begins like Python, Relay's text format otherwise.
+///
+/// Relay is read as TVM's `src/relay/parser/parser.cc` does, and also
 /// what TVM prints and cannot read back: `ref(T)` and generic function types, `nanf`, escapes in
 /// strings, a match as an operand, names with dots and dashes, and texts without their metadata
 /// section.
 pub fn parse(store: &mut Store, source: &str) -> Parsed {
-    relay::parse(store, source)
+    if relax::is_script(source) { relax::parse(store, source) } else { relay::parse(store, source) }
 }
 
 /// Reads a type, such as `fn (Tensor[(?, 10), float32]) -> bool`.

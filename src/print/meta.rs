@@ -77,6 +77,7 @@ pub(super) fn expr_key(store: &Store, id: ExprId) -> &'static str {
         ExprKind::RefWrite => "relay.RefWrite",
         ExprKind::Seq => "relax.expr.SeqExpr",
         ExprKind::Shape => "relax.expr.ShapeExpr",
+        ExprKind::Prim => "relax.expr.PrimValue",
         ExprKind::Str => "ir.StringImm",
         ExprKind::DataType => "relax.expr.DataTypeImm",
         ExprKind::Extern => "relax.expr.ExternFunc",

@@ -329,7 +329,13 @@ impl<'a> Plan<'a> {
                 self.steps.push(Step::Print(data, false));
             }
             // Only Relax has them.
-            Expr::Seq { .. } | Expr::Shape(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => {
+            Expr::Seq { .. }
+            | Expr::Shape(_)
+            | Expr::Prim(_)
+            | Expr::Str(_)
+            | Expr::DataType(_)
+            | Expr::Extern(_)
+            | Expr::PrimFunc(_) => {
                 self.visited.insert(id, ());
             }
             Expr::RefCreate(value) => self.steps.extend([Step::Done(id), Step::Print(value, false)]),

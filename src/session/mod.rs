@@ -7,7 +7,7 @@ use crate::diff::{self, Diff};
 use crate::eval::{self, Value};
 use crate::infer;
 use crate::ir::walk::post_order;
-use crate::ir::{Expr, ExprId, Id, Module, Name, Store};
+use crate::ir::{Dialect, Expr, ExprId, Id, Module, Name, Store};
 use crate::parse;
 use crate::pass::call::parse_calls;
 use crate::pass::instrument::{self, Instrument};
@@ -41,6 +41,9 @@ pub fn open(store: &mut Store, source: &str) -> Opened {
     let parse::Parsed { program, mut diagnostics } = parse::parse(store, source);
     let parsed_well = !diagnostics.iter().any(Diagnostic::is_error);
     let mut module = program.module;
+    if module.dialect() == Dialect::Relax {
+        return Opened { module, expr: program.expr, diagnostics };
+    }
     match infer::infer_module(store, &module) {
         Ok(typed) => module = typed,
         Err(found) if parsed_well => diagnostics.extend(found),

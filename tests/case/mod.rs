@@ -4,11 +4,13 @@ use passlab::cli::json::value_from_json;
 use passlab::diag::Diagnostic;
 use passlab::eval::{self, EvalOptions, Value};
 use passlab::ir::{DType, DTypeCode, Store, Tensor, equal};
+use passlab::parse;
 use passlab::pass::call::parse_literal;
 use passlab::pass::{Literal, PassContext};
 use passlab::print::{self, PrintOptions};
 use passlab::session::{Opened, Session, document, open};
 use serde_json::Value as Json;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// A case as its file has it.
@@ -35,10 +37,33 @@ pub enum Verdict {
     Different(String),
 }
 
-/// Reads the cases of a folder whose group or id contains one of the filters.
+/// Reads the cases of both dialects whose group or id is one of the filters. Groups of Relax begin with `relax:`.
 pub fn read_all(folder: &Path, filters: &[&String]) -> Vec<Case> {
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("the folder can be read").flatten().map(|e| e.path()).collect();
+    let mut cases = read_folder(&folder.join("relay"), filters);
+    let relax = read_folder(&folder.join("relax"), filters);
+    let matches = |case: &Case| filters.is_empty() || filters.iter().any(|f| case.group == **f);
+    // The programs of all other cases are material for the round trip too, each text once.
+    let mut seen = HashSet::new();
+    for case in read_folder(&folder.join("relax"), &[]) {
+        for key in ["before", "after"] {
+            if let Some(text) = case.json[key].as_str()
+                && seen.insert(text.to_owned())
+            {
+                let json = serde_json::json!({ "printed": text });
+                let text = Case { group: "relax:texts".to_owned(), id: case.id.clone(), call: key.to_owned(), json };
+                cases.extend(Some(text).filter(&matches));
+            }
+        }
+    }
+    cases.extend(relax);
+    cases
+}
+
+fn read_folder(folder: &Path, filters: &[&String]) -> Vec<Case> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<_> = entries.flatten().map(|e| e.path()).collect();
     files.sort();
+    let is_relax = folder.ends_with("relax");
     let mut cases = Vec::new();
     for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "jsonl")) {
         let stem = file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -48,6 +73,7 @@ pub fn read_all(folder: &Path, filters: &[&String]) -> Vec<Case> {
             let group = match stem.as_str() {
                 "corpus" if text("call").starts_with("Sequential") => format!("corpus:O{}", json["context"]["opt_level"]),
                 "corpus" => format!("corpus:{}", text("pass")),
+                other if is_relax => format!("relax:{other}"),
                 other => other.to_owned(),
             };
             let case = Case { group, id: text("id"), call: text("call"), json };
@@ -65,9 +91,10 @@ pub fn judge(case: &Case, folder: &Path) -> Verdict {
     match case.group.as_str() {
         "parse" => judge_parse(case),
         "eval" => judge_eval(case),
+        "relax:roundtrip" | "relax:texts" => judge_round_trip(case),
         _ => {
             let before = match text("before_file") {
-                Some(path) => std::fs::read_to_string(folder.join("../..").join(path)).expect("the corpus is beside the cases"),
+                Some(path) => std::fs::read_to_string(folder.join("..").join(path)).expect("the corpus is beside the cases"),
                 None => text("before").unwrap_or_default().to_owned(),
             };
             judge_pass(case, &before)
@@ -171,6 +198,34 @@ fn judge_parse(case: &Case) -> Verdict {
     };
     match result {
         Ok(()) => Verdict::Equal { text: without_spans(&ours) == without_spans(printed) },
+        Err(difference) => Verdict::Different(difference.to_string()),
+    }
+}
+
+/// A text as TVM prints it must be read, print the same, and be what it was when it is read again.
+fn judge_round_trip(case: &Case) -> Verdict {
+    let printed = case.json["printed"].as_str().unwrap_or_default();
+    let mut store = Store::new();
+    let parse::Parsed { program, diagnostics } = parse::parse(&mut store, printed);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return explain(&diagnostics);
+    }
+    let options = PrintOptions { metadata: printed.starts_with("metadata ="), ..PrintOptions::default() };
+    let ours = match program.expr {
+        Some(expr) => print::expr(&store, expr, &options),
+        None => print::module(&store, &program.module, &options),
+    };
+    let again = parse::parse(&mut store, &ours);
+    if again.has_errors() {
+        return explain(&again.diagnostics);
+    }
+    let options = equal::EqualOptions { map_free_vars: true, scalar_tolerance: false };
+    let result = match (program.expr, again.program.expr) {
+        (Some(a), Some(b)) => equal::exprs(&store, a, b, options),
+        _ => equal::modules(&store, &program.module, &again.program.module, options),
+    };
+    match result {
+        Ok(()) => Verdict::Equal { text: ours == printed },
         Err(difference) => Verdict::Different(difference.to_string()),
     }
 }

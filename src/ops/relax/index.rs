@@ -1,6 +1,6 @@
 //! Parts of tensors.
 
-use super::{MixedPrecision, RelaxOp, deduce, value};
+use super::{MixedPrecision, RelaxOp, deduce, tuple, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.StridedSliceAttrs`.
@@ -23,7 +23,7 @@ pub static OPS: &[RelaxOp] = &[
         name: "strided_slice",
         deduce: Some(deduce::index::strided_slice),
         doc: "A part of a tensor.",
-        args: &[value("x")],
+        args: &[value("x"), tuple("axes"), tuple("begin"), tuple("end"), tuple("strides").or_none()],
         attrs: Some(&STRIDED_SLICE),
         mixed_precision: Some(MixedPrecision::Follow),
         ..RelaxOp::BASE

@@ -33,6 +33,9 @@ impl Script<'_> {
                 self.extents(store.dims_of_id(dims), out);
                 out.push_str("])");
             }
+            Expr::Prim(prim) => {
+                self.prim(prim, out);
+            }
             Expr::Str(text) => {
                 self.relax("str(", out);
                 push_str_literal(out, store.str(text));
@@ -186,9 +189,17 @@ impl Script<'_> {
         self.usage.relax |= written.starts_with("R.");
         out.push_str(written);
         out.push('(');
-        for (i, (_, value)) in object.fields.iter().enumerate() {
+        for (i, (name, value)) in object.fields.iter().enumerate() {
             out.push_str(if i > 0 { ", " } else { "" });
-            self.attr_value(value, out);
+            match value {
+                AttrValue::Array(items) if store.str(*name) == "shape" => {
+                    let mut text = String::new();
+                    self.attr_value(value, &mut text);
+                    let inner = text.trim_start_matches('[').trim_end_matches(']');
+                    let _ = write!(out, "({inner}{})", if items.len() == 1 { "," } else { "" });
+                }
+                value => self.attr_value(value, out),
+            }
         }
         out.push(')');
     }

@@ -61,7 +61,10 @@ impl Script<'_> {
             return self.function(id, &name, false);
         }
         let mut text = format!("{name} = ");
+        // Outside of functions TVM prints extents as TIR does.
+        self.tir_ints = true;
         self.expr(id, &mut text);
+        self.tir_ints = false;
         self.text_line(LineRole::Definition, Some(id), &text);
     }
 
@@ -312,7 +315,7 @@ impl Script<'_> {
 }
 
 /// The name under which a function is known outside of its module.
-fn global_symbol(store: &Store, attrs: Option<AttrsId>) -> Option<Id<Name>> {
+pub(super) fn global_symbol(store: &Store, attrs: Option<AttrsId>) -> Option<Id<Name>> {
     match store.attr(attrs, "global_symbol")? {
         AttrValue::Str(name) => Some(*name),
         _ => None,

@@ -14,7 +14,6 @@ use crate::ir::{Expr, ExprId, Id, Module, Name, Store, TypeId};
 pub(super) fn module(store: &Store, module: &Module, options: &PrintOptions) -> Printed {
     let mut script = Script::new(store, Some(module));
     script.reserve("Module");
-    script.usage.ir = true;
     let start = script.place();
     script.text_line(LineRole::Definition, None, "@I.ir_module");
     script.text_line(LineRole::Definition, None, "class Module:");
@@ -30,6 +29,8 @@ pub(super) fn module(store: &Store, module: &Module, options: &PrintOptions) -> 
         script.text_line(LineRole::Definition, None, "pass");
     }
     script.indent = 0;
+    // The decorator of the class counts last, as TVM builds it last: headers of inner functions do not know it.
+    script.usage.ir = true;
     if options.header {
         let declared = script.type_vars.pop().unwrap_or_default();
         let header = script.header(&declared);
@@ -58,7 +59,11 @@ pub(super) fn printed_order(store: &Store, module: &Module) -> Vec<(Id<Name>, Ex
 pub(super) fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> Printed {
     let mut script = Script::new(store, None);
     if matches!(store.expr(root), Expr::Function(_)) {
-        script.function(root, "main", true);
+        let name = match function::global_symbol(store, store.as_function(root).and_then(|function| function.attrs)) {
+            Some(name) => store.str(name),
+            None => "main",
+        };
+        script.function(root, name, true);
     } else {
         let mut text = String::new();
         script.expr(root, &mut text);

@@ -1,12 +1,21 @@
-//! Extents as Python expressions.
+//! Scalar expressions in Relax programs: extents, and scalars as values.
 
 use super::Script;
-use crate::ir::{Dim, Id, PrimExpr, PrimOp, Symbol};
+use super::value::push_float_literal;
+use crate::ir::{DType, Dim, Id, PrimExpr, PrimId, PrimOp, Symbol};
 use std::fmt::Write;
 
 /// How tightly an operator binds, as Python has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Precedence {
+    /// `or`
+    Or,
+    /// `and`
+    And,
+    /// `not`
+    Not,
+    /// `<`, `==`
+    Compare,
     /// `+` and `-`
     Sum,
     /// `*`, `//`, `%`
@@ -15,62 +24,119 @@ pub(in super::super) enum Precedence {
     Atom,
 }
 
+/// An operator as Python writes it; nothing where it has no sign.
+fn operator(op: PrimOp) -> Option<(&'static str, Precedence)> {
+    Some(match op {
+        PrimOp::Add => (" + ", Precedence::Sum),
+        PrimOp::Sub => (" - ", Precedence::Sum),
+        PrimOp::Mul => (" * ", Precedence::Product),
+        PrimOp::FloorDiv => (" // ", Precedence::Product),
+        PrimOp::FloorMod => (" % ", Precedence::Product),
+        PrimOp::Eq => (" == ", Precedence::Compare),
+        PrimOp::Ne => (" != ", Precedence::Compare),
+        PrimOp::Lt => (" < ", Precedence::Compare),
+        PrimOp::Le => (" <= ", Precedence::Compare),
+        PrimOp::Gt => (" > ", Precedence::Compare),
+        PrimOp::Ge => (" >= ", Precedence::Compare),
+        PrimOp::And => (" and ", Precedence::And),
+        PrimOp::Or => (" or ", Precedence::Or),
+        PrimOp::Div | PrimOp::Mod | PrimOp::Min | PrimOp::Max => return None,
+    })
+}
+
 impl Script<'_> {
     /// An extent in a Relax program: integers are plain.
     pub(in super::super) fn dim(&mut self, dim: Dim, out: &mut String) -> Precedence {
         match dim {
             Dim::Int { value, bits: 1 } => out.push_str(if value != 0 { "True" } else { "False" }),
+            Dim::Int { value, bits } if self.tir_ints && bits != 32 => {
+                self.usage.tir = true;
+                let _ = write!(out, "T.int{bits}({value})");
+            }
             Dim::Int { value, .. } => {
                 let _ = write!(out, "{value}");
             }
             Dim::Any => out.push('?'),
             Dim::Symbol(symbol) => self.symbol(symbol, out),
-            Dim::Expr(id) => {
-                let expr = self.store.prim_of_id(id);
-                let mut args = Vec::new();
-                expr.for_each_child(&mut |arg| args.push(self.store.dim_of_prim(arg)));
-                let (operator, precedence) = match expr {
-                    PrimExpr::Binary { op: PrimOp::Add, .. } => (" + ", Precedence::Sum),
-                    PrimExpr::Binary { op: PrimOp::Sub, .. } => (" - ", Precedence::Sum),
-                    PrimExpr::Binary { op: PrimOp::Mul, .. } => (" * ", Precedence::Product),
-                    PrimExpr::Binary { op: PrimOp::FloorDiv, .. } => (" // ", Precedence::Product),
-                    PrimExpr::Binary { op: PrimOp::FloorMod, .. } => (" % ", Precedence::Product),
-                    _ => {
-                        self.usage.tir = true;
-                        let name = match expr {
-                            PrimExpr::Binary { op: PrimOp::Max, .. } => "T.max(".to_owned(),
-                            PrimExpr::Binary { op: PrimOp::Min, .. } => "T.min(".to_owned(),
-                            PrimExpr::Binary { op: PrimOp::Div, .. } => "T.Div(".to_owned(),
-                            PrimExpr::Binary { op: PrimOp::Mod, .. } => "T.truncmod(".to_owned(),
-                            _ => format!("T.Cast(\"{}\", ", self.store.prim_dtype(id)),
-                        };
-                        out.push_str(&name);
-                        for (i, arg) in args.iter().enumerate() {
-                            if i > 0 {
-                                out.push_str(", ");
-                            }
-                            self.dim(*arg, out);
-                        }
-                        out.push(')');
-                        return Precedence::Atom;
-                    }
-                };
-                for (i, arg) in args.iter().enumerate() {
-                    if i > 0 {
-                        out.push_str(operator);
-                    }
-                    let start = out.len();
-                    let inner = self.dim(*arg, out);
-                    // Operators of one kind lean to the left.
-                    if inner < precedence || (i > 0 && inner == precedence) {
-                        out.insert(start, '(');
-                        out.push(')');
-                    }
-                }
-                return precedence;
-            }
+            Dim::Expr(id) => return self.prim(id, out),
         }
         Precedence::Atom
+    }
+
+    /// A scalar expression in a Relax program. It nests as deep as the parser and the arithmetic of passes make it, which is
+    /// not deep.
+    pub(in super::super) fn prim(&mut self, id: PrimId, out: &mut String) -> Precedence {
+        let store = self.store;
+        let (name, args): (String, Vec<PrimId>) = match store.prim_of_id(id) {
+            PrimExpr::Binary { op, a, b } => {
+                // TVM writes an operator only where Python would not compute it.
+                let known = [a, b].iter().all(|arg| store.as_prim_int(**arg).is_some());
+                match operator(*op).filter(|_| !known) {
+                    Some((sign, precedence)) => {
+                        self.binary([*a, *b], sign, precedence, out);
+                        return precedence;
+                    }
+                    None => (name_of(*op), vec![*a, *b]),
+                }
+            }
+            PrimExpr::Int { value, dtype: DType::BOOL } => {
+                out.push_str(if *value != 0 { "True" } else { "False" });
+                return Precedence::Atom;
+            }
+            PrimExpr::Int { value, .. } => {
+                let _ = write!(out, "{value}");
+                return Precedence::Atom;
+            }
+            PrimExpr::Float { value, dtype } => {
+                self.usage.tir = true;
+                let _ = write!(out, "T.{dtype}(");
+                push_float_literal(out, value.0);
+                out.push(')');
+                return Precedence::Atom;
+            }
+            PrimExpr::Any | PrimExpr::Var(_) => return self.dim(store.dim_of_prim(id), out),
+            PrimExpr::Not(value) => {
+                out.push_str("not ");
+                let start = out.len();
+                if self.prim(*value, out) < Precedence::Not {
+                    out.insert(start, '(');
+                    out.push(')');
+                }
+                return Precedence::Not;
+            }
+            PrimExpr::Cast { dtype, value } => {
+                self.usage.tir = true;
+                let _ = write!(out, "T.Cast(\"{dtype}\", ");
+                self.prim(*value, out);
+                out.push(')');
+                return Precedence::Atom;
+            }
+            PrimExpr::Select { cond, then, other } => ("Select".to_owned(), vec![*cond, *then, *other]),
+            PrimExpr::Call { op, args, .. } => (store.str(*op).to_owned(), args.to_vec()),
+            // Not in a place where Relax has it.
+            _ => ("expression".to_owned(), Vec::new()),
+        };
+        self.usage.tir = true;
+        let _ = write!(out, "T.{name}(");
+        for (i, arg) in args.iter().enumerate() {
+            out.push_str(if i > 0 { ", " } else { "" });
+            self.prim(*arg, out);
+        }
+        out.push(')');
+        Precedence::Atom
+    }
+
+    fn binary(&mut self, args: [PrimId; 2], sign: &str, precedence: Precedence, out: &mut String) {
+        for (i, arg) in args.into_iter().enumerate() {
+            out.push_str(if i > 0 { sign } else { "" });
+            let start = out.len();
+            let inner = self.prim(arg, out);
+            // Operators of one kind lean to the left.
+            if inner < precedence || (i > 0 && inner == precedence) {
+                out.insert(start, '(');
+                out.push(')');
+            }
+        }
     }
 
     /// A symbolic variable. One that nobody has defined yet is declared by the signature that it stands in or
@@ -98,5 +164,15 @@ impl Script<'_> {
         let mut found = false;
         self.store.for_each_prim(id, &mut |_, part| found |= matches!(part, PrimExpr::Var(symbol) if declared.contains(symbol)));
         found
+    }
+}
+
+/// How an operation is written as a function.
+fn name_of(op: PrimOp) -> String {
+    match op {
+        PrimOp::Max => "max".to_owned(),
+        PrimOp::Min => "min".to_owned(),
+        PrimOp::Mod => "truncmod".to_owned(),
+        other => other.name().to_owned(),
     }
 }

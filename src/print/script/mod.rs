@@ -55,6 +55,8 @@ pub(super) struct Script<'a> {
     pub(super) prelude: Vec<String>,
     /// Whether the function under way has named the module `cls`.
     pub(super) alias: bool,
+    /// Whether integers have their types written, as in TIR.
+    pub(super) tir_ints: bool,
     /// Declarations of free variables that must stand before the statement under way.
     pub(super) pending: Vec<String>,
 }
@@ -78,6 +80,7 @@ impl<'a> Script<'a> {
             function_scope: 0,
             prelude: Vec::new(),
             alias: false,
+            tir_ints: false,
             pending: Vec::new(),
         }
     }

@@ -1,0 +1,666 @@
+//! Calls: what TVM's builder functions make of them.
+
+use super::value::{CallParts, Value};
+use super::{Node, Read, Reader};
+use crate::diag::Span;
+use crate::ir::{AttrValue, Attrs, AttrsId, DType, Expr, ExprId, Id, List, Object, PrimExpr, PrimOp, Tensor, Type, TypeId};
+use crate::parse::script::tree::Arg;
+use std::rc::Rc;
+
+/// Arguments of a call, evaluated.
+pub(super) struct Args<'s> {
+    pub(super) positional: Vec<(Value, Span)>,
+    pub(super) named: Vec<(&'s str, Value, Span)>,
+    /// Types behind `ty_args=`, `out_ty=` and the like.
+    pub(super) types: Vec<(&'s str, Vec<TypeId>, bool)>,
+    pub(super) span: Span,
+}
+
+impl<'s> Args<'s> {
+    /// Takes an argument by its place or name.
+    pub(super) fn take(&mut self, name: &str) -> Option<(Value, Span)> {
+        let place = self.named.iter().position(|(n, ..)| *n == name)?;
+        let (_, value, span) = self.named.remove(place);
+        Some((value, span))
+    }
+
+    /// Takes the next argument by place, or the one of that name.
+    pub(super) fn next(&mut self, name: &str) -> Option<(Value, Span)> {
+        if self.positional.is_empty() { self.take(name) } else { Some(self.positional.remove(0)) }
+    }
+}
+
+/// Names of keyword arguments that take types, with those of older versions.
+const TYPE_ARGS: [&str; 4] = ["ty_args", "out_ty", "sinfo_args", "out_sinfo"];
+
+impl<'s> Reader<'s, '_> {
+    /// A call.
+    pub(super) fn eval_call(&mut self, id: Id<Node>, callee: Id<Node>, args: List<Arg>) -> Read<Value> {
+        let tree = self.tree;
+        let args = tree.args(args);
+        if let Some(dotted) = tree.dotted(callee)
+            && let Some((prefix, name)) = dotted.split_once('.')
+            && self.scopes.get(prefix).is_none()
+        {
+            match prefix {
+                "R" | "relax" => return self.relax_call(id, name, args),
+                "T" | "tir" | "tirx" | "Tx" => return self.tir_call(id, name, args),
+                "I" | "ir" => return self.ir_call(id, name, args),
+                _ => {}
+            }
+        }
+        let callee = self.eval(callee)?;
+        let span = self.span(id);
+        let callee = match callee {
+            Value::Expr(callee) => callee,
+            other => return Err(self.error("relax-syntax", format!("{} cannot be called", other.describe()), span)),
+        };
+        let args = self.args(args, span)?;
+        let mut operands = Vec::new();
+        for (value, span) in args.positional {
+            operands.push(self.argument(value, span)?);
+        }
+        let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
+        Ok(Value::Call(Box::new(CallParts { callee, args: operands, attrs: None, ty_args, ty: None, span })))
+    }
+
+    /// Evaluates arguments.
+    pub(super) fn args(&mut self, args: &[Arg], span: Span) -> Read<Args<'s>> {
+        let mut result = Args { positional: Vec::new(), named: Vec::new(), types: Vec::new(), span };
+        for arg in args {
+            if arg.stars > 0 {
+                return Err(self.error_at("relax-syntax", "starred arguments are not part of TVMScript", arg.value));
+            }
+            let place = self.span(arg.value);
+            match arg.name().map(|name| self.tree.text(name)) {
+                Some(name) if TYPE_ARGS.contains(&name) => {
+                    if name.contains("sinfo") {
+                        self.hint("what was called struct info is a type today: `ty_args=`, `out_ty=`", place);
+                    }
+                    let many = matches!(self.tree.expr(arg.value), Node::Tuple(_) | Node::List(_));
+                    let types = self.types(arg.value)?;
+                    result.types.push((name, types, many));
+                }
+                Some(name) => {
+                    let value = self.eval(arg.value)?;
+                    result.named.push((name, value, place));
+                }
+                None => {
+                    let value = self.eval(arg.value)?;
+                    result.positional.push((value, place));
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    fn relax_call(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
+        let span = self.span(id);
+        match name {
+            "match_cast" | "match_shape" => return self.match_cast(id, name, args),
+            "call_tir" | "call_tir_inplace" | "call_dps_packed" | "call_tir_with_grad" | "dist.call_tir" => {
+                return self.call_tir(name, args, span);
+            }
+            "Tensor" | "Shape" | "Tuple" | "Callable" | "Prim" | "DTensor" | "Any" | "Object" => {
+                return Ok(Value::Type(self.ty(id)?));
+            }
+            _ => {}
+        }
+        let mut args = self.args(args, span)?;
+        let first = |args: &mut Args<'s>, name| args.next(name).map_or(Value::None, |(value, _)| value);
+        Ok(match name {
+            "dataflow" => Value::Dataflow,
+            "output" | "outputs" => Value::Output,
+            "func_attr" => match first(&mut args, "attrs") {
+                Value::Dict(entries) => match self.attr_value(&Value::Dict(entries), span)? {
+                    AttrValue::Map(map) => Value::FuncAttr(map.into_vec()),
+                    _ => Value::FuncAttr(Vec::new()),
+                },
+                other => {
+                    let message = format!("`R.func_attr` takes a dictionary, found {}", other.describe());
+                    return Err(self.error("relax-attr", message, span));
+                }
+            },
+            "tuple" => Value::Tuple(args.positional.into_iter().map(|(value, _)| value).collect()),
+            "shape" => {
+                let value = first(&mut args, "value");
+                let dims = self.extents(&value, span)?;
+                Value::Expr(self.shape_node(&dims))
+            }
+            "str" => match first(&mut args, "value") {
+                text @ Value::Str(_) => self.argument(text, span)?,
+                other => {
+                    return Err(self.error("relax-syntax", format!("`R.str` takes a string, found {}", other.describe()), span));
+                }
+            },
+            "prim_value" => {
+                self.hint("`R.prim_value(x)` is just `x` today", span);
+                let value = first(&mut args, "value");
+                self.argument(value, span)?
+            }
+            "dtype" => match first(&mut args, "value") {
+                Value::Str(text) => {
+                    let text = self.store.name_rc(text);
+                    let dtype = self.dtype(&text.0, span)?.unwrap_or(DType::new(crate::ir::DTypeCode::Handle, 0));
+                    let ty = self.store.ty(Type::Any);
+                    Value::Expr(self.store.add_typed(Expr::DataType(dtype), Some(ty)))
+                }
+                other => {
+                    return Err(self.error("relax-dtype", format!("`R.dtype` takes a string, found {}", other.describe()), span));
+                }
+            },
+            "const" => {
+                let (value, dtype) = (first(&mut args, "value"), args.next("dtype"));
+                return self.constant(value, dtype, span);
+            }
+            "dist.const" => {
+                let (value, ty) = (first(&mut args, "value"), args.next("ty"));
+                let dtype = match &ty {
+                    Some((Value::Type(ty), _)) => match self.store.type_of_id(*ty) {
+                        Type::Distributed { tensor, .. } => self.store.tensor_info(*tensor).and_then(|info| info.dtype),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                let dtype = dtype.map(|dtype| (Value::Str(self.store.name(&dtype.to_string())), span));
+                let Value::Expr(constant) = self.constant(value, dtype, span)? else { return Err(super::Stop) };
+                match ty {
+                    Some((Value::Type(ty), _)) => Value::Expr(self.store.add_typed(self.store.expr(constant), Some(ty))),
+                    _ => Value::Expr(constant),
+                }
+            }
+            "ExternFunc" => {
+                let Value::Str(symbol) = first(&mut args, "global_symbol") else {
+                    return Err(self.error("relax-syntax", "`R.ExternFunc` takes the symbol of a function", span));
+                };
+                let ty = match args.next("ty") {
+                    Some((Value::Type(ty), _)) => Some(ty),
+                    _ => None,
+                };
+                Value::Expr(self.store.add_typed(Expr::Extern(symbol), ty))
+            }
+            "call_packed" => return self.call_packed(args),
+            "device" => {
+                let of = |args: &mut Args<'s>, name| match args.next(name) {
+                    Some((Value::Int(value), _)) => value,
+                    _ => 0,
+                };
+                let fields = vec![Value::Int(of(&mut args, "device_type")), Value::Int(of(&mut args, "index"))];
+                Value::List(fields)
+            }
+            "device_mesh" => {
+                let fields = [("shape", args.next("shape")), ("device_range", args.next("device_range"))];
+                Value::Attr(self.object("relax.distributed.DeviceMesh", fields, span)?)
+            }
+            "print" | "assert_op" => return self.formatted(name, args),
+            "hint_on_device" => return self.hint_on_device(args),
+            "to_vdevice" => {
+                let Some((Value::Str(text), place)) = args.take("dst_vdevice").or_else(|| args.positional.pop()) else {
+                    return Err(self.error("relax-attr", "`R.to_vdevice` takes the name of a device", span));
+                };
+                let text = self.store.name_rc(text);
+                let device = self.vdevice(&text.0, place)?;
+                let attrs = self.dict("relax.attrs.ToVDeviceAttrs", &[("dst_vdevice", AttrValue::Object(device))]);
+                let data = first(&mut args, "data");
+                let data = self.argument(data, span)?;
+                self.op_value("to_vdevice", vec![data], Some(attrs), Vec::new(), span)?
+            }
+            "call_pure_packed" | "call_inplace_packed" | "call_builtin_with_ctx" | "call_py_func" => {
+                return self.call_named(name, args);
+            }
+            "dot" => {
+                self.hint("`R.dot` is `R.matmul` today", span);
+                return self.call_op("matmul", args);
+            }
+            "call_tir_dyn" => return self.call_op("vm.call_tir_dyn", args),
+            _ => return self.call_op(name, args),
+        })
+    }
+
+    /// `R.match_cast(value, type)`, in 2022 `R.match_shape(value, (n, m))`.
+    fn match_cast(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
+        let [value, ty] = args else {
+            return Err(self.error_at("relax-syntax", format!("`R.{name}` takes a value and what it is matched with"), id));
+        };
+        let operand = self.eval(value.value)?;
+        let span = self.span(id);
+        let operand = self.argument(operand, span)?;
+        let ty = if name == "match_shape" {
+            self.hint("`R.match_shape` is `R.match_cast` with a type today", span);
+            self.declare_names(ty.value);
+            let dims = self.dims(ty.value)?;
+            let known = match &operand {
+                Value::Expr(id) => self.store.checked_type(*id),
+                _ => None,
+            };
+            match known.and_then(|ty| self.store.tensor_info(ty)) {
+                Some(info) => {
+                    self.store.tensor_like(crate::ir::TensorInfo { extents: crate::ir::Extents::Known(dims.into()), ..info })
+                }
+                None => self.store.ty(Type::Shape(crate::ir::Extents::Known(dims.into()))),
+            }
+        } else {
+            self.ty(ty.value)?
+        };
+        Ok(Value::Cast(Box::new(operand), ty))
+    }
+
+    fn call_tir(&mut self, name: &str, args: &[Arg], span: Span) -> Read<Value> {
+        // The output types come third where they are not named.
+        let mut out = None;
+        let mut rest = Vec::new();
+        for (place, arg) in args.iter().enumerate() {
+            match arg.name().map(|name| self.tree.text(name)) {
+                Some("out_ty" | "out_sinfo" | "tir_vars") => {}
+                None if place == 2 => out = Some(arg.value),
+                _ => rest.push(*arg),
+            }
+        }
+        for arg in args {
+            match arg.name().map(|name| self.tree.text(name)) {
+                Some("out_ty") => out = Some(arg.value),
+                Some("out_sinfo") => {
+                    self.hint("what was called struct info is a type today: `out_ty=`", span);
+                    out = Some(arg.value);
+                }
+                Some("tir_vars") => {
+                    return Err(self.error("relax-old", "symbolic arguments are elements of the argument tuple today", span));
+                }
+                _ => {}
+            }
+        }
+        let Some(out) = out else {
+            return Err(self.error("relax-missing-arg", format!("`R.{name}` needs `out_ty=`"), span));
+        };
+        let many = matches!(self.tree.expr(out), Node::Tuple(_) | Node::List(_));
+        let types = self.types(out)?;
+        let out =
+            if many && types.len() != 1 { self.store.tuple_type(&types) } else { types.first().copied().ok_or(super::Stop)? };
+        let mut args = self.args(&rest, span)?;
+        let callee = match args.next("gvar").or_else(|| args.take("func")) {
+            Some((Value::Str(symbol), _)) => Value::Expr(self.store.add(Expr::Extern(symbol))),
+            Some((value, place)) => self.argument(value, place)?,
+            None => return Err(self.error("relax-missing-arg", format!("`R.{name}` needs a function"), span)),
+        };
+        let operands = match args.next("args") {
+            Some((value @ Value::Tuple(_), _)) => value,
+            Some((Value::List(items), _)) => Value::Tuple(items),
+            // A variable that holds a tuple stands for itself, anything else is the only argument.
+            Some((Value::Expr(id), _)) if self.holds_tuple(id) => Value::Expr(id),
+            Some((value, _)) => Value::Tuple(vec![value]),
+            None => Value::Tuple(Vec::new()),
+        };
+        let mut attrs = None;
+        if name == "call_tir_inplace" {
+            let indices = match args.take("inplace_indices") {
+                Some((value, place)) => self.typed_attr("inplace_indices", crate::ops::AttrKind::Ints, &value, place)?,
+                None => return Err(self.error("relax-missing-arg", "`R.call_tir_inplace` needs `inplace_indices=`", span)),
+            };
+            attrs = Some(self.dict("relax.attrs.CallTIRInplaceAttrs", &[("inplace_indices", indices)]));
+        }
+        if name == "call_tir_with_grad" {
+            let grad = args.take("te_grad_name").map_or(Value::None, |(value, _)| value);
+            let grad = self.attr_value(&grad, span)?;
+            let kwargs = args.take("te_grad_kwargs").map_or(Value::Dict(Vec::new()), |(value, _)| value);
+            let kwargs = self.attr_value(&kwargs, span)?;
+            attrs = Some(self.dict("relax.attrs.CallTIRWithGradAttrs", &[("te_grad_name", grad), ("te_grad_kwargs", kwargs)]));
+        }
+        self.no_more(&args)?;
+        let name = if name == "dist.call_tir" { "dist.call_tir_local_view" } else { name };
+        let mut value = self.op_value(name, vec![callee, operands], attrs, vec![out], span)?;
+        if let Value::Call(call) = &mut value {
+            call.ty = Some(out);
+        }
+        Ok(value)
+    }
+
+    fn holds_tuple(&self, id: ExprId) -> bool {
+        let ty = self.store.checked_type(id).map(|ty| self.store.type_of_id(ty));
+        matches!(self.store.expr(id), Expr::Tuple(_)) || matches!(ty, Some(Type::Tuple(_)))
+    }
+
+    /// `R.call_packed("f", x, ty_args=(T,))`; what else is named is an attribute.
+    fn call_packed(&mut self, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let Some((Value::Str(symbol), _)) = args.next("func") else {
+            return Err(self.error("relax-syntax", "`R.call_packed` takes the name of a function first", span));
+        };
+        let callee = self.store.add(Expr::Extern(symbol));
+        let key = match args.take("attrs_type_key") {
+            Some((Value::Str(key), _)) => Some(self.store.str(key).to_owned()),
+            _ => None,
+        };
+        let mut fields = Vec::new();
+        for (name, value, place) in std::mem::take(&mut args.named) {
+            let value = self.attr_value(&value, place)?;
+            fields.push((self.store.name(name), value));
+        }
+        let attrs = (key.is_some() || !fields.is_empty()).then(|| {
+            let key = key.filter(|key| key != "ir.DictAttrs").unwrap_or_else(|| "DictAttrs".to_owned());
+            let key = self.store.name(&key);
+            self.store.attrs(Attrs { key, fields: fields.into() })
+        });
+        let mut operands = Vec::new();
+        for (value, place) in args.positional {
+            operands.push(self.argument(value, place)?);
+        }
+        let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
+        let ty = match ty_args[..] {
+            [] => Some(self.store.ty(Type::Any)),
+            [ty] => Some(ty),
+            _ => Some(self.store.tuple_type(&ty_args)),
+        };
+        Ok(Value::Call(Box::new(CallParts { callee, args: operands, attrs, ty_args, ty, span })))
+    }
+
+    /// Calls of operators whose first argument is the name of a function.
+    fn call_named(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let callee = match args.next("func").or_else(|| args.take("py_func_name")) {
+            Some((Value::Str(symbol), _)) if name == "call_py_func" => self.argument(Value::Str(symbol), span)?,
+            Some((Value::Str(symbol), _)) => Value::Expr(self.store.add(Expr::Extern(symbol))),
+            Some((value, place)) => self.argument(value, place)?,
+            None => return Err(self.error("relax-missing-arg", format!("`R.{name}` needs a function"), span)),
+        };
+        let mut operands = vec![callee];
+        let mut attrs = None;
+        if name == "call_inplace_packed" {
+            let Some((value, place)) = args.take("inplace_indices") else {
+                return Err(self.error("relax-missing-arg", "`R.call_inplace_packed` needs `inplace_indices=`", span));
+            };
+            let indices = self.typed_attr("inplace_indices", crate::ops::AttrKind::Ints, &value, place)?;
+            attrs = Some(self.dict("relax.attrs.CallInplacePackedAttrs", &[("inplace_indices", indices)]));
+        }
+        for (value, place) in std::mem::take(&mut args.positional) {
+            let value = self.argument(value, place)?;
+            operands.push(match value {
+                value @ Value::Tuple(_) => value,
+                value if matches!(name, "call_py_func") => Value::Tuple(vec![value]),
+                value => value,
+            });
+        }
+        if name == "call_py_func" && operands.len() == 1 {
+            operands.push(Value::Tuple(Vec::new()));
+        }
+        self.no_more(&args)?;
+        let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
+        let ty = match ty_args[..] {
+            [] => self.store.ty(Type::Any),
+            [ty] => ty,
+            _ => self.store.tuple_type(&ty_args),
+        };
+        let mut value = self.op_value(name, operands, attrs, ty_args, span)?;
+        if let Value::Call(call) = &mut value {
+            call.ty = Some(ty);
+        }
+        Ok(value)
+    }
+
+    /// `R.print(x, format="...")`, `R.assert_op(condition, x, format="...")`: the format is an argument of its own.
+    fn formatted(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let format = args.take("format").map_or(Value::Str(self.store.name("")), |(value, _)| value);
+        let format = self.argument(format, span)?;
+        let mut operands = Vec::new();
+        for (value, place) in std::mem::take(&mut args.positional) {
+            match value {
+                Value::List(items) => operands.extend(items),
+                value => operands.push(self.argument(value, place)?),
+            }
+        }
+        self.no_more(&args)?;
+        operands.insert(usize::from(name == "assert_op").min(operands.len()), format);
+        let ty = self.store.tuple_type(&[]);
+        let mut value = self.op_value(name, operands, None, Vec::new(), span)?;
+        if let Value::Call(call) = &mut value {
+            call.ty = Some(ty);
+        }
+        Ok(value)
+    }
+
+    fn hint_on_device(&mut self, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let data = args.next("data").map_or(Value::None, |(value, _)| value);
+        let data = self.argument(data, span)?;
+        let (device_type, index) = match args.next("dst_vdevice") {
+            Some((Value::List(fields), _)) => match fields[..] {
+                [Value::Int(device_type), Value::Int(index)] => (device_type, index),
+                _ => (1, 0),
+            },
+            _ => (1, 0),
+        };
+        let scope = args.next("memory_scope").map_or(Value::Str(self.store.name("global")), |(value, _)| value);
+        let scope = self.attr_value(&scope, span)?;
+        let fields = [("device_type", AttrValue::int(device_type)), ("index", AttrValue::int(index)), ("memory_scope", scope)];
+        let attrs = self.dict("relax.attrs.HintOnDeviceAttrs", &fields);
+        self.op_value("hint_on_device", vec![data], Some(attrs), Vec::new(), span)
+    }
+
+    // ---- constants ----
+
+    pub(super) fn constant(&mut self, value: Value, dtype: Option<(Value, Span)>, span: Span) -> Read<Value> {
+        let dtype = match dtype {
+            Some((Value::Str(text), place)) => {
+                let text = self.store.name_rc(text);
+                self.dtype(&text.0, place)?
+            }
+            _ => None,
+        };
+        let mut shape = Vec::new();
+        let mut leaves = Vec::new();
+        self.flatten(&value, 0, &mut shape, &mut leaves, span)?;
+        let dtype = dtype.unwrap_or(match leaves.first() {
+            Some(Value::Bool(_)) => DType::BOOL,
+            Some(Value::Int(_)) => DType::I32,
+            _ => DType::F32,
+        });
+        let mut data = Vec::with_capacity(leaves.len() * dtype.bytes());
+        for leaf in leaves {
+            let (int, float) = match leaf {
+                Value::Int(value) => (value, value as f64),
+                Value::Bool(value) => (i64::from(value), f64::from(u8::from(value))),
+                Value::Float(value) => (value as i64, value),
+                Value::Str(text) => match self.store.str(text) {
+                    "inf" => (0, f64::INFINITY),
+                    "-inf" => (0, f64::NEG_INFINITY),
+                    _ => (0, f64::NAN),
+                },
+                _ => (0, 0.0),
+            };
+            super::value::push_element(&mut data, dtype, int, float);
+        }
+        let ty_shape: Vec<crate::ir::Dim> = shape.iter().map(|&value| crate::ir::Dim::Int { value, bits: 64 }).collect();
+        let ty = self.store.tensor_type(&ty_shape, dtype);
+        let tensor = Tensor { dtype, shape: shape.into(), data: Some(Rc::from(data)) };
+        let tensor = self.store.add_tensor(tensor);
+        let node = self.store.add_typed(Expr::Constant(tensor), Some(ty));
+        self.store.set_span(node, span);
+        Ok(Value::Expr(node))
+    }
+
+    /// The numbers of nested lists, and the shape of the nesting.
+    fn flatten(&mut self, value: &Value, depth: usize, shape: &mut Vec<i64>, leaves: &mut Vec<Value>, span: Span) -> Read<()> {
+        let Some(items) = value.items() else {
+            let fits = match value {
+                Value::Str(text) => matches!(self.store.str(*text), "inf" | "-inf" | "nan"),
+                value => matches!(value, Value::Int(_) | Value::Float(_) | Value::Bool(_)),
+            };
+            if !fits || depth != shape.len() {
+                return Err(self.error("relax-const", "a constant is a number or nested lists of them", span));
+            }
+            leaves.push(value.clone());
+            return Ok(());
+        };
+        if depth == shape.len() && leaves.is_empty() {
+            shape.push(items.len() as i64);
+        } else if shape.get(depth) != Some(&(items.len() as i64)) {
+            return Err(self.error("relax-const", "the lists of a constant have different lengths", span));
+        }
+        items.iter().try_for_each(|item| self.flatten(item, depth + 1, shape, leaves, span))
+    }
+
+    // ---- other prefixes ----
+
+    /// `T.int64(3)`, `T.index_map(...)`, `T.max(a, b)`.
+    fn tir_call(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
+        let span = self.span(id);
+        if name == "index_map" {
+            return self.index_map(id, args);
+        }
+        if let Some(dtype) = DType::parse(name) {
+            let [arg] = args else { return Ok(Value::NewSymbol(dtype)) };
+            let value = self.eval(arg.value)?;
+            return Ok(Value::Prim(match value {
+                Value::Int(value) if dtype.is_float() => self.store.prim_float(value as f64, dtype),
+                Value::Int(value) => self.store.prim_int(value, dtype),
+                Value::Bool(value) => self.store.prim_int(i64::from(value), dtype),
+                Value::Float(value) => self.store.prim_float(value, dtype),
+                Value::Str(text) => {
+                    let value = match self.store.str(text) {
+                        "inf" => f64::INFINITY,
+                        "-inf" => f64::NEG_INFINITY,
+                        _ => f64::NAN,
+                    };
+                    self.store.prim_float(value, dtype)
+                }
+                other => {
+                    let value = self.prim_of(&other, span)?;
+                    self.store.prim(PrimExpr::Cast { dtype, value })
+                }
+            }));
+        }
+        if name == "Cast"
+            && let [dtype, value] = args
+            && let Some(text) = self.tree.string(dtype.value)
+        {
+            let dtype = self.dtype(&text, span)?.unwrap_or(DType::I64);
+            let value = self.eval(value.value)?;
+            let value = self.prim_of(&value, span)?;
+            return Ok(Value::Prim(self.store.prim(PrimExpr::Cast { dtype, value })));
+        }
+        let mut prims = Vec::new();
+        for arg in args {
+            let value = self.eval(arg.value)?;
+            prims.push(self.prim_of(&value, span)?);
+        }
+        let op = match name {
+            "min" => Some(PrimOp::Min),
+            "max" => Some(PrimOp::Max),
+            "truncdiv" => Some(PrimOp::Div),
+            "truncmod" => Some(PrimOp::Mod),
+            "floordiv" => Some(PrimOp::FloorDiv),
+            "floormod" => Some(PrimOp::FloorMod),
+            other => PrimOp::named(other),
+        };
+        Ok(Value::Prim(match (op, &prims[..]) {
+            (Some(op), &[a, b]) => self.store.prim_binary(op, a, b),
+            (_, &[cond, then, other]) if name == "Select" => self.store.prim(PrimExpr::Select { cond, then, other }),
+            (_, &[value]) if name == "Not" => self.store.prim(PrimExpr::Not(value)),
+            _ => {
+                let dtype = prims.last().map_or(DType::I64, |last| self.store.prim_dtype(*last));
+                self.store.prim_call(name, &prims, dtype)
+            }
+        }))
+    }
+
+    /// A value as a scalar expression.
+    pub(super) fn prim_of(&mut self, value: &Value, span: Span) -> Read<crate::ir::PrimId> {
+        match value {
+            Value::Float(value) => Ok(self.store.prim_float(*value, DType::F64)),
+            Value::Prim(prim) => Ok(*prim),
+            Value::Expr(id) if let Expr::Prim(prim) = self.store.expr(*id) => Ok(prim),
+            Value::Bool(value) => Ok(self.store.prim_int(i64::from(*value), DType::BOOL)),
+            other => {
+                let dim = self.extent(other, span)?;
+                Ok(self.store.prim_of_dim(dim))
+            }
+        }
+    }
+
+    /// `T.index_map(lambda i, j: (j, i))`
+    fn index_map(&mut self, id: Id<Node>, args: &[Arg]) -> Read<Value> {
+        let span = self.span(id);
+        let lambda = args.first().map(|arg| self.tree.expr(arg.value));
+        let Some(Node::Lambda { params, body }) = lambda else {
+            return Err(self.error("relax-syntax", "`T.index_map` takes a lambda", span));
+        };
+        self.scopes.open();
+        let mut initial = Vec::new();
+        for param in self.tree.params(params) {
+            let name = self.tree.text(param.name);
+            initial.push(AttrValue::Dim(crate::ir::Dim::Symbol(self.declare_symbol(name, DType::I64))));
+        }
+        let value = self.eval(body);
+        self.scopes.close();
+        let value = value?;
+        let last = self.extents(&value, span)?;
+        let last: Vec<AttrValue> = last.into_iter().map(AttrValue::Dim).collect();
+        let fields = [
+            (self.store.name("initial_indices"), AttrValue::Array(initial.into())),
+            (self.store.name("final_indices"), AttrValue::Array(last.into())),
+        ];
+        let key = self.store.name("IndexMap");
+        let object = Object { key, fields: fields.into(), items: [].into(), repr: None };
+        Ok(Value::Attr(AttrValue::Object(self.store.add_object(object))))
+    }
+
+    /// `I.vdevice("llvm", 0, "global")`, `I.GlobalVar("f")`, `I.StringType()`.
+    fn ir_call(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
+        let span = self.span(id);
+        if name == "StringType" {
+            return Ok(Value::Type(self.store.ty(Type::Str)));
+        }
+        let mut args = self.args(args, span)?;
+        let or = |value: Option<(Value, Span)>, other: Value| Some(value.unwrap_or((other, span)));
+        Ok(Value::Attr(match name {
+            "vdevice" => {
+                let global = Value::Str(self.store.name("global"));
+                let fields = [
+                    ("target", args.next("target")),
+                    ("vdevice_id", or(args.next("vdevice_id"), Value::Int(0))),
+                    ("memory_scope", or(args.next("memory_scope"), global)),
+                ];
+                self.object("VDevice", fields, span)?
+            }
+            "dummy_global_info" => self.object("DummyGlobalInfo", [], span)?,
+            "Range" => self.object("Range", [("begin", args.next("begin")), ("end", args.next("end"))], span)?,
+            "GlobalVar" => match args.next("name_hint") {
+                Some((Value::Str(name), _)) => AttrValue::Global(name),
+                _ => return Err(self.error("relax-syntax", "`I.GlobalVar` takes a name", span)),
+            },
+            _ => return Err(self.error("relax-unknown-op", format!("`I.{name}` is not known"), span)),
+        }))
+    }
+
+    fn object<const N: usize>(&mut self, key: &str, fields: [(&str, Option<(Value, Span)>); N], span: Span) -> Read<AttrValue> {
+        let mut values = Vec::new();
+        for (name, value) in fields {
+            let Some((value, place)) = value else {
+                return Err(self.error("relax-missing-arg", format!("`{name}` is missing"), span));
+            };
+            let value = self.attr_value(&value, place)?;
+            values.push((self.store.name(name), value));
+        }
+        let key = self.store.name(key);
+        let object = Object { key, fields: values.into(), items: [].into(), repr: None };
+        Ok(AttrValue::Object(self.store.add_object(object)))
+    }
+
+    /// A set of attributes.
+    pub(super) fn dict(&mut self, key: &str, fields: &[(&str, AttrValue)]) -> AttrsId {
+        let fields = fields.iter().map(|(name, value)| (self.store.name(name), value.clone())).collect();
+        let key = self.store.name(key);
+        self.store.attrs(Attrs { key, fields })
+    }
+
+    /// Complains about arguments that are left.
+    pub(super) fn no_more(&mut self, args: &Args<'s>) -> Read<()> {
+        if let Some((name, _, span)) = args.named.first() {
+            return Err(self.error("relax-unknown-arg", format!("there is no argument `{name}` here"), *span));
+        }
+        match args.positional.first() {
+            Some((_, span)) => Err(self.error("relax-unknown-arg", "one argument too many", *span)),
+            None => Ok(()),
+        }
+    }
+}

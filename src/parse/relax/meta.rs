@@ -1,0 +1,153 @@
+//! `metadata["ir.GenericConst"][0]` and the section it refers to: the JSON graph of tvm-ffi.
+
+use super::value::Value;
+use super::{Node, Read, Reader};
+use crate::diag::Span;
+use crate::ir::{DType, DTypeCode, Dim, Expr, ExprId, Id, Tensor, TypeId};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
+use std::rc::Rc;
+
+/// The metadata section of the text.
+pub(super) enum Metadata {
+    /// The text has none: the constants that were made up so far, by index.
+    Missing(FxHashMap<usize, ExprId>),
+    /// Constants, by index.
+    Read(Vec<ExprId>),
+}
+
+/// `kTVMTensorMagic`
+const TENSOR_MAGIC: u64 = 0xDD5E_40F0_96B4_A13F;
+
+impl<'s> Reader<'s, '_> {
+    /// What a reference stands for. Without a section it is a constant without a value.
+    pub(super) fn metadata(&mut self, key: &str, index: Option<usize>, id: Id<Node>) -> Read<Value> {
+        let Some(index) = index else {
+            return Err(self.error_at("relax-metadata", "a number is expected behind `metadata[...]`", id));
+        };
+        if !matches!(key, "ir.GenericConst" | "relax.expr.Constant") {
+            return Err(self.error_at("relax-metadata", format!("objects of type `{key}` are not supported"), id));
+        }
+        match &mut self.meta {
+            Metadata::Read(constants) => match constants.get(index) {
+                Some(&constant) => Ok(Value::Expr(constant)),
+                None => {
+                    let message = format!("the metadata section has {} constants", constants.len());
+                    Err(self.error_at("relax-metadata", message, id))
+                }
+            },
+            Metadata::Missing(known) => {
+                if let Some(&constant) = known.get(&index) {
+                    return Ok(Value::Expr(constant));
+                }
+                let tensor = self.store.add_tensor(Tensor::without_value(DType::F32, []));
+                let constant = self.store.add(Expr::Constant(tensor));
+                known.insert(index, constant);
+                Ok(Value::Expr(constant))
+            }
+        }
+    }
+
+    /// A constant without a value takes the type that is written where it is bound.
+    pub(super) fn type_unknown_constant(&mut self, id: ExprId, ty: Option<TypeId>) -> ExprId {
+        let Some(info) = ty.and_then(|ty| self.store.tensor_info(ty)) else { return id };
+        let (crate::ir::Extents::Known(dims), Some(dtype)) = (&info.extents, info.dtype) else { return id };
+        let Some(shape) = dims.iter().map(|dim| dim.known()).collect::<Option<Vec<i64>>>() else { return id };
+        let tensor = self.store.add_tensor(Tensor::without_value(dtype, shape));
+        let constant = self.store.add_typed(Expr::Constant(tensor), ty);
+        if let Metadata::Missing(known) = &mut self.meta {
+            known.values_mut().filter(|known| **known == id).for_each(|known| *known = constant);
+        }
+        constant
+    }
+
+    /// Reads the section.
+    pub(super) fn read_metadata(&mut self, json: &str, span: Span) -> Read<()> {
+        let parsed: Json = match serde_json::from_str(json) {
+            Ok(parsed) => parsed,
+            Err(error) => return Err(self.error("relax-metadata", format!("the metadata section is no JSON: {error}"), span)),
+        };
+        match constants(&parsed) {
+            Ok(tensors) => {
+                let constants = tensors.into_iter().map(|tensor| self.typed_constant(tensor)).collect();
+                self.meta = Metadata::Read(constants);
+                Ok(())
+            }
+            Err(message) => Err(self.error("relax-metadata", message, span)),
+        }
+    }
+
+    fn typed_constant(&mut self, tensor: Tensor) -> ExprId {
+        let dims: Vec<Dim> = tensor.shape.iter().map(|&value| Dim::Int { value, bits: 64 }).collect();
+        let ty = self.store.tensor_type(&dims, tensor.dtype);
+        let tensor = self.store.add_tensor(tensor);
+        self.store.add_typed(Expr::Constant(tensor), Some(ty))
+    }
+}
+
+/// The constants of a section, in order.
+fn constants(json: &Json) -> Result<Vec<Tensor>, String> {
+    let nodes = json["nodes"].as_array().ok_or("the metadata section has no nodes")?;
+    let node = |index: &Json| {
+        index.as_u64().and_then(|index| nodes.get(index as usize)).ok_or("a node of the metadata section is missing")
+    };
+    let root = node(&json["root_index"])?;
+    let entries = root["data"].as_array().ok_or("the metadata section is not a map")?;
+    let mut constants = Vec::new();
+    for pair in entries.chunks_exact(2) {
+        let key = node(&pair[0])?["data"].as_str().unwrap_or_default();
+        if !matches!(key, "ir.GenericConst" | "relax.expr.Constant") {
+            continue;
+        }
+        for item in node(&pair[1])?["data"].as_array().ok_or("an entry of the metadata section is not an array")? {
+            let data = &node(item)?["data"];
+            // The field was called `data` before 0.27.
+            let value = node(if data["value"].is_null() { &data["data"] } else { &data["value"] })?;
+            let blob = value["data"].as_str().ok_or("a constant has no data")?;
+            constants.push(tensor(blob).ok_or("the data of a constant are damaged")?);
+        }
+    }
+    Ok(constants)
+}
+
+/// A tensor as TVM saves it.
+fn tensor(text: &str) -> Option<Tensor> {
+    let bytes = STANDARD.decode(text).ok()?;
+    let mut rest = bytes.as_slice();
+    let mut take = |n: usize| {
+        let (head, tail) = rest.split_at_checked(n)?;
+        rest = tail;
+        Some(head)
+    };
+    if u64::from_le_bytes(take(8)?.try_into().ok()?) != TENSOR_MAGIC {
+        return None;
+    }
+    take(8)?;
+    take(8)?;
+    let ndim = usize::try_from(i32::from_le_bytes(take(4)?.try_into().ok()?)).ok()?;
+    let &[code, bits, a, b] = take(4)? else { return None };
+    let lanes = u16::from_le_bytes([a, b]);
+    let code = match code {
+        0 => DTypeCode::Int,
+        1 => DTypeCode::UInt,
+        2 => DTypeCode::Float,
+        4 => DTypeCode::BFloat,
+        6 => DTypeCode::UInt,
+        7 => DTypeCode::E4M3Float,
+        _ => return None,
+    };
+    let dtype = if code == DTypeCode::UInt && bytes.get(28) == Some(&6) { DType::BOOL } else { DType { code, bits, lanes } };
+    let mut shape = Vec::with_capacity(ndim.min(32));
+    for _ in 0..ndim {
+        shape.push(i64::from_le_bytes(take(8)?.try_into().ok()?));
+    }
+    let size = usize::try_from(i64::from_le_bytes(take(8)?.try_into().ok()?)).ok()?;
+    let elements = shape.iter().try_fold(1usize, |n, extent| n.checked_mul(usize::try_from(*extent).ok()?))?;
+    if elements.checked_mul(dtype.bytes())? != size {
+        return None;
+    }
+    let data = take(size)?;
+    Some(Tensor { dtype, shape: shape.into(), data: Some(Rc::from(data)) })
+}

@@ -1,0 +1,163 @@
+//! Relax as TVMScript: from the syntax tree to a module.
+//!
+//! TVM runs the text as Python and builds the program on the way; this reads the tree and does what those calls
+//! do: nested calls become bindings, names of the builder are used up as TVM uses them up (`lv`, `gv1`), branches
+//! get their `_then` and `_else`. Types that nobody has written are left to inference.
+//!
+//! ```text
+//!  module --> function --> stmt --> eval (expressions to values) --> build (values to nodes)
+//!                 types ------^        call, ops, meta --^
+//! ```
+//!
+//! A function with an error in it is left out; the others are read all the same.
+
+mod build;
+mod call;
+mod eval;
+mod function;
+mod meta;
+mod module;
+mod ops;
+mod scope;
+mod stmt;
+mod types;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use super::script::{self, tree::Expr as Node, tree::Tree};
+use super::{Parsed, Program};
+use crate::diag::{Diagnostic, Span};
+use crate::ir::{Dialect, Id, Module, Name, Store};
+use build::Builder;
+use rustc_hash::{FxHashMap, FxHashSet};
+use scope::Scopes;
+
+/// An error was found and recorded.
+#[derive(Debug)]
+struct Stop;
+
+type Read<T> = Result<T, Stop>;
+
+/// After so many errors the rest of the text is not read.
+const MAX_ERRORS: usize = 1000;
+
+/// Whether a text is TVMScript: it begins with a decorator, an import, a class or an assignment of Python.
+pub(super) fn is_script(source: &str) -> bool {
+    for line in source.lines() {
+        let line = line.trim();
+        if line.is_empty() || (line.starts_with('#') && !line.starts_with("#[")) {
+            // Relay has no such comments.
+            if line.starts_with("# from tvm.script") {
+                return true;
+            }
+            continue;
+        }
+        let decorators = ["@I.", "@R.", "@T.", "@tvm.", "@relax.", "@tir.", "@tirx.", "@ir_module", "@ir."];
+        let statements = ["from ", "import ", "class ", "metadata =", "metadata="];
+        return decorators.iter().chain(&statements).any(|start| line.starts_with(start)) || line.contains("TypeVar(");
+    }
+    false
+}
+
+struct Reader<'s, 'a> {
+    /// The tree that is read: the text's, or that of a string in it.
+    tree: &'a Tree<'s>,
+    /// Trees of the strings in shapes: `"n + 1"`.
+    strings: &'a FxHashMap<Id<Node>, Tree<'s>>,
+    /// The place of the string whose tree is read.
+    inside: Option<Span>,
+    store: &'a mut Store,
+    diagnostics: Vec<Diagnostic>,
+    module: Module,
+    /// Names that mean the module: the class and its aliases.
+    module_names: FxHashSet<&'s str>,
+    /// Functions that the module has or will have.
+    globals: FxHashSet<&'s str>,
+    left_out: Vec<Id<Name>>,
+    /// Names that `n = TypeVar("n")` has made.
+    type_vars: FxHashSet<&'s str>,
+    scopes: Scopes<'s>,
+    builder: Builder,
+    meta: meta::Metadata,
+    /// Hints about old notation that were given, so that each is given once.
+    hinted: FxHashSet<&'static str>,
+}
+
+/// Reads a program.
+pub(super) fn parse(store: &mut Store, source: &str) -> Parsed {
+    let (tree, found) = script::parse(source);
+    let strings = shape_strings(&tree);
+    let mut reader = Reader {
+        tree: &tree,
+        strings: &strings,
+        inside: None,
+        store,
+        diagnostics: found,
+        module: Module::of(Dialect::Relax),
+        module_names: FxHashSet::default(),
+        globals: FxHashSet::default(),
+        left_out: Vec::new(),
+        type_vars: FxHashSet::default(),
+        scopes: Scopes::default(),
+        builder: Builder::default(),
+        meta: meta::Metadata::Missing(FxHashMap::default()),
+        hinted: FxHashSet::default(),
+    };
+    let expr = reader.file();
+    let Reader { module, left_out, mut diagnostics, .. } = reader;
+    diagnostics.sort_by_key(|d| d.span.map_or(0, |span| span.start));
+    diagnostics.truncate(MAX_ERRORS);
+    Parsed { program: Program { module, expr, left_out }, diagnostics }
+}
+
+/// Strings among the extents of shapes, read as expressions.
+fn shape_strings<'s>(tree: &Tree<'s>) -> FxHashMap<Id<Node>, Tree<'s>> {
+    let mut strings = FxHashMap::default();
+    for index in 0..tree.len() {
+        let (Node::Tuple(items) | Node::List(items)) = tree.expr(Id::from_index(index)) else { continue };
+        for &item in tree.items(items) {
+            if let Some(std::borrow::Cow::Borrowed(text)) = tree.string(item) {
+                let (inner, found) = script::parse(text);
+                if found.is_empty() {
+                    strings.insert(item, inner);
+                }
+            }
+        }
+    }
+    strings
+}
+
+impl<'s, 'a> Reader<'s, 'a> {
+    // ---- reporting ----
+
+    /// The place of a node of the tree that is read.
+    fn span(&self, id: Id<Node>) -> Span {
+        self.inside.unwrap_or_else(|| self.tree.span(id))
+    }
+
+    #[cold]
+    fn error(&mut self, code: &'static str, message: impl Into<String>, span: Span) -> Stop {
+        self.diagnostics.push(Diagnostic::error(code, message, span));
+        Stop
+    }
+
+    #[cold]
+    fn error_at(&mut self, code: &'static str, message: impl Into<String>, id: Id<Node>) -> Stop {
+        let span = self.span(id);
+        self.error(code, message, span)
+    }
+
+    /// Says once that something is written in the notation of an older TVM.
+    fn hint(&mut self, what: &'static str, span: Span) {
+        if self.hinted.insert(what) {
+            self.diagnostics.push(Diagnostic::warning("relax-old", what, span));
+        }
+    }
+
+    /// Text of an expression, for messages.
+    fn text(&self, id: Id<Node>) -> String {
+        super::shorten(self.tree.text(self.tree.span(id)))
+    }
+}
