@@ -158,7 +158,7 @@ impl<'s> Reader<'s, '_> {
             };
             written.push((field.name, value));
         }
-        for (name, _, place) in &args.named {
+        if let Some((name, _, place)) = args.named.first() {
             let near = nearest(name, schema.fields.iter().map(|f| f.name)).map(str::to_owned);
             let stop = self.error("relax-unknown-arg", format!("`R.{}` has no argument `{name}`", op.name), *place);
             if let (Some(near), Some(last)) = (near, self.diagnostics.last_mut()) {

@@ -1,7 +1,7 @@
 //! Types, as annotations and among arguments.
 
 use super::value::Value;
-use super::{Node, Read, Reader, Stop};
+use super::{Node, Read, Reader};
 use crate::diag::Span;
 use crate::ir::{AttrValue, DType, Dim, Expr, Extents, Id, Name, Object, Symbol, TensorInfo, Type, TypeId};
 use crate::parse::script::tree::Arg;
@@ -113,10 +113,9 @@ impl<'s> Reader<'s, '_> {
             }
             "Callable" => self.callable(&args),
             "Prim" => {
-                let dtype = args
-                    .get(0, "dtype")
-                    .ok_or(Stop)
-                    .or_else(|_| Err(self.error_at("relax-type", "`R.Prim` takes an element type", id)))?;
+                let Some(dtype) = args.get(0, "dtype") else {
+                    return Err(self.error_at("relax-type", "`R.Prim` takes an element type", id));
+                };
                 let dtype = self.written_dtype(dtype)?.unwrap_or(DType::I64);
                 Ok(self.store.ty(Type::Prim(dtype)))
             }
