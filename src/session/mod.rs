@@ -42,6 +42,11 @@ pub fn open(store: &mut Store, source: &str) -> Opened {
     let parsed_well = !diagnostics.iter().any(Diagnostic::is_error);
     let mut module = program.module;
     if module.dialect() == Dialect::Relax {
+        match infer::relax::infer_module(store, &module) {
+            Ok(typed) => module = typed,
+            Err(found) if parsed_well => diagnostics.extend(found),
+            Err(_) => {}
+        }
         return Opened { module, expr: program.expr, diagnostics };
     }
     match infer::infer_module(store, &module) {

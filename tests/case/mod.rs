@@ -4,7 +4,6 @@ use passlab::cli::json::value_from_json;
 use passlab::diag::Diagnostic;
 use passlab::eval::{self, EvalOptions, Value};
 use passlab::ir::{DType, DTypeCode, Store, Tensor, equal};
-use passlab::parse;
 use passlab::pass::call::parse_literal;
 use passlab::pass::{Literal, PassContext};
 use passlab::print::{self, PrintOptions};
@@ -206,23 +205,23 @@ fn judge_parse(case: &Case) -> Verdict {
 fn judge_round_trip(case: &Case) -> Verdict {
     let printed = case.json["printed"].as_str().unwrap_or_default();
     let mut store = Store::new();
-    let parse::Parsed { program, diagnostics } = parse::parse(&mut store, printed);
+    let Opened { module, expr, diagnostics } = open(&mut store, printed);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return explain(&diagnostics);
     }
     let options = PrintOptions { metadata: printed.starts_with("metadata ="), ..PrintOptions::default() };
-    let ours = match program.expr {
+    let ours = match expr {
         Some(expr) => print::expr(&store, expr, &options),
-        None => print::module(&store, &program.module, &options),
+        None => print::module(&store, &module, &options),
     };
-    let again = parse::parse(&mut store, &ours);
-    if again.has_errors() {
+    let again = open(&mut store, &ours);
+    if !again.is_ok() {
         return explain(&again.diagnostics);
     }
     let options = equal::EqualOptions { map_free_vars: true, scalar_tolerance: false };
-    let result = match (program.expr, again.program.expr) {
+    let result = match (expr, again.expr) {
         (Some(a), Some(b)) => equal::exprs(&store, a, b, options),
-        _ => equal::modules(&store, &program.module, &again.program.module, options),
+        _ => equal::modules(&store, &module, &again.module, options),
     };
     match result {
         Ok(()) => Verdict::Equal { text: ours == printed },

@@ -182,7 +182,7 @@ mod tests {
             let known = |name: &&str| {
                 op.args.iter().any(|arg| arg.name == *name) || op.attrs.is_some_and(|attrs| attrs.field(name).is_some())
             };
-            assert!(op.order.iter().all(|name| known(name)), "{}", op.name);
+            assert!(op.order.iter().all(known), "{}", op.name);
         }
     }
 }

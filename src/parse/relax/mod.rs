@@ -15,6 +15,7 @@ mod build;
 mod call;
 mod eval;
 mod function;
+mod literal;
 mod meta;
 mod module;
 mod ops;
