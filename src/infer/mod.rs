@@ -31,13 +31,16 @@ pub(crate) use kind::KindChecker;
 pub use well_formed::well_formed;
 
 use crate::diag::Diagnostic;
-use crate::ir::{Expr, ExprId, Module, Store};
+use crate::ir::{Dialect, Expr, ExprId, Module, Store};
 use collect::Collector;
 
 /// Infers every function of a module. Nodes that are typed already come back as they are, so a module
 /// that was inferred before comes back as the same module. The error is everything that is wrong in any
 /// of the functions.
 pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Diagnostic>> {
+    if module.dialect() == Dialect::Relax {
+        return relax::infer_module(store, module);
+    }
     let mut result = module.clone();
     let mut errors = Vec::new();
     for &(name, function) in module.functions() {

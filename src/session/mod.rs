@@ -41,17 +41,11 @@ pub fn open(store: &mut Store, source: &str) -> Opened {
     let parse::Parsed { program, mut diagnostics } = parse::parse(store, source);
     let parsed_well = !diagnostics.iter().any(Diagnostic::is_error);
     let mut module = program.module;
-    if module.dialect() == Dialect::Relax {
-        match infer::relax::infer_module(store, &module) {
-            Ok(typed) => module = typed,
-            Err(found) if parsed_well => diagnostics.extend(found),
-            Err(_) => {}
-        }
-        return Opened { module, expr: program.expr, diagnostics };
-    }
     match infer::infer_module(store, &module) {
         Ok(typed) => module = typed,
         Err(found) if parsed_well => diagnostics.extend(found),
+        // Relax is inferred as a whole.
+        Err(_) if module.dialect() == Dialect::Relax => {}
         Err(_) => {
             for &(_, function) in module.functions() {
                 // What calls a function that could not be read has errors that only repeat what the parser said.
@@ -234,6 +228,11 @@ impl Session {
             None => self.trace.truncate_to_row(self.first_different_row(document)),
         }
         Ok((rows, instruments))
+    }
+
+    /// The language of the program that is open.
+    pub fn dialect(&self) -> Dialect {
+        self.trace.versions.first().map(Module::dialect).unwrap_or_default()
     }
 
     fn registry(&self) -> Registry {

@@ -1,4 +1,5 @@
-//! Is this a program? Everything that is wrong with one version, each with its place.
+//! Is this a program? Everything that is wrong with one version, each with its place. What a dialect demands is its
+//! profile: [`relax`] has that of Relax, here is that of Relay.
 //!
 //! - Scopes (TVM's `well_formed.cc`): a variable is bound once, used where it is bound, and nothing in a
 //!   global function is free.
@@ -9,14 +10,19 @@
 //!
 //! Whether the types fit is the business of [`crate::infer`].
 
+mod relax;
+
 use crate::diag::{Diagnostic, Span};
 use crate::infer::{KindChecker, well_formed};
 use crate::ir::walk::{free_vars, post_order};
-use crate::ir::{CtorId, Expr, ExprId, Id, IdMap, Module, Name, Pattern, Store, Type, TypeId};
+use crate::ir::{CtorId, Dialect, Expr, ExprId, Id, IdMap, Module, Name, Pattern, Store, Type, TypeId};
 use crate::ops;
 
 /// Everything that is wrong with a module, apart from types that do not fit.
 pub fn verify(store: &Store, module: &Module) -> Vec<Diagnostic> {
+    if module.dialect() == Dialect::Relax {
+        return relax::verify(store, module);
+    }
     let mut check = Verifier { store, module, kinds: KindChecker::default(), seen: IdMap::new(), errors: Vec::new() };
     check.type_definitions();
     for &(name, function) in module.functions() {

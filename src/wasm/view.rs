@@ -128,7 +128,7 @@ pub(super) fn run(session: &Session, source: &str, millis: f64) -> RunView {
     let nothing = Trace::default();
     let trace = if session.is_ok() { session.trace() } else { &nothing };
     RunView {
-        dialect: "relay",
+        dialect: session.dialect().word(),
         problems: problems.all(session.problems()),
         ok: session.is_ok(),
         steps: trace.steps.iter().map(|s| step(s, &problems)).collect(),

@@ -112,7 +112,7 @@ export interface LogEntry {
 }
 
 export interface Run {
-  dialect: "relay";
+  dialect: "relay" | "relax";
   /** Problems of the program itself (parse, types). */
   problems: Problem[];
   /** False when the program could not be run at all; `steps` is then empty. */

@@ -142,7 +142,7 @@ const dumpFile = record<DumpFile>({ name: short(300), text });
 /** A tree by its own numbers: a parent stands before its children, and versions are those that there are. */
 const run: Read<Run> = (value) => {
   const read = record<Run>({
-    dialect: oneOf("relay"),
+    dialect: oneOf("relay", "relax"),
     problems: list(problem, 1000),
     ok: flag,
     steps: list(step, SOME),

@@ -78,7 +78,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "clip",
-        deduce: Some(deduce::unary::arith),
+        deduce: Some(deduce::unary::clip),
         doc: "The element, but not less than `min` nor more than `max`.",
         args: &[value("x"), prim("min"), prim("max")],
         ..RelaxOp::BASE

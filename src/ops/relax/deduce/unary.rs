@@ -11,6 +11,14 @@ pub fn arith(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.like(&data, dtype))
 }
 
+/// `clip`: the type of the input, whatever the bounds.
+pub fn clip(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.arity(3)?;
+    let data = cx.tensor(0)?;
+    let dtype = data.dtype();
+    Ok(cx.like(&data, dtype))
+}
+
 /// The same, of floating point numbers only.
 pub fn float_arith(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
