@@ -55,6 +55,7 @@ fn the_project_is_tidy() {
         if path.starts_with("src/") && path.ends_with(".rs") {
             let code = code_only(text);
             places(path, &code, &mut found);
+            sorts(path, &code, &mut found);
             layering(path, &code, &mut found);
         }
     }
@@ -185,6 +186,18 @@ fn places(path: &str, code: &str, found: &mut Findings) {
                     format!("{path}:{line}"),
                 );
             }
+        }
+    }
+}
+
+/// The library's sorts are copied for every type and every order, and the page loads all of it.
+fn sorts(path: &str, code: &str, found: &mut Findings) {
+    if path == "src/ir/sort.rs" || path.starts_with("src/bin/") || path.starts_with("src/cli/") {
+        return;
+    }
+    for (number, line) in code.lines().enumerate() {
+        if line.contains(".sort") {
+            note(found, "Sort with crate::ir::sort, which is compiled once:", format!("{path}:{}: {}", number + 1, line.trim()));
         }
     }
 }

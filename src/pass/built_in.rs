@@ -5,12 +5,13 @@ use super::instrument::{Instrument, InstrumentSpec, describe};
 use super::spec::{Args, Literal, Param, PassError, PassInfo};
 use crate::diag::{Diagnostic, LineIndex};
 use crate::infer::infer_module;
+use crate::ir::sort::sort_by;
 use crate::ir::walk::post_order;
 use crate::ir::{Expr, ExprId, Module, Store};
 use crate::ops;
 use crate::print::{self, PrintOptions};
 use crate::verify;
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// What a hook prints, or why it fails.
@@ -220,7 +221,7 @@ impl Instrument for VerifyEach {
 }
 
 /// Calls by operator; functions that are called on the spot count as `fn`.
-type Counts = BTreeMap<&'static str, usize>;
+type Counts = FxHashMap<&'static str, usize>;
 
 #[derive(Default)]
 struct OpStatistics {
@@ -229,7 +230,7 @@ struct OpStatistics {
 }
 
 fn count_calls(store: &Store, module: &Module) -> Counts {
-    let mut counts = Counts::new();
+    let mut counts = Counts::default();
     for &(_, function) in module.functions() {
         for id in post_order(store, function) {
             let name = match store.call(id).map(|call| store.expr(call.callee)) {
@@ -259,7 +260,7 @@ impl Instrument for OpStatistics {
         let total = |counts: &Counts| counts.iter().filter(|(name, _)| **name != "fn").map(|(_, n)| n).sum::<usize>();
         let mut text = format!("{}: {} operator calls before, {} after", info.name, total(&before), total(&after));
         let mut all: Vec<&str> = before.keys().chain(after.keys()).copied().collect();
-        all.sort_unstable();
+        sort_by(&mut all, |a, b| a.cmp(b));
         all.dedup();
         for name in all {
             let (old, new) = (before.get(name).unwrap_or(&0), after.get(name).unwrap_or(&0));

@@ -22,6 +22,7 @@ mod value;
 use super::shorten;
 use crate::diag::{Diagnostic, LineIndex, Span};
 use crate::ir::Id;
+use crate::ir::sort::sort_by;
 use lex::{Bad, Kind, Lexer, Token, Word};
 use tree::{Expr, Tree};
 
@@ -76,7 +77,8 @@ pub(super) fn parse(source: &str) -> (Tree<'_>, Vec<Diagnostic>) {
         let message = "the indentation of this line is that of no block around it";
         Diagnostic::error("script-indent", message, *span)
     }));
-    diagnostics.sort_by_key(|d| d.span.map_or(0, |s| s.start));
+    let place = |d: &Diagnostic| d.span.map_or(0, |s| s.start);
+    sort_by(&mut diagnostics, |a, b| place(a).cmp(&place(b)));
     (tree, diagnostics)
 }
 

@@ -1,6 +1,7 @@
 //! Calls (`call.cc`): most operators print by one rule, some by their own.
 
 use super::super::script::{Script, push_str_literal};
+use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, Attrs, Call, Expr, ExprId, Type, TypeId};
 use crate::ops;
 use std::fmt::Write;
@@ -119,7 +120,7 @@ impl Script<'_> {
         let store = self.store;
         let mut fields: Vec<_> = attrs.fields.iter().collect();
         if store.str(attrs.key) == "DictAttrs" {
-            fields.sort_by_key(|(name, _)| store.str(*name));
+            sort_by(&mut fields, |a, b| store.str(a.0).cmp(store.str(b.0)));
         }
         for (name, value) in fields {
             separate(out);

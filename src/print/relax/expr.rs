@@ -2,6 +2,7 @@
 //! deep as the parser lets it, so this may recurse.
 
 use super::super::script::{Script, push_float_literal, push_str_literal};
+use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, DTypeCode, Expr, ExprId, Id, Name, Object, Tensor, VarId};
 use std::fmt::Write;
 
@@ -162,7 +163,7 @@ impl Script<'_> {
     pub(super) fn dict(&mut self, entries: &[(Id<Name>, AttrValue)], out: &mut String) {
         let store = self.store;
         let mut sorted: Vec<&(Id<Name>, AttrValue)> = entries.iter().collect();
-        sorted.sort_by_key(|(name, _)| store.str(*name));
+        sort_by(&mut sorted, |a, b| store.str(a.0).cmp(store.str(b.0)));
         out.push('{');
         for (i, (name, value)) in sorted.into_iter().enumerate() {
             out.push_str(if i > 0 { ", " } else { "" });

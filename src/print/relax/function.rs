@@ -3,6 +3,7 @@
 
 use super::super::LineRole;
 use super::super::script::{Place, Script};
+use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, AttrsId, Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, Store, Type, TypeId};
 use std::rc::Rc;
 
@@ -125,7 +126,7 @@ impl Script<'_> {
         text.push(':');
         let declared = std::mem::replace(&mut self.declaring, declaring).unwrap_or_default();
         let mut names: Vec<String> = declared.iter().filter_map(|symbol| self.symbol_name(*symbol)).map(str::to_owned).collect();
-        names.sort();
+        sort_by(&mut names, Ord::cmp);
         if let Some(known) = self.type_vars.last_mut() {
             names.retain(|name| !known.contains(name));
             known.extend(names);

@@ -8,6 +8,7 @@ mod types;
 
 use super::script::Script;
 use super::{LineRole, PrintOptions, Printed};
+use crate::ir::sort::sort_by;
 use crate::ir::{Expr, ExprId, Id, Module, Name, Store, TypeId};
 
 /// A module as text: TVM's `script(show_meta=True)`.
@@ -43,7 +44,7 @@ pub(super) fn module(store: &Store, module: &Module, options: &PrintOptions) -> 
 /// `main` last.
 pub(super) fn printed_order(store: &Store, module: &Module) -> Vec<(Id<Name>, ExprId)> {
     let mut functions = module.functions().to_vec();
-    functions.sort_by_key(|&(name, id)| {
+    let rank = |&(name, id): &(Id<Name>, ExprId)| {
         let kind = match store.expr(id) {
             _ if store.str(name) == "main" => 4,
             Expr::Extern(_) => 2,
@@ -51,7 +52,8 @@ pub(super) fn printed_order(store: &Store, module: &Module) -> Vec<(Id<Name>, Ex
             _ => 1,
         };
         (kind, store.str(name))
-    });
+    };
+    sort_by(&mut functions, |a, b| rank(a).cmp(&rank(b)));
     functions
 }
 

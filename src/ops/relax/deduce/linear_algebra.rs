@@ -1,6 +1,7 @@
 //! Products of matrices (TVM: src/relax/op/tensor/linear_algebra.cc).
 
 use super::{Deduce, Tensor};
+use crate::ir::sort::sort_by;
 use crate::ir::{Dim, Extents, TypeId};
 
 /// `matmul`: as NumPy multiplies, with leading axes broadcast.
@@ -62,7 +63,7 @@ pub fn einsum(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         None => {
             // Without an arrow: letters that stand once, in the order of the alphabet.
             let mut letters: Vec<char> = subscripts.chars().filter(|c| c.is_alphabetic()).collect();
-            letters.sort_unstable();
+            sort_by(&mut letters, char::cmp);
             let once = letters.iter().filter(|c| letters.iter().filter(|d| d == c).count() == 1).collect();
             (subscripts.clone(), once)
         }
