@@ -31,6 +31,7 @@
 //! | `relay-extern` | warning: TVM reads nothing behind an extern type |
 //! | `relay-metadata` | the metadata section is missing, damaged, or does not match |
 
+mod json;
 mod lex;
 mod number;
 mod relax;

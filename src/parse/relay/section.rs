@@ -4,24 +4,25 @@
 //! An object is converted when it is first asked for, once, so that what is shared in the file is
 //! shared in the program.
 
+use super::super::json::{self, Json};
 use super::attrs::{fit, schema_of};
 use super::meta::MetaValue;
 use super::ndarray;
 use super::types::parse_dtype;
+use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrValue, Attrs, DType, Dim, Double, Expr, Id, Name, Object, PrimExpr, PrimOp, Store, Symbol, Type, TypeId, TypeVar, VarId,
 };
 use crate::ops::AttrKind;
 use rustc_hash::FxHashMap;
-use serde_json::{Map, Value};
 
 /// How deep objects may refer to each other.
 const MAX_DEPTH: usize = 256;
 
 /// The objects of a metadata section.
 pub(super) struct Section {
-    nodes: Vec<Value>,
-    arrays: Vec<Value>,
+    nodes: Vec<Json>,
+    arrays: Vec<Json>,
     roots: FxHashMap<String, Vec<usize>>,
     done: Vec<Slot>,
     /// Variables by the node of their identity.
@@ -49,21 +50,19 @@ type Convert<T> = Result<T, String>;
 impl Section {
     /// Reads the JSON and finds the entries.
     pub fn read(text: &str) -> Result<Section, SectionError> {
-        let root: Value = serde_json::from_str(text).map_err(|e| SectionError {
-            offset: offset_of(text, e.line(), e.column()),
-            message: format!("the metadata section is not valid JSON: {e}"),
+        let mut root = json::read(text).map_err(|e| SectionError {
+            offset: e.offset.min(text.len().saturating_sub(1)),
+            message: format!("the metadata section is not valid JSON: {}", e.message),
         })?;
         let wrong = |message: &str| SectionError {
             offset: text.len() - text.trim_start().len(),
             message: format!("the metadata section is damaged: {message}"),
         };
-        let Value::Object(mut root) = root else { return Err(wrong("it is not an object")) };
-        let mut take = |key: &str| match root.remove(key) {
-            Some(Value::Array(items)) => items,
-            _ => Vec::new(),
-        };
-        let (nodes, arrays) = (take("nodes"), take("b64ndarrays"));
-        let top = root.get("root").and_then(Value::as_u64).and_then(|r| usize::try_from(r).ok());
+        if !matches!(root, Json::Object(_)) {
+            return Err(wrong("it is not an object"));
+        }
+        let (nodes, arrays) = (root.take_array("nodes"), root.take_array("b64ndarrays"));
+        let top = root.get("root").and_then(Json::as_index);
         let mut section = Section {
             done: vec![Slot::Todo; nodes.len()],
             nodes,
@@ -94,27 +93,26 @@ impl Section {
 
     // ---- raw access ----
 
-    fn node(&self, node: usize) -> Option<&Map<String, Value>> {
-        self.nodes.get(node).and_then(Value::as_object)
+    fn node(&self, node: usize) -> Option<&Json> {
+        self.nodes.get(node).filter(|node| matches!(node, Json::Object(_)))
     }
 
     fn key(&self, node: usize) -> &str {
-        self.node(node).and_then(|n| n.get("type_key")).and_then(Value::as_str).unwrap_or("")
+        self.node(node).and_then(|n| n.get("type_key")).and_then(Json::as_str).unwrap_or("")
     }
 
     fn strings(&self, node: usize, list: &str) -> impl Iterator<Item = &str> {
-        let items = self.node(node).and_then(|n| n.get(list)).and_then(Value::as_array);
-        items.map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_str)
+        let items = self.node(node).and_then(|n| n.get(list)).and_then(Json::as_array);
+        items.unwrap_or_default().iter().filter_map(Json::as_str)
     }
 
     /// The `data` of a node: indices of other nodes.
     fn indices(&self, node: usize) -> Convert<Vec<usize>> {
-        let data = self.node(node).ok_or("an index leads nowhere")?.get("data").and_then(Value::as_array);
-        let index = |v: &Value| {
-            let i = v.as_u64().and_then(|i| usize::try_from(i).ok());
-            i.filter(|i| *i < self.nodes.len()).ok_or_else(|| format!("`{v}` is not the index of an object"))
+        let data = self.node(node).ok_or("an index leads nowhere")?.get("data").and_then(Json::as_array);
+        let index = |v: &Json| {
+            v.as_index().filter(|i| *i < self.nodes.len()).ok_or_else(|| "what leads on is not the index of an object".to_owned())
         };
-        data.map_or(&[][..], Vec::as_slice).iter().map(index).collect()
+        data.unwrap_or_default().iter().map(index).collect()
     }
 
     fn field(&self, node: usize, name: &str) -> Option<&str> {
@@ -129,7 +127,7 @@ impl Section {
     fn repr(&self, node: usize) -> Option<String> {
         use base64::Engine;
         let node = self.node(node)?;
-        if let Some(text) = node.get("repr_str").and_then(Value::as_str) {
+        if let Some(text) = node.get("repr_str").and_then(Json::as_str) {
             return Some(text.to_string());
         }
         let bytes = base64::engine::general_purpose::STANDARD.decode(node.get("repr_b64")?.as_str()?).ok()?;
@@ -364,7 +362,7 @@ impl Section {
 
     fn constant(&mut self, store: &mut Store, node: usize, depth: usize) -> Convert<AttrValue> {
         let text = self.needed(node, "data")?;
-        let array = text.parse::<usize>().ok().and_then(|i| self.arrays.get(i)).and_then(Value::as_str);
+        let array = text.parse::<usize>().ok().and_then(|i| self.arrays.get(i)).and_then(Json::as_str);
         let tensor = ndarray::decode(array.ok_or_else(|| format!("there is no tensor with the index `{text}`"))?)?;
         let ty = self.optional_type(store, node, "_checked_type_", depth)?;
         let tensor = store.add_tensor(tensor);
@@ -417,9 +415,11 @@ impl Section {
     }
 
     fn fields(&self, node: usize) -> Vec<(String, String)> {
-        let attrs = self.node(node).and_then(|n| n.get("attrs")).and_then(Value::as_object);
-        let text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_string()));
-        attrs.map(|attrs| attrs.iter().filter_map(text).collect()).unwrap_or_default()
+        let attrs = self.node(node).and_then(|n| n.get("attrs")).and_then(Json::as_object);
+        let text = |(name, value): &(String, Json)| Some((name.clone(), value.as_str()?.to_string()));
+        let mut fields: Vec<(String, String)> = attrs.unwrap_or_default().iter().filter_map(text).collect();
+        sort_by(&mut fields, |a, b| a.0.cmp(&b.0));
+        fields
     }
 
     fn typed_field(&mut self, store: &mut Store, kind: AttrKind, text: &str, depth: usize) -> Convert<AttrValue> {
@@ -481,10 +481,4 @@ impl Section {
 
 fn parsed<T: std::str::FromStr>(text: &str) -> Convert<T> {
     text.trim().parse().map_err(|_| format!("`{text}` is not a number"))
-}
-
-/// The byte at a line and column, both from 1, as the JSON reader counts them.
-fn offset_of(text: &str, line: usize, column: usize) -> usize {
-    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    (start + column.saturating_sub(1)).min(text.len().saturating_sub(1))
 }
