@@ -4,10 +4,10 @@ use super::value::Value;
 use super::{Node, Read, Reader};
 use crate::diag::Span;
 use crate::ir::{DType, DTypeCode, Dim, Expr, ExprId, Id, Tensor, TypeId};
+use crate::parse::json::{self, Json};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
 use std::rc::Rc;
 
 /// The metadata section of the text.
@@ -65,9 +65,11 @@ impl<'s> Reader<'s, '_> {
 
     /// Reads the section.
     pub(super) fn read_metadata(&mut self, json: &str, span: Span) -> Read<()> {
-        let parsed: Json = match serde_json::from_str(json) {
+        let parsed = match json::read(json) {
             Ok(parsed) => parsed,
-            Err(error) => return Err(self.error("relax-metadata", format!("the metadata section is no JSON: {error}"), span)),
+            Err(error) => {
+                return Err(self.error("relax-metadata", format!("the metadata section is no JSON: {}", error.message), span));
+            }
         };
         match constants(&parsed) {
             Ok(tensors) => {
@@ -89,23 +91,24 @@ impl<'s> Reader<'s, '_> {
 
 /// The constants of a section, in order.
 fn constants(json: &Json) -> Result<Vec<Tensor>, String> {
-    let nodes = json["nodes"].as_array().ok_or("the metadata section has no nodes")?;
-    let node = |index: &Json| {
-        index.as_u64().and_then(|index| nodes.get(index as usize)).ok_or("a node of the metadata section is missing")
+    let nodes = json.get("nodes").and_then(Json::as_array).ok_or("the metadata section has no nodes")?;
+    // The `data` of the node that an index leads to.
+    let data = |index: Option<&Json>| {
+        let node = index.and_then(Json::as_index).and_then(|index| nodes.get(index));
+        node.and_then(|node| node.get("data")).ok_or("a node of the metadata section is missing")
     };
-    let root = node(&json["root_index"])?;
-    let entries = root["data"].as_array().ok_or("the metadata section is not a map")?;
+    let entries = data(json.get("root_index"))?.as_array().ok_or("the metadata section is not a map")?;
     let mut constants = Vec::new();
     for pair in entries.chunks_exact(2) {
-        let key = node(&pair[0])?["data"].as_str().unwrap_or_default();
+        let key = data(Some(&pair[0]))?.as_str().unwrap_or_default();
         if !matches!(key, "ir.GenericConst" | "relax.expr.Constant") {
             continue;
         }
-        for item in node(&pair[1])?["data"].as_array().ok_or("an entry of the metadata section is not an array")? {
-            let data = &node(item)?["data"];
+        for item in data(Some(&pair[1]))?.as_array().ok_or("an entry of the metadata section is not an array")? {
+            let constant = data(Some(item))?;
             // The field was called `data` before 0.27.
-            let value = node(if data["value"].is_null() { &data["data"] } else { &data["value"] })?;
-            let blob = value["data"].as_str().ok_or("a constant has no data")?;
+            let value = data(constant.get("value").filter(|value| **value != Json::Word).or(constant.get("data")))?;
+            let blob = value.as_str().ok_or("a constant has no data")?;
             constants.push(tensor(blob).ok_or("the data of a constant are damaged")?);
         }
     }

@@ -30,6 +30,7 @@ mod tests;
 use super::script::{self, tree::Expr as Node, tree::Tree};
 use super::{Parsed, Program};
 use crate::diag::{Diagnostic, Span};
+use crate::ir::sort::sort_by;
 use crate::ir::{Dialect, Id, Module, Name, Store};
 use build::Builder;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -108,7 +109,8 @@ pub(super) fn parse(store: &mut Store, source: &str) -> Parsed {
     };
     let expr = reader.file();
     let Reader { module, left_out, mut diagnostics, .. } = reader;
-    diagnostics.sort_by_key(|d| d.span.map_or(0, |span| span.start));
+    let place = |d: &Diagnostic| d.span.map_or(0, |span| span.start);
+    sort_by(&mut diagnostics, |a, b| place(a).cmp(&place(b)));
     diagnostics.truncate(MAX_ERRORS);
     Parsed { program: Program { module, expr, left_out }, diagnostics }
 }
