@@ -3,6 +3,7 @@
 //! Types are interned and children are older than their parents, so all of this goes bottom up with a stack
 //! of its own.
 
+use crate::ir::sort::sort_by;
 use crate::ir::{Dim, Extents, Id, PrimExpr, PrimId, Store, Symbol, TensorInfo, Type, TypeId, VarId};
 use crate::ops::{dim_arith, must_equal};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -84,7 +85,7 @@ fn substitute_prim(store: &mut Store, root: PrimId, to: &Bindings) -> Dim {
     let mut order = Vec::new();
     store.for_each_prim(root, &mut |id, _| order.push(id));
     // Children are interned before their parents.
-    order.sort_unstable_by_key(|id| id.index());
+    sort_by(&mut order, Ord::cmp);
     order.dedup();
     let mut done: FxHashMap<PrimId, Dim> = FxHashMap::default();
     for id in order {
