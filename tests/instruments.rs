@@ -529,3 +529,17 @@ fn with_instruments_on_an_edit_runs_everything_again() {
     document.instruments.clear();
     assert!(session.run(&document, false) && session.trace().log.is_empty());
 }
+
+#[test]
+fn a_required_pass_is_named_as_its_factory_is_registered() {
+    let last = |required: &str| {
+        let (_, trace) = observe(level(2), &[], &format!("Sequential([InferType()], required=[\"{required}\"])"));
+        trace.steps.last().map(|s| (s.name.clone(), s.outcome_words().1)).expect("a step")
+    };
+    for name in ["InferType", "relay._transform.InferType"] {
+        assert_eq!(last(name).1, "", "{name}");
+    }
+    let refused = "Cannot use CombineParallelConv2d to create the pass".to_owned();
+    assert_eq!(last("CombineParallelConv2d"), ("sequential".to_owned(), refused));
+    assert!(last("FuseOps").1.starts_with("FuseOps expects 1 arguments, but 0 were provided"));
+}

@@ -5,7 +5,8 @@ use super::spec::{Literal, PassError};
 use crate::diag::DiagnosticContext;
 use crate::ir::{Module, Store};
 
-/// TVM's `PassContext`, as far as it is data.
+/// TVM's `PassContext`, as far as it is data: instruments belong to the runner that enters it. What TVM keeps for
+/// Relax's tuning (`trace_stack`, `make_traceable`, `num_evals`, `tuning_api_database`) is not here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassContext {
     /// Passes of a higher level do not run inside a `Sequential`.

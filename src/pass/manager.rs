@@ -345,14 +345,16 @@ impl Runner {
         if let Some(pass) = self.registry.user(name) {
             return Ok(pass.clone());
         }
-        let spec = (self.registry.lookup(name))
+        // The registry of TVM's functions has the names of factories, not those of PassInfos.
+        let factory = name.strip_prefix("relay._transform.").or_else(|| name.strip_prefix("transform.")).unwrap_or(name);
+        let spec = (self.registry.lookup(factory).filter(|spec| spec.name == factory))
             .ok_or_else(|| Diagnostic::error("pass-required", format!("Cannot use {name} to create the pass"), None))?;
         if !spec.params.is_empty() {
             let message = format!("{name} expects {} arguments, but 0 were provided.", spec.params.len());
             return Err(Diagnostic::error("pass-required", message, None)
                 .with_note("TVM creates required passes without arguments; list this one before instead"));
         }
-        resolve_in(&self.registry, &PassCall { name: name.to_owned(), args: Vec::new() })
+        resolve_in(&self.registry, &PassCall { name: factory.to_owned(), args: Vec::new() })
     }
 
     /// Runs a pass whatever the opt level, with instruments and a step of its own.

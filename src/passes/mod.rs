@@ -41,6 +41,7 @@ pub static ALL: &[&PassSpec] = &[
     &relay::inline::SPEC,
     &relay::eta_expand::SPEC,
     &relay::lambda_lift::SPEC,
+    &any::sequential::SPEC,
     &any::print_ir::SPEC,
     &any::apply_pass_to_function::SPEC,
 ];

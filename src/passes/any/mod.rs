@@ -3,3 +3,4 @@
 pub mod apply_pass_to_function;
 mod pattern;
 pub mod print_ir;
+pub mod sequential;
