@@ -10,7 +10,8 @@ const root = resolve(import.meta.dirname, "../..");
 /** The site under test; `PASSLAB_DIST` names another folder than `dist`. */
 export const dist = resolve(root, process.env.PASSLAB_DIST ?? "dist");
 
-function findChrome(): string {
+/** The browser's program. */
+export function chrome(): string {
   if (process.env.CHROME) return process.env.CHROME;
   for (const path of ["/usr/bin/chromium", "/usr/bin/google-chrome"]) {
     if (existsSync(path)) return path;
@@ -27,7 +28,7 @@ function findChrome(): string {
 
 export function launch(): Promise<Browser> {
   return chromium.launch({
-    executablePath: findChrome(),
+    executablePath: chrome(),
     args: [
       "--no-sandbox",
       "--disable-gpu",
@@ -86,6 +87,12 @@ export class Lab {
   get program() {
     return this.page.getByRole("textbox", { name: "Program" });
   }
+  get script() {
+    return this.page.getByRole("textbox", { name: "My passes" });
+  }
+  get console() {
+    return this.page.getByRole("log", { name: "Console" });
+  }
   get problems() {
     return this.page.getByRole("list", { name: "Problems" }).getByRole("listitem");
   }
@@ -133,6 +140,27 @@ export class Lab {
     await this.program.click();
     await this.page.keyboard.press("Control+a");
     await this.page.keyboard.insertText(text);
+  }
+
+  /** Replaces the script of *My passes*, which is opened for that. */
+  async writeScript(text: string): Promise<void> {
+    await this.tab("My passes").click();
+    await this.script.click();
+    await this.page.keyboard.press("Control+a");
+    if (text) await this.page.keyboard.insertText(text);
+    else await this.page.keyboard.press("Delete");
+  }
+
+  /** The script as it stands in the editor. */
+  async written(): Promise<string> {
+    return (await this.script.locator(".cm-line").allTextContents()).join("\n");
+  }
+
+  /** Seconds until a script is stopped. */
+  async patience(seconds: number): Promise<void> {
+    const limit = this.page.getByRole("spinbutton", { name: "Seconds until a script is stopped" });
+    await limit.fill(String(seconds));
+    await limit.press("Tab");
   }
 
   async source(): Promise<string> {

@@ -39,21 +39,21 @@ export function App(props: { onUpdate(): void }) {
       command.run(app);
     };
     const sheet = () => setHelp(true);
-    const edit = () => app.dispatch({ type: "editor", editor: "program" });
-    const script = () => app.dispatch({ type: "editor", editor: "script" });
+    // Where the lists stand behind another tab, the way out of an editor leads to the tabs.
+    const leave = () => {
+      if (narrow()) tabs.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
+    };
     const add = () => app.dispatch({ type: "pane", pane: "passes" });
     query.addEventListener("change", resize);
     document.addEventListener("keydown", keys);
     panelCommands.addEventListener("help", sheet);
-    panelCommands.addEventListener("edit", edit);
-    panelCommands.addEventListener("script", script);
+    panelCommands.addEventListener("leave-editor", leave);
     panelCommands.addEventListener("add", add);
     onCleanup(() => {
       query.removeEventListener("change", resize);
       document.removeEventListener("keydown", keys);
       panelCommands.removeEventListener("help", sheet);
-      panelCommands.removeEventListener("edit", edit);
-      panelCommands.removeEventListener("script", script);
+      panelCommands.removeEventListener("leave-editor", leave);
       panelCommands.removeEventListener("add", add);
     });
   });
@@ -143,12 +143,14 @@ export function App(props: { onUpdate(): void }) {
               <em>My passes</em>; they run only if you say so, in a sandbox without network and
               storage.
             </span>
-            <button type="button" class="primary" onClick={() => app.decideScript("own")}>
-              Run
-            </button>
-            <button type="button" onClick={() => app.decideScript("held")}>
-              Keep without
-            </button>
+            <div class="buttons">
+              <button type="button" class="primary" onClick={() => app.decideScript("own")}>
+                Run
+              </button>
+              <button type="button" onClick={() => app.decideScript("held")}>
+                Keep without
+              </button>
+            </div>
           </div>
         </Show>
         <Show when={state().preferences.hint && state().good}>

@@ -48,10 +48,20 @@ export function ProgramPane(props: { narrow: boolean }) {
       onEdit: (source) => app.dispatch({ type: "edit", source }),
       onEscape: () => panelCommands.dispatchEvent(new Event("leave-editor")),
     });
-    const focus = () => editor?.focus();
+    // Shown first: what is hidden takes no focus.
+    const focus = () => {
+      app.dispatch({ type: "editor", editor: "program" });
+      editor?.focus();
+    };
+    const focusScript = () => {
+      app.dispatch({ type: "editor", editor: "script" });
+      setTarget({});
+    };
     panelCommands.addEventListener("edit", focus);
+    panelCommands.addEventListener("script", focusScript);
     onCleanup(() => {
       panelCommands.removeEventListener("edit", focus);
+      panelCommands.removeEventListener("script", focusScript);
       editor?.destroy();
     });
   });

@@ -18,10 +18,10 @@ import { panelCommands } from "./commands";
 import { useApp } from "./context";
 import "../styles/script.css";
 
-/** A place to go to; a new object each time, so that the same place can be gone to again. */
+/** A place to go to, or wherever the cursor is; a new object each time, so that it can be gone to again. */
 export interface Target {
-  from: number;
-  to: number;
+  from?: number;
+  to?: number;
 }
 
 export default function ScriptPane(props: { target: Target | null }) {
@@ -42,19 +42,16 @@ export default function ScriptPane(props: { target: Target | null }) {
       onEdit: (text) => app.dispatch({ type: "script", script: text }),
       onEscape: () => panelCommands.dispatchEvent(new Event("leave-editor")),
     });
-    const focus = () => editor?.focus();
-    panelCommands.addEventListener("script", focus);
-    onCleanup(() => {
-      panelCommands.removeEventListener("script", focus);
-      editor?.destroy();
-    });
+    onCleanup(() => editor?.destroy());
   });
   createEffect(on(script, (text) => editor?.setText(text)));
   const problems = createMemo(() => report()?.problems ?? []);
   createEffect(on(problems, (list) => editor?.setProblems(list)));
   createEffect(() => {
     const place = props.target;
-    if (place) editor?.jump(place.from, place.to);
+    if (place?.from === undefined) {
+      if (place) editor?.focus();
+    } else editor?.jump(place.from, place.to ?? place.from);
   });
 
   const choose = (select: HTMLSelectElement) => {
@@ -133,7 +130,7 @@ function Defined(props: { pass: UserPass }) {
     app.state().document.passes.some((item) => callName(item.call) === props.pass.name);
   const about = () => {
     const { kind, optLevel, required } = props.pass;
-    const needs = required.length > 0 ? `, after ${required.join(", ")}` : "";
+    const needs = required.length > 0 ? `, needs ${required.join(", ")}` : "";
     return `${kind}, O${optLevel}${needs}`;
   };
   return (
@@ -147,6 +144,7 @@ function Defined(props: { pass: UserPass }) {
           onClick={() => {
             const at = app.state().document.passes.length;
             app.dispatch({ type: "add", call: props.pass.name, at });
+            app.dispatch({ type: "step", id: `${props.pass.name}#1` });
           }}
         >
           Add

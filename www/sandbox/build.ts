@@ -31,11 +31,25 @@ function framePage(): string {
 `;
 }
 
+/**
+ * The glue knows an address of the engine for those who give it none. The sandbox gives it bytes; left in, that
+ * address would bring the whole engine along, as text.
+ */
+const withoutAddress: Plugin = {
+  name: "passlab-no-address",
+  enforce: "pre",
+  transform: (code, id) =>
+    id.endsWith("/passlab.js")
+      ? code.replace(/new URL\([^)]*import\.meta\.url\)/, "undefined")
+      : undefined,
+};
+
 async function harnessScript(alias: Record<string, string>, minify: boolean): Promise<string> {
   const result = await build({
     configFile: false,
     logLevel: "warn",
     resolve: { alias },
+    plugins: [withoutAddress],
     publicDir: false,
     build: {
       write: false,

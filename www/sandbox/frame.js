@@ -28,9 +28,9 @@ addEventListener("message", function start(event) {
     page.close();
   };
   worker.onmessage = ({ data }) => {
-    if (owed === 0) return end("your passes sent messages that nobody asked for");
-    if (typeof data !== "string") return end("your passes sent something that is not an answer");
-    if (data.length > longest) return end("the answer is too large");
+    if (owed === 0) return end("they sent messages that nobody asked for");
+    if (typeof data !== "string") return end("they sent something that is not an answer");
+    if (data.length > longest) return end("their answer is too large");
     owed--;
     ready = true;
     page.postMessage(data);

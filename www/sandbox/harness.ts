@@ -3,13 +3,25 @@
  * API that scripts are written against, and the loop that answers questions. Answers are text, so that nothing but
  * data leaves the worker; the page checks even those, because code in here can write whatever it likes.
  *
- * What is needed is taken before user code runs, so that code which replaces a global breaks only itself.
+ * What is needed is taken before user code runs, so that code which replaces a global breaks only itself. What leads to
+ * the frame is taken away: a flood would be stopped there, but the frames of a site may share a process, and
+ * the one of the last good result would wait until all of it is cleared away.
  */
 import { open } from "passlab-sandbox-session";
 import type { Request } from "../engine/protocol";
 
 const post = self.postMessage.bind(self) as (text: string) => void;
 const { stringify } = JSON;
+
+for (const way of ["postMessage", "reportError", "close"]) {
+  for (let at: object | null = self; at; at = Object.getPrototypeOf(at))
+    Reflect.deleteProperty(at, way);
+}
+
+// Nor do errors outside of a run go there: nobody asked.
+for (const kind of ["error", "unhandledrejection"]) {
+  self.addEventListener(kind, (event) => event.preventDefault());
+}
 
 function say(message: object): void {
   post(stringify(message));

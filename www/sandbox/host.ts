@@ -93,9 +93,8 @@ export class Sandbox implements WorkerLike {
         this.started = true;
       }
       this.onmessage?.({ data: message } as MessageEvent);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : "";
-      this.fail(`your passes gave an answer that cannot be read${why && `: ${why}`}`);
+    } catch {
+      this.fail("they gave an answer that cannot be read");
     }
   }
 

@@ -120,8 +120,8 @@ export function createController(environment: Environment) {
   let answered = 0;
 
   async function run(document: RunDocument): Promise<void> {
-    const { rows, step: id, view } = state();
-    const sent = toSend(state());
+    const { step: id, view } = state();
+    const { document: sent, rows } = toSend(state());
     const looking = view === "diff" || view === "before";
     // Not after a crash: whether the run or the look at it was the cause is found out one by one. Nor of a script.
     const look: Look | null =
@@ -135,7 +135,7 @@ export function createController(environment: Environment) {
       answered = number;
       expect(reply.value);
       dispatch({ type: "answered", document, sent, rows, run: reply.value });
-      engines.use(toSend(state()), state().good?.sent);
+      engines.use(toSend(state()).document, state().good?.sent);
     } else if (reply.status === "stopped") {
       if (document !== state().document) {
         // A newer edit is already on its way.
@@ -162,7 +162,7 @@ export function createController(environment: Environment) {
   /** Puts a new engine into the state that the page shows: the last good run first, then what is being edited. */
   async function replay(client: EngineClient): Promise<void> {
     const { good, document, gaveUp } = state();
-    const current = engines.of(toSend(state())) === client && !gaveUp;
+    const current = engines.of(toSend(state()).document) === client && !gaveUp;
     pulls.clear();
     if (
       good &&
@@ -532,7 +532,7 @@ export function createController(environment: Environment) {
   function again(): void {
     broke = null;
     engines.plain.revive();
-    engines.of(toSend(state())).revive();
+    engines.of(toSend(state()).document).revive();
     dispatch({ type: "notice", notice: null });
     setState({ ...state(), gaveUp: "" });
     void run(state().document);

@@ -54,9 +54,10 @@ describe("a script that came from elsewhere", () => {
     };
     const catalogue = { passes: [{ name: "FoldConstant", infoName: "FoldConstant" }] };
     const state: State = { ...initial, document, catalogue: catalogue as unknown as Catalogue };
-    expect(toSend(state)).toBe(document);
-    const sent = toSend({ ...state, trust: "ask" });
-    expect(sent.script).toBe("");
-    expect(sent.passes.map((pass) => pass.enabled)).toEqual([true, false]);
+    expect(toSend(state).document).toBe(document);
+    const sent = toSend({ ...state, rows: [4, 5], trust: "ask" });
+    expect(sent.document.script).toBe("");
+    expect(sent.document.passes.map((pass) => pass.call)).toEqual(["FoldConstant"]);
+    expect(sent.rows).toEqual([4]);
   });
 });

@@ -42,14 +42,21 @@ export function needsScript(catalogue: Catalogue | null, call: string): boolean 
  * What of a document is sent to be run. A script that may not run stays here, and so do the rows that
  * need it: without it they would only be unknown passes.
  */
-export function toSend({ document, trust, catalogue }: State): RunDocument {
-  if (document.script === "") return document;
-  if (document.script.trim() === "") return { ...document, script: "" };
-  if (trust === "own") return document;
-  const passes = document.passes.map((pass) =>
-    needsScript(catalogue, pass.call) ? { ...pass, enabled: false } : pass,
-  );
-  return { ...document, passes, script: "" };
+export function toSend({ document, rows, trust, catalogue }: State): Sent {
+  if (document.script === "") return { document, rows };
+  if (document.script.trim() === "") return { document: { ...document, script: "" }, rows };
+  if (trust === "own") return { document, rows };
+  const kept = (row: number) => !needsScript(catalogue, document.passes[row]?.call ?? "");
+  return {
+    document: { ...document, passes: document.passes.filter((_, row) => kept(row)), script: "" },
+    rows: rows.filter((_, row) => kept(row)),
+  };
+}
+
+/** A document as it is sent, and the rows of the page that its rows are. */
+export interface Sent {
+  document: RunDocument;
+  rows: readonly number[];
 }
 
 /** Why a script was ended, in words for whoever wrote it. */

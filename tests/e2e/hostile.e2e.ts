@@ -1,0 +1,310 @@
+/** Scripts that will not end, will not be quiet, or lie about what they did: they are stopped, and the page goes on. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { chromium } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chrome, eventually, type Lab, SMALL, type Stage, setUp } from "./browser";
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await setUp();
+});
+afterAll(() => stage?.close());
+
+/** A page with the small program, after a script that is as it should be, and with little patience. */
+function withScript(body: (lab: Lab) => Promise<void>): Promise<void> {
+  return stage.withPage({}, async (lab) => {
+    await lab.write(SMALL);
+    await lab.writeScript(`console.log("good");`);
+    await lab.console.getByText("good").waitFor();
+    await lab.patience(2);
+    await body(lab);
+  });
+}
+
+/** The page says that the script was stopped, still shows the last good result, and works on. */
+async function stopped(lab: Lab, script: string, why: RegExp): Promise<void> {
+  await lab.writeScript(script);
+  await lab.page.getByRole("alert").getByText(why).waitFor();
+  await lab.page.getByText("stale").first().waitFor();
+  await alive(lab, script);
+}
+
+async function alive(lab: Lab, script: string): Promise<void> {
+  expect(await lab.written()).toBe(script);
+  // The last good result can be gone through, diffs included.
+  await lab.step(/^FoldConstant/).click();
+  await lab.step(/^FuseOps changed/).click();
+  await lab.region("Diff").getByText("Primitive=1").first().waitFor();
+  await lab.tab("Program").click();
+  expect(await lab.source()).toBe(SMALL);
+  // A fixed script is run by a new sandbox.
+  await lab.writeScript(`console.log("mended");`);
+  await lab.console.getByText("mended").waitFor();
+  await eventually(() => lab.page.getByText("stale").count(), 0);
+  await eventually(() => lab.page.getByRole("alert").count(), 0);
+  await eventually(() => lab.page.locator("iframe").count(), 1);
+}
+
+describe("a script without end is stopped", () => {
+  test.each([
+    ["an endless loop", "for (;;);"],
+    [
+      "an endless loop of promises",
+      "const again = () => Promise.resolve().then(again);\nawait again();\n",
+    ],
+    ["a wait for what never comes", "await new Promise(() => {});"],
+    [
+      "a loop in a worker of its own",
+      `new Worker(URL.createObjectURL(new Blob(["for (;;);"])));\nfor (;;);`,
+    ],
+  ])("%s", (_, script) => withScript((lab) => stopped(lab, script, /no answer in 2 s/)));
+
+  test("a loop that begins after the answer", () =>
+    withScript(async (lab) => {
+      const script = `setTimeout(() => { for (;;); }, 100);`;
+      await lab.writeScript(script);
+      await eventually(() => lab.console.count(), 0);
+      await lab.page.waitForTimeout(1000);
+      // Nobody noticed yet. The next question does.
+      await lab.pass("EliminateCommonSubexpr").uncheck();
+      await lab.page
+        .getByRole("alert")
+        .getByText(/no answer in 2 s/)
+        .waitFor();
+      await alive(lab, script);
+    }));
+
+  test("a visit that begins with one", () =>
+    withScript(async (lab) => {
+      await lab.writeScript("for (;;);");
+      await lab.page
+        .getByRole("alert")
+        .getByText(/no answer in 2 s/)
+        .waitFor();
+      await lab.page.reload();
+      await lab.page.getByText(/no answer in 2 s/).waitFor();
+      expect(await lab.source()).toBe(SMALL);
+      await lab.writeScript("");
+      await lab.step(/^FuseOps changed/).waitFor();
+    }));
+
+  test("the time limit is the user's to set, and kept", () =>
+    withScript(async (lab) => {
+      await lab.page.reload();
+      await lab.settled();
+      await lab.tab("My passes").click();
+      const limit = lab.page.getByRole("spinbutton", { name: "Seconds until a script is stopped" });
+      expect(await limit.inputValue()).toBe("2");
+    }));
+});
+
+describe("a script that is not quiet", () => {
+  test.each([
+    "postMessage('mine')",
+    "self.postMessage('mine')",
+    "DedicatedWorkerGlobalScope.prototype.postMessage.call(self, 'mine')",
+    "reportError(new Error('mine'))",
+    "self.close()",
+  ])("has no way to the page: %s", (code) =>
+    withScript(async (lab) => {
+      await lab.writeScript(`${code};`);
+      await lab.problems.getByText(/is not (defined|a function)|Cannot read/).waitFor();
+      await lab.writeScript(`console.log("mended");`);
+      await lab.console.getByText("mended").waitFor();
+    }),
+  );
+
+  test("errors outside of a run are nobody's", () =>
+    withScript(async (lab) => {
+      await lab.writeScript(`
+        setInterval(() => { throw new Error("mine"); }, 1);
+        setInterval(() => Promise.reject(new Error("mine")), 1);
+        console.log("set");
+      `);
+      await lab.console.getByText("set").waitFor();
+      await lab.page.waitForTimeout(500);
+      await lab.optLevel(1);
+      await lab.step(/^FuseOps changed/).click();
+      await lab.region("Diff").getByText("Primitive=1").first().waitFor();
+      expect(await lab.page.getByRole("alert").count()).toBe(0);
+    }));
+
+  test("that takes the questions for itself is stopped", () =>
+    withScript(async (lab) => {
+      const script = "self.onmessage = () => {};\nconsole.log('mine');";
+      await lab.writeScript(script);
+      await lab.page.getByText(/no answer in 2 s/).waitFor();
+      expect(await lab.written()).toBe(script);
+    }));
+});
+
+describe("a script that breaks its own world does not break the page's", () => {
+  test("prototypes and globals replaced", () =>
+    withScript(async (lab) => {
+      await lab.writeScript(`
+        console.log("before");
+        Object.prototype.polluted = true;
+        Object.prototype.toJSON = () => ({ polluted: true });
+        Array.prototype.map = Array.prototype.push = () => { throw new Error("mine"); };
+        JSON.parse = JSON.stringify = () => "mine";
+        globalThis.postMessage = self.onmessage = null;
+        String.prototype.slice = () => "mine";
+      `);
+      // Whatever it made of its own answer: the page's world is the page's.
+      await lab.page.waitForTimeout(1500);
+      const page = await lab.page.evaluate(() => [
+        ({} as { polluted?: boolean }).polluted,
+        JSON.stringify([1].map((one) => one + 1)),
+        "abc".slice(1),
+      ]);
+      expect(page).toEqual([undefined, "[2]", "bc"]);
+      await lab.writeScript(`console.log(typeof {}.polluted);`);
+      await lab.console.getByText("undefined").waitFor();
+      expect(await lab.page.evaluate(() => "toJSON" in {})).toBe(false);
+    }));
+
+  test("markup in everything that is shown stays text", () =>
+    withScript(async (lab) => {
+      await lab.writeScript(`
+        console.log("<img src=x onerror='document.title=1'>");
+        throw new Error("<script>document.title = 2</script>");
+      `);
+      await lab.problems.getByText("<script>").waitFor();
+      expect(await lab.page.locator("img, main script").count()).toBe(0);
+      expect(await lab.page.title()).toBe("passlab");
+    }));
+
+  test("getters that throw, and things that cannot be put into words", () =>
+    withScript(async (lab) => {
+      for (const thrown of [
+        "{ get message() { throw new Error('again'); } }",
+        "Object.create(null)",
+        "new Proxy({}, { get() { throw 1; }, getPrototypeOf() { throw 2; } })",
+        "Object.assign(new Error(), { get stack() { throw 3; } })",
+        "{ toString() { for (let i = 0; i < 1e6; i++); throw 4; } }",
+        "Symbol('mine')",
+      ]) {
+        await lab.writeScript(`throw ${thrown}`);
+        await eventually(async () => (await lab.problems.count()) > 0, true);
+        await lab.writeScript(`console.log("mended");`);
+        await lab.console.getByText("mended").waitFor();
+      }
+    }));
+
+  test("more said than anybody reads", () =>
+    withScript(async (lab) => {
+      await lab.writeScript(
+        `for (let i = 0; i < 3e5; i++) console.log("line", i, "x".repeat(50));`,
+      );
+      await Promise.race([
+        lab.console.getByText("line").first().waitFor(),
+        lab.page.getByRole("alert").waitFor(),
+      ]);
+      expect(await lab.console.locator("pre").count()).toBeLessThanOrEqual(1000);
+      await lab.writeScript(`console.log("mended");`);
+      await lab.console.getByText("mended").waitFor();
+    }));
+});
+
+describe("a pass that lies about the program fails, and the version before it stands", () => {
+  const passes = [
+    ["gives nothing back", "functionPass({ name: 'Mine' }, () => undefined);"],
+    ["makes up a node", "functionPass({ name: 'Mine' }, (f) => ({ ...f }));"],
+    [
+      "makes up a node of the right kind",
+      "functionPass({ name: 'Mine' }, (f) => Object.assign(Object.create(Object.getPrototypeOf(f)), f, { id: 123456 }));",
+    ],
+    [
+      "changes the number of a node",
+      "functionPass({ name: 'Mine' }, (f) => { f.id = 4e9; f.body.id = -1; return f.body; });",
+    ],
+    ["gives back a part", "functionPass({ name: 'Mine' }, (f) => f.body);"],
+    ["gives back a promise", "functionPass({ name: 'Mine' }, async (f) => f);"],
+    [
+      "asks for too much stack",
+      "functionPass({ name: 'Mine' }, (f) => { const deep = (n) => deep(n + 1) + 1; return deep(0); });",
+    ],
+    ["runs itself without end", "const mine = modulePass({ name: 'Mine' }, (mod) => mine(mod));"],
+  ];
+  test.each(passes)("%s", (_, script) =>
+    withScript(async (lab) => {
+      await lab.writeScript(script as string);
+      await lab.button("Add Mine").click();
+      await Promise.race([
+        lab
+          .step(/^Mine failed/)
+          .first()
+          .waitFor(),
+        lab.page
+          .getByRole("alert")
+          .getByText(/stopped/)
+          .waitFor(),
+      ]);
+      await lab.button("Edit Mine").click();
+      await lab.button("Remove").click();
+      await lab.writeScript(`console.log("mended");`);
+      await lab.console.getByText("mended").waitFor();
+      await lab.step(/^FuseOps changed/).click();
+      await lab.region("Diff").getByText("Primitive=1").first().waitFor();
+    }),
+  );
+
+  test("keeps a node of an earlier run", () =>
+    withScript(async (lab) => {
+      await lab.writeScript(`functionPass({ name: "Mine" }, (f) => (globalThis.kept ??= f));`);
+      await lab.button("Add Mine").click();
+      await lab.step(/^Mine no change/).waitFor();
+      await lab.optLevel(1);
+      await lab.step(/^Mine failed/).waitFor();
+      await lab.problems.getByText("belongs to an earlier run").first().waitFor();
+    }));
+});
+
+test("a script that takes all memory ends its own process, and not the page", async () => {
+  // With a small heap, so that this is over soon. The driver takes the death of the frame's process for that of the page
+  // and speaks to it no more, so the page itself looks around and tells a server.
+  let tell: (what: string) => void = () => {};
+  const told = new Promise<string>((done) => {
+    tell = done;
+  });
+  const server = createServer((request, response) => {
+    tell(decodeURIComponent((request.url ?? "").slice(2)));
+    response.writeHead(200, { "access-control-allow-origin": "*" }).end();
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as AddressInfo;
+  const browser = await chromium.launch({
+    executablePath: chrome(),
+    args: ["--no-sandbox", "--disable-gpu", "--js-flags=--max-old-space-size=256"],
+  });
+  try {
+    const context = await browser.newContext({ bypassCSP: true });
+    const page = await context.newPage();
+    await page.goto(stage.site.url);
+    await page.getByRole("listbox", { name: "Steps" }).getByRole("option").first().waitFor();
+    await page.evaluate((address) => {
+      const program = () =>
+        document.querySelector('[aria-label="Program"] .cm-line')?.textContent ?? "";
+      const before = program();
+      const look = setInterval(() => {
+        const said = document.querySelector('[role="alert"]')?.textContent ?? "";
+        if (!said) return;
+        clearInterval(look);
+        const same = program() === before ? "same program" : "another program";
+        void fetch(`${address}?${encodeURIComponent(`${said} ${same}`)}`);
+      }, 200);
+    }, `http://127.0.0.1:${port}/`);
+    await page.getByRole("tab", { name: "My passes" }).click();
+    await page.getByRole("textbox", { name: "My passes" }).click();
+    await page.keyboard.insertText(
+      "const all = [];\nfor (;;) all.push(new Array(1e5).fill(all.length));",
+    );
+    expect(await told).toMatch(/stopped.*same program/);
+  } finally {
+    await browser.close();
+    server.close();
+    server.closeAllConnections();
+  }
+});
