@@ -128,6 +128,12 @@ describe("access", () => {
           await lab.write("nonsense");
           await eventually(() => lab.problems.count().then((count) => count > 0), true);
           expect(await violations(lab)).toEqual([]);
+          await lab.tab("My passes").click();
+          await lab.script.waitFor();
+          expect(await violations(lab)).toEqual([]);
+          await lab.page.getByRole("combobox", { name: "Sample" }).selectOption({ index: 4 });
+          await lab.page.getByRole("list", { name: "Your passes" }).waitFor();
+          expect(await violations(lab)).toEqual([]);
           await lab.page.keyboard.press("Escape");
           await lab.page.getByRole("button", { name: "Keyboard shortcuts" }).click();
           expect(await violations(lab)).toEqual([]);

@@ -95,6 +95,8 @@ describe("a pass is written", () => {
       const choices = lab.page.getByRole("listbox", { name: "Completions" });
       await choices.getByRole("option", { name: /^ExprMutator/ }).waitFor();
       await lab.page.locator(".api-doc").first().waitFor();
+      // What has only just appeared takes no Enter, lest it was meant for the text.
+      await lab.page.waitForTimeout(300);
       await lab.page.keyboard.press("Enter");
       await eventually(() => lab.written(), /class A extends ExprMutator/);
       // Escape closes the list first, and leaves the editor then.

@@ -12,7 +12,7 @@ import {
 import { javascript, javascriptLanguage, localCompletionSource } from "@codemirror/lang-javascript";
 import { HighlightStyle, syntaxHighlighting, syntaxTree } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
-import { hoverTooltip, placeholder } from "@codemirror/view";
+import { hoverTooltip, placeholder, tooltips } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { API, type ApiEntry } from "../user/docs";
 
@@ -106,5 +106,7 @@ export const scriptLanguage: Extension = [
   closeBrackets(),
   syntaxHighlighting(colours),
   hover,
+  // Beside the editor there is more room than in it.
+  tooltips({ position: "fixed", parent: document.body }),
   placeholder("A pass, a visitor, an instrument …"),
 ];
