@@ -331,7 +331,7 @@ pub(super) fn catalogue() -> CatalogueView {
         version: env!("CARGO_PKG_VERSION"),
         passes: passes::ALL.iter().map(|spec| pass(spec)).collect(),
         pipelines: passes::PIPELINES.iter().map(pipeline).collect(),
-        ops: ops::all().iter().map(|info| op(info)).collect(),
+        ops: ops::all().iter().map(op).collect(),
         config: config::KEYS.iter().map(key).collect(),
         instruments: built_in::ALL.iter().map(instrument).collect(),
     }

@@ -340,6 +340,89 @@ def @main(%l: List[float32], %d: float32) -> float32 {
     `);
   });
 
+  test("what a pass did wrong is shown at the place in the program that it did it to", async () => {
+    const program = `def @main(%x: Tensor[(2), float32]) {
+  let %y = negative(%x);
+  let %z = nn.relu(%y);
+  add(%z, %x)
+}`;
+    const script = `
+      class Bad extends ExprMutator {
+        visitCall(call) {
+          const post = super.visitCall(call);
+          return post.op === relay.nn.relu.op ? relay.add(post.args[0], constant([1, 2, 3])) : post;
+        }
+      }
+      functionPass({ name: "Bad" }, (func) => new Bad().visit(func));`;
+    const run = await bench.run(program, script, ["Bad"]);
+    expect(run.steps[0]?.outcome).toBe("failed");
+    // The header is the first line.
+    expect(run.steps[0]?.problems.map((one) => one.line)).toEqual([4]);
+    expect(run.versions).toBe(1);
+  });
+
+  test("functions that may not be optimised are left alone", async () => {
+    const program = `def @main(%x: int32) { %x }\ndef @skip(%x: int32, SkipOptimization=1) { %x }\ndef @ext(%x: int32, Compiler="c") { %x }`;
+    const script = `functionPass({ name: "Look" }, (func, mod) => {
+      console.log(mod.functions.filter(([, other]) => other === func).map(([name]) => name.nameHint));
+      return func;
+    });`;
+    const run = await bench.run(program, script, ["Look"]);
+    expect(said(run)).toEqual(['["main"]']);
+  });
+
+  test("an instrument that fails to enter leaves those that were entered, and nothing runs", async () => {
+    const script = `
+      for (const name of ["A", "B", "C"])
+        passInstrument({
+          name,
+          enterPassCtx() { console.log(name, "enters"); if (name === "B") throw new Error("B fails"); },
+          exitPassCtx() { console.log(name, "leaves"); },
+          runBeforePass() { console.log(name, "before"); },
+        });`;
+    const run = await bench.run(PROGRAM, script, ["FoldConstant"], {
+      instruments: ["A", "B", "C"],
+    });
+    expect(run.script?.output).toEqual(["A enters", "B enters", "A leaves"]);
+    expect(run.script?.problems.map((one) => [one.message, one.line])).toEqual([
+      ["Error: B fails", 5],
+    ]);
+    expect(run.steps).toEqual([]);
+  });
+
+  test("an instrument that fails before a pass fails the pass, and the context is left", async () => {
+    const script = `passInstrument(class Nervous {
+      runBeforePass(mod, info) { if (info.name === "InferType") throw new TypeError("no " + mod.functions.length); }
+      exitPassCtx() { console.log("left"); }
+    });`;
+    const run = await bench.run(PROGRAM, script, ["FoldConstant"], { instruments: ["Nervous"] });
+    expect(run.steps[0]?.outcome).toBe("failed");
+    expect(run.steps[0]?.reason).toBe("TypeError: no 1 (line 2 of My passes)");
+    expect(run.script?.output).toEqual(["left"]);
+  });
+
+  test("contexts are entered, current, and left when something throws", async () => {
+    const script = `
+      console.log(PassContext.current().optLevel);
+      const mod = IRModule.fromExpr(relay.add(constant(1), constant(2)));
+      const fold = sequential([transform.FoldConstant()]);
+      const folds = (options) => new PassContext(options).run(() => String(fold(mod)).includes("3f"));
+      console.log(folds({}), folds({ optLevel: 1 }), folds({ optLevel: 1, requiredPass: ["FoldConstant"] }),
+        folds({ disabledPass: ["FoldConstant"] }));
+      try { new PassContext({ optLevel: 4 }).run((ctx) => { throw new Error(PassContext.current().optLevel) }) }
+      catch (error) { console.log(error.message, PassContext.current().optLevel) }
+      new PassContext({ config: { "relay.FuseOps.max_depth": 3 } }).run((ctx) => console.log(PassContext.current().config));
+      try { new PassContext({ config: { "relay.FuseOps.depth": 3 } }).enter() } catch (error) { console.log(error.message.slice(0, 51)) }`;
+    const run = await bench.run(PROGRAM, script);
+    expect(said(run)).toEqual([
+      "2",
+      "true false true false",
+      "4 2",
+      '{"relay.FuseOps.max_depth":3}',
+      "Invalid config option 'relay.FuseOps.depth' candida",
+    ]);
+  });
+
   test("forged ids and wrong things are exceptions", async () => {
     const script = `
       const x = variable("x");

@@ -198,6 +198,12 @@ export async function loadScript(
   } catch (error) {
     note(error);
   }
-  const { passes, instruments, report } = registered();
-  return { ...report, problems, output, forEngine: [passes, instruments] };
+  try {
+    const { passes, instruments, report } = registered();
+    return { ...report, problems, output, forEngine: [passes, instruments] };
+  } catch (error) {
+    // A class of the user's that cannot be made.
+    note(error);
+    return { passes: [], instruments: [], problems, output, forEngine: [[], []] };
+  }
 }
