@@ -168,6 +168,13 @@ impl Layout {
     ///
     /// As in TVM the extents come out as 32 bit integers.
     pub fn convert_shape(&self, store: &mut Store, to: &Layout, shape: &[Dim]) -> Result<Vec<Dim>, String> {
+        let narrowed: Vec<Dim> = shape.iter().map(|dim| narrow(store, *dim)).collect();
+        self.convert_extents(store, to, &narrowed, 32)
+    }
+
+    /// The same with extents that keep their integer type; what the layouts add has so many bits.
+    pub fn convert_extents(&self, store: &mut Store, to: &Layout, shape: &[Dim], bits: u8) -> Result<Vec<Dim>, String> {
+        let int = |value| Dim::Int { value, bits };
         if shape.len() != self.rank() {
             return Err(format!("Input shape size {} mismatch with the expected shape size {}", shape.len(), self.rank()));
         }
@@ -179,20 +186,20 @@ impl Layout {
         let mut out = Vec::with_capacity(to.rank());
         for axis in &to.axes {
             if !axis.is_primal() {
-                out.push(Dim::int(axis.extent));
+                out.push(int(axis.extent));
                 continue;
             }
             let Some(place) = self.index_of(axis.name) else {
                 return Err(format!("layout '{self}'-->'{to}' is not convertible."));
             };
-            let mut extent = narrow(store, shape[place]);
+            let mut extent = shape[place];
             if let Some(factor) = self.factor_of(axis.name) {
-                extent = dim_arith(store, PrimOp::Mul, extent, Dim::int(factor));
+                extent = dim_arith(store, PrimOp::Mul, extent, int(factor));
             }
             if let Some(factor) = to.factor_of(axis.name) {
                 // Rounded up, so that padding to the next multiple is counted.
-                let up = dim_arith(store, PrimOp::Add, extent, Dim::int(factor - 1));
-                extent = dim_arith(store, PrimOp::FloorDiv, up, Dim::int(factor));
+                let up = dim_arith(store, PrimOp::Add, extent, int(factor - 1));
+                extent = dim_arith(store, PrimOp::FloorDiv, up, int(factor));
             }
             out.push(extent);
         }

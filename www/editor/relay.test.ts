@@ -17,6 +17,35 @@ describe("colours", () => {
     ]);
   });
 
+  test("a binding of TVMScript has a variable, a type, an op and attributes", () => {
+    expect(tokens('lv: R.Tensor((n, 4), dtype="float32") = R.nn.relu(x, axis=1)')).toEqual([
+      "local lv",
+      "type R.Tensor",
+      "local n",
+      "number 4",
+      "attribute dtype",
+      'string "float32"',
+      "op R.nn.relu",
+      "local x",
+      "attribute axis",
+      "number 1",
+    ]);
+  });
+
+  test("a decorator, a header and words of Python", () => {
+    expect(tokens("@R.function")).toEqual(["global @R.function"]);
+    expect(tokens("# from tvm.script import relax as R")).toHaveLength(1);
+    expect(tokens("    with R.dataflow():")).toEqual(["keyword with", "op R.dataflow"]);
+  });
+
+  test("a division is no comment, behind Relay two slashes are", () => {
+    expect(tokens("    A[i // 2] = B[i]").every((token) => !token.startsWith("comment"))).toBe(
+      true,
+    );
+    expect(tokens("%0; // why").at(-1)).toBe("comment // why");
+    expect(tokens("// why")).toEqual(["comment // why"]);
+  });
+
   test("a type comment is told apart from other comments", () => {
     expect(tokens("%1 /* ty=int32 */ /* why */")).toEqual([
       "local %1",
@@ -26,7 +55,7 @@ describe("colours", () => {
   });
 
   test("comments nest", () => {
-    expect(tokens("/* a /* b */ c */ add")).toEqual(["comment /* a /* b */ c */", "op add"]);
+    expect(tokens("/* a /* b */ c */ add()")).toEqual(["comment /* a /* b */ c */", "op add"]);
   });
 
   test("an open comment reaches into the next line", () => {

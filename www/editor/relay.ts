@@ -1,7 +1,8 @@
 /**
- * Colours for Relay text: one small tokeniser, used by the editor (as a stream language) and by the
- * read-only views (line by line). It follows TVM's lexer where that can be seen: nested comments, `%0` and
- * `%name`, `@global`, `meta[...]`, numbers with their width suffix. It never judges; the engine does.
+ * Colours for Relay text and TVMScript: one small tokeniser, used by the editor (as a stream language) and by the
+ * read-only views (line by line, so a line must tell by itself which of the two it is). It follows TVM's lexer where
+ * that can be seen: nested comments, `%0` and `%name`, `@global`, `meta[...]`, numbers with their width suffix; and
+ * Python where TVMScript is written in it. It never judges; the engine does.
  */
 export type Token =
   | "comment"
@@ -35,12 +36,30 @@ const KEYWORDS = new Set([
   "ref",
   "ref_read",
   "ref_write",
+  "return",
+  "with",
+  "class",
+  "for",
+  "in",
+  "while",
+  "assert",
+  "and",
+  "or",
+  "not",
+  "lambda",
+  "pass",
+  "from",
+  "import",
+  "as",
 ]);
 const WORD = /[A-Za-z_][\w.]*/y;
 const VARIABLE = /%[\w]+/y;
-const GLOBAL = /@\w+/y;
+const GLOBAL = /@\w[\w.]*/y;
 const NUMBER = /-?\d[\d.]*(?:e[+-]?\d+)?(?:[fi]\d*)?|-?inff/y;
-const TYPE = /^(?:Tensor|int\d|uint\d|float\d|bfloat|bool$|int$)/;
+const TYPE =
+  /^(?:Tensor|int\d|uint\d|float\d|bfloat|bool$|int$|[RI]\.[A-Z]|T\.(?:u?int\d|float\d|bfloat|bool$|handle$|[A-Z]))/;
+/** What only Relay has in a line: behind it, `//` is a comment and no division. */
+const RELAY = /[%@]\w|[;{}]|^\s*$/;
 
 function match(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
@@ -51,7 +70,9 @@ function match(pattern: RegExp, text: string, at: number): number {
 export function scan(text: string, at: number, depth: Depth): [Token, number] {
   if (depth.comment > 0) return insideComment(text, at, depth, "comment");
   const char = text[at] ?? "";
-  if (char === "/" && text[at + 1] === "/") return ["comment", text.length];
+  if (char === "/" && text[at + 1] === "/") {
+    return RELAY.test(text.slice(0, at)) ? ["comment", text.length] : [null, at + 2];
+  }
   if (char === "/" && text[at + 1] === "*") {
     depth.comment = 1;
     const typed = /\/\*\s*(?:ty|span)=/y;
@@ -65,7 +86,7 @@ export function scan(text: string, at: number, depth: Depth): [Token, number] {
     const length = match(GLOBAL, text, at);
     if (length) return ["global", at + length];
   } else if (char === "#") {
-    return ["meta", text.length];
+    return [text[at + 1] === "[" ? "meta" : "comment", text.length];
   } else if (char === '"') {
     const end = text.indexOf('"', at + 1);
     return ["string", end < 0 ? text.length : end + 1];
@@ -81,13 +102,14 @@ export function scan(text: string, at: number, depth: Depth): [Token, number] {
 
 function word(text: string, from: number, to: number): Token {
   const name = text.slice(from, to);
-  if (name === "meta" && text[to] === "[") return "meta";
+  if ((name === "meta" || name === "metadata") && text[to] === "[") return "meta";
   if (KEYWORDS.has(name)) return "keyword";
   if (name === "True" || name === "False" || name === "None" || name === "nullptr") return "number";
   if (TYPE.test(name)) return "type";
-  if (/^\s*=(?!=)/.test(text.slice(to, to + 4)) && !name.includes("(")) return "attribute";
-  if (/^[A-Z]/.test(name)) return "type";
-  return "op";
+  if (text[to] === "=" && text[to + 1] !== "=") return "attribute";
+  if (/^[A-Z]\w*$/.test(name)) return "type";
+  if (name.includes(".") || text[to] === "(") return "op";
+  return "local";
 }
 
 function insideComment(text: string, from: number, depth: Depth, kind: Token): [Token, number] {

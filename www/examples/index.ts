@@ -6,6 +6,7 @@ import fold from "./fold.relay?raw";
 import list from "./list.relay?raw";
 import lstm from "./lstm-cell.relay?raw";
 import mlp from "./mlp.relay?raw";
+import relaxConv from "./relax-conv.py?raw";
 import resnet from "./resnet-18.relay?raw";
 import block from "./resnet-block.relay?raw";
 
@@ -21,6 +22,7 @@ export const examples: readonly Example[] = [
   { id: "mlp", title: "MLP", group: "Networks", source: mlp },
   { id: "lstm-cell", title: "LSTM cell", group: "Networks", source: lstm },
   { id: "resnet-18", title: "ResNet-18", group: "Networks", source: resnet },
+  { id: "relax-conv", title: "Two convolutions (Relax)", group: "Networks", source: relaxConv },
   { id: "fold", title: "Constant folding", group: "Passes", source: fold },
   { id: "diamond", title: "Diamond", group: "Passes", source: diamond },
   { id: "branch", title: "If", group: "Language", source: branch },

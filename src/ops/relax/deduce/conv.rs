@@ -21,7 +21,7 @@ pub(super) fn plain(cx: &mut Deduce<'_>, tensor: &Tensor, layout: &Layout, to: &
         ));
     }
     match &tensor.shape {
-        Some(shape) => layout.convert_shape(cx.store, to, shape).map(Some),
+        Some(shape) => layout.convert_extents(cx.store, to, shape, 64).map(Some),
         None => Ok(None),
     }
 }
@@ -80,7 +80,7 @@ fn operands(cx: &mut Deduce<'_>, spatial: &str, weight_first: &str) -> Result<Re
 
 fn finish(cx: &mut Deduce<'_>, conv: &Conv, out: &[Dim]) -> Result<TypeId, String> {
     let (dtype, vdevice) = results(cx)?;
-    let shape = conv.plain.convert_shape(cx.store, &conv.out_layout, out)?;
+    let shape = conv.plain.convert_extents(cx.store, &conv.out_layout, out, 64)?;
     Ok(cx.out(&shape, dtype, vdevice))
 }
 

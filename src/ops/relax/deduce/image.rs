@@ -19,7 +19,7 @@ fn resize(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
         return Ok(cx.vague(Some(data_layout.rank()), dtype, data.vdevice()));
     };
     shape.splice(2.., size.iter().copied());
-    let shape = to.convert_shape(cx.store, &data_layout, &shape)?;
+    let shape = to.convert_extents(cx.store, &data_layout, &shape, 64)?;
     Ok(cx.out(&shape, dtype, data.vdevice()))
 }
 
@@ -46,7 +46,7 @@ pub fn grid_sample(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Err(format!("GridSample expects the grid to have {} dimensions", shape.len()));
     }
     shape.splice(2.., places[2..].iter().copied());
-    let shape = to.convert_shape(cx.store, &data_layout, &shape)?;
+    let shape = to.convert_extents(cx.store, &data_layout, &shape, 64)?;
     Ok(cx.out(&shape, data.dtype(), data.vdevice()))
 }
 

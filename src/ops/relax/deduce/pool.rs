@@ -41,7 +41,7 @@ fn pool(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
         }
         out.push(count);
     }
-    let shape = to.convert_shape(cx.store, &out_layout, &out)?;
+    let shape = to.convert_extents(cx.store, &out_layout, &out, 64)?;
     Ok(cx.out(&shape, data.dtype(), data.vdevice()))
 }
 
@@ -66,7 +66,7 @@ fn adaptive(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
             shape[2 + axis] = int(at(&size, axis, 1));
         }
     }
-    let shape = to.convert_shape(cx.store, &out_layout, &shape)?;
+    let shape = to.convert_extents(cx.store, &out_layout, &shape, 64)?;
     Ok(cx.out(&shape, data.dtype(), data.vdevice()))
 }
 
