@@ -423,6 +423,28 @@ def @main(%l: List[float32], %d: float32) -> float32 {
     ]);
   });
 
+  test("rules compare attributes where they are not the default, and end though they undo each other", async () => {
+    const script = `
+      const x = variable("x", { shape: [1, 2, 4, 4] }), w = variable("w", { shape: [2, 2, 1, 1] });
+      const conv = (attrs) => relay.nn.conv2d(x, w, attrs);
+      const strided = rule("nn.conv2d(%x, %w, strides=[2, 2]) => %x"), any = rule("nn.conv2d(%x, %w) => %x");
+      console.log([{ strides: [2, 2], padding: [1, 1] }, {}].map((attrs) => [strided, any].map((one) => match(one, conv(attrs)) !== null)));
+      console.log(match(rule("add(%x, %x) => %x"), relay.add(x, w)), match(rule("add(%x, 1f) => %x"), relay.add(x, constant(2))));
+      const swap = [rule("add(%a, %b) => subtract(%a, %b)"), rule("subtract(%a, %b) => add(%b, %a)")];
+      console.log(rewrite(relay.add(x, x), swap).op.name);
+      for (const text of ["add(%x, %y) => %z", "add(%x, 1f)", "let %a = 1f; %a => 1f"])
+        try { rule(text) } catch (error) { console.log(error.message) }`;
+    const run = await bench.run(PROGRAM, script);
+    expect(said(run)).toEqual([
+      "[[true,true],[false,true]]",
+      "null null",
+      "add",
+      "%z is not on the left side of the rule",
+      'a rule has two sides, as in "add(%x, 0f) => %x"',
+      "a rule is made of calls, tuples, projections, if and constants",
+    ]);
+  });
+
   test("forged ids and wrong things are exceptions", async () => {
     const script = `
       const x = variable("x");

@@ -136,12 +136,13 @@ function apply({ rhs, vars }: Rule, found: Bindings): Expr | null {
   return copy(rhs);
 }
 
-/** How often rules are applied at most: a rule that undoes another would go on for ever. */
+/** How often rules are applied at most, and how often a program is gone over: a rule may undo another for ever. */
 export const FUEL = 10_000;
+const MAX_ROUNDS = 100;
 
 /**
  * Applies rules wherever they fit, parts before wholes, the first that fits first, again and again until none fits any
- * more or `fuel` rewrites were made.
+ * more, `fuel` rewrites were made, or the program was gone over a hundred times.
  */
 export function rewrite(expr: Expr, rules: readonly Rule[], fuel = FUEL): Expr {
   for (const one of rules) here(one.space);
@@ -171,11 +172,13 @@ export function rewrite(expr: Expr, rules: readonly Rule[], fuel = FUEL): Expr {
       return this.apply(super.visitIf(pre));
     }
   }
-  for (let before = expr; ; ) {
+  let before = expr;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const after = new Rewriter().visit(before);
     if (after === before || left === 0) return after;
     before = after;
   }
+  return before;
 }
 
 /** A function pass that applies rules. */
