@@ -38,7 +38,11 @@ function words(error: unknown): string {
 self.onmessage = async (first: MessageEvent<ArrayBuffer>) => {
   try {
     const session = await open(first.data);
-    self.onmessage = async ({ data }: MessageEvent<Request>) => {
+    self.onmessage = async ({ data }: MessageEvent<Request | "rest">) => {
+      if (data === "rest") {
+        say({ type: "rest" });
+        return;
+      }
       const { id, type } = data;
       try {
         say({ id, type, value: await session.handle(data) });

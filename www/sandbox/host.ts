@@ -12,6 +12,10 @@ import type { WorkerLike } from "../engine/client";
 import type { Request } from "../engine/protocol";
 import { check, LONGEST } from "./validate";
 
+/** So long after its last answer a worker is asked whether it has come to rest, and so long it may take to say so. */
+const PAUSE = 500;
+const REST = 5000;
+
 /** The same for every frame, so fetched once. */
 let parts: Promise<{ harness: string; engine: ArrayBuffer }> | null = null;
 
@@ -39,6 +43,9 @@ export class Sandbox implements WorkerLike {
   /** What was asked, by number: an answer is read as one to its question, whatever it says of itself. */
   private readonly asked = new Map<number, Request["type"]>();
   private started = false;
+  private resting: ReturnType<typeof setTimeout> | undefined;
+  /** Whether it was asked if it has come to rest. */
+  private asking = false;
   private over = false;
 
   constructor() {
@@ -71,11 +78,14 @@ export class Sandbox implements WorkerLike {
   postMessage(message: unknown): void {
     const request = message as Request;
     this.asked.set(request.id, request.type);
+    // From here on the question's own time counts.
+    clearTimeout(this.resting);
     this.channel.port1.postMessage(message);
   }
 
   terminate(): void {
     this.over = true;
+    clearTimeout(this.resting);
     this.channel.port1.close();
     this.frame.remove();
   }
@@ -88,14 +98,32 @@ export class Sandbox implements WorkerLike {
         this.fail(message.message);
         return;
       }
+      if (message.type === "rest") {
+        if (!this.asking) throw new Error("nobody asked for that");
+        this.asking = false;
+        if (this.asked.size === 0) clearTimeout(this.resting);
+        return;
+      }
       if (message.type === "ready") {
         if (this.started) throw new Error("an answer was expected");
         this.started = true;
       }
       this.onmessage?.({ data: message } as MessageEvent);
+      this.watch();
     } catch {
       this.fail("they gave an answer that cannot be read");
     }
+  }
+
+  /** A loop that begins after the answer would go on unseen, at the cost of a processor. */
+  private watch(): void {
+    clearTimeout(this.resting);
+    if (this.over || this.asked.size > 0) return;
+    this.resting = setTimeout(() => {
+      if (!this.asking) this.channel.port1.postMessage("rest");
+      this.asking = true;
+      this.resting = setTimeout(() => this.fail("they went on after their answer"), REST);
+    }, PAUSE);
   }
 
   private fail(message: string): void {

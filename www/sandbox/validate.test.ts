@@ -42,6 +42,7 @@ describe("what comes out of the sandbox", () => {
     expect(heard(answer(run))).toEqual(answer(run));
     expect(heard(answer("text", "text"), "text")).toEqual(answer("text", "text"));
     expect(heard({ type: "ready" })).toEqual({ type: "ready" });
+    expect(heard({ type: "rest", more: 1 })).toEqual({ type: "rest" });
   });
 
   test("a question is answered once, and only with an answer to it", () => {

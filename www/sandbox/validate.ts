@@ -200,13 +200,21 @@ export interface Ended {
   message: string;
 }
 
+/** The worker has nothing to do; it was asked whether it has. */
+export interface Rest {
+  type: "rest";
+}
+
 /** Reads one message. `asked` holds the questions that have no answer yet; the answered one is taken out. */
-export function check(data: unknown, asked: Map<number, Request["type"]>): Boot | Ended | Response {
+export function check(
+  data: unknown,
+  asked: Map<number, Request["type"]>,
+): Boot | Ended | Rest | Response {
   if (typeof data !== "string") return wrong("text");
   if (data.length > LONGEST) return wrong("a shorter text");
   const message: unknown = JSON.parse(data);
   const { type } = record({ type: short(20) })(message);
-  if (type === "ready") return { type };
+  if (type === "ready" || type === "rest") return { type };
   if (type === "unready" || type === "ended") {
     return { type, ...record({ message: short(2000) })(message) };
   }

@@ -107,10 +107,13 @@ export function createController(environment: Environment) {
     },
     startLimit: START_LIMIT,
     slowAfter: SLOW_AFTER,
-    onStatus: (status) => dispatch({ type: "engine", status }),
+    onStatus: (status) => {
+      dispatch({ type: "engine", status });
+      if (status.phase !== "dead" || toSend(state()).document.script === "") return;
+      dispatch({ type: "gave-up", message: stoppedScript(status) });
+    },
     onRestart: (client) => void replay(client),
   });
-  /** The engine that holds the versions of the last good run. */
   const holder = () => engines.of(state().good?.sent ?? emptyDocument);
 
   /** A document that broke the engine once is tried once more with a fresh one, then left alone until it is edited. */
@@ -461,9 +464,8 @@ export function createController(environment: Environment) {
     }
   }
 
-  function trustIn(script: string, own: Draft | null): Promise<Trust> {
-    return judgeScript(script, started || !own ? state() : own, keeper);
-  }
+  const trustIn = (script: string, own: Draft | null): Promise<Trust> =>
+    judgeScript(script, started || !own ? state() : own, keeper);
 
   /** The user has decided about the script that came in a link. */
   function decideScript(trust: "own" | "held"): void {

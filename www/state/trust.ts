@@ -60,7 +60,7 @@ export interface Sent {
 }
 
 /** Why a script was ended, in words for whoever wrote it. */
-export function stoppedScript(reply: { reason: string; message: string }): string {
+export function stoppedScript(reply: { reason?: string; message: string }): string {
   const why =
     reply.reason === "hung"
       ? `Your passes gave ${reply.message} and were stopped`
