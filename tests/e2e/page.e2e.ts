@@ -146,7 +146,7 @@ describe("passes", () => {
     withPage({}, async (lab) => {
       expect(await lab.page.getByRole("log", { name: "Instruments" }).count()).toBe(0);
       await lab.page.getByText("Context", { exact: true }).click();
-      await lab.page.getByRole("checkbox", { name: "Print after" }).check();
+      await lab.page.getByRole("checkbox", { name: "PrintAfterAll" }).check();
       await lab.page.getByRole("log", { name: "Instruments" }).getByText("@main").first().waitFor();
     }));
 });
