@@ -55,10 +55,18 @@ pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Di
     if errors.is_empty() { Ok(result) } else { Err(errors) }
 }
 
+/// Whether an expression is a function of Relax: its body is a sequence of blocks.
+fn is_relax(store: &Store, expr: ExprId) -> bool {
+    store.as_function(expr).is_some_and(|function| matches!(store.expr(function.body), Expr::Seq { .. }))
+}
+
 /// Infers one expression or function in the context of a module, from which only annotations of
 /// functions and definitions of types are taken. Free variables have the type that they are
 /// annotated with.
 pub fn infer_expr(store: &mut Store, module: &Module, expr: ExprId) -> Result<ExprId, Vec<Diagnostic>> {
+    if is_relax(store, expr) {
+        return relax::infer_function(store, module, expr);
+    }
     if let Some(result) = facts::recall(store, module, expr) {
         return Ok(result);
     }

@@ -56,7 +56,15 @@ pub fn open(store: &mut Store, source: &str) -> Opened {
             }
         }
     }
-    Opened { module, expr: program.expr, diagnostics }
+    let mut expr = program.expr;
+    // A function of Relax that stands alone is typed while it is read, as TVM does; an expression of Relay is not.
+    if let Some(function) = expr.filter(|_| module.dialect() == Dialect::Relax && parsed_well) {
+        match infer::infer_expr(store, &module, function) {
+            Ok(typed) => expr = Some(typed),
+            Err(found) => diagnostics.extend(found),
+        }
+    }
+    Opened { module, expr, diagnostics }
 }
 
 /// Whether a function names one of these.

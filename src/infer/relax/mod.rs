@@ -54,8 +54,7 @@ pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Di
     let mut rewriting = Rewriting::new();
     for &(name, function) in module.functions() {
         let Expr::Function(id) = store.expr(function) else { continue };
-        let mut deducer =
-            Deducer { signatures: &signatures, bindings: FxHashMap::default(), done: FxHashMap::default(), errors: Vec::new() };
+        let mut deducer = Deducer::new(&signatures);
         let new = rewriting.run(store, function, &mut deducer);
         errors.append(&mut deducer.errors);
         result.set_function(name, new);
@@ -71,12 +70,22 @@ pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Di
     if errors.is_empty() { Ok(result) } else { Err(errors) }
 }
 
+/// Fills in the types of one function that stands in no module, or as if it stood in this one.
+pub fn infer_function(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, Vec<Diagnostic>> {
+    let signatures = signatures(store, module);
+    let mut deducer = Deducer::new(&signatures);
+    let new = Rewriting::new().run(store, function, &mut deducer);
+    if deducer.errors.is_empty() { Ok(new) } else { Err(deducer.errors) }
+}
+
 struct Deducer<'s> {
     signatures: &'s Signatures,
     /// What binds the variables of the sequences that were entered.
     bindings: FxHashMap<VarId, Binding>,
     /// What nodes have become, and so their types.
     done: FxHashMap<ExprId, ExprId>,
+    /// Variables that have got a type, and as what.
+    vars: FxHashMap<VarId, VarId>,
     errors: Vec<Diagnostic>,
 }
 
@@ -107,15 +116,32 @@ impl ExprMutator for Deducer<'_> {
             return var;
         }
         let Some(binding) = self.bindings.get(&var) else { return var };
-        let value = self.done.get(&binding.value).copied().unwrap_or(binding.value);
-        match binding.cast.or_else(|| store.checked_type(value)) {
-            Some(ty) => store.retyped_var(var, ty),
+        let value = match store.expr(binding.value) {
+            Expr::Var(other) => self.vars.get(&other).map(|var| store.use_var(*var)),
+            _ => self.done.get(&binding.value).copied(),
+        };
+        match binding.cast.or_else(|| store.checked_type(value.unwrap_or(binding.value))) {
+            Some(ty) => {
+                let typed = store.retyped_var(var, ty);
+                self.vars.insert(var, typed);
+                typed
+            }
             None => var,
         }
     }
 }
 
-impl Deducer<'_> {
+impl<'s> Deducer<'s> {
+    fn new(signatures: &'s Signatures) -> Deducer<'s> {
+        Deducer {
+            signatures,
+            bindings: FxHashMap::default(),
+            done: FxHashMap::default(),
+            vars: FxHashMap::default(),
+            errors: Vec::new(),
+        }
+    }
+
     /// `post` with its type.
     fn typed(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
         let node = store.expr(post);

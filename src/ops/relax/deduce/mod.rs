@@ -24,8 +24,8 @@ pub(super) mod unary;
 mod tests;
 
 use crate::ir::{
-    AttrValue, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Extents, Id, Object, PrimOp, Store, TensorInfo, Type, TypeId,
-    show_type,
+    AttrValue, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Extents, Id, Object, PrimExpr, PrimOp, Store, TensorInfo, Type,
+    TypeId, show_type,
 };
 use crate::ops::{dim_arith, must_equal};
 
@@ -219,12 +219,18 @@ impl Deduce<'_> {
     pub fn scalar_of(&self, expr: ExprId) -> Option<Dim> {
         match self.store.expr(expr) {
             Expr::Var(var) => self.store.var_data(var).symbol.map(Dim::Symbol),
+            Expr::Prim(prim) if !self.store.prim_dtype(prim).is_float() => Some(self.store.dim_of_prim(prim)),
             _ => None,
         }
     }
 
     /// The number that argument `index` is, if it is a constant.
     pub fn number(&self, index: usize) -> Option<f64> {
+        if let Expr::Prim(prim) = self.store.expr(*self.args.get(index)?)
+            && let PrimExpr::Float { value, .. } = self.store.prim_of_id(prim)
+        {
+            return Some(value.0);
+        }
         self.scalar(index).and_then(Dim::known).map(|value| value as f64)
     }
 
