@@ -185,7 +185,7 @@ pub fn passes(as_json: bool) -> Output {
     for pass in all_passes::ALL {
         let params: Vec<String> = pass.params.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
         rows.push(json!({
-            "name": pass.name, "info_name": pass.info_name, "dialects": ["relay"], "kind": pass.run.kind().word(),
+            "name": pass.name, "info_name": pass.info_name, "dialects": pass.dialects.iter().map(|d| d.word()).collect::<Vec<_>>(), "kind": pass.run.kind().word(),
             "opt_level": pass.opt_level, "required": pass.required, "config": pass.config,
             "params": pass.params.iter().map(|p| json!({"name": p.name, "default": p.default, "doc": p.doc})).collect::<Vec<_>>(),
             "summary": pass.summary,

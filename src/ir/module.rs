@@ -17,6 +17,14 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// Its name: `Relay`, `Relax`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Dialect::Relay => "Relay",
+            Dialect::Relax => "Relax",
+        }
+    }
+
     /// The word for it: `relay`, `relax`.
     pub fn word(self) -> &'static str {
         match self {

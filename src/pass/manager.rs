@@ -12,7 +12,7 @@ use super::spec::{Args, Literal, PassError, PassInfo, PassSpec, Run};
 use super::trace::{LogKind, Outcome, Place, Role, Trace};
 use super::user::{UserRun, checked};
 use crate::diag::{Diagnostic, DiagnosticContext};
-use crate::ir::{Expr, ExprId, Id, Module, Name, Store};
+use crate::ir::{Dialect, Expr, ExprId, Id, Module, Name, Store};
 use std::rc::Rc;
 
 /// A pass that is ready to run.
@@ -37,8 +37,11 @@ impl Pass {
     }
 
     /// Whether it works on functions, so that InferType follows.
-    fn is_function(&self) -> bool {
-        matches!(self.body, Body::Spec(PassSpec { run: Run::Function(_), .. }, _) | Body::User(UserRun::Function(_)))
+    /// Whether it is one after which the types are inferred again: a function pass, on a program of Relay.
+    fn wants_types(&self, module: &Module) -> bool {
+        let function =
+            matches!(self.body, Body::Spec(PassSpec { run: Run::Function(_), .. }, _) | Body::User(UserRun::Function(_)));
+        function && module.dialect() == Dialect::Relay
     }
 
     /// A list of passes as one.
@@ -52,11 +55,12 @@ impl Pass {
 pub struct Registry {
     built_in: &'static [&'static PassSpec],
     user: Rc<[Pass]>,
+    dialect: Dialect,
 }
 
 impl From<&'static [&'static PassSpec]> for Registry {
     fn from(built_in: &'static [&'static PassSpec]) -> Registry {
-        Registry { built_in, user: Rc::default() }
+        Registry { built_in, user: Rc::default(), dialect: Dialect::Relay }
     }
 }
 
@@ -67,10 +71,21 @@ impl Registry {
         Registry { user: passes.into(), ..self }
     }
 
-    /// The spec of a pass that is compiled in, by TVM's factory name, or else by its `PassInfo` name.
+    /// The same for programs of a dialect.
+    #[must_use]
+    pub fn of(self, dialect: Dialect) -> Registry {
+        Registry { dialect, ..self }
+    }
+
+    /// The spec of a pass that is compiled in, by TVM's factory name, or else by its `PassInfo` name. Of two
+    /// passes of one name it is the one for the dialect.
     pub fn lookup(&self, name: &str) -> Option<&'static PassSpec> {
-        let built_in = self.built_in;
-        built_in.iter().find(|p| p.name == name).or_else(|| built_in.iter().find(|p| p.info_name.trim() == name)).copied()
+        let named = |spec: &&PassSpec, own: bool| spec.dialects.contains(&self.dialect) == own;
+        let find = |own: bool| {
+            let by_factory = self.built_in.iter().find(|p| named(p, own) && p.name == name);
+            by_factory.or_else(|| self.built_in.iter().find(|p| named(p, own) && p.info_name.trim() == name))
+        };
+        find(true).or_else(|| find(false)).copied()
     }
 
     /// The pass of the user that has this name.
@@ -98,6 +113,11 @@ pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnost
     let Some(spec) = registry.lookup(&call.name) else {
         return Err(Diagnostic::error("pass-unknown", format!("there is no pass called `{}`", call.name), None));
     };
+    if !spec.dialects.contains(&registry.dialect) {
+        let (pass, program) = (spec.dialects.first().map_or("", |d| d.title()), registry.dialect.title());
+        let message = format!("{} is a pass of {pass}, and the program is {program}", spec.name);
+        return Err(Diagnostic::error("pass-dialect", message, None));
+    }
     for (_, arg) in &call.args {
         if let CallArg::Pass(pass) = arg {
             resolve_in(registry, pass)?;
@@ -475,7 +495,7 @@ impl Runner {
                 return Err(errors);
             }
         };
-        if !pass.is_function() {
+        if !pass.wants_types(module) {
             return Ok(new);
         }
         let typed = self.run_nested(store, "InferType", &new);
@@ -519,6 +539,9 @@ impl Runner {
 fn optimisable(store: &Store, module: &Module) -> Vec<(Id<Name>, ExprId)> {
     let may = |function: ExprId| {
         let Expr::Function(function) = store.expr(function) else { return false };
+        if module.dialect() == Dialect::Relax {
+            return true;
+        }
         let attrs = store.function(function).attrs;
         let set = |name| store.attr_int(attrs, name).is_some_and(|v| v != 0);
         store.attr(attrs, "Compiler").is_none() && !set("Extern") && !set("SkipOptimization")

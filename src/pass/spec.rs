@@ -2,7 +2,7 @@
 
 use super::context::PassCx;
 use crate::diag::Diagnostic;
-use crate::ir::{ExprId, Module};
+use crate::ir::{Dialect, ExprId, Module};
 
 /// What disabled lists, required lists, instruments and the opt level see of a pass
 /// (TVM's `PassInfo`).
@@ -83,8 +83,8 @@ pub type PassError = Vec<Diagnostic>;
 pub enum Run {
     /// On the whole module.
     Module(fn(&mut PassCx<'_>, &Module, &Args) -> Result<Module, PassError>),
-    /// On each function that may be optimised; InferType follows, as in TVM. Gets the module for
-    /// reference and the function; returns the new function.
+    /// On each function: of Relay, that may be optimised, and InferType follows, as in TVM; of Relax, on all. Gets the
+    /// module for reference and the function; returns the new function.
     Function(fn(&mut PassCx<'_>, &Module, ExprId, &Args) -> Result<ExprId, PassError>),
     /// As a list of passes in call notation.
     Sequential(fn(&Args) -> Vec<String>),
@@ -129,6 +129,13 @@ impl Run {
     }
 }
 
+/// The dialects of a pass of Relay.
+pub const RELAY: &[Dialect] = &[Dialect::Relay];
+/// The dialects of a pass of Relax.
+pub const RELAX: &[Dialect] = &[Dialect::Relax];
+/// The dialects of a pass that does not look into functions.
+pub const BOTH: &[Dialect] = &[Dialect::Relay, Dialect::Relax];
+
 /// A pass: what it is called, when it runs, what it does.
 #[derive(Clone, Copy)]
 pub struct PassSpec {
@@ -136,6 +143,8 @@ pub struct PassSpec {
     pub name: &'static str,
     /// `PassInfo.name`. A parameter in braces stands for its argument.
     pub info_name: &'static str,
+    /// Which programs it works on. Both dialects may have a pass of one name.
+    pub dialects: &'static [Dialect],
     /// `PassInfo.opt_level`.
     pub opt_level: i64,
     /// `PassInfo.required`.

@@ -2,6 +2,7 @@
 
 pub mod any;
 mod pipelines;
+pub mod relax;
 pub mod relay;
 
 pub use pipelines::{PIPELINES, Pipeline, pipeline};
@@ -41,6 +42,12 @@ pub static ALL: &[&PassSpec] = &[
     &relay::inline::SPEC,
     &relay::eta_expand::SPEC,
     &relay::lambda_lift::SPEC,
+    &relax::normalize::SPEC,
+    &relax::normalize_global_var::SPEC,
+    &relax::attach_global_symbol::SPEC,
+    &relax::dead_code_elimination::SPEC,
+    &relax::to_non_dataflow::SPEC,
+    &relax::remove_purity_checking::SPEC,
     &any::sequential::SPEC,
     &any::print_ir::SPEC,
     &any::apply_pass_to_function::SPEC,

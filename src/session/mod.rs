@@ -213,7 +213,8 @@ impl Session {
         if document.script.is_empty() {
             self.user = User::default();
         }
-        let registry = self.registry();
+        let module = opening.as_ref().map_or(&self.trace.versions[0], |opening| &opening.opened.module);
+        let registry = self.registry(module.dialect());
         let rows = resolve_rows(&registry, &document.rows).map_err(|e| vec![e])?;
         let wrong = config::validate(&document.context.config).into_iter();
         let wrong: Vec<Diagnostic> = wrong
@@ -238,20 +239,16 @@ impl Session {
         Ok((rows, instruments))
     }
 
-    /// The language of the program that is open.
-    pub fn dialect(&self) -> Dialect {
-        self.trace.versions.first().map(Module::dialect).unwrap_or_default()
-    }
-
-    fn registry(&self) -> Registry {
-        Registry::from(passes::ALL).with_user(self.user.passes.clone())
+    fn registry(&self, dialect: Dialect) -> Registry {
+        Registry::from(passes::ALL).of(dialect).with_user(self.user.passes.clone())
     }
 
     fn run_rows(&mut self, document: &Document, rows: &[Row], instruments: Vec<Box<dyn Instrument>>, direct: bool) {
         self.document = document.clone();
         let done = self.trace.steps.last().map_or(0, |step| step.row + 1);
         let timed = instruments.iter().any(|i| i.name() == "PassTimingInstrument");
-        let mut runner = Runner::new(self.registry(), self.clock, std::mem::take(&mut self.trace));
+        let mut runner =
+            Runner::new(self.registry(self.trace.versions[0].dialect()), self.clock, std::mem::take(&mut self.trace));
         let entered = runner.enter(document.context.clone(), instruments);
         if entered.is_ok() {
             runner.run_rows(&mut self.store, rows, done, direct);
@@ -288,6 +285,11 @@ impl Session {
     /// The session's memory.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The language of the last program that could be run.
+    pub fn dialect(&self) -> Dialect {
+        self.trace.versions.first().map_or(Dialect::Relay, Module::dialect)
     }
 
     /// What the passes did, in the last document that could be run.

@@ -199,7 +199,7 @@ struct ParamView {
 struct PassView {
     name: &'static str,
     info_name: &'static str,
-    dialects: [&'static str; 1],
+    dialects: Vec<&'static str>,
     kind: &'static str,
     opt_level: i64,
     required: &'static [&'static str],
@@ -220,7 +220,7 @@ fn pass(spec: &PassSpec) -> PassView {
     PassView {
         name: spec.name,
         info_name: spec.info_name,
-        dialects: ["relay"],
+        dialects: spec.dialects.iter().map(|dialect| dialect.word()).collect(),
         kind: spec.run.kind().word(),
         opt_level: spec.opt_level,
         required: spec.required,

@@ -16,6 +16,7 @@ use crate::passes::relay::support::with_dict_attrs;
 pub static SPEC: PassSpec = PassSpec {
     name: "ApplyPassToFunction",
     info_name: "ApplyPassTo{func_name_regex}",
+    dialects: crate::pass::spec::BOTH,
     opt_level: 0,
     required: &[],
     params: &[

@@ -10,6 +10,7 @@ use crate::print::{self, PrintOptions};
 pub static SPEC: PassSpec = PassSpec {
     name: "PrintIR",
     info_name: "PrintIR",
+    dialects: crate::pass::spec::BOTH,
     opt_level: 0,
     required: &[],
     params: &[

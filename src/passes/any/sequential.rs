@@ -11,6 +11,7 @@ use crate::pass::{Args, Literal, Param, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "Sequential",
     info_name: "sequential",
+    dialects: crate::pass::spec::BOTH,
     opt_level: 0,
     required: &[],
     params: &[

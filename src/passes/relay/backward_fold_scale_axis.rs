@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 pub static SPEC: PassSpec = PassSpec {
     name: "BackwardFoldScaleAxis",
     info_name: "BackwardFoldScaleAxis",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 3,
     required: &["InferType"],
     params: &[],

@@ -17,6 +17,7 @@ use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "CanonicalizeOps",
     info_name: "CanonicalizeOps",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 3,
     required: &["InferType"],
     params: &[],

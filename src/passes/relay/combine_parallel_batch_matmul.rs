@@ -18,6 +18,7 @@ use crate::pass::{Param, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "CombineParallelBatchMatmul",
     info_name: "CombineParallelBatchMatmul",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 4,
     required: &["InferType"],
     params: &[Param { name: "min_num_branches", default: "3", doc: "Fewer products than this stay as they are." }],

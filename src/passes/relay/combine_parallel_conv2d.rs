@@ -19,6 +19,7 @@ use crate::pass::{Param, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "CombineParallelConv2D",
     info_name: "CombineParallelConv2d",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 4,
     required: &["InferType"],
     params: &[Param { name: "min_num_branches", default: "3", doc: "Fewer convolutions than this stay as they are." }],

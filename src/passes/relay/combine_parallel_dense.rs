@@ -20,6 +20,7 @@ use crate::pass::{Param, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "CombineParallelDense",
     info_name: "CombineParallelDense",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 4,
     required: &["InferType"],
     params: &[

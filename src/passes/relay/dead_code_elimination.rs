@@ -20,6 +20,7 @@ use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "DeadCodeElimination",
     info_name: "DeadCodeElimination",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 1,
     required: &["InferType"],
     params: &[

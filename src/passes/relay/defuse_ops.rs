@@ -21,6 +21,7 @@ use rustc_hash::FxHashMap;
 pub static SPEC: PassSpec = PassSpec {
     name: "DefuseOps",
     info_name: "DefuseOps",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 3,
     required: &["InferType"],
     params: &[],

@@ -16,6 +16,7 @@ use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "DivToMul",
     info_name: "DivToMul",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 0,
     required: &["InferType", "FoldConstant"],
     params: &[],

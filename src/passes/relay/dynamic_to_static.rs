@@ -20,6 +20,7 @@ use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "DynamicToStatic",
     info_name: "DynamicToStatic",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 2,
     required: &[],
     params: &[],

@@ -24,6 +24,7 @@ use std::rc::Rc;
 pub static SPEC: PassSpec = PassSpec {
     name: "EliminateCommonSubexpr",
     info_name: "EliminateCommonSubexpr",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 3,
     required: &["InferType"],
     params: &[Param { name: "fskip", default: "None", doc: "A callback in TVM's Python interface; only None here." }],

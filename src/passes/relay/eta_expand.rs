@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 pub static SPEC: PassSpec = PassSpec {
     name: "EtaExpand",
     info_name: "EtaExpand",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 1,
     required: &[],
     params: &[

@@ -14,6 +14,7 @@ use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "FastMath",
     info_name: "FastMath",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 4,
     required: &["InferType"],
     params: &[],

@@ -30,6 +30,7 @@ use rustc_hash::FxHashSet;
 pub static SPEC: PassSpec = PassSpec {
     name: "FoldConstant",
     info_name: "FoldConstant",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 2,
     required: &[],
     params: &[Param { name: "fold_qnn", default: "False", doc: "Also evaluates quantised operators (`qnn.*`)." }],

@@ -19,6 +19,7 @@ pub static SPEC: PassSpec = PassSpec {
     name: "FoldExplicitPadding",
     // TVM's name really begins with a blank.
     info_name: " FoldExplicitPadding",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 0,
     required: &["InferType"],
     params: &[],

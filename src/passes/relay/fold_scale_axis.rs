@@ -8,6 +8,7 @@ use crate::pass::{PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "FoldScaleAxis",
     info_name: "FoldScaleAxis",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 0,
     required: &[],
     params: &[],

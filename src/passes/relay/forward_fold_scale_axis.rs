@@ -25,6 +25,7 @@ use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "ForwardFoldScaleAxis",
     info_name: "ForwardFoldScaleAxis",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 3,
     required: &["InferType"],
     params: &[],

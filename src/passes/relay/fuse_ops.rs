@@ -25,6 +25,7 @@ use rustc_hash::FxHashMap;
 pub static SPEC: PassSpec = PassSpec {
     name: "FuseOps",
     info_name: "FuseOps",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 0,
     required: &["InferType"],
     params: &[Param {

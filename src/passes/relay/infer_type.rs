@@ -7,6 +7,7 @@ use crate::pass::{PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "InferType",
     info_name: "InferType",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 0,
     required: &[],
     params: &[],

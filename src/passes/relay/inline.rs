@@ -26,6 +26,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub static SPEC: PassSpec = PassSpec {
     name: "Inline",
     info_name: "InlineGlobals",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 1,
     required: &[],
     params: &[],

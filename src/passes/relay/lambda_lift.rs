@@ -23,6 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub static SPEC: PassSpec = PassSpec {
     name: "LambdaLift",
     info_name: "LambdaLift",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 1,
     required: &[],
     params: &[],

@@ -15,6 +15,7 @@ use rustc_hash::FxHashSet;
 pub static SPEC: PassSpec = PassSpec {
     name: "RemoveUnusedFunctions",
     info_name: "RemoveUnusedFunctions",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 1,
     required: &[],
     params: &[Param {

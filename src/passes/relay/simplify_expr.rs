@@ -15,6 +15,7 @@ use crate::pass::{PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "SimplifyExpr",
     info_name: "SimplifyExpr",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 0,
     required: &["InferType"],
     params: &[],

@@ -11,6 +11,7 @@ use crate::pass::{PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "SimplifyExprPostAlterOp",
     info_name: "SimplifyExprPostAlterOp",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 0,
     required: &["InferType"],
     params: &[],

@@ -20,6 +20,7 @@ use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "SimplifyInference",
     info_name: "SimplifyInference",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 0,
     required: &["InferType"],
     params: &[],

@@ -19,6 +19,7 @@ use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "SplitArgs",
     info_name: "SplitArgs",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 1,
     required: &["InferType"],
     params: &[Param { name: "max_function_args", default: "", doc: "The most arguments a kernel may have; 0 is no limit." }],

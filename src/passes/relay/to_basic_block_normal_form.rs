@@ -19,6 +19,7 @@ use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 pub static SPEC: PassSpec = PassSpec {
     name: "ToBasicBlockNormalForm",
     info_name: "ToBasicBlockNormalForm",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 1,
     required: &[],
     params: &[],

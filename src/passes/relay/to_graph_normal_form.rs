@@ -18,6 +18,7 @@ use rustc_hash::FxHashSet;
 pub static SPEC: PassSpec = PassSpec {
     name: "ToGraphNormalForm",
     info_name: "ToGraphNormalForm",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 1,
     required: &[],
     params: &[],

@@ -27,6 +27,7 @@ use rustc_hash::FxHashMap;
 pub static SPEC: PassSpec = PassSpec {
     name: "ToMixedPrecision",
     info_name: "ToMixedPrecision",
+    dialects: crate::pass::spec::RELAY,
     opt_level: 0,
     required: &[],
     params: &[

@@ -1,0 +1,249 @@
+//! DeadCodeElimination: bindings that nobody uses go, and functions that nobody can reach.
+//!
+//! Source: `src/relax/transform/dead_code_elimination.cc` and `src/relax/transform/utils.cc` (`RemoveAllUnused`).
+
+use super::support::global_symbol;
+use crate::ir::rewrite::{ExprMutator, rewrite};
+use crate::ir::walk::post_order;
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, IdMap, Module, Name, Store, Var, VarId};
+use crate::ops;
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use rustc_hash::FxHashSet;
+
+/// TVM's `relax.transform.DeadCodeElimination`.
+pub static SPEC: PassSpec = PassSpec {
+    name: "DeadCodeElimination",
+    info_name: "DeadCodeElimination",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 1,
+    required: &[],
+    params: &[Param { name: "entry_functions", default: "None", doc: "Names of functions that stay beside the public ones." }],
+    config: &[],
+    summary: "Removes bindings that are not used and functions that cannot be reached.",
+    doc: "A binding goes when nothing uses its variable and its value has no side effects; in a dataflow block nothing has. \
+A `match_cast` stays always: it is a check that may fail. Then functions go that cannot be reached from a public one (one \
+with a `global_symbol`), from an external one or from those named in `entry_functions`. When a function that is called is \
+not in the module, all functions stay.",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def unused(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        return x
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        with R.dataflow():
+            lv: R.Tensor((2,), dtype=\"float32\") = R.add(x, x)
+            gv: R.Tensor((2,), dtype=\"float32\") = R.nn.relu(x)
+            R.output(gv)
+        return gv
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        with R.dataflow():
+            gv: R.Tensor((2,), dtype=\"float32\") = R.nn.relu(x)
+            R.output(gv)
+        return gv
+",
+    run: Run::Module(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
+    let store = &mut *cx.store;
+    let mut entries: FxHashSet<String> = FxHashSet::default();
+    if let Literal::List(names) = args.get("entry_functions") {
+        entries.extend(names.iter().filter_map(|name| match name {
+            Literal::Str(name) => Some(name.clone()),
+            _ => None,
+        }));
+    }
+    let reachable = without_unreachable(store, module, &entries);
+    let mut result = reachable.clone();
+    for &(name, function) in reachable.functions() {
+        if matches!(store.expr(function), Expr::Function(_)) {
+            let new = remove_all_unused(store, function);
+            result.set_function(name, new);
+        }
+    }
+    Ok(without_unreachable(store, &result, &entries))
+}
+
+fn without_unreachable(store: &Store, module: &Module, entries: &FxHashSet<String>) -> Module {
+    let mut reached: FxHashSet<Id<Name>> = FxHashSet::default();
+    let mut stack: Vec<Id<Name>> = Vec::new();
+    for &(name, function) in module.functions() {
+        let external = matches!(store.expr(function), Expr::Extern(_));
+        if external || global_symbol(store, function).is_some() || entries.contains(store.str(name)) {
+            stack.push(name);
+        }
+    }
+    while let Some(name) = stack.pop() {
+        if !reached.insert(name) {
+            continue;
+        }
+        let Some(function) = module.function(name) else { return module.clone() };
+        for id in post_order(store, function) {
+            if let Expr::Global(callee) = store.expr(id) {
+                stack.push(callee);
+            }
+        }
+    }
+    let mut result = module.clone();
+    for (name, _) in module.functions() {
+        if !reached.contains(name) {
+            result.remove_function(*name);
+        }
+    }
+    result
+}
+
+/// The function without bindings that nobody uses (TVM's `RemoveAllUnused`).
+pub fn remove_all_unused(store: &mut Store, function: ExprId) -> ExprId {
+    let kept = used_bindings(store, function);
+    rewrite(store, function, &mut Remove { kept })
+}
+
+/// The variables whose bindings have to stay: a walk from what is needed for itself to what that needs.
+fn used_bindings(store: &Store, function: ExprId) -> FxHashSet<VarId> {
+    let mut values: IdMap<Var, ExprId> = IdMap::default();
+    let mut needed: FxHashSet<VarId> = FxHashSet::default();
+    let mut visited: FxHashSet<ExprId> = FxHashSet::default();
+    // Expressions whose uses count.
+    let mut stack: Vec<ExprId> = vec![function];
+    while let Some(id) = stack.pop() {
+        if !visited.insert(id) {
+            continue;
+        }
+        match store.expr(id) {
+            Expr::Var(var) => {
+                if needed.insert(var)
+                    && let Some(value) = values.get(var)
+                {
+                    stack.push(*value);
+                }
+            }
+            Expr::Seq { blocks, body } => {
+                for block in store.items(blocks) {
+                    let dataflow = store.block(block).dataflow;
+                    for binding in store.block_bindings(block) {
+                        values.insert(binding.var, binding.value);
+                        let stays = binding.cast.is_some() || (!dataflow && may_be_impure(store, binding.value));
+                        if stays {
+                            needed.insert(binding.var);
+                        }
+                        if stays || needed.contains(&binding.var) {
+                            stack.push(binding.value);
+                        }
+                    }
+                }
+                stack.push(body);
+            }
+            _ => crate::ir::walk::for_each_child(store, id, |child| stack.push(child)),
+        }
+        // Shapes in variables keep what they name alive through their uses in values only, as in TVM.
+    }
+    needed
+}
+
+/// Whether evaluating a value may do more than give one (TVM's `ContainsImpureCall` over one value).
+fn may_be_impure(store: &Store, value: ExprId) -> bool {
+    match store.expr(value) {
+        Expr::Call { callee, .. } => match store.expr(callee) {
+            Expr::Op(op) => !ops::info(op).relax.is_none_or(|op| op.pure),
+            Expr::Extern(_) => true,
+            _ => match store.checked_type(callee).map(|ty| store.type_of_id(ty)) {
+                Some(crate::ir::Type::Callable { pure, .. }) => !pure,
+                _ => match store.expr(callee) {
+                    // A function of the module, whose type is not on the node.
+                    Expr::Global(_) => false,
+                    _ => true,
+                },
+            },
+        },
+        Expr::If { then, other, .. } => [then, other].into_iter().any(|branch| sequence_is_impure(store, branch)),
+        _ => false,
+    }
+}
+
+fn sequence_is_impure(store: &Store, root: ExprId) -> bool {
+    let mut stack = vec![root];
+    while let Some(id) = stack.pop() {
+        match store.expr(id) {
+            Expr::Seq { blocks, .. } => {
+                for binding in store.bindings(blocks) {
+                    match store.expr(binding.value) {
+                        Expr::If { then, other, .. } => stack.extend([then, other]),
+                        Expr::Call { .. } if may_be_impure(store, binding.value) => return true,
+                        _ => {}
+                    }
+                }
+            }
+            Expr::Call { .. } if may_be_impure(store, id) => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+struct Remove {
+    kept: FxHashSet<VarId>,
+}
+
+impl ExprMutator for Remove {
+    fn rule(&self) -> &'static str {
+        "remove a binding that is not used"
+    }
+
+    fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        let Expr::Seq { blocks, body } = store.expr(post) else { return post };
+        let mut changed = false;
+        let mut kept: Vec<(Vec<Binding>, bool)> = Vec::new();
+        for block in store.items(blocks) {
+            let all: Vec<Binding> = store.block_bindings(block).collect();
+            let some: Vec<Binding> = all.iter().copied().filter(|binding| self.kept.contains(&binding.var)).collect();
+            changed |= some.len() != all.len();
+            if some.is_empty() {
+                continue;
+            }
+            let dataflow = store.block(block).dataflow;
+            // Neighbours of one kind become one block.
+            match kept.last_mut() {
+                Some((bindings, kind)) if *kind == dataflow => bindings.extend(some),
+                _ => kept.push((some, dataflow)),
+            }
+        }
+        if !changed {
+            return post;
+        }
+        let blocks: Vec<Id<BindingBlock>> =
+            kept.iter().map(|(bindings, dataflow)| store.add_block_of(bindings, *dataflow)).collect();
+        let blocks = store.list(&blocks);
+        let ty = store.checked_type(post);
+        store.rebuild(pre, Expr::Seq { blocks, body }, ty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{after, example};
+
+    #[test]
+    fn the_documented_example_is_what_it_does() {
+        example(&super::SPEC);
+    }
+
+    #[test]
+    fn calls_with_side_effects_and_casts_stay() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function(pure=False)\n    def main(x: R.Tensor(dtype=\"float32\", ndim=1)) \
+                    -> R.Tensor(dtype=\"float32\", ndim=1):\n        y: R.Any = R.call_packed(\"f\", x)\n        \
+                    z: R.Tensor((2,), dtype=\"float32\") = R.match_cast(x, R.Tensor((2,), dtype=\"float32\"))\n        \
+                    w: R.Tensor(dtype=\"float32\", ndim=1) = R.add(x, x)\n        return x\n";
+        let made = after(text, "DeadCodeElimination()");
+        assert!(made.contains("call_packed") && made.contains("match_cast"), "{made}");
+        assert!(!made.contains("R.add"), "{made}");
+    }
+}

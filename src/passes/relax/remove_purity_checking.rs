@@ -1,0 +1,101 @@
+//! RemovePurityChecking: pure functions say so on their own word.
+//!
+//! Source: `src/relax/transform/remove_purity_checking.cc`.
+
+use super::support::{with_attr, with_attrs};
+use crate::ir::rewrite::{ExprMutator, rewrite};
+use crate::ir::{AttrValue, Expr, ExprId, Module, Store};
+use crate::ops;
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+
+/// TVM's `relax.transform.RemovePurityChecking`.
+pub static SPEC: PassSpec = PassSpec {
+    name: "RemovePurityChecking",
+    info_name: "RemovePurityChecking",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 0,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "Marks pure functions with relax.force_pure and unwraps calls that were declared pure.",
+    doc: "Lowering puts calls with side effects into functions that are pure as a whole. Every pure function gets \
+`relax.force_pure`, so that nobody checks what is in it, and `R.call_pure_packed`, `R.call_inplace_packed` and \
+`R.invoke_pure_closure` become the plain calls that they wrap. It comes after `ToNonDataflow`, because in a dataflow \
+block such calls stay forbidden. Inner functions are left as they are in their purity.",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        y: R.Tensor((2,), dtype=\"float32\") = R.call_pure_packed(\"f\", x, ty_args=(R.Tensor((2,), dtype=\"float32\"),))
+        return y
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        R.func_attr({\"relax.force_pure\": True})
+        y: R.Tensor((2,), dtype=\"float32\") = R.call_packed(\"f\", x, ty_args=(R.Tensor((2,), dtype=\"float32\"),))
+        return y
+",
+    run: Run::Function(run),
+};
+
+fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
+    let new = rewrite(cx.store, function, &mut Unwrap);
+    let Expr::Function(id) = cx.store.expr(new) else { return Ok(new) };
+    let data = *cx.store.function(id);
+    let forced = matches!(cx.store.attr(data.attrs, "relax.force_pure"), Some(AttrValue::Bool(true)));
+    if !data.pure || forced {
+        return Ok(new);
+    }
+    let attrs = with_attr(cx.store, data.attrs, "relax.force_pure", AttrValue::Bool(true));
+    Ok(with_attrs(cx.store, new, Some(attrs)))
+}
+
+struct Unwrap;
+
+impl ExprMutator for Unwrap {
+    fn rule(&self) -> &'static str {
+        "a call declared pure to the call itself"
+    }
+
+    fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        let Expr::Call { callee, args, info } = store.expr(post) else { return post };
+        let Expr::Op(op) = store.expr(callee) else { return post };
+        let name = ops::info(op).relax.map_or("", |op| op.name);
+        let args: Vec<ExprId> = store.items(args).collect();
+        let ty = store.checked_type(post);
+        match (name, args.split_first()) {
+            ("call_pure_packed" | "call_inplace_packed", Some((callee, rest))) => {
+                let ty_args = info.map(|info| store.call_info(info).type_args.to_vec()).unwrap_or_default();
+                let info = store.add_call_info(None, &ty_args);
+                let args = store.list(rest);
+                store.rebuild(pre, Expr::Call { callee: *callee, args, info }, ty)
+            }
+            ("invoke_pure_closure", Some(_)) => {
+                let op = ops::lookup_relax("invoke_closure").unwrap_or(op);
+                let callee = store.add(Expr::Op(op));
+                let args = store.list(&args);
+                store.rebuild(pre, Expr::Call { callee, args, info }, ty)
+            }
+            _ => post,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_documented_example_is_what_it_does() {
+        super::super::testing::example(&super::SPEC);
+    }
+
+    #[test]
+    fn a_function_with_side_effects_promises_nothing() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function(pure=False)\n    def main(x: R.Tensor((2,), dtype=\"float32\")) \
+                    -> R.Tensor((2,), dtype=\"float32\"):\n        return x\n";
+        assert!(!super::super::testing::after(text, "RemovePurityChecking()").contains("force_pure"));
+    }
+}

@@ -1,0 +1,73 @@
+//! What several passes of Relax need.
+
+use crate::ir::{AttrValue, Attrs, AttrsId, Expr, ExprId, Function, Id, Module, Name, Store};
+
+/// The attributes with one of them set.
+pub(super) fn with_attr(store: &mut Store, attrs: Option<AttrsId>, name: &str, value: AttrValue) -> AttrsId {
+    let name = store.name(name);
+    let mut new = match attrs {
+        Some(attrs) => store.attrs_of_id(attrs).clone(),
+        None => Attrs { key: store.name("DictAttrs"), fields: [].into() },
+    };
+    let mut fields = new.fields.to_vec();
+    match fields.iter_mut().find(|(other, _)| *other == name) {
+        Some(field) => field.1 = value,
+        None => fields.push((name, value)),
+    }
+    new.fields = fields.into();
+    store.attrs(new)
+}
+
+/// The function behind a global, if it is one of Relax, with another set of attributes.
+pub(super) fn with_attrs(store: &mut Store, id: ExprId, attrs: Option<AttrsId>) -> ExprId {
+    let Expr::Function(function) = store.expr(id) else { return id };
+    let data = *store.function(function);
+    let new = store.add_function(Function { attrs, ..data });
+    let ty = store.checked_type(id);
+    store.rebuild(id, Expr::Function(new), ty)
+}
+
+/// The symbol under which a function is linked, if it is public.
+pub(super) fn global_symbol(store: &Store, id: ExprId) -> Option<String> {
+    let attrs = match store.expr(id) {
+        Expr::Function(function) => store.function(function).attrs,
+        Expr::PrimFunc(function) => store.prim_func(function).attrs,
+        _ => None,
+    };
+    store.attr_str(attrs, "global_symbol").map(str::to_owned)
+}
+
+/// The module with its functions under other names; calls of them follow. Names that are not mentioned stay.
+pub(super) fn renamed(store: &mut Store, module: &Module, names: &[(Id<Name>, Id<Name>)]) -> Module {
+    use crate::ir::rewrite::{ExprMutator, Rewriting, Visit};
+    struct Rename<'n>(&'n [(Id<Name>, Id<Name>)]);
+    impl ExprMutator for Rename<'_> {
+        fn rule(&self) -> &'static str {
+            "rename a function"
+        }
+        fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
+            if let Expr::Global(name) = store.expr(id)
+                && let Some((_, new)) = self.0.iter().find(|(old, _)| *old == name)
+            {
+                let ty = store.checked_type(id);
+                let new = store.add_typed(Expr::Global(*new), ty);
+                return Visit::Replace(new);
+            }
+            Visit::Descend
+        }
+    }
+    if names.is_empty() {
+        return module.clone();
+    }
+    let mut result = module.clone();
+    for (name, _) in module.functions() {
+        result.remove_function(*name);
+    }
+    let mut rewriting = Rewriting::new();
+    for &(name, function) in module.functions() {
+        let new = rewriting.run(store, function, &mut Rename(names));
+        let name = names.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| *new);
+        result.set_function(name, new);
+    }
+    result
+}

@@ -1,0 +1,28 @@
+//! Runs passes of Relax over texts, for their tests.
+
+use crate::pass::PassSpec;
+use crate::print::{self, PrintOptions};
+
+/// What a call of a pass makes of a program, as text.
+pub(super) fn after(source: &str, call: &str) -> String {
+    let mut store = crate::ir::Store::new();
+    let opened = crate::session::open(&mut store, source);
+    assert!(opened.is_ok(), "{:?}", opened.diagnostics);
+    let document = crate::session::document(source, call, crate::pass::PassContext::default()).expect("the call is one");
+    let mut session = crate::session::Session::new(|| 0.0);
+    session.run(&document, true);
+    assert!(session.is_ok(), "{:?}", session.problems());
+    let trace = session.trace();
+    assert!(trace.is_complete(), "{:?}", trace.failures());
+    let last = trace.steps.last().map_or(0, |step| step.after);
+    session.text(last, print::Numbering::Exact).unwrap_or_default()
+}
+
+/// The documented example of a pass does what is documented.
+pub(super) fn example(spec: &PassSpec) {
+    let mut store = crate::ir::Store::new();
+    let wanted = crate::session::open(&mut store, spec.example_after);
+    assert!(wanted.is_ok(), "{:?}", wanted.diagnostics);
+    let wanted = print::module(&store, &wanted.module, &PrintOptions::default());
+    assert_eq!(after(spec.example_before, &format!("{}()", spec.name)), wanted);
+}
