@@ -44,7 +44,11 @@ fn through_everything(source: String) {
         let args = seeded_args(&mut store, &module, "main", 1).expect("one tensor");
         eval::eval_function(&mut store, &module, "main", &args, EvalOptions::default()).expect("it runs");
         let chain = store.n_exprs();
-        for pass in passlab::passes::ALL.iter().filter(|p| p.params.iter().all(|p| !p.default.is_empty())) {
+        for pass in passlab::passes::ALL
+            .iter()
+            .filter(|p| p.dialects.contains(&passlab::ir::Dialect::Relay))
+            .filter(|p| p.params.iter().all(|p| !p.default.is_empty()))
+        {
             // TVM's EtaExpand refuses to run with both of its flags off, which are its defaults.
             let call = if pass.name == "EtaExpand" { "EtaExpand(expand_constructor=True)" } else { pass.name };
             let trace = run(&mut store, Trace::new(module.clone()), call);

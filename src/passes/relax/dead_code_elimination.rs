@@ -229,12 +229,7 @@ impl ExprMutator for Remove {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{after, example};
-
-    #[test]
-    fn the_documented_example_is_what_it_does() {
-        example(&super::SPEC);
-    }
+    use super::super::testing::after;
 
     #[test]
     fn calls_with_side_effects_and_casts_stay() {

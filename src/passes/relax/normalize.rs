@@ -56,11 +56,3 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     }
     Ok(result)
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_documented_example_is_what_it_does() {
-        super::super::testing::example(&super::SPEC);
-    }
-}

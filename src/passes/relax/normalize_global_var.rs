@@ -75,12 +75,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{after, example};
-
-    #[test]
-    fn the_documented_example_is_what_it_does() {
-        example(&super::SPEC);
-    }
+    use super::super::testing::after;
 
     /// The case is one of TVM's own (test of its normalisation): names are exchanged, and calls follow.
     #[test]

@@ -87,10 +87,6 @@ impl ExprMutator for Unwrap {
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn the_documented_example_is_what_it_does() {
-        super::super::testing::example(&super::SPEC);
-    }
 
     #[test]
     fn a_function_with_side_effects_promises_nothing() {

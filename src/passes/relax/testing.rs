@@ -1,6 +1,5 @@
 //! Runs passes of Relax over texts, for their tests.
 
-use crate::pass::PassSpec;
 use crate::print::{self, PrintOptions};
 
 /// What a call of a pass makes of a program, as text.
@@ -18,11 +17,15 @@ pub(super) fn after(source: &str, call: &str) -> String {
     session.text(last, print::Numbering::Exact).unwrap_or_default()
 }
 
-/// The documented example of a pass does what is documented.
-pub(super) fn example(spec: &PassSpec) {
-    let mut store = crate::ir::Store::new();
-    let wanted = crate::session::open(&mut store, spec.example_after);
-    assert!(wanted.is_ok(), "{:?}", wanted.diagnostics);
-    let wanted = print::module(&store, &wanted.module, &PrintOptions::default());
-    assert_eq!(after(spec.example_before, &format!("{}()", spec.name)), wanted);
+#[test]
+fn every_documented_example_is_what_the_pass_makes_and_stays_when_it_runs_again() {
+    for spec in crate::passes::ALL.iter().filter(|spec| !spec.dialects.contains(&crate::ir::Dialect::Relay)) {
+        let mut store = crate::ir::Store::new();
+        let wanted = crate::session::open(&mut store, spec.example_after);
+        assert!(wanted.is_ok(), "{:?}", wanted.diagnostics);
+        let wanted = print::module(&store, &wanted.module, &PrintOptions::default());
+        let once = format!("{}()", spec.name);
+        assert_eq!(after(spec.example_before, &once), wanted, "{}", spec.name);
+        assert_eq!(after(spec.example_before, &format!("{once}, {once}")), wanted, "{} twice", spec.name);
+    }
 }

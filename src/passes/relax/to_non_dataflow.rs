@@ -75,11 +75,3 @@ impl ExprMutator for Ordinary {
         store.rebuild(pre, Expr::Seq { blocks, body }, ty)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_documented_example_is_what_it_does() {
-        super::super::testing::example(&super::SPEC);
-    }
-}
