@@ -1,29 +1,41 @@
 //! Runs passes of Relax over texts, for their tests.
 
+use crate::infer::relax::infer_module;
+use crate::ir::{Dialect, Module, Store};
+use crate::pass::PassContext;
+use crate::pass::call::parse_calls;
+use crate::pass::manager::{Registry, Row, Runner, resolve_in};
+use crate::pass::trace::Trace;
 use crate::print::{self, PrintOptions};
+use crate::{parse, passes};
 
-/// What a call of a pass makes of a program, as text.
-pub(super) fn after(source: &str, call: &str) -> String {
-    let mut store = crate::ir::Store::new();
-    let opened = crate::session::open(&mut store, source);
-    assert!(opened.is_ok(), "{:?}", opened.diagnostics);
-    let document = crate::session::document(source, call, crate::pass::PassContext::default()).expect("the call is one");
-    let mut session = crate::session::Session::new(|| 0.0);
-    session.run(&document, true);
-    assert!(session.is_ok(), "{:?}", session.problems());
-    let trace = session.trace();
-    assert!(trace.is_complete(), "{:?}", trace.failures());
-    let last = trace.steps.last().map_or(0, |step| step.after);
-    session.text(last, print::Numbering::Exact).unwrap_or_default()
+fn read(store: &mut Store, source: &str) -> Module {
+    let parsed = parse::parse(store, source);
+    assert!(parsed.diagnostics.iter().all(|found| !found.is_error()), "{:?}\n{source}", parsed.diagnostics);
+    infer_module(store, &parsed.program.module).unwrap_or_else(|found| panic!("{found:?}\n{source}"))
+}
+
+/// What calls of passes make of a program, as text.
+pub(super) fn after(source: &str, calls: &str) -> String {
+    let store = &mut Store::new();
+    let module = read(store, source);
+    let registry = Registry::from(passes::ALL).of(Dialect::Relax);
+    let calls = parse_calls(calls).expect("calls");
+    let rows: Vec<Row> =
+        calls.iter().map(|call| Row { pass: resolve_in(&registry, call).expect("a pass"), enabled: true }).collect();
+    let mut runner = Runner::new(registry, || 0.0, Trace::new(module));
+    runner.enter(PassContext::default(), Vec::new()).expect("nothing refuses");
+    runner.run_rows(store, &rows, 0, true);
+    assert!(runner.trace.is_complete(), "{:?}", runner.trace.failures());
+    print::module(store, runner.trace.last(), &PrintOptions::default())
 }
 
 #[test]
 fn every_documented_example_is_what_the_pass_makes_and_stays_when_it_runs_again() {
-    for spec in crate::passes::ALL.iter().filter(|spec| !spec.dialects.contains(&crate::ir::Dialect::Relay)) {
-        let mut store = crate::ir::Store::new();
-        let wanted = crate::session::open(&mut store, spec.example_after);
-        assert!(wanted.is_ok(), "{:?}", wanted.diagnostics);
-        let wanted = print::module(&store, &wanted.module, &PrintOptions::default());
+    for spec in passes::ALL.iter().filter(|spec| !spec.dialects.contains(&Dialect::Relay)) {
+        let store = &mut Store::new();
+        let wanted = read(store, spec.example_after);
+        let wanted = print::module(store, &wanted, &PrintOptions::default());
         let once = format!("{}()", spec.name);
         assert_eq!(after(spec.example_before, &once), wanted, "{}", spec.name);
         assert_eq!(after(spec.example_before, &format!("{once}, {once}")), wanted, "{} twice", spec.name);
