@@ -11,6 +11,7 @@
 //!
 //! - [`diag`]: what can be wrong, and where
 //! - [`ir`]: the program as data
+//! - [`tir`]: scalar expressions and loops: how they are built, what is known of them
 //! - [`ops`]: what each operator is
 //! - [`parse`]: text to programs
 //! - [`print`]: programs as text, as TVM prints them
@@ -39,6 +40,7 @@ pub mod passes;
 pub mod print;
 pub mod repro;
 pub mod session;
+pub mod tir;
 pub mod verify;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;

@@ -202,6 +202,10 @@ fn write_prim(store: &Store, root: PrimId, out: &mut String) {
                 let _ = write!(out, "{:?}", store.str(*text));
                 continue;
             }
+            PrimExpr::Buffer(buffer) => {
+                out.push_str(store.str(store.buffer(*buffer).name));
+                continue;
+            }
             PrimExpr::Data(buffer) => {
                 let _ = write!(out, "{}.data", store.str(store.buffer(*buffer).name));
                 continue;

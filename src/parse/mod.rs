@@ -16,6 +16,7 @@
 //! | `relax-if`, `relax-output`, `relax-return` | branches, dataflow blocks and functions that do not end as they must |
 //! | `relax-metadata`, `relax-global-info` | the metadata section or the global infos are damaged or do not have it |
 //! | `relax-old` | warning: notation of an older TVM, and what it is today |
+//! | `tir-syntax`, `tir-type`, `tir-number`, `tir-undefined` | functions of TIR: something else was expected, a type that does not fit, a number that is none, a name that means nothing |
 //! | `relay-lex` | something is not a token: a stray character, a string or comment without an end |
 //! | `relay-number` | a number that does not fit its width or is none |
 //! | `relay-syntax` | something else was expected here |
@@ -36,9 +37,10 @@ mod lex;
 mod number;
 mod relax;
 mod relay;
-#[allow(dead_code)] // until the dialects read it
+#[allow(dead_code, reason = "the tree holds what stands in a text, whoever reads it")]
 mod script;
 mod suggest;
+mod tir;
 
 use crate::diag::Diagnostic;
 use crate::ir::{ExprId, Id, Module, Name, Store, TypeId};

@@ -15,6 +15,7 @@ mod names;
 mod plan;
 mod relax;
 mod script;
+mod tir;
 mod value;
 
 use crate::ir::{Dialect, Expr, ExprId, Module, Store, TypeId};
@@ -130,7 +131,8 @@ pub fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> String {
 
 /// An expression as text, with the node that stands in each line.
 pub fn expr_lines(store: &Store, root: ExprId, options: &PrintOptions) -> Printed {
-    if store.as_function(root).is_some_and(|function| matches!(store.expr(function.body), Expr::Seq { .. })) {
+    let is_relax = store.as_function(root).is_some_and(|function| matches!(store.expr(function.body), Expr::Seq { .. }));
+    if is_relax || matches!(store.expr(root), Expr::PrimFunc(_)) {
         return relax::expr(store, root, options);
     }
     let plan = Plan::of_expr(store, root, options);

@@ -36,7 +36,7 @@ impl Comparer<'_> {
                     self.buffers(*p, *q)?;
                     x.len() == y.len()
                 }
-                (PrimExpr::Data(p), PrimExpr::Data(q)) => {
+                (PrimExpr::Data(p), PrimExpr::Data(q)) | (PrimExpr::Buffer(p), PrimExpr::Buffer(q)) => {
                     self.buffers(*p, *q)?;
                     true
                 }
@@ -81,7 +81,7 @@ impl Comparer<'_> {
         let store = self.store;
         let (a, b) = (store.buffer(lhs), store.buffer(rhs));
         let same = a.dtype == b.dtype && a.scope == b.scope && a.align == b.align && a.offset_factor == b.offset_factor;
-        expect(same, "buffers differ")?;
+        expect(same && a.scalar == b.scalar, "buffers differ")?;
         self.prim_lists(&a.shape, &b.shape, true)?;
         self.prim_lists(&a.strides, &b.strides, true)?;
         self.optional_prims(a.elem_offset, b.elem_offset, true)?;
@@ -177,6 +177,7 @@ impl Comparer<'_> {
                     expect(k == l, "another attribute")?;
                     match (n, m) {
                         (AttrNode::Prim(n), AttrNode::Prim(m)) => self.prims(*n, *m, false)?,
+                        (AttrNode::Nothing, AttrNode::Nothing) => {}
                         (AttrNode::Thread { var: v, tag: t }, AttrNode::Thread { var: w, tag: u }) => {
                             expect(t == u, "another thread")?;
                             self.symbol(*v, *w, true)?;
@@ -191,7 +192,7 @@ impl Comparer<'_> {
                     expect(k == l && p == q, "another message")?;
                     self.prims(*c, *d, false)?;
                 }
-                (Stmt::Evaluate(a), Stmt::Evaluate(b)) => self.prims(*a, *b, false)?,
+                (Stmt::Evaluate(a), Stmt::Evaluate(b)) | (Stmt::Return(a), Stmt::Return(b)) => self.prims(*a, *b, false)?,
                 (Stmt::Break, Stmt::Break) | (Stmt::Continue, Stmt::Continue) => {}
                 _ => return mismatch("different statements"),
             }

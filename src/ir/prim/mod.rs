@@ -84,6 +84,8 @@ pub enum PrimExpr {
     },
     /// `A.data`: the pointer behind a buffer.
     Data(Id<Buffer>),
+    /// `A`: a buffer as an argument.
+    Buffer(Id<Buffer>),
     /// `T.Ramp(base, stride, lanes)`
     Ramp {
         /// The first lane.
@@ -247,7 +249,7 @@ impl PrimExpr {
     pub fn for_each_child(&self, visit: &mut dyn FnMut(PrimId)) {
         match self {
             PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Str(_) => {}
-            PrimExpr::Any | PrimExpr::Var(_) | PrimExpr::Data(_) => {}
+            PrimExpr::Any | PrimExpr::Var(_) | PrimExpr::Data(_) | PrimExpr::Buffer(_) => {}
             PrimExpr::Binary { a, b, .. } => [*a, *b].into_iter().for_each(visit),
             PrimExpr::Not(value) | PrimExpr::Cast { value, .. } | PrimExpr::Broadcast { value, .. } => visit(*value),
             PrimExpr::Select { cond, then, other } => [*cond, *then, *other].into_iter().for_each(visit),

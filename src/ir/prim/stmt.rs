@@ -23,7 +23,7 @@ pub struct Buffer {
     /// Where the first element is, if that is said; a variable of the buffer's own when it is not
     /// declared elsewhere.
     pub elem_offset: Option<PrimId>,
-    /// What `elem_offset` is a multiple of; 0 where nothing is said.
+    /// What `elem_offset` is a multiple of; 1 where nothing is said.
     pub offset_factor: u32,
     /// The kind of memory: `global`, `shared`, `local`.
     pub scope: Id<Name>,
@@ -31,6 +31,8 @@ pub struct Buffer {
     pub align: u32,
     /// The pointer, where it is a variable of its own (`data=p`).
     pub data: Option<PrimId>,
+    /// Whether it holds one element and is written without an index: `x: T.int32 = 1`.
+    pub scalar: bool,
 }
 
 /// Part of a buffer: for each axis where it begins and how far it goes; no extent is one element.
@@ -134,6 +136,8 @@ pub struct Block {
 pub enum AttrNode {
     /// An expression, often a pointer or 0.
     Prim(PrimId),
+    /// Nothing: `T.attr({"key": value})`.
+    Nothing,
     /// An index of a thread: `T.launch_thread("threadIdx.x", n)`.
     Thread {
         /// The variable.
@@ -210,6 +214,8 @@ pub enum Stmt {
     },
     /// An expression for its effect.
     Evaluate(PrimId),
+    /// `return value`
+    Return(PrimId),
     /// `break`
     Break,
     /// `continue`

@@ -58,7 +58,7 @@ impl Store {
         match *expr {
             PrimExpr::Int { dtype, .. } | PrimExpr::Float { dtype, .. } => dtype,
             PrimExpr::Cast { dtype, .. } | PrimExpr::Call { dtype, .. } => dtype,
-            PrimExpr::Str(_) | PrimExpr::Data(_) => DType::new(DTypeCode::Handle, 64),
+            PrimExpr::Str(_) | PrimExpr::Data(_) | PrimExpr::Buffer(_) => DType::new(DTypeCode::Handle, 64),
             PrimExpr::Any => DType::I32,
             PrimExpr::Var(symbol) => self.symbol(symbol).dtype,
             PrimExpr::Binary { op, a, .. } if op.is_logic() => DType { lanes: self.prim_dtype(a).lanes, ..DType::BOOL },

@@ -1,5 +1,6 @@
 //! Files: a class with functions, or functions alone, and what stands around them.
 
+use super::super::tir;
 use super::scope::Meaning;
 use super::value::Value;
 use super::{Node, Read, Reader, Stop};
@@ -102,6 +103,12 @@ impl<'s> Reader<'s, '_> {
             && let Some(decorator) = self.decorator(&def)
         {
             return self.function(&def, &decorator, !decorator.private).ok();
+        }
+        if let [only] = defs
+            && let def = *tree.def(*only)
+            && tir::is_prim_func(tree, &def)
+        {
+            return self.other_function(&def).ok();
         }
         for def in defs {
             self.globals.insert(tree.text(tree.def(*def).name));
@@ -224,6 +231,11 @@ impl<'s> Reader<'s, '_> {
 
     /// A function that is none of Relax.
     fn other_function(&mut self, def: &Def) -> Read<ExprId> {
+        if tir::is_prim_func(self.tree, def) {
+            let around = tir::Around { modules: &self.module_names, type_vars: &self.type_vars };
+            let function = tir::function(self.store, self.tree, def, around, &mut self.diagnostics).ok_or(Stop)?;
+            return Ok(self.store.add(Expr::PrimFunc(function)));
+        }
         Err(self.error("relax-syntax", "a function is decorated with `@R.function` or `@T.prim_func`", def.name))
     }
 }

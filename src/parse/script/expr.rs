@@ -224,7 +224,7 @@ impl<'s> Parser<'s> {
                 }
                 operand = self.combine(operand)?;
             }
-            self.take_operator(op);
+            let op = self.take_operator(op);
             let op = match chained {
                 Some(left) => Waiting::Chained(op, left),
                 None => Waiting::Binary(op),
@@ -293,16 +293,16 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn take_operator(&mut self, op: Binary) {
+    /// Takes it, and with it the second word of `not in` and `is not`.
+    fn take_operator(&mut self, op: Binary) -> Binary {
         self.bump();
         match op {
             Binary::NotIn => {
                 self.eat_word(Word::In);
+                op
             }
-            Binary::Is => {
-                self.eat_word(Word::Not);
-            }
-            _ => {}
+            Binary::Is if self.eat_word(Word::Not) => Binary::IsNot,
+            _ => op,
         }
     }
 

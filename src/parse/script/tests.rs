@@ -115,7 +115,7 @@ fn operators_bind_as_in_python() {
         ("not a == b and c or d", "(((Not (a Eq b)) And c) Or d)"),
         ("a < b < c", "((a Lt b) And (b Lt c))"),
         ("a | b ^ c & d << 1", "(a BitOr (b BitXor (c BitAnd (d Shl 1))))"),
-        ("a not in b, c is not d", "tuple((a NotIn b), (c Is d))"),
+        ("a not in b, c is not d", "tuple((a NotIn b), (c IsNot d))"),
         ("(a + b) // c % d", "(((a Add b) FloorDiv c) Mod d)"),
         ("a if b else c if d else e", "(a if b else (c if d else e))"),
         ("lambda x, y: x + y", "(lambda x y: (x Add y))"),

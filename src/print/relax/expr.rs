@@ -120,7 +120,7 @@ impl Script<'_> {
     // ---- attributes ----
 
     /// The value of an attribute.
-    pub(super) fn attr_value(&mut self, value: &AttrValue, out: &mut String) {
+    pub(in super::super) fn attr_value(&mut self, value: &AttrValue, out: &mut String) {
         let store = self.store;
         match value {
             AttrValue::Null => out.push_str("None"),

@@ -61,6 +61,9 @@ impl Script<'_> {
         if matches!(self.store.expr(id), Expr::Function(_)) {
             return self.function(id, &name, false);
         }
+        if matches!(self.store.expr(id), Expr::PrimFunc(_)) {
+            return self.prim_func(id, &name, false);
+        }
         let mut text = format!("{name} = ");
         // Outside of functions TVM prints extents as TIR does.
         self.tir_ints = true;

@@ -66,6 +66,12 @@ pub(super) fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> Print
             None => "main",
         };
         script.function(root, name, true);
+    } else if let Expr::PrimFunc(func) = store.expr(root) {
+        let name = match function::global_symbol(store, store.prim_func(func).attrs) {
+            Some(name) => store.str(name),
+            None => "main",
+        };
+        script.prim_func(root, name, true);
     } else {
         let mut text = String::new();
         script.expr(root, &mut text);

@@ -11,7 +11,7 @@ mod names;
 mod value;
 
 use super::{LineInfo, LineRole, Printed};
-use crate::ir::{Expr, ExprId, Id, IdMap, Module, Store, Symbol, Var, VarId};
+use crate::ir::{Buffer, Expr, ExprId, Id, IdMap, Module, Store, Symbol, Var, VarId};
 use names::Names;
 pub(super) use value::{push_float_literal, push_str_literal};
 
@@ -42,6 +42,7 @@ pub(super) struct Script<'a> {
     /// Names of the variables that are defined.
     vars: IdMap<Var, Box<str>>,
     symbols: IdMap<Symbol, Box<str>>,
+    buffers: IdMap<Buffer, Box<str>>,
     /// Constants that stand in the metadata section, in the order of first use.
     pub(super) constants: Vec<ExprId>,
     constant_numbers: IdMap<Expr, u32>,
@@ -61,6 +62,13 @@ pub(super) struct Script<'a> {
     pub(super) pending: Vec<String>,
 }
 
+impl Place {
+    /// The same place after the text has grown before it from ending at `before` to ending at `after`.
+    pub(super) fn shifted(self, before: Place, after: Place) -> Place {
+        Place { at: self.at + after.at - before.at, line: self.line + after.line - before.line }
+    }
+}
+
 impl<'a> Script<'a> {
     pub(super) fn new(store: &'a Store, module: Option<&'a Module>) -> Self {
         Script {
@@ -73,6 +81,7 @@ impl<'a> Script<'a> {
             names: Names::default(),
             vars: IdMap::new(),
             symbols: IdMap::new(),
+            buffers: IdMap::new(),
             constants: Vec::new(),
             constant_numbers: IdMap::new(),
             type_vars: vec![Vec::new()],
@@ -221,6 +230,29 @@ impl<'a> Script<'a> {
         self.symbols.get(symbol).map(|name| &**name)
     }
 
+    /// Gives a buffer its name in a scope; it keeps the one it has.
+    pub(super) fn define_buffer(&mut self, buffer: Id<Buffer>, scope: usize) -> String {
+        if let Some(name) = self.buffers.get(buffer) {
+            return name.to_string();
+        }
+        let hint = self.store.str(self.store.buffer(buffer).name);
+        let name = self.names.define_in(if hint.is_empty() { "buffer" } else { hint }, scope);
+        self.names.on_close_of(names::Entry::Buffer(buffer), scope);
+        self.buffers.insert(buffer, name.as_str().into());
+        name
+    }
+
+    /// The name of a buffer that is defined.
+    pub(super) fn buffer_name(&self, buffer: Id<Buffer>) -> Option<&str> {
+        self.buffers.get(buffer).map(|name| &**name)
+    }
+
+    /// Says how a symbolic variable is written that has no name of its own: `A.elem_offset`.
+    pub(super) fn define_symbol_as(&mut self, symbol: Id<Symbol>, text: &str, scope: usize) {
+        self.names.on_close_of(names::Entry::Symbol(symbol), scope);
+        self.symbols.insert(symbol, text.into());
+    }
+
     /// Opens a scope and says which it is.
     pub(super) fn open_scope(&mut self) -> usize {
         self.names.open()
@@ -235,6 +267,9 @@ impl<'a> Script<'a> {
                 }
                 names::Entry::Symbol(symbol) => {
                     self.symbols.remove(symbol);
+                }
+                names::Entry::Buffer(buffer) => {
+                    self.buffers.remove(buffer);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Names that are unique in the scopes that are open (TVM's `GenerateUniqueName`).
 
-use crate::ir::{Id, Symbol, VarId};
+use crate::ir::{Buffer, Id, Symbol, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What loses its name when a scope is closed.
@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(in super::super) enum Entry {
     Var(VarId),
     Symbol(Id<Symbol>),
+    Buffer(Id<Buffer>),
 }
 
 #[derive(Default)]

@@ -1,0 +1,126 @@
+//! What is read and what is refused.
+
+use crate::ir::{Expr, PrimParam, Stmt, Store};
+use crate::parse::{Parsed, parse};
+
+fn read(store: &mut Store, source: &str) -> Parsed {
+    parse(store, source)
+}
+
+/// What is wrong with the body of a function, with its lines.
+fn wrong(body: &str) -> Vec<String> {
+    let source = format!("@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4,), \"int32\"), count: T.int32):\n{body}");
+    let parsed = read(&mut Store::new(), &source);
+    let index = crate::diag::LineIndex::new(&source);
+    let line = |d: &crate::diag::Diagnostic| index.line_column(&source, d.span.unwrap().start).0 - 2;
+    parsed.diagnostics.iter().map(|d| format!("{} {} {}", line(d), d.code, d.message)).collect()
+}
+
+#[test]
+fn every_problem_is_reported_with_its_place() {
+    let lines = [
+        "A[cuont] = 1",
+        "A[0] = T.exp(1 2)",
+        "T.where(count > 1)",
+        "for i in enumerate(A): pass",
+        "A[0] = count / 2",
+        "A[0] = A + 1",
+        "x: T.let[T.flot32] = 1",
+        "with T.allocate(1): pass",
+        "A[0] = 99999999999999999999",
+        "A[0] = 1",
+    ];
+    let body: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+    assert_eq!(
+        wrong(&body),
+        [
+            "1 tir-undefined undefined variable `cuont`",
+            "2 script-syntax expected `,` or `)`, found `2`",
+            "3 tir-syntax `T.where` belongs into a block",
+            "4 tir-syntax expected `range`, `T.grid` or another loop of TIR",
+            "5 tir-type `/` of integers says not how to round: write `//` or `T.truncdiv`",
+            "6 tir-type `A` is a buffer: it needs an index",
+            "7 tir-type unknown element type `flot32`",
+            "8 tir-syntax `T.allocate` opens no block",
+            "9 tir-number this number does not fit into 64 bits",
+        ]
+    );
+}
+
+#[test]
+fn a_bad_function_does_not_hide_the_others() {
+    let store = &mut Store::new();
+    let source = "\
+@I.ir_module
+class Module:
+    @T.prim_func
+    def bad(n: T.int32):
+        T.evaluate(m)
+    @T.prim_func
+    def good(n: T.int32):
+        T.evaluate(n)
+";
+    let parsed = read(store, source);
+    assert_eq!(parsed.diagnostics.len(), 1);
+    let names: Vec<&str> = parsed.program.module.functions().iter().map(|(name, _)| store.str(*name)).collect();
+    assert_eq!(names, ["good"]);
+    assert_eq!(parsed.program.left_out.iter().map(|name| store.str(*name)).collect::<Vec<_>>(), ["bad"]);
+}
+
+#[test]
+fn a_matched_handle_is_a_buffer_parameter() {
+    let store = &mut Store::new();
+    let source = "\
+@T.prim_func(s_tir=True)
+def f(a: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n, 4), \"int8\")
+    A[0, 0] = 1
+";
+    let parsed = read(store, source);
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    let Expr::PrimFunc(func) = store.expr(parsed.program.expr.unwrap()) else { panic!() };
+    let func = store.prim_func(func);
+    let PrimParam::Buffer(buffer) = func.params[0] else { panic!("{:?}", func.params) };
+    assert_eq!(store.str(store.buffer(buffer).name), "A");
+    assert!(matches!(store.stmt(func.body), Stmt::Store { .. }));
+}
+
+#[test]
+fn a_block_at_the_top_goes_without_saying() {
+    let store = &mut Store::new();
+    let source = "\
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), \"int32\")):
+    for i in range(4):
+        with T.sblock(\"b\"):
+            v = T.axis.spatial(4, i)
+            A[v] = 1
+";
+    let parsed = read(store, source);
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    let Expr::PrimFunc(func) = store.expr(parsed.program.expr.unwrap()) else { panic!() };
+    let Stmt::Block(root) = *store.stmt(store.prim_func(func).body) else { panic!() };
+    assert_eq!(store.str(store.prim_block(root).name), "root");
+    assert!(matches!(store.stmt(store.prim_block(root).body), Stmt::For(..)));
+}
+
+#[test]
+fn no_damage_makes_it_panic() {
+    let source = "@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((\"n\", 4), \"int8\"), n: T.int32):\n    for i, j in T.grid(n, 4):\n        with T.sblock(\"b\"):\n            vi, vj = T.axis.remap(\"SR\", [i, j])\n            T.reads(A[vi, 0:vj + 1])\n            with T.init():\n                A[vi, vj] = T.int8(0)\n            A[vi, 0:4:2] = A[vi, 0:2] * T.Cast(\"int8\", n // 2)\n";
+    let store = &mut Store::new();
+    let mut cut = source;
+    while !cut.is_empty() {
+        cut = &cut[..cut.len() - 1];
+        read(store, cut);
+    }
+    let words: Vec<&str> = source.split_inclusive([' ', '(', ')', ',', '[', ']', '\n']).collect();
+    for i in 0..words.len() {
+        for other in [0, i / 2, words.len() - 1] {
+            let mut damaged = words.clone();
+            damaged.swap(i, other);
+            read(store, &damaged.concat());
+            damaged.remove(i);
+            read(store, &damaged.concat());
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! Scalar expressions, parts of buffers and attributes.
+
+use super::super::script::{push_float_literal, push_str_literal};
+use super::uses::Named;
+use super::{Tir, is_scalar};
+use crate::ir::{AttrValue, Buffer, DType, Dim, Id, Name, PrimExpr, PrimId, PrimOp, Region, Symbol};
+use crate::tir;
+use std::fmt::Write;
+
+// How tightly operators bind, as Python has it.
+const ANY: u8 = 0;
+const OR: u8 = 3;
+const AND: u8 = 4;
+const NOT: u8 = 5;
+const COMPARE: u8 = 6;
+const SUM: u8 = 11;
+const PRODUCT: u8 = 12;
+const UNARY: u8 = 13;
+
+/// What is still to be written of an expression.
+enum Piece {
+    /// An expression, in parentheses if it binds less tightly than this.
+    Expr(PrimId, u8),
+    Text(&'static str),
+    Owned(String),
+}
+
+/// The operator that a call of an intrinsic is, and how tightly it binds.
+fn operator(name: &str) -> Option<(&'static str, u8)> {
+    Some(match name {
+        "bitwise_or" => (" | ", 7),
+        "bitwise_xor" => (" ^ ", 8),
+        "bitwise_and" => (" & ", 9),
+        "shift_left" => (" << ", 10),
+        "shift_right" => (" >> ", 10),
+        _ => return None,
+    })
+}
+
+impl Tir<'_, '_> {
+    pub(super) fn prim(&mut self, id: PrimId, out: &mut String) {
+        let mut todo = vec![Piece::Expr(id, ANY)];
+        while let Some(piece) = todo.pop() {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Owned(text) => out.push_str(&text),
+                Piece::Expr(id, least) => {
+                    let first = todo.len();
+                    let binds = self.pieces(id, &mut todo);
+                    if binds < least {
+                        todo.insert(first, Piece::Text("("));
+                        todo.push(Piece::Text(")"));
+                    }
+                    todo[first..].reverse();
+                }
+            }
+        }
+    }
+
+    /// The pieces of an expression, the first first; gives how tightly it binds.
+    fn pieces(&mut self, id: PrimId, out: &mut Vec<Piece>) -> u8 {
+        let store = self.script.store;
+        let mut call = |name: String, args: &[PrimId]| {
+            out.push(Piece::Owned(name));
+            for (i, arg) in args.iter().enumerate() {
+                if i > 0 {
+                    out.push(Piece::Text(", "));
+                }
+                out.push(Piece::Expr(*arg, ANY));
+            }
+            out.push(Piece::Text(")"));
+            u8::MAX
+        };
+        match *store.prim_of_id(id) {
+            PrimExpr::Int { value, dtype: DType::I32 } => out.push(Piece::Owned(value.to_string())),
+            PrimExpr::Int { value, dtype: DType::BOOL } => {
+                out.push(Piece::Text(if value != 0 { "T.bool(True)" } else { "T.bool(False)" }));
+            }
+            PrimExpr::Int { value, dtype } => out.push(Piece::Owned(format!("T.{dtype}({value})"))),
+            PrimExpr::Float { value, dtype } => {
+                let mut text = format!("T.{dtype}(");
+                push_float_literal(&mut text, value.0);
+                text.push(')');
+                out.push(Piece::Owned(text));
+            }
+            PrimExpr::Str(text) => {
+                let mut literal = String::new();
+                push_str_literal(&mut literal, store.str(text));
+                out.push(Piece::Owned(literal));
+            }
+            PrimExpr::Any => out.push(Piece::Text("?")),
+            PrimExpr::Var(symbol) => out.push(Piece::Owned(self.symbol(symbol))),
+            PrimExpr::Binary { op, a, b } => return self.binary(op, a, b, out),
+            PrimExpr::Not(value) => {
+                if matches!(store.prim_of_id(value), PrimExpr::Int { dtype: DType::I32, .. } | PrimExpr::Str(_)) {
+                    return call("T.Not(".into(), &[value]);
+                }
+                out.push(Piece::Text("not "));
+                out.push(Piece::Expr(value, NOT));
+                return NOT;
+            }
+            PrimExpr::Cast { dtype, value } => return call(format!("T.Cast(\"{dtype}\", "), &[value]),
+            PrimExpr::Select { cond, then, other } => return call("T.Select(".into(), &[cond, then, other]),
+            PrimExpr::Call { op, ref args, dtype } => return self.call(op, args, dtype, out),
+            PrimExpr::Load { buffer, ref indices } => {
+                let name = self.buffer(buffer);
+                out.push(Piece::Owned(name));
+                if !is_scalar(store.buffer(buffer)) {
+                    self.indices(indices, out);
+                }
+            }
+            PrimExpr::Buffer(buffer) => {
+                let name = self.buffer(buffer);
+                out.push(Piece::Owned(name));
+            }
+            PrimExpr::Data(buffer) => {
+                let name = self.buffer(buffer);
+                out.push(Piece::Owned(name));
+                out.push(Piece::Text(if is_scalar(store.buffer(buffer)) { ".buffer.data" } else { ".data" }));
+            }
+            PrimExpr::Ramp { base, stride, lanes } => {
+                call("T.Ramp(".into(), &[base, stride]);
+                out.pop();
+                out.push(Piece::Owned(format!(", {lanes})")));
+            }
+            PrimExpr::Broadcast { value, lanes } => {
+                call("T.Broadcast(".into(), &[value]);
+                out.pop();
+                out.push(Piece::Owned(format!(", {lanes})")));
+            }
+            PrimExpr::Let { var, value, body } => {
+                let var = self.symbol(var);
+                out.push(Piece::Text("T.Let("));
+                out.push(Piece::Expr(body, ANY));
+                out.push(Piece::Owned(format!(", where={{{var}: ")));
+                out.push(Piece::Expr(value, ANY));
+                out.push(Piece::Text("})"));
+            }
+        }
+        u8::MAX
+    }
+
+    fn binary(&mut self, op: PrimOp, a: PrimId, b: PrimId, out: &mut Vec<Piece>) -> u8 {
+        let store = self.script.store;
+        let ints = !store.prim_dtype(a).is_float() && !store.prim_dtype(b).is_float();
+        let sugar = match op {
+            PrimOp::Add => Some((" + ", SUM)),
+            PrimOp::Sub => Some((" - ", SUM)),
+            PrimOp::Mul => Some((" * ", PRODUCT)),
+            PrimOp::Div if !ints => Some((" / ", PRODUCT)),
+            PrimOp::FloorDiv => Some((" // ", PRODUCT)),
+            PrimOp::FloorMod => Some((" % ", PRODUCT)),
+            PrimOp::Lt => Some((" < ", COMPARE)),
+            PrimOp::Le => Some((" <= ", COMPARE)),
+            PrimOp::Gt => Some((" > ", COMPARE)),
+            PrimOp::Ge => Some((" >= ", COMPARE)),
+            PrimOp::Eq => Some((" == ", COMPARE)),
+            PrimOp::Ne => Some((" != ", COMPARE)),
+            PrimOp::And => Some((" and ", AND)),
+            PrimOp::Or => Some((" or ", OR)),
+            PrimOp::Div | PrimOp::Mod | PrimOp::Min | PrimOp::Max => None,
+        };
+        // What Python would fold is not written as an operator.
+        if let Some((text, binds)) = sugar.filter(|_| tir::fold(store, op, a, b).is_none()) {
+            out.push(Piece::Expr(a, binds));
+            out.push(Piece::Text(text));
+            out.push(Piece::Expr(b, binds + 1));
+            return binds;
+        }
+        let name = match op {
+            PrimOp::Min => "min",
+            PrimOp::Max => "max",
+            PrimOp::Mod => "truncmod",
+            other => other.name(),
+        };
+        out.push(Piece::Owned(format!("T.{name}(")));
+        out.push(Piece::Expr(a, ANY));
+        out.push(Piece::Text(", "));
+        out.push(Piece::Expr(b, ANY));
+        out.push(Piece::Text(")"));
+        u8::MAX
+    }
+
+    fn call(&mut self, op: Id<Name>, args: &[PrimId], dtype: DType, out: &mut Vec<Piece>) -> u8 {
+        let store = self.script.store;
+        let name = store.str(op);
+        if let (Some((text, binds)), [a, b]) = (operator(name), args) {
+            out.push(Piece::Expr(*a, binds));
+            out.push(Piece::Text(text));
+            out.push(Piece::Expr(*b, binds + 1));
+            return binds;
+        }
+        if let ("bitwise_not", [value]) = (name, args) {
+            out.push(Piece::Text("~"));
+            out.push(Piece::Expr(*value, UNARY));
+            return UNARY;
+        }
+        out.push(Piece::Owned(match name.strip_prefix('@') {
+            Some(function) => format!("Module.{function}("),
+            None => format!("T.{name}("),
+        }));
+        let mut first = true;
+        let mut comma = |out: &mut Vec<Piece>| {
+            if !std::mem::take(&mut first) {
+                out.push(Piece::Text(", "));
+            }
+        };
+        if tir::TYPE_FIRST.contains(&name) {
+            comma(out);
+            out.push(Piece::Owned(format!("\"{dtype}\"")));
+        }
+        for arg in args {
+            comma(out);
+            out.push(Piece::Expr(*arg, ANY));
+        }
+        if tir::TYPE_LAST.contains(&name) {
+            comma(out);
+            out.push(Piece::Owned(format!("\"{dtype}\"")));
+        }
+        out.push(Piece::Text(")"));
+        u8::MAX
+    }
+
+    /// `[i, j]`
+    fn indices(&mut self, indices: &[PrimId], out: &mut Vec<Piece>) {
+        out.push(Piece::Text(if indices.is_empty() { "[()" } else { "[" }));
+        for (i, &index) in indices.iter().enumerate() {
+            if i > 0 {
+                out.push(Piece::Text(", "));
+            }
+            out.push(Piece::Expr(index, ANY));
+        }
+        out.push(Piece::Text("]"));
+    }
+
+    /// `A[i, j]` as the target of a store.
+    pub(super) fn element(&mut self, buffer: Id<Buffer>, indices: &[PrimId], out: &mut String) {
+        let name = self.buffer(buffer);
+        out.push_str(&name);
+        out.push_str(if indices.is_empty() { "[()" } else { "[" });
+        for (i, &index) in indices.iter().enumerate() {
+            out.push_str(if i > 0 { ", " } else { "" });
+            match *self.script.store.prim_of_id(index) {
+                PrimExpr::Ramp { base, stride, lanes } => self.slice(base, stride, lanes, index, out),
+                _ => self.prim(index, out),
+            }
+        }
+        out.push(']');
+    }
+
+    /// A vector of neighbours, or of every other one: `0:8:2`.
+    fn slice(&mut self, base: PrimId, stride: PrimId, lanes: u16, index: PrimId, out: &mut String) {
+        let store = self.script.store;
+        let (Some(step), dtype) = (store.as_prim_int(stride), store.prim_dtype(base)) else { return self.prim(index, out) };
+        let length = step * i64::from(lanes);
+        let number = |value: i64| if dtype == DType::I32 { value.to_string() } else { format!("T.{dtype}({value})") };
+        self.prim(base, out);
+        out.push(':');
+        match store.as_prim_int(base) {
+            Some(base) => out.push_str(&number(base + length)),
+            None => {
+                let loose = matches!(store.prim_of_id(base), PrimExpr::Binary { op, .. } if op.is_logic());
+                out.push_str(if loose { "(" } else { "" });
+                self.prim(base, out);
+                out.push_str(if loose { ")" } else { "" });
+                let _ = write!(out, " + {}", number(length));
+            }
+        }
+        if step != 1 {
+            let _ = write!(out, ":{}", number(step));
+        }
+    }
+
+    /// `A[i, 0:4]`
+    pub(super) fn region(&mut self, region: &Region, out: &mut String) {
+        let name = self.buffer(region.buffer);
+        out.push_str(&name);
+        out.push_str(if region.ranges.is_empty() { "[()" } else { "[" });
+        for (i, (min, extent)) in region.ranges.iter().enumerate() {
+            out.push_str(if i > 0 { ", " } else { "" });
+            self.prim(*min, out);
+            let Some(extent) = *extent else { continue };
+            out.push(':');
+            self.sum(*min, extent, out);
+        }
+        out.push(']');
+    }
+
+    /// `a + b`, folded as Python would.
+    pub(super) fn sum(&mut self, a: PrimId, b: PrimId, out: &mut String) {
+        let store = self.script.store;
+        match tir::fold(store, PrimOp::Add, a, b) {
+            Some(tir::Folded::Left) => self.prim(a, out),
+            Some(tir::Folded::Right) => self.prim(b, out),
+            Some(tir::Folded::Int(value)) => match store.prim_dtype(a) {
+                DType::I32 => {
+                    let _ = write!(out, "{value}");
+                }
+                dtype => {
+                    let _ = write!(out, "T.{dtype}({value})");
+                }
+            },
+            _ => {
+                let mut side = |tir: &mut Self, id, least| {
+                    let mut pieces = Vec::new();
+                    let binds = tir.pieces(id, &mut pieces);
+                    let mut text = String::new();
+                    tir.prim(id, &mut text);
+                    if binds < least {
+                        let _ = write!(out, "({text})");
+                    } else {
+                        out.push_str(&text);
+                    }
+                    out.push_str(if least == SUM { " + " } else { "" });
+                };
+                side(self, a, SUM);
+                side(self, b, SUM + 1);
+            }
+        }
+    }
+
+    /// The name of a variable, declared now if nobody has defined it.
+    pub(super) fn symbol(&mut self, symbol: Id<Symbol>) -> String {
+        if let Some(name) = self.script.symbol_name(symbol) {
+            return name.to_owned();
+        }
+        let frame = self.home(Named::Symbol(symbol));
+        let name = self.script.define_symbol(symbol, self.frames[frame].scope);
+        let dtype = self.script.store.symbol(symbol).dtype;
+        self.declare(frame, &format!("{name} = T.{dtype}()"));
+        name
+    }
+
+    /// The name of a buffer, declared now if nobody has defined it.
+    pub(super) fn buffer(&mut self, buffer: Id<Buffer>) -> String {
+        if let Some(name) = self.script.buffer_name(buffer) {
+            return name.to_owned();
+        }
+        let frame = self.home(Named::Buffer(buffer));
+        let name = self.script.define_buffer(buffer, self.frames[frame].scope);
+        let mut text = format!("{name} = ");
+        self.declaration(buffer, "Buffer", &mut text);
+        self.declare(frame, &text);
+        name
+    }
+
+    // ---- attributes ----
+
+    /// `{"k": v}`, by key.
+    pub(super) fn dict(&mut self, entries: &[(Id<Name>, AttrValue)], out: &mut String) {
+        let store = self.script.store;
+        let mut sorted: Vec<&(Id<Name>, AttrValue)> = entries.iter().collect();
+        sorted.sort_by_key(|(name, _)| store.str(*name));
+        out.push('{');
+        for (i, (name, value)) in sorted.into_iter().enumerate() {
+            out.push_str(if i > 0 { ", " } else { "" });
+            push_str_literal(out, store.str(*name));
+            out.push_str(": ");
+            self.value(value, out);
+        }
+        out.push('}');
+    }
+
+    fn value(&mut self, value: &AttrValue, out: &mut String) {
+        let store = self.script.store;
+        match value {
+            AttrValue::Array(items) => {
+                out.push('[');
+                for (i, item) in items.iter().enumerate() {
+                    out.push_str(if i > 0 { ", " } else { "" });
+                    self.value(item, out);
+                }
+                out.push(']');
+            }
+            AttrValue::Map(entries) => self.dict(entries, out),
+            AttrValue::Dim(Dim::Expr(id)) => self.prim(*id, out),
+            AttrValue::Dim(Dim::Symbol(symbol)) => {
+                let name = self.symbol(*symbol);
+                out.push_str(&name);
+            }
+            AttrValue::Dim(Dim::Int { value, bits }) if *bits != 32 => {
+                let _ = write!(out, "T.int{bits}({value})");
+            }
+            AttrValue::Object(object) if store.str(store.object(*object).key) == "Target" => {
+                out.push_str("T.target(");
+                self.dict(&store.object(*object).fields, out);
+                out.push(')');
+            }
+            other => self.script.attr_value(other, out),
+        }
+    }
+}

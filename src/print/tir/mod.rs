@@ -1,0 +1,270 @@
+//! Functions of TIR as TVMScript, exactly as TVM 0.27 prints them (`src/tirx/script/printer/`).
+//!
+//! A variable that nobody has defined when it is printed is declared in the innermost block that holds all its
+//! uses, before the statement under way; so every block that is open knows where that statement begins.
+
+mod buffer;
+mod expr;
+mod stmt;
+#[cfg(test)]
+mod tests;
+mod uses;
+
+use super::LineRole;
+use super::script::{Place, Script};
+use crate::ir::{
+    AttrValue, Block, Buffer, DType, Expr, ExprId, For, Id, Name, PrimFunc, PrimId, PrimParam, Stmt, StmtId, Symbol, Type,
+};
+use rustc_hash::FxHashSet;
+use stmt::Step;
+use uses::{Spot, Uses};
+
+/// A block of lines that is open.
+struct Frame {
+    /// The scope of its names.
+    scope: usize,
+    /// What it is the block of.
+    spot: Spot,
+    /// Where its statement under way begins.
+    place: Place,
+    indent: usize,
+}
+
+/// A function under way.
+struct Tir<'p, 'a> {
+    script: &'p mut Script<'a>,
+    /// The function as a node, for its lines.
+    node: ExprId,
+    func: Id<PrimFunc>,
+    frames: Vec<Frame>,
+    /// Where everything is used, once somebody has to know.
+    uses: Option<Uses>,
+    /// Whether the scope of a buffer is said by the name of what allocates it.
+    scope_said: bool,
+    /// The loops around.
+    loops: Vec<(Id<Symbol>, PrimId, PrimId)>,
+}
+
+impl Script<'_> {
+    /// A function of TIR. `alone`: in no module, so it has a header of its own.
+    pub(super) fn prim_func(&mut self, node: ExprId, name: &str, alone: bool) {
+        let Expr::PrimFunc(func) = self.store.expr(node) else { return };
+        let head = alone.then(|| {
+            self.type_vars.push(Vec::new());
+            self.place()
+        });
+        self.usage.tir = true;
+        let mut tir = Tir { script: self, node, func, frames: Vec::new(), uses: None, scope_said: false, loops: Vec::new() };
+        tir.function(name);
+        if let Some(head) = head {
+            let declared = self.type_vars.pop().unwrap_or_default();
+            let header = self.header(&declared);
+            self.insert_lines(head, LineRole::Header, &header);
+        }
+    }
+}
+
+impl<'a> Tir<'_, 'a> {
+    fn function(&mut self, name: &str) {
+        let store = self.script.store;
+        let func = store.prim_func(self.func);
+        self.open(Spot::Func);
+        let scope = self.frames[0].scope;
+        let type_vars = self.type_vars(func, scope);
+        for param in &func.params {
+            if let PrimParam::Var(symbol) = *param {
+                self.script.define_symbol(symbol, scope);
+            }
+        }
+        let mut text = format!("def {name}(");
+        let mut prelude = Vec::new();
+        let mut bound: FxHashSet<Id<Symbol>> = FxHashSet::default();
+        for (i, param) in func.params.iter().enumerate() {
+            text.push_str(if i > 0 { ", " } else { "" });
+            match *param {
+                PrimParam::Var(symbol) => {
+                    text.push_str(self.script.symbol_name(symbol).unwrap_or("v"));
+                    text.push_str(": T.");
+                    text.push_str(&store.symbol(symbol).dtype.to_string());
+                    bound.insert(symbol);
+                }
+                PrimParam::Buffer(buffer) => self.buffer_param(buffer, &type_vars, &mut bound, &mut prelude, &mut text),
+            }
+        }
+        text.push(')');
+        if let Some(Type::Prim(dtype)) = func.ret.map(|ty| store.type_of_id(ty)) {
+            text.push_str(" -> T.");
+            text.push_str(&dtype.to_string());
+        }
+        text.push(':');
+        let fields = func.attrs.map_or(&[][..], |attrs| &store.attrs_of_id(attrs).fields);
+        let field = |key: &str| fields.iter().find(|(name, _)| store.str(*name) == key).map(|(_, value)| value);
+        let mut flags = Vec::new();
+        for (flag, stands) in [
+            ("private=True", field("global_symbol").is_none()),
+            ("s_tir=True", field("s_tir").is_some()),
+            ("persistent=True", field("tirx.persistent_kernel").is_some()),
+        ] {
+            if stands {
+                flags.push(flag);
+            }
+        }
+        let arguments = if flags.is_empty() { String::new() } else { format!("({})", flags.join(", ")) };
+        self.line(LineRole::Definition, &format!("@T.prim_func{arguments}"));
+        self.line(LineRole::Definition, &text);
+        self.indent();
+        for declaration in prelude {
+            self.line(LineRole::Binding, &declaration);
+        }
+        let hidden = |(key, value): &&(Id<Name>, AttrValue)| match store.str(*key) {
+            "s_tir" | "tirx.persistent_kernel" => true,
+            "global_symbol" => matches!(value, AttrValue::Str(symbol) if store.str(*symbol) == name),
+            _ => false,
+        };
+        let shown: Vec<_> = fields.iter().filter(|field| !hidden(field)).cloned().collect();
+        self.begin();
+        if !shown.is_empty() {
+            let mut text = "T.func_attr(".to_owned();
+            self.dict(&shown, &mut text);
+            text.push(')');
+            self.line(LineRole::Definition, &text);
+        }
+        let mut body = func.body;
+        if let Some(root) = self.hidden_root(func.body) {
+            let block = store.prim_block(root);
+            self.line(LineRole::Definition, "# with T.sblock(\"root\"):");
+            for &buffer in &block.allocs {
+                self.begin();
+                self.alloc(buffer, "sblock_alloc_buffer");
+            }
+            body = block.body;
+        }
+        let mut steps = vec![Step::Close];
+        self.push_body(body, &mut steps);
+        self.run(steps);
+        self.script.line(LineRole::Blank, None);
+    }
+
+    /// Extents of 64 bits that the signature defines are declared in front of everything.
+    fn type_vars(&mut self, func: &PrimFunc, scope: usize) -> Vec<Id<Symbol>> {
+        let store = self.script.store;
+        let mut params: FxHashSet<Id<Symbol>> = FxHashSet::default();
+        params.extend(func.params.iter().filter_map(|param| match param {
+            PrimParam::Var(symbol) => Some(*symbol),
+            PrimParam::Buffer(_) => None,
+        }));
+        let mut declared: Vec<Id<Symbol>> = Vec::new();
+        for param in &func.params {
+            let PrimParam::Buffer(buffer) = *param else { continue };
+            let buffer = store.buffer(buffer);
+            for &prim in buffer.shape.iter().chain(&buffer.strides).chain(&buffer.elem_offset) {
+                store.for_each_prim(prim, &mut |_, part| {
+                    if let crate::ir::PrimExpr::Var(symbol) = part
+                        && store.symbol(*symbol).dtype == DType::I64
+                        && params.insert(*symbol)
+                    {
+                        declared.push(*symbol);
+                    }
+                });
+            }
+        }
+        declared.sort_by_key(|symbol| store.str(store.symbol(*symbol).name));
+        let names: Vec<String> = declared.iter().map(|symbol| self.script.define_symbol(*symbol, scope)).collect();
+        if let Some(known) = self.script.type_vars.last_mut() {
+            for name in names {
+                if !known.contains(&name) {
+                    known.push(name);
+                }
+            }
+        }
+        declared
+    }
+
+    /// The block at the top, when it goes without saying.
+    fn hidden_root(&self, body: StmtId) -> Option<Id<Block>> {
+        let store = self.script.store;
+        let Stmt::Block(id) = *store.stmt(body) else { return None };
+        let block = store.prim_block(id);
+        let plain = !block.bare
+            && block.iters.is_empty()
+            && block.predicate.is_none()
+            && block.annotations.is_none()
+            && block.matches.is_empty()
+            && block.reads.is_empty()
+            && block.writes.is_empty()
+            && block.init.is_none();
+        let shows = !block.allocs.is_empty()
+            || match store.stmt(block.body) {
+                Stmt::Block(inner) if !store.prim_block(*inner).bare => !store.prim_block(*inner).iters.is_empty(),
+                _ => uses::contains_block(store, block.body),
+            };
+        (plain && shows).then_some(id)
+    }
+
+    // ---- lines and blocks ----
+
+    fn line(&mut self, role: LineRole, text: &str) {
+        self.script.text_line(role, Some(self.node), text);
+    }
+
+    /// Opens a block for the lines of `spot`. Its names are free again when it is closed.
+    fn open(&mut self, spot: Spot) {
+        let scope = self.script.open_scope();
+        let place = self.script.place();
+        self.frames.push(Frame { scope, spot, place, indent: self.script.indent });
+    }
+
+    /// Lines from now on stand deeper.
+    fn indent(&mut self) {
+        self.script.indent += 4;
+        let (place, indent) = (self.script.place(), self.script.indent);
+        if let Some(frame) = self.frames.last_mut() {
+            (frame.place, frame.indent) = (place, indent);
+        }
+    }
+
+    /// A statement begins here.
+    fn begin(&mut self) {
+        let place = self.script.place();
+        if let Some(frame) = self.frames.last_mut() {
+            frame.place = place;
+        }
+    }
+
+    fn scope(&self) -> usize {
+        self.frames.last().map_or(0, |frame| frame.scope)
+    }
+
+    /// The frame that a variable is to be declared in.
+    fn home(&mut self, of: uses::Named) -> usize {
+        let (store, func) = (self.script.store, self.func);
+        let uses = self.uses.get_or_insert_with(|| Uses::of(store, func));
+        uses.home(of, |spot| self.frames.iter().rposition(|frame| frame.spot == spot)).unwrap_or(0)
+    }
+
+    /// Inserts a line before the statement under way of a frame.
+    fn declare(&mut self, frame: usize, text: &str) {
+        let Frame { place, indent, .. } = self.frames[frame];
+        let before = self.script.place();
+        let outer = std::mem::replace(&mut self.script.indent, indent);
+        self.script.insert_lines(place, LineRole::Binding, &[text.to_owned()]);
+        self.script.indent = outer;
+        let after = self.script.place();
+        for frame in &mut self.frames[frame..] {
+            frame.place = frame.place.shifted(before, after);
+        }
+    }
+}
+
+/// The head of a loop, if the statement is one.
+fn as_loop(store: &crate::ir::Store, id: StmtId) -> Option<(&For, StmtId)> {
+    match store.stmt(id) {
+        Stmt::For(head, body) => Some((head, *body)),
+        _ => None,
+    }
+}
+
+/// Whether a buffer is memory for one element that is written without an index.
+fn is_scalar(buffer: &Buffer) -> bool {
+    buffer.scalar
+}

@@ -1,0 +1,23 @@
+//! Algorithms on TIR: building scalar expressions as TVM's operators do it, and what is known of them.
+
+mod build;
+
+pub(crate) use build::match_types;
+pub use build::{Folded, binary, cast, fold, negate};
+
+/// Intrinsics whose first argument says the type of the result.
+pub(crate) const TYPE_FIRST: &[&str] = &[
+    "reinterpret",
+    "call_extern",
+    "call_pure_extern",
+    "call_llvm_intrin",
+    "call_llvm_pure_intrin",
+    "vectorlow",
+    "vectorhigh",
+    "vectorcombine",
+    "get_active_lane_mask",
+    "dp4a",
+];
+
+/// Intrinsics whose last argument says the type of the result.
+pub(crate) const TYPE_LAST: &[&str] = &["tvm_struct_get"];
