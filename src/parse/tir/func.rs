@@ -1,6 +1,7 @@
 //! Signatures, and the block at the top that goes without saying.
 
 use super::{Def, Meaning, Node, Read, Reader, StmtKind, decorator};
+use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, Attrs, Block, Buffer, DType, DTypeCode, Id, PrimFunc, PrimParam, Stmt, StmtId, Store, Symbol, Type};
 
 impl<'s> Reader<'_, 's, '_> {
@@ -91,7 +92,7 @@ impl<'s> Reader<'_, 's, '_> {
             fields.retain(|(known, _)| *known != key);
             fields.push((key, value));
         }
-        fields.sort_by(|a, b| self.store.str(a.0).cmp(self.store.str(b.0)));
+        sort_by(&mut fields, |a, b| self.store.str(a.0).cmp(self.store.str(b.0)));
         let key = self.name_of("DictAttrs");
         let attrs = (!fields.is_empty()).then(|| self.store.attrs(Attrs { key, fields: fields.into() }));
         let body = if s_tir { self.with_root(body) } else { body };

@@ -3,6 +3,7 @@
 use super::super::script::{push_float_literal, push_str_literal};
 use super::uses::Named;
 use super::{Tir, is_scalar};
+use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, Buffer, DType, Dim, Id, Name, PrimExpr, PrimId, PrimOp, Region, Symbol};
 use crate::tir;
 use std::fmt::Write;
@@ -350,7 +351,7 @@ impl Tir<'_, '_> {
     pub(super) fn dict(&mut self, entries: &[(Id<Name>, AttrValue)], out: &mut String) {
         let store = self.script.store;
         let mut sorted: Vec<&(Id<Name>, AttrValue)> = entries.iter().collect();
-        sorted.sort_by_key(|(name, _)| store.str(*name));
+        sort_by(&mut sorted, |a, b| store.str(a.0).cmp(store.str(b.0)));
         out.push('{');
         for (i, (name, value)) in sorted.into_iter().enumerate() {
             out.push_str(if i > 0 { ", " } else { "" });

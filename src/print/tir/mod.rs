@@ -12,6 +12,7 @@ mod uses;
 
 use super::LineRole;
 use super::script::{Place, Script};
+use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrValue, Block, Buffer, DType, Expr, ExprId, For, Id, Name, PrimFunc, PrimId, PrimParam, Stmt, StmtId, Symbol, Type,
 };
@@ -168,7 +169,7 @@ impl<'a> Tir<'_, 'a> {
                 });
             }
         }
-        declared.sort_by_key(|symbol| store.str(store.symbol(*symbol).name));
+        sort_by(&mut declared, |a, b| store.str(store.symbol(*a).name).cmp(store.str(store.symbol(*b).name)));
         let names: Vec<String> = declared.iter().map(|symbol| self.script.define_symbol(*symbol, scope)).collect();
         if let Some(known) = self.script.type_vars.last_mut() {
             for name in names {
