@@ -58,7 +58,8 @@ pub fn open(store: &mut Store, source: &str) -> Opened {
     }
     let mut expr = program.expr;
     // A function of Relax that stands alone is typed while it is read, as TVM does; an expression of Relay is not.
-    if let Some(function) = expr.filter(|_| module.dialect() == Dialect::Relax && parsed_well) {
+    let typed = |expr: &ExprId| module.dialect() == Dialect::Relax && parsed_well && store.as_function(*expr).is_some();
+    if let Some(function) = expr.filter(typed) {
         match infer::infer_expr(store, &module, function) {
             Ok(typed) => expr = Some(typed),
             Err(found) => diagnostics.extend(found),

@@ -372,7 +372,12 @@ impl Verifier<'_> {
         match store.expr(callee) {
             Expr::Op(op) => ops::info(op).relax.is_none_or(|op| op.pure),
             Expr::Global(name) => match self.module.function(name) {
-                Some(function) => store.as_function(function).map_or_else(|| by_type(store.checked_type(function)), |f| f.pure),
+                Some(function) => match store.expr(function) {
+                    Expr::Function(id) => store.function(id).pure,
+                    // A tensor program that gives a value writes none into its arguments.
+                    Expr::PrimFunc(id) => store.prim_func(id).ret.is_some(),
+                    _ => by_type(store.checked_type(function)),
+                },
                 None => true,
             },
             Expr::Var(var) => by_type(store.var_type(var)),

@@ -101,8 +101,7 @@ pub fn judge(case: &Case, folder: &Path) -> Verdict {
     }
 }
 
-const UNSUPPORTED: &[&str] =
-    &["relay-unknown-op", "pass-unknown", "pass-dialect", "relay-op-unsupported", "eval-no-kernel"];
+const UNSUPPORTED: &[&str] = &["relay-unknown-op", "pass-unknown", "pass-dialect", "relay-op-unsupported", "eval-no-kernel"];
 
 fn explain(found: &[Diagnostic]) -> Verdict {
     let words: Vec<String> = found.iter().filter(|d| d.is_error()).map(|d| format!("[{}] {}", d.code, d.message)).collect();

@@ -25,6 +25,12 @@ pub fn signatures(store: &mut Store, module: &Module) -> Signatures {
                 let function = *store.function(id);
                 function_type(store, &function, None)
             }
+            // What a tensor program takes is checked by the calls that write its outputs.
+            Expr::PrimFunc(id) => {
+                let given = store.prim_func(id).ret;
+                let ret = given.unwrap_or_else(|| store.tuple_type(&[]));
+                store.ty(Type::Callable { params: None, ret, pure: given.is_some() })
+            }
             _ => store.checked_type(function).unwrap_or_else(|| opaque(store)),
         };
         found.insert(name, ty);

@@ -97,7 +97,9 @@ impl Graph<'_> {
         let dtype = self.dtype(tensor.dtype);
         let parts = [("span", span), ("shape", shape), ("dtype", dtype), ("vdevice", span), ("ndim", ndim)];
         let ty = self.add(node("relax.TensorType", &fields(&parts)));
-        let value = self.add(node("ffi.Tensor", &format!("\"{}\"", STANDARD.encode(blob(&tensor)))));
+        // The writer of tvm-ffi puts a backslash before a slash.
+        let data = STANDARD.encode(blob(&tensor)).replace('/', "\\/");
+        let value = self.add(node("ffi.Tensor", &format!("\"{data}\"")));
         self.add(node("ir.GenericConst", &fields(&[("span", span), ("ty", ty), ("value", value)])))
     }
 
