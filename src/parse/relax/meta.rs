@@ -3,7 +3,7 @@
 use super::value::Value;
 use super::{Node, Read, Reader};
 use crate::diag::Span;
-use crate::ir::{DType, DTypeCode, Dim, Expr, ExprId, Id, Tensor, TypeId};
+use crate::ir::{DType, DTypeCode, Dim, Expr, ExprId, Id, Tensor, TensorInfo, TypeId};
 use crate::parse::json::{self, Json};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -42,12 +42,19 @@ impl<'s> Reader<'s, '_> {
                 if let Some(&constant) = known.get(&index) {
                     return Ok(Value::Expr(constant));
                 }
+                // A tensor of which nothing is known, until a binding says more.
                 let tensor = self.store.add_tensor(Tensor::without_value(DType::F32, []));
-                let constant = self.store.add(Expr::Constant(tensor));
+                let ty = self.store.tensor_like(TensorInfo::UNKNOWN);
+                let constant = self.store.add_typed(Expr::Constant(tensor), Some(ty));
                 known.insert(index, constant);
                 Ok(Value::Expr(constant))
             }
         }
+    }
+
+    /// Whether a node is a constant of the metadata section that the text does not have.
+    pub(super) fn is_unknown_constant(&self, id: ExprId) -> bool {
+        matches!(self.store.expr(id), Expr::Constant(tensor) if self.store.tensor(tensor).data.is_none())
     }
 
     /// A constant without a value takes the type that is written where it is bound.

@@ -194,11 +194,7 @@ impl<'s> Reader<'s, '_> {
             (Value::Float(value), Some(crate::ir::Type::Prim(dtype))) => Value::Prim(self.store.prim_float(value, dtype)),
             (value @ (Value::Int(_) | Value::Float(_) | Value::Bool(_)), _) => self.constant(value, None, at)?,
             // A constant without a value has the type that is written for it.
-            (Value::Expr(id), Some(_))
-                if self.store.checked_type(id).is_none() && matches!(self.store.expr(id), Expr::Constant(_)) =>
-            {
-                Value::Expr(self.type_unknown_constant(id, ty))
-            }
+            (Value::Expr(id), Some(_)) if self.is_unknown_constant(id) => Value::Expr(self.type_unknown_constant(id, ty)),
             (value, _) => value,
         };
         let var = self.emit(value, Some(name), ty, local, span)?;
