@@ -42,6 +42,8 @@ mod script;
 mod suggest;
 mod tir;
 
+pub use relax::is_script;
+
 use crate::diag::Diagnostic;
 use crate::ir::{ExprId, Id, Module, Name, Store, TypeId};
 

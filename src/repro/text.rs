@@ -11,25 +11,31 @@
 //! def @main() { ... }
 //! ```
 //!
+//! In front of TVMScript the comments are Python's: `# passlab 1`.
+//!
 //! Only what differs from the default is written, always in the same order, so that the same document is
 //! the same text. A program without the head is a document too: one without passes.
 
 use super::{Document, DocumentRow};
 use crate::diag::{Diagnostic, Span};
+use crate::parse::is_script;
 use crate::pass::PassContext;
 use crate::pass::call::{parse_calls, parse_literal};
 use std::fmt::Write;
 
-const HEAD: &str = "// passlab ";
+const HEAD: &str = "passlab ";
+/// How a comment begins, in Relay and in TVMScript.
+const MARKS: [&str; 2] = ["// ", "# "];
 const VERSION: u32 = 1;
-/// What stands before each line of the script.
-const SCRIPT: &str = "// script:|";
+/// What stands before each line of the script, behind the mark.
+const SCRIPT: &str = "script:|";
 
 /// Writes a document.
 pub fn write(document: &Document) -> String {
-    let mut out = format!("{HEAD}{VERSION}\n");
+    let mark = MARKS[usize::from(is_script(&document.source))];
+    let mut out = format!("{mark}{HEAD}{VERSION}\n");
     let mut line = |key: &str, value: &str| {
-        let _ = writeln!(out, "// {key}: {value}");
+        let _ = writeln!(out, "{mark}{key}: {value}");
     };
     for row in &document.rows {
         line(if row.enabled { "pass" } else { "off" }, &one_line(&row.call));
@@ -53,6 +59,7 @@ pub fn write(document: &Document) -> String {
     }
     // Each line as it is, up to its end: the mark before it keeps the spaces in front.
     for text in document.script.split('\n').filter(|_| !document.script.is_empty()) {
+        out += mark;
         out += SCRIPT;
         out += text;
         out.push('\n');
@@ -70,7 +77,9 @@ fn one_line(text: &str) -> String {
 pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
     let mut document = Document::default();
     let mut warnings = Vec::new();
-    let Some(version) = text.lines().next().and_then(|line| line.strip_prefix(HEAD)) else {
+    let first = text.lines().next().unwrap_or_default();
+    let head = |mark: &'static str| Some((mark, first.strip_prefix(mark)?.strip_prefix(HEAD)?));
+    let Some((mark, version)) = MARKS.into_iter().find_map(head) else {
         document.source = text.to_owned();
         return Ok((document, warnings));
     };
@@ -85,7 +94,7 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
     let mut at = text.find('\n').map_or(text.len(), |i| i + 1);
     let mut script: Option<String> = None;
     while let Some(line) = text[at..].split('\n').next().filter(|_| at < text.len()) {
-        if let Some(code) = line.strip_prefix(SCRIPT) {
+        if let Some(code) = line.strip_prefix(mark).and_then(|rest| rest.strip_prefix(SCRIPT)) {
             match &mut script {
                 None => script = Some(code.to_owned()),
                 Some(script) => {
@@ -97,7 +106,7 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
             continue;
         }
         let line = line.trim_end_matches('\r');
-        let Some((key, value)) = line.strip_prefix("// ").and_then(|l| l.split_once(':')) else { break };
+        let Some((key, value)) = line.strip_prefix(mark).and_then(|l| l.split_once(':')) else { break };
         if !head_line(&mut document, key, value.trim()) {
             if !key.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
                 break;
@@ -159,6 +168,16 @@ mod tests {
         document.view.step = "FuseOps#1/InferType#1".into();
         document.script = "\n  // script:| mine\n\tlet a = 1;  \r\n".into();
         document
+    }
+
+    #[test]
+    fn in_front_of_tvmscript_the_head_is_comments_of_python() {
+        let mut document = Document { source: "@I.ir_module\nclass Module:\n    pass\n".into(), ..Document::default() };
+        document.rows.push(DocumentRow { call: "Normalize()".into(), enabled: true });
+        document.script = "functionPass({ name: 'Mine' }, f => f);".into();
+        let text = write(&document);
+        assert!(text.starts_with("# passlab 1\n# pass: Normalize()\n# script:|functionPass("), "{text}");
+        assert_eq!(read(&text).unwrap().0, document);
     }
 
     #[test]

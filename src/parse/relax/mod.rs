@@ -46,7 +46,7 @@ type Read<T> = Result<T, Stop>;
 const MAX_ERRORS: usize = 1000;
 
 /// Whether a text is TVMScript: it begins with a decorator, an import, a class or an assignment of Python.
-pub(super) fn is_script(source: &str) -> bool {
+pub fn is_script(source: &str) -> bool {
     for line in source.lines() {
         let line = line.trim();
         if line.is_empty() || (line.starts_with('#') && !line.starts_with("#[")) {
