@@ -25,6 +25,19 @@ describe("a first visit", () => {
     }));
 });
 
+describe("a program of Relax", () => {
+  test("opens with passes of its own, runs, and makes way for Relay again", () =>
+    withPage({}, async (lab) => {
+      await lab.example("Two convolutions (Relax)");
+      await lab.step(/^ToNonDataflow changed/).click();
+      await lab.region("Diff").locator(".line").first().waitFor();
+      expect(await lab.problems.count()).toBe(0);
+      await lab.example("MLP");
+      await lab.step(/^FuseOps changed/).waitFor();
+      expect(await lab.problems.count()).toBe(0);
+    }));
+});
+
 describe("editing", () => {
   test("an edit runs at once, a mistake is underlined and listed, and leads to its place", () =>
     withPage({}, async (lab) => {

@@ -15,6 +15,8 @@ export interface Example {
   title: string;
   group: "Networks" | "Language" | "Passes";
   source: string;
+  /** Passes that have something to say about it, where those of the first example do not fit. */
+  passes?: readonly string[];
 }
 
 export const examples: readonly Example[] = [
@@ -22,7 +24,13 @@ export const examples: readonly Example[] = [
   { id: "mlp", title: "MLP", group: "Networks", source: mlp },
   { id: "lstm-cell", title: "LSTM cell", group: "Networks", source: lstm },
   { id: "resnet-18", title: "ResNet-18", group: "Networks", source: resnet },
-  { id: "relax-conv", title: "Two convolutions (Relax)", group: "Networks", source: relaxConv },
+  {
+    id: "relax-conv",
+    title: "Two convolutions (Relax)",
+    group: "Networks",
+    source: relaxConv,
+    passes: ["Normalize", "DeadCodeElimination", "ToNonDataflow", "RemovePurityChecking"],
+  },
   { id: "fold", title: "Constant folding", group: "Passes", source: fold },
   { id: "diamond", title: "Diamond", group: "Passes", source: diamond },
   { id: "branch", title: "If", group: "Language", source: branch },

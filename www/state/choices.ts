@@ -1,6 +1,6 @@
 /** Choices that take the place of something, each with a way back. */
-import { examples } from "../examples";
-import { matchingPipeline, runnable } from "./calls";
+import { examples, firstExample } from "../examples";
+import { callName, matchingPipeline, runnable } from "./calls";
 import type { Action, Notice, State } from "./model";
 import type { Draft } from "./persist";
 
@@ -31,12 +31,29 @@ export function createChoices({
     }, UNDO_FOR);
   }
 
+  /** The passes to go with a program when one in the list is of the other dialect only: it would not run. */
+  function fitting(example: (typeof examples)[number]): readonly string[] | undefined {
+    const wanted = example.passes ?? firstExample.passes;
+    const { catalogue, document } = state();
+    const dialects = (call: string) =>
+      catalogue?.passes
+        .filter((pass) => pass.name === callName(call) || pass.infoName === callName(call))
+        .flatMap((pass) => pass.dialects) ?? [];
+    const dialect = example.passes ? "relax" : "relay";
+    const fits = document.passes.every(({ call }) => {
+      const known = dialects(call);
+      return known.length === 0 || known.includes(dialect);
+    });
+    return fits ? undefined : wanted;
+  }
+
   function openExample(id: string): void {
     const example = examples.find((item) => item.id === id);
     if (!example) return;
     const own = state().example === "" && state().document.source.trim() !== "";
     const old = draft();
-    dispatch({ type: "example", id, source: example.source });
+    const passes = fitting(example);
+    dispatch({ type: "example", id, source: example.source, ...(passes ? { passes } : {}) });
     if (own) offerUndo(old, `${example.title} took the place of your program.`);
     else if (state().notice?.action === "undo") dispatch({ type: "notice", notice: null });
   }

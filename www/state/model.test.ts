@@ -79,6 +79,15 @@ describe("the program", () => {
     expect(state.document.source).toBe("b");
   });
 
+  test("an example of the other dialect brings passes that fit it", () => {
+    const state = reached(
+      { type: "passes", passes: [{ call: "FuseOps", enabled: true }] },
+      { type: "example", id: "relax-conv", source: "a", passes: ["Normalize"] },
+    );
+    expect(state.document.passes).toEqual([{ call: "Normalize", enabled: true }]);
+    expect(state.rows.length).toBe(1);
+  });
+
   test("an edit that changes nothing keeps the state", () => {
     const state = reached({ type: "example", id: "mlp", source: "a" });
     expect(update(state, { type: "edit", source: "a" })).toBe(state);

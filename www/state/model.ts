@@ -100,7 +100,8 @@ export type Action =
   | { type: "script"; script: string; trust?: Trust }
   | { type: "trust"; trust: Trust }
   | { type: "editor"; editor: Editor }
-  | { type: "example"; id: string; source: string }
+  /** With passes when those that are in the list are for the other dialect. */
+  | { type: "example"; id: string; source: string; passes?: readonly string[] }
   | { type: "passes"; passes: PassItem[] }
   | { type: "pipeline"; passes: string[]; optLevel: number }
   | { type: "toggle"; row: number }
@@ -226,13 +227,19 @@ export function update(state: State, action: Action): State {
       return { ...state, trust: action.trust };
     case "editor":
       return { ...state, editor: action.editor, pane: "program" };
-    case "example":
+    case "example": {
+      const passes = action.passes?.map((call) => ({ call, enabled: true }));
       return {
-        ...withDocument(state, { source: action.source }),
+        ...withDocument(
+          state,
+          passes ? { source: action.source, passes } : { source: action.source },
+        ),
+        ...(passes ? { rows: freshRows(passes) } : {}),
         example: action.id,
         step: "",
         folded: [],
       };
+    }
     case "passes":
       return {
         ...withDocument(state, { passes: action.passes }),
