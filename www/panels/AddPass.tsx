@@ -33,9 +33,13 @@ export function AddPass(props: { anchor: HTMLElement; onClose(): void }) {
   const [filter, setFilter] = createSignal("");
   const [active, setActive] = createSignal(0);
   const own = createMemo(() => new Set(scriptPasses(app.state()).map(ownPass)));
-  const found = createMemo(() =>
-    ranked([...own(), ...(app.state().catalogue?.passes ?? [])], own(), filter()),
-  );
+  /** Those for the program's dialect: both may have a pass of one name. */
+  const built = createMemo(() => {
+    const { catalogue, good } = app.state();
+    const dialect = good?.run.dialect ?? "relay";
+    return (catalogue?.passes ?? []).filter((pass) => pass.dialects.includes(dialect));
+  });
+  const found = createMemo(() => ranked([...own(), ...built()], own(), filter()));
   let items!: HTMLDivElement;
 
   const add = (pass: PassDoc | undefined) => {
