@@ -65,7 +65,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     let mut result = reachable.clone();
     for &(name, function) in reachable.functions() {
         if matches!(store.expr(function), Expr::Function(_)) {
-            let new = remove_all_unused(store, function);
+            let new = remove_all_unused(store, module, function);
             result.set_function(name, new);
         }
     }
@@ -102,13 +102,13 @@ fn without_unreachable(store: &Store, module: &Module, entries: &FxHashSet<Strin
 }
 
 /// The function without bindings that nobody uses (TVM's `RemoveAllUnused`).
-pub fn remove_all_unused(store: &mut Store, function: ExprId) -> ExprId {
-    let kept = used_bindings(store, function);
+pub fn remove_all_unused(store: &mut Store, module: &Module, function: ExprId) -> ExprId {
+    let kept = used_bindings(store, module, function);
     rewrite(store, function, &mut Remove { kept })
 }
 
 /// The variables whose bindings have to stay: a walk from what is needed for itself to what that needs.
-fn used_bindings(store: &Store, function: ExprId) -> FxHashSet<VarId> {
+fn used_bindings(store: &Store, module: &Module, function: ExprId) -> FxHashSet<VarId> {
     let mut values: IdMap<Var, ExprId> = IdMap::default();
     let mut needed: FxHashSet<VarId> = FxHashSet::default();
     let mut visited: FxHashSet<ExprId> = FxHashSet::default();
@@ -131,7 +131,7 @@ fn used_bindings(store: &Store, function: ExprId) -> FxHashSet<VarId> {
                     let dataflow = store.block(block).dataflow;
                     for binding in store.block_bindings(block) {
                         values.insert(binding.var, binding.value);
-                        let stays = binding.cast.is_some() || (!dataflow && may_be_impure(store, binding.value));
+                        let stays = binding.cast.is_some() || (!dataflow && may_be_impure(store, module, binding.value));
                         if stays {
                             needed.insert(binding.var);
                         }
@@ -150,26 +150,26 @@ fn used_bindings(store: &Store, function: ExprId) -> FxHashSet<VarId> {
 }
 
 /// Whether evaluating a value may do more than give one (TVM's `ContainsImpureCall` over one value).
-fn may_be_impure(store: &Store, value: ExprId) -> bool {
+fn may_be_impure(store: &Store, module: &Module, value: ExprId) -> bool {
     match store.expr(value) {
         Expr::Call { callee, .. } => match store.expr(callee) {
             Expr::Op(op) => !ops::info(op).relax.is_none_or(|op| op.pure),
             Expr::Extern(_) => true,
+            Expr::Global(name) => !module.function(name).is_some_and(|callee| match store.expr(callee) {
+                Expr::Function(function) => store.function(function).pure,
+                _ => false,
+            }),
             _ => match store.checked_type(callee).map(|ty| store.type_of_id(ty)) {
                 Some(crate::ir::Type::Callable { pure, .. }) => !pure,
-                _ => match store.expr(callee) {
-                    // A function of the module, whose type is not on the node.
-                    Expr::Global(_) => false,
-                    _ => true,
-                },
+                _ => true,
             },
         },
-        Expr::If { then, other, .. } => [then, other].into_iter().any(|branch| sequence_is_impure(store, branch)),
+        Expr::If { then, other, .. } => [then, other].into_iter().any(|branch| sequence_is_impure(store, module, branch)),
         _ => false,
     }
 }
 
-fn sequence_is_impure(store: &Store, root: ExprId) -> bool {
+fn sequence_is_impure(store: &Store, module: &Module, root: ExprId) -> bool {
     let mut stack = vec![root];
     while let Some(id) = stack.pop() {
         match store.expr(id) {
@@ -177,12 +177,12 @@ fn sequence_is_impure(store: &Store, root: ExprId) -> bool {
                 for binding in store.bindings(blocks) {
                     match store.expr(binding.value) {
                         Expr::If { then, other, .. } => stack.extend([then, other]),
-                        Expr::Call { .. } if may_be_impure(store, binding.value) => return true,
+                        Expr::Call { .. } if may_be_impure(store, module, binding.value) => return true,
                         _ => {}
                     }
                 }
             }
-            Expr::Call { .. } if may_be_impure(store, id) => return true,
+            Expr::Call { .. } if may_be_impure(store, module, id) => return true,
             _ => {}
         }
     }
@@ -240,5 +240,14 @@ mod tests {
         let made = after(text, "DeadCodeElimination()");
         assert!(made.contains("call_packed") && made.contains("match_cast"), "{made}");
         assert!(!made.contains("R.add"), "{made}");
+    }
+
+    #[test]
+    fn a_call_of_a_function_of_the_module_with_side_effects_stays() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function(private=True, pure=False)\n    def shout(x: R.Tensor((2,), dtype=\"float32\")) \
+                    -> R.Tensor((2,), dtype=\"float32\"):\n        return x\n\n    @R.function(pure=False)\n    \
+                    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n        cls = Module\n        \
+                    y: R.Tensor((2,), dtype=\"float32\") = cls.shout(x)\n        return x\n";
+        assert!(after(text, "DeadCodeElimination()").contains("cls.shout(x)"));
     }
 }
