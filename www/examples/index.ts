@@ -15,6 +15,8 @@ export interface Example {
   title: string;
   group: "Networks" | "Language" | "Passes";
   source: string;
+  /** The dialect it is written in; Relay where nothing is said. */
+  dialect?: "relax";
   /** Passes that have something to say about it, where those of the first example do not fit. */
   passes?: readonly string[];
 }
@@ -29,6 +31,7 @@ export const examples: readonly Example[] = [
     title: "Two convolutions (Relax)",
     group: "Networks",
     source: relaxConv,
+    dialect: "relax",
     passes: ["Normalize", "DeadCodeElimination", "ToNonDataflow", "RemovePurityChecking"],
   },
   { id: "fold", title: "Constant folding", group: "Passes", source: fold },

@@ -39,7 +39,7 @@ export function createChoices({
       catalogue?.passes
         .filter((pass) => pass.name === callName(call) || pass.infoName === callName(call))
         .flatMap((pass) => pass.dialects) ?? [];
-    const dialect = example.passes ? "relax" : "relay";
+    const dialect = example.dialect ?? "relay";
     const fits = document.passes.every(({ call }) => {
       const known = dialects(call);
       return known.length === 0 || known.includes(dialect);
