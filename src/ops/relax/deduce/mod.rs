@@ -375,11 +375,6 @@ pub fn int(value: i64) -> Dim {
     Dim::Int { value, bits: 64 }
 }
 
-/// Whether it is a floating point type.
-pub fn is_float(dtype: DType) -> bool {
-    dtype.is_float()
-}
-
 /// Whether it is an integer type other than `bool`.
 pub fn is_int(dtype: DType) -> bool {
     matches!(dtype.code, DTypeCode::Int | DTypeCode::UInt) && dtype != DType::BOOL
