@@ -1,0 +1,190 @@
+/**
+ * What the page looks at: texts and diffs of the selected step are pulled from the engine when a view wants them, and kept
+ * by the versions that they are about. What was shown stays until the answer is there, so nothing flickers.
+ */
+import { batch, createSignal } from "solid-js";
+import type { EngineClient, Kind, Reply } from "../engine/client";
+import type { Diff, Run, RunDocument, Step } from "../engine/protocol";
+import type { State, View } from "./model";
+import { neighbour, type Shown } from "./steps";
+
+/** Something that is pulled from the engine for the selected step. */
+export type Pulled<T> =
+  | { state: "none" }
+  | { state: "loading" }
+  | { state: "ready"; key: string; value: T }
+  | { state: "failed"; message: string };
+
+/** One thing to look at. */
+interface Look<T> {
+  value(): Pulled<T>;
+  show(value: Pulled<T>): void;
+  /** Tells answers apart; empty where there is nothing to ask. Its second word is the number of the run. */
+  key(): string;
+  ask(): Promise<Reply<Kind>>;
+}
+
+const CACHE = 64;
+
+export function createPulls({
+  state,
+  steps,
+  shown,
+  selected,
+  step,
+  holder,
+}: {
+  state(): State;
+  steps(): readonly Step[];
+  shown(): readonly Shown[];
+  selected(): number;
+  step(): Step | undefined;
+  /** The engine that holds the versions of the last good run. */
+  holder(): EngineClient;
+}) {
+  const pulls = new Map<string, unknown>();
+  const flying = new Set<string>();
+
+  function look<T>(
+    key: (number: number, step: Step) => string,
+    ask: (step: Step) => Promise<Reply<Kind>>,
+  ): Look<T> {
+    const [value, show] = createSignal<Pulled<T>>({ state: "none" });
+    return {
+      value,
+      show,
+      key() {
+        const { good } = state();
+        const at = step();
+        return good && at ? key(good.number, at) : "";
+      },
+      ask: () => ask(step() as Step),
+    };
+  }
+
+  const keyOfDiff = (number: number, { before, after }: Step) =>
+    before === after ? "" : `diff ${number} ${before} ${after}`;
+  const diff = look<Diff>(keyOfDiff, ({ before, after }) =>
+    holder().ask({ type: "diff", before, after }, "diff"),
+  );
+  const text = (side: "before" | "after") =>
+    look<string>(
+      (number, at) => `text ${number} ${at[side]}`,
+      (at) => holder().ask({ type: "text", version: at[side], stable: false }, `text ${side}`),
+    );
+  const before = text("before");
+  const after = text("after");
+
+  /** What a view shows. */
+  const looks: Partial<Record<View, readonly Look<unknown>[]>> = {
+    diff: [diff as Look<unknown>],
+    before: [before as Look<unknown>, after as Look<unknown>],
+  };
+
+  function remember(key: string, value: unknown): void {
+    pulls.set(key, value);
+    if (pulls.size > CACHE) pulls.delete(pulls.keys().next().value as string);
+  }
+
+  /** Puts what came with a run where `pull` will look for it. */
+  function expect({ ahead }: Run): void {
+    if (!ahead) return;
+    const number = state().answers + 1;
+    const { before: from, after: to, diff: made, texts } = ahead;
+    if (made) remember(`diff ${number} ${from} ${to}`, made);
+    if (texts) {
+      remember(`text ${number} ${from}`, texts[0]);
+      remember(`text ${number} ${to}`, texts[1]);
+    }
+  }
+
+  /** Questions that broke the engine, by the document they were about: they are not put again. */
+  const refused = new WeakMap<RunDocument, Map<string, string>>();
+  const questionOf = (key: string) => key.replace(/ \d+/, "");
+
+  function refuse(about: RunDocument, key: string, message: string): void {
+    const known = refused.get(about) ?? new Map<string, string>();
+    known.set(questionOf(key), message);
+    refused.set(about, known);
+  }
+
+  /** Asks for `key` and keeps the answer; `wanted` says what is looked at by then. */
+  function fetch(key: string, ask: () => Promise<Reply<Kind>>, wanted: () => string): void {
+    const about = state().good?.document;
+    flying.add(key);
+    void ask().then((reply) => {
+      flying.delete(key);
+      if (reply.status === "answered") remember(key, reply.value);
+      else if (reply.status === "stopped" && about) refuse(about, key, reply.message);
+      // Shows it, or asks again if it was dropped and is wanted still.
+      if (wanted() === key) pull();
+    });
+  }
+
+  /** Shows what a look is at, from the cache or as soon as it is there. */
+  function want({ value, show, key: keyOf, ask }: Look<unknown>): void {
+    const key = keyOf();
+    const now = value();
+    if (!key) {
+      show({ state: "none" });
+      return;
+    }
+    if (pulls.has(key)) {
+      if (now.state !== "ready" || now.key !== key) {
+        show({ state: "ready", key, value: pulls.get(key) });
+      }
+      return;
+    }
+    const about = state().good?.document;
+    const broken = about && refused.get(about)?.get(questionOf(key));
+    if (broken) {
+      show({ state: "failed", message: broken });
+      return;
+    }
+    if (now.state !== "ready") show({ state: "loading" });
+    if (!flying.has(key)) fetch(key, ask, keyOf);
+  }
+
+  function pull(): void {
+    if (!step()) return;
+    const { view } = state();
+    batch(() => {
+      for (const item of looks[view] ?? []) want(item);
+    });
+    if (view === "diff") prefetchSoon();
+  }
+
+  let prefetching: ReturnType<typeof setTimeout> | undefined;
+  /** Gets the diffs of the neighbouring changed steps while nothing else is to do: stepping then costs no wait. */
+  function prefetchSoon(): void {
+    clearTimeout(prefetching);
+    prefetching = setTimeout(() => {
+      const { good, document } = state();
+      if (!good || good.document !== document || !holder().idle) return;
+      for (const direction of [1, -1] as const) {
+        const next = steps()[neighbour(steps(), shown(), selected(), direction, true)];
+        const key = next ? keyOfDiff(good.number, next) : "";
+        if (!next || !key || pulls.has(key) || flying.has(key)) continue;
+        if (refused.get(document)?.has(questionOf(key))) continue;
+        const { before, after } = next;
+        fetch(
+          key,
+          () => holder().ask({ type: "diff", before, after }, `near ${direction}`),
+          diff.key,
+        );
+      }
+    }, 120);
+  }
+
+  return {
+    diff: diff.value,
+    before: before.value,
+    after: after.value,
+    diffKey: diff.key,
+    textKey: (side: "before" | "after") => (side === "before" ? before : after).key(),
+    pull,
+    expect,
+    /** The engine is new: what was kept belongs to versions that it will make again. */
+    forget: () => pulls.clear(),
+  };
+}

@@ -1,0 +1,203 @@
+/**
+ * Keeping what is worked on and passing it on: the draft of the next visit, the link in the address, and opening links
+ * without ever losing somebody's own work.
+ */
+import type { EngineClient } from "../engine/client";
+import { type Action, type Notice, type State, type Trust, toShared, update } from "./model";
+import type { Draft, Keeper } from "./persist";
+import { decide, judgeScript } from "./trust";
+import { judge, linkOf, withLink } from "./url";
+
+/** The parts of a browser that hold the address and the clipboard. */
+export interface Surroundings {
+  keeper: Keeper;
+  location: Pick<Location, "hash" | "href">;
+  history: Pick<History, "replaceState">;
+  copy(text: string): Promise<void>;
+}
+
+/** Links beyond this are cut by some programs that people paste them into. */
+const LONG_LINK = 8000;
+const KEEP_AFTER = 250;
+
+export function createSharing({
+  environment,
+  state,
+  dispatch,
+  plain,
+  stepId,
+  undo,
+}: {
+  environment: Surroundings;
+  state(): State;
+  dispatch(action: Action): void;
+  /** The engine that knows no script: it encodes and decodes. */
+  plain(): EngineClient;
+  /** The step that is shown, to be named in a link. */
+  stepId(): string;
+  undo(): void;
+}) {
+  const { keeper } = environment;
+
+  /** The link that the page shows unchanged, or empty. */
+  let fragment = "";
+  /** Before the page has started there is nothing to be kept. */
+  let started = false;
+  let keeping: ReturnType<typeof setTimeout> | undefined;
+  let keepFailed = false;
+
+  function draft(): Draft {
+    const { document, example, step: id, view, trust } = state();
+    return { document, example, step: id, view, link: fragment, trust };
+  }
+
+  function keep(): void {
+    clearTimeout(keeping);
+    if (!started) return;
+    const kept = keeper.keepDraft(draft());
+    if (!kept && !keepFailed) {
+      notify({
+        tone: "error",
+        text: "This browser refuses to keep your work between visits. Use Share to keep it.",
+        action: null,
+        label: "",
+      });
+    }
+    keepFailed = !kept;
+  }
+
+  function keepSoon(): void {
+    clearTimeout(keeping);
+    keeping = setTimeout(keep, KEEP_AFTER);
+  }
+
+  // ---- links
+
+  function notify(notice: Notice | null): void {
+    dispatch({ type: "notice", notice });
+  }
+
+  let recovered: Parameters<typeof toShared>[0] | null = null;
+
+  /** Opens the link in the address. The user's own work is put aside first, never overwritten. */
+  async function openLink(): Promise<void> {
+    const link = linkOf(environment.location.hash);
+    if (!link || link === fragment) return;
+    const own = started ? draft() : keeper.draft();
+    const reply = await plain().ask({ type: "decode", link });
+    const opened =
+      reply.status === "answered"
+        ? judge(reply.value)
+        : {
+            kind: "lost" as const,
+            message: "This link could not be opened: the engine failed on it.",
+          };
+    if (opened.kind === "whole") {
+      if (own && !own.link) keeper.keepBeforeLink(own);
+      fragment = "";
+      const trust = await trustIn(opened.document.script, own);
+      dispatch({ type: "open", document: opened.document, trust });
+      fragment = link;
+      keepSoon();
+      const others = own && !own.link && !own.example;
+      notify(
+        others
+          ? {
+              tone: "info",
+              text: "Opened from a link. What you were working on is kept.",
+              action: "restore",
+              label: "Back to my program",
+            }
+          : null,
+      );
+      return;
+    }
+    const text = `${opened.message} Your own program is untouched.`;
+    if (opened.kind === "recovered") {
+      const trust = await trustIn(opened.document.script, own);
+      recovered = update(state(), { type: "open", document: opened.document, trust });
+      notify({ tone: "error", text, action: "open-recovered", label: "Open what could be read" });
+    } else {
+      notify({ tone: "error", text, action: null, label: "" });
+    }
+  }
+
+  const trustIn = (script: string, own: Draft | null): Promise<Trust> =>
+    judgeScript(script, started || !own ? state() : own, keeper);
+
+  /** Puts the state into the address and on the clipboard. */
+  async function share(): Promise<string> {
+    const reply = await plain().ask({
+      type: "encode",
+      document: toShared(state(), stepId()),
+    });
+    if (reply.status !== "answered") return "The link could not be made.";
+    const href = withLink(environment.location.href, reply.value);
+    fragment = linkOf(reply.value);
+    // One's own link opens here without a question.
+    if (state().trust === "own") void decide(state().document.script, "own", keeper);
+    environment.history.replaceState(null, "", href);
+    keepSoon();
+    const size = `${href.length.toLocaleString("en")} characters`;
+    const note = href.length > LONG_LINK ? `${size}: too long for some chats and mails` : size;
+    try {
+      await environment.copy(href);
+      return `Link copied (${note}).`;
+    } catch {
+      return `The link is in the address bar (${note}).`;
+    }
+  }
+
+  function restoreDraft(kept: Draft): void {
+    dispatch({
+      type: "restore",
+      document: kept.document,
+      example: kept.example,
+      step: kept.step,
+      view: kept.view,
+      trust: kept.trust,
+    });
+  }
+
+  function act(notice: Notice): void {
+    notify(null);
+    if (notice.action === "restore") {
+      const kept = keeper.beforeLink();
+      if (kept) restoreDraft(kept);
+    } else if (notice.action === "open-recovered" && recovered) {
+      keeper.keepBeforeLink(draft());
+      const { document, step: id, view, trust } = recovered;
+      dispatch({ type: "restore", document, example: "", step: id, view, trust });
+    } else if (notice.action === "undo") {
+      undo();
+    }
+  }
+
+  return {
+    draft,
+    keep,
+    keepSoon,
+    openLink,
+    share,
+    act,
+    restoreDraft,
+    started: () => started,
+    /** What was edited is no longer what the link in the address says. */
+    edited(): void {
+      if (!fragment) return;
+      fragment = "";
+      environment.history.replaceState(null, "", environment.location.href.replace(/#.*$/, ""));
+    },
+    /** Shows what was there at the last visit, then whatever the address says. `first` is for a first visit. */
+    async open(first: () => void): Promise<void> {
+      const kept = keeper.draft();
+      const link = linkOf(environment.location.hash);
+      if (kept) restoreDraft(kept);
+      else first();
+      if (kept && link && kept.link === link) fragment = link;
+      const opening = openLink();
+      if (link && link !== fragment) await opening;
+      started = true;
+    },
+  };
+}
