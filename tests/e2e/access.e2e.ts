@@ -36,6 +36,24 @@ describe("keyboard", () => {
       await eventually(() => lab.page.getByRole("dialog").count(), 0);
     }));
 
+  test("every command is found by its name, also where single keys are switched off", () =>
+    withPage({}, async (lab) => {
+      const palette = lab.page.getByRole("dialog", { name: "Commands" });
+      const find = async (words: string) => {
+        await lab.page.keyboard.press("Control+k");
+        await palette.getByRole("combobox", { name: "Command" }).fill(words);
+      };
+      await find("single keys");
+      await lab.page.keyboard.press("Enter");
+      await lab.page.keyboard.press("2");
+      await find("go to foldconstant");
+      await palette.getByRole("option", { name: /^Go to FoldConstant/, selected: true }).waitFor();
+      await lab.page.keyboard.press("Enter");
+      await eventually(() => palette.count(), 0);
+      await eventually(() => lab.selectedName(), /^FoldConstant/);
+      expect(await lab.tab("Diff").getAttribute("aria-selected")).toBe("true");
+    }));
+
   test("Escape leaves the program for the steps, where the arrow keys go on", () =>
     withPage({}, async (lab) => {
       await lab.page.keyboard.press("e");

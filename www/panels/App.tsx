@@ -1,5 +1,15 @@
 /** The page: one line of chrome, three panes, and what concerns all of them. */
-import { createEffect, createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
+import {
+  createEffect,
+  createMemo,
+  createSignal,
+  For,
+  lazy,
+  onCleanup,
+  onMount,
+  Show,
+  Suspense,
+} from "solid-js";
 import { type Editor, type Pane, scriptProblems } from "../state/model";
 import { stepName } from "../state/steps";
 import { commandOf, panelCommands } from "./commands";
@@ -10,6 +20,8 @@ import { PassesPane } from "./PassesPane";
 import { editors, ProgramPane } from "./ProgramPane";
 import { ResultPane } from "./ResultPane";
 import { Splitter } from "./Splitter";
+
+const Palette = lazy(() => import("./Palette"));
 
 const NARROW = "(max-width: 899.98px)";
 const STANDARD = [320, 240] as const;
@@ -25,6 +37,7 @@ export function App(props: { onUpdate(): void }) {
   const app = useApp();
   const state = app.state;
   const [help, setHelp] = createSignal(false);
+  const [palette, setPalette] = createSignal(false);
   const query = window.matchMedia(NARROW);
   const [narrow, setNarrow] = createSignal(query.matches);
   const [spoken, setSpoken] = createSignal("");
@@ -33,12 +46,13 @@ export function App(props: { onUpdate(): void }) {
   onMount(() => {
     const resize = () => setNarrow(query.matches);
     const keys = (event: KeyboardEvent) => {
-      const command = commandOf(event);
-      if (!command || (!state().preferences.letters && command.id !== "help")) return;
+      const command = commandOf(event, state().preferences.letters);
+      if (!command) return;
       event.preventDefault();
       command.run(app);
     };
     const sheet = () => setHelp(true);
+    const find = () => setPalette(true);
     // Where the lists stand behind another tab, the way out of an editor leads to the tabs.
     const leave = () => {
       if (narrow()) tabs.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
@@ -47,12 +61,14 @@ export function App(props: { onUpdate(): void }) {
     query.addEventListener("change", resize);
     document.addEventListener("keydown", keys);
     panelCommands.addEventListener("help", sheet);
+    panelCommands.addEventListener("palette", find);
     panelCommands.addEventListener("leave-editor", leave);
     panelCommands.addEventListener("add", add);
     onCleanup(() => {
       query.removeEventListener("change", resize);
       document.removeEventListener("keydown", keys);
       panelCommands.removeEventListener("help", sheet);
+      panelCommands.removeEventListener("palette", find);
       panelCommands.removeEventListener("leave-editor", leave);
       panelCommands.removeEventListener("add", add);
     });
@@ -98,7 +114,7 @@ export function App(props: { onUpdate(): void }) {
 
   return (
     <>
-      <Header onHelp={() => setHelp(true)} />
+      <Header onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />
       <aside aria-label="Notices">
         <Show when={state().notice}>
           {(notice) => (
@@ -249,6 +265,11 @@ export function App(props: { onUpdate(): void }) {
       </p>
       <Show when={help()}>
         <Help onClose={() => setHelp(false)} />
+      </Show>
+      <Show when={palette()}>
+        <Suspense>
+          <Palette onClose={() => setPalette(false)} />
+        </Suspense>
       </Show>
     </>
   );

@@ -3,14 +3,14 @@ import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-j
 import { examples } from "../examples";
 import { matchingPipeline } from "../state/calls";
 import type { Theme } from "../state/model";
-import { panelCommands } from "./commands";
+import { keyLabel, panelCommands } from "./commands";
 import { useApp } from "./context";
 
 const nextTheme: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 const themeMark: Record<Theme, string> = { system: "◐", light: "☀", dark: "☾" };
 const groups = ["Networks", "Passes", "Language"] as const;
 
-export function Header(props: { onHelp(): void }) {
+export function Header(props: { onHelp(): void; onPalette(): void }) {
   const app = useApp();
   const state = app.state;
   const [said, setSaid] = createSignal("");
@@ -102,6 +102,15 @@ export function Header(props: { onHelp(): void }) {
       <span class="said" role="status">
         {said()}
       </span>
+      <button
+        type="button"
+        class="find"
+        aria-haspopup="dialog"
+        title="Find a command by its name"
+        onClick={props.onPalette}
+      >
+        Commands <kbd>{keyLabel("Mod k")}</kbd>
+      </button>
       <button
         type="button"
         class="icon"

@@ -1,6 +1,6 @@
-/** The `?` sheet: every key there is, made from the list of commands. */
+/** The `?` sheet: every key there is, made from the list of commands. The palette lists those without a key too. */
 import { For, onMount } from "solid-js";
-import { commands, localKeys } from "./commands";
+import { commands, keyLabel, localKeys } from "./commands";
 import { useApp } from "./context";
 
 const groups = ["Steps", "Result", "Program and passes", "Page"] as const;
@@ -23,11 +23,11 @@ export function Help(props: { onClose(): void }) {
             <section>
               <h3>{group}</h3>
               <dl>
-                <For each={commands.filter((command) => command.group === group)}>
+                <For each={commands.filter((item) => item.group === group && item.keys.length > 0)}>
                   {(command) => (
                     <div>
                       <dt>
-                        <For each={command.keys}>{(key) => <kbd>{key}</kbd>}</For>
+                        <For each={command.keys}>{(key) => <kbd>{keyLabel(key)}</kbd>}</For>
                       </dt>
                       <dd>{command.title}</dd>
                     </div>
@@ -61,7 +61,7 @@ export function Help(props: { onClose(): void }) {
             app.dispatch({ type: "prefer", change: { letters: event.currentTarget.checked } })
           }
         />
-        Single letters are shortcuts
+        Single keys are shortcuts
       </label>
     </dialog>
   );

@@ -1,17 +1,30 @@
-/** Every command of the page that has a key: the `?` sheet, the key handler and the tests all read this one list. */
+/**
+ * Every command of the page: the key handler, the `?` sheet and the palette all read this one list. What depends on the
+ * program (its steps, the passes that may be added) is made from the state, in `choices.ts`.
+ */
 
 import type { Controller } from "../state/controller";
-import type { View } from "../state/model";
+import type { Preferences, Theme, View } from "../state/model";
 
 export interface Command {
   id: string;
-  /** `KeyboardEvent.key` values. */
-  keys: string[];
+  /** `KeyboardEvent.key` values; `Mod ` before one stands for Ctrl, and for Command on a Mac. Empty: only in the palette. */
+  keys: readonly string[];
   title: string;
   group: "Steps" | "Result" | "Program and passes" | "Page";
   run(app: Controller): void;
 }
 
+/** On a Mac, shortcuts with a modifier are made with Command. */
+const isMac = /Mac|iP(hone|ad)/.test(globalThis.navigator?.platform ?? "");
+
+/** A key as it is written on the keyboard. */
+export const keyLabel = (key: string): string =>
+  key.startsWith("Mod ") ? `${isMac ? "⌘" : "Ctrl"} ${key.slice(4).toUpperCase()}` : key;
+
+const prefer = (change: (preferences: Preferences) => Partial<Preferences>) => (app: Controller) =>
+  app.dispatch({ type: "prefer", change: change(app.state().preferences) });
+const theme = (name: Theme) => prefer(() => ({ theme: name }));
 const view = (name: View) => (app: Controller) => app.dispatch({ type: "view", view: name });
 /** Where the page hears of commands that only a panel can carry out. */
 export const panelCommands = new EventTarget();
@@ -45,11 +58,14 @@ export const commands: readonly Command[] = [
     keys: ["c"],
     title: "List only steps that changed something",
     group: "Steps",
-    run: (app) =>
-      app.dispatch({
-        type: "prefer",
-        change: { changedOnly: !app.state().preferences.changedOnly },
-      }),
+    run: prefer(({ changedOnly }) => ({ changedOnly: !changedOnly })),
+  },
+  {
+    id: "nested",
+    keys: [],
+    title: "List nested and required steps or not",
+    group: "Steps",
+    run: prefer(({ nested }) => ({ nested: !nested })),
   },
   {
     id: "toggle",
@@ -70,23 +86,21 @@ export const commands: readonly Command[] = [
     keys: ["s"],
     title: "Unified or side by side",
     group: "Result",
-    run: (app) =>
-      app.dispatch({ type: "prefer", change: { split: !app.state().preferences.split } }),
+    run: prefer(({ split }) => ({ split: !split })),
   },
   {
     id: "types",
     keys: ["t"],
     title: "Show or hide type comments",
     group: "Result",
-    run: (app) =>
-      app.dispatch({ type: "prefer", change: { types: !app.state().preferences.types } }),
+    run: prefer(({ types }) => ({ types: !types })),
   },
   {
     id: "wrap",
     keys: ["w"],
     title: "Break long lines or not",
     group: "Result",
-    run: (app) => app.dispatch({ type: "prefer", change: { wrap: !app.state().preferences.wrap } }),
+    run: prefer(({ wrap }) => ({ wrap: !wrap })),
   },
   {
     id: "next-hunk",
@@ -123,8 +137,32 @@ export const commands: readonly Command[] = [
     group: "Program and passes",
     run: panel("add"),
   },
+  {
+    id: "palette",
+    keys: ["Mod k"],
+    title: "Find a command",
+    group: "Page",
+    run: panel("palette"),
+  },
   { id: "share", keys: ["."], title: "Share", group: "Page", run: panel("share") },
-  { id: "help", keys: ["?"], title: "This sheet", group: "Page", run: panel("help") },
+  { id: "help", keys: ["?"], title: "Keyboard shortcuts", group: "Page", run: panel("help") },
+  {
+    id: "letters",
+    keys: [],
+    title: "Single keys as shortcuts: on or off",
+    group: "Page",
+    run: prefer(({ letters }) => ({ letters: !letters })),
+  },
+  { id: "theme-light", keys: [], title: "Theme: light", group: "Page", run: theme("light") },
+  { id: "theme-dark", keys: [], title: "Theme: dark", group: "Page", run: theme("dark") },
+  {
+    id: "theme-system",
+    keys: [],
+    title: "Theme: as the system has it",
+    group: "Page",
+    run: theme("system"),
+  },
+  { id: "stop", keys: [], title: "Stop the engine", group: "Page", run: (app) => app.stop() },
 ];
 
 /** Keys that work inside of one panel; the sheet lists them too. */
@@ -138,15 +176,23 @@ export const localKeys: readonly { keys: string; title: string }[] = [
   { keys: "Ctrl F", title: "Program, my passes: search" },
 ];
 
-/** The command of a key event, or undefined where the key belongs to a text field or to the browser. */
-export function commandOf(event: KeyboardEvent): Command | undefined {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return undefined;
-  const target = event.target;
-  if (target instanceof Element) {
-    const field = target.closest("input, textarea, select, [contenteditable], dialog, [popover]");
-    const plain =
-      field instanceof HTMLInputElement && (field.type === "checkbox" || field.type === "radio");
-    if (field && !plain) return undefined;
+/**
+ * The command of a key event, or undefined where the key belongs to a text field or to the browser. `letters`: keys
+ * without a modifier count (WCAG 2.1.4 wants that they can be switched off).
+ */
+export function commandOf(event: KeyboardEvent, letters: boolean): Command | undefined {
+  if (event.defaultPrevented || event.altKey) return undefined;
+  const target = event.target instanceof Element ? event.target : null;
+  if (event.ctrlKey || event.metaKey) {
+    if (event.shiftKey || !(isMac ? event.metaKey : event.ctrlKey)) return undefined;
+    if (target?.closest("dialog")) return undefined;
+    const key = `Mod ${event.key.toLowerCase()}`;
+    return commands.find((command) => command.keys.includes(key));
   }
+  if (!letters) return undefined;
+  const field = target?.closest("input, textarea, select, [contenteditable], dialog, [popover]");
+  const plain =
+    field instanceof HTMLInputElement && (field.type === "checkbox" || field.type === "radio");
+  if (field && !plain) return undefined;
   return commands.find((command) => command.keys.includes(event.key));
 }
