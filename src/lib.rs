@@ -16,6 +16,7 @@
 //! - [`parse`]: text to programs
 //! - [`print`]: programs as text, as TVM prints them
 //! - [`infer`]: types from programs
+//! - [`build`]: programs of Relax, put together binding by binding
 //! - [`verify`]: is this a program?
 //! - [`eval`]: running programs
 //! - [`pass`]: what a pass is and how passes run
@@ -26,6 +27,7 @@
 //! - `cli`: the commands of the command line
 //! - `wasm`: the boundary to JavaScript, compiled for the page only
 
+pub mod build;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod cli;
 pub mod diag;

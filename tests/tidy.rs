@@ -16,6 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["ops"],
     &["parse", "print"],
     &["infer"],
+    &["build"],
     &["verify"],
     &["eval"],
     &["pass"],

@@ -10,7 +10,7 @@ pub use call::deduce_call;
 
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};
-use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, Store, Symbol, Type, TypeId, VarId};
+use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, PrimFunc, Store, Symbol, Type, TypeId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The types of a module's functions, as calls of them see it.
@@ -25,17 +25,19 @@ pub fn signatures(store: &mut Store, module: &Module) -> Signatures {
                 let function = *store.function(id);
                 function_type(store, &function, None)
             }
-            // What a tensor program takes is checked by the calls that write its outputs.
-            Expr::PrimFunc(id) => {
-                let given = store.prim_func(id).ret;
-                let ret = given.unwrap_or_else(|| store.tuple_type(&[]));
-                store.ty(Type::Callable { params: None, ret, pure: given.is_some() })
-            }
+            Expr::PrimFunc(id) => prim_func_type(store, id),
             _ => store.checked_type(function).unwrap_or_else(|| opaque(store)),
         };
         found.insert(name, ty);
     }
     found
+}
+
+/// The type of a tensor program as calls see it. What it takes is checked by the calls that write its outputs.
+pub(crate) fn prim_func_type(store: &mut Store, id: Id<PrimFunc>) -> TypeId {
+    let given = store.prim_func(id).ret;
+    let ret = given.unwrap_or_else(|| store.tuple_type(&[]));
+    store.ty(Type::Callable { params: None, ret, pure: given.is_some() })
 }
 
 /// `R.Callable`, of which nothing is known.
@@ -45,7 +47,7 @@ fn opaque(store: &mut Store) -> TypeId {
 }
 
 /// The type of a function with this result; with its own, or any, where none is given.
-fn function_type(store: &mut Store, function: &Function, ret: Option<TypeId>) -> TypeId {
+pub(crate) fn function_type(store: &mut Store, function: &Function, ret: Option<TypeId>) -> TypeId {
     let any = store.ty(Type::Any);
     let params = store.items(function.params).map(|param| store.var_type(param).unwrap_or(any)).collect();
     let ret = function.ret.or(ret).unwrap_or(any);

@@ -155,6 +155,20 @@ pub fn substitute(store: &mut Store, ty: TypeId, to: &Bindings) -> TypeId {
     })
 }
 
+/// A type with the variables that hold the shapes in it replaced by what `f` gives for them.
+pub fn substitute_shapes(store: &mut Store, ty: TypeId, f: &dyn Fn(&Store, VarId) -> Option<Extents>) -> TypeId {
+    map(store, ty, &mut |store, node| match node {
+        Type::PartialTensor(info) => match info.extents {
+            Extents::Var(var) => {
+                let extents = f(store, var).unwrap_or(Extents::Var(var));
+                Type::PartialTensor(TensorInfo { extents, ..info })
+            }
+            _ => Type::PartialTensor(info),
+        },
+        other => other,
+    })
+}
+
 /// The symbols that a type mentions. With `whole`, only those that stand for a whole extent: these a
 /// parameter's or a `match_cast`'s type defines.
 pub fn symbols(store: &Store, ty: TypeId, whole: bool) -> Vec<Id<Symbol>> {

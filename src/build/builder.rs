@@ -1,0 +1,439 @@
+//! The builder: blocks and scopes that are open, names that are given, the module around.
+
+use super::NameSupply;
+use crate::diag::Diagnostic;
+use crate::infer::relax::types::{self, Fit, fit};
+use crate::infer::relax::{Signatures, function_type, signatures};
+use crate::ir::equal::{EqualOptions, exprs};
+use crate::ir::walk::post_order;
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, Store, Symbol, Type, TypeId, VarId};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+
+/// TVM's `BlockBuilder`: makes blocks of bindings in normal form, with types. See the [module's](super) example.
+pub struct BlockBuilder {
+    module: Module,
+    signatures: Signatures,
+    names: NameSupply,
+    pub(super) blocks: Vec<Frame>,
+    scopes: Vec<Scope>,
+    /// Symbols that scopes define, those of inner ones behind those of outer ones.
+    symbols: Vec<Id<Symbol>>,
+    bound: FxHashMap<VarId, ExprId>,
+    /// Functions of the module by what they look like from afar, once somebody adds one.
+    alike: Option<FxHashMap<u64, Vec<Id<Name>>>>,
+    errors: Vec<Diagnostic>,
+}
+
+/// A block under way.
+pub(super) struct Frame {
+    pub(super) bindings: Vec<Binding>,
+    pub(super) dataflow: bool,
+    /// What was nested and has got a variable in this block.
+    pub(super) normal: FxHashMap<ExprId, ExprId>,
+}
+
+struct Scope {
+    /// The first symbol that is visible in it.
+    first: usize,
+    /// How many symbols there were before.
+    outer: usize,
+}
+
+impl BlockBuilder {
+    /// A builder in a module, which says what its functions take and give. An empty one will do for a function that calls none.
+    pub fn new(store: &mut Store, module: &Module) -> BlockBuilder {
+        BlockBuilder {
+            signatures: signatures(store, module),
+            module: module.clone(),
+            names: NameSupply::new(),
+            blocks: Vec::new(),
+            scopes: Vec::new(),
+            symbols: Vec::new(),
+            bound: FxHashMap::default(),
+            alike: None,
+            errors: Vec::new(),
+        }
+    }
+
+    /// The module as it is now.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// The module, or everything that did not fit on the way.
+    pub fn finish(self) -> Result<Module, Vec<Diagnostic>> {
+        if self.errors.is_empty() { Ok(self.module) } else { Err(self.errors) }
+    }
+
+    /// Notes what is wrong; [`BlockBuilder::finish`] gives it.
+    pub fn error(&mut self, code: &'static str, message: impl Into<String>, span: Option<crate::diag::Span>) {
+        self.errors.push(Diagnostic::error(code, message, span));
+    }
+
+    /// What calls of the module's functions see of them.
+    pub fn signatures(&self) -> &Signatures {
+        &self.signatures
+    }
+
+    /// A name that this builder did not give yet.
+    pub fn unique_name(&mut self, hint: &str) -> String {
+        self.names.fresh(hint)
+    }
+
+    // ---- functions of the module ----
+
+    /// Adds a function and gives the node that names it: of a function that is there already, under whatever name, the one
+    /// of that (the first by name).
+    pub fn add_function(&mut self, store: &mut Store, function: ExprId, hint: &str) -> ExprId {
+        let look = from_afar(store, function);
+        let alike = self.alike(store);
+        let mut same: Vec<Id<Name>> = alike.get(&look).cloned().unwrap_or_default();
+        same.retain(|name| {
+            let other = self.module.function(*name);
+            other.is_some_and(|other| exprs(store, other, function, EqualOptions::default()).is_ok())
+        });
+        if let Some(name) = same.into_iter().min_by(|a, b| store.str(*a).cmp(store.str(*b))) {
+            return store.add(Expr::Global(name));
+        }
+        let name = loop {
+            let name = self.names.fresh(hint);
+            let name = store.name(&name);
+            if self.module.function(name).is_none() {
+                break name;
+            }
+        };
+        self.module.set_function(name, function);
+        let ty = signature(store, function);
+        self.signatures.insert(name, ty);
+        if let Some(alike) = &mut self.alike {
+            alike.entry(look).or_default().push(name);
+        }
+        store.add(Expr::Global(name))
+    }
+
+    /// Puts another function in the place of one. Calls are typed as before, as in TVM, where the name carries the type: see
+    /// [`BlockBuilder::set_signature`].
+    pub fn update_function(&mut self, store: &Store, name: Id<Name>, function: ExprId) {
+        if self.module.function(name) == Some(function) {
+            return;
+        }
+        self.module.set_function(name, function);
+        let look = self.alike.is_some().then(|| from_afar(store, function));
+        if let (Some(alike), Some(look)) = (&mut self.alike, look) {
+            alike.values_mut().for_each(|names| names.retain(|other| *other != name));
+            alike.entry(look).or_default().push(name);
+        }
+    }
+
+    /// Removes a function from the module.
+    pub fn remove_function(&mut self, name: Id<Name>) {
+        self.module.remove_function(name);
+        if let Some(alike) = &mut self.alike {
+            alike.values_mut().for_each(|names| names.retain(|other| *other != name));
+        }
+    }
+
+    /// Says what calls of a function see of it: the type of `function`.
+    pub fn set_signature(&mut self, store: &mut Store, name: Id<Name>, function: ExprId) {
+        let ty = signature(store, function);
+        self.signatures.insert(name, ty);
+    }
+
+    fn alike(&mut self, store: &Store) -> &mut FxHashMap<u64, Vec<Id<Name>>> {
+        let functions = self.module.functions();
+        self.alike.get_or_insert_with(|| {
+            let mut alike: FxHashMap<u64, Vec<Id<Name>>> = FxHashMap::default();
+            for (name, function) in functions {
+                alike.entry(from_afar(store, *function)).or_default().push(*name);
+            }
+            alike
+        })
+    }
+
+    // ---- blocks ----
+
+    /// Opens a block of bindings.
+    pub fn begin_block(&mut self, dataflow: bool) {
+        self.blocks.push(Frame { bindings: Vec::new(), dataflow, normal: FxHashMap::default() });
+    }
+
+    /// Closes the innermost block and gives its bindings; none when none is open.
+    pub fn end_block(&mut self) -> Vec<Binding> {
+        self.blocks.pop().map(|frame| frame.bindings).unwrap_or_default()
+    }
+
+    /// Whether the innermost block is a dataflow block.
+    pub fn is_dataflow(&self) -> bool {
+        self.blocks.last().is_some_and(|frame| frame.dataflow)
+    }
+
+    /// Whether a block is open.
+    pub fn has_block(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    /// The bindings of the innermost block so far.
+    pub fn bindings(&mut self) -> Option<&mut Vec<Binding>> {
+        self.blocks.last_mut().map(|frame| &mut frame.bindings)
+    }
+
+    /// Binds a value in the innermost block, in normal form and with its type, to a new variable: of a dataflow block one of
+    /// its own. Without a hint it is called `lv` or `gv`. Gives the use of the variable.
+    pub fn emit(&mut self, store: &mut Store, value: ExprId, hint: &str) -> ExprId {
+        self.emit_as(store, value, self.is_dataflow(), hint)
+    }
+
+    /// Binds a value in a dataflow block to a variable that is visible behind the block.
+    pub fn emit_output(&mut self, store: &mut Store, value: ExprId, hint: &str) -> ExprId {
+        self.emit_as(store, value, false, hint)
+    }
+
+    fn emit_as(&mut self, store: &mut Store, value: ExprId, dataflow: bool, hint: &str) -> ExprId {
+        let value = self.normalize(store, value);
+        self.emit_normal(store, value, dataflow, hint)
+    }
+
+    /// Binds a value that is in normal form.
+    pub(super) fn emit_normal(&mut self, store: &mut Store, value: ExprId, dataflow: bool, hint: &str) -> ExprId {
+        let ty = store.checked_type(value);
+        let var = self.new_var(store, ty, dataflow, hint);
+        self.emit_normalized(store, Binding { var, value, cast: None });
+        store.use_var(var)
+    }
+
+    /// Binds a value to a variable of this type, which is checked when the program runs; symbols in the type are defined here.
+    pub fn emit_match_cast(&mut self, store: &mut Store, value: ExprId, ty: TypeId, hint: &str) -> ExprId {
+        let value = self.normalize(store, value);
+        if let Some(given) = store.checked_type(value)
+            && fit(store, ty, given) == Fit::Never
+        {
+            let (given, wanted) = (crate::ir::show_type(store, given).to_string(), crate::ir::show_type(store, ty).to_string());
+            let message = format!("It is impossible to match cast a value of type {given} to {wanted}");
+            self.error("relax-type", message, store.source_span(value));
+        }
+        let var = self.new_var(store, Some(ty), self.is_dataflow(), hint);
+        self.emit_normalized(store, Binding { var, value, cast: Some(ty) });
+        store.use_var(var)
+    }
+
+    /// Adds a binding as it is: its value is in normal form, and value and variable have types.
+    pub fn emit_normalized(&mut self, store: &Store, binding: Binding) {
+        match binding.cast {
+            None => {
+                self.bound.insert(binding.var, binding.value);
+            }
+            Some(_) => self.define(store, binding.var),
+        }
+        if let Some(frame) = self.blocks.last_mut() {
+            frame.bindings.push(binding);
+        }
+    }
+
+    fn new_var(&mut self, store: &mut Store, ty: Option<TypeId>, dataflow: bool, hint: &str) -> VarId {
+        let hint = match hint {
+            "" if dataflow => "lv",
+            "" => "gv",
+            hint => hint,
+        };
+        let name = self.names.fresh(hint);
+        store.relax_var(&name, ty, dataflow)
+    }
+
+    /// The value that a variable is bound to. Nothing for parameters and for what a `match_cast` binds, as in TVM.
+    pub fn lookup_binding(&self, var: VarId) -> Option<ExprId> {
+        self.bound.get(&var).copied()
+    }
+
+    /// The value behind a variable, through variables that only name another one; any other expression is itself.
+    pub fn value_of(&self, store: &Store, expr: ExprId) -> ExprId {
+        let mut expr = expr;
+        while let Expr::Var(var) = store.expr(expr)
+            && let Some(value) = self.lookup_binding(var)
+        {
+            expr = value;
+        }
+        expr
+    }
+
+    // ---- scopes ----
+
+    /// Opens the scope of a function: it knows the symbols that its parameters define, and no others.
+    pub fn begin_scope(&mut self, store: &Store, params: &[VarId]) {
+        self.scopes.push(Scope { first: self.symbols.len(), outer: self.symbols.len() });
+        params.iter().for_each(|param| self.define(store, *param));
+    }
+
+    /// Opens a scope in which everything of the one around is known.
+    pub fn begin_inner_scope(&mut self) {
+        let first = self.scopes.last().map_or(0, |scope| scope.first);
+        self.scopes.push(Scope { first, outer: self.symbols.len() });
+    }
+
+    /// Closes the innermost scope.
+    pub fn end_scope(&mut self) {
+        if let Some(scope) = self.scopes.pop() {
+            self.symbols.truncate(scope.outer);
+        }
+    }
+
+    /// The symbols that the type of a variable defines are known from here on.
+    pub fn define(&mut self, store: &Store, var: VarId) {
+        if self.scopes.is_empty() {
+            return;
+        }
+        self.symbols.extend(store.var_data(var).symbol);
+        if let Some(ty) = store.var_type(var) {
+            self.symbols.extend(types::symbols(store, ty, true));
+        }
+    }
+
+    /// A type without what this scope does not know (TVM's `EraseToWellDefinedInScope`).
+    pub fn erase(&self, store: &mut Store, ty: TypeId) -> TypeId {
+        match self.scopes.last() {
+            Some(scope) => {
+                let known = &self.symbols[scope.first..];
+                types::erase(store, ty, &|symbol| known.contains(&symbol), &|_| false)
+            }
+            None => ty,
+        }
+    }
+
+    // ---- nodes ----
+
+    /// A function over a body in normal form. Its result is the type of the body where that says no less than `ret`, without
+    /// symbols that the parameters do not define (TVM's constructor of `relax.Function`).
+    pub fn function(&self, store: &mut Store, pre: Option<ExprId>, function: Function) -> ExprId {
+        let found = store.checked_type(function.body);
+        let ret = match (function.ret, found) {
+            (Some(ret), Some(found)) if fit(store, ret, found) != Fit::Always => Some(ret),
+            (ret, None) => ret,
+            (_, Some(found)) => {
+                let params: Vec<VarId> = store.items(function.params).collect();
+                let mut known: Vec<Id<Symbol>> = Vec::new();
+                for param in params {
+                    known.extend(store.var_data(param).symbol);
+                    if let Some(ty) = store.var_type(param) {
+                        known.extend(types::symbols(store, ty, true));
+                    }
+                }
+                Some(types::erase(store, found, &|symbol| known.contains(&symbol), &|_| false))
+            }
+        };
+        let function = Function { ret, ..function };
+        let ty = Some(function_type(store, &function, None));
+        let node = store.add_function(function);
+        match pre {
+            Some(pre) => store.rebuild(pre, Expr::Function(node), ty),
+            None => store.add_typed(Expr::Function(node), ty),
+        }
+    }
+
+    /// Blocks without those that are empty; neighbours of one kind are one block; a sequence that is bound is opened, its
+    /// blocks standing before the binding of its value (TVM's `NormalizeBlocks`).
+    pub fn join_blocks(&self, store: &mut Store, blocks: &[Id<BindingBlock>]) -> List<BindingBlock> {
+        let mut parts: Vec<(Vec<Binding>, bool, Option<Id<BindingBlock>>)> = Vec::new();
+        let mut add = |bindings: Vec<Binding>, dataflow: bool, whole: Option<Id<BindingBlock>>| match parts.last_mut() {
+            _ if bindings.is_empty() => {}
+            Some((joined, kind, id)) if *kind == dataflow => {
+                joined.extend(bindings);
+                *id = None;
+            }
+            _ => parts.push((bindings, dataflow, whole)),
+        };
+        for &block in blocks {
+            let dataflow = store.block(block).dataflow;
+            let bindings: Vec<Binding> = store.block_bindings(block).collect();
+            if !bindings.iter().any(|binding| matches!(store.expr(binding.value), Expr::Seq { .. })) {
+                add(bindings, dataflow, Some(block));
+                continue;
+            }
+            let mut current = Vec::new();
+            for binding in bindings {
+                let Expr::Seq { blocks, body } = store.expr(binding.value) else {
+                    current.push(binding);
+                    continue;
+                };
+                add(std::mem::take(&mut current), dataflow, None);
+                for inner in store.items(blocks) {
+                    add(store.block_bindings(inner).collect(), store.block(inner).dataflow, Some(inner));
+                }
+                current.push(Binding { value: body, ..binding });
+            }
+            add(current, dataflow, None);
+        }
+        let ids: Vec<Id<BindingBlock>> = parts
+            .into_iter()
+            .map(|(bindings, dataflow, whole)| match whole {
+                Some(block) => block,
+                None => store.add_block_of(&bindings, dataflow),
+            })
+            .collect();
+        store.list(&ids)
+    }
+}
+
+/// What calls see of a function.
+fn signature(store: &mut Store, function: ExprId) -> TypeId {
+    match store.expr(function) {
+        Expr::Function(id) => {
+            let function = *store.function(id);
+            function_type(store, &function, None)
+        }
+        Expr::PrimFunc(id) => crate::infer::relax::prim_func_type(store, id),
+        _ => match store.checked_type(function) {
+            Some(ty) => ty,
+            None => {
+                let ret = store.ty(Type::Any);
+                store.ty(Type::Callable { params: None, ret, pure: false })
+            }
+        },
+    }
+}
+
+/// A number that equal functions share.
+fn from_afar(store: &Store, function: ExprId) -> u64 {
+    let mut hash = FxHasher::default();
+    match store.expr(function) {
+        Expr::Function(id) => {
+            store.function(id).params.len().hash(&mut hash);
+            for id in post_order(store, function) {
+                match store.expr(id) {
+                    Expr::Op(op) => op.hash(&mut hash),
+                    Expr::Seq { blocks, .. } => store.bindings(blocks).count().hash(&mut hash),
+                    _ => {}
+                }
+            }
+        }
+        Expr::PrimFunc(id) => store.prim_func(id).params.len().hash(&mut hash),
+        _ => {}
+    }
+    hash.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{DType, Dim};
+
+    #[test]
+    fn a_function_that_is_there_already_is_not_added_twice() {
+        let store = &mut Store::new();
+        let mut builder = BlockBuilder::new(store, &Module::of(crate::ir::Dialect::Relax));
+        let identity = |store: &mut Store, builder: &BlockBuilder, extent: i64| {
+            let ty = store.tensor_type(&[Dim::Int { value: extent, bits: 64 }], DType::F32);
+            let x = store.relax_var("x", Some(ty), false);
+            let used = store.use_var(x);
+            let body = store.add_seq(&[], used);
+            let params = store.list(&[x]);
+            let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: None, device: None, pure: true };
+            builder.function(store, None, data)
+        };
+        let (a, b, c) = (identity(store, &builder, 2), identity(store, &builder, 2), identity(store, &builder, 3));
+        let first = builder.add_function(store, a, "f");
+        assert_eq!(builder.add_function(store, b, "f"), first);
+        assert_ne!(builder.add_function(store, c, "f"), first);
+        let names: Vec<&str> = builder.module().functions().iter().map(|(name, _)| store.str(*name)).collect();
+        assert_eq!(names, ["f", "f1"]);
+    }
+}

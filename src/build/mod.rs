@@ -1,0 +1,52 @@
+//! Programs of Relax, put together and rewritten binding by binding.
+//!
+//! - [`BlockBuilder`]: TVM's builder. It keeps what it is given in normal form, gives it types and names.
+//! - [`BlockMutator`]: the hooks of a pass that rewrites; [`rewrite_module`] and [`rewrite_function`] drive it.
+//! - [`NameSupply`]: names that nobody has yet.
+//!
+//! A pass that replaces `R.add(x, x)` by `R.multiply(x, 2)`:
+//!
+//! ```
+//! use passlab::build::{BlockMutator, Mutation, rewrite_module};
+//! use passlab::ir::{DType, Expr, ExprId, Module, Store};
+//! use passlab::ops;
+//!
+//! struct Twice;
+//! impl BlockMutator for Twice {
+//!     fn rule(&self) -> &'static str {
+//!         "twice"
+//!     }
+//!     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
+//!         let Some(call) = store.call(post) else { return post };
+//!         if store.called_op(post) != ops::lookup_relax("add") || store.item(call.args, 0) != store.item(call.args, 1) {
+//!             return post;
+//!         }
+//!         let x = store.item(call.args, 0);
+//!         let two = ops::build::scalar(store, DType::F32, 2.0);
+//!         // What is nested gets a variable by itself; so would this without being emitted.
+//!         let two = cx.builder.emit(store, two, "two");
+//!         let multiply = store.add(Expr::Op(ops::lookup_relax("multiply").unwrap()));
+//!         store.add_call(multiply, &[x, two], None)
+//!     }
+//! }
+//!
+//! let store = &mut Store::new();
+//! let text = "@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n    y = R.add(x, x)\n    return y\n";
+//! let module = passlab::parse::parse(store, text).program.module;
+//! let module = passlab::infer::infer_module(store, &module).unwrap();
+//! let new: Module = rewrite_module(store, &module, &mut Twice).unwrap();
+//! # let text = passlab::print::module(store, &new, &passlab::print::PrintOptions::default());
+//! # assert!(text.contains("R.multiply(x, two)"), "{text}");
+//! ```
+//!
+//! Errors of deduction do not stop the building: they are collected, and [`BlockBuilder::finish`] gives them.
+
+mod builder;
+mod mutate;
+mod names;
+mod run;
+
+pub use builder::BlockBuilder;
+pub use mutate::{BlockMutator, Mutation};
+pub use names::NameSupply;
+pub use run::{is_leaf, is_leaf_or_tuple, rewrite_function, rewrite_module, run};

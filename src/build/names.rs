@@ -1,0 +1,56 @@
+//! Names that nobody has yet.
+
+use rustc_hash::FxHashMap;
+
+/// Gives names out once (TVM's `UniqueNameSupply`): `lv`, `lv1`, `lv2`. It knows the names that it gave or was told, and not
+/// those of a program; the printer takes care of the rest.
+#[derive(Clone, Debug, Default)]
+pub struct NameSupply {
+    /// For each name the last number that was put behind it.
+    given: FxHashMap<String, u32>,
+}
+
+impl NameSupply {
+    /// A supply from which nothing was taken.
+    pub fn new() -> NameSupply {
+        NameSupply::default()
+    }
+
+    /// Says that a name is taken.
+    pub fn reserve(&mut self, name: &str) {
+        self.given.insert(name.to_owned(), 0);
+    }
+
+    /// A name that was not given yet: the hint itself, or the hint with the next number. Dots become underscores, as in TVM.
+    pub fn fresh(&mut self, hint: &str) -> String {
+        let hint = if hint.is_empty() { "v".to_owned() } else { hint.replace('.', "_") };
+        let Some(&last) = self.given.get(&hint) else {
+            self.given.insert(hint.clone(), 0);
+            return hint;
+        };
+        let mut number = last;
+        let name = loop {
+            number += 1;
+            let name = format!("{hint}{number}");
+            if !self.given.contains_key(&name) {
+                break name;
+            }
+        };
+        self.given.insert(hint, number);
+        self.given.insert(name.clone(), 0);
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_count_up_for_each_name_and_step_over_what_is_taken() {
+        let mut names = NameSupply::new();
+        names.reserve("lv2");
+        let given: Vec<String> = ["lv", "lv", "lv", "gv", "relax.add", ""].iter().map(|hint| names.fresh(hint)).collect();
+        assert_eq!(given, ["lv", "lv1", "lv3", "gv", "relax_add", "v"]);
+    }
+}
