@@ -63,6 +63,8 @@ fn a_link_brings_the_document_back() {
     let answer = handle(session, &format!("{{\"type\":\"decode\",\"link\":\"#{link}\"}}"));
     assert_eq!(get(&answer, "document.source"), JsValue::from(PROGRAM));
     assert_eq!(get(&answer, "document.optLevel").as_f64(), Some(3.0));
+    let hash = handle(session, "{\"type\":\"hash\"}").as_string().expect("a hash");
+    assert_eq!(hash.len(), 6, "{hash}");
     let broken = handle(session, "{\"type\":\"decode\",\"link\":\"#1.AAAA\"}");
     assert!(get(&broken, "error").as_string().is_some_and(|e| e.starts_with("link-")));
 }

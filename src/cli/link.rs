@@ -44,7 +44,7 @@ mod tests {
         let path = file("link.relay", TEXT);
         let link = encode(&path);
         assert_eq!((link.status, link.stderr.as_str()), (0, ""));
-        assert!(link.stdout.starts_with("#1."), "{}", link.stdout);
+        assert!(link.stdout.starts_with("#2."), "{}", link.stdout);
         assert_eq!(decode(link.stdout.trim()).stdout, TEXT);
         let address = format!("https://example.org/passlab/{}", link.stdout.trim());
         assert_eq!(decode(&address).stdout, TEXT);
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn half_a_link_fails_with_its_reason_and_what_was_saved() {
-        let path = file("half.relay", TEXT);
+        let path = file("half.relay", &format!("{TEXT}{}", "// and a little more\nlet %y = sigmoid(%x);\n".repeat(3)));
         let link = encode(&path).stdout;
         let half = decode(&link.trim()[..link.len() * 2 / 3]);
         assert_eq!(half.status, 1);

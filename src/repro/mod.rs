@@ -23,6 +23,22 @@ pub struct Document {
     pub script: String,
     /// What is looked at; does not change the result.
     pub view: View,
+    /// What the program became where the document was written.
+    pub made: Made,
+}
+
+/// Who ran a document, and what came out: another engine that gets something else can say so. Both may be empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Made {
+    /// Version of the engine.
+    pub engine: String,
+    /// Hash of the result, `Session::result_hash`.
+    pub result: String,
+}
+
+/// FNV-1a: a hash that is the same everywhere and for ever.
+pub fn hash(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 /// One row of the list of passes.

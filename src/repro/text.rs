@@ -16,7 +16,7 @@
 //! Only what differs from the default is written, always in the same order, so that the same document is
 //! the same text. A program without the head is a document too: one without passes.
 
-use super::{Document, DocumentRow};
+use super::{Document, DocumentRow, Made};
 use crate::diag::{Diagnostic, Span};
 use crate::parse::is_script;
 use crate::pass::PassContext;
@@ -27,6 +27,8 @@ const HEAD: &str = "passlab ";
 /// How a comment begins, in Relay and in TVMScript.
 const MARKS: [&str; 2] = ["// ", "# "];
 const VERSION: u32 = 1;
+/// Ends a head before a program that begins like one.
+const END: &str = "program:";
 /// What stands before each line of the script, behind the mark.
 const SCRIPT: &str = "script:|";
 
@@ -52,7 +54,8 @@ pub fn write(document: &Document) -> String {
     for (key, value) in config.iter() {
         line("config", &one_line(&format!("{key}={value}")));
     }
-    for (key, value) in [("step", &document.view.step), ("view", &document.view.view)] {
+    let Made { engine, result } = &document.made;
+    for (key, value) in [("step", &document.view.step), ("view", &document.view.view), ("engine", engine), ("result", result)] {
         if !value.is_empty() {
             line(key, &one_line(value));
         }
@@ -64,8 +67,20 @@ pub fn write(document: &Document) -> String {
         out += text;
         out.push('\n');
     }
+    // A comment that opens the program and looks like the head.
+    if head_key(mark, document.source.split('\n').next().unwrap_or_default()).is_some() {
+        out += mark;
+        out += END;
+        out.push('\n');
+    }
     out += &document.source;
     out
+}
+
+/// The key of a line that looks like one of the head.
+fn head_key<'t>(mark: &str, line: &'t str) -> Option<&'t str> {
+    let (key, _) = line.strip_prefix(mark)?.split_once(':')?;
+    key.chars().all(|c| c.is_ascii_lowercase() || c == '_').then_some(key)
 }
 
 fn one_line(text: &str) -> String {
@@ -105,10 +120,14 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
             at = (at + line.len() + 1).min(text.len());
             continue;
         }
+        if line.strip_prefix(mark) == Some(END) {
+            at = (at + line.len() + 1).min(text.len());
+            break;
+        }
         let line = line.trim_end_matches('\r');
         let Some((key, value)) = line.strip_prefix(mark).and_then(|l| l.split_once(':')) else { break };
         if !head_line(&mut document, key, value.trim()) {
-            if !key.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
+            if head_key(mark, line).is_none() {
                 break;
             }
             let message = format!("cannot read the line `{line}`");
@@ -147,6 +166,8 @@ fn head_line(document: &mut Document, key: &str, value: &str) -> bool {
         },
         "step" => document.view.step = value.to_owned(),
         "view" => document.view.view = value.to_owned(),
+        "engine" => document.made.engine = value.to_owned(),
+        "result" => document.made.result = value.to_owned(),
         _ => return false,
     }
     true
@@ -166,6 +187,7 @@ mod tests {
         document.context.config.insert("relay.FuseOps.max_depth".into(), Literal::Int(10));
         document.instruments = vec!["VerifyEach".into(), "PassPrintingInstrument([], [\"FuseOps\", \"FastMath\"])".into()];
         document.view.step = "FuseOps#1/InferType#1".into();
+        document.made = Made { engine: "0.1.0".into(), result: "00ff7a".into() };
         document.script = "\n  // script:| mine\n\tlet a = 1;  \r\n".into();
         document
     }
@@ -197,8 +219,10 @@ mod tests {
     #[test]
     fn comments_of_the_program_stay_with_the_program() {
         let mut document = example();
-        document.source = "// Note: mine\n// passlab 7\n1".into();
-        assert_eq!(read(&write(&document)), Ok((document, vec![])));
+        for source in ["// Note: mine\n// passlab 7\n1", "// pass: mine\n1", "// script:| mine", "// program:\n", "\n", "\r\n1"] {
+            document.source = source.into();
+            assert_eq!(read(&write(&document)), Ok((document.clone(), vec![])));
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::pass::trace::{LogKind, Trace, Version};
 use crate::pass::{PassContext, config};
 use crate::passes;
 use crate::print::{self, Numbering, PrintOptions};
-use crate::repro::{Document, DocumentRow};
+use crate::repro::{self, Document, DocumentRow};
 
 /// A program that was read: parsed and, when that went well, typed, as TVM's `relay.parse` does.
 #[derive(Clone)]
@@ -312,6 +312,19 @@ impl Session {
     pub fn text(&self, version: Version, numbering: Numbering) -> Option<String> {
         let module = self.trace.versions.get(version)?;
         Some(print::module(&self.store, module, &PrintOptions { numbering, ..PrintOptions::default() }))
+    }
+
+    /// A hash of what the run gave: the steps with their outcomes, and every version as TVM prints it. Six digits, which is
+    /// enough to notice that something is different; the same in every build of an engine.
+    pub fn result_hash(&self) -> String {
+        let mut all = String::new();
+        for step in &self.trace.steps {
+            all += &format!("{} {}\n", step.id, step.outcome_words().0);
+        }
+        for version in 0..self.trace.versions.len() {
+            all += &self.text(version, Numbering::Exact).unwrap_or_default();
+        }
+        format!("{:06x}", repro::hash(all.as_bytes()) >> 8)
     }
 
     /// The files of the `DumpIR` instrument: name and text, in the order they are numbered.

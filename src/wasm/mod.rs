@@ -92,6 +92,7 @@ impl Session {
                 answer(&view)
             }
             Request::Dump => answer(&view::dump(&self.inner)),
+            Request::Hash => answer(&self.inner.result_hash()),
             Request::Encode { document } => answer(&link::encode(&document)),
             Request::Decode { link } => answer(&match link::decode(&link) {
                 Ok(document) => DecodeView { document: Some(document.into()), error: "", message: String::new() },

@@ -5,7 +5,7 @@
 
 use crate::pass::call::parse_literal;
 use crate::pass::{Literal, PassContext};
-use crate::repro::{Document, DocumentRow, View};
+use crate::repro::{Document, DocumentRow, Made, View};
 use js_sys::{Array, Error, Object, Reflect};
 use serde::Serialize;
 use wasm_bindgen::{JsCast, JsValue};
@@ -18,6 +18,7 @@ pub(super) enum Request {
     Diff { before: usize, after: usize },
     Eval { version: usize, func: String, seed: u64 },
     Dump,
+    Hash,
     Encode { document: Document },
     Decode { link: String },
 }
@@ -37,6 +38,7 @@ impl Request {
                 Request::Eval { version: fields.index("version")?, func: fields.text("func")?, seed }
             }
             "dump" => Request::Dump,
+            "hash" => Request::Hash,
             "encode" => Request::Encode { document: document()? },
             "decode" => Request::Decode { link: fields.text("link")? },
             _ => return Err(wrong("type")),
@@ -56,6 +58,13 @@ fn document(fields: &Fields) -> Result<Document, JsValue> {
         let view = Fields(view);
         View { step: view.text("step")?, view: view.text("view")? }
     };
+    let made = fields.get("made");
+    let made = if made.is_undefined() {
+        Made::default()
+    } else {
+        let made = Fields(made);
+        Made { engine: made.text("engine")?, result: made.text("result")? }
+    };
     Ok(Document {
         source: fields.text("source")?,
         rows: fields.list("passes")?.into_iter().map(row).collect::<Result<_, JsValue>>()?,
@@ -68,6 +77,7 @@ fn document(fields: &Fields) -> Result<Document, JsValue> {
         instruments: fields.texts("instruments")?,
         script: if fields.get("script").is_undefined() { String::new() } else { fields.text("script")? },
         view,
+        made,
     })
 }
 
@@ -142,6 +152,14 @@ pub(super) struct DocumentView {
     instruments: Vec<String>,
     script: String,
     view: ViewState,
+    made: MadeView,
+}
+
+/// Who ran it, and what came out.
+#[derive(Serialize)]
+struct MadeView {
+    engine: String,
+    result: String,
 }
 
 /// What is looked at.
@@ -168,6 +186,7 @@ impl From<Document> for DocumentView {
             instruments: document.instruments,
             script: document.script,
             view: ViewState { step: document.view.step, view: document.view.view },
+            made: MadeView { engine: document.made.engine, result: document.made.result },
         }
     }
 }

@@ -264,8 +264,17 @@ export interface ViewState {
   view: string;
 }
 
+/** Who ran a document and what came out, so that another engine can say when it gets something else. Both may be empty. */
+export interface Made {
+  /** `Catalogue.version`. */
+  engine: string;
+  /** The answer to `hash`. */
+  result: string;
+}
+
 export interface SharedDocument extends RunDocument {
   view: ViewState;
+  made: Made;
 }
 
 /** What the page asks. `id` comes back in the answer. */
@@ -276,6 +285,7 @@ export type Request =
   | { id: number; type: "diff"; before: number; after: number }
   | { id: number; type: "eval"; version: number; func: string; seed: number }
   | { id: number; type: "dump" }
+  | { id: number; type: "hash" }
   | { id: number; type: "encode"; document: SharedDocument }
   | { id: number; type: "decode"; link: string };
 
@@ -286,6 +296,8 @@ export interface Answers {
   diff: Diff;
   eval: EvalResult;
   dump: DumpFile[];
+  /** Hash of everything that the last run gave. */
+  hash: string;
   encode: string;
   decode: DecodeResult;
 }

@@ -5,6 +5,7 @@
 import type { Status } from "../engine/client";
 import type {
   Catalogue,
+  Made,
   PassItem,
   Problem,
   Run,
@@ -395,6 +396,10 @@ export function scriptInstruments({ document, trust, script }: State): readonly 
 }
 
 /** The document and the view as a link carries them. */
-export function toShared(state: State, step: string): SharedDocument {
-  return { ...state.document, view: { step, view: state.view } };
+export function toShared(
+  state: State,
+  step: string,
+  made: Made = { engine: "", result: "" },
+): SharedDocument {
+  return { ...state.document, view: { step, view: state.view }, made };
 }
