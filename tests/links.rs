@@ -41,10 +41,10 @@ fn the_hash_of_a_result_tells_results_apart() {
         assert!(session.run(&document(source, calls, PassContext::default()).unwrap(), false));
         session.result_hash()
     };
-    let source = "#[version = \"0.0.5\"]\ndef @main(%x: int32) { add(%x, add(1, 2)) }\n";
+    let source = "#[version = \"0.0.5\"]\ndef @main(%x: float32) { add(%x, add(1f, 2f)) }\n";
     let folded = hash_of(source, "FoldConstant()");
     assert_eq!(folded.len(), 6);
     assert_eq!(folded, hash_of(source, "FoldConstant()"), "the same every time");
     assert_ne!(folded, hash_of(source, "InferType()"));
-    assert_ne!(folded, hash_of(&source.replace('2', "3"), "FoldConstant()"));
+    assert_ne!(folded, hash_of(&source.replace("2f", "3f"), "FoldConstant()"));
 }
