@@ -274,7 +274,8 @@ export interface Made {
 
 export interface SharedDocument extends RunDocument {
   view: ViewState;
-  made: Made;
+  /** Absent: nothing ran. */
+  made?: Made;
 }
 
 /** What the page asks. `id` comes back in the answer. */
