@@ -48,6 +48,8 @@ pub static ALL: &[&PassSpec] = &[
     &relax::dead_code_elimination::SPEC,
     &relax::to_non_dataflow::SPEC,
     &relax::remove_purity_checking::SPEC,
+    &relax::annotate_tir_op_pattern::SPEC,
+    &relax::rewrite_dataflow_reshape::SPEC,
     &any::sequential::SPEC,
     &any::print_ir::SPEC,
     &any::apply_pass_to_function::SPEC,

@@ -1,10 +1,13 @@
 //! Algorithms on TIR: building scalar expressions as TVM's operators do it, and what is known of them.
 
 mod build;
+mod poly;
+mod reshape;
 mod simplify;
 
 pub(crate) use build::match_types;
 pub use build::{Folded, binary, cast, fold, negate};
+pub use reshape::{has_reshape_pattern, same_size};
 pub use simplify::{Facts, bounds, can_prove_equal, simplify};
 
 /// Intrinsics whose first argument says the type of the result.
