@@ -17,6 +17,7 @@
 //! - [`print`]: programs as text, as TVM prints them
 //! - [`infer`]: types from programs
 //! - [`build`]: programs of Relax, put together binding by binding
+//! - [`pattern`]: what programs of Relax look like, and finding it in them
 //! - [`verify`]: is this a program?
 //! - [`eval`]: running programs
 //! - [`pass`]: what a pass is and how passes run
@@ -39,6 +40,7 @@ pub mod ops;
 pub mod parse;
 pub mod pass;
 pub mod passes;
+pub mod pattern;
 pub mod print;
 pub mod repro;
 pub mod session;

@@ -1,6 +1,8 @@
-//! Passes over programs of any dialect.
+//! Passes over programs of any dialect, and algorithms that passes of both need.
 
 pub mod apply_pass_to_function;
+pub(super) mod dominators;
+pub(super) mod fusion;
 mod pattern;
 pub mod print_ir;
 pub mod sequential;

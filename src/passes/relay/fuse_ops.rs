@@ -1,6 +1,6 @@
 //! FuseOps: groups of calls that one kernel can compute become primitive functions.
 //!
-//! [`fusion`](super::support::fusion) decides who goes together. Here each group becomes a call of a
+//! [`fusion`](crate::passes::any::fusion) decides who goes together. Here each group becomes a call of a
 //! function literal with the attribute `Primitive=1`: what comes from outside the group becomes the
 //! parameters `p0`, `p1`, ... in order of first use, each once. A group of calls that only change
 //! the shape is marked `relay.reshape_only=1` as well.
@@ -12,13 +12,13 @@
 //!
 //! Source: `src/relay/transforms/fuse_ops.cc`, `src/relay/analysis/graph_partitioner.cc`.
 
-use super::support::fusion::{Groups, partition};
 use super::support::fusion_graph::Graph;
 use super::support::{dict_attrs, is_external, is_primitive, is_qnn_canonicalisable};
 use crate::ir::rewrite::{ExprMutator, Visit, rewrite};
 use crate::ir::{AttrValue, Expr, ExprId, Function, IdMap, List, Module, Store, Type, VarId};
 use crate::ops;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::passes::any::fusion::{Groups, partition};
 use rustc_hash::FxHashMap;
 
 /// The pass.
@@ -71,7 +71,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, arguments: &Args)
     let max_depth = cx.config_int("relay.FuseOps.max_depth", 256);
     let link_params = cx.config_int("relay.FuseOps.link_params", i64::from(links_params(cx.store, module))) != 0;
     let graph = Graph::build(cx.store, function)?;
-    let groups = partition(&graph, level != 0, usize::try_from(max_depth).unwrap_or(usize::MAX));
+    let groups = partition(&graph.nodes, level != 0, usize::try_from(max_depth).unwrap_or(usize::MAX));
     let mut members = vec![Vec::new(); graph.nodes.len()];
     for node in 0..graph.nodes.len() {
         members[groups.root(node)].push(node);
@@ -160,7 +160,7 @@ impl Fuse {
         let mut reshape_only = true;
         for i in 0..self.members[root].len() {
             let member = self.members[root][i];
-            let id = self.graph.nodes[member].expr;
+            let id = self.graph.exprs[member];
             let expr = match store.expr(id) {
                 Expr::Call { callee, args, info } => {
                     has_call = true;

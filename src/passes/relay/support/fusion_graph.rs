@@ -6,23 +6,14 @@ use crate::ir::walk::for_each_child;
 use crate::ir::{DType, Dim, Expr, ExprId, IdMap, Store, Type, TypeId};
 use crate::ops::{self, OpPattern};
 use crate::pass::PassError;
-
-/// A node of the graph.
-pub struct Node {
-    /// The expression.
-    pub expr: ExprId,
-    /// How it computes.
-    pub pattern: OpPattern,
-    /// Whether something else than an operator uses it, so that it must stay visible.
-    pub external: bool,
-    /// Its consumers, by number, and how each consumes it.
-    pub outputs: Vec<(usize, OpPattern)>,
-}
+use crate::passes::any::fusion::Node;
 
 /// The nodes in post-order: what is consumed comes before its consumers.
 pub struct Graph {
     /// The nodes.
     pub nodes: Vec<Node>,
+    /// The expression of each.
+    pub exprs: Vec<ExprId>,
     number: IdMap<Expr, usize>,
 }
 
@@ -36,11 +27,12 @@ impl Graph {
     pub fn build(store: &mut Store, root: ExprId) -> Result<Graph, PassError> {
         let mut builder = Builder { edges: Vec::new(), external: IdMap::new(), order: Vec::new() };
         builder.walk(store, root)?;
-        let mut graph = Graph { nodes: Vec::with_capacity(builder.order.len()), number: IdMap::new() };
+        let mut graph = Graph { nodes: Vec::new(), exprs: Vec::new(), number: IdMap::new() };
         for (expr, pattern) in builder.order {
             graph.number.insert(expr, graph.nodes.len());
             let external = builder.external.contains(expr);
-            graph.nodes.push(Node { expr, pattern, external, outputs: Vec::new() });
+            graph.nodes.push(Node { pattern, external, outputs: Vec::new() });
+            graph.exprs.push(expr);
         }
         for (from, to, pattern) in builder.edges {
             if let (Some(from), Some(to)) = (graph.number(from), graph.number(to)) {

@@ -3,8 +3,6 @@
 pub mod combine;
 pub mod combine_batch;
 pub mod copy;
-pub mod dominators;
-pub mod fusion;
 pub mod fusion_graph;
 pub mod let_lists;
 pub mod local_type;

@@ -6,11 +6,11 @@
 //! match, or is used outside by something that does not flow back into the root. Then the program is
 //! rebuilt and each root replaced.
 
-use super::dominators::Forest;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{Expr, ExprId, IdMap, Module, Store};
 use crate::ops::{self, OpPattern};
+use crate::passes::any::dominators::Forest;
 
 /// What a part of a pattern is called. Parts of one name match one and the same node.
 pub type Slot = &'static str;

@@ -7,8 +7,17 @@
 //! operators that move elements; last those into tuples that were fused in the second phase.
 
 use super::dominators::Forest;
-use super::fusion_graph::Graph;
 use crate::ops::OpPattern;
+
+/// A node of the graph. Nodes stand in an order in which what is consumed comes before its consumers.
+pub struct Node {
+    /// How it computes.
+    pub pattern: OpPattern,
+    /// Whether something else than an operator uses it, so that it must stay visible.
+    pub external: bool,
+    /// Its consumers, by number, and how each consumes it.
+    pub outputs: Vec<(usize, OpPattern)>,
+}
 
 /// The groups of the nodes of a graph.
 pub struct Groups {
@@ -56,13 +65,13 @@ impl Groups {
 }
 
 /// Partitions a graph. Without `merge` every node is a group of its own (opt level 0).
-pub fn partition(graph: &Graph, merge: bool, max_depth: usize) -> Groups {
-    let n = graph.nodes.len();
+pub fn partition(graph: &[Node], merge: bool, max_depth: usize) -> Groups {
+    let n = graph.len();
     let mut groups = Groups {
         parent: (0..n).collect(),
-        pattern: graph.nodes.iter().map(|node| node.pattern).collect(),
+        pattern: graph.iter().map(|node| node.pattern).collect(),
         size: vec![1; n],
-        anchored: graph.nodes.iter().map(|node| node.pattern == OpPattern::OutEWiseFusable).collect(),
+        anchored: graph.iter().map(|node| node.pattern == OpPattern::OutEWiseFusable).collect(),
     };
     if merge {
         let dominators = post_dominators(graph);
@@ -82,14 +91,14 @@ pub fn partition(graph: &Graph, merge: bool, max_depth: usize) -> Groups {
 }
 
 /// The immediate post-dominator of each node with the worst pattern on the ways to it.
-fn post_dominators(graph: &Graph) -> Vec<Option<(usize, OpPattern)>> {
-    let n = graph.nodes.len();
+fn post_dominators(graph: &[Node]) -> Vec<Option<(usize, OpPattern)>> {
+    let n = graph.len();
     let mut forest = Forest::default();
     // Consumers come after what they consume, so places in the forest count from the back.
     let place = |node: usize| n - 1 - node;
     let mut result = vec![None; n];
     for index in (0..n).rev() {
-        let node = &graph.nodes[index];
+        let node = &graph[index];
         let mut worst = if node.external { OpPattern::Opaque } else { OpPattern::ElemWise };
         let mut parent = None;
         if !node.external {
@@ -113,7 +122,7 @@ fn post_dominators(graph: &Graph) -> Vec<Option<(usize, OpPattern)>> {
 }
 
 struct Fuser<'a> {
-    graph: &'a Graph,
+    graph: &'a [Node],
     groups: Groups,
     max_depth: usize,
     /// Marks what the walk at hand has seen.
@@ -160,7 +169,7 @@ impl Fuser<'_> {
     fn between(&mut self, node: usize, sink: usize, mut f: impl FnMut(&mut Groups, usize) -> bool) {
         self.stamp += 1;
         let graph = self.graph;
-        let mut stack: Vec<usize> = graph.nodes[node].outputs.iter().map(|(consumer, _)| *consumer).collect();
+        let mut stack: Vec<usize> = graph[node].outputs.iter().map(|(consumer, _)| *consumer).collect();
         while let Some(next) = stack.pop() {
             if next == sink || self.seen[next] == self.stamp {
                 continue;
@@ -169,7 +178,7 @@ impl Fuser<'_> {
             if !f(&mut self.groups, next) {
                 return;
             }
-            stack.extend(graph.nodes[next].outputs.iter().map(|(consumer, _)| *consumer));
+            stack.extend(graph[next].outputs.iter().map(|(consumer, _)| *consumer));
         }
     }
 

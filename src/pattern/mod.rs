@@ -1,0 +1,208 @@
+//! The dataflow pattern language of Relax (TVM's `tvm.relax.dpl`): what expressions look like, and finding them.
+//!
+//! - [`Patterns`]: patterns, made bottom up. [`Pat`] names one of them; the same one in two places has to match the same
+//!   expression.
+//! - [`Matcher`]: whether an expression looks like a pattern, and what each part of the pattern stands for. Variables are
+//!   followed to what they are bound to.
+//! - [`Context`]: several patterns and who uses whom, found in a block of bindings by [`match_graph`].
+//!
+//! ```
+//! use passlab::ir::{Expr, Store};
+//! use passlab::pattern::{Matcher, Patterns};
+//!
+//! let store = &mut Store::new();
+//! let text = "@I.ir_module
+//! class Module:
+//!     @R.function
+//!     def main(x: R.Tensor((2,), dtype=\"float32\")):
+//!         y = R.exp(R.abs(x))
+//!         return y
+//! ";
+//! let module = passlab::parse::parse(store, text).program.module;
+//! let Expr::Function(main) = store.expr(module.functions()[0].1) else { panic!("a function") };
+//! let Expr::Seq { blocks, .. } = store.expr(store.function(main).body) else { panic!("a sequence") };
+//! let exp = store.bindings(blocks).last().unwrap().value;
+//!
+//! let mut patterns = Patterns::new();
+//! let any = patterns.wildcard();
+//! let abs = patterns.call_op("abs", &[any]);
+//! let pattern = patterns.call_op("exp", &[abs]);
+//! let bound = store.bindings(blocks).map(|binding| (binding.var, binding.value)).collect();
+//! let found = Matcher::new(&patterns, &bound).matches(store, pattern, exp).unwrap();
+//! assert!(matches!(store.expr(found.get(any).unwrap()), Expr::Var(_)));
+//! ```
+//!
+//! Matching recurses along the pattern and never along the program. Sources: `src/relax/ir/dataflow_pattern.cc`,
+//! `dataflow_matcher.cc`, `dataflow_block_rewriter.cc`.
+
+mod graph;
+mod matcher;
+
+pub use graph::{Context, Edge, match_graph};
+pub use matcher::{Bound, Matcher, Matches};
+
+use crate::ir::{AttrValue, DType, Dim, ExprId, Id, OpId, TypeId};
+use crate::ops;
+
+/// A pattern of [`Patterns`].
+pub type Pat = Id<Pattern>;
+
+/// What an expression has to look like.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// Anything.
+    Wildcard,
+    /// A variable, of this name where one is given.
+    Var(Option<String>),
+    /// A variable of a dataflow block.
+    DataflowVar(Option<String>),
+    /// A function of the module whose name has this in it.
+    Global(String),
+    /// A function that is linked in, of this name where one is given.
+    Extern(Option<String>),
+    /// A tensor that is known.
+    Constant,
+    /// An operator.
+    Op(OpId),
+    /// What is structurally equal to this.
+    Expr(ExprId),
+    /// A call. Sums and products match with their operands swapped too.
+    Call {
+        /// What is called.
+        callee: Pat,
+        /// Arguments.
+        args: Vec<Pat>,
+        /// Whether more arguments may follow.
+        more: bool,
+    },
+    /// A function.
+    Function {
+        /// Its parameters; any where none are given.
+        params: Option<Vec<Pat>>,
+        /// Its body.
+        body: Pat,
+    },
+    /// A tuple of these fields.
+    Tuple(Vec<Pat>),
+    /// A tuple of these fields in any order.
+    UnorderedTuple(Vec<Pat>),
+    /// A field of a tuple.
+    TupleGetItem {
+        /// The tuple.
+        tuple: Pat,
+        /// Which field; any where none is given.
+        index: Option<u32>,
+    },
+    /// One of two, the first preferred.
+    Or(Pat, Pat),
+    /// Both.
+    And(Pat, Pat),
+    /// Anything else.
+    Not(Pat),
+    /// With these attributes, of a call or function.
+    Attrs(Pat, Vec<(String, AttrValue)>),
+    /// With a type that fits.
+    Type(Pat, TypeId),
+    /// A tensor with this shape.
+    Shape(Pat, Vec<Dim>),
+    /// A tensor with this element type.
+    DType(Pat, DType),
+    /// `R.shape` of these extents.
+    Extents(Vec<Dim>),
+}
+
+/// Patterns, in the order in which they were made.
+#[derive(Clone, Debug, Default)]
+pub struct Patterns {
+    nodes: Vec<Pattern>,
+}
+
+impl Patterns {
+    /// No patterns yet.
+    pub fn new() -> Patterns {
+        Patterns::default()
+    }
+
+    /// Adds a pattern.
+    pub fn add(&mut self, pattern: Pattern) -> Pat {
+        self.nodes.push(pattern);
+        Id::from_index(self.nodes.len() - 1)
+    }
+
+    /// The pattern behind an id.
+    pub fn get(&self, pat: Pat) -> &Pattern {
+        &self.nodes[pat.index()]
+    }
+
+    /// How many patterns there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Anything.
+    pub fn wildcard(&mut self) -> Pat {
+        self.add(Pattern::Wildcard)
+    }
+
+    /// A tensor that is known (`is_const`).
+    pub fn constant(&mut self) -> Pat {
+        self.add(Pattern::Constant)
+    }
+
+    /// The operator of that name (`is_op`), as Relax calls it, without `relax.`. No operator matches a name that there is not.
+    pub fn op(&mut self, name: &str) -> Pat {
+        match ops::lookup_relax(name) {
+            Some(op) => self.add(Pattern::Op(op)),
+            None => {
+                let any = self.wildcard();
+                self.add(Pattern::Not(any))
+            }
+        }
+    }
+
+    /// A call with these arguments.
+    pub fn call(&mut self, callee: Pat, args: &[Pat]) -> Pat {
+        self.add(Pattern::Call { callee, args: args.to_vec(), more: false })
+    }
+
+    /// A call of the operator of that name.
+    pub fn call_op(&mut self, name: &str, args: &[Pat]) -> Pat {
+        let op = self.op(name);
+        self.call(op, args)
+    }
+
+    /// A call of the operator of that name with at least these arguments.
+    pub fn call_op_with_more(&mut self, name: &str, args: &[Pat]) -> Pat {
+        let callee = self.op(name);
+        self.add(Pattern::Call { callee, args: args.to_vec(), more: true })
+    }
+
+    /// A tuple of these fields.
+    pub fn tuple(&mut self, fields: &[Pat]) -> Pat {
+        self.add(Pattern::Tuple(fields.to_vec()))
+    }
+
+    /// A field of a tuple.
+    pub fn item(&mut self, tuple: Pat, index: Option<u32>) -> Pat {
+        self.add(Pattern::TupleGetItem { tuple, index })
+    }
+
+    /// One of these, the first that matches.
+    pub fn either(&mut self, first: Pat, second: Pat) -> Pat {
+        self.add(Pattern::Or(first, second))
+    }
+
+    /// Another pattern that looks the same and may match something else.
+    pub fn duplicate(&mut self, pat: Pat) -> Pat {
+        let copy = self.get(pat).clone();
+        self.add(copy)
+    }
+}
+
+#[cfg(test)]
+mod tests;
