@@ -5,19 +5,21 @@ declare module "passlab-session" {
   export function open(): Promise<{
     handle(request: import("./engine/protocol").Request): unknown;
   }>;
+  /** Gets ready what may be needed later. */
+  export function prepare(): Promise<void>;
 }
 
 /** The same engine as the sandbox's worker opens it: `www/sandbox/session.ts`, or `mock.ts`. */
 declare module "passlab-sandbox-session" {
-  export function open(engine: ArrayBuffer): Promise<{
+  export function open(engine: ArrayBuffer[]): Promise<{
     handle(request: import("./engine/protocol").Request): unknown;
   }>;
 }
 
-/** Addresses: of the engine's WebAssembly (empty in a mock), and of the two files that `www/sandbox/build.ts` makes. */
+/** Addresses: of the engine's WebAssembly (none in a mock), and of the two files that `www/sandbox/build.ts` makes. */
 declare module "passlab-engine-bytes" {
-  const url: string;
-  export default url;
+  const urls: string[];
+  export default urls;
 }
 declare module "passlab-harness" {
   const url: string;
@@ -32,6 +34,8 @@ declare module "passlab-sandbox-frame" {
 declare module "passlab-engine/passlab.js" {
   export default function init(options: { module_or_path: string | URL }): Promise<unknown>;
   export function initSync(options: { module: WebAssembly.Module }): unknown;
+  /** Sees to it that the second half is there (`www/engine/second.ts`). */
+  export function load_second(): void;
   export class Session {
     constructor();
     /** The request without its id; the answer is the value of `Answers[type]`. Throws only for a bug of the engine. */
@@ -44,6 +48,10 @@ declare module "passlab-engine/passlab.js" {
 }
 
 declare module "passlab-engine/passlab_bg.wasm?url" {
+  const url: string;
+  export default url;
+}
+declare module "passlab-engine/passlab_second.wasm?url" {
   const url: string;
   export default url;
 }

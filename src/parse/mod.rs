@@ -42,8 +42,6 @@ mod script;
 mod suggest;
 mod tir;
 
-pub use relax::is_script;
-
 use crate::diag::Diagnostic;
 use crate::ir::{ExprId, Id, Module, Name, Store, TypeId};
 
@@ -81,7 +79,25 @@ impl Parsed {
 /// strings, a match as an operand, names with dots and dashes, and texts without their metadata
 /// section.
 pub fn parse(store: &mut Store, source: &str) -> Parsed {
-    if relax::is_script(source) { relax::parse(store, source) } else { relay::parse(store, source) }
+    if is_script(source) { relax::parse(store, source) } else { relay::parse(store, source) }
+}
+
+/// Whether a text is TVMScript: it begins with a decorator, an import, a class or an assignment of Python.
+pub fn is_script(source: &str) -> bool {
+    for line in source.lines() {
+        let line = line.trim();
+        if line.is_empty() || (line.starts_with('#') && !line.starts_with("#[")) {
+            // Relay has no such comments.
+            if line.starts_with("# from tvm.script") {
+                return true;
+            }
+            continue;
+        }
+        let decorators = ["@I.", "@R.", "@T.", "@tvm.", "@relax.", "@tir.", "@tirx.", "@ir_module", "@ir."];
+        let statements = ["from ", "import ", "class ", "metadata =", "metadata="];
+        return decorators.iter().chain(&statements).any(|start| line.starts_with(start)) || line.contains("TypeVar(");
+    }
+    false
 }
 
 /// Reads a type, such as `fn (Tensor[(?, 10), float32]) -> bool`.

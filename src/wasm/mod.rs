@@ -17,6 +17,20 @@ use serde::Serialize;
 use view::{DecodeView, EvalView, Problems};
 use wasm_bindgen::prelude::*;
 
+// What only programs of Relax need stands in a file of its own (`xtask/src/split.rs`). The worker fetches it when one of
+// its functions is first called, and before that when it has nothing to do.
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_name = loadSecond)]
+    fn load_second_half();
+}
+
+/// Sees to it that the second half of the engine is there. Throws when it cannot be had.
+#[wasm_bindgen]
+pub fn load_second() {
+    load_second_half();
+}
+
 /// Microseconds since the worker started.
 fn clock() -> f64 {
     let performance = js_sys::Reflect::get(&js_sys::global(), &JsValue::from_str("performance"));

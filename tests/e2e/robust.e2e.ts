@@ -1,5 +1,5 @@
 /** What goes wrong around the page: its engine, its network, its next version. */
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -51,6 +51,35 @@ describe("an engine in trouble", () => {
       `${stage.site.url}?watchdog=1`,
     );
   });
+});
+
+test("a program of Relay does without the engine's second half; one of Relax says that it is missing", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "passlab-"));
+  await cp(dist, folder, { recursive: true });
+  const assets = join(folder, "assets");
+  const name = (await readdir(assets)).find((file) => file.startsWith("passlab_second"));
+  if (!name) throw new Error("the engine was not split");
+  await rename(join(assets, name), join(folder, name));
+  const own = await serve(folder);
+  try {
+    await withPage(
+      {},
+      async (lab) => {
+        await lab.example("ResNet-18");
+        await lab.step(/^FuseOps changed/).click();
+        await lab.region("Diff").getByText("Primitive=1").first().waitFor();
+        await lab.example("Two convolutions (Relax)");
+        await lab.page.getByText("second part of the engine could not be loaded").waitFor();
+        await rename(join(folder, name), join(assets, name));
+        await lab.write(`${await lab.source()}\n`);
+        await lab.step(/^DeadCodeElimination changed/).waitFor();
+      },
+      own.url,
+    );
+  } finally {
+    await own.close();
+    await rm(folder, { recursive: true });
+  }
 });
 
 describe("offline", () => {

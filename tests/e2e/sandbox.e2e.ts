@@ -249,7 +249,7 @@ describe("ways out", () => {
         const { port1, port2 } = new MessageChannel();
         const messages: unknown[] = [];
         port1.onmessage = ({ data }) => messages.push(data);
-        const start = { type: "start", harness: text, engine: new ArrayBuffer(8), longest: 100 };
+        const start = { type: "start", harness: text, engine: [new ArrayBuffer(8)], longest: 100 };
         frame.contentWindow?.postMessage(start, "*", [port2]);
         await new Promise((done) => setTimeout(done, 1500));
         frame.remove();

@@ -1,2 +1,5 @@
-/** Where the engine's WebAssembly is, for those who hand its bytes on. */
-export { default } from "passlab-engine/passlab_bg.wasm?url";
+/** Where the two halves of the engine's WebAssembly are, for those who hand their bytes on. */
+import first from "passlab-engine/passlab_bg.wasm?url";
+import second from "passlab-engine/passlab_second.wasm?url";
+
+export default [first, second];

@@ -410,9 +410,11 @@ function decode(link: string): DecodeResult {
   }
 }
 
+export async function prepare(): Promise<void> {}
+
 export async function open(): Promise<Session> {
   return new Session();
 }
 
 /** In the place of the engine's address: there are no bytes to load. */
-export default "";
+export default [];

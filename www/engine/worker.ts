@@ -3,7 +3,7 @@
  * An exception is a bug of the engine: it is reported, and the page then throws this worker away,
  * because a session that panicked half way is not to be trusted any more.
  */
-import { open } from "passlab-session";
+import { open, prepare } from "passlab-session";
 import { findStep } from "../state/steps";
 import type { Ahead, Diff, Look, Request, Run } from "./protocol";
 
@@ -43,9 +43,15 @@ function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** So long after its first answer the worker gets ready what a program of Relay never asks for. */
+const PAUSE = 1500;
+
 open().then(
   (session) => {
+    let asked = false;
     self.onmessage = (event: MessageEvent<Request>) => {
+      if (!asked) setTimeout(prepare, PAUSE);
+      asked = true;
       const { id, type } = event.data;
       try {
         self.postMessage({ id, type, value: answer(session, event.data) });

@@ -44,5 +44,5 @@ addEventListener("message", function start(event) {
     owed++;
     worker.postMessage(data);
   };
-  worker.postMessage(engine, [engine]);
+  worker.postMessage(engine, engine);
 });

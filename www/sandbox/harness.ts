@@ -35,7 +35,7 @@ function words(error: unknown): string {
   }
 }
 
-self.onmessage = async (first: MessageEvent<ArrayBuffer>) => {
+self.onmessage = async (first: MessageEvent<ArrayBuffer[]>) => {
   try {
     const session = await open(first.data);
     self.onmessage = async ({ data }: MessageEvent<Request | "rest">) => {

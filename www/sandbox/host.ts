@@ -5,7 +5,7 @@
  * A frame is ended by removing it: a loop in it then stops at once, and nothing has to be asked of it.
  */
 
-import engineUrl from "passlab-engine-bytes";
+import engineUrls from "passlab-engine-bytes";
 import harnessUrl from "passlab-harness";
 import frameUrl from "passlab-sandbox-frame";
 import type { WorkerLike } from "../engine/client";
@@ -17,7 +17,7 @@ const PAUSE = 500;
 const REST = 5000;
 
 /** The same for every frame, so fetched once. */
-let parts: Promise<{ harness: string; engine: ArrayBuffer }> | null = null;
+let parts: Promise<{ harness: string; engine: ArrayBuffer[] }> | null = null;
 
 async function load(url: string): Promise<Response> {
   const response = await fetch(url);
@@ -28,9 +28,7 @@ async function load(url: string): Promise<Response> {
 async function fetchParts() {
   const [harness, engine] = await Promise.all([
     load(harnessUrl).then((response) => response.text()),
-    engineUrl
-      ? load(engineUrl).then((response) => response.arrayBuffer())
-      : Promise.resolve(new ArrayBuffer(0)),
+    Promise.all(engineUrls.map((url) => load(url).then((response) => response.arrayBuffer()))),
   ]);
   return { harness, engine };
 }
@@ -63,9 +61,10 @@ export class Sandbox implements WorkerLike {
     Promise.all([parts, loaded]).then(
       ([{ harness, engine }]) => {
         if (this.over) return;
-        const message = { type: "start", harness, engine: engine.slice(0), longest: LONGEST };
+        const copies = engine.map((bytes) => bytes.slice(0));
+        const message = { type: "start", harness, engine: copies, longest: LONGEST };
         // A frame without an origin cannot be named by one. Only code of the page's own stands in it.
-        frame.contentWindow?.postMessage(message, "*", [channel.port2, message.engine]);
+        frame.contentWindow?.postMessage(message, "*", [channel.port2, ...copies]);
       },
       (error) => {
         parts = null;

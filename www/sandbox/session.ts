@@ -1,11 +1,15 @@
 /** The engine as the sandbox opens it: from bytes, because a frame without an origin can load nothing, and with the API. */
 import * as engine from "passlab-engine/passlab.js";
 import type { Request } from "../engine/protocol";
+import { provideSecond } from "../engine/second";
 import { answer, installUserApi } from "../user";
 import type { Engine } from "../user/engine";
 
-export function open(bytes: ArrayBuffer) {
-  engine.initSync({ module: new WebAssembly.Module(bytes) });
+export function open([first, second]: ArrayBuffer[]) {
+  const exports = engine.initSync({ module: new WebAssembly.Module(first as ArrayBuffer) });
+  // At once: later it would be code of the user's that says what `loadSecond` is.
+  provideSecond(exports, () => new WebAssembly.Module(second as ArrayBuffer));
+  engine.load_second();
   installUserApi(engine as unknown as Engine);
   const session = new engine.Session();
   return { handle: (request: Request) => answer(session, request) };

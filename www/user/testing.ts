@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { PassItem, Run, RunDocument } from "../engine/protocol";
+import { provideSecond } from "../engine/second";
 import type { Engine } from "./engine";
 import { answer, installUserApi, type ScriptSession } from "./index";
 
@@ -14,7 +15,11 @@ let Session: (new () => ScriptSession) | null = null;
 async function open(): Promise<ScriptSession> {
   if (!Session) {
     const glue = await import(/* @vite-ignore */ pathToFileURL(join(folder, "passlab.js")).href);
-    glue.initSync({ module: readFileSync(join(folder, "passlab_bg.wasm")) });
+    const first = glue.initSync({ module: readFileSync(join(folder, "passlab_bg.wasm")) });
+    provideSecond(
+      first,
+      () => new WebAssembly.Module(readFileSync(join(folder, "passlab_second.wasm"))),
+    );
     installUserApi(glue as Engine);
     Session = glue.Session;
   }

@@ -2,6 +2,7 @@
 
 use crate::setup;
 use crate::sh::{Result, cargo, root, sh, target_dir};
+use crate::split;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -17,6 +18,10 @@ pub enum Goal {
     Release,
 }
 
+/// What every program needs, and what comes when it is first called (see `split`).
+const FIRST: &str = "passlab_bg.wasm";
+const SECOND: &str = "passlab_second.wasm";
+
 /// Builds the engine into `www/pkg`.
 pub fn engine(goal: Goal) -> Result {
     setup::wasm_target()?;
@@ -29,18 +34,25 @@ pub fn engine(goal: Goal) -> Result {
     let compiled = target_dir().join(setup::WASM_TARGET).join(profile).join("passlab.wasm");
     // Bound beside the target first, so that a failure leaves the last good engine in place.
     let bound = target_dir().join("bindgen").join(profile);
-    bind(&compiled, &bound, goal).map_err(|error| format!("wasm-bindgen: {error:#}"))?;
+    bind(&compiled, &bound).map_err(|error| format!("wasm-bindgen: {error:#}"))?;
+    let (first, second) = (bound.join(FIRST), bound.join(SECOND));
     if goal == Goal::Release {
-        optimise(&bound.join("passlab_bg.wasm"))?;
+        let halves = split::split(&read(&first)?).map_err(|error| format!("split: {error:#}"))?;
+        write(&first, &halves.first)?;
+        write(&second, &halves.second)?;
+        optimise(&first)?;
+        optimise(&second)?;
+    } else {
+        // In one piece, so that a stack trace reads well. Nothing asks for the other then.
+        write(&second, b"\0asm\x01\0\0\0")?;
     }
     let bytes = publish(&bound)?;
     let seconds = start.elapsed().as_secs_f32();
-    println!("engine: {} KB of WebAssembly in www/pkg, {seconds:.1} s", bytes / 1000);
+    println!("engine: {} and {} KB of WebAssembly in www/pkg, {seconds:.1} s", bytes[0] / 1000, bytes[1] / 1000);
     Ok(())
 }
 
-fn bind(wasm: &Path, out: &Path, goal: Goal) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let names = goal == Goal::Serve;
+fn bind(wasm: &Path, out: &Path) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
     Bindgen::new()
         .input_path(wasm)
         .web(true)?
@@ -48,8 +60,9 @@ fn bind(wasm: &Path, out: &Path, goal: Goal) -> std::result::Result<(), Box<dyn 
         // Without this the glue holds no `new URL("passlab_bg.wasm", ...)`, and Vite would leave
         // the engine out of the site without a word.
         .omit_default_module_path(false)
-        .demangle(names)
-        .remove_name_section(!names)
+        // Splitting goes by the names, and drops them.
+        .demangle(true)
+        .remove_name_section(false)
         .remove_producers_section(true)
         .generate(out)?;
     Ok(())
@@ -73,17 +86,17 @@ fn optimise(wasm: &Path) -> Result {
     write(wasm, &read(&kept)?)
 }
 
-/// Copies what changed into `www/pkg`; returns the size of the wasm in bytes.
-fn publish(bound: &Path) -> Result<usize> {
+/// Copies what changed into `www/pkg`; returns the sizes of the two wasm files in bytes.
+fn publish(bound: &Path) -> Result<[usize; 2]> {
     let out = root().join("www/pkg");
     fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-    let wasm = read(&bound.join("passlab_bg.wasm"))?;
+    let (first, second) = (read(&bound.join(FIRST))?, read(&bound.join(SECOND))?);
     let types = ["passlab.d.ts", "passlab_bg.wasm.d.ts"];
     for name in types {
         write_if_changed(&out.join(name), &read(&bound.join(name))?)?;
     }
     let glue = read(&bound.join("passlab.js"))?;
-    let changed = write_if_changed(&out.join("passlab_bg.wasm"), &wasm)?;
+    let changed = write_if_changed(&out.join(FIRST), &first)? | write_if_changed(&out.join(SECOND), &second)?;
     // The dev server watches modules, not the wasm that they name: the glue is written anew
     // whenever the engine changed, which is what makes the page reload.
     if changed {
@@ -91,7 +104,7 @@ fn publish(bound: &Path) -> Result<usize> {
     } else {
         write_if_changed(&out.join("passlab.js"), &glue)?;
     }
-    Ok(wasm.len())
+    Ok([first.len(), second.len()])
 }
 
 fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<bool> {

@@ -9,6 +9,7 @@ mod engine;
 mod serve;
 mod setup;
 mod sh;
+mod split;
 mod test;
 
 use std::process::ExitCode;

@@ -45,24 +45,6 @@ type Read<T> = Result<T, Stop>;
 /// After so many errors the rest of the text is not read.
 const MAX_ERRORS: usize = 1000;
 
-/// Whether a text is TVMScript: it begins with a decorator, an import, a class or an assignment of Python.
-pub fn is_script(source: &str) -> bool {
-    for line in source.lines() {
-        let line = line.trim();
-        if line.is_empty() || (line.starts_with('#') && !line.starts_with("#[")) {
-            // Relay has no such comments.
-            if line.starts_with("# from tvm.script") {
-                return true;
-            }
-            continue;
-        }
-        let decorators = ["@I.", "@R.", "@T.", "@tvm.", "@relax.", "@tir.", "@tirx.", "@ir_module", "@ir."];
-        let statements = ["from ", "import ", "class ", "metadata =", "metadata="];
-        return decorators.iter().chain(&statements).any(|start| line.starts_with(start)) || line.contains("TypeVar(");
-    }
-    false
-}
-
 struct Reader<'s, 'a> {
     /// The tree that is read: the text's, or that of a string in it.
     tree: &'a Tree<'s>,
