@@ -4,11 +4,13 @@ mod build;
 mod poly;
 mod reshape;
 mod simplify;
+mod subst;
 
 pub(crate) use build::match_types;
 pub use build::{Folded, binary, cast, fold, negate};
 pub use reshape::{has_reshape_pattern, same_size};
 pub use simplify::{Facts, bounds, can_prove_equal, simplify};
+pub use subst::substitute;
 
 /// Intrinsics whose first argument says the type of the result.
 pub(crate) const TYPE_FIRST: &[&str] = &[

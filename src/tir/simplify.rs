@@ -14,8 +14,8 @@ const INF: i64 = i64::MAX;
 /// What is known of variables.
 #[derive(Clone, Default)]
 pub struct Facts {
-    /// Variables that are not negative.
-    natural: IdMap<Symbol, ()>,
+    /// The least and the greatest value of variables.
+    ranges: IdMap<Symbol, (i64, i64)>,
 }
 
 impl Facts {
@@ -26,7 +26,12 @@ impl Facts {
 
     /// Says that a variable is not negative, as extents in a signature are.
     pub fn assume_natural(&mut self, symbol: crate::ir::Id<Symbol>) {
-        self.natural.insert(symbol, ());
+        self.assume_between(symbol, 0, INF);
+    }
+
+    /// Says that a variable is between two values, both included.
+    pub fn assume_between(&mut self, symbol: crate::ir::Id<Symbol>, least: i64, most: i64) {
+        self.ranges.insert(symbol, (least, most));
     }
 }
 
@@ -134,7 +139,11 @@ pub fn bounds(store: &Store, facts: &Facts, root: PrimId) -> (i64, i64) {
         let of = |id: PrimId| known.get(id).copied().unwrap_or((-INF, INF));
         let result = match *expr {
             PrimExpr::Int { value, .. } => (value, value),
-            PrimExpr::Var(symbol) if store.symbol(symbol).size || facts.natural.contains(symbol) => (0, INF),
+            PrimExpr::Var(symbol) => match facts.ranges.get(symbol) {
+                Some(range) => *range,
+                None if store.symbol(symbol).size => (0, INF),
+                None => (-INF, INF),
+            },
             PrimExpr::Binary { op, a, b } => bounds_of(op, of(a), of(b)),
             PrimExpr::Select { then, other, .. } => (of(then).0.min(of(other).0), of(then).1.max(of(other).1)),
             PrimExpr::Cast { dtype, value } if is_index(dtype) && is_index(store.prim_dtype(value)) => of(value),

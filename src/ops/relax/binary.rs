@@ -1,6 +1,6 @@
 //! Operators on two tensors, broadcast against each other.
 
-use super::{MixedPrecision, RelaxOp, deduce, value};
+use super::{MixedPrecision, RelaxOp, deduce, layout, value};
 
 /// The operators of this family.
 pub static OPS: &[RelaxOp] = &[
@@ -10,6 +10,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "add",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -18,6 +19,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The angle of the point (x2, x1).",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -26,6 +28,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "bitwise_and",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -34,6 +37,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "bitwise_or",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -42,6 +46,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "bitwise_xor",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -50,6 +55,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "divide",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -58,6 +64,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "equal",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -66,6 +73,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "`x1 * x2 + x3`",
         args: &[value("x1"), value("x2"), value("x3")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::ternary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -74,6 +82,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "floor_divide",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -82,6 +91,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "floor_mod",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -90,6 +100,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "greater",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -98,6 +109,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "greater_equal",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -106,6 +118,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "left_shift",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -114,6 +127,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "less",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -122,6 +136,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "less_equal",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -130,6 +145,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The logarithm of the sum of the exponentials.",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -138,6 +154,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "logical_and",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -146,6 +163,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "logical_or",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -154,6 +172,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "logical_xor",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -162,6 +181,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "maximum",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -170,6 +190,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "minimum",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -178,6 +199,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "mod",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -186,6 +208,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "multiply",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -194,6 +217,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "not_equal",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -202,6 +226,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "power",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -210,6 +235,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "right_shift",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -218,6 +244,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "subtract",
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::binary),
         ..RelaxOp::BASE
     },
 ];

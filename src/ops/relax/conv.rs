@@ -1,6 +1,6 @@
 //! Convolutions.
 
-use super::{MixedPrecision, RelaxOp, deduce, value};
+use super::{MixedPrecision, RelaxOp, deduce, layout, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.Conv1DAttrs`.
@@ -105,6 +105,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV1D),
         mixed_precision: Some(MixedPrecision::Always),
+        layout: Some(layout::conv::conv1d),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -114,6 +115,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV1D_TRANSPOSE),
         mixed_precision: Some(MixedPrecision::Always),
+        layout: Some(layout::conv::conv1d),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -123,6 +125,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV2D),
         mixed_precision: Some(MixedPrecision::Always),
+        layout: Some(layout::conv::conv2d),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -132,6 +135,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV2D_TRANSPOSE),
         mixed_precision: Some(MixedPrecision::Always),
+        layout: Some(layout::conv::conv2d_transpose),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -141,6 +145,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV3D),
         mixed_precision: Some(MixedPrecision::Always),
+        layout: Some(layout::conv::conv3d),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -150,6 +155,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), value("weight")],
         attrs: Some(&CONV3D_TRANSPOSE),
         mixed_precision: Some(MixedPrecision::Always),
+        layout: Some(layout::conv::conv3d),
         ..RelaxOp::BASE
     },
 ];

@@ -1,6 +1,6 @@
 //! Changes of element type.
 
-use super::{MixedPrecision, RelaxOp, deduce, value};
+use super::{MixedPrecision, RelaxOp, deduce, layout, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AstypeAttrs`.
@@ -40,6 +40,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         attrs: Some(&ASTYPE),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {

@@ -1,6 +1,6 @@
 //! Tensors spread over devices.
 
-use super::{RelaxOp, deduce, tuple, value};
+use super::{RelaxOp, deduce, layout, tuple, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AllGatherAttrs`.
@@ -41,6 +41,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "Gathers the tensors of all workers.",
         args: &[value("x")],
         attrs: Some(&ALL_GATHER),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -49,6 +50,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "Combines the tensors of all workers.",
         args: &[value("x")],
         attrs: Some(&ALL_REDUCE),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -56,6 +58,7 @@ pub static OPS: &[RelaxOp] = &[
         deduce: Some(deduce::same),
         doc: "The tensor of the first worker, on all of them.",
         args: &[value("x")],
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {

@@ -1,6 +1,6 @@
 //! Images.
 
-use super::{MixedPrecision, RelaxOp, deduce, shape, value};
+use super::{MixedPrecision, RelaxOp, deduce, layout, shape, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AffineGridAttrs`.
@@ -79,6 +79,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), shape("size")],
         attrs: Some(&RESIZE2D),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::resize),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -88,6 +89,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), shape("size")],
         attrs: Some(&RESIZE3D),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::resize),
         ..RelaxOp::BASE
     },
 ];

@@ -1,6 +1,6 @@
 //! Parts of tensors.
 
-use super::{MixedPrecision, RelaxOp, deduce, tuple, value};
+use super::{MixedPrecision, RelaxOp, deduce, layout, tuple, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.StridedSliceAttrs`.
@@ -17,6 +17,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "A part of a tensor, its bounds being tensors.",
         args: &[value("x"), value("begin"), value("end"), value("strides")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::select::dynamic_strided_slice),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -26,6 +27,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x"), tuple("axes"), tuple("begin"), tuple("end"), tuple("strides").or_none()],
         attrs: Some(&STRIDED_SLICE),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::select::strided_slice),
         ..RelaxOp::BASE
     },
     RelaxOp {

@@ -1,6 +1,6 @@
 //! Shapes, axes, gathering and scattering.
 
-use super::{MixedPrecision, RelaxOp, deduce, prim, shape, tuple, value};
+use super::{MixedPrecision, RelaxOp, deduce, layout, prim, shape, tuple, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.ConcatAttrs`.
@@ -137,6 +137,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[tuple("tensors")],
         attrs: Some(&CONCAT),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::manipulate::concat),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -146,6 +147,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         attrs: Some(&EXPAND_DIMS),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::manipulate::expand_dims),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -162,6 +164,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The elements along `axis` backwards.",
         args: &[value("data")],
         attrs: Some(&FLIP),
+        layout: Some(layout::manipulate::flip),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -170,6 +173,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "Elements along `axis` at the given indices.",
         args: &[value("data"), value("indices")],
         attrs: Some(&GATHER_ELEMENTS),
+        layout: Some(layout::select::gather_elements),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -227,6 +231,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         attrs: Some(&PERMUTE_DIMS),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::manipulate::permute_dims),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -235,6 +240,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "Each element some times.",
         args: &[value("data")],
         attrs: Some(&REPEAT),
+        layout: Some(layout::manipulate::repeat),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -259,6 +265,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "A tensor with elements along `axis` updated.",
         args: &[value("data"), value("indices"), value("updates")],
         attrs: Some(&SCATTER_ELEMENTS),
+        layout: Some(layout::select::scatter_elements),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -267,6 +274,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "A tensor with parts updated.",
         args: &[value("data"), value("indices"), value("updates")],
         attrs: Some(&SCATTER_ND),
+        layout: Some(layout::select::scatter_nd),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -284,6 +292,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         attrs: Some(&SPLIT),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::manipulate::split),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -293,6 +302,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         attrs: Some(&SQUEEZE),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::manipulate::squeeze),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -302,6 +312,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[tuple("tensors")],
         attrs: Some(&STACK),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::manipulate::stack),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -310,6 +321,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The tensor again and again.",
         args: &[value("data")],
         attrs: Some(&TILE),
+        layout: Some(layout::manipulate::tile),
         ..RelaxOp::BASE
     },
 ];

@@ -13,6 +13,7 @@ mod distributed;
 mod grad;
 mod image;
 mod index;
+pub mod layout;
 mod linear_algebra;
 mod manipulate;
 mod nn;
@@ -122,6 +123,8 @@ pub struct RelaxOp {
     pub mixed_precision: Option<MixedPrecision>,
     /// What type a call has (TVM's `FInferType`); where there is none, it may be anything.
     pub deduce: Option<deduce::DeduceRule>,
+    /// Which layouts it takes (TVM's `FRelaxInferLayout`); where there is none, those that tensors start in.
+    pub layout: Option<layout::LayoutRule>,
 }
 
 impl RelaxOp {
@@ -137,6 +140,7 @@ impl RelaxOp {
         pure: true,
         mixed_precision: None,
         deduce: None,
+        layout: None,
     };
 }
 

@@ -1,6 +1,6 @@
 //! Activations, normalisation, attention, losses.
 
-use super::{MixedPrecision, RelaxOp, deduce, value};
+use super::{MixedPrecision, RelaxOp, deduce, layout, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AttentionAttrs`.
@@ -163,6 +163,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "Batch normalisation: the result, and the running mean and variance.",
         args: &[value("data"), value("gamma"), value("beta"), value("moving_mean"), value("moving_var")],
         attrs: Some(&BATCH_NORM),
+        layout: Some(layout::nn::batch_norm),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -179,6 +180,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data")],
         attrs: Some(&DROPOUT),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -187,6 +189,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The Gaussian error linear unit.",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -195,6 +198,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The same, approximated with `tanh`.",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -204,6 +208,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), value("gamma"), value("beta")],
         attrs: Some(&GROUP_NORM),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::nn::channel_norm),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -213,6 +218,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), value("gamma"), value("beta")],
         attrs: Some(&INSTANCE_NORM),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::nn::channel_norm),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -222,6 +228,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), value("gamma"), value("beta")],
         attrs: Some(&LAYER_NORM),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::nn::layer_norm),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -271,6 +278,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "nn.prelu",
         args: &[value("data"), value("alpha")],
         attrs: Some(&P_RELU),
+        layout: Some(layout::nn::prelu),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -279,6 +287,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "nn.relu",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -288,6 +297,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data"), value("weight")],
         attrs: Some(&RMS_NORM),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::nn::rms_norm),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -296,6 +306,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The scaled exponential linear unit.",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -304,6 +315,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The element times its sigmoid.",
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -312,6 +324,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "Exponentials along `axis`, scaled to add up to one.",
         args: &[value("data")],
         attrs: Some(&SOFTMAX),
+        layout: Some(layout::nn::softmax),
         ..RelaxOp::BASE
     },
     RelaxOp {

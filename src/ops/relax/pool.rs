@@ -1,6 +1,6 @@
 //! Pooling.
 
-use super::{MixedPrecision, RelaxOp, deduce, value};
+use super::{MixedPrecision, RelaxOp, deduce, layout, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AdaptivePool1DAttrs`.
@@ -117,6 +117,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data")],
         attrs: Some(&ADAPTIVE_POOL1D),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::pool),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -126,6 +127,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data")],
         attrs: Some(&ADAPTIVE_POOL2D),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::pool2d),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -135,6 +137,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data")],
         attrs: Some(&ADAPTIVE_POOL3D),
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::pool),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -145,6 +148,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&POOL1D),
         order: &["data", "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout"],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::pool),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -155,6 +159,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&POOL2D_NN_AVG_POOL2D),
         order: &["data", "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout"],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::pool2d),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -165,6 +170,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&POOL3D),
         order: &["data", "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout"],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::pool),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -175,6 +181,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&POOL1D_NN_MAX_POOL1D),
         order: &["data", "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout"],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::pool),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -185,6 +192,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&POOL2D_NN_AVG_POOL2D),
         order: &["data", "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout"],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::pool2d),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -195,6 +203,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&POOL3D_NN_MAX_POOL3D),
         order: &["data", "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout"],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::pool::pool),
         ..RelaxOp::BASE
     },
 ];

@@ -1,6 +1,6 @@
 //! Reductions and running sums.
 
-use super::{RelaxOp, deduce, value};
+use super::{RelaxOp, deduce, layout, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.ArgReduceAttrs`.
@@ -71,6 +71,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The largest element along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
+        layout: Some(layout::select::statistical),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -79,6 +80,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The mean along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
+        layout: Some(layout::select::statistical),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -95,6 +97,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The smallest element along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
+        layout: Some(layout::select::statistical),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -103,6 +106,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The product along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
+        layout: Some(layout::select::statistical),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -111,6 +115,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The standard deviation along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
+        layout: Some(layout::select::statistical),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -119,6 +124,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The sum along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
+        layout: Some(layout::select::statistical),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -127,6 +133,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The variance along the axes.",
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
+        layout: Some(layout::select::statistical),
         ..RelaxOp::BASE
     },
 ];

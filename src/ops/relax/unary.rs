@@ -1,6 +1,6 @@
 //! Operators on each element.
 
-use super::{MixedPrecision, RelaxOp, deduce, prim, value};
+use super::{MixedPrecision, RelaxOp, deduce, layout, prim, value};
 
 /// The operators of this family.
 pub static OPS: &[RelaxOp] = &[
@@ -10,6 +10,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "abs",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -18,6 +19,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "acos",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -26,6 +28,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "acosh",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -34,6 +37,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "asin",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -42,6 +46,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "asinh",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -50,6 +55,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "atan",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -58,6 +64,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "atanh",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -66,6 +73,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "bitwise_not",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -74,6 +82,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "ceil",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -89,6 +98,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "cos",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -97,6 +107,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "cosh",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -105,6 +116,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "erf",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -113,6 +125,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "exp",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -121,6 +134,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "floor",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -129,6 +143,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "isfinite",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -137,6 +152,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "isinf",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -145,6 +161,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "isnan",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -153,6 +170,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "log",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -161,6 +179,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "logical_not",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -169,6 +188,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "negative",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -177,6 +197,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "round",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -185,6 +206,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "rsqrt",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -193,6 +215,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "sigmoid",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -201,6 +224,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "sign",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -209,6 +233,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "sin",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -217,6 +242,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "sinh",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -225,6 +251,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "sqrt",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -233,6 +260,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The square.",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -241,6 +269,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "tan",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -249,6 +278,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "tanh",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -257,6 +287,7 @@ pub static OPS: &[RelaxOp] = &[
         relay: "trunc",
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
+        layout: Some(layout::element::unary),
         ..RelaxOp::BASE
     },
 ];

@@ -2,13 +2,19 @@
 
 pub mod annotate_tir_op_pattern;
 pub mod attach_global_symbol;
+pub mod call_tir_rewrite;
+mod calls;
+pub mod compute_prim_value;
 pub mod dead_code_elimination;
+pub mod lower_alloc_tensor;
+pub mod lower_runtime_builtin;
 pub mod normalize;
 pub mod normalize_global_var;
 pub mod remove_purity_checking;
 pub mod rewrite_dataflow_reshape;
 mod support;
 pub mod to_non_dataflow;
+pub mod vm_shape_lower;
 
 #[cfg(test)]
 mod testing;

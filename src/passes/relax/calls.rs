@@ -1,0 +1,149 @@
+//! Calls of operators and of runtime functions, for the passes that lower programs, and what they ask of a module.
+
+use crate::infer::relax::types::symbols;
+use crate::ir::{AttrValue, Dim, Expr, ExprId, Extents, Id, Module, Object, PrimId, Store, Symbol, Type, TypeId, VarId};
+use crate::ops;
+
+/// The operator that stands behind `R.`. The name is one written in this program.
+pub(super) fn op(store: &mut Store, name: &str) -> ExprId {
+    match ops::lookup_relax(name) {
+        Some(op) => store.add(Expr::Op(op)),
+        None => panic!("Relax has no operator `{name}`"),
+    }
+}
+
+/// `R.name(args)`, without a type yet.
+pub(super) fn call(store: &mut Store, name: &str, args: &[ExprId]) -> ExprId {
+    let callee = op(store, name);
+    store.add_call(callee, args, None)
+}
+
+/// `R.name(args)` of a type that the rule of the operator does not find.
+pub(super) fn call_typed(store: &mut Store, name: &str, args: &[ExprId], ty: TypeId) -> ExprId {
+    let callee = op(store, name);
+    let args = store.list(args);
+    store.add_typed(Expr::Call { callee, args, info: None }, Some(ty))
+}
+
+/// `R.call_packed("symbol", args, ty_args=(ty,))`
+pub(super) fn packed(store: &mut Store, symbol: &str, args: &[ExprId], ty: TypeId) -> ExprId {
+    let callee = external(store, symbol);
+    let args = store.list(args);
+    let info = store.add_call_info(None, &[ty]);
+    store.add_typed(Expr::Call { callee, args, info }, Some(ty))
+}
+
+/// `R.ExternFunc("symbol")`
+pub(super) fn external(store: &mut Store, symbol: &str) -> ExprId {
+    let symbol = store.name(symbol);
+    let ty = store.ty(Type::PackedFunc);
+    store.add_typed(Expr::Extern(symbol), Some(ty))
+}
+
+/// The name of the operator that a call calls, as it stands behind `R.`; empty when it calls something else.
+pub(super) fn op_name(store: &Store, id: ExprId) -> &'static str {
+    store.called_op(id).and_then(|op| ops::info(op).relax).map_or("", |row| row.name)
+}
+
+/// The arguments of a call; none when it is not a call.
+pub(super) fn args(store: &Store, id: ExprId) -> Vec<ExprId> {
+    ops::args(store, id)
+}
+
+/// The fields of a tuple that is written down.
+pub(super) fn fields(store: &Store, id: ExprId) -> Option<Vec<ExprId>> {
+    match store.expr(id) {
+        Expr::Tuple(fields) => Some(store.items(fields).collect()),
+        _ => None,
+    }
+}
+
+/// A scalar as a value.
+pub(super) fn prim(store: &mut Store, prim: PrimId) -> ExprId {
+    let ty = store.ty(Type::Prim(store.prim_dtype(prim)));
+    store.add_typed(Expr::Prim(prim), Some(ty))
+}
+
+/// An integer of 64 bits as a value.
+pub(super) fn int(store: &mut Store, value: i64) -> ExprId {
+    let number = store.prim_int(value, crate::ir::DType::I64);
+    prim(store, number)
+}
+
+/// `R.str(text)`
+pub(super) fn string(store: &mut Store, text: &str) -> ExprId {
+    let text = store.name(text);
+    let ty = store.ty(Type::Str);
+    store.add_typed(Expr::Str(text), Some(ty))
+}
+
+/// `R.dtype(dtype)`
+pub(super) fn dtype(store: &mut Store, dtype: crate::ir::DType) -> ExprId {
+    let ty = store.ty(Type::Any);
+    store.add_typed(Expr::DataType(dtype), Some(ty))
+}
+
+/// `R.shape(dims)`
+pub(super) fn shape(store: &mut Store, dims: &[Dim]) -> ExprId {
+    let ty = store.ty(Type::Shape(Extents::Known(dims.into())));
+    let dims = store.dims(dims);
+    store.add_typed(Expr::Shape(dims), Some(ty))
+}
+
+/// A tuple of values with types.
+pub(super) fn tuple(store: &mut Store, fields: &[ExprId]) -> ExprId {
+    let any = store.ty(Type::Any);
+    let types: Vec<TypeId> = fields.iter().map(|field| store.checked_type(*field).unwrap_or(any)).collect();
+    let ty = store.tuple_type(&types);
+    let fields = store.list(fields);
+    store.add_typed(Expr::Tuple(fields), Some(ty))
+}
+
+/// The extents of a shape that is written down, or that a variable is known to hold.
+pub(super) fn extents(store: &Store, shape: ExprId) -> Option<Vec<Dim>> {
+    match store.expr(shape) {
+        Expr::Shape(dims) => Some(store.dims_of_id(dims).to_vec()),
+        _ => match store.type_of_id(store.checked_type(shape)?) {
+            Type::Shape(Extents::Known(dims)) => Some(dims.to_vec()),
+            _ => None,
+        },
+    }
+}
+
+/// The extents in a type of a tensor or shape, where each is known.
+pub(super) fn extents_of(ty: &Type) -> Option<&[Dim]> {
+    match ty {
+        Type::Tensor { shape: dims, .. } | Type::Shape(Extents::Known(dims)) => Some(dims),
+        Type::PartialTensor(info) => match &info.extents {
+            Extents::Known(dims) => Some(dims),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The devices of the module (`I.module_global_infos({"vdevice": [...]})`).
+pub(super) fn devices(store: &Store, module: &Module) -> Vec<Id<Object>> {
+    match store.attr(module.global_infos(), "vdevice") {
+        Some(AttrValue::Array(items)) => items
+            .iter()
+            .filter_map(|item| match item {
+                AttrValue::Object(device) => Some(*device),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The symbols that stand in the types of parameters.
+pub(super) fn signature_symbols(store: &Store, params: impl IntoIterator<Item = VarId>) -> Vec<Id<Symbol>> {
+    let mut found = Vec::new();
+    for param in params {
+        found.extend(store.var_data(param).symbol);
+        if let Some(ty) = store.var_type(param) {
+            found.extend(symbols(store, ty, false));
+        }
+    }
+    found
+}

@@ -1,0 +1,309 @@
+//! VMShapeLower: symbolic shapes become numbers in a heap.
+//!
+//! Source: `src/relax/backend/vm/vm_shape_lower.cc`.
+
+mod check;
+mod slots;
+
+use super::calls::{external, int, op, packed, tuple};
+use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
+use crate::ir::rewrite::Visit;
+use crate::ir::{
+    Binding, Buffer, DType, Dim, Expr, ExprId, Extents, Function, Id, Module, Name, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt,
+    Store, TensorInfo, Type, VarId,
+};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::{print, tir};
+use check::{Mode, Todo};
+use slots::Slots;
+
+/// TVM's `relax.transform.VMShapeLower`.
+pub static SPEC: PassSpec = PassSpec {
+    name: "VMShapeLower",
+    info_name: "VMShapeLower",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 0,
+    required: &[],
+    params: &[Param { name: "emit_err_ctx", default: "True", doc: "Whether checks know what to say when they fail." }],
+    config: &[],
+    summary: "Computes symbolic shapes at run time, in a heap of numbers.",
+    doc: "Every extent that is no number gets a place in a heap of the function. At its beginning the parameters are checked, \
+and extents that are variables are read from them into the heap; arithmetic over them is computed by functions of TIR \
+(`shape_func`). Shapes that are values are made from the heap, a `match_cast` is checked, and so is the result. Inner functions \
+are an error: `LambdaLift` comes before.",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype=\"float32\")) -> R.Tensor((2, 3), dtype=\"float32\"):
+        R.func_attr({\"relax.force_pure\": True})
+        return x
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype=\"float32\")) -> R.Tensor((2, 3), dtype=\"float32\"):
+        R.func_attr({\"relax.force_pure\": True})
+        shape_heap: R.Any = R.null_value()
+        R.call_packed(\"vm.builtin.check_tensor_info\", x, 2, R.dtype(\"float32\"), R.str(\"ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((2, 3), dtype=\\\"float32\\\")) \"), ty_args=(R.Tuple,))
+        R.call_packed(\"vm.builtin.match_shape\", x, shape_heap, 2, 0, 2, 0, 3, R.str(\"ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((2, 3), dtype=\\\"float32\\\")) \"), ty_args=(R.Tuple,))
+        return x
+",
+    run: Run::Module(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
+    let store = &mut *cx.store;
+    let builder = BlockBuilder::new(store, module);
+    let mut under_way = Mutation::new(builder);
+    for &(name, function) in module.functions() {
+        let Expr::Function(id) = store.expr(function) else { continue };
+        let data = *store.function(id);
+        under_way.forget();
+        match Lower::new(store, &data, args.bool("emit_err_ctx")) {
+            Ok(mut lower) => {
+                let new = lower.function(store, &mut under_way, (name, function), data);
+                under_way.builder.update_function(store, name, new);
+            }
+            Err(message) => under_way.builder.error("vm-shape-lower", message, None),
+        }
+    }
+    under_way.builder.finish()
+}
+
+/// The lowering of one function.
+struct Lower {
+    slots: Slots,
+    /// The variable that holds the heap.
+    heap: VarId,
+    /// Places that got their value and whose users have not been told.
+    ready: Vec<usize>,
+    /// Whether checks know what to say.
+    contexts: bool,
+}
+
+impl Lower {
+    fn new(store: &mut Store, function: &Function, contexts: bool) -> Result<Lower, String> {
+        let slots = Slots::of(store, function)?;
+        let ty = if slots.list.is_empty() {
+            store.ty(Type::Any)
+        } else {
+            store.tensor_like(TensorInfo { extents: Extents::Rank(1), dtype: Some(DType::I64), vdevice: None })
+        };
+        let heap = store.relax_var("shape_heap", Some(ty), false);
+        Ok(Lower { slots, heap, ready: Vec::new(), contexts })
+    }
+
+    fn function(
+        &mut self,
+        store: &mut Store,
+        cx: &mut Mutation,
+        (name, pre): (Id<Name>, ExprId),
+        function: Function,
+    ) -> ExprId {
+        let title = store.str(name).to_owned();
+        let params: Vec<VarId> = store.items(function.params).collect();
+        cx.builder.begin_scope(store, &params);
+        cx.builder.begin_block(false);
+        self.bind_heap(store, cx);
+        // Weights, which come behind the inputs, are checked only where their extents are not known.
+        let inputs = store.attr_int(function.attrs, "num_input").map_or(params.len(), |count| count.max(0) as usize);
+        let mut todo = Vec::new();
+        for (at, &param) in params.iter().enumerate() {
+            let Some(ty) = store.var_type(param) else { continue };
+            let (shown, named) = (print::relax_ty(store, ty), store.var_name(param));
+            let context = format!("ErrorContext(fn={title}, loc=param[{at}], param={named}, annotation={shown}) ");
+            let used = store.use_var(param);
+            let mode = Mode { always: true, dynamic_only: at >= inputs };
+            self.check(store, cx, (ty, used), mode, &context, &mut todo);
+            if let Some(place) = self.place_of(store, param) {
+                todo.push(Todo { input: used, pattern: vec![self.slots.list[place].expr], context });
+            }
+        }
+        self.settle(store, cx, todo);
+        let before = cx.builder.end_block();
+        cx.builder.begin_inner_scope();
+        let body = rewrite(store, cx, self, function.body);
+        cx.builder.end_scope();
+        let Expr::Seq { blocks, body: result } = store.expr(body) else { return pre };
+        let mut all = vec![store.add_block_of(&before, false)];
+        all.extend(store.items(blocks));
+        cx.builder.begin_block(false);
+        if let Some(ret) = function.ret {
+            let context = format!("ErrorContext(fn={title}, loc=return, annotation={}) ", print::relax_ty(store, ret));
+            let mut todo = Vec::new();
+            let mode = Mode { always: false, dynamic_only: false };
+            self.check(store, cx, (ret, result), mode, &context, &mut todo);
+            self.run_match(store, cx, todo, true);
+        }
+        let after = cx.builder.end_block();
+        all.push(store.add_block_of(&after, false));
+        let blocks = cx.builder.join_blocks(store, &all);
+        let ty = store.checked_type(result).map(|ty| cx.builder.erase(store, ty));
+        let body = store.rebuild(function.body, Expr::Seq { blocks, body: result }, ty);
+        cx.builder.end_scope();
+        cx.builder.function(store, Some(pre), Function { body, ..function })
+    }
+
+    fn bind_heap(&mut self, store: &mut Store, cx: &mut Mutation) {
+        let Some(ty) = store.var_type(self.heap) else { return };
+        let value = if self.slots.list.is_empty() {
+            super::calls::call_typed(store, "null_value", &[], ty)
+        } else {
+            let size = int(store, self.slots.list.len() as i64);
+            let size = tuple(store, &[size]);
+            let alloc = external(store, "vm.builtin.alloc_shape_heap");
+            let callee = op(store, "call_builtin_with_ctx");
+            let args = store.list(&[alloc, size]);
+            let info = store.add_call_info(None, &[ty]);
+            store.add_typed(Expr::Call { callee, args, info }, Some(ty))
+        };
+        cx.builder.emit_normalized(store, Binding { var: self.heap, value, cast: None });
+    }
+
+    /// Matches what can be matched, computes what follows from that, and matches the rest.
+    fn settle(&mut self, store: &mut Store, cx: &mut Mutation, todo: Vec<Todo>) {
+        let left = self.run_match(store, cx, todo, false);
+        self.compute(store, cx);
+        self.run_match(store, cx, left, true);
+    }
+
+    /// The place of the scalar that a variable holds.
+    fn place_of(&self, store: &mut Store, var: VarId) -> Option<usize> {
+        let data = store.var_data(var);
+        let symbol = data.symbol.filter(|_| !data.dataflow)?;
+        let prim = store.prim(PrimExpr::Var(symbol));
+        self.slots.place(prim)
+    }
+
+    /// A function that computes what the values that were matched last allow.
+    fn compute(&mut self, store: &mut Store, cx: &mut Mutation) {
+        let mut next = Vec::new();
+        for ready in std::mem::take(&mut self.ready) {
+            for at in 0..self.slots.list[ready].users.len() {
+                let user = self.slots.list[ready].users[at];
+                let slot = &mut self.slots.list[user];
+                slot.outstanding = slot.outstanding.saturating_sub(1);
+                if slot.outstanding == 0 {
+                    next.push(user);
+                }
+            }
+        }
+        if next.is_empty() {
+            return;
+        }
+        let size = store.prim_int(self.slots.list.len() as i64, DType::I64);
+        let (name, scope) = (store.name("H"), store.name("global"));
+        let buffer = store.add_buffer(Buffer {
+            name,
+            dtype: DType::I64,
+            shape: [size].into(),
+            strides: [].into(),
+            elem_offset: None,
+            offset_factor: 1,
+            scope,
+            align: 64,
+            data: None,
+            scalar: false,
+        });
+        let mut stmts = Vec::with_capacity(next.len());
+        for place in next {
+            self.slots.list[place].computed = true;
+            let value = tir::substitute(store, self.slots.list[place].expr, &mut |store, symbol| {
+                let var = store.prim(PrimExpr::Var(symbol));
+                let index = store.prim_int(self.slots.place(var)? as i64, DType::I64);
+                Some(store.prim(PrimExpr::Load { buffer, indices: [index].into() }))
+            });
+            let index = store.prim_int(place as i64, DType::I64);
+            stmts.push(store.add_stmt(Stmt::Store { buffer, indices: [index].into(), value }));
+        }
+        let body = store.add_stmts(&stmts);
+        let attrs = super::compute_prim_value::host_attrs(store);
+        let function = PrimFunc { params: [PrimParam::Buffer(buffer)].into(), ret: None, attrs: Some(attrs), body };
+        let function = store.add_prim_func(function);
+        let function = store.add(Expr::PrimFunc(function));
+        let callee = cx.builder.add_function(store, function, "shape_func");
+        let heap = store.use_var(self.heap);
+        let call = store.add_call(callee, &[heap], None);
+        cx.builder.emit(store, call, "_");
+    }
+
+    /// What makes an extent at run time: a number, or a place in the heap.
+    fn load(&self, store: &mut Store, cx: &mut Mutation, expr: PrimId) -> [ExprId; 2] {
+        if let Some(number) = store.as_prim_int(expr) {
+            return [int(store, 0), int(store, number)];
+        }
+        match self.slots.place(expr).filter(|place| self.slots.list[*place].computed) {
+            Some(place) => [int(store, 1), int(store, place as i64)],
+            None => {
+                let shown = crate::ir::show_dim(store, store.dim_of_prim(expr));
+                cx.builder.error("vm-shape-lower", format!("PrimExpr {shown} has not been computed"), None);
+                [int(store, 0), int(store, 0)]
+            }
+        }
+    }
+
+    fn scalar(&self, store: &mut Store, cx: &mut Mutation, expr: PrimId) -> ExprId {
+        let heap = store.use_var(self.heap);
+        let [code, value] = self.load(store, cx, expr);
+        let ty = store.ty(Type::Prim(store.prim_dtype(expr)));
+        packed(store, "vm.builtin.make_prim_value", &[heap, code, value], ty)
+    }
+}
+
+impl BlockMutator for Lower {
+    fn rule(&self) -> &'static str {
+        "shape from the heap"
+    }
+
+    fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
+        match store.expr(id) {
+            Expr::Var(var) => match self.place_of(store, var) {
+                Some(place) => Visit::Replace(self.scalar(store, cx, self.slots.list[place].expr)),
+                None => Visit::Descend,
+            },
+            Expr::Prim(prim) if self.slots.place(prim).is_some() => Visit::Replace(self.scalar(store, cx, prim)),
+            Expr::Shape(dims) => {
+                let dims: Vec<Dim> = store.dims_of_id(dims).to_vec();
+                if dims.iter().all(|dim| dim.known().is_some()) {
+                    return Visit::Keep;
+                }
+                let heap = store.use_var(self.heap);
+                let mut args = vec![heap, int(store, dims.len() as i64)];
+                for dim in &dims {
+                    let extent = store.prim_of_dim(*dim);
+                    args.extend(self.load(store, cx, extent));
+                }
+                let ty = store.ty(Type::Shape(Extents::Rank(dims.len() as u32)));
+                Visit::Replace(packed(store, "vm.builtin.make_shape", &args, ty))
+            }
+            Expr::Function(_) => {
+                let message = "VMShapeLower do not work for local functions, make sure to run it after LambdaLift";
+                cx.builder.error("vm-shape-lower", message, store.source_span(id));
+                Visit::Keep
+            }
+            _ => Visit::Descend,
+        }
+    }
+
+    fn bind(&mut self, store: &mut Store, cx: &mut Mutation, pre: Binding, value: ExprId) {
+        let mut context = String::new();
+        let mut value = value;
+        if let Some(ty) = pre.cast {
+            context = format!("ErrorContext(match_cast, ty={}) ", print::relax_ty(store, ty));
+            value = cx.builder.normalize_operand(store, value);
+            let mut todo = Vec::new();
+            self.check(store, cx, (ty, value), Mode { always: false, dynamic_only: false }, &context, &mut todo);
+            self.settle(store, cx, todo);
+        }
+        cx.reemit(store, pre, value);
+        if let Some(place) = self.place_of(store, pre.var) {
+            let used = match cx.replaced(pre.var) {
+                Some(used) => used,
+                None => store.use_var(pre.var),
+            };
+            self.match_scalar(store, cx, used, place, &context);
+        }
+    }
+}
