@@ -47,7 +47,7 @@ pub(super) fn op_name(store: &Store, id: ExprId) -> &'static str {
 
 /// The arguments of a call; none when it is not a call.
 pub(super) fn args(store: &Store, id: ExprId) -> Vec<ExprId> {
-    ops::args(store, id)
+    ops::build::args(store, id)
 }
 
 /// The fields of a tuple that is written down.

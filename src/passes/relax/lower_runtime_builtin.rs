@@ -82,8 +82,10 @@ fn lower(store: &mut Store, cx: &Mutation, id: ExprId) -> Result<Option<ExprId>,
         }
         ("reshape", [_, to]) => {
             if !store.checked_type(*to).is_some_and(|ty| matches!(store.type_of_id(ty), Type::Shape(_))) {
-                return Err("VMBuiltinLower expects the shape arg of R.reshape to be a ShapeExpr or VarNode bound to a ShapeExpr."
-                    .to_owned());
+                return Err(
+                    "VMBuiltinLower expects the shape arg of R.reshape to be a ShapeExpr or VarNode bound to a ShapeExpr."
+                        .to_owned(),
+                );
             }
             packed(store, "vm.builtin.reshape", &given, ty)
         }

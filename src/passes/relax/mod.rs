@@ -12,7 +12,9 @@ pub mod normalize;
 pub mod normalize_global_var;
 pub mod remove_purity_checking;
 pub mod rewrite_dataflow_reshape;
+pub mod static_plan_block_memory;
 mod support;
+pub mod to_mixed_precision;
 pub mod to_non_dataflow;
 pub mod vm_shape_lower;
 

@@ -95,13 +95,7 @@ impl Lower {
         Ok(Lower { slots, heap, ready: Vec::new(), contexts })
     }
 
-    fn function(
-        &mut self,
-        store: &mut Store,
-        cx: &mut Mutation,
-        (name, pre): (Id<Name>, ExprId),
-        function: Function,
-    ) -> ExprId {
+    fn function(&mut self, store: &mut Store, cx: &mut Mutation, (name, pre): (Id<Name>, ExprId), function: Function) -> ExprId {
         let title = store.str(name).to_owned();
         let params: Vec<VarId> = store.items(function.params).collect();
         cx.builder.begin_scope(store, &params);

@@ -1,0 +1,125 @@
+//! The largest that shapes can be, from what a function says of its variables.
+
+use crate::ir::{AttrValue, Dim, Function, Id, IdMap, PrimExpr, PrimId, PrimOp, Store, Symbol};
+use crate::passes::relax::calls::signature_symbols;
+use crate::tir::{self, Facts};
+use rustc_hash::FxHashMap;
+
+/// What is known of the symbols of functions.
+#[derive(Default)]
+pub(super) struct Bounds {
+    pub(super) facts: Facts,
+    ranges: FxHashMap<Id<Symbol>, (i64, i64)>,
+}
+
+impl Bounds {
+    /// Adds what the attributes `tir_var_upper_bound`, `tir_var_lower_bound` and `tir_non_negative_var` of a function say about
+    /// the symbols of its signature.
+    pub(super) fn read(&mut self, store: &Store, function: &Function) -> Result<(), String> {
+        let upper = numbers(store, function, "tir_var_upper_bound")?;
+        let lower = numbers(store, function, "tir_var_lower_bound")?;
+        let natural: Vec<&str> = match store.attr(function.attrs, "tir_non_negative_var") {
+            Some(AttrValue::Array(names)) => names
+                .iter()
+                .filter_map(|name| match name {
+                    AttrValue::Str(name) => Some(store.str(*name)),
+                    _ => None,
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        for symbol in signature_symbols(store, store.items(function.params)) {
+            let name = store.str(store.symbol(symbol).name);
+            let of = |list: &[(&str, i64)]| list.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            match (of(&upper), of(&lower)) {
+                (Some(most), least) => {
+                    let least = least.unwrap_or(0);
+                    self.facts.assume_between(symbol, least, most);
+                    self.ranges.insert(symbol, (least, most));
+                }
+                (None, Some(least)) if least >= 0 => self.facts.assume_natural(symbol),
+                (None, _) if natural.contains(&name) => self.facts.assume_natural(symbol),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The extents as large as they can be; one of which that is not known stays as it is.
+    pub(super) fn largest(&self, store: &mut Store, dims: &[Dim]) -> Vec<Dim> {
+        dims.iter().map(|dim| self.most(store, *dim)).collect()
+    }
+
+    fn most(&self, store: &mut Store, dim: Dim) -> Dim {
+        let prim = store.prim_of_dim(dim);
+        let (_, most) = tir::bounds(store, &self.facts, prim);
+        if most < i64::MAX {
+            return Dim::Int { value: most, bits: 64 };
+        }
+        match self.interval(store, prim) {
+            Some((_, most)) => store.dim_of_prim(most),
+            None => dim,
+        }
+    }
+
+    /// The ends of an expression as expressions over symbols of which nothing is known (TVM's `IntSet`).
+    fn interval(&self, store: &mut Store, root: PrimId) -> Option<(PrimId, PrimId)> {
+        let mut order = Vec::new();
+        store.for_each_prim(root, &mut |id, _| order.push(id));
+        let mut known: IdMap<PrimExpr, (PrimId, PrimId)> = IdMap::new();
+        for id in order {
+            let ends = match *store.prim_rc(id) {
+                PrimExpr::Var(symbol) => match self.ranges.get(&symbol) {
+                    Some((least, most)) => {
+                        let dtype = store.prim_dtype(id);
+                        Some((store.prim_int(*least, dtype), store.prim_int(*most, dtype)))
+                    }
+                    None => Some((id, id)),
+                },
+                PrimExpr::Int { .. } => Some((id, id)),
+                PrimExpr::Binary { op, a, b } => match (known.get(a).copied(), known.get(b).copied()) {
+                    (Some(x), Some(y)) => ends(store, op, x, y),
+                    _ => None,
+                },
+                _ => None,
+            };
+            if let Some(ends) = ends {
+                known.insert(id, ends);
+            }
+        }
+        known.get(root).copied()
+    }
+}
+
+fn ends(store: &mut Store, op: PrimOp, a: (PrimId, PrimId), b: (PrimId, PrimId)) -> Option<(PrimId, PrimId)> {
+    let mut pair =
+        |x: (PrimId, PrimId), y: (PrimId, PrimId)| Some((tir::binary(store, op, x.0, y.0), tir::binary(store, op, x.1, y.1)));
+    if a.0 == a.1 && b.0 == b.1 {
+        return pair(a, b);
+    }
+    match op {
+        PrimOp::Add | PrimOp::Min | PrimOp::Max => pair(a, b),
+        PrimOp::Sub => pair(a, (b.1, b.0)),
+        PrimOp::Mul | PrimOp::FloorDiv if b.0 == b.1 => match store.as_prim_int(b.0) {
+            Some(factor) if factor > 0 => {
+                let ends = [a.0, a.1].map(|end| tir::binary(store, op, end, b.0));
+                Some((ends[0], ends[1]))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The numbers of an attribute that maps names to numbers.
+fn numbers<'s>(store: &'s Store, function: &Function, name: &str) -> Result<Vec<(&'s str, i64)>, String> {
+    match store.attr(function.attrs, name) {
+        None | Some(AttrValue::Null) => Ok(Vec::new()),
+        Some(AttrValue::Map(entries)) => entries
+            .iter()
+            .map(|(name, value)| store.value_int(value).map(|value| (store.str(*name), value)))
+            .collect::<Option<_>>()
+            .ok_or_else(|| format!("{name} maps names to integers")),
+        Some(_) => Err(format!("{name} maps names to integers")),
+    }
+}

@@ -1,0 +1,294 @@
+//! Which tensors share memory: first who uses what, then who gets what.
+
+use super::bound::Bounds;
+use super::tokens::{Pool, Token, Tokens};
+use crate::ir::{Binding, BindingBlock, DType, Expr, ExprId, Id, Module, PrimOp, Store, VarId};
+use crate::passes::relax::call_tir_rewrite::calls_prim_func;
+use crate::passes::relax::calls::{args, extents, op_name};
+use crate::tir;
+use rustc_hash::FxHashMap;
+
+/// What each tensor uses.
+pub(super) struct Plan {
+    pub(super) tokens: Vec<Token>,
+    allocated: FxHashMap<ExprId, usize>,
+}
+
+impl Plan {
+    /// The memory of a tensor that `R.builtin.alloc_tensor` makes, if it is planned.
+    pub(super) fn token_of(&self, alloc: ExprId) -> Option<usize> {
+        self.allocated.get(&alloc).copied()
+    }
+}
+
+/// Plans the memory of every function of a module.
+pub(super) fn plan(store: &mut Store, module: &Module, bounds: &mut Bounds) -> Result<Plan, String> {
+    let mut planner = Planner {
+        module,
+        exprs: FxHashMap::default(),
+        vars: FxHashMap::default(),
+        tokens: Vec::new(),
+        blocks: Vec::new(),
+        homes: FxHashMap::default(),
+        users: FxHashMap::default(),
+        pool: Pool::default(),
+        allocated: FxHashMap::default(),
+    };
+    for &(_, function) in module.functions() {
+        let Expr::Function(id) = store.expr(function) else { continue };
+        bounds.read(store, store.function(id))?;
+        planner.walk(store, bounds, store.function(id).body, Round::Count);
+    }
+    for &(_, function) in module.functions() {
+        let Expr::Function(id) = store.expr(function) else { continue };
+        planner.pool.clear();
+        planner.walk(store, bounds, store.function(id).body, Round::Assign);
+    }
+    Ok(Plan { tokens: planner.tokens, allocated: planner.allocated })
+}
+
+/// An expression that uses memory: variables are told apart from what they are bound to.
+#[derive(Clone, Copy)]
+enum User {
+    Expr(ExprId),
+    Var(VarId),
+}
+
+struct Planner<'m> {
+    module: &'m Module,
+    exprs: FxHashMap<ExprId, Tokens>,
+    vars: FxHashMap<VarId, Tokens>,
+    tokens: Vec<Token>,
+    /// Blocks that are open.
+    blocks: Vec<Id<BindingBlock>>,
+    /// The block in which each token is allocated; of one that is not planned none.
+    homes: FxHashMap<usize, Id<BindingBlock>>,
+    users: FxHashMap<usize, Vec<User>>,
+    pool: Pool,
+    allocated: FxHashMap<ExprId, usize>,
+}
+
+enum Task {
+    Seq(ExprId),
+    Begin(Id<BindingBlock>),
+    Binding(Binding),
+    End,
+    /// The value of a binding that has sequences in it is done.
+    Bound(Binding),
+    /// The result of a sequence leaves it.
+    Result(ExprId),
+}
+
+/// What is done with calls.
+#[derive(Clone, Copy)]
+enum Round {
+    Count,
+    Assign,
+}
+
+impl Planner<'_> {
+    fn walk(&mut self, store: &mut Store, bounds: &Bounds, body: ExprId, round: Round) {
+        let mut stack = vec![Task::Seq(body)];
+        while let Some(task) = stack.pop() {
+            match task {
+                Task::Seq(id) => {
+                    let Expr::Seq { blocks, body } = store.expr(id) else { continue };
+                    stack.push(Task::Result(body));
+                    for block in store.items(blocks).rev() {
+                        stack.push(Task::End);
+                        stack.extend(store.block_bindings(block).rev().map(Task::Binding));
+                        stack.push(Task::Begin(block));
+                    }
+                }
+                Task::Begin(block) => self.blocks.push(block),
+                Task::End => {
+                    self.blocks.pop();
+                }
+                Task::Result(body) => {
+                    let tokens = self.tokens_of(store, body);
+                    self.discard(&tokens);
+                }
+                Task::Binding(binding) => match store.expr(binding.value) {
+                    Expr::If { cond, then, other } => {
+                        let tokens = self.tokens_of(store, cond);
+                        self.discard(&tokens);
+                        stack.extend([Task::Bound(binding), Task::Seq(other), Task::Seq(then)]);
+                    }
+                    Expr::Function(id) => stack.extend([Task::Bound(binding), Task::Seq(store.function(id).body)]),
+                    Expr::Call { .. } => {
+                        match round {
+                            Round::Count => self.count(store, bounds, binding.value),
+                            Round::Assign => self.assign(store, bounds, binding.value),
+                        }
+                        stack.push(Task::Bound(binding));
+                    }
+                    _ => {
+                        self.tokens_of(store, binding.value);
+                        stack.push(Task::Bound(binding));
+                    }
+                },
+                Task::Bound(binding) => {
+                    if binding.cast.is_none() {
+                        let tokens = self.exprs.get(&binding.value).cloned().unwrap_or_default();
+                        let tokens = match store.expr(binding.value) {
+                            Expr::Var(_) => self.tokens_of(store, binding.value),
+                            _ => tokens,
+                        };
+                        self.set(User::Var(binding.var), tokens);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The memory that an operand uses.
+    fn tokens_of(&mut self, store: &Store, id: ExprId) -> Tokens {
+        match store.expr(id) {
+            Expr::Var(var) => self.vars.get(&var).cloned().unwrap_or_default(),
+            Expr::Tuple(fields) => {
+                let fields: Vec<ExprId> = store.items(fields).collect();
+                let tokens = Tokens::Fields(fields.iter().map(|field| self.tokens_of(store, *field)).collect());
+                self.set(User::Expr(id), tokens.clone());
+                tokens
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                let tokens = match self.tokens_of(store, tuple) {
+                    Tokens::Fields(fields) => fields.get(index as usize).cloned().unwrap_or_default(),
+                    _ => Tokens::None,
+                };
+                self.set(User::Expr(id), tokens.clone());
+                tokens
+            }
+            _ => self.exprs.get(&id).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn set(&mut self, user: User, tokens: Tokens) {
+        tokens.each(&mut |token| self.users.entry(token).or_default().push(user));
+        match user {
+            User::Expr(id) => self.exprs.insert(id, tokens),
+            User::Var(var) => self.vars.insert(var, tokens),
+        };
+    }
+
+    fn discard(&mut self, tokens: &Tokens) {
+        let mut found = Vec::new();
+        tokens.each(&mut |token| found.push(token));
+        for token in found {
+            self.discard_one(token);
+        }
+    }
+
+    fn discard_one(&mut self, token: usize) {
+        for user in self.users.remove(&token).unwrap_or_default() {
+            let tokens = match user {
+                User::Expr(id) => self.exprs.get_mut(&id),
+                User::Var(var) => self.vars.get_mut(&var),
+            };
+            if let Some(tokens) = tokens {
+                *tokens = tokens.without(token);
+            }
+        }
+        self.homes.remove(&token);
+    }
+
+    /// The first round: who uses what, and how often.
+    fn count(&mut self, store: &mut Store, bounds: &Bounds, call: ExprId) {
+        let given = args(store, call);
+        match op_name(store, call) {
+            "builtin.alloc_tensor" => return self.create(store, bounds, call),
+            "reshape" | "memory.view" | "memory.ensure_zero_offset" => {
+                let tokens = given.first().map(|arg| self.tokens_of(store, *arg)).unwrap_or_default();
+                self.set(User::Expr(call), tokens);
+                return;
+            }
+            _ => {}
+        }
+        let external = store.call(call).is_some_and(|call| matches!(store.expr(call.callee), Expr::Extern(_)));
+        let counts = external || op_name(store, call) == "vm.call_tir_dyn" || calls_prim_func(store, self.module, call);
+        let block = self.blocks.last().copied();
+        for arg in given {
+            let tokens = self.tokens_of(store, arg);
+            if !counts {
+                self.discard(&tokens);
+                continue;
+            }
+            let mut foreign = Vec::new();
+            tokens.each(&mut |token| {
+                if self.homes.get(&token).copied() != block {
+                    foreign.push(token);
+                }
+            });
+            for token in &foreign {
+                self.discard_one(*token);
+            }
+            tokens.each(&mut |token| {
+                if !foreign.contains(&token) {
+                    self.tokens[token].uses += 1;
+                }
+            });
+        }
+    }
+
+    /// Memory for a tensor that can be planned; any other stays out of the plan.
+    fn create(&mut self, store: &mut Store, bounds: &Bounds, call: ExprId) {
+        let [size, element, _, scope] = args(store, call)[..] else { return };
+        let (Some(dims), Expr::DataType(dtype), Expr::Str(scope)) =
+            (extents(store, size), store.expr(element), store.expr(scope))
+        else {
+            return;
+        };
+        let (Some(block), false) = (self.blocks.last(), self.exprs.contains_key(&call)) else { return };
+        let mut number = dtype.bytes() as i64;
+        let mut bytes = store.prim_int(1, DType::I64);
+        for dim in bounds.largest(store, &dims) {
+            match dim.known() {
+                Some(extent) => number = number.saturating_mul(extent),
+                None => {
+                    let extent = store.prim_of_dim(dim);
+                    bytes = tir::binary(store, PrimOp::Mul, bytes, extent);
+                }
+            }
+        }
+        let number = store.prim_int(number, DType::I64);
+        let bytes = tir::binary(store, PrimOp::Mul, number, bytes);
+        let scope = store.str(scope).to_owned();
+        let token = self.tokens.len();
+        self.tokens.push(Token { uses: 0, bytes, dtype, scope });
+        self.homes.insert(token, *block);
+        self.set(User::Expr(call), Tokens::One(token));
+    }
+
+    /// The second round: who gets what.
+    fn assign(&mut self, store: &mut Store, bounds: &Bounds, call: ExprId) {
+        let given = args(store, call);
+        match op_name(store, call) {
+            "builtin.alloc_tensor" => {
+                let Some(Tokens::One(wanted)) = self.exprs.get(&call).cloned() else { return };
+                let token = self.pool.take(store, &bounds.facts, &mut self.tokens, wanted).unwrap_or(wanted);
+                self.allocated.insert(call, token);
+                self.exprs.insert(call, Tokens::One(token));
+                return;
+            }
+            "reshape" | "memory.view" | "memory.ensure_zero_offset" => {
+                let tokens = given.first().map(|arg| self.tokens_of(store, *arg)).unwrap_or_default();
+                self.exprs.insert(call, tokens);
+                return;
+            }
+            _ => {}
+        }
+        for arg in given {
+            let mut released = Vec::new();
+            self.tokens_of(store, arg).each(&mut |token| {
+                let uses = &mut self.tokens[token].uses;
+                *uses = uses.saturating_sub(1);
+                if *uses == 0 {
+                    released.push(token);
+                }
+            });
+            for token in released {
+                self.pool.release(store, &self.tokens, token);
+            }
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! ToMixedPrecision: heavy operators compute in half precision.
+//!
+//! Source: `src/relax/transform/to_mixed_precision.cc`, `src/relax/transform/infer_amp_utils.cc`.
+
+use super::calls::{args, op, op_name, tuple};
+use crate::build::{BlockMutator, Mutation, rewrite_function};
+use crate::ir::rewrite::Visit;
+use crate::ir::{AttrValue, Binding, BindingBlock, DType, DTypeCode, Expr, ExprId, Id, Module, Store, TensorInfo, Type, TypeId, VarId};
+use crate::ops;
+use crate::ops::build::with_attrs;
+use crate::ops::relax::MixedPrecision;
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use rustc_hash::FxHashMap;
+
+/// TVM's `relax.transform.ToMixedPrecision`.
+pub static SPEC: PassSpec = PassSpec {
+    name: "ToMixedPrecision",
+    info_name: "ToMixedPrecision",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 0,
+    required: &[],
+    params: &[
+        Param { name: "out_dtype", default: "\"float32\"", doc: "What products are summed up in: float32 or float16." },
+        Param { name: "fp16_input_names", default: "None", doc: "Names of inputs that are given in half precision." },
+    ],
+    config: &[],
+    summary: "Lets matmul and convolutions compute in half precision.",
+    doc: "In dataflow blocks, products and convolutions always get operands in half precision; most operators follow their \
+operands, which may be constants in its range; the others get back what they had. What is used by the first kind alone is kept in \
+half precision. What leaves a block has the type that it had. `out_dtype` is the type of sums, whose result is cast after.\n\n\
+Known divergence: TVM fails on operators that take something other than tensors and come behind a cast; here their tensors are \
+cast back.",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype=\"float32\"), w: R.Tensor((3, 4), dtype=\"float32\")) -> R.Tensor((2, 4), dtype=\"float32\"):
+        with R.dataflow():
+            y: R.Tensor((2, 4), dtype=\"float32\") = R.matmul(x, w, out_dtype=\"float32\")
+            R.output(y)
+        return y
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype=\"float32\"), w: R.Tensor((3, 4), dtype=\"float32\")) -> R.Tensor((2, 4), dtype=\"float32\"):
+        with R.dataflow():
+            lv: R.Tensor((2, 3), dtype=\"float16\") = R.astype(x, dtype=\"float16\")
+            lv1: R.Tensor((3, 4), dtype=\"float16\") = R.astype(w, dtype=\"float16\")
+            y: R.Tensor((2, 4), dtype=\"float32\") = R.matmul(lv, lv1, out_dtype=\"float32\")
+            R.output(y)
+        return y
+",
+    run: Run::Function(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> Result<ExprId, PassError> {
+    let out_dtype = args.str("out_dtype").and_then(DType::parse).unwrap_or(DType::F32);
+    let mut half_inputs = Vec::new();
+    if let Literal::List(names) = args.get("fp16_input_names") {
+        half_inputs.extend(names.iter().filter_map(|name| match name {
+            Literal::Str(name) => Some(name.clone()),
+            _ => None,
+        }));
+    }
+    let store = &mut *cx.store;
+    let wanted = Wanted::of(store, function);
+    let mut rewriter = Rewrite { wanted, out_dtype, half_inputs, params: Vec::new() };
+    rewrite_function(store, module, function, &mut rewriter)
+}
+
+/// Element types of the tensors of a value (TVM's `NType`). Types nest as deep as the parser's limit on brackets.
+#[derive(Clone, Debug, PartialEq)]
+enum DTypes {
+    Leaf(Option<DType>),
+    Fields(Vec<DTypes>),
+}
+
+/// Nobody uses it so far; it has fewer bits than any other.
+const UNUSED: DType = DType::new(DTypeCode::Float, 0);
+
+impl DTypes {
+    /// The element types of a type, or this one for all; none when not everything in it is a tensor.
+    fn of(store: &Store, ty: TypeId, all: Option<DType>) -> Option<DTypes> {
+        match store.type_of_id(ty) {
+            Type::Tuple(fields) => {
+                Some(DTypes::Fields(fields.iter().map(|field| DTypes::of(store, *field, all)).collect::<Option<_>>()?))
+            }
+            _ => {
+                let info = store.tensor_info(ty)?;
+                Some(DTypes::Leaf(all.or(info.dtype)))
+            }
+        }
+    }
+
+    fn field(&self, at: usize) -> DTypes {
+        match self {
+            DTypes::Fields(fields) => fields.get(at).cloned().unwrap_or(DTypes::Leaf(None)),
+            leaf => leaf.clone(),
+        }
+    }
+
+    fn combine(&self, other: &DTypes, f: &dyn Fn(Option<DType>, Option<DType>) -> Option<DType>) -> DTypes {
+        match (self, other) {
+            (DTypes::Leaf(a), DTypes::Leaf(b)) => DTypes::Leaf(f(*a, *b)),
+            (DTypes::Fields(a), DTypes::Fields(b)) => DTypes::Fields(a.iter().zip(b).map(|(a, b)| a.combine(b, f)).collect()),
+            _ => self.clone(),
+        }
+    }
+
+    /// The wider of both.
+    fn merge(&self, other: &DTypes) -> DTypes {
+        self.combine(other, &|a, b| match (a, b) {
+            (Some(a), Some(b)) => Some(if a.bits > b.bits { a } else { b }),
+            (a, b) => a.or(b),
+        })
+    }
+}
+
+fn dtypes(store: &Store, expr: ExprId, all: Option<DType>) -> Option<DTypes> {
+    DTypes::of(store, store.checked_type(expr)?, all)
+}
+
+/// What the users of variables want, found from the end to the beginning.
+struct Wanted(FxHashMap<VarId, DTypes>);
+
+impl Wanted {
+    fn of(store: &Store, function: ExprId) -> Wanted {
+        let mut wanted = Wanted(FxHashMap::default());
+        let Expr::Function(id) = store.expr(function) else { return wanted };
+        let Expr::Seq { blocks, body } = store.expr(store.function(id).body) else { return wanted };
+        wanted.require_as_is(store, body);
+        for block in store.items(blocks).rev().filter(|block| store.block(*block).dataflow) {
+            for binding in store.block_bindings(block).rev() {
+                wanted.binding(store, binding);
+            }
+        }
+        wanted
+    }
+
+    fn binding(&mut self, store: &Store, binding: Binding) {
+        let unused = |ty| DTypes::of(store, ty, Some(UNUSED));
+        let tracked = |wanted: &mut Wanted| {
+            let found = wanted.0.get(&binding.var).cloned();
+            found.or_else(|| unused(store.var_type(binding.var)?))
+        };
+        match store.expr(binding.value) {
+            _ if binding.cast.is_some() => self.require_as_is(store, binding.value),
+            Expr::Call { args, .. } => match policy(store, binding.value) {
+                Some(policy) => {
+                    let all = if policy == MixedPrecision::Always { DType::F16 } else { DType::F32 };
+                    for arg in store.items(args) {
+                        if let Some(to) = dtypes(store, arg, Some(all)) {
+                            self.require(store, arg, &to);
+                        }
+                    }
+                }
+                None => store.items(args).for_each(|arg| self.require_as_is(store, arg)),
+            },
+            Expr::Tuple(fields) => {
+                let Some(lhs) = tracked(self) else { return };
+                for (at, field) in store.items(fields).enumerate() {
+                    self.require(store, field, &lhs.field(at));
+                }
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                let Some(lhs) = tracked(self) else { return };
+                let Some(Type::Tuple(types)) = store.checked_type(tuple).map(|ty| store.type_of_id(ty)) else { return };
+                let fields = types.iter().enumerate().map(|(at, ty)| if at == index as usize { Some(lhs.clone()) } else { unused(*ty) });
+                if let Some(fields) = fields.collect::<Option<Vec<_>>>() {
+                    self.require(store, tuple, &DTypes::Fields(fields));
+                }
+            }
+            _ => self.require_as_is(store, binding.value),
+        }
+    }
+
+    fn require(&mut self, store: &Store, arg: ExprId, to: &DTypes) {
+        match store.expr(arg) {
+            Expr::Var(var) => {
+                let merged = self.0.get(&var).map_or_else(|| to.clone(), |known| known.merge(to));
+                self.0.insert(var, merged);
+            }
+            Expr::Tuple(fields) => {
+                for (at, field) in store.items(fields).enumerate() {
+                    self.require(store, field, &to.field(at));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Variables in an expression keep full precision.
+    fn require_as_is(&mut self, store: &Store, expr: ExprId) {
+        for id in crate::ir::walk::post_order(store, expr) {
+            if matches!(store.expr(id), Expr::Var(_))
+                && let Some(to) = dtypes(store, id, Some(DType::F32))
+            {
+                self.require(store, id, &to);
+            }
+        }
+    }
+}
+
+/// What mixed precision does with a call; nothing when it calls no operator.
+fn policy(store: &Store, call: ExprId) -> Option<MixedPrecision> {
+    let row = ops::info(store.called_op(call)?).relax;
+    Some(row.and_then(|row| row.mixed_precision).unwrap_or(MixedPrecision::Never))
+}
+
+struct Rewrite {
+    wanted: Wanted,
+    out_dtype: DType,
+    half_inputs: Vec<String>,
+    params: Vec<VarId>,
+}
+
+impl BlockMutator for Rewrite {
+    fn rule(&self) -> &'static str {
+        "half precision"
+    }
+
+    fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
+        match store.expr(id) {
+            Expr::Function(function) => self.params = store.items(store.function(function).params).collect(),
+            Expr::Var(var) if cx.builder.is_dataflow() => {
+                if let (Some(new), Some(to)) = (cx.replaced(var), dtypes(store, id, None)) {
+                    return Visit::Replace(cast(store, new, &to));
+                }
+            }
+            _ => {}
+        }
+        Visit::Descend
+    }
+
+    fn enter_binding(&mut self, store: &mut Store, cx: &mut Mutation, binding: Binding) -> bool {
+        if !cx.builder.is_dataflow() || binding.cast.is_some() {
+            return true;
+        }
+        let value = match store.expr(binding.value) {
+            Expr::Call { args, .. } if op_name(store, binding.value) == "wrap_param" && !args.is_empty() => store.item(args, 0),
+            Expr::Call { .. } => match policy(store, binding.value) {
+                Some(policy) => self.call(store, cx, binding, policy),
+                None => return true,
+            },
+            Expr::Tuple(_) => {
+                let value = remap(store, cx, binding.value);
+                self.leaving(store, cx, binding, value)
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                let tuple = remap(store, cx, tuple);
+                let value = store.add(Expr::TupleGetItem { tuple, index });
+                self.leaving(store, cx, binding, value)
+            }
+            _ => return true,
+        };
+        let value = cx.builder.normalize(store, value);
+        self.bind(store, cx, binding, value);
+        false
+    }
+
+    fn bind(&mut self, store: &mut Store, cx: &mut Mutation, pre: Binding, value: ExprId) {
+        let var = self.define_var(store, cx, pre.var);
+        cx.reemit_as(store, pre, var, value);
+        if cx.builder.is_dataflow() {
+            self.cast_if_half_only(store, cx, pre.var);
+        }
+    }
+
+    fn define_var(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> VarId {
+        if let Some(Expr::Var(new)) = cx.replaced(var).map(|expr| store.expr(expr)) {
+            return new;
+        }
+        let info = store.var_type(var).and_then(|ty| store.tensor_info(ty));
+        let named = self.half_inputs.iter().any(|name| name == store.var_name(var));
+        let Some(info) = info.filter(|_| named) else { return var };
+        let ty = store.tensor_like(TensorInfo { dtype: Some(DType::F16), ..info });
+        let name = store.var_name(var).to_owned();
+        let new = store.relax_var(&name, Some(ty), false);
+        let used = store.use_var(new);
+        cx.replace(store, var, used);
+        new
+    }
+
+    fn begin_block(&mut self, store: &mut Store, cx: &mut Mutation, block: Id<BindingBlock>) {
+        if store.block(block).dataflow {
+            for param in self.params.clone() {
+                self.cast_if_half_only(store, cx, param);
+            }
+        }
+    }
+
+    fn end_block(&mut self, store: &mut Store, cx: &mut Mutation, block: Id<BindingBlock>) {
+        // What stands for a parameter is known in one block alone.
+        if store.block(block).dataflow {
+            for param in &self.params {
+                if cx.replaced(*param).is_some() {
+                    let used = store.use_var(*param);
+                    cx.replace(store, *param, used);
+                }
+            }
+        }
+    }
+}
+
+impl Rewrite {
+    fn call(&mut self, store: &mut Store, cx: &mut Mutation, binding: Binding, policy: MixedPrecision) -> ExprId {
+        let Expr::Call { callee, info, .. } = store.expr(binding.value) else { return binding.value };
+        let old = args(store, binding.value);
+        let new: Vec<ExprId> = old.iter().map(|arg| remap(store, cx, *arg)).collect();
+        let to = match policy {
+            MixedPrecision::Always => DType::F16,
+            MixedPrecision::Follow if all_castable(store, &new) => DType::F16,
+            MixedPrecision::Follow => DType::F32,
+            MixedPrecision::Never => {
+                if old == new {
+                    return binding.value;
+                }
+                let cast: Vec<ExprId> = (old.iter().zip(&new))
+                    .map(|(old, new)| match dtypes(store, *old, None) {
+                        Some(to) => cast(store, *new, &to),
+                        None => *new,
+                    })
+                    .collect();
+                let args = store.list(&cast);
+                return store.add(Expr::Call { callee, args, info });
+            }
+        };
+        let always = policy == MixedPrecision::Always;
+        let call = if always { self.summed(store, binding.value, &new) } else { None };
+        let (callee, info, operands) = call.unwrap_or((callee, info, new));
+        let operands: Vec<ExprId> = (operands.into_iter())
+            .map(|arg| match dtypes(store, arg, Some(to)) {
+                Some(to) => cast(store, arg, &to),
+                None => arg,
+            })
+            .collect();
+        let operands = store.list(&operands);
+        let value = store.add(Expr::Call { callee, args: operands, info });
+        let value = cx.builder.normalize(store, value);
+        if always && store.var_data(binding.var).dataflow {
+            return match dtypes(store, value, Some(to)) {
+                Some(to) => cast(store, value, &to),
+                None => value,
+            };
+        }
+        self.leaving(store, cx, binding, value)
+    }
+
+    /// A call of the first kind, which sums up in another type; `nn.attention` in all its forms becomes the plain one.
+    #[allow(clippy::type_complexity, reason = "the parts of a call")]
+    fn summed(
+        &self,
+        store: &mut Store,
+        call: ExprId,
+        new: &[ExprId],
+    ) -> Option<(ExprId, Option<Id<crate::ir::CallInfo>>, Vec<ExprId>)> {
+        let data = store.call(call)?;
+        if op_name(store, call).starts_with("nn.attention") {
+            let schema = ops::info(ops::lookup_relax("nn.attention")?).relax?.attrs?;
+            let attrs = schema.complete(store, &[]).ok()?;
+            let attrs = store.attrs(attrs);
+            let info = store.add_call_info(Some(attrs), &[]);
+            return Some((op(store, "nn.attention"), info, new.iter().take(3).copied().collect()));
+        }
+        let attrs = with_attrs(store, data.attrs?, &[("out_dtype", AttrValue::DType(Some(self.out_dtype)))]);
+        let info = store.add_call_info(Some(attrs), &[]);
+        Some((data.callee, info, new.to_vec()))
+    }
+
+    /// What leaves the block has the type that it had.
+    fn leaving(&self, store: &mut Store, cx: &mut Mutation, binding: Binding, value: ExprId) -> ExprId {
+        if store.var_data(binding.var).dataflow {
+            return value;
+        }
+        let value = cx.builder.normalize(store, value);
+        match store.var_type(binding.var).and_then(|ty| DTypes::of(store, ty, None)) {
+            Some(to) => cast(store, value, &to),
+            None => value,
+        }
+    }
+
+    /// What only operators of the first kind use is kept in half precision.
+    fn cast_if_half_only(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) {
+        let current = self.define_var(store, cx, var);
+        let current = store.use_var(current);
+        let (Some(wanted), Some(from)) = (self.wanted.0.get(&var), dtypes(store, current, None)) else { return };
+        let to = from.combine(wanted, &|from, wanted| if wanted == Some(DType::F16) { wanted } else { from });
+        let cast = cast(store, current, &to);
+        if cast != current {
+            let new = cx.builder.emit(store, cast, "");
+            cx.replace(store, var, new);
+        }
+    }
+}
+
+/// An operand over what variables have become.
+fn remap(store: &mut Store, cx: &Mutation, id: ExprId) -> ExprId {
+    match store.expr(id) {
+        Expr::Var(var) => cx.replaced(var).unwrap_or(id),
+        Expr::Tuple(fields) => {
+            let old: Vec<ExprId> = store.items(fields).collect();
+            let new: Vec<ExprId> = old.iter().map(|field| remap(store, cx, *field)).collect();
+            if old == new { id } else { tuple(store, &new) }
+        }
+        _ => id,
+    }
+}
+
+/// A value with its tensors of single and half precision as these types.
+fn cast(store: &mut Store, expr: ExprId, to: &DTypes) -> ExprId {
+    match (store.checked_type(expr).map(|ty| store.type_of_id(ty).clone()), to) {
+        (Some(Type::Tuple(types)), DTypes::Fields(to)) => {
+            let mut fields = Vec::with_capacity(types.len());
+            let mut same = true;
+            for (at, (ty, to)) in types.iter().zip(to).enumerate() {
+                let field = match store.expr(expr) {
+                    Expr::Tuple(items) => store.item(items, at),
+                    _ => store.add_typed(Expr::TupleGetItem { tuple: expr, index: at as u32 }, Some(*ty)),
+                };
+                let new = cast(store, field, to);
+                same &= new == field;
+                fields.push(new);
+            }
+            if same { expr } else { tuple(store, &fields) }
+        }
+        (Some(_), DTypes::Leaf(Some(to))) => {
+            let given = store.checked_type(expr).and_then(|ty| store.tensor_info(ty)).and_then(|info| info.dtype);
+            match given {
+                Some(given) if given != *to && (given == DType::F16 || given == DType::F32) => astype(store, expr, *to),
+                _ => expr,
+            }
+        }
+        _ => expr,
+    }
+}
+
+fn astype(store: &mut Store, expr: ExprId, to: DType) -> ExprId {
+    let schema = ops::lookup_relax("astype").and_then(|op| ops::info(op).relax).and_then(|row| row.attrs);
+    let attrs = schema.and_then(|schema| schema.complete(store, &[("dtype", AttrValue::DType(Some(to)))]).ok());
+    let attrs = attrs.map(|attrs| store.attrs(attrs));
+    let callee = op(store, "astype");
+    let call = store.add_call(callee, &[expr], attrs);
+    // The type is known, so that casts of casts can be told.
+    let info = store.checked_type(expr).and_then(|ty| store.tensor_info(ty));
+    match (store.expr(call), info) {
+        (node, Some(info)) => {
+            let ty = store.tensor_like(TensorInfo { dtype: Some(to), ..info });
+            store.rebuild(call, node, Some(ty))
+        }
+        _ => call,
+    }
+}
+
+/// Whether operands may be of half precision: they are, or they are constants in its range.
+fn all_castable(store: &Store, args: &[ExprId]) -> bool {
+    args.iter().all(|arg| {
+        let Some(given) = dtypes(store, *arg, None) else { return true };
+        given == DTypes::Leaf(Some(DType::F16))
+            || match store.expr(*arg) {
+                Expr::Constant(tensor) => in_range(store.tensor(tensor)),
+                Expr::Tuple(fields) => all_castable(store, &store.items(fields).collect::<Vec<_>>()),
+                _ => false,
+            }
+    })
+}
+
+fn in_range(tensor: &crate::ir::Tensor) -> bool {
+    let known = tensor.dtype.code == DTypeCode::Float || (tensor.dtype.code == DTypeCode::Int && tensor.dtype.lanes == 1);
+    let values = ops::build::elements(tensor).filter(|_| known);
+    values.is_some_and(|values| values.iter().all(|value| value.is_nan() || value.abs() <= 65504.0))
+}
