@@ -58,6 +58,9 @@ pub struct Registry {
     dialect: Dialect,
 }
 
+/// Passes that TVM called otherwise before.
+const EARLIER_NAMES: &[(&str, &str)] = &[("VMBuiltinLower", "LowerRuntimeBuiltin")];
+
 impl From<&'static [&'static PassSpec]> for Registry {
     fn from(built_in: &'static [&'static PassSpec]) -> Registry {
         Registry { built_in, user: Rc::default(), dialect: Dialect::Relay }
@@ -80,6 +83,7 @@ impl Registry {
     /// The spec of a pass that is compiled in, by TVM's factory name, or else by its `PassInfo` name. Of two
     /// passes of one name it is the one for the dialect.
     pub fn lookup(&self, name: &str) -> Option<&'static PassSpec> {
+        let name = EARLIER_NAMES.iter().find(|(earlier, _)| *earlier == name).map_or(name, |(_, now)| now);
         let named = |spec: &&PassSpec, own: bool| spec.dialects.contains(&self.dialect) == own;
         let find = |own: bool| {
             let by_factory = self.built_in.iter().find(|p| named(p, own) && p.name == name);

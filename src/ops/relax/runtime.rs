@@ -280,7 +280,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "vm.alloc_tensor",
-        deduce: Some(deduce::runtime::tensor_in_storage),
+        deduce: Some(deduce::runtime::tensor_of_machine),
         doc: "A tensor in memory of the virtual machine.",
         args: &[value("storage"), prim("offset"), value("shape"), dtype("dtype"), prim("runtime_device_ind").or_none()],
         ..RelaxOp::BASE

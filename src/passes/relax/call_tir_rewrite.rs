@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relax/transform/call_tir_rewrite.cc`.
 
-use super::calls::{args, call_typed, devices, dtype, fields, int, op_name, shape, string, tuple};
+use super::calls::{args, devices, dtype, fields, int, op, op_name, shape, string, tuple};
 use crate::build::{BlockMutator, Mutation, rewrite_module};
 use crate::ir::{Expr, ExprId, Extents, Id, Module, Object, Store, Type, TypeId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
@@ -45,7 +45,7 @@ class Module:
     def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
         R.func_attr({\"relax.force_pure\": True})
         cls = Module
-        alloc: R.Tensor((2,), dtype=\"float32\") = R.builtin.alloc_tensor(R.shape([2]), R.dtype(\"float32\"), 0, R.str(\"global\"))
+        alloc: R.Tensor((2,), dtype=\"float32\") = R.builtin.alloc_tensor(R.shape([2]), R.dtype(\"float32\"), 0, R.str(\"global\"), ty_args=(R.Tensor((2,), dtype=\"float32\"),))
         cls.exp(x, alloc)
         y: R.Tensor((2,), dtype=\"float32\") = alloc
         return y
@@ -129,7 +129,10 @@ impl Rewrite {
             None => (self.devices.iter().position(|other| scope_of(*other) == "global").unwrap_or(0), "global".to_owned()),
         };
         let operands = [shape(store, &dims), dtype(store, element), int(store, index as i64), string(store, &scope)];
-        let alloc = call_typed(store, "builtin.alloc_tensor", &operands, ty);
+        let callee = op(store, "builtin.alloc_tensor");
+        let operands = store.list(&operands);
+        let info = store.add_call_info(None, &[ty]);
+        let alloc = store.add_typed(Expr::Call { callee, args: operands, info }, Some(ty));
         Ok(cx.builder.emit(store, alloc, "alloc"))
     }
 }

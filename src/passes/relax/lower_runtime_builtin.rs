@@ -129,7 +129,11 @@ fn lower(store: &mut Store, cx: &Mutation, id: ExprId) -> Result<Option<ExprId>,
             let operands = [*size, *device, dtype(store, DType::U8), *scope];
             call(store, "vm.alloc_storage", &operands)
         }
-        ("memory.alloc_tensor", operands) => call_typed(store, "vm.alloc_tensor", operands, ty),
+        ("memory.alloc_tensor", operands) => match store.tensor_info(ty).and_then(|info| info.vdevice) {
+            // The rule of the operator does not see the devices of the module.
+            Some(_) => call_typed(store, "vm.alloc_tensor", operands, ty),
+            None => call(store, "vm.alloc_tensor", operands),
+        },
         ("memory.kill_storage" | "memory.kill_tensor", [_]) => call(store, "vm.kill_object", &given),
         ("memory.view", [data, to, element, offset]) => return view(store, cx, [*data, *to, *element, *offset], ty).map(Some),
         ("memory.ensure_zero_offset", [_]) => packed(store, "vm.builtin.ensure_zero_offset", &given, ty),

@@ -5,7 +5,9 @@
 use super::calls::{args, op, op_name, tuple};
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::rewrite::Visit;
-use crate::ir::{AttrValue, Binding, BindingBlock, DType, DTypeCode, Expr, ExprId, Id, Module, Store, TensorInfo, Type, TypeId, VarId};
+use crate::ir::{
+    AttrValue, Binding, BindingBlock, DType, DTypeCode, Expr, ExprId, Id, Module, Store, TensorInfo, Type, TypeId, VarId,
+};
 use crate::ops;
 use crate::ops::build::with_attrs;
 use crate::ops::relax::MixedPrecision;
@@ -167,7 +169,8 @@ impl Wanted {
             Expr::TupleGetItem { tuple, index } => {
                 let Some(lhs) = tracked(self) else { return };
                 let Some(Type::Tuple(types)) = store.checked_type(tuple).map(|ty| store.type_of_id(ty)) else { return };
-                let fields = types.iter().enumerate().map(|(at, ty)| if at == index as usize { Some(lhs.clone()) } else { unused(*ty) });
+                let fields =
+                    types.iter().enumerate().map(|(at, ty)| if at == index as usize { Some(lhs.clone()) } else { unused(*ty) });
                 if let Some(fields) = fields.collect::<Option<Vec<_>>>() {
                     self.require(store, tuple, &DTypes::Fields(fields));
                 }

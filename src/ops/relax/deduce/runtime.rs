@@ -33,7 +33,21 @@ pub fn alloc_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     allocated(cx, 0)
 }
 
-/// `memory.alloc_tensor`, `vm.alloc_tensor`: a shape and an element type behind storage and offset.
+/// `vm.alloc_tensor`: likewise, but of a shape that a variable holds only the type is known.
+pub fn tensor_of_machine(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let dtype = match cx.args.get(3).map(|arg| cx.store.expr(*arg)) {
+        Some(Expr::DataType(dtype)) => Some(dtype),
+        _ => None,
+    };
+    let ty = cx.ty(2);
+    let extents = match cx.store.type_of_id(ty) {
+        Type::Shape(extents) => extents.clone(),
+        _ => Extents::Unknown,
+    };
+    Ok(cx.shaped(extents, dtype, None))
+}
+
+/// `memory.alloc_tensor`: a shape and an element type behind storage and offset.
 pub fn tensor_in_storage(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     allocated(cx, 2)
 }

@@ -63,10 +63,10 @@ impl Bounds {
     }
 
     /// The ends of an expression as expressions over symbols of which nothing is known (TVM's `IntSet`).
-    fn interval(&self, store: &mut Store, root: PrimId) -> Option<(PrimId, PrimId)> {
+    fn interval(&self, store: &mut Store, root: PrimId) -> Option<Ends> {
         let mut order = Vec::new();
         store.for_each_prim(root, &mut |id, _| order.push(id));
-        let mut known: IdMap<PrimExpr, (PrimId, PrimId)> = IdMap::new();
+        let mut known: IdMap<PrimExpr, Ends> = IdMap::new();
         for id in order {
             let ends = match *store.prim_rc(id) {
                 PrimExpr::Var(symbol) => match self.ranges.get(&symbol) {
@@ -78,7 +78,7 @@ impl Bounds {
                 },
                 PrimExpr::Int { .. } => Some((id, id)),
                 PrimExpr::Binary { op, a, b } => match (known.get(a).copied(), known.get(b).copied()) {
-                    (Some(x), Some(y)) => ends(store, op, x, y),
+                    (Some(x), Some(y)) => self.ends(store, op, x, y),
                     _ => None,
                 },
                 _ => None,
@@ -89,27 +89,32 @@ impl Bounds {
         }
         known.get(root).copied()
     }
-}
 
-fn ends(store: &mut Store, op: PrimOp, a: (PrimId, PrimId), b: (PrimId, PrimId)) -> Option<(PrimId, PrimId)> {
-    let mut pair =
-        |x: (PrimId, PrimId), y: (PrimId, PrimId)| Some((tir::binary(store, op, x.0, y.0), tir::binary(store, op, x.1, y.1)));
-    if a.0 == a.1 && b.0 == b.1 {
-        return pair(a, b);
-    }
-    match op {
-        PrimOp::Add | PrimOp::Min | PrimOp::Max => pair(a, b),
-        PrimOp::Sub => pair(a, (b.1, b.0)),
-        PrimOp::Mul | PrimOp::FloorDiv if b.0 == b.1 => match store.as_prim_int(b.0) {
-            Some(factor) if factor > 0 => {
+    fn ends(&self, store: &mut Store, op: PrimOp, a: Ends, b: Ends) -> Option<Ends> {
+        let mut pair = |x: Ends, y: Ends| Some((tir::binary(store, op, x.0, y.0), tir::binary(store, op, x.1, y.1)));
+        if a.0 == a.1 && b.0 == b.1 {
+            return pair(a, b);
+        }
+        match op {
+            PrimOp::Add | PrimOp::Min | PrimOp::Max => pair(a, b),
+            PrimOp::Sub => pair(a, (b.1, b.0)),
+            PrimOp::Mul | PrimOp::FloorDiv => {
+                // The factor that is one value stands behind, as in TVM.
+                let (a, b) = if op == PrimOp::Mul && a.0 == a.1 { (b, a) } else { (a, b) };
+                let least = tir::bounds(store, &self.facts, b.0).0;
+                if b.0 != b.1 || least < i64::from(op == PrimOp::FloorDiv) {
+                    return None;
+                }
                 let ends = [a.0, a.1].map(|end| tir::binary(store, op, end, b.0));
                 Some((ends[0], ends[1]))
             }
             _ => None,
-        },
-        _ => None,
+        }
     }
 }
+
+/// The least and the greatest value of an expression.
+type Ends = (PrimId, PrimId);
 
 /// The numbers of an attribute that maps names to numbers.
 fn numbers<'s>(store: &'s Store, function: &Function, name: &str) -> Result<Vec<(&'s str, i64)>, String> {

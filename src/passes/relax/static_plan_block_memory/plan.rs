@@ -197,7 +197,7 @@ impl Planner<'_> {
         let given = args(store, call);
         match op_name(store, call) {
             "builtin.alloc_tensor" => return self.create(store, bounds, call),
-            "reshape" | "memory.view" | "memory.ensure_zero_offset" => {
+            _ if same_memory(store, call) => {
                 let tokens = given.first().map(|arg| self.tokens_of(store, *arg)).unwrap_or_default();
                 self.set(User::Expr(call), tokens);
                 return;
@@ -270,7 +270,7 @@ impl Planner<'_> {
                 self.exprs.insert(call, Tokens::One(token));
                 return;
             }
-            "reshape" | "memory.view" | "memory.ensure_zero_offset" => {
+            _ if same_memory(store, call) => {
                 let tokens = given.first().map(|arg| self.tokens_of(store, *arg)).unwrap_or_default();
                 self.exprs.insert(call, tokens);
                 return;
@@ -290,5 +290,16 @@ impl Planner<'_> {
                 self.pool.release(store, &self.tokens, token);
             }
         }
+    }
+}
+
+/// Whether what a call gives is in the memory of its first argument.
+fn same_memory(store: &Store, call: ExprId) -> bool {
+    if ["reshape", "memory.view", "memory.ensure_zero_offset"].contains(&op_name(store, call)) {
+        return true;
+    }
+    match store.call(call).map(|call| store.expr(call.callee)) {
+        Some(Expr::Extern(symbol)) => store.str(symbol) == "vm.builtin.reshape",
+        _ => false,
     }
 }
