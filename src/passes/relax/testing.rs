@@ -30,14 +30,21 @@ pub(super) fn after(source: &str, calls: &str) -> String {
     print::module(store, runner.trace.last(), &PrintOptions::default())
 }
 
+/// Passes that do their work anew whenever they run, as in TVM: checks of parameters, another gradient.
+const NOT_AGAIN: &[&str] = &["VMShapeLower", "Gradient"];
+
 #[test]
 fn every_documented_example_is_what_the_pass_makes_and_stays_when_it_runs_again() {
     for spec in passes::ALL.iter().filter(|spec| !spec.dialects.contains(&Dialect::Relay)) {
         let store = &mut Store::new();
         let wanted = read(store, spec.example_after);
         let wanted = print::module(store, &wanted, &PrintOptions::default());
-        let once = format!("{}()", spec.name);
+        // An example of a pass that takes arguments says them in its first line.
+        let comment = spec.example_before.lines().next().and_then(|line| line.strip_prefix("# "));
+        let once = comment.filter(|call| call.starts_with(spec.name)).map_or_else(|| format!("{}()", spec.name), str::to_owned);
         assert_eq!(after(spec.example_before, &once), wanted, "{}", spec.name);
-        assert_eq!(after(spec.example_before, &format!("{once}, {once}")), wanted, "{} twice", spec.name);
+        if !NOT_AGAIN.contains(&spec.name) {
+            assert_eq!(after(spec.example_before, &format!("{once}, {once}")), wanted, "{} twice", spec.name);
+        }
     }
 }
