@@ -2,17 +2,19 @@
 //!
 //! Source: `src/relax/transform/to_mixed_precision.cc`, `src/relax/transform/infer_amp_utils.cc`.
 
+mod cast;
+mod wanted;
+
 use super::calls::{args, op, op_name, tuple};
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::rewrite::Visit;
-use crate::ir::{
-    AttrValue, Binding, BindingBlock, DType, DTypeCode, Expr, ExprId, Id, Module, Store, TensorInfo, Type, TypeId, VarId,
-};
+use crate::ir::{AttrValue, Binding, BindingBlock, DType, Expr, ExprId, Id, Module, Store, TensorInfo, VarId};
 use crate::ops;
 use crate::ops::build::with_attrs;
 use crate::ops::relax::MixedPrecision;
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
-use rustc_hash::FxHashMap;
+use cast::{all_castable, cast};
+use wanted::{DTypes, Wanted, dtypes};
 
 /// TVM's `relax.transform.ToMixedPrecision`.
 pub static SPEC: PassSpec = PassSpec {
@@ -70,140 +72,6 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
     let wanted = Wanted::of(store, function);
     let mut rewriter = Rewrite { wanted, out_dtype, half_inputs, params: Vec::new() };
     rewrite_function(store, module, function, &mut rewriter)
-}
-
-/// Element types of the tensors of a value (TVM's `NType`). Types nest as deep as the parser's limit on brackets.
-#[derive(Clone, Debug, PartialEq)]
-enum DTypes {
-    Leaf(Option<DType>),
-    Fields(Vec<DTypes>),
-}
-
-/// Nobody uses it so far; it has fewer bits than any other.
-const UNUSED: DType = DType::new(DTypeCode::Float, 0);
-
-impl DTypes {
-    /// The element types of a type, or this one for all; none when not everything in it is a tensor.
-    fn of(store: &Store, ty: TypeId, all: Option<DType>) -> Option<DTypes> {
-        match store.type_of_id(ty) {
-            Type::Tuple(fields) => {
-                Some(DTypes::Fields(fields.iter().map(|field| DTypes::of(store, *field, all)).collect::<Option<_>>()?))
-            }
-            _ => {
-                let info = store.tensor_info(ty)?;
-                Some(DTypes::Leaf(all.or(info.dtype)))
-            }
-        }
-    }
-
-    fn field(&self, at: usize) -> DTypes {
-        match self {
-            DTypes::Fields(fields) => fields.get(at).cloned().unwrap_or(DTypes::Leaf(None)),
-            leaf => leaf.clone(),
-        }
-    }
-
-    fn combine(&self, other: &DTypes, f: &dyn Fn(Option<DType>, Option<DType>) -> Option<DType>) -> DTypes {
-        match (self, other) {
-            (DTypes::Leaf(a), DTypes::Leaf(b)) => DTypes::Leaf(f(*a, *b)),
-            (DTypes::Fields(a), DTypes::Fields(b)) => DTypes::Fields(a.iter().zip(b).map(|(a, b)| a.combine(b, f)).collect()),
-            _ => self.clone(),
-        }
-    }
-
-    /// The wider of both.
-    fn merge(&self, other: &DTypes) -> DTypes {
-        self.combine(other, &|a, b| match (a, b) {
-            (Some(a), Some(b)) => Some(if a.bits > b.bits { a } else { b }),
-            (a, b) => a.or(b),
-        })
-    }
-}
-
-fn dtypes(store: &Store, expr: ExprId, all: Option<DType>) -> Option<DTypes> {
-    DTypes::of(store, store.checked_type(expr)?, all)
-}
-
-/// What the users of variables want, found from the end to the beginning.
-struct Wanted(FxHashMap<VarId, DTypes>);
-
-impl Wanted {
-    fn of(store: &Store, function: ExprId) -> Wanted {
-        let mut wanted = Wanted(FxHashMap::default());
-        let Expr::Function(id) = store.expr(function) else { return wanted };
-        let Expr::Seq { blocks, body } = store.expr(store.function(id).body) else { return wanted };
-        wanted.require_as_is(store, body);
-        for block in store.items(blocks).rev().filter(|block| store.block(*block).dataflow) {
-            for binding in store.block_bindings(block).rev() {
-                wanted.binding(store, binding);
-            }
-        }
-        wanted
-    }
-
-    fn binding(&mut self, store: &Store, binding: Binding) {
-        let unused = |ty| DTypes::of(store, ty, Some(UNUSED));
-        let tracked = |wanted: &mut Wanted| {
-            let found = wanted.0.get(&binding.var).cloned();
-            found.or_else(|| unused(store.var_type(binding.var)?))
-        };
-        match store.expr(binding.value) {
-            _ if binding.cast.is_some() => self.require_as_is(store, binding.value),
-            Expr::Call { args, .. } => match policy(store, binding.value) {
-                Some(policy) => {
-                    let all = if policy == MixedPrecision::Always { DType::F16 } else { DType::F32 };
-                    for arg in store.items(args) {
-                        if let Some(to) = dtypes(store, arg, Some(all)) {
-                            self.require(store, arg, &to);
-                        }
-                    }
-                }
-                None => store.items(args).for_each(|arg| self.require_as_is(store, arg)),
-            },
-            Expr::Tuple(fields) => {
-                let Some(lhs) = tracked(self) else { return };
-                for (at, field) in store.items(fields).enumerate() {
-                    self.require(store, field, &lhs.field(at));
-                }
-            }
-            Expr::TupleGetItem { tuple, index } => {
-                let Some(lhs) = tracked(self) else { return };
-                let Some(Type::Tuple(types)) = store.checked_type(tuple).map(|ty| store.type_of_id(ty)) else { return };
-                let fields =
-                    types.iter().enumerate().map(|(at, ty)| if at == index as usize { Some(lhs.clone()) } else { unused(*ty) });
-                if let Some(fields) = fields.collect::<Option<Vec<_>>>() {
-                    self.require(store, tuple, &DTypes::Fields(fields));
-                }
-            }
-            _ => self.require_as_is(store, binding.value),
-        }
-    }
-
-    fn require(&mut self, store: &Store, arg: ExprId, to: &DTypes) {
-        match store.expr(arg) {
-            Expr::Var(var) => {
-                let merged = self.0.get(&var).map_or_else(|| to.clone(), |known| known.merge(to));
-                self.0.insert(var, merged);
-            }
-            Expr::Tuple(fields) => {
-                for (at, field) in store.items(fields).enumerate() {
-                    self.require(store, field, &to.field(at));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Variables in an expression keep full precision.
-    fn require_as_is(&mut self, store: &Store, expr: ExprId) {
-        for id in crate::ir::walk::post_order(store, expr) {
-            if matches!(store.expr(id), Expr::Var(_))
-                && let Some(to) = dtypes(store, id, Some(DType::F32))
-            {
-                self.require(store, id, &to);
-            }
-        }
-    }
 }
 
 /// What mixed precision does with a call; nothing when it calls no operator.
@@ -388,7 +256,7 @@ impl Rewrite {
     fn cast_if_half_only(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) {
         let current = self.define_var(store, cx, var);
         let current = store.use_var(current);
-        let (Some(wanted), Some(from)) = (self.wanted.0.get(&var), dtypes(store, current, None)) else { return };
+        let (Some(wanted), Some(from)) = (self.wanted.get(var), dtypes(store, current, None)) else { return };
         let to = from.combine(wanted, &|from, wanted| if wanted == Some(DType::F16) { wanted } else { from });
         let cast = cast(store, current, &to);
         if cast != current {
@@ -409,68 +277,4 @@ fn remap(store: &mut Store, cx: &Mutation, id: ExprId) -> ExprId {
         }
         _ => id,
     }
-}
-
-/// A value with its tensors of single and half precision as these types.
-fn cast(store: &mut Store, expr: ExprId, to: &DTypes) -> ExprId {
-    match (store.checked_type(expr).map(|ty| store.type_of_id(ty).clone()), to) {
-        (Some(Type::Tuple(types)), DTypes::Fields(to)) => {
-            let mut fields = Vec::with_capacity(types.len());
-            let mut same = true;
-            for (at, (ty, to)) in types.iter().zip(to).enumerate() {
-                let field = match store.expr(expr) {
-                    Expr::Tuple(items) => store.item(items, at),
-                    _ => store.add_typed(Expr::TupleGetItem { tuple: expr, index: at as u32 }, Some(*ty)),
-                };
-                let new = cast(store, field, to);
-                same &= new == field;
-                fields.push(new);
-            }
-            if same { expr } else { tuple(store, &fields) }
-        }
-        (Some(_), DTypes::Leaf(Some(to))) => {
-            let given = store.checked_type(expr).and_then(|ty| store.tensor_info(ty)).and_then(|info| info.dtype);
-            match given {
-                Some(given) if given != *to && (given == DType::F16 || given == DType::F32) => astype(store, expr, *to),
-                _ => expr,
-            }
-        }
-        _ => expr,
-    }
-}
-
-fn astype(store: &mut Store, expr: ExprId, to: DType) -> ExprId {
-    let schema = ops::lookup_relax("astype").and_then(|op| ops::info(op).relax).and_then(|row| row.attrs);
-    let attrs = schema.and_then(|schema| schema.complete(store, &[("dtype", AttrValue::DType(Some(to)))]).ok());
-    let attrs = attrs.map(|attrs| store.attrs(attrs));
-    let callee = op(store, "astype");
-    let call = store.add_call(callee, &[expr], attrs);
-    // The type is known, so that casts of casts can be told.
-    let info = store.checked_type(expr).and_then(|ty| store.tensor_info(ty));
-    match (store.expr(call), info) {
-        (node, Some(info)) => {
-            let ty = store.tensor_like(TensorInfo { dtype: Some(to), ..info });
-            store.rebuild(call, node, Some(ty))
-        }
-        _ => call,
-    }
-}
-
-/// Whether operands may be of half precision: they are, or they are constants in its range.
-fn all_castable(store: &Store, args: &[ExprId]) -> bool {
-    args.iter().all(|arg| {
-        let Some(given) = dtypes(store, *arg, None) else { return true };
-        given == DTypes::Leaf(Some(DType::F16))
-            || match store.expr(*arg) {
-                Expr::Constant(tensor) => in_range(store.tensor(tensor)),
-                Expr::Tuple(fields) => all_castable(store, &store.items(fields).collect::<Vec<_>>()),
-                _ => false,
-            }
-    })
-}
-
-fn in_range(tensor: &crate::ir::Tensor) -> bool {
-    let known = tensor.dtype.code == DTypeCode::Float || (tensor.dtype.code == DTypeCode::Int && tensor.dtype.lanes == 1);
-    let values = ops::build::elements(tensor).filter(|_| known);
-    values.is_some_and(|values| values.iter().all(|value| value.is_nan() || value.abs() <= 65504.0))
 }
