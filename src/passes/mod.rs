@@ -49,6 +49,7 @@ pub static ALL: &[&PassSpec] = &[
     &relax::to_non_dataflow::SPEC,
     &relax::remove_purity_checking::SPEC,
     &relax::annotate_tir_op_pattern::SPEC,
+    &relax::fuse_ops::SPEC,
     &relax::rewrite_dataflow_reshape::SPEC,
     &relax::call_tir_rewrite::SPEC,
     &relax::static_plan_block_memory::SPEC,

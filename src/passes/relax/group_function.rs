@@ -1,0 +1,409 @@
+//! The function that a group of bindings becomes (TVM's `FunctionCreator`, `src/relax/transform/fuse_ops.cc`).
+//!
+//! What the bindings use from outside become parameters, in the order of first use, each once; known scalars and shapes stay
+//! inside. Of a tuple from which only fields are taken, the fields are passed. Symbols are renewed, and those that no
+//! parameter defines are passed as a shape, `tir_vars`.
+
+use super::support::with_attr;
+use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
+use crate::infer::relax::types::{self, Bindings};
+use crate::ir::rewrite::Visit;
+use crate::ir::walk::post_order;
+use crate::ir::{AttrValue, Binding, Dialect, Dim, Expr, ExprId, Extents, Function, Id, List, Module, PrimExpr, Store, Symbol};
+use crate::ir::{Type, TypeId, VarId};
+use crate::ops;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A function in the making.
+pub(super) struct GroupFunction {
+    /// The members of the group.
+    pub bindings: Vec<Binding>,
+    /// What is seen outside of the group.
+    pub outputs: Vec<VarId>,
+    /// A name that tells what it computes.
+    pub name: String,
+    arguments: Vec<Argument>,
+    defined: FxHashSet<VarId>,
+    /// Variables of known scalars and shapes, and what they are.
+    inlined: Vec<(VarId, ExprId)>,
+    lift_constants: bool,
+    /// How many arguments had no name of their own.
+    unnamed: usize,
+}
+
+struct Argument {
+    expr: ExprId,
+    name: String,
+    /// Of a tuple of which nothing but fields was used so far, which.
+    fields: Option<Vec<u32>>,
+}
+
+impl GroupFunction {
+    /// A function without members. Constants become arguments where they are lifted.
+    pub fn new(lift_constants: bool) -> GroupFunction {
+        GroupFunction {
+            bindings: Vec::new(),
+            outputs: Vec::new(),
+            name: "fused".to_owned(),
+            arguments: Vec::new(),
+            defined: FxHashSet::default(),
+            inlined: Vec::new(),
+            lift_constants,
+            unnamed: 0,
+        }
+    }
+
+    /// Adds a member. `outer` says what variables of the function around are bound to.
+    pub fn append(&mut self, store: &Store, binding: Binding, outer: &FxHashMap<VarId, ExprId>) {
+        self.bindings.push(binding);
+        if binding.cast.is_some() {
+            return;
+        }
+        match store.expr(binding.value) {
+            Expr::Call { callee, args, .. } => {
+                let (name, tensor_program) = called(store, callee, args);
+                self.name = format!("{}_{name}", self.name);
+                let args: Vec<ExprId> = match tensor_program {
+                    Some(tuple) => fields_of(store, tuple),
+                    None => store.items(args).collect(),
+                };
+                for arg in args {
+                    match store.expr(arg) {
+                        Expr::Tuple(fields) if tensor_program.is_none() => {
+                            store.items(fields).for_each(|field| self.use_value(store, field, outer));
+                        }
+                        _ => self.use_value(store, arg, outer),
+                    }
+                    // As a whole it is an argument as a whole.
+                    if let Some(argument) = self.arguments.iter_mut().find(|argument| argument.expr == arg) {
+                        argument.fields = None;
+                    }
+                }
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                self.use_value(store, tuple, outer);
+                let argument = self.arguments.iter_mut().find(|argument| argument.expr == tuple);
+                if let Some(fields) = argument.and_then(|argument| argument.fields.as_mut()) {
+                    fields.push(index);
+                }
+            }
+            _ => {}
+        }
+        self.defined.insert(binding.var);
+        if !store.var_data(binding.var).dataflow {
+            self.add_output(binding.var);
+        }
+    }
+
+    /// Says that a member is seen outside.
+    pub fn add_output(&mut self, var: VarId) {
+        if !self.outputs.contains(&var) {
+            self.outputs.push(var);
+        }
+    }
+
+    /// A member uses this: what is not made in the group comes from outside.
+    fn use_value(&mut self, store: &Store, expr: ExprId, outer: &FxHashMap<VarId, ExprId>) {
+        if self.arguments.iter().any(|argument| argument.expr == expr) {
+            return;
+        }
+        let name = match store.expr(expr) {
+            Expr::Var(var) => {
+                if self.defined.contains(&var) {
+                    return;
+                }
+                if let Some(value) = known_value(store, var, outer) {
+                    self.inlined.push((var, value));
+                    return;
+                }
+                store.var_name(var).to_owned()
+            }
+            Expr::Constant(_) if !self.lift_constants => return,
+            Expr::Prim(prim) if matches!(store.prim_of_id(prim), PrimExpr::Var(_)) => match *store.prim_of_id(prim) {
+                PrimExpr::Var(symbol) => store.str(store.symbol(symbol).name).to_owned(),
+                _ => return,
+            },
+            _ => {
+                self.unnamed += 1;
+                format!("param_{}", self.unnamed - 1)
+            }
+        };
+        if is_known(store, expr) {
+            return;
+        }
+        let tuple = store.checked_type(expr).is_some_and(|ty| matches!(store.type_of_id(ty), Type::Tuple(_)));
+        self.arguments.push(Argument { expr, name, fields: tuple.then(Vec::new) });
+    }
+
+    /// The function, and what it is called with in the function around.
+    pub fn make(&self, store: &mut Store, module: &Module, attrs: &[(&'static str, AttrValue)]) -> (ExprId, Vec<ExprId>) {
+        let builder = BlockBuilder::new(store, &self.mentioned(store, module));
+        let mut cx = Mutation::new(builder);
+        let mut params: Vec<VarId> = Vec::new();
+        let mut arguments: Vec<ExprId> = Vec::new();
+        let mut inside = Inside { known: FxHashMap::default() };
+        let mut items: FxHashMap<(ExprId, u32), VarId> = FxHashMap::default();
+        let any = store.ty(Type::Any);
+        let given: Vec<TypeId> = self.arguments.iter().map(|arg| store.checked_type(arg.expr).unwrap_or(any)).collect();
+        cx.symbols = self.renewed(store, &given);
+        for (argument, ty) in self.arguments.iter().zip(given) {
+            let new_type = types::substitute(store, ty, &cx.symbols);
+            if let (Some(fields), Type::Tuple(types)) = (&argument.fields, store.type_of_id(new_type).clone())
+                && !fields.is_empty()
+            {
+                for &index in fields {
+                    let ty = types.get(index as usize).copied();
+                    if items.contains_key(&(argument.expr, index)) {
+                        continue;
+                    }
+                    let var = store.relax_var(&format!("{}_{index}", argument.name), ty, false);
+                    items.insert((argument.expr, index), var);
+                    params.push(var);
+                    arguments.push(store.add(Expr::TupleGetItem { tuple: argument.expr, index }));
+                }
+                continue;
+            }
+            let param = store.relax_var(&argument.name, Some(new_type), false);
+            if let (Some(symbol), Some(new)) = (symbol_of(store, argument.expr), store.var_data(param).symbol) {
+                // The scalar is the symbol that shapes mention.
+                match cx.symbols.get(&symbol) {
+                    Some(Dim::Symbol(renewed)) => store.set_var_symbol(param, Some(*renewed)),
+                    _ => {
+                        cx.symbols.insert(symbol, Dim::Symbol(new));
+                    }
+                }
+            }
+            let used = store.use_var(param);
+            match store.expr(argument.expr) {
+                Expr::Var(var) => cx.replace(store, var, used),
+                _ => {
+                    inside.known.insert(argument.expr, used);
+                }
+            }
+            params.push(param);
+            arguments.push(argument.expr);
+        }
+        for (var, value) in &self.inlined {
+            cx.replace(store, *var, *value);
+        }
+        let free = self.free_symbols(store, &arguments);
+        if !free.is_empty() {
+            let old: Vec<Dim> = free.iter().map(|symbol| Dim::Symbol(*symbol)).collect();
+            let new: Vec<Dim> = old.iter().map(|dim| types::substitute_dim(store, *dim, &cx.symbols)).collect();
+            let ty = store.ty(Type::Shape(Extents::Known(new.into())));
+            params.push(store.relax_var("tir_vars", Some(ty), false));
+            let dims = store.dims(&old);
+            let ty = store.ty(Type::Shape(Extents::Known(old.into())));
+            arguments.push(store.add_typed(Expr::Shape(dims), Some(ty)));
+        }
+        cx.builder.begin_scope(store, &params);
+        cx.builder.begin_block(true);
+        let mut results = vec![None; self.outputs.len()];
+        for binding in &self.bindings {
+            let output = self.outputs.iter().position(|var| *var == binding.var);
+            let used = match store.expr(binding.value) {
+                Expr::TupleGetItem { tuple, index } if items.contains_key(&(tuple, index)) => {
+                    store.use_var(items[&(tuple, index)])
+                }
+                _ => {
+                    let value = build::run(store, &mut cx, &mut inside, binding.value);
+                    if output.is_none() {
+                        cx.reemit(store, *binding, value);
+                        continue;
+                    }
+                    cx.builder.emit_output(store, value, "")
+                }
+            };
+            cx.replace(store, binding.var, used);
+            if let Some(output) = output {
+                results[output] = Some(used);
+            }
+        }
+        let bindings = cx.builder.end_block();
+        let results: Vec<ExprId> = results.into_iter().flatten().collect();
+        let body = match results[..] {
+            [only] => only,
+            _ => {
+                let tuple = store.add_tuple(&results);
+                cx.builder.normalize(store, tuple)
+            }
+        };
+        let block = store.add_block_of(&bindings, true);
+        let body = store.add_seq(if bindings.is_empty() { &[] } else { std::slice::from_ref(&block) }, body);
+        let mut set = None;
+        for (name, value) in attrs.iter().cloned().chain([("Primitive", AttrValue::Bool(true))]) {
+            set = Some(with_attr(store, set, name, value));
+        }
+        let params = store.list(&params);
+        let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: set, device: None, pure: true };
+        let function = cx.builder.function(store, None, data);
+        cx.builder.end_scope();
+        (function, arguments)
+    }
+
+    /// The functions that members call: all that deduction has to know of the module.
+    fn mentioned(&self, store: &Store, module: &Module) -> Module {
+        let mut part = Module::of(Dialect::Relax);
+        for binding in &self.bindings {
+            for id in post_order(store, binding.value) {
+                if let Expr::Global(name) = store.expr(id)
+                    && let Some(function) = module.function(name)
+                {
+                    part.set_function(name, function);
+                }
+            }
+        }
+        part
+    }
+
+    /// Another symbol for each that stands in a type or shape.
+    fn renewed(&self, store: &mut Store, given: &[TypeId]) -> Bindings {
+        let mut all: Vec<Id<Symbol>> = given.iter().flat_map(|ty| types::symbols(store, *ty, false)).collect();
+        all.extend(self.arguments.iter().filter_map(|argument| symbol_of(store, argument.expr)));
+        all.extend(self.used_symbols(store));
+        let mut renewed = Bindings::default();
+        for symbol in all {
+            if !renewed.contains_key(&symbol) {
+                let new = store.symbol(symbol).clone();
+                let new = store.add_symbol(new);
+                renewed.insert(symbol, Dim::Symbol(new));
+            }
+        }
+        renewed
+    }
+
+    /// Symbols that no parameter defines, in the order of first use.
+    fn free_symbols(&self, store: &Store, arguments: &[ExprId]) -> Vec<Id<Symbol>> {
+        let types = || arguments.iter().filter_map(|argument| store.checked_type(*argument));
+        let mut defined: FxHashSet<Id<Symbol>> = types().flat_map(|ty| types::symbols(store, ty, true)).collect();
+        defined.extend(arguments.iter().filter_map(|argument| symbol_of(store, *argument)));
+        let used = types().flat_map(|ty| types::symbols(store, ty, false)).chain(self.used_symbols(store));
+        let mut free: Vec<Id<Symbol>> = Vec::new();
+        for symbol in used {
+            if !defined.contains(&symbol) && !free.contains(&symbol) {
+                free.push(symbol);
+            }
+        }
+        free
+    }
+
+    /// Symbols in the values of members and in the types of their variables.
+    fn used_symbols(&self, store: &Store) -> Vec<Id<Symbol>> {
+        let mut found = Vec::new();
+        let of_dims = |store: &Store, dims: &[Dim], found: &mut Vec<Id<Symbol>>| {
+            for dim in dims {
+                match *dim {
+                    Dim::Symbol(symbol) => found.push(symbol),
+                    Dim::Expr(prim) => found.extend(symbols_in(store, prim)),
+                    Dim::Int { .. } | Dim::Any => {}
+                }
+            }
+        };
+        for binding in &self.bindings {
+            for id in post_order(store, binding.value) {
+                match store.expr(id) {
+                    Expr::Shape(dims) => of_dims(store, store.dims_of_id(dims), &mut found),
+                    Expr::Prim(prim) => found.extend(symbols_in(store, prim)),
+                    Expr::Call { info: Some(info), .. } => {
+                        for ty in &store.call_info(info).type_args {
+                            found.extend(types::symbols(store, *ty, false));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            if let Some(ty) = store.var_type(binding.var) {
+                found.extend(types::symbols(store, ty, false));
+            }
+        }
+        found
+    }
+}
+
+/// Puts parameters in the place of arguments that are no variables.
+struct Inside {
+    known: FxHashMap<ExprId, ExprId>,
+}
+
+impl BlockMutator for Inside {
+    fn rule(&self) -> &'static str {
+        "parameter"
+    }
+
+    fn enter(&mut self, _: &mut Store, _: &mut Mutation, id: ExprId) -> Visit {
+        self.known.get(&id).map_or(Visit::Descend, |param| Visit::Replace(*param))
+    }
+}
+
+/// What a call is called in the name of a group, and the arguments of a call of a tensor program.
+fn called(store: &Store, callee: ExprId, args: List<Expr>) -> (String, Option<ExprId>) {
+    let op_name = match store.expr(callee) {
+        Expr::Op(op) => ops::info(op).relax.map_or(ops::info(op).name, |op| op.name),
+        Expr::Global(name) => {
+            let name = store.str(name);
+            return (name.strip_prefix("fused_").unwrap_or(name).to_owned(), None);
+        }
+        _ => return (String::new(), None),
+    };
+    if matches!(op_name, "call_tir" | "call_tir_inplace")
+        && let [program, tuple] = store.items(args).collect::<Vec<_>>()[..]
+        && let Expr::Global(name) = store.expr(program)
+    {
+        return (store.str(name).to_owned(), Some(tuple));
+    }
+    (format!("relax.{op_name}"), None)
+}
+
+fn fields_of(store: &Store, tuple: ExprId) -> Vec<ExprId> {
+    match store.expr(tuple) {
+        Expr::Tuple(fields) => store.items(fields).collect(),
+        _ => vec![tuple],
+    }
+}
+
+/// The symbol that a scalar is.
+fn symbol_of(store: &Store, expr: ExprId) -> Option<Id<Symbol>> {
+    match store.expr(expr) {
+        Expr::Var(var) => store.var_data(var).symbol,
+        Expr::Prim(prim) => match *store.prim_of_id(prim) {
+            PrimExpr::Var(symbol) => Some(symbol),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn symbols_in(store: &Store, prim: crate::ir::PrimId) -> Vec<Id<Symbol>> {
+    let mut found = Vec::new();
+    store.for_each_prim(prim, &mut |_, expr| {
+        if let PrimExpr::Var(symbol) = expr {
+            found.push(*symbol);
+        }
+    });
+    found
+}
+
+/// The scalar or shape without symbols that a variable stands for.
+fn known_value(store: &Store, var: VarId, outer: &FxHashMap<VarId, ExprId>) -> Option<ExprId> {
+    let mut value = *outer.get(&var)?;
+    let mut steps = outer.len();
+    while let Expr::Var(next) = store.expr(value) {
+        value = *outer.get(&next)?;
+        steps = steps.checked_sub(1)?;
+    }
+    is_known(store, value).then_some(value)
+}
+
+/// Whether an expression is a scalar or shape without symbols, or a tuple of such (TVM's `IsInlinableConstants`).
+fn is_known(store: &Store, root: ExprId) -> bool {
+    let mut stack = vec![root];
+    while let Some(expr) = stack.pop() {
+        match store.expr(expr) {
+            Expr::Tuple(fields) => stack.extend(store.items(fields)),
+            Expr::Prim(prim) if symbols_in(store, prim).is_empty() => {}
+            Expr::Shape(dims) if store.dims_of_id(dims).iter().all(|dim| matches!(dim, Dim::Int { .. })) => {}
+            _ => return false,
+        }
+    }
+    true
+}
