@@ -50,6 +50,7 @@ pub static ALL: &[&PassSpec] = &[
     &relax::remove_purity_checking::SPEC,
     &relax::annotate_tir_op_pattern::SPEC,
     &relax::fuse_ops::SPEC,
+    &relax::fuse_tir_inner::SPEC,
     &relax::rewrite_dataflow_reshape::SPEC,
     &relax::call_tir_rewrite::SPEC,
     &relax::static_plan_block_memory::SPEC,

@@ -1,6 +1,7 @@
 //! Algorithms on TIR: building scalar expressions as TVM's operators do it, and what is known of them.
 
 mod build;
+mod copy;
 mod poly;
 mod reshape;
 mod simplify;
@@ -8,6 +9,7 @@ mod subst;
 
 pub(crate) use build::match_types;
 pub use build::{Folded, binary, cast, fold, negate};
+pub use copy::Copier;
 pub use reshape::{has_reshape_pattern, same_size};
 pub use simplify::{Facts, bounds, can_prove_equal, simplify};
 pub use subst::substitute;

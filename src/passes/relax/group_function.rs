@@ -4,7 +4,7 @@
 //! inside. Of a tuple from which only fields are taken, the fields are passed. Symbols are renewed, and those that no
 //! parameter defines are passed as a shape, `tir_vars`.
 
-use super::support::with_attr;
+use super::support::{symbol_of, symbols_in, with_attr};
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::types::{self, Bindings};
 use crate::ir::rewrite::Visit;
@@ -263,11 +263,10 @@ impl GroupFunction {
         all.extend(self.used_symbols(store));
         let mut renewed = Bindings::default();
         for symbol in all {
-            if !renewed.contains_key(&symbol) {
-                let new = store.symbol(symbol).clone();
-                let new = store.add_symbol(new);
-                renewed.insert(symbol, Dim::Symbol(new));
-            }
+            renewed.entry(symbol).or_insert_with(|| {
+                let copy = store.symbol(symbol).clone();
+                Dim::Symbol(store.add_symbol(copy))
+            });
         }
         renewed
     }
@@ -359,28 +358,6 @@ fn fields_of(store: &Store, tuple: ExprId) -> Vec<ExprId> {
         Expr::Tuple(fields) => store.items(fields).collect(),
         _ => vec![tuple],
     }
-}
-
-/// The symbol that a scalar is.
-fn symbol_of(store: &Store, expr: ExprId) -> Option<Id<Symbol>> {
-    match store.expr(expr) {
-        Expr::Var(var) => store.var_data(var).symbol,
-        Expr::Prim(prim) => match *store.prim_of_id(prim) {
-            PrimExpr::Var(symbol) => Some(symbol),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn symbols_in(store: &Store, prim: crate::ir::PrimId) -> Vec<Id<Symbol>> {
-    let mut found = Vec::new();
-    store.for_each_prim(prim, &mut |_, expr| {
-        if let PrimExpr::Var(symbol) = expr {
-            found.push(*symbol);
-        }
-    });
-    found
 }
 
 /// The scalar or shape without symbols that a variable stands for.

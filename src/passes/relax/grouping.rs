@@ -151,7 +151,7 @@ impl Grouping<'_> {
             }
         }
         self.boundaries(store, bindings, &mut functions);
-        let sorted = self.sorted(bindings);
+        let sorted = self.ordered(bindings);
         self.limit(store, &sorted, &mut functions);
         let mut waiting: FxHashMap<usize, Vec<VarId>> = FxHashMap::default();
         for binding in sorted {
@@ -254,7 +254,7 @@ impl Grouping<'_> {
     }
 
     /// The bindings, those of a group together and behind the groups that it uses.
-    fn sorted(&self, bindings: &[Binding]) -> Vec<Binding> {
+    fn ordered(&self, bindings: &[Binding]) -> Vec<Binding> {
         let mut members: FxHashMap<usize, Vec<Binding>> = FxHashMap::default();
         for binding in bindings {
             members.entry(self.group_of(binding.var)).or_default().push(*binding);

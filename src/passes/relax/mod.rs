@@ -7,6 +7,8 @@ mod calls;
 pub mod compute_prim_value;
 pub mod dead_code_elimination;
 pub mod fuse_ops;
+pub mod fuse_tir_inner;
+mod fused_program;
 mod group_function;
 mod grouping;
 pub mod lower_alloc_tensor;

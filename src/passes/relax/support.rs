@@ -1,6 +1,6 @@
 //! What several passes of Relax need.
 
-use crate::ir::{AttrValue, Attrs, AttrsId, Expr, ExprId, Function, Id, Module, Name, Store};
+use crate::ir::{AttrValue, Attrs, AttrsId, Expr, ExprId, Function, Id, Module, Name, PrimExpr, PrimId, Store, Symbol};
 
 /// The attributes with one of them set.
 pub(super) fn with_attr(store: &mut Store, attrs: Option<AttrsId>, name: &str, value: AttrValue) -> AttrsId {
@@ -70,4 +70,27 @@ pub(super) fn renamed(store: &mut Store, module: &Module, names: &[(Id<Name>, Id
         result.set_function(name, new);
     }
     result
+}
+
+/// The symbol that a scalar is.
+pub(super) fn symbol_of(store: &Store, expr: ExprId) -> Option<Id<Symbol>> {
+    match store.expr(expr) {
+        Expr::Var(var) => store.var_data(var).symbol,
+        Expr::Prim(prim) => match *store.prim_of_id(prim) {
+            PrimExpr::Var(symbol) => Some(symbol),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The symbols in a scalar expression.
+pub(super) fn symbols_in(store: &Store, prim: PrimId) -> Vec<Id<Symbol>> {
+    let mut found = Vec::new();
+    store.for_each_prim(prim, &mut |_, expr| {
+        if let PrimExpr::Var(symbol) = expr {
+            found.push(*symbol);
+        }
+    });
+    found
 }
