@@ -18,7 +18,7 @@ mod script;
 mod tir;
 mod value;
 
-use crate::ir::{Dialect, Expr, ExprId, Module, Store, TypeId};
+use crate::ir::{Dialect, Expr, ExprId, Module, Store, Tensor, TypeId};
 use emit::Emitter;
 use plan::Plan;
 
@@ -139,6 +139,11 @@ pub fn expr_lines(store: &Store, root: ExprId, options: &PrintOptions) -> Printe
     let mut emitter = Emitter::new(&plan);
     emitter.root();
     emitter.finish()
+}
+
+/// A constant that prints as a number.
+pub fn scalar(tensor: &Tensor) -> Option<String> {
+    value::scalar_text(tensor)
 }
 
 /// A type as Relax writes it.

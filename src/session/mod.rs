@@ -2,6 +2,14 @@
 //!
 //! This is the one interface that the page and the command line stand on.
 
+mod graph;
+mod history;
+mod place;
+
+pub use graph::{Graph, GraphNode, Graphs, Group, NodeFate};
+pub use history::{Entry, Fate, History};
+pub use place::{Place, attributes, label, node_type};
+
 use crate::diag::Diagnostic;
 use crate::diff::{self, Diff};
 use crate::eval::{self, Value};
@@ -103,6 +111,8 @@ pub struct Session {
     /// Whether the newest document could be run.
     ok: bool,
     clock: fn() -> f64,
+    /// The graphs of the trace, once they were asked for.
+    graphs: Option<Graphs>,
     /// A program that was opened to be run next.
     opening: Option<Opening>,
     user: User,
@@ -148,6 +158,7 @@ impl Session {
             problems: Vec::new(),
             ok: true,
             clock,
+            graphs: None,
             opening: None,
             user: User::default(),
         }
@@ -246,6 +257,7 @@ impl Session {
 
     fn run_rows(&mut self, document: &Document, rows: &[Row], instruments: Vec<Box<dyn Instrument>>, direct: bool) {
         self.document = document.clone();
+        self.graphs = None;
         let done = self.trace.steps.last().map_or(0, |step| step.row + 1);
         let timed = instruments.iter().any(|i| i.name() == "PassTimingInstrument");
         let mut runner =
@@ -298,6 +310,11 @@ impl Session {
         &self.trace
     }
 
+    /// The program that the versions were made from.
+    pub fn source(&self) -> &str {
+        &self.document.source
+    }
+
     /// Whether the newest document could be run.
     pub fn is_ok(&self) -> bool {
         self.ok
@@ -341,6 +358,19 @@ impl Session {
     pub fn diff(&self, before: Version, after: Version) -> Option<Diff> {
         let (before, after) = (self.trace.versions.get(before)?, self.trace.versions.get(after)?);
         Some(diff::diff(&self.store, before, after))
+    }
+
+    /// What is computed from what, between two versions. Nodes of all versions of a run have their places at once.
+    pub fn graph(&mut self, before: Version, after: Version) -> Option<Graph> {
+        let dialect = self.dialect();
+        let graphs = self.graphs.get_or_insert_with(|| Graphs::of(&self.store, &self.trace));
+        graphs.step(&self.store, dialect, before, after)
+    }
+
+    /// Where an expression of a version came from and what became of it; none where nothing stands.
+    pub fn history(&self, version: Version, place: &Place) -> Option<History> {
+        let node = place::resolve(&self.store, self.trace.versions.get(version)?, &self.document.source, place)?;
+        (node.index() < self.store.n_exprs()).then(|| history::history(&self.store, &self.trace, version, node))
     }
 
     /// Runs a function of a version on seeded inputs; the result as text.

@@ -9,9 +9,10 @@ mod view;
 
 pub use user::*;
 
+use crate::diag::LineIndex;
 use crate::print::Numbering;
 use crate::repro::{Document, link};
-use crate::session;
+use crate::session::{self, Place};
 use request::{DocumentView, Request};
 use serde::Serialize;
 use view::{DecodeView, EvalView, Problems};
@@ -97,6 +98,15 @@ impl Session {
                 let diff = self.inner.diff(before, after).unwrap_or_default();
                 answer(&view::diff(&diff))
             }
+            Request::History { version, mut place, shown } => {
+                if let Place::Source(offset) = &mut place {
+                    let source = self.inner.source();
+                    *offset = LineIndex::new(source).byte_of_utf16(source, *offset);
+                }
+                let found = self.inner.history(version, &place);
+                answer(&found.map(|found| view::history(&self.inner, &found, &shown)))
+            }
+            Request::Graph { before, after } => answer(&view::graph(&self.inner.graph(before, after).unwrap_or_default())),
             Request::Eval { version, func, seed } => {
                 let problems = Problems::new(&self.source);
                 let view = match self.inner.eval(version, &func, seed) {

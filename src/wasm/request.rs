@@ -3,9 +3,11 @@
 //! Requests are read field by field. Derived code for a value that says by one of its fields what it is keeps
 //! room for everything that might come, which was 15 KB of what the page loads.
 
+use crate::ir::Id;
 use crate::pass::call::parse_literal;
 use crate::pass::{Literal, PassContext};
 use crate::repro::{Document, DocumentRow, Made, View};
+use crate::session::Place;
 use js_sys::{Array, Error, Object, Reflect};
 use serde::Serialize;
 use wasm_bindgen::{JsCast, JsValue};
@@ -16,6 +18,8 @@ pub(super) enum Request {
     Run { document: Document },
     Text { version: usize, stable: bool },
     Diff { before: usize, after: usize },
+    History { version: usize, place: Place, shown: Vec<usize> },
+    Graph { before: usize, after: usize },
     Eval { version: usize, func: String, seed: u64 },
     Dump,
     Hash,
@@ -33,6 +37,16 @@ impl Request {
             "run" => Request::Run { document: document()? },
             "text" => Request::Text { version: fields.index("version")?, stable: fields.flag("stable")? },
             "diff" => Request::Diff { before: fields.index("before")?, after: fields.index("after")? },
+            "graph" => Request::Graph { before: fields.index("before")?, after: fields.index("after")? },
+            "history" => {
+                let shown =
+                    fields.list("shown")?.into_iter().filter_map(|version| version.as_f64()).map(|version| version as usize);
+                Request::History {
+                    version: fields.index("version")?,
+                    place: place(&Fields(fields.get("place")))?,
+                    shown: shown.collect(),
+                }
+            }
             "eval" => {
                 let seed = fields.number("seed")? as u64;
                 Request::Eval { version: fields.index("version")?, func: fields.text("func")?, seed }
@@ -44,6 +58,18 @@ impl Request {
             _ => return Err(wrong("type")),
         })
     }
+}
+
+/// An expression as the page points at it: by `node`, by `offset` (in UTF-16 units) or by `line` and `word`.
+fn place(fields: &Fields) -> Result<Place, JsValue> {
+    let is_there = |name: &str| fields.get(name).as_f64().is_some();
+    Ok(if is_there("node") {
+        Place::Node(Id::from_index(fields.index("node")?))
+    } else if is_there("offset") {
+        Place::Source(fields.index("offset")? as u32)
+    } else {
+        Place::Line { line: fields.index("line")?, word: fields.text("word")?, stable: fields.flag("stable")? }
+    })
 }
 
 fn document(fields: &Fields) -> Result<Document, JsValue> {

@@ -3,11 +3,13 @@
 use super::request::DocumentView;
 use crate::diag::{Diagnostic, LineIndex};
 use crate::diff::{Diff, DiffRow};
+use crate::ir::Dialect;
 use crate::pass::instrument::InstrumentSpec;
 use crate::pass::trace::{LogEntry, Outcome, Role, Step, Trace};
 use crate::pass::{Param, PassSpec, built_in, config};
 use crate::passes::{self, Pipeline};
-use crate::{ops, session::Session};
+use crate::session::{self, Entry, Graph, GraphNode, History, Session};
+use crate::{ops, print};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -342,6 +344,124 @@ pub(super) struct EvalView {
     pub(super) ok: bool,
     pub(super) problems: Vec<ProblemView>,
     pub(super) text: String,
+}
+
+#[derive(Serialize)]
+struct EntryView {
+    version: usize,
+    step: Option<usize>,
+    fate: &'static str,
+    rule: &'static str,
+    node: Option<usize>,
+    label: String,
+}
+
+#[derive(Serialize)]
+struct SourceView {
+    from: u32,
+    to: u32,
+    line: usize,
+}
+
+/// The history of an expression, and what it is.
+#[derive(Serialize)]
+pub(super) struct HistoryView {
+    version: usize,
+    node: usize,
+    label: String,
+    op: Option<&'static str>,
+    ty: String,
+    attrs: Vec<(String, String)>,
+    source: Option<SourceView>,
+    entries: Vec<EntryView>,
+    lines: Vec<Option<usize>>,
+}
+
+/// With the lines that it stands in, in the versions that are `shown`.
+pub(super) fn history(session: &Session, history: &History, shown: &[usize]) -> HistoryView {
+    let (store, node, text) = (session.store(), history.node, session.source());
+    let index = LineIndex::new(text);
+    let ty = session::node_type(store, node);
+    let print = if session.dialect() == Dialect::Relax { print::relax_ty } else { print::ty };
+    let entry = |entry: &Entry| EntryView {
+        version: entry.version,
+        step: entry.step,
+        fate: entry.fate.word(),
+        rule: entry.rule,
+        node: entry.node.map(|node| node.index()),
+        label: entry.label.clone(),
+    };
+    HistoryView {
+        version: history.version,
+        node: node.index(),
+        label: session::label(store, node),
+        op: store.called_op(node).map(|op| ops::info(op).name),
+        ty: ty.map_or(String::new(), |ty| print(store, ty)),
+        attrs: session::attributes(store, node),
+        source: history.source.map(|span| SourceView {
+            from: index.utf16(text, span.start),
+            to: index.utf16(text, span.end),
+            line: index.line_column(text, span.start).0,
+        }),
+        entries: history.entries.iter().map(entry).collect(),
+        lines: shown.iter().map(|version| history.line_in(store, session.trace(), *version)).collect(),
+    }
+}
+
+#[derive(Serialize)]
+struct NodeView<'g> {
+    node: usize,
+    version: usize,
+    label: &'g str,
+    leaves: &'g str,
+    ty: &'g str,
+    group: usize,
+    result: bool,
+    fate: &'static str,
+    x: f32,
+    y: u32,
+}
+
+#[derive(Serialize)]
+struct GroupView<'g> {
+    parent: Option<usize>,
+    title: &'g str,
+    made: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct GraphView<'g> {
+    nodes: Vec<NodeView<'g>>,
+    edges: Vec<usize>,
+    groups: Vec<GroupView<'g>>,
+}
+
+/// The graph of a step.
+pub(super) fn graph(graph: &Graph) -> GraphView<'_> {
+    GraphView {
+        nodes: graph.nodes.iter().map(graph_node).collect(),
+        edges: graph.edges.iter().flat_map(|&(from, to)| [from, to]).collect(),
+        groups: graph
+            .groups
+            .iter()
+            .map(|group| GroupView { parent: group.parent, title: &group.title, made: group.made })
+            .collect(),
+    }
+}
+
+fn graph_node(node: &GraphNode) -> NodeView<'_> {
+    NodeView {
+        node: node.expr.index(),
+        version: node.version,
+        label: &node.label,
+        leaves: &node.leaves,
+        ty: &node.ty,
+        group: node.group,
+        result: node.result,
+        fate: node.fate.word(),
+        x: node.x,
+        y: node.y,
+    }
 }
 
 #[derive(Serialize)]

@@ -14,8 +14,16 @@ import {
   syntaxHighlighting,
 } from "@codemirror/language";
 import { type Diagnostic, diagnosticCount, setDiagnostics } from "@codemirror/lint";
-import { Annotation, EditorState, type Extension } from "@codemirror/state";
 import {
+  Annotation,
+  EditorState,
+  type Extension,
+  StateEffect,
+  StateField,
+} from "@codemirror/state";
+import {
+  Decoration,
+  type DecorationSet,
   drawSelection,
   EditorView,
   highlightActiveLine,
@@ -83,6 +91,24 @@ function insertDirectly(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
+/** What is highlighted: the source of an expression that is followed. */
+const mark = StateEffect.define<{ from: number; to: number } | null>();
+const marks = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(now, transaction) {
+    let next = now.map(transaction.changes);
+    for (const effect of transaction.effects) {
+      if (!effect.is(mark)) continue;
+      const place = effect.value;
+      next = place
+        ? Decoration.set(Decoration.mark({ class: "followed" }).range(place.from, place.to))
+        : Decoration.none;
+    }
+    return next;
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
 const fromOutside = Annotation.define<boolean>();
 
 export interface EditorOptions {
@@ -100,6 +126,12 @@ export interface Editor {
   /** Replaces the text, as when an example or a link is opened; undo brings the old one back. */
   setText(text: string): void;
   setProblems(problems: readonly Problem[]): void;
+  /** Highlights a place without going there; null for none. */
+  setMark(place: { from: number; to: number } | null): void;
+  /** Shows a place. */
+  reveal(from: number): void;
+  /** Where the cursor is. */
+  cursor(): number;
   /** Puts the cursor at a place and shows it. */
   jump(from: number, to: number): void;
   focus(): void;
@@ -120,6 +152,7 @@ export function createEditor(options: EditorOptions): Editor {
         bracketMatching(),
         indentUnit.of("  "),
         options.language,
+        marks,
         keymap.of([
           { key: "Mod-]", run: indentMore },
           { key: "Mod-[", run: indentLess },
@@ -191,6 +224,17 @@ export function createEditor(options: EditorOptions): Editor {
       diagnostics.sort((a, b) => a.from - b.from);
       view.dispatch(setDiagnostics(view.state, diagnostics));
     },
+    setMark(place) {
+      const length = view.state.doc.length;
+      const inside = place && place.to <= length && place.from < place.to ? place : null;
+      if (!inside && view.state.field(marks).size === 0) return;
+      view.dispatch({ effects: mark.of(inside) });
+    },
+    reveal(from) {
+      const at = Math.min(from, view.state.doc.length);
+      view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "center" }) });
+    },
+    cursor: () => view.state.selection.main.head,
     jump(from, to) {
       const length = view.state.doc.length;
       const anchor = Math.min(from, length);

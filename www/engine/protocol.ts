@@ -184,6 +184,76 @@ export interface Diff {
   summary: string[];
 }
 
+/**
+ * An expression as somebody points at it: by a word in a line of a version's text (`stable`: numbered as in a diff), by the
+ * `node` of an earlier answer to the same run, or by an offset into the source.
+ */
+export type Place =
+  | { line: number; word: string; stable: boolean }
+  | { node: number }
+  | { offset: number };
+
+/** A node of the graph of a step. */
+export interface GraphNode {
+  /** The expression, and the version that it belongs to: the later one unless it is gone. */
+  node: number;
+  version: number;
+  label: string;
+  /** Inputs that are no nodes: constants, and parameters that are used once. */
+  leaves: string;
+  ty: string;
+  /** The innermost box that it stands in. */
+  group: number;
+  /** It is what its function gives. */
+  result: boolean;
+  fate: "same" | "rewritten" | "made" | "removed";
+  /** Column (halves occur) and row. The same expression has the same place in every version of a run. */
+  x: number;
+  y: number;
+}
+
+/** What is computed from what after a step, and what was there before it besides. */
+export interface Graph {
+  nodes: GraphNode[];
+  /** Pairs of nodes, from what is used to what uses it, one after the other. */
+  edges: number[];
+  /** Functions of the module and functions inside of them; one stands behind the box that it is in. */
+  groups: { parent: number | null; title: string; made: boolean }[];
+}
+
+/** What became of an expression on the way to a version. */
+export type Fate = "source" | "kept" | "rewritten" | "made" | "removed";
+
+export interface HistoryEntry {
+  version: number;
+  /** Index of the step that made the version; null for the program that was opened. */
+  step: number | null;
+  fate: Fate;
+  /** The rule that rewrote or made it; empty for none. */
+  rule: string;
+  /** What stands for it here; null when it is gone. */
+  node: number | null;
+  /** What that is, in a word or two. */
+  label: string;
+}
+
+/** What an expression is, where it came from and what became of it. */
+export interface History {
+  version: number;
+  node: number;
+  label: string;
+  /** Name of the operator that is called. */
+  op: string | null;
+  ty: string;
+  attrs: [name: string, value: string][];
+  /** The place in the source that it comes from. */
+  source: { from: number; to: number; line: number } | null;
+  /** One for every version that has it, and one for the first that no longer does. */
+  entries: HistoryEntry[];
+  /** The lines that it stands in, in the versions that were asked for. */
+  lines: (number | null)[];
+}
+
 export interface PassParam {
   name: string;
   /** Python literal. */
@@ -284,6 +354,9 @@ export type Request =
   | { id: number; type: "run"; document: RunDocument; look?: Look | null }
   | { id: number; type: "text"; version: number; stable: boolean }
   | { id: number; type: "diff"; before: number; after: number }
+  /** `shown`: versions in which its line is wanted. */
+  | { id: number; type: "history"; version: number; place: Place; shown: number[] }
+  | { id: number; type: "graph"; before: number; after: number }
   | { id: number; type: "eval"; version: number; func: string; seed: number }
   | { id: number; type: "dump" }
   | { id: number; type: "hash" }
@@ -295,6 +368,8 @@ export interface Answers {
   run: Run;
   text: string;
   diff: Diff;
+  history: History | null;
+  graph: Graph;
   eval: EvalResult;
   dump: DumpFile[];
   /** Hash of everything that the last run gave. */

@@ -96,6 +96,10 @@ export function DiffView(props: {
               subject={props.step.id}
               onOpen={props.onOpen}
               onRoom={props.onRoom}
+              onPick={({ side, line, word }) =>
+                app.follow(props.step[side], { line, word, stable: true })
+              }
+              marked={{ before: app.lineIn("before"), after: app.lineIn("after") }}
             />
           </>
         )}

@@ -7,11 +7,23 @@ import {
   on,
   onCleanup,
   onMount,
+  Show,
   untrack,
 } from "solid-js";
 import { type Piece, pieces } from "../editor/relay";
 import { panelCommands } from "./commands";
-import { type Line, nextChange, type Room, type Span } from "./lines";
+import {
+  drawnAt,
+  type Line,
+  namesIn,
+  nextChange,
+  numberAt,
+  type Pointed,
+  type Room,
+  type Span,
+  textAt,
+  wordAt,
+} from "./lines";
 
 const ROW = 20;
 const OVERSCAN = 12;
@@ -95,6 +107,10 @@ export function Lines(props: {
   subject: string;
   onOpen(id: string): void;
   onRoom?(room: Room): void;
+  /** Somebody wants to know about what stands there. */
+  onPick?(at: Pointed): void;
+  /** Lines of the versions that are highlighted. */
+  marked?: { before: number | null; after: number | null };
 }) {
   let scroller!: HTMLDivElement;
   let probe!: HTMLSpanElement;
@@ -154,6 +170,114 @@ export function Lines(props: {
     const next = nextChange(props.lines, here, direction);
     if (next >= 0) scroller.scrollTop = Math.max(0, (next - 2) * ROW);
   };
+  // ---- pointing at an expression
+
+  /** The line that the keyboard is at, and which of its names; before the first name it is the line itself. */
+  const [cursor, setCursor] = createSignal<{ line: number; name: number } | null>(null);
+  createEffect(on(subject, () => setCursor(null), { defer: true }));
+  const pickable = () => props.onPick !== undefined;
+  const halfOf = (line: number): "left" | "right" | null => {
+    const row = props.lines[line];
+    if (!props.split || row?.kind !== "row") return null;
+    return row.b ? "right" : "left";
+  };
+  const names = createMemo(() => {
+    const at = cursor();
+    return at ? namesIn(textAt(props.lines[at.line], halfOf(at.line))) : [];
+  });
+  const nameAt = () => names()[(cursor()?.name ?? 0) - 1] ?? "";
+  const moveTo = (line: number) => {
+    const to = Math.max(0, Math.min(props.lines.length - 1, line));
+    setCursor({ line: to, name: 0 });
+    const y = to * ROW;
+    if (y < scroller.scrollTop) scroller.scrollTop = y;
+    else if (y + ROW > scroller.scrollTop + scroller.clientHeight) {
+      scroller.scrollTop = y + ROW - scroller.clientHeight;
+    }
+  };
+  const pick = (line: number, half: "left" | "right" | null, word: string) => {
+    const row = props.lines[line];
+    if (row && row.kind !== "row") props.onOpen(row.id);
+    const at = numberAt(props.lines, line, half);
+    if (at) props.onPick?.({ ...at, word });
+  };
+  const keys = (event: KeyboardEvent) => {
+    if (!pickable() || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target !== scroller) return;
+    const line = cursor()?.line ?? Math.ceil(scroller.scrollTop / ROW) - 1;
+    const page = Math.max(1, Math.floor(scroller.clientHeight / ROW) - 2);
+    const turn = (by: 1 | -1) => {
+      const at = cursor();
+      const count = names().length + 1;
+      if (at) setCursor({ ...at, name: (at.name + by + count) % count });
+    };
+    if (event.key === "ArrowDown") moveTo(line + 1);
+    else if (event.key === "ArrowUp") moveTo(line - 1);
+    else if (event.key === "PageDown") moveTo(line + page);
+    else if (event.key === "PageUp") moveTo(line - page);
+    else if (event.key === "Home") moveTo(0);
+    else if (event.key === "End") moveTo(props.lines.length - 1);
+    else if (event.key === "ArrowRight" && !props.wide) turn(1);
+    else if (event.key === "ArrowLeft" && !props.wide) turn(-1);
+    else if (event.key === "Enter") pick(line, halfOf(line), nameAt());
+    else return;
+    event.preventDefault();
+  };
+  const click = (event: MouseEvent) => {
+    // What is being selected is to be copied.
+    if (!pickable() || event.button !== 0 || !getSelection()?.isCollapsed) return;
+    const code = event.target instanceof Element ? event.target.closest("code") : null;
+    if (!code) return;
+    const window = code.closest(".lines-window")?.getBoundingClientRect();
+    if (!window) return;
+    const line = first() + Math.floor((event.clientY - window.top) / ROW);
+    const half = code.closest(".half");
+    const side = half ? (half.nextElementSibling ? "left" : "right") : null;
+    setCursor({ line, name: 0 });
+    pick(line, side, wordUnder(code, event.clientX, event.clientY));
+  };
+  const spokenCursor = () => {
+    const at = cursor();
+    const row = at && props.lines[at.line];
+    if (!at || !row) return "";
+    if (row.kind !== "row") return "Unchanged lines, Enter unfolds them";
+    return nameAt() || textAt(row, halfOf(at.line)).trim();
+  };
+  const marks = createMemo(() => {
+    const { before, after } = props.marked ?? { before: null, after: null };
+    const ranges: [number, number][] = [];
+    const put = (side: "before" | "after", line: number | null) => {
+      const range = line === null ? null : drawnAt(props.lines, side, line);
+      if (range && !ranges.some(([from]) => from === range[0])) ranges.push(range);
+    };
+    put("before", before);
+    put("after", after);
+    return ranges;
+  });
+  // What is followed comes into sight when it is elsewhere.
+  createEffect(
+    on(marks, (ranges) => {
+      const range = ranges.at(-1);
+      if (!range) return;
+      const y = range[0] * ROW;
+      const seen = y >= scroller.scrollTop && y + ROW <= scroller.scrollTop + scroller.clientHeight;
+      if (!seen) scroller.scrollTop = Math.max(0, y - 3 * ROW);
+    }),
+  );
+  const focusHere = () => {
+    if (!pickable()) return;
+    if (document.activeElement === scroller)
+      pick(cursor()?.line ?? 0, halfOf(cursor()?.line ?? 0), nameAt());
+    else {
+      scroller.focus();
+      if (!cursor()) moveTo(Math.max(0, nextChange(props.lines, -1, 1)));
+    }
+  };
+  onMount(() => {
+    panelCommands.addEventListener("blame", focusHere);
+    onCleanup(() => panelCommands.removeEventListener("blame", focusHere));
+  });
+
   const down = () => jump(1);
   const up = () => jump(-1);
   onMount(() => {
@@ -176,12 +300,36 @@ export function Lines(props: {
       role="group"
       aria-label={props.label}
       onScroll={() => setTop(scroller.scrollTop)}
+      onKeyDown={keys}
+      onClick={click}
       style={{ "--digits": digits() }}
     >
       <span class="probe" aria-hidden="true" ref={probe}>
         0000000000
       </span>
+      <Show when={pickable()}>
+        <span class="sr" role="status">
+          {spokenCursor()}
+        </span>
+      </Show>
       <div class="lines-all" style={{ height: `${props.lines.length * ROW}px` }}>
+        <For each={marks()}>
+          {([from, to]) => (
+            <div
+              class="marked"
+              style={{ top: `${from * ROW}px`, height: `${(to - from + 1) * ROW}px` }}
+            />
+          )}
+        </For>
+        <Show when={cursor()}>
+          {(at) => (
+            <div class="cursor" aria-hidden="true" style={{ top: `${at().line * ROW}px` }}>
+              <Show when={nameAt()}>
+                <span>{nameAt()}</span>
+              </Show>
+            </div>
+          )}
+        </Show>
         <div class="lines-window" style={{ transform: `translateY(${first() * ROW}px)` }}>
           <For each={visible().keys}>
             {(key) => {
@@ -200,6 +348,26 @@ export function Lines(props: {
       </div>
     </div>
   );
+}
+
+/** The word under a point of a drawn line. */
+function wordUnder(code: Element, x: number, y: number): string {
+  type Caret = { offsetNode: Node; offset: number } | null;
+  const modern = document as { caretPositionFromPoint?(x: number, y: number): Caret };
+  const range = modern.caretPositionFromPoint ? null : document.caretRangeFromPoint?.(x, y);
+  const caret: Caret = modern.caretPositionFromPoint
+    ? modern.caretPositionFromPoint(x, y)
+    : range
+      ? { offsetNode: range.startContainer, offset: range.startOffset }
+      : null;
+  if (!caret || !code.contains(caret.offsetNode)) return "";
+  let before = 0;
+  const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node === caret.offsetNode) return wordAt(code.textContent ?? "", before + caret.offset);
+    before += node.textContent?.length ?? 0;
+  }
+  return "";
 }
 
 function OneLine(props: {

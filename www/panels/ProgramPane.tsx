@@ -57,9 +57,18 @@ export function ProgramPane(props: { narrow: boolean }) {
       app.dispatch({ type: "editor", editor: "script" });
       setTarget({});
     };
+    const blame = () => app.follow(0, { offset: editor?.cursor() ?? 0 });
+    const show = () => {
+      const place = ofFollowed();
+      if (place) editor?.jump(place.from, place.from);
+    };
+    panelCommands.addEventListener("blame-source", blame);
+    panelCommands.addEventListener("show-source", show);
     panelCommands.addEventListener("edit", focus);
     panelCommands.addEventListener("script", focusScript);
     onCleanup(() => {
+      panelCommands.removeEventListener("blame-source", blame);
+      panelCommands.removeEventListener("show-source", show);
       panelCommands.removeEventListener("edit", focus);
       panelCommands.removeEventListener("script", focusScript);
       editor?.destroy();
@@ -68,6 +77,18 @@ export function ProgramPane(props: { narrow: boolean }) {
 
   const source = createMemo(() => state().document.source);
   createEffect(on(source, (text) => editor?.setText(text)));
+  // The other end of an expression that is followed, unless the program was edited since.
+  const ofFollowed = createMemo(() => {
+    const { good, document } = state();
+    const source = app.followed()?.history.source ?? null;
+    return good?.document.source === document.source ? source : null;
+  });
+  createEffect(
+    on(ofFollowed, (place) => {
+      editor?.setMark(place);
+      if (place) editor?.reveal(place.from);
+    }),
+  );
   // Places in a program that was edited since are not where they were.
   const ofPasses = createMemo(() => (state().stale ? [] : passProblems(app.steps())));
   const problems = createMemo(() => [

@@ -1,5 +1,16 @@
 /** What the selected step did: as a diff, as two texts, as values, as time. */
-import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch } from "solid-js";
+import {
+  createEffect,
+  createMemo,
+  createSignal,
+  For,
+  lazy,
+  Match,
+  on,
+  Show,
+  Suspense,
+  Switch,
+} from "solid-js";
 import type { Step } from "../engine/protocol";
 import type { View } from "../state/model";
 import { duration, outcomeMark, outcomeWord } from "../state/steps";
@@ -12,9 +23,13 @@ import { Timing } from "./Timing";
 import { Toggle } from "./Toggle";
 import { Values } from "./Values";
 
+const GraphView = lazy(() => import("../graph/GraphView"));
+const HistoryPanel = lazy(() => import("./HistoryPanel"));
+
 const tabs: readonly { view: View; label: string }[] = [
   { view: "diff", label: "Diff" },
   { view: "before", label: "Before/After" },
+  { view: "graph", label: "Graph" },
   { view: "values", label: "Values" },
   { view: "timing", label: "Timing" },
 ];
@@ -148,6 +163,11 @@ export function ResultPane() {
                   </section>
                 </div>
               </Match>
+              <Match when={state().view === "graph"}>
+                <Suspense fallback={<p class="empty waiting">Drawing…</p>}>
+                  <GraphView step={now()} />
+                </Suspense>
+              </Match>
               <Match when={state().view === "values"}>
                 <Values step={now()} />
               </Match>
@@ -158,6 +178,16 @@ export function ResultPane() {
           )}
         </Show>
       </div>
+      <p class="sr" role="status">
+        {app.missed()}
+      </p>
+      <Show when={app.followed()}>
+        {(followed) => (
+          <Suspense>
+            <HistoryPanel followed={followed()} />
+          </Suspense>
+        )}
+      </Show>
       <Instruments />
     </>
   );
@@ -241,6 +271,11 @@ function TextView(props: {
         subject={`${props.side} ${app.step()?.id}`}
         onOpen={props.onOpen}
         onRoom={props.onRoom}
+        onPick={({ line, word }) => {
+          const step = app.step();
+          if (step) app.follow(step[props.side], { line, word, stable: false });
+        }}
+        marked={{ before: null, after: app.lineIn(props.side) }}
       />
     </Show>
   );

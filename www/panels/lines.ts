@@ -313,3 +313,70 @@ export function nextChange(lines: readonly Line[], from: number, direction: 1 | 
   }
   return -1;
 }
+
+/** Where somebody points in the drawn lines: a line of one of the versions, and the word there. */
+export interface Pointed {
+  side: "before" | "after";
+  line: number;
+  word: string;
+}
+
+/** The version and the number of a drawn line: a broken line has its number in its first part. */
+export function numberAt(
+  lines: readonly Line[],
+  index: number,
+  half: "left" | "right" | null,
+): Pick<Pointed, "side" | "line"> | null {
+  for (let at = index; at >= 0; at--) {
+    const line = lines[at];
+    if (line?.kind !== "row") return null;
+    if (line.left === null && line.right === null) continue;
+    const side = half ?? (line.tone === "removed" || line.right === null ? "left" : "right");
+    const number = side === "left" ? line.left : line.right;
+    return number === null ? null : { side: side === "left" ? "before" : "after", line: number };
+  }
+  return null;
+}
+
+/** The text of a drawn line, of the half that is pointed at. */
+export function textAt(line: Line | undefined, half: "left" | "right" | null): string {
+  if (line?.kind !== "row") return "";
+  const span = half === "right" ? (line.b ?? line.a) : line.a;
+  return span ? span.text.slice(span.from, span.to) : "";
+}
+
+const WORD = /[%@]?[A-Za-z_0-9][\w.]*/g;
+
+/** The word at an offset; empty between words. */
+export function wordAt(text: string, offset: number): string {
+  for (const hit of text.matchAll(WORD)) {
+    if (hit.index <= offset && offset <= hit.index + hit[0].length) return hit[0];
+  }
+  return "";
+}
+
+/** The names in a line that lead somewhere: what the keyboard goes through. */
+export function namesIn(text: string): string[] {
+  const names = (text.replace(/\/\*.*?\*\//g, "").match(WORD) ?? []).filter(
+    (word) => /^[%@]/.test(word) || /^(lv|gv|x)\w*$/.test(word),
+  );
+  return [...new Set(names)];
+}
+
+/** The drawn lines, first and last, in which a line of a version stands; none when it is folded away. */
+export function drawnAt(
+  lines: readonly Line[],
+  side: "before" | "after",
+  number: number,
+): [first: number, last: number] | null {
+  const is = (line: Line | undefined) =>
+    line?.kind === "row" && (side === "before" ? line.left : line.right) === number;
+  // Behind a removed line stands the added one with no number on the left.
+  const first = lines.findIndex(is);
+  if (first < 0) return null;
+  let last = first;
+  const goesOn = (line: Line | undefined) =>
+    line?.kind === "row" && line.left === null && line.right === null;
+  while (goesOn(lines[last + 1])) last++;
+  return [first, last];
+}

@@ -4,10 +4,11 @@
  */
 import { batch, createMemo, createSignal } from "solid-js";
 import { type EngineClient, REPLAY, type WorkerLike } from "../engine/client";
-import type { EvalResult, Look, RunDocument, Step } from "../engine/protocol";
+import type { EvalResult, Look, Place, RunDocument, Step } from "../engine/protocol";
 import { firstExample } from "../examples";
 import { createChoices } from "./choices";
 import { Engines } from "./engines";
+import { createFollow } from "./follow";
 import { type Action, emptyDocument, type Good, initial, type State, update } from "./model";
 import { createPulls } from "./pulls";
 import { createSharing, type Surroundings } from "./sharing";
@@ -63,6 +64,7 @@ export function createController(environment: Environment) {
     ) {
       pulls.pull();
     }
+    if (after.good !== before.good || after.step !== before.step) follow.refresh();
   }
 
   // ---- the engine
@@ -180,6 +182,7 @@ export function createController(environment: Environment) {
   });
 
   const pulls = createPulls({ state, steps, shown, selected, step, holder });
+  const follow = createFollow({ state, step, holder });
 
   async function evaluate(
     version: number,
@@ -274,10 +277,16 @@ export function createController(environment: Environment) {
     step,
     shown,
     diff: pulls.diff,
+    graph: pulls.graph,
     before: pulls.before,
     after: pulls.after,
     diffKey: pulls.diffKey,
     textKey: pulls.textKey,
+    followed: follow.followed,
+    missed: follow.missed,
+    lineIn: follow.lineIn,
+    follow: (version: number, place: Place) => void follow.follow(version, place),
+    unfollow: follow.unfollow,
     evaluate,
     dump: () => holder().ask({ type: "dump" }, "dump"),
     go,

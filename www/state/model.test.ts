@@ -159,6 +159,6 @@ test("opening a shared document brings back what was shared", () => {
 });
 
 test("an unknown view from a link is the diff", () => {
-  expect(asView("graph")).toBe("diff");
+  expect(asView("galaxy")).toBe("diff");
   expect(asView("after")).toBe("before");
 });

@@ -17,7 +17,7 @@ import type {
 } from "../engine/protocol";
 import { instrumentName } from "./instruments";
 
-export type View = "diff" | "before" | "values" | "timing";
+export type View = "diff" | "before" | "graph" | "values" | "timing";
 export type Theme = "system" | "light" | "dark";
 export type Pane = "program" | "passes" | "result";
 /** What the first pane edits. */
@@ -188,7 +188,7 @@ export const initial: State = {
   pane: "program",
 };
 
-const views: readonly string[] = ["diff", "before", "values", "timing"];
+const views: readonly string[] = ["diff", "before", "graph", "values", "timing"];
 
 /** A view from a link or from storage; what is not known shows the diff. `after` is the other half of `before`. */
 export function asView(name: string): View {

@@ -4,7 +4,7 @@
  */
 import { batch, createSignal } from "solid-js";
 import type { EngineClient, Kind, Reply } from "../engine/client";
-import type { Diff, Run, RunDocument, Step } from "../engine/protocol";
+import type { Diff, Graph, Run, RunDocument, Step } from "../engine/protocol";
 import type { State, View } from "./model";
 import { neighbour, type Shown } from "./steps";
 
@@ -72,12 +72,17 @@ export function createPulls({
       (number, at) => `text ${number} ${at[side]}`,
       (at) => holder().ask({ type: "text", version: at[side], stable: false }, `text ${side}`),
     );
+  const graph = look<Graph>(
+    (number, { before, after }) => `graph ${number} ${before} ${after}`,
+    ({ before, after }) => holder().ask({ type: "graph", before, after }, "graph"),
+  );
   const before = text("before");
   const after = text("after");
 
   /** What a view shows. */
   const looks: Partial<Record<View, readonly Look<unknown>[]>> = {
     diff: [diff as Look<unknown>],
+    graph: [graph as Look<unknown>],
     before: [before as Look<unknown>, after as Look<unknown>],
   };
 
@@ -178,6 +183,7 @@ export function createPulls({
 
   return {
     diff: diff.value,
+    graph: graph.value,
     before: before.value,
     after: after.value,
     diffKey: diff.key,

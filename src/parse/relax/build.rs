@@ -4,7 +4,7 @@
 use super::value::{CallParts, Value};
 use super::{Read, Reader};
 use crate::diag::Span;
-use crate::ir::{Binding, BindingBlock, DType, Dim, Expr, ExprId, Extents, Id, PrimExpr, Type, TypeId, VarId};
+use crate::ir::{Binding, BindingBlock, DType, Dim, Expr, ExprId, Extents, Id, Origin, PrimExpr, Type, TypeId, VarId};
 use rustc_hash::FxHashMap;
 
 /// A sequence of blocks under way.
@@ -110,7 +110,7 @@ impl Reader<'_, '_> {
     /// The node of a value that is bound or returned. A call takes the type that is written for it.
     pub(super) fn node(&mut self, value: Value, ty: Option<TypeId>, span: Span) -> Read<ExprId> {
         let value = self.expression(value, span)?;
-        Ok(match value {
+        let node = match value {
             Value::Call(call) => self.call_node(*call, ty)?,
             Value::Item(tuple, index) => {
                 let tuple = self.operand(*tuple, span)?;
@@ -120,7 +120,12 @@ impl Reader<'_, '_> {
                 node
             }
             other => self.operand(other, span)?,
-        })
+        };
+        let shared = matches!(self.store.expr(node), Expr::Var(_) | Expr::Global(_));
+        if !shared && self.store.origin(node) == Origin::Unknown {
+            self.store.set_span(node, span);
+        }
+        Ok(node)
     }
 
     fn call_node(&mut self, call: CallParts, ty: Option<TypeId>) -> Read<ExprId> {
@@ -150,7 +155,9 @@ impl Reader<'_, '_> {
                 let types: Option<Vec<TypeId>> = fields.iter().map(|field| self.store.checked_type(*field)).collect();
                 let ty = types.map(|types| self.store.tuple_type(&types));
                 let fields = self.store.list(&fields);
-                Ok(self.store.add_typed(Expr::Tuple(fields), ty))
+                let node = self.store.add_typed(Expr::Tuple(fields), ty);
+                self.store.set_span(node, span);
+                Ok(node)
             }
             other => {
                 let var = self.emit(other, None, None, true, span)?;

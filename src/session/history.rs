@@ -1,0 +1,345 @@
+//! Where an expression came from and what became of it: from the program that was opened, through every step of the run.
+//!
+//! A node of one version and a node of the next are the same expression when one is the other, a copy of it, its replacement,
+//! or a product of the rewrite that took it away. All of that stands in the store's origins and log; nothing is guessed from text.
+
+use super::place::{Lines, label};
+use crate::diag::Span;
+use crate::ir::walk::{for_each_binder, for_each_child};
+use crate::ir::{Expr, ExprId, IdMap, Module, Origin, Store};
+use crate::pass::trace::{Trace, Version};
+use std::ops::Range;
+
+/// What became of an expression on the way to a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It stands in the program that was opened.
+    Source,
+    /// Nothing, or it was copied over new children.
+    Kept,
+    /// Another stands for it.
+    Rewritten,
+    /// It was made here; before, there was at most what it was made from.
+    Made,
+    /// It is gone.
+    Removed,
+}
+
+impl Fate {
+    /// The word that is shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Fate::Source => "source",
+            Fate::Kept => "kept",
+            Fate::Rewritten => "rewritten",
+            Fate::Made => "made",
+            Fate::Removed => "removed",
+        }
+    }
+}
+
+/// An expression in one version.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The version.
+    pub version: Version,
+    /// The step that made the version; none for the program that was opened.
+    pub step: Option<usize>,
+    /// What became of the expression on the way here.
+    pub fate: Fate,
+    /// The rule that rewrote or made it; empty for none.
+    pub rule: &'static str,
+    /// What stands for it in this version; none when it is gone.
+    pub node: Option<ExprId>,
+    /// What that is, in a word or two.
+    pub label: String,
+}
+
+/// The history of an expression.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// The version that was asked about.
+    pub version: Version,
+    /// The expression in it.
+    pub node: ExprId,
+    /// The place in the source that it comes from.
+    pub source: Option<Span>,
+    /// One entry for every version that has it, and one for the version that no longer has it.
+    pub entries: Vec<Entry>,
+}
+
+/// How a node descends from another: the worst link between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Tie {
+    Same,
+    Copy,
+    Replacement,
+    Product,
+}
+
+/// The node that an expression is looked up by: all variables of one identity are one.
+fn canonical(store: &Store, id: ExprId) -> ExprId {
+    match store.expr(id) {
+        Expr::Var(var) => store.var_use(store.var_data(var).vid).unwrap_or(id),
+        _ => id,
+    }
+}
+
+/// The node that a node descends from directly, how, and by which rewrite.
+fn parent(store: &Store, id: ExprId) -> Option<(ExprId, Tie, &'static str)> {
+    let rule = |rewrite: u32| store.log.done.get(rewrite as usize).map_or("", |rewrite| rewrite.rule);
+    match store.origin(id) {
+        Origin::Rebuilt(pre) => Some((pre, Tie::Copy, "")),
+        Origin::Rewrote { pre, rewrite } => Some((pre, Tie::Replacement, rule(rewrite))),
+        Origin::Made(rewrite) => Some((store.log.done.get(rewrite as usize)?.pre, Tie::Product, rule(rewrite))),
+        Origin::Parsed(_) | Origin::Unknown => None,
+    }
+}
+
+/// Whether a later node of the same first ancestor is more than a copy of an earlier one.
+pub(super) fn is_rewritten(store: &Store, earlier: ExprId, later: ExprId) -> bool {
+    let mut at = later;
+    while at != earlier {
+        match parent(store, at) {
+            Some((pre, Tie::Copy, _)) => at = pre,
+            Some((_, Tie::Replacement, _)) => return true,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Everything in a version, those that use others first.
+struct Members {
+    order: Vec<ExprId>,
+    has: IdMap<Expr, ExprId>,
+}
+
+impl Members {
+    fn of(store: &Store, module: &Module) -> Members {
+        let mut members = Members { order: Vec::new(), has: IdMap::new() };
+        let mut stack: Vec<ExprId> = module.functions().iter().rev().map(|(_, function)| *function).collect();
+        while let Some(id) = stack.pop() {
+            let key = canonical(store, id);
+            if members.has.contains(key) {
+                continue;
+            }
+            members.has.insert(key, id);
+            members.order.push(id);
+            for_each_child(store, id, |child| stack.push(child));
+            for_each_binder(store, id, |var| stack.extend(store.var_use(var)));
+        }
+        members
+    }
+
+    fn get(&self, store: &Store, id: ExprId) -> Option<ExprId> {
+        self.has.get(canonical(store, id)).copied()
+    }
+}
+
+/// The steps that made the versions: the innermost of those that end with it, or the one that gave it to a step inside of it.
+pub(super) fn makers(trace: &Trace) -> Vec<Option<usize>> {
+    let mut makers: Vec<Option<usize>> = vec![None; trace.versions.len()];
+    let deeper = |now: Option<usize>, step: usize| now.is_none_or(|now| trace.steps[now].depth < trace.steps[step].depth);
+    for (index, step) in trace.steps.iter().enumerate() {
+        if step.changed() && deeper(makers[step.after], index) {
+            makers[step.after] = Some(index);
+        }
+    }
+    for step in &trace.steps {
+        let maker = &mut makers[step.before];
+        if maker.is_none() && step.before > 0 {
+            *maker = step.parent;
+        }
+    }
+    makers
+}
+
+/// Follows a node of a version back to the source and forward to the last version. Linear in the sizes of the versions.
+pub(super) fn history(store: &Store, trace: &Trace, version: Version, node: ExprId) -> History {
+    let makers = makers(trace);
+    let mut entries = back(store, trace, version, node);
+    let source = match entries.first() {
+        Some(Entry { fate: Fate::Source, node: Some(first), .. }) => match store.expr(*first) {
+            Expr::Var(var) => store.var_span(store.var_data(var).vid),
+            _ => store.source_span(*first),
+        },
+        _ => store.source_span(node),
+    };
+    entries.extend(forward(store, trace, &makers, version, node));
+    for entry in &mut entries {
+        entry.step = makers[entry.version];
+        entry.label = entry.node.map_or(String::new(), |node| label(store, node));
+    }
+    History { version, node, source, entries }
+}
+
+fn entry(version: Version, fate: Fate, rule: &'static str, node: Option<ExprId>) -> Entry {
+    Entry { version, step: None, fate, rule, node, label: String::new() }
+}
+
+/// The entries up to `version`, oldest first.
+fn back(store: &Store, trace: &Trace, version: Version, node: ExprId) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut node = node;
+    let mut at = version;
+    while at > 0 {
+        let before = Members::of(store, &trace.versions[at - 1]);
+        let (mut tie, mut rule) = (Tie::Same, "");
+        let mut older = Some(node);
+        let found = loop {
+            let Some(id) = older else { break None };
+            if let Some(found) = before.get(store, id) {
+                break Some(found);
+            }
+            older = parent(store, id).map(|(pre, how, by)| {
+                if how >= tie && how > Tie::Copy {
+                    rule = by;
+                }
+                tie = tie.max(how);
+                pre
+            });
+        };
+        let fate = match (found, tie) {
+            (None, _) | (_, Tie::Product) => Fate::Made,
+            (_, Tie::Replacement) => Fate::Rewritten,
+            _ => Fate::Kept,
+        };
+        entries.push(entry(at, fate, rule, Some(node)));
+        at -= 1;
+        match found {
+            Some(found) => node = found,
+            None => {
+                entries.reverse();
+                return entries;
+            }
+        }
+    }
+    entries.push(entry(0, Fate::Source, "", Some(node)));
+    entries.reverse();
+    entries
+}
+
+/// How nodes descend from one of them, remembered for those that were asked about.
+struct Descent<'s> {
+    store: &'s Store,
+    root: ExprId,
+    known: IdMap<Expr, Option<Tie>>,
+}
+
+impl Descent<'_> {
+    fn tie(&mut self, id: ExprId) -> Option<Tie> {
+        let mut chain = Vec::new();
+        let mut at = id;
+        let mut tie = loop {
+            if canonical(self.store, at) == self.root {
+                break Some(Tie::Same);
+            }
+            if let Some(known) = self.known.get(at) {
+                break *known;
+            }
+            let Some((pre, how, _)) = parent(self.store, at) else {
+                self.known.insert(at, None);
+                break None;
+            };
+            chain.push((at, how));
+            at = pre;
+        };
+        for (at, how) in chain.into_iter().rev() {
+            tie = tie.map(|tie| tie.max(how));
+            self.known.insert(at, tie);
+        }
+        tie
+    }
+}
+
+/// The entries after `version`.
+fn forward(store: &Store, trace: &Trace, makers: &[Option<usize>], version: Version, node: ExprId) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut now = node;
+    let mut descent = Descent { store, root: canonical(store, node), known: IdMap::new() };
+    for at in version + 1..trace.versions.len() {
+        let members = Members::of(store, &trace.versions[at]);
+        let next = members.get(store, now).map(|same| (same, Tie::Same)).or_else(|| descendant(&mut descent, &members));
+        // It may be gone because another, older one is used in its place.
+        let next = next.or_else(|| {
+            let stand_in = replaced_by(&mut descent, &members, done(trace, makers[at]))?;
+            descent = Descent { store, root: canonical(store, stand_in), known: IdMap::new() };
+            Some((stand_in, Tie::Replacement))
+        });
+        let Some((found, tie)) = next else {
+            entries.push(entry(at, Fate::Removed, removed_by(store, now, done(trace, makers[at])), None));
+            return entries;
+        };
+        // Since the first version: what happened on the way to this one is what is nearer than the last.
+        let since = Descent { store, root: canonical(store, now), known: IdMap::new() }.tie(found).unwrap_or(tie);
+        let fate = if since >= Tie::Replacement { Fate::Rewritten } else { Fate::Kept };
+        let rule = if fate == Fate::Rewritten { rule_between(store, now, found) } else { "" };
+        entries.push(entry(at, fate, rule, Some(found)));
+        now = found;
+    }
+    entries
+}
+
+/// The nearest descendant that a version has; of several equals the one that is used by the others.
+fn descendant(descent: &mut Descent<'_>, members: &Members) -> Option<(ExprId, Tie)> {
+    let mut best: Option<(ExprId, Tie)> = None;
+    for &id in &members.order {
+        if let Some(tie) = descent.tie(id)
+            && best.is_none_or(|(_, least)| tie < least)
+        {
+            best = Some((id, tie));
+        }
+    }
+    best
+}
+
+/// What a rewrite has put in the place of an expression without making it: the first of two that are equal.
+fn replaced_by(descent: &mut Descent<'_>, members: &Members, rewrites: Range<usize>) -> Option<ExprId> {
+    let log = &descent.store.log.done;
+    log.get(rewrites)?.iter().rev().filter(|rewrite| rewrite.post != rewrite.pre).find_map(|rewrite| {
+        descent.tie(rewrite.pre)?;
+        let store = descent.store;
+        let from_post = &mut Descent { store, root: canonical(store, rewrite.post), known: IdMap::new() };
+        members.get(store, rewrite.post).or_else(|| Some(descendant(from_post, members)?.0))
+    })
+}
+
+/// The rewrites of the step that made a version.
+fn done(trace: &Trace, maker: Option<usize>) -> Range<usize> {
+    maker.map_or(0..0, |step| trace.steps[step].rewrites.clone())
+}
+
+/// The rule of the last rewrite on the way from one node to a descendant of it.
+fn rule_between(store: &Store, from: ExprId, to: ExprId) -> &'static str {
+    let root = canonical(store, from);
+    let mut at = to;
+    while canonical(store, at) != root {
+        match parent(store, at) {
+            Some((_, tie, rule)) if tie > Tie::Copy => return rule,
+            Some((pre, ..)) => at = pre,
+            None => break,
+        }
+    }
+    let by_log = store.log.done.iter().rev().find(|rewrite| canonical(store, rewrite.pre) == root);
+    by_log.map_or("", |rewrite| rewrite.rule)
+}
+
+/// The rule that looked at an expression last, if any did.
+fn removed_by(store: &Store, node: ExprId, rewrites: Range<usize>) -> &'static str {
+    let log = store.log.done.get(rewrites).unwrap_or_default();
+    log.iter().rev().find(|rewrite| rewrite.pre == node).map_or("", |rewrite| rewrite.rule)
+}
+
+impl History {
+    /// The step that introduced the expression, when it does not come from the source.
+    pub fn introduced_by(&self) -> Option<usize> {
+        self.entries.first().filter(|entry| entry.fate == Fate::Made)?.step
+    }
+
+    /// The line that the expression stands in, in a version, from 1.
+    pub fn line_in(&self, store: &Store, trace: &Trace, version: Version) -> Option<usize> {
+        let node = self.entries.iter().find(|entry| entry.version == version)?.node?;
+        Lines::of(store, trace.versions.get(version)?, true).line_of(store, node)
+    }
+}

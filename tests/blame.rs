@@ -1,0 +1,144 @@
+//! What stands in a program after all passes is traced back to the line of the user, and drawn where it stood before, on the
+//! networks that are bundled with TVM.
+
+use passlab::ir::{Expr, ExprId, Module, Store};
+use passlab::pass::PassContext;
+use passlab::passes::pipeline;
+use passlab::print::{self, LineRole, PrintOptions};
+use passlab::session::{Graph, NodeFate, Place, Session, document};
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::Path;
+
+/// What the lines of a program bind.
+fn bindings(store: &Store, module: &Module) -> Vec<ExprId> {
+    let printed = print::module_lines(store, module, &PrintOptions { metadata: false, ..PrintOptions::default() });
+    let bound = printed.lines.iter().filter(|line| matches!(line.role, LineRole::Binding | LineRole::Let | LineRole::Result));
+    bound.filter_map(|line| line.node).collect()
+}
+
+/// Runs a program through the passes and returns how many bindings there are, and how many lead to the source.
+fn measure(name: &str, source: &str, calls: &str) -> (usize, usize) {
+    let mut session = Session::new(|| 0.0);
+    let context = PassContext { opt_level: 3, ..PassContext::default() };
+    assert!(session.run(&document(source, calls, context).expect("a list of passes"), false), "{name}: {:?}", session.problems());
+    let last = session.trace().versions.len() - 1;
+    let all = bindings(session.store(), &session.trace().versions[last]);
+    let mut reached = 0;
+    for &node in &all {
+        let history = session.history(last, &Place::Node(node)).expect("it is in the version");
+        assert_eq!(history.entries.iter().filter(|entry| entry.version == last && entry.node == Some(node)).count(), 1, "{name}");
+        if history.source.is_some() {
+            reached += 1;
+        } else {
+            let what = session.store().expr(node);
+            assert!(history.introduced_by().is_some(), "{name}: nothing is known of {what:?}: {:?}", history.entries);
+        }
+    }
+    (all.len(), reached)
+}
+
+fn corpus(kind: &str, names: &[&str], calls: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(kind);
+    let (mut bindings, mut reached) = (0, 0);
+    for name in names {
+        let Ok(source) = fs::read_to_string(folder.join(name)) else {
+            println!("skipped: there is no corpus beside the project");
+            return;
+        };
+        let (all, found) = measure(name, &source, calls);
+        println!("{name}: {found} of {all} bindings lead to the source");
+        bindings += all;
+        reached += found;
+    }
+    println!("{kind}: {:.1} %", 100.0 * reached as f64 / bindings as f64);
+    assert!(reached * 100 >= bindings * 95, "{kind}: {reached} of {bindings}");
+}
+
+#[test]
+fn bindings_of_relay_after_o3_lead_to_the_source() {
+    let calls = pipeline("relay.build.O3").expect("TVM's pipeline").calls().join(", ");
+    corpus("relay", &["dqn.relay", "mlp.relay", "lstm.relay", "dcgan.relay", "resnet-18.relay", "synthetic.relay"], &calls);
+}
+
+#[test]
+fn bindings_of_relax_lead_to_the_source() {
+    let calls = "Normalize, DeadCodeElimination, ToNonDataflow, RemovePurityChecking";
+    corpus("relax", &["resnet18.py", "hf_bert_2layer.py", "nn_mlp_tutorial.py", "lstm.py"], calls);
+}
+
+#[test]
+fn nodes_of_the_graph_stay_where_they_are_from_step_to_step() {
+    let calls = pipeline("relay.build.O3").expect("TVM's pipeline").calls().join(", ");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/relay");
+    for name in ["dqn.relay", "lstm.relay", "resnet-18.relay"] {
+        let Ok(source) = fs::read_to_string(folder.join(name)) else { return };
+        let mut session = Session::new(|| 0.0);
+        let context = PassContext { opt_level: 3, ..PassContext::default() };
+        assert!(session.run(&document(&source, &calls, context).expect("a list of passes"), false), "{name}");
+        let last = session.trace().versions.len() - 1;
+        let mut nodes = 0;
+        for version in 1..last {
+            let places = |graph: &Graph| -> HashMap<ExprId, (f32, u32)> {
+                let there = graph.nodes.iter().filter(|node| node.fate != NodeFate::Removed || node.version == version);
+                there.map(|node| (node.expr, (node.x, node.y))).collect()
+            };
+            let before = session.graph(version - 1, version).expect("a step");
+            let after = session.graph(version, version + 1).expect("a step");
+            let (here, there) = (places(&before), places(&after));
+            for node in before.nodes.iter().filter(|node| node.version == version) {
+                // In the next step it is drawn itself, as gone, or as the one that it became.
+                assert!(there.get(&node.expr).is_none_or(|place| *place == here[&node.expr]), "{name}: {node:?}");
+            }
+            let taken: HashSet<(u32, u32)> = after.nodes.iter().map(|node| ((node.x * 2.0) as u32, node.y)).collect();
+            assert_eq!(taken.len(), after.nodes.len(), "{name}: two nodes in one place");
+            nodes += after.nodes.len();
+        }
+        assert!(nodes > 10 * last, "{name}: {nodes}");
+    }
+}
+
+#[test]
+fn the_graph_of_a_fused_group_is_a_box_without_an_edge_of_its_own() {
+    let source = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n  %0 = add(%x, 1f);\n  nn.relu(%0)\n}\n";
+    let mut session = Session::new(|| 0.0);
+    let context = PassContext { opt_level: 3, ..PassContext::default() };
+    assert!(session.run(&document(source, "FuseOps", context).expect("passes"), false));
+    let last = session.trace().versions.len() - 1;
+    let graph = session.graph(0, last).expect("a step");
+    let labels: Vec<(&str, &str)> = graph.nodes.iter().map(|node| (node.label.as_str(), node.leaves.as_str())).collect();
+    assert_eq!(labels.len(), 2);
+    assert!(labels.contains(&("add", "%x, 1f")) && labels.contains(&("nn.relu", "")), "{labels:?}");
+    assert_eq!(graph.edges.len(), 1);
+    assert_eq!(graph.groups.iter().map(|group| group.title.as_str()).collect::<Vec<_>>(), ["@main", "add → nn.relu"]);
+    assert!(graph.nodes.iter().all(|node| node.group == 1 && node.fate == NodeFate::Same));
+}
+
+#[test]
+fn an_expression_is_followed_from_its_line_through_every_step() {
+    let source = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n  %0 = add(%x, 1f);\n  %1 = add(%x, 1f);\n  multiply(%0, %1)\n}\n";
+    let mut session = Session::new(|| 0.0);
+    let context = PassContext { opt_level: 3, ..PassContext::default() };
+    let calls = "InferType, EliminateCommonSubexpr, FuseOps";
+    assert!(session.run(&document(source, calls, context).expect("passes"), false));
+    let at = |needle: &str| Place::Source(source.find(needle).expect("in the program") as u32);
+    let told = |place: &Place| {
+        let history = session.history(0, place).expect("it is there");
+        let fates = history.entries.iter().map(|entry| {
+            let step = entry.step.map_or("source", |step| session.trace().steps[step].name.as_str());
+            format!("{step}: {} {}", entry.fate.word(), entry.label)
+        });
+        (history.source.map(|span| &source[span.start as usize..span.end as usize]), fates.collect::<Vec<_>>())
+    };
+    // The second of two equal sums is gone: the first is used in its place.
+    let (span, fates) = told(&at("%1 = add"));
+    assert_eq!(span, Some("add(%x, 1f)"));
+    assert_eq!(fates[..2], ["source: source add", "EliminateCommonSubexpr: rewritten add"]);
+    let (_, fates) = told(&at("multiply"));
+    assert_eq!(fates[..2], ["source: source multiply", "EliminateCommonSubexpr: kept multiply"]);
+    assert!(fates.iter().any(|fate| fate.starts_with("FuseOps: ")), "{fates:?}");
+    // By a word of the text: `%1` in the last line leads to what it names.
+    let by_word = session.history(0, &Place::Line { line: 5, word: "%1".to_owned(), stable: true }).expect("it is bound above");
+    assert!(matches!(session.store().expr(by_word.node), Expr::Call { .. }));
+    assert_eq!(by_word.line_in(session.store(), session.trace(), 0), Some(4));
+}

@@ -1,0 +1,47 @@
+/** What a step did, seen otherwise than as a diff: an expression followed, the graph. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually, type Stage, setUp } from "./browser";
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await setUp();
+});
+afterAll(() => stage?.close());
+
+test("an expression of any version leads to its source line and through the steps, in text and graph", () =>
+  stage.withPage({}, async (lab) => {
+    const { page } = lab;
+    // By keyboard: the text, its first change, what is there.
+    await page.keyboard.press("b");
+    await page.keyboard.press("Enter");
+    const history = lab.region("History of an expression");
+    await history.getByRole("button", { name: /from line \d+ of the program/ }).waitFor();
+    const steps = history.getByRole("list", { name: "What each step did with it" });
+    await eventually(() => page.locator(".cm-content .followed").count(), 1);
+    await steps.getByRole("button", { name: /^Program source/ }).click();
+    await eventually(() => steps.locator('[aria-current="step"]').count(), 1);
+    await page.keyboard.press("Escape");
+
+    await page.keyboard.press("g");
+    const graph = page.getByRole("application", { name: /^Graph of the program, \d+ nodes$/ });
+    await graph.focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await history.waitFor();
+    // Going on to another step moves nothing.
+    const places = () =>
+      page
+        .locator(".graph-view .node:not(.removed)", { hasText: "nn.relu" })
+        .evaluateAll((nodes) => nodes.map((node) => node.getAttribute("transform")).sort());
+    await lab.step(/^FuseOps changed/).click();
+    const before = await places();
+    await page.keyboard.press("p");
+    await eventually(() => lab.selectedName(), /^(?!FuseOps).* changed/);
+    expect(await places()).toEqual(before);
+    await lab.button("As a table").click();
+    const table = page.getByRole("treegrid", { name: "Graph of the program" });
+    await table.getByRole("row", { name: /^@main/ }).press("ArrowLeft");
+    await eventually(() => table.getByRole("row").count(), 2);
+  }));

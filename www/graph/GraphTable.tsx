@@ -1,0 +1,176 @@
+/** The graph as a tree of rows: functions, and in them what is computed, in order. Everything the picture says, in words. */
+import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
+import type { Graph } from "../engine/protocol";
+import { useApp } from "../panels/context";
+import { fateSign, groupKey } from "./scene";
+
+interface Row {
+  level: number;
+  group: number;
+  /** Index of the node; null for the row of a box. */
+  node: number | null;
+}
+
+const words = {
+  same: "kept",
+  rewritten: "rewritten",
+  made: "made here",
+  removed: "removed",
+} as const;
+
+export function GraphTable(props: {
+  graph: Graph;
+  folded: ReadonlySet<string>;
+  onFold(key: string): void;
+}) {
+  const app = useApp();
+  let body!: HTMLDivElement;
+  const [active, setActive] = createSignal(0);
+
+  const rows = createMemo<Row[]>(() => {
+    const { graph, folded } = props;
+    const result: Row[] = [];
+    const inside = (group: number, level: number) => {
+      result.push({ level, group, node: null });
+      if (folded.has(groupKey(graph, group))) return;
+      // What is computed first stands first; a box stands where its first node is.
+      const items: { y: number; put(): void }[] = [];
+      graph.nodes.forEach((node, index) => {
+        if (node.group === group) {
+          items.push({
+            y: node.y,
+            put: () => result.push({ level: level + 1, group, node: index }),
+          });
+        }
+      });
+      graph.groups.forEach((other, index) => {
+        if (other.parent !== group) return;
+        const first = graph.nodes.filter((node) => node.group === index).map((node) => node.y);
+        items.push({ y: Math.min(...first, 1e9) - 0.5, put: () => inside(index, level + 1) });
+      });
+      items
+        .sort((a, b) => a.y - b.y)
+        .forEach((item) => {
+          item.put();
+        });
+    };
+    graph.groups.forEach((group, index) => {
+      if (group.parent === null) inside(index, 1);
+    });
+    return result;
+  });
+  const inputs = createMemo(() => {
+    const found = new Map<number, string[]>();
+    const { nodes, edges } = props.graph;
+    for (let index = 0; index + 1 < edges.length; index += 2) {
+      const to = edges[index + 1] as number;
+      const list = found.get(to) ?? [];
+      list.push(nodes[edges[index] as number]?.label ?? "");
+      found.set(to, list);
+    }
+    return found;
+  });
+  const inputsOf = (index: number) =>
+    [...(inputs().get(index) ?? []), props.graph.nodes[index]?.leaves ?? ""]
+      .filter(Boolean)
+      .join(", ");
+
+  createEffect(on(rows, (list) => setActive((at) => Math.max(0, Math.min(at, list.length - 1)))));
+  const focus = (at: number) => {
+    const to = Math.max(0, Math.min(rows().length - 1, at));
+    setActive(to);
+    (body.children[to] as HTMLElement | undefined)?.focus();
+  };
+  const openRow = (row: Row) => {
+    if (row.node === null) props.onFold(groupKey(props.graph, row.group));
+    else {
+      const node = props.graph.nodes[row.node];
+      if (node) app.follow(node.version, { node: node.node });
+    }
+  };
+  const keys = (event: KeyboardEvent, row: Row, at: number) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const open = !props.folded.has(groupKey(props.graph, row.group));
+    if (event.key === "ArrowDown") focus(at + 1);
+    else if (event.key === "ArrowUp") focus(at - 1);
+    else if (event.key === "Home") focus(0);
+    else if (event.key === "End") focus(rows().length - 1);
+    else if (event.key === "ArrowRight") {
+      if (row.node === null && !open) openRow(row);
+      else focus(at + 1);
+    } else if (event.key === "ArrowLeft") {
+      if (row.node === null && open) openRow(row);
+      else {
+        let up = at - 1;
+        while (up > 0 && (rows()[up]?.level ?? 0) >= row.level) up--;
+        focus(up);
+      }
+    } else if (event.key === "Enter" || event.key === " ") openRow(row);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div class="graph-table">
+      <div role="treegrid" aria-label="Graph of the program">
+        <div role="rowgroup">
+          <div role="row">
+            <div role="columnheader">Expression</div>
+            <div role="columnheader">Type</div>
+            <div role="columnheader">Inputs</div>
+            <div role="columnheader">State</div>
+          </div>
+        </div>
+        <div role="rowgroup" ref={body}>
+          <For each={rows()}>
+            {(row, at) => {
+              const node = row.node === null ? undefined : props.graph.nodes[row.node];
+              const open = () => !props.folded.has(groupKey(props.graph, row.group));
+              return (
+                <div
+                  role="row"
+                  class={node ? `node ${node.fate}` : "box"}
+                  aria-level={row.level}
+                  aria-expanded={node ? undefined : open()}
+                  tabIndex={at() === active() ? 0 : -1}
+                  onFocus={() => setActive(at())}
+                  onKeyDown={(event) => keys(event, row, at())}
+                  onClick={() => openRow(row)}
+                >
+                  <div role="gridcell" style={{ "--level": row.level }}>
+                    <Show
+                      when={node}
+                      fallback={
+                        <>
+                          <span aria-hidden="true">{open() ? "▾ " : "▸ "}</span>
+                          {props.graph.groups[row.group]?.title}
+                        </>
+                      }
+                    >
+                      {(item) => (
+                        <>
+                          <span aria-hidden="true">{fateSign[item().fate]}</span>
+                          {item().label}
+                          {item().result ? " (result)" : ""}
+                        </>
+                      )}
+                    </Show>
+                  </div>
+                  <div role="gridcell">{node?.ty}</div>
+                  <div role="gridcell">{row.node === null ? "" : inputsOf(row.node)}</div>
+                  <div role="gridcell">
+                    {node
+                      ? words[node.fate]
+                      : props.graph.groups[row.group]?.made
+                        ? "function, made here"
+                        : "function"}
+                  </div>
+                </div>
+              );
+            }}
+          </For>
+        </div>
+      </div>
+    </div>
+  );
+}

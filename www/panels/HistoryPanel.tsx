@@ -1,0 +1,120 @@
+/** An expression: what it is, the source line it comes from, and what every step did with it. Loaded on demand. */
+import { createMemo, For, Show } from "solid-js";
+import type { HistoryEntry } from "../engine/protocol";
+import { type Followed, fateMark, fateWord, stretches } from "../state/follow";
+import { panelCommands } from "./commands";
+import { useApp } from "./context";
+
+export default function HistoryPanel(props: { followed: Followed }) {
+  const app = useApp();
+  const history = () => props.followed.history;
+  const version = () => app.step()?.after ?? history().version;
+  const rows = createMemo(() => stretches(history().entries, version()));
+  const op = createMemo(() => {
+    const { op: name } = history();
+    return name ? app.state().catalogue?.ops.find((item) => item.name === name) : undefined;
+  });
+  const nameOf = (entry: HistoryEntry) => {
+    const step = entry.step === null ? undefined : app.steps()[entry.step];
+    if (!step) return "Program";
+    const around = step.role === "nested" ? app.steps()[step.parent ?? -1] : undefined;
+    return around ? `${around.name} › ${step.name}` : step.name;
+  };
+  const words = (entry: HistoryEntry, count: number) => {
+    const what = entry.version === version() && entry.fate !== "removed" ? "current, " : "";
+    const kept = count > 1 ? `kept by ${count} steps` : fateWord[entry.fate];
+    return `${what}${kept}`;
+  };
+  const introduced = () => history().entries.find((entry) => entry.fate === "made");
+  const show = (entry: HistoryEntry) => {
+    const step = entry.step === null ? app.steps()[0] : app.steps()[entry.step];
+    if (step) app.dispatch({ type: "step", id: step.id });
+  };
+  const toSource = () => {
+    app.dispatch({ type: "editor", editor: "program" });
+    panelCommands.dispatchEvent(new Event("show-source"));
+  };
+
+  return (
+    <section class="history" aria-label="History of an expression">
+      <div class="pane-head">
+        <h2>
+          <code>{history().label}</code>
+        </h2>
+        <span class="quiet grow">
+          <Show
+            when={history().source}
+            fallback={<Show when={introduced()}>{(entry) => `made by ${nameOf(entry())}`}</Show>}
+          >
+            {(source) => (
+              <button type="button" class="link" onClick={toSource}>
+                from line {source().line} of the program
+              </button>
+            )}
+          </Show>
+        </span>
+        <button
+          type="button"
+          class="icon"
+          aria-label="Close the history"
+          onClick={() => app.unfollow()}
+        >
+          ✕
+        </button>
+      </div>
+      <div class="history-body">
+        <ol aria-label="What each step did with it">
+          <For each={rows()}>
+            {({ entry, count }) => (
+              <li>
+                <button
+                  type="button"
+                  aria-current={entry.version === version() ? "step" : undefined}
+                  onClick={() => show(entry)}
+                >
+                  <span class={`mark ${entry.fate}`} aria-hidden="true">
+                    {fateMark[entry.fate]}
+                  </span>
+                  <span class="name">{count > 1 ? "" : nameOf(entry)}</span>
+                  <span class="quiet">{words(entry, count)}</span>
+                  <Show when={entry.label && entry.fate !== "kept"}>
+                    <code>{entry.label}</code>
+                  </Show>
+                  <Show when={entry.rule && entry.rule !== nameOf(entry)}>
+                    <span class="quiet">by {entry.rule}</span>
+                  </Show>
+                </button>
+              </li>
+            )}
+          </For>
+        </ol>
+        <dl>
+          <Show when={history().ty}>
+            <dt>Type</dt>
+            <dd>
+              <code>{history().ty}</code>
+            </dd>
+          </Show>
+          <For each={history().attrs}>
+            {([name, value]) => (
+              <>
+                <dt>{name}</dt>
+                <dd>
+                  <code>{value}</code>
+                </dd>
+              </>
+            )}
+          </For>
+          <Show when={op()?.doc}>
+            {(doc) => (
+              <>
+                <dt>Operator</dt>
+                <dd>{doc()}</dd>
+              </>
+            )}
+          </Show>
+        </dl>
+      </div>
+    </section>
+  );
+}
