@@ -9,6 +9,8 @@ mod align;
 mod summary;
 mod words;
 
+pub use summary::operators_of as operators;
+
 use crate::ir::{ExprId, Module, Store};
 use crate::print::{self, LineRole, Numbering, PrintOptions, Printed};
 use rustc_hash::FxHashMap;

@@ -2,10 +2,11 @@
 
 use super::Diff;
 use crate::ir::sort::sort_by;
-use crate::ir::walk::for_each_child;
+use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{Expr, ExprId, IdMap, Module, Origin, Store};
 use crate::ops;
 use rustc_hash::FxHashMap;
+use std::fmt::Write;
 
 /// More operators than this are counted together.
 const NAMED: usize = 5;
@@ -106,17 +107,38 @@ fn functions(store: &Store, before: &Module, old: &Contents, new: &Contents, out
     }
     let mut seen: IdMap<Expr, ()> = IdMap::new();
     let mut calls = 0;
-    let mut stack = made;
-    while let Some(id) = stack.pop() {
-        if seen.insert(id, ()).is_some() {
-            continue;
+    let mut largest: Vec<&str> = Vec::new();
+    for function in made {
+        // Functions inside of it are counted with it.
+        let inside = post_order(store, function).into_iter().filter(|id| seen.insert(*id, ()).is_none());
+        let names: Vec<&str> = inside.filter_map(|id| store.called_op(id)).map(|op| ops::info(op).name).collect();
+        calls += names.len();
+        if names.len() > largest.len() {
+            largest = names;
         }
-        calls += usize::from(store.called_op(id).is_some());
-        for_each_child(store, id, |child| stack.push(child));
     }
-    if calls > 0 {
-        out.push(format!("{} became {}", count(calls, "call"), count(grown, "function")));
+    let rest = largest.len().saturating_sub(NAMED);
+    largest.truncate(NAMED);
+    let mut named = largest.join(", ");
+    if rest > 0 {
+        let _ = write!(named, " and {rest} more");
     }
+    match (calls, grown) {
+        (0, _) => {}
+        (1, 1) => out.push(format!("put {named} into a function of its own")),
+        (_, 1) => out.push(format!("merged {named} into one function: {calls} calls became 1")),
+        _ => out.push(format!("{} became {}, the largest of {named}", count(calls, "call"), count(grown, "function"))),
+    }
+}
+
+/// How often each operator is called in two versions: name, before, after; sorted by name.
+pub fn operators_of(store: &Store, before: &Module, after: &Module) -> Vec<(&'static str, usize, usize)> {
+    let (old, new) = (Contents::of(store, before), Contents::of(store, after));
+    let count = |contents: &Contents, name| contents.ops.get(name).copied().unwrap_or(0);
+    let mut names: Vec<&'static str> = old.ops.keys().chain(new.ops.keys()).copied().collect();
+    sort_by(&mut names, |a, b| a.cmp(b));
+    names.dedup();
+    names.into_iter().map(|name| (name, count(&old, name), count(&new, name))).collect()
 }
 
 /// Whether a constant stands for something of the earlier version that was not one.

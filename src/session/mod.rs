@@ -5,10 +5,12 @@
 mod graph;
 mod history;
 mod place;
+mod trial;
 
 pub use graph::{Graph, GraphNode, Graphs, Group, NodeFate};
 pub use history::{Entry, Fate, History};
 pub use place::{Place, attributes, label, node_type};
+pub use trial::{Preview, Rewritten};
 
 use crate::diag::Diagnostic;
 use crate::diff::{self, Diff};

@@ -107,6 +107,14 @@ impl Session {
                 answer(&found.map(|found| view::history(&self.inner, &found, &shown)))
             }
             Request::Graph { before, after } => answer(&view::graph(&self.inner.graph(before, after).unwrap_or_default())),
+            Request::Rewrites { step } => answer(&view::rewrites(&self.inner.rewrites(step))),
+            Request::Partial { step, fuel } => answer(&self.inner.partial(step, fuel).ok().as_ref().map(view::diff)),
+            Request::Preview { version, call } => answer(&match self.inner.preview(version, &call) {
+                Ok(preview) if preview.changed => "changed",
+                Ok(_) => "unchanged",
+                Err(_) => "failed",
+            }),
+            Request::Operators { before, after } => answer(&self.inner.operators(before, after)),
             Request::Eval { version, func, seed } => {
                 let problems = Problems::new(&self.source);
                 let view = match self.inner.eval(version, &func, seed) {

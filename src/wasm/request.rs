@@ -20,6 +20,10 @@ pub(super) enum Request {
     Diff { before: usize, after: usize },
     History { version: usize, place: Place, shown: Vec<usize> },
     Graph { before: usize, after: usize },
+    Rewrites { step: usize },
+    Partial { step: usize, fuel: u32 },
+    Preview { version: usize, call: String },
+    Operators { before: usize, after: usize },
     Eval { version: usize, func: String, seed: u64 },
     Dump,
     Hash,
@@ -38,6 +42,10 @@ impl Request {
             "text" => Request::Text { version: fields.index("version")?, stable: fields.flag("stable")? },
             "diff" => Request::Diff { before: fields.index("before")?, after: fields.index("after")? },
             "graph" => Request::Graph { before: fields.index("before")?, after: fields.index("after")? },
+            "rewrites" => Request::Rewrites { step: fields.index("step")? },
+            "partial" => Request::Partial { step: fields.index("step")?, fuel: fields.index("fuel")? as u32 },
+            "preview" => Request::Preview { version: fields.index("version")?, call: fields.text("call")? },
+            "operators" => Request::Operators { before: fields.index("before")?, after: fields.index("after")? },
             "history" => {
                 let shown =
                     fields.list("shown")?.into_iter().filter_map(|version| version.as_f64()).map(|version| version as usize);

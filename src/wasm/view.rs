@@ -8,7 +8,7 @@ use crate::pass::instrument::InstrumentSpec;
 use crate::pass::trace::{LogEntry, Outcome, Role, Step, Trace};
 use crate::pass::{Param, PassSpec, built_in, config};
 use crate::passes::{self, Pipeline};
-use crate::session::{self, Entry, Graph, GraphNode, History, Session};
+use crate::session::{self, Entry, Graph, GraphNode, History, Rewritten, Session};
 use crate::{ops, print};
 use serde::Serialize;
 
@@ -70,6 +70,7 @@ struct StepView {
     after: usize,
     micros: f64,
     rewrites: usize,
+    functions: Vec<String>,
     problems: Vec<ProblemView>,
 }
 
@@ -92,7 +93,7 @@ pub(super) struct RunView {
     millis: f64,
 }
 
-fn step(step: &Step, problems: &Problems<'_>) -> StepView {
+fn step(session: &Session, step: &Step, problems: &Problems<'_>) -> StepView {
     let (outcome, reason) = step.outcome_words();
     let mut found = problems.all(&step.reported);
     if let Outcome::Failed(failures) = &step.outcome {
@@ -116,6 +117,7 @@ fn step(step: &Step, problems: &Problems<'_>) -> StepView {
         after: step.after,
         micros: step.micros,
         rewrites: step.rewrites.len(),
+        functions: session.changed_functions(step).into_iter().map(str::to_owned).collect(),
         problems: found,
     }
 }
@@ -133,7 +135,7 @@ pub(super) fn run(session: &Session, source: &str, millis: f64) -> RunView {
         dialect: session.dialect().word(),
         problems: problems.all(session.problems()),
         ok: session.is_ok(),
-        steps: trace.steps.iter().map(|s| step(s, &problems)).collect(),
+        steps: trace.steps.iter().map(|s| step(session, s, &problems)).collect(),
         versions: trace.versions.len(),
         log: trace.log.iter().map(log).collect(),
         timing: trace.render_timing(),
@@ -187,6 +189,18 @@ pub(super) fn diff(diff: &Diff) -> DiffView<'_> {
         renumbered: diff.renumbered,
         summary: &diff.summary,
     }
+}
+
+#[derive(Serialize)]
+pub(super) struct RewriteView<'r> {
+    rule: &'r str,
+    pre: &'r str,
+    post: &'r str,
+}
+
+/// The rewrites of a step.
+pub(super) fn rewrites(rewrites: &[Rewritten]) -> Vec<RewriteView<'_>> {
+    rewrites.iter().map(|r| RewriteView { rule: r.rule, pre: &r.pre, post: &r.post }).collect()
 }
 
 #[derive(Serialize)]

@@ -58,7 +58,19 @@ interface Job {
 }
 
 /** Jobs about the versions of a run: without meaning once another run has started or the worker is new. */
-const ABOUT_A_RUN = new Set<Kind>(["text", "diff", "history", "graph", "eval", "dump", "hash"]);
+const ABOUT_A_RUN = new Set<Kind>([
+  "text",
+  "diff",
+  "history",
+  "graph",
+  "rewrites",
+  "partial",
+  "preview",
+  "operators",
+  "eval",
+  "dump",
+  "hash",
+]);
 /** The slot of a run that only puts a new engine into the old state: it goes before other runs. */
 export const REPLAY = "replay";
 /** A worker that fails this often in a row before it is ready is given up until `revive`. */

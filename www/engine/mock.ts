@@ -315,6 +315,7 @@ class Session {
         after: version,
         micros: 0,
         rewrites: 0,
+        functions: [],
         problems: [],
       };
       steps.push(made);

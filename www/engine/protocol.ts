@@ -73,6 +73,8 @@ export interface Step {
   micros: number;
   /** How many rewrites the pass recorded. */
   rewrites: number;
+  /** The functions of the module that it changed, made or took away. */
+  functions: string[];
   problems: Problem[];
 }
 
@@ -221,6 +223,13 @@ export interface Graph {
   groups: { parent: number | null; title: string; made: boolean }[];
 }
 
+/** One rewrite of a step: what was looked at and what stands for it, in a word or two; the same when it was taken away. */
+export interface Rewrite {
+  rule: string;
+  pre: string;
+  post: string;
+}
+
 /** What became of an expression on the way to a version. */
 export type Fate = "source" | "kept" | "rewritten" | "made" | "removed";
 
@@ -357,6 +366,13 @@ export type Request =
   /** `shown`: versions in which its line is wanted. */
   | { id: number; type: "history"; version: number; place: Place; shown: number[] }
   | { id: number; type: "graph"; before: number; after: number }
+  /** The rewrites of a step, by its index. */
+  | { id: number; type: "rewrites"; step: number }
+  /** What the step has changed after `fuel` of its rewrites. */
+  | { id: number; type: "partial"; step: number; fuel: number }
+  /** What a pass would do to a version. */
+  | { id: number; type: "preview"; version: number; call: string }
+  | { id: number; type: "operators"; before: number; after: number }
   | { id: number; type: "eval"; version: number; func: string; seed: number }
   | { id: number; type: "dump" }
   | { id: number; type: "hash" }
@@ -370,6 +386,12 @@ export interface Answers {
   diff: Diff;
   history: History | null;
   graph: Graph;
+  rewrites: Rewrite[];
+  /** Null where it cannot be said: passes of a script are not run again. */
+  partial: Diff | null;
+  preview: "changed" | "unchanged" | "failed";
+  /** How often each operator is called: before, after. */
+  operators: [name: string, before: number, after: number][];
   eval: EvalResult;
   dump: DumpFile[];
   /** Hash of everything that the last run gave. */

@@ -56,6 +56,7 @@ const gone: Shown = {
     after: 0,
     micros: 0,
     rewrites: 0,
+    functions: [],
     problems: [],
   },
 };

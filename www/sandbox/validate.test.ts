@@ -16,6 +16,7 @@ const step = {
   after: 1,
   micros: 12.5,
   rewrites: 1,
+  functions: [],
   problems: [],
 };
 const run = {

@@ -9,10 +9,15 @@ import type {
   DiffRow,
   DumpFile,
   EvalResult,
+  Graph,
+  GraphNode,
+  History,
+  HistoryEntry,
   LogEntry,
   Problem,
   Request,
   Response,
+  Rewrite,
   Run,
   ScriptReport,
   Step,
@@ -66,6 +71,20 @@ function list<T>(read: Read<T>, limit: number): Read<T[]> {
   };
 }
 
+function pair<A, B>(first: Read<A>, second: Read<B>): Read<[A, B]> {
+  return (value) =>
+    Array.isArray(value) && value.length === 2
+      ? [first(value[0]), second(value[1])]
+      : wrong("a pair");
+}
+
+function triple<A, B, C>(first: Read<A>, second: Read<B>, third: Read<C>): Read<[A, B, C]> {
+  return (value) =>
+    Array.isArray(value) && value.length === 3
+      ? [first(value[0]), second(value[1]), third(value[2])]
+      : wrong("three in a row");
+}
+
 /** Own properties only: what JSON calls `__proto__` is nothing but a name here, and not one of these. */
 function record<T extends object>(fields: { [K in keyof T]: Read<T[K]> }): Read<T> {
   const names = Object.keys(fields) as (keyof T & string)[];
@@ -105,6 +124,7 @@ const step = record<Step>({
   after: whole,
   micros: real,
   rewrites: whole,
+  functions: list(short(300), SOME),
   problems: list(problem, 1000),
 });
 
@@ -183,6 +203,62 @@ const diff = record<Diff>({
   summary: list(short(10_000), 1000),
 });
 
+const name = short(300);
+const fate = oneOf("source", "kept", "rewritten", "made", "removed");
+
+const history = record<History>({
+  version: whole,
+  node: whole,
+  label: name,
+  op: maybe(name),
+  ty: text,
+  attrs: list(pair(name, text), SOME),
+  source: maybe(record<NonNullable<History["source"]>>({ from: whole, to: whole, line: whole })),
+  entries: list(
+    record<HistoryEntry>({
+      version: whole,
+      step: maybe(whole),
+      fate,
+      rule: name,
+      node: maybe(whole),
+      label: name,
+    }),
+    SOME,
+  ),
+  lines: list(maybe(whole), 10),
+});
+
+const graphNode = record<GraphNode>({
+  node: whole,
+  version: whole,
+  label: name,
+  leaves: text,
+  ty: text,
+  group: whole,
+  result: flag,
+  fate: oneOf("same", "rewritten", "made", "removed"),
+  x: real,
+  y: whole,
+});
+
+/** A graph by its own numbers: edges lead between nodes, nodes stand in boxes that there are, boxes in earlier ones. */
+const graph: Read<Graph> = (value) => {
+  const read = record<Graph>({
+    nodes: list(graphNode, MANY),
+    edges: list(whole, MANY),
+    groups: list(
+      record<Graph["groups"][number]>({ parent: maybe(whole), title: text, made: flag }),
+      SOME,
+    ),
+  })(value);
+  if (read.edges.some((node) => node >= read.nodes.length)) wrong("an edge between nodes");
+  if (read.nodes.some((node) => node.group >= read.groups.length)) wrong("a box that there is");
+  read.groups.forEach((group, index) => {
+    if (group.parent !== null && group.parent >= index) wrong("a box inside of an earlier one");
+  });
+  return read;
+};
+
 const evaluated = record<EvalResult>({ ok: flag, problems: list(problem, 1000), text });
 
 /** What the sandbox is asked. Links and the catalogue are never its business. */
@@ -190,6 +266,12 @@ const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
   run,
   text,
   diff,
+  history: maybe(history),
+  graph,
+  rewrites: list(record<Rewrite>({ rule: name, pre: name, post: name }), MANY),
+  partial: maybe(diff),
+  preview: oneOf("changed", "unchanged", "failed"),
+  operators: list(triple(name, whole, whole), SOME),
   eval: evaluated,
   dump: list(dumpFile, SOME),
 };

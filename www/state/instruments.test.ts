@@ -36,6 +36,7 @@ const step = (id: string, more: Partial<Step> = {}): Step => ({
   after: 0,
   micros: 0,
   rewrites: 0,
+  functions: [],
   problems: [],
   ...more,
 });

@@ -28,6 +28,7 @@ function step(name: string, more: Partial<Step> = {}): Step {
     after: 1,
     micros: 1500,
     rewrites: 1,
+    functions: [],
     problems: [],
     ...more,
   };
