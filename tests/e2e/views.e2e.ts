@@ -45,3 +45,43 @@ test("an expression of any version leads to its source line and through the step
     await table.getByRole("row", { name: /^@main/ }).press("ArrowLeft");
     await eventually(() => table.getByRole("row").count(), 2);
   }));
+
+test("a step is gone through rewrite by rewrite, its result becomes the program, and levels stand side by side", () =>
+  stage.withPage({}, async (lab) => {
+    const { page } = lab;
+    await lab.step(/^SimplifyInference changed/).click();
+    await page.keyboard.press("r");
+    const slider = lab.region("Rewrites").getByRole("slider", { name: /^Rewrites done/ });
+    const most = Number(await slider.getAttribute("max"));
+    expect(most).toBeGreaterThan(1);
+    const changed = () => lab.region("Diff").locator(".counts").innerText();
+    const whole = await changed();
+    await page.keyboard.press("h");
+    await eventually(() => slider.inputValue(), String(most - 1));
+    await eventually(async () => (await changed()) !== whole, true);
+    await page.keyboard.press("l");
+    await eventually(changed, whole);
+
+    await page.keyboard.press("/");
+    await page.keyboard.type("fuse");
+    // What is selected stays in the list.
+    await eventually(() => lab.steps.count(), 2);
+    await page.keyboard.press("Escape");
+
+    await page.keyboard.press("o");
+    const matrix = page.getByRole("dialog", { name: "Passes by opt level" });
+    await matrix
+      .getByRole("status")
+      .filter({ hasText: /first differ after \w+/ })
+      .waitFor();
+    const row = matrix.getByRole("row", { name: /^EliminateCommonSubexpr/ });
+    await eventually(() => row.getByRole("cell").first().innerText(), /skipped/);
+    await page.keyboard.press("Escape");
+
+    await lab.step(/^SimplifyInference changed/).click();
+    await lab.button("Fork here").click();
+    await eventually(async () => (await lab.source()).includes("batch_norm"), false);
+    await eventually(() => lab.passes.count(), 3);
+    await lab.button("Undo").click();
+    await eventually(() => lab.source(), /batch_norm/);
+  }));

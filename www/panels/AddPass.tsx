@@ -1,5 +1,5 @@
 /** The picker of passes: type a few letters, choose, and the pass stands at the end of the list. */
-import { createMemo, createSignal, For, Show } from "solid-js";
+import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
 import type { PassDoc } from "../engine/protocol";
 import { freshCall, ownPass } from "../state/calls";
 import { scriptPasses } from "../state/model";
@@ -28,6 +28,13 @@ function ranked(passes: readonly PassDoc[], own: ReadonlySet<PassDoc>, filter: s
     .map((item) => item.pass);
 }
 
+/** What a pass would do to the result of the run. */
+const wouldWord: Record<string, string> = {
+  changed: "● would change",
+  unchanged: "○ no change",
+  failed: "✕ would fail",
+};
+
 export function AddPass(props: { anchor: HTMLElement; onClose(): void }) {
   const app = useApp();
   const [filter, setFilter] = createSignal("");
@@ -39,7 +46,26 @@ export function AddPass(props: { anchor: HTMLElement; onClose(): void }) {
     const dialect = good?.run.dialect ?? "relay";
     return (catalogue?.passes ?? []).filter((pass) => pass.dialects.includes(dialect));
   });
-  const found = createMemo(() => ranked([...own(), ...built()], own(), filter()));
+  // While nothing else is to do, each pass is tried on the result: a list of those that would do something.
+  const [would, setWould] = createSignal<ReadonlyMap<string, string>>(new Map());
+  const [only, setOnly] = createSignal(false);
+  const found = createMemo(() => {
+    const passes = ranked([...own(), ...built()], own(), filter());
+    return only() ? passes.filter((pass) => would().get(pass.name) !== "unchanged") : passes;
+  });
+  let closed = false;
+  onMount(async () => {
+    if (app.state().document.script) return;
+    for (const pass of built()) {
+      if (!pass.available) continue;
+      const answer = await app.preview(freshCall(pass));
+      if (closed || answer === null) return;
+      setWould(new Map([...would(), [pass.name, answer]]));
+    }
+  });
+  onCleanup(() => {
+    closed = true;
+  });
   let items!: HTMLDivElement;
 
   const add = (pass: PassDoc | undefined) => {
@@ -78,6 +104,16 @@ export function AddPass(props: { anchor: HTMLElement; onClose(): void }) {
         }}
         onKeyDown={keys}
       />
+      <Show when={would().size > 0}>
+        <label class="box">
+          <input
+            type="checkbox"
+            checked={only()}
+            onChange={(event) => setOnly(event.currentTarget.checked)}
+          />
+          Only those that would change something now
+        </label>
+      </Show>
       <div
         class="choices"
         role="listbox"
@@ -104,7 +140,12 @@ export function AddPass(props: { anchor: HTMLElement; onClose(): void }) {
                   <span class="tag">yours</span>
                 </Show>
               </span>
-              <span class="meta">{pass.available ? `O${pass.optLevel}` : "not yet"}</span>
+              <span class="meta">
+                <Show when={would().get(pass.name)}>
+                  {(answer) => <span class={`would ${answer()}`}>{wouldWord[answer()]} </span>}
+                </Show>
+                {pass.available ? `O${pass.optLevel}` : "not yet"}
+              </span>
               <span class="choice-summary">{pass.summary}</span>
             </div>
           )}

@@ -21,6 +21,7 @@ import { editors, ProgramPane } from "./ProgramPane";
 import { ResultPane } from "./ResultPane";
 import { Splitter } from "./Splitter";
 
+const Matrix = lazy(() => import("./Matrix"));
 const Palette = lazy(() => import("./Palette"));
 
 const NARROW = "(max-width: 899.98px)";
@@ -38,6 +39,7 @@ export function App(props: { onUpdate(): void }) {
   const state = app.state;
   const [help, setHelp] = createSignal(false);
   const [palette, setPalette] = createSignal(false);
+  const [matrix, setMatrix] = createSignal(false);
   const query = window.matchMedia(NARROW);
   const [narrow, setNarrow] = createSignal(query.matches);
   const [spoken, setSpoken] = createSignal("");
@@ -53,6 +55,8 @@ export function App(props: { onUpdate(): void }) {
     };
     const sheet = () => setHelp(true);
     const find = () => setPalette(true);
+    const levels = () => setMatrix(true);
+    const filter = () => app.dispatch({ type: "pane", pane: "passes" });
     // Where the lists stand behind another tab, the way out of an editor leads to the tabs.
     const leave = () => {
       if (narrow()) tabs.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
@@ -62,6 +66,8 @@ export function App(props: { onUpdate(): void }) {
     document.addEventListener("keydown", keys);
     panelCommands.addEventListener("help", sheet);
     panelCommands.addEventListener("palette", find);
+    panelCommands.addEventListener("matrix", levels);
+    panelCommands.addEventListener("filter", filter);
     panelCommands.addEventListener("leave-editor", leave);
     panelCommands.addEventListener("add", add);
     onCleanup(() => {
@@ -69,6 +75,8 @@ export function App(props: { onUpdate(): void }) {
       document.removeEventListener("keydown", keys);
       panelCommands.removeEventListener("help", sheet);
       panelCommands.removeEventListener("palette", find);
+      panelCommands.removeEventListener("matrix", levels);
+      panelCommands.removeEventListener("filter", filter);
       panelCommands.removeEventListener("leave-editor", leave);
       panelCommands.removeEventListener("add", add);
     });
@@ -265,6 +273,11 @@ export function App(props: { onUpdate(): void }) {
       </p>
       <Show when={help()}>
         <Help onClose={() => setHelp(false)} />
+      </Show>
+      <Show when={matrix()}>
+        <Suspense>
+          <Matrix onClose={() => setMatrix(false)} />
+        </Suspense>
       </Show>
       <Show when={palette()}>
         <Suspense>

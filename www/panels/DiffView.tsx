@@ -1,9 +1,11 @@
 /** The diff of the step, or why there is none. */
-import { createMemo, createSignal, For, Match, Show, Switch } from "solid-js";
+import { createMemo, createSignal, For, lazy, Match, Show, Suspense, Switch } from "solid-js";
 import type { Diff, Step } from "../engine/protocol";
 import { useApp } from "./context";
 import { Lines } from "./Lines";
 import { layout, type Options, type Room } from "./lines";
+
+const Rewrites = lazy(() => import("./Rewrites"));
 
 /** Rows of a diff beyond which it is drawn only on demand: laying them out would be felt at every keystroke. */
 const LARGE = 30_000;
@@ -16,6 +18,9 @@ export function DiffView(props: {
 }) {
   const app = useApp();
   const ready = createMemo<Diff | null>(() => {
+    // Inside of the step: what was done so far.
+    const partial = app.rewrites.diff();
+    if (partial) return partial;
     const now = app.diff();
     return now.state === "ready" ? now.value : null;
   });
@@ -66,6 +71,13 @@ export function DiffView(props: {
         {(diff) => (
           <>
             <Summary diff={diff()} />
+            <Show when={app.rewrites.inside()}>
+              {(inside) => (
+                <Suspense>
+                  <Rewrites inside={inside()} />
+                </Suspense>
+              )}
+            </Show>
             <Show when={only()}>
               <p class="quiet pad">
                 Only types differ, and they are hidden.{" "}

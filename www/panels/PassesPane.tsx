@@ -66,6 +66,7 @@ export function PassesPane() {
   const state = app.state;
   let addButton!: HTMLButtonElement;
   let list!: HTMLDivElement;
+  let filter!: HTMLInputElement;
   const [adding, setAdding] = createSignal(false);
   const [editing, setEditing] = createSignal<{ id: number; anchor: HTMLElement } | null>(null);
   const [drag, setDrag] = createSignal<{ id: number; to: number } | null>(null);
@@ -116,12 +117,25 @@ export function PassesPane() {
   /** Not a pass of the engine, while there is a script that may not run. */
   const held = (call: string) => state().trust !== "own" && needsScript(state().catalogue, call);
 
+  /** The functions that steps changed; the one that is chosen stays, or nobody could choose another. */
+  const functions = createMemo(() => {
+    const names = new Set(app.steps().flatMap((step) => step.functions));
+    if (state().func) names.add(state().func);
+    return [...names].sort();
+  });
+
   const openAdd = () => setAdding(true);
+  const leave = () => {
+    const option = list.querySelector<HTMLElement>('[role="option"][tabIndex="0"]');
+    (option ?? addButton).focus();
+  };
   onMount(() => {
-    const leave = () => {
-      const option = list.querySelector<HTMLElement>('[role="option"][tabIndex="0"]');
-      (option ?? addButton).focus();
+    const toFilter = () => {
+      filter.focus();
+      filter.select();
     };
+    panelCommands.addEventListener("filter", toFilter);
+    onCleanup(() => panelCommands.removeEventListener("filter", toFilter));
     panelCommands.addEventListener("add", openAdd);
     panelCommands.addEventListener("leave-editor", leave);
     onCleanup(() => {
@@ -268,6 +282,39 @@ export function PassesPane() {
         </button>
       </div>
       <div class="bar">
+        <input
+          type="search"
+          class="filter"
+          aria-label="Filter steps"
+          aria-keyshortcuts="/"
+          placeholder="Filter"
+          ref={filter}
+          value={state().filter}
+          onInput={(event) => app.dispatch({ type: "filter", text: event.currentTarget.value })}
+          onKeyDown={(event) => {
+            if (event.key !== "Escape" && event.key !== "Enter") return;
+            event.preventDefault();
+            if (event.key === "Escape") app.dispatch({ type: "filter", text: "" });
+            leave();
+          }}
+        />
+        <Show when={functions().length > 1}>
+          <select
+            aria-label="Function"
+            title="Steps that changed this function"
+            value={state().func}
+            onChange={(event) => app.dispatch({ type: "func", name: event.currentTarget.value })}
+          >
+            <option value="">All functions</option>
+            <For each={functions()}>
+              {(name) => (
+                <option value={name} selected={name === state().func}>
+                  @{name}
+                </option>
+              )}
+            </For>
+          </select>
+        </Show>
         <Toggle
           label="Changed only"
           on={state().preferences.changedOnly}

@@ -19,6 +19,7 @@ import { DiffView } from "./DiffView";
 import { Instruments } from "./Instruments";
 import { Lines } from "./Lines";
 import { columnsOf, NARROWEST_HALF, type Options, plainLines, type Room } from "./lines";
+import { onSwipe } from "./swipe";
 import { Timing } from "./Timing";
 import { Toggle } from "./Toggle";
 import { Values } from "./Values";
@@ -65,6 +66,12 @@ export function ResultPane() {
   const position = createMemo(() => {
     const shown = app.shown();
     return { at: shown.findIndex((item) => item.index === app.selected()) + 1, of: shown.length };
+  });
+
+  // Sideways is the next step, where nothing scrolls that way.
+  const swiped = onSwipe((way) => {
+    if (state().view === "graph" || !state().preferences.wrap) return;
+    app.go(way < 0 ? 1 : -1, false);
   });
 
   const tabKeys = (event: KeyboardEvent) => {
@@ -142,7 +149,14 @@ export function ResultPane() {
         </Show>
       </div>
       <Show when={state().view !== "timing" && step()}>{(now) => <StepHead step={now()} />}</Show>
-      <div role="tabpanel" id="view" aria-labelledby={`tab-${state().view}`} class="view">
+      <div
+        role="tabpanel"
+        id="view"
+        aria-labelledby={`tab-${state().view}`}
+        class="view"
+        onTouchStart={swiped.start}
+        onTouchEnd={swiped.end}
+      >
         <Show when={step()} fallback={<Nothing />}>
           {(now) => (
             <Switch>
@@ -213,9 +227,27 @@ function StepHead(props: { step: Step }) {
           <span class="quiet number">{duration(props.step.micros)}</span>
         </Show>
         <Show when={props.step.rewrites > 0}>
-          <span class="quiet number">
+          <button
+            type="button"
+            class="link number"
+            aria-expanded={app.rewrites.inside() !== null}
+            onClick={() => {
+              app.dispatch({ type: "view", view: "diff" });
+              app.rewrites.toggle();
+            }}
+          >
             {props.step.rewrites} {props.step.rewrites === 1 ? "rewrite" : "rewrites"}
-          </span>
+          </button>
+        </Show>
+        <Show when={props.step.after > 0}>
+          <button
+            type="button"
+            class="link"
+            title="The result of this step becomes the program; the passes after it stay"
+            onClick={() => void app.fork()}
+          >
+            Fork here
+          </button>
         </Show>
         <Show when={app.state().stale}>
           <span class="stale">⚠ stale</span>

@@ -2,6 +2,7 @@
 import { createEffect, createSignal, on, Show } from "solid-js";
 import type { EvalResult, Step } from "../engine/protocol";
 import { useApp } from "./context";
+import { Operators } from "./Operators";
 
 interface Outcome {
   before: EvalResult | string;
@@ -112,6 +113,7 @@ export function Values(props: { step: Step }) {
           </div>
         )}
       </Show>
+      <Operators step={props.step} />
     </section>
   );
 }

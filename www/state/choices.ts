@@ -66,6 +66,14 @@ export function createChoices({
     if (own) offerUndo(old, `${sample.title} took the place of your passes.`);
   }
 
+  /** A version takes the place of the program, and the passes that came after it stay. */
+  function fork(source: string, row: number, name: string): void {
+    const old = draft();
+    dispatch({ type: "edit", source });
+    dispatch({ type: "passes", passes: state().document.passes.slice(row + 1) });
+    offerUndo(old, `The program is now what ${name} made; the passes after it are left.`);
+  }
+
   function removePass(row: number): void {
     const pass = state().document.passes[row];
     if (!pass) return;
@@ -89,6 +97,7 @@ export function createChoices({
     openSample,
     choosePipeline,
     removePass,
+    fork,
     undo() {
       if (before) restore(before);
     },

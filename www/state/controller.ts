@@ -4,13 +4,15 @@
  */
 import { batch, createMemo, createSignal } from "solid-js";
 import { type EngineClient, REPLAY, type WorkerLike } from "../engine/client";
-import type { EvalResult, Look, Place, RunDocument, Step } from "../engine/protocol";
+import type { Answers, EvalResult, Look, Place, RunDocument, Step } from "../engine/protocol";
 import { firstExample } from "../examples";
+import { type Level, runAtLevels } from "./aside";
 import { createChoices } from "./choices";
 import { Engines } from "./engines";
 import { createFollow } from "./follow";
 import { type Action, emptyDocument, type Good, initial, type State, update } from "./model";
 import { createPulls } from "./pulls";
+import { createRewrites } from "./rewrites";
 import { createSharing, type Surroundings } from "./sharing";
 import { findStep, neighbour, type Shown, shownSteps } from "./steps";
 import { decide, stoppedScript, toSend } from "./trust";
@@ -64,7 +66,10 @@ export function createController(environment: Environment) {
     ) {
       pulls.pull();
     }
-    if (after.good !== before.good || after.step !== before.step) follow.refresh();
+    if (after.good !== before.good || after.step !== before.step) {
+      follow.refresh();
+      rewrites.refresh();
+    }
   }
 
   // ---- the engine
@@ -172,10 +177,12 @@ export function createController(environment: Environment) {
   const selected = createMemo(() => findStep(steps(), state().step));
   const step = createMemo<Step | undefined>(() => steps()[selected()]);
   const shown = createMemo<Shown[]>(() => {
-    const { folded, preferences } = state();
+    const { folded, preferences, filter, func } = state();
     return shownSteps(steps(), {
       changedOnly: preferences.changedOnly,
       nested: preferences.nested,
+      text: filter,
+      func,
       folded,
       selected: selected(),
     });
@@ -183,6 +190,7 @@ export function createController(environment: Environment) {
 
   const pulls = createPulls({ state, steps, shown, selected, step, holder });
   const follow = createFollow({ state, step, holder });
+  const rewrites = createRewrites({ state, step, selected, holder });
 
   async function evaluate(
     version: number,
@@ -192,6 +200,22 @@ export function createController(environment: Environment) {
     const reply = await holder().ask({ type: "eval", version, func, seed }, `eval ${version}`);
     if (reply.status === "answered") return reply.value;
     return reply.status === "stopped" ? reply.message : "The program changed meanwhile.";
+  }
+
+  /** What a pass would do to the result of the run; null when there is no answer any more. */
+  async function preview(call: string): Promise<Answers["preview"] | null> {
+    const { good } = state();
+    const version = Math.max(0, (good?.run.versions ?? 1) - 1);
+    const reply = await holder().ask({ type: "preview", version, call }, "preview");
+    return reply.status === "answered" && state().good === good ? reply.value : null;
+  }
+
+  /** The version after the shown step becomes the program. */
+  async function fork(): Promise<void> {
+    const at = step();
+    if (!at) return;
+    const reply = await holder().ask({ type: "text", version: at.after, stable: false }, "fork");
+    if (reply.status === "answered") choices.fork(reply.value, at.row, at.name);
   }
 
   // ---- going through the steps
@@ -287,6 +311,18 @@ export function createController(environment: Environment) {
     lineIn: follow.lineIn,
     follow: (version: number, place: Place) => void follow.follow(version, place),
     unfollow: follow.unfollow,
+    rewrites,
+    preview,
+    fork,
+    runAtLevels: (
+      document: RunDocument,
+      heard: (level: Level) => void,
+      signal: AbortSignal,
+    ): Promise<void> => runAtLevels(environment.spawn, document, heard, signal),
+    async operators(before: number, after: number): Promise<Answers["operators"]> {
+      const reply = await holder().ask({ type: "operators", before, after }, "operators");
+      return reply.status === "answered" ? reply.value : [];
+    },
     evaluate,
     dump: () => holder().ask({ type: "dump" }, "dump"),
     go,

@@ -78,6 +78,10 @@ export interface State {
   trust: Trust;
   /** What the newest run said of the script. */
   script: ScriptReport | null;
+  /** What the names of the listed steps must hold; empty for all. */
+  filter: string;
+  /** The function of the module whose steps are gone through; empty for all. */
+  func: string;
   /** Step ids whose nested steps are folded away. */
   folded: readonly string[];
   preferences: Preferences;
@@ -126,6 +130,8 @@ export type Action =
       trust: Trust;
     }
   | { type: "step"; id: string }
+  | { type: "filter"; text: string }
+  | { type: "func"; name: string }
   | { type: "view"; view: View }
   | { type: "fold"; id: string; folded: boolean }
   | { type: "prefer"; change: Partial<Preferences> }
@@ -175,6 +181,8 @@ export const initial: State = {
   editor: "program",
   trust: "own",
   script: null,
+  filter: "",
+  func: "",
   folded: [],
   preferences: defaultPreferences,
   catalogue: null,
@@ -338,6 +346,10 @@ export function update(state: State, action: Action): State {
       };
     case "step":
       return { ...state, step: action.id };
+    case "filter":
+      return { ...state, filter: action.text };
+    case "func":
+      return { ...state, func: action.name };
     case "view":
       return { ...state, view: action.view };
     case "fold": {

@@ -69,6 +69,9 @@ export interface Shown {
 export interface Filter {
   changedOnly: boolean;
   nested: boolean;
+  /** What a name must hold, and the function that a changed step must have changed; empty for any. */
+  text?: string;
+  func?: string;
   folded: readonly string[];
   /** Is always shown. */
   selected: number;
@@ -90,12 +93,19 @@ export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
       }
     }
     const quiet = step.outcome === "unchanged" || step.outcome === "skipped";
+    const other = !step.name.toLowerCase().includes((filter.text ?? "").toLowerCase());
+    const elsewhere = !touches(step, filter.func ?? "");
     const aside = step.role !== "listed" && step.outcome !== "failed" && !filter.nested;
-    const drop = (filter.changedOnly && quiet) || aside;
+    const drop = (filter.changedOnly && quiet) || aside || other || elsewhere;
     if (drop && index !== filter.selected) return;
     shown.push({ index, step, parent: parents.has(index), folded: folded.has(step.id) });
   });
   return shown;
+}
+
+/** Whether a step is of interest to those who look at one function: it changed it, or did not run through. */
+export function touches(step: Step, func: string): boolean {
+  return func === "" || step.outcome !== "changed" || step.functions.includes(func);
 }
 
 /** The next of the shown steps up or down from `from`; only changed or failed ones on demand. -1 when there is none. */

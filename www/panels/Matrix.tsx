@@ -1,0 +1,139 @@
+/** Passes by opt level: what each did there or why it did not run, and where two levels first differ. Loaded on demand. */
+import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
+import { firstDivergence, type Level } from "../state/aside";
+import { callName } from "../state/calls";
+import { outcomeMark, outcomeWord } from "../state/steps";
+import { useApp } from "./context";
+
+const levels = [0, 1, 2, 3, 4];
+
+export default function Matrix(props: { onClose(): void }) {
+  const app = useApp();
+  let dialog!: HTMLDialogElement;
+  const [runs, setRuns] = createSignal<readonly (Level | undefined)[]>([]);
+  const document = app.state().document;
+  const [one, setOne] = createSignal(document.optLevel);
+  const [other, setOther] = createSignal(document.optLevel === 0 ? 2 : 0);
+  const abort = new AbortController();
+  onMount(() => {
+    dialog.showModal();
+    void app.runAtLevels(
+      document,
+      (level) => {
+        const next = [...runs()];
+        next[level.level] = level;
+        setRuns(next);
+      },
+      abort.signal,
+    );
+  });
+  onCleanup(() => abort.abort());
+
+  const rows = document.passes.filter((pass) => pass.enabled).map((pass) => callName(pass.call));
+  const divergence = createMemo(() => {
+    const [a, b] = [runs()[one()], runs()[other()]];
+    return a && b && one() !== other() ? firstDivergence(a, b) : null;
+  });
+  const verdict = () => {
+    const row = divergence();
+    if (one() === other()) return "Choose two levels.";
+    if (row === null) return "Running…";
+    return row < 0
+      ? `Level ${one()} and level ${other()} end with the same program.`
+      : `Level ${one()} and level ${other()} first differ after ${rows[row] ?? ""}, pass ${row + 1}.`;
+  };
+  const choice = (label: string, value: () => number, set: (level: number) => void) => (
+    <label>
+      <span>{label}</span>
+      <select
+        aria-label={label}
+        value={value()}
+        onChange={(event) => set(Number(event.currentTarget.value))}
+      >
+        <For each={levels}>
+          {(level) => (
+            <option value={level} selected={level === value()}>
+              Level {level}
+            </option>
+          )}
+        </For>
+      </select>
+    </label>
+  );
+
+  return (
+    <dialog
+      ref={dialog}
+      class="sheet matrix"
+      aria-labelledby="matrix-title"
+      onClose={props.onClose}
+    >
+      <div class="sheet-head">
+        <h2 id="matrix-title">Passes by opt level</h2>
+        <button type="button" onClick={() => dialog.close()}>
+          Close
+        </button>
+      </div>
+      <div class="row">
+        {choice("Compare", one, setOne)}
+        {choice("with", other, setOther)}
+        <span role="status">{verdict()}</span>
+      </div>
+      <div class="matrix-table" tabIndex="0" role="group" aria-label="Table of passes by opt level">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Pass</th>
+              <For each={levels}>
+                {(level) => (
+                  <th scope="col" classList={{ chosen: level === document.optLevel }}>
+                    Level {level}
+                  </th>
+                )}
+              </For>
+            </tr>
+          </thead>
+          <tbody>
+            <For each={rows}>
+              {(name, row) => (
+                <tr classList={{ diverges: row() === divergence() }}>
+                  <th scope="row">
+                    {name}
+                    <Show when={row() === divergence()}>
+                      <span class="tag">first difference</span>
+                    </Show>
+                  </th>
+                  <For each={levels}>{(level) => <Cell run={runs()[level]} row={row()} />}</For>
+                </tr>
+              )}
+            </For>
+          </tbody>
+        </table>
+      </div>
+    </dialog>
+  );
+}
+
+function Cell(props: { run: Level | undefined; row: number }) {
+  const step = () => props.run?.steps[props.row];
+  return (
+    <td>
+      <Show
+        when={step()}
+        fallback={<span class="quiet">{props.run ? props.run.failed || "–" : "…"}</span>}
+      >
+        {(now) => (
+          <>
+            <span class={`mark ${now().outcome}`} aria-hidden="true">
+              {outcomeMark[now().outcome]}
+            </span>{" "}
+            {outcomeWord[now().outcome]}
+            <Show when={now().reason}>
+              <span class="quiet reason">{now().reason}</span>
+            </Show>
+          </>
+        )}
+      </Show>
+    </td>
+  );
+}

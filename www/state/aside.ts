@@ -1,0 +1,71 @@
+/** Runs beside the one that is shown: the same program at every opt level, and where two of them first differ. */
+import { EngineClient, type WorkerLike } from "../engine/client";
+import type { Run, RunDocument, Step } from "../engine/protocol";
+
+/** A run at one level. */
+export interface Level {
+  level: number;
+  /** The steps of the list, in order: one for each row that is ticked. */
+  steps: Step[];
+  /** The program after each of them, by its text. */
+  texts: string[];
+  /** Why there are none. */
+  failed: string;
+}
+
+const LIMIT = 30_000;
+
+/** The steps that stand for rows of the list. */
+const listed = (run: Run) => run.steps.filter((step) => step.role === "listed" && step.depth === 0);
+
+/** Runs a document at all levels, one after the other, in an engine of its own that is gone afterwards. */
+export async function runAtLevels(
+  spawn: () => WorkerLike,
+  document: RunDocument,
+  heard: (level: Level) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const client = new EngineClient({
+    spawn,
+    limit: () => LIMIT,
+    startLimit: LIMIT,
+    slowAfter: LIMIT,
+    losses: 1,
+    onStatus: () => {},
+    onRestart: () => {},
+  });
+  signal.addEventListener("abort", () => client.dispose());
+  try {
+    for (let level = 0; level <= 4 && !signal.aborted; level++) {
+      const empty: Level = { level, steps: [], texts: [], failed: "" };
+      const reply = await client.ask({
+        type: "run",
+        document: { ...document, optLevel: level, instruments: [], script: "" },
+      });
+      if (reply.status !== "answered" || !reply.value.ok) {
+        heard({ ...empty, failed: "It cannot be run at this level." });
+        continue;
+      }
+      const steps = listed(reply.value);
+      const byVersion = new Map<number, string>();
+      for (const { after } of steps) {
+        if (byVersion.has(after)) continue;
+        const text = await client.ask({ type: "text", version: after, stable: false });
+        if (text.status === "answered") byVersion.set(after, text.value);
+      }
+      const texts = steps.map((step) => byVersion.get(step.after) ?? "");
+      if (!signal.aborted) heard({ ...empty, steps, texts });
+    }
+  } finally {
+    client.dispose();
+  }
+}
+
+/** The first row after which two levels have different programs, or -1. */
+export function firstDivergence(one: Level, other: Level): number {
+  const rows = Math.min(one.texts.length, other.texts.length);
+  for (let row = 0; row < rows; row++) {
+    if (one.texts[row] !== other.texts[row]) return row;
+  }
+  return -1;
+}
