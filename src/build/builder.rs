@@ -134,9 +134,8 @@ impl BlockBuilder {
         }
     }
 
-    /// Says what calls of a function see of it: the type of `function`.
-    pub fn set_signature(&mut self, store: &mut Store, name: Id<Name>, function: ExprId) {
-        let ty = signature(store, function);
+    /// Says what calls of a function see of it, which need not be there yet; see [`signature`].
+    pub fn set_signature(&mut self, name: Id<Name>, ty: TypeId) {
         self.signatures.insert(name, ty);
     }
 
@@ -374,7 +373,7 @@ impl BlockBuilder {
 }
 
 /// What calls see of a function.
-fn signature(store: &mut Store, function: ExprId) -> TypeId {
+pub fn signature(store: &mut Store, function: ExprId) -> TypeId {
     match store.expr(function) {
         Expr::Function(id) => {
             let function = *store.function(id);

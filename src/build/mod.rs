@@ -2,6 +2,7 @@
 //!
 //! - [`BlockBuilder`]: TVM's builder. It keeps what it is given in normal form, gives it types and names.
 //! - [`BlockMutator`]: the hooks of a pass that rewrites; [`rewrite_module`] and [`rewrite_function`] drive it.
+//! - [`bind`], [`copy_with_new_vars`]: a function with other variables.
 //! - [`NameSupply`]: names that nobody has yet.
 //!
 //! A pass that replaces `R.add(x, x)` by `R.multiply(x, 2)`:
@@ -42,11 +43,13 @@
 //! Errors of deduction do not stop the building: they are collected, and [`BlockBuilder::finish`] gives them.
 
 mod builder;
+mod copy;
 mod mutate;
 mod names;
 mod run;
 
-pub use builder::BlockBuilder;
-pub use mutate::{BlockMutator, Mutation};
+pub use builder::{BlockBuilder, signature};
+pub use copy::{bind, bind_in, copy_with_new_vars, defined_symbols, infer_symbols, known_dims};
+pub use mutate::{BlockMutator, Mutation, Saved};
 pub use names::NameSupply;
-pub use run::{is_leaf, is_leaf_or_tuple, rewrite_function, rewrite_module, run};
+pub use run::{Normalize, is_leaf, is_leaf_or_tuple, rewrite_function, rewrite_module, run};

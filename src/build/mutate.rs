@@ -68,6 +68,12 @@ pub struct Mutation {
     shapes_changed: bool,
 }
 
+/// What variables had become at some time.
+pub struct Saved {
+    vars: FxHashMap<VarId, ExprId>,
+    shapes_changed: bool,
+}
+
 impl Mutation {
     /// A rewriting that has seen nothing yet.
     pub fn new(builder: BlockBuilder) -> Mutation {
@@ -84,6 +90,17 @@ impl Mutation {
     /// What uses of a variable become, if that is something else.
     pub fn replaced(&self, var: VarId) -> Option<ExprId> {
         self.vars.get(&var).copied()
+    }
+
+    /// What variables have become so far, for [`Mutation::restore`].
+    pub fn save(&self) -> Saved {
+        Saved { vars: self.vars.clone(), shapes_changed: self.shapes_changed }
+    }
+
+    /// Forgets what variables have become since.
+    pub fn restore(&mut self, saved: Saved) {
+        self.vars = saved.vars;
+        self.shapes_changed = saved.shapes_changed;
     }
 
     /// Forgets what variables have become, before the next function.

@@ -47,7 +47,7 @@ pub fn run(store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator,
 }
 
 /// Changes nothing: what is left is normal form.
-struct Normalize;
+pub struct Normalize;
 
 impl BlockMutator for Normalize {
     fn rule(&self) -> &'static str {
@@ -470,6 +470,7 @@ impl Run {
         };
         let rule = mutator.rule();
         let result = store.rewrite(rule, id, post, |store| mutator.leave(store, cx, id, post));
+        let result = if result == post { post } else { cx.builder.normalize(store, result) };
         self.done.push(result);
     }
 }

@@ -8,12 +8,12 @@
 //! - Global functions that are named exist, and `global_symbol` is the name.
 
 use crate::diag::{Diagnostic, Span};
+use crate::infer::relax::effects::is_pure_callee;
 use crate::infer::relax::types::symbols;
 use crate::ir::{
     AttrValue, AttrsId, Binding, BindingBlock, Dim, Expr, ExprId, Extents, Function, Id, IdMap, Module, Name, Store, Symbol,
     Type, TypeId, Var, VarId,
 };
-use crate::ops;
 
 /// Everything that is wrong with a module of Relax, apart from types that do not fit.
 pub(super) fn verify(store: &Store, module: &Module) -> Vec<Diagnostic> {
@@ -236,7 +236,7 @@ impl Verifier<'_> {
                 for arg in store.items(args) {
                     self.operand(arg, span);
                 }
-                if !self.is_pure(callee) {
+                if !is_pure_callee(store, self.module, callee) {
                     if place.dataflow {
                         self.error("relax-purity", "a call with side effects stands in a dataflow block".to_owned(), span);
                     } else if place.pure {
@@ -359,29 +359,6 @@ impl Verifier<'_> {
             // Once is enough.
             self.symbols.insert(symbol, ());
             self.error("relax-unbound-symbol", message, span);
-        }
-    }
-
-    /// Whether a call has no side effects.
-    fn is_pure(&self, callee: ExprId) -> bool {
-        let store = self.store;
-        let by_type = |ty: Option<TypeId>| match ty.map(|ty| store.type_of_id(ty)) {
-            Some(Type::Callable { pure, .. }) => *pure,
-            _ => false,
-        };
-        match store.expr(callee) {
-            Expr::Op(op) => ops::info(op).relax.is_none_or(|op| op.pure),
-            Expr::Global(name) => match self.module.function(name) {
-                Some(function) => match store.expr(function) {
-                    Expr::Function(id) => store.function(id).pure,
-                    // A tensor program that gives a value writes none into its arguments.
-                    Expr::PrimFunc(id) => store.prim_func(id).ret.is_some(),
-                    _ => by_type(store.checked_type(function)),
-                },
-                None => true,
-            },
-            Expr::Var(var) => by_type(store.var_type(var)),
-            _ => by_type(store.checked_type(callee)),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! [`infer_module`] goes through a program.
 
 mod call;
+pub mod effects;
 pub mod types;
 
 pub use call::deduce_call;

@@ -6,6 +6,7 @@
 use crate::ir::sort::sort_by;
 use crate::ir::{Dim, Extents, Id, PrimExpr, PrimId, Store, Symbol, TensorInfo, Type, TypeId, VarId};
 use crate::ops::{dim_arith, must_equal};
+use crate::tir::{Facts, simplify};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Calls `f` with each type directly inside of `ty`.
@@ -21,8 +22,8 @@ fn for_each_child(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId)) {
     }
 }
 
-/// Types inside of `ty` and itself, children first, each once.
-fn post_order(store: &Store, ty: TypeId) -> Vec<TypeId> {
+/// Types inside of `ty` and itself, children first, each once; those inside of function types only if asked for.
+fn post_order(store: &Store, ty: TypeId, functions: bool) -> Vec<TypeId> {
     let mut seen = FxHashSet::default();
     let mut order = Vec::new();
     let mut stack = vec![(ty, false)];
@@ -31,22 +32,23 @@ fn post_order(store: &Store, ty: TypeId) -> Vec<TypeId> {
             order.push(top);
         } else if seen.insert(top) {
             stack.push((top, true));
+            if !functions && matches!(store.type_of_id(top), Type::Callable { .. }) {
+                continue;
+            }
             for_each_child(store, top, &mut |child| stack.push((child, false)));
         }
     }
     order
 }
 
-/// A type with every node replaced, children first. `f` gets the node over its new children.
+/// A type with every node replaced, children first. `f` gets the node over its new children. Function types stay as they are:
+/// what they mention they define.
 fn map(store: &mut Store, ty: TypeId, f: &mut dyn FnMut(&mut Store, Type) -> Type) -> TypeId {
     let mut done: FxHashMap<TypeId, TypeId> = FxHashMap::default();
-    for id in post_order(store, ty) {
+    for id in post_order(store, ty, false) {
         let at = |child: &TypeId| done.get(child).copied().unwrap_or(*child);
         let node = match store.type_of_id(id).clone() {
             Type::Tuple(fields) => Type::Tuple(fields.iter().map(at).collect()),
-            Type::Callable { params, ret, pure } => {
-                Type::Callable { params: params.map(|params| params.iter().map(at).collect()), ret: at(&ret), pure }
-            }
             Type::Distributed { tensor, mesh, placement } => Type::Distributed { tensor: at(&tensor), mesh, placement },
             other => other,
         };
@@ -76,7 +78,14 @@ pub fn substitute_dim(store: &mut Store, dim: Dim, to: &Bindings) -> Dim {
         Dim::Expr(prim) => {
             let mut touched = false;
             store.for_each_prim(prim, &mut |_, node| touched |= matches!(node, PrimExpr::Var(symbol) if to.contains_key(symbol)));
-            if touched { substitute_prim(store, prim, to) } else { dim }
+            match touched.then(|| substitute_prim(store, prim, to)) {
+                Some(Dim::Expr(new)) => {
+                    let simple = simplify(store, &Facts::new(), new);
+                    store.dim_of_prim(simple)
+                }
+                Some(new) => new,
+                None => dim,
+            }
         }
     }
 }
@@ -186,7 +195,7 @@ pub fn symbols(store: &Store, ty: TypeId, whole: bool) -> Vec<Id<Symbol>> {
             }
         }
     };
-    for id in post_order(store, ty) {
+    for id in post_order(store, ty, true) {
         match store.type_of_id(id) {
             Type::Tensor { shape, .. } => add(shape),
             Type::PartialTensor(TensorInfo { extents: Extents::Known(dims), .. }) | Type::Shape(Extents::Known(dims)) => {

@@ -3,10 +3,10 @@
 //! Source: `src/relax/transform/dead_code_elimination.cc` and `src/relax/transform/utils.cc` (`RemoveAllUnused`).
 
 use super::support::global_symbol;
+use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::post_order;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, IdMap, Module, Name, Store, Var, VarId};
-use crate::ops;
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashSet;
 
@@ -131,7 +131,7 @@ fn used_bindings(store: &Store, module: &Module, function: ExprId) -> FxHashSet<
                     let dataflow = store.block(block).dataflow;
                     for binding in store.block_bindings(block) {
                         values.insert(binding.var, binding.value);
-                        let stays = binding.cast.is_some() || (!dataflow && may_be_impure(store, module, binding.value));
+                        let stays = binding.cast.is_some() || (!dataflow && contains_impure_call(store, module, binding.value));
                         if stays {
                             needed.insert(binding.var);
                         }
@@ -147,46 +147,6 @@ fn used_bindings(store: &Store, module: &Module, function: ExprId) -> FxHashSet<
         // Shapes in variables keep what they name alive through their uses in values only, as in TVM.
     }
     needed
-}
-
-/// Whether evaluating a value may do more than give one (TVM's `ContainsImpureCall` over one value).
-fn may_be_impure(store: &Store, module: &Module, value: ExprId) -> bool {
-    match store.expr(value) {
-        Expr::Call { callee, .. } => match store.expr(callee) {
-            Expr::Op(op) => !ops::info(op).relax.is_none_or(|op| op.pure),
-            Expr::Extern(_) => true,
-            Expr::Global(name) => !module.function(name).is_some_and(|callee| match store.expr(callee) {
-                Expr::Function(function) => store.function(function).pure,
-                _ => false,
-            }),
-            _ => match store.checked_type(callee).map(|ty| store.type_of_id(ty)) {
-                Some(crate::ir::Type::Callable { pure, .. }) => !pure,
-                _ => true,
-            },
-        },
-        Expr::If { then, other, .. } => [then, other].into_iter().any(|branch| sequence_is_impure(store, module, branch)),
-        _ => false,
-    }
-}
-
-fn sequence_is_impure(store: &Store, module: &Module, root: ExprId) -> bool {
-    let mut stack = vec![root];
-    while let Some(id) = stack.pop() {
-        match store.expr(id) {
-            Expr::Seq { blocks, .. } => {
-                for binding in store.bindings(blocks) {
-                    match store.expr(binding.value) {
-                        Expr::If { then, other, .. } => stack.extend([then, other]),
-                        Expr::Call { .. } if may_be_impure(store, module, binding.value) => return true,
-                        _ => {}
-                    }
-                }
-            }
-            Expr::Call { .. } if may_be_impure(store, module, id) => return true,
-            _ => {}
-        }
-    }
-    false
 }
 
 struct Remove {

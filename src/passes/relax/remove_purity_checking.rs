@@ -21,7 +21,7 @@ pub static SPEC: PassSpec = PassSpec {
     doc: "Lowering puts calls with side effects into functions that are pure as a whole. Every pure function gets \
 `relax.force_pure`, so that nobody checks what is in it, and `R.call_pure_packed`, `R.call_inplace_packed` and \
 `R.invoke_pure_closure` become the plain calls that they wrap. It comes after `ToNonDataflow`, because in a dataflow \
-block such calls stay forbidden. Inner functions are left as they are in their purity.",
+block such calls stay forbidden.",
     example_before: "\
 @I.ir_module
 class Module:
@@ -43,15 +43,18 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
-    let new = rewrite(cx.store, function, &mut Unwrap);
-    let Expr::Function(id) = cx.store.expr(new) else { return Ok(new) };
-    let data = *cx.store.function(id);
-    let forced = matches!(cx.store.attr(data.attrs, "relax.force_pure"), Some(AttrValue::Bool(true)));
-    if !data.pure || forced {
-        return Ok(new);
+    Ok(rewrite(cx.store, function, &mut Unwrap))
+}
+
+/// A function that says that it is pure, on its word.
+fn forced(store: &mut Store, function: ExprId) -> ExprId {
+    let Some(data) = store.as_function(function) else { return function };
+    let is_forced = matches!(store.attr(data.attrs, "relax.force_pure"), Some(AttrValue::Bool(true)));
+    if !data.pure || is_forced {
+        return function;
     }
-    let attrs = with_attr(cx.store, data.attrs, "relax.force_pure", AttrValue::Bool(true));
-    Ok(with_attrs(cx.store, new, Some(attrs)))
+    let attrs = with_attr(store, data.attrs, "relax.force_pure", AttrValue::Bool(true));
+    with_attrs(store, function, Some(attrs))
 }
 
 struct Unwrap;
@@ -62,6 +65,9 @@ impl ExprMutator for Unwrap {
     }
 
     fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        if matches!(store.expr(post), Expr::Function(_)) {
+            return forced(store, post);
+        }
         let Expr::Call { callee, args, info } = store.expr(post) else { return post };
         let Expr::Op(op) = store.expr(callee) else { return post };
         let name = ops::info(op).relax.map_or("", |op| op.name);

@@ -1,6 +1,11 @@
 //! What several passes of Relax need.
 
+pub(super) mod lambda_names;
+pub(super) mod symbols;
+
+use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, Attrs, AttrsId, Expr, ExprId, Function, Id, Module, Name, PrimExpr, PrimId, Store, Symbol};
+use crate::pass::PassError;
 
 /// The attributes with one of them set.
 pub(super) fn with_attr(store: &mut Store, attrs: Option<AttrsId>, name: &str, value: AttrValue) -> AttrsId {
@@ -93,4 +98,17 @@ pub(super) fn symbols_in(store: &Store, prim: PrimId) -> Vec<Id<Symbol>> {
         }
     });
     found
+}
+
+/// The function that is linked under a name or, if it is private, called so in the module.
+pub(super) fn find_function(store: &Store, module: &Module, name: &str) -> Option<(Id<Name>, ExprId)> {
+    module.functions().iter().copied().find(|(own, function)| {
+        let symbol = global_symbol(store, *function);
+        symbol.as_deref().unwrap_or(store.str(*own)) == name && matches!(store.expr(*function), Expr::Function(_))
+    })
+}
+
+/// What is wrong with the arguments of a pass.
+pub(super) fn type_error(message: impl Into<String>) -> PassError {
+    vec![Diagnostic::error("relax-pass", message, None)]
 }

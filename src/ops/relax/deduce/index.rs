@@ -1,7 +1,8 @@
 //! Parts of tensors (TVM: src/relax/op/tensor/index.cc).
 
 use super::{Deduce, int};
-use crate::ir::{Dim, Expr, Extents, PrimOp, Type, TypeId};
+use crate::ir::{Dim, Expr, Extents, PrimExpr, PrimOp, Type, TypeId};
+use crate::tir::{Facts, bounds};
 
 /// `take`: the shape of the indices in the place of an axis. A scalar index takes the axis away.
 pub fn take(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -90,12 +91,25 @@ fn canonical(cx: &mut Deduce<'_>, index: Dim, extent: Dim, step: i64) -> Option<
     let index = match index.known() {
         Some(value) if value < 0 => cx.arith(PrimOp::Add, index, extent),
         Some(_) => index,
-        // `n` as an end is the extent itself; of others the sign is not known.
+        // `n` as an end is the extent itself; of others the sign has to be known, symbols being extents themselves.
         None if index == extent => return Some(high),
+        None if step > 0 && is_natural(cx, index) => return Some(cx.arith(PrimOp::Min, index, high)),
         None => return None,
     };
     let above = cx.arith(PrimOp::Max, index, int(low));
     Some(cx.arith(PrimOp::Min, above, high))
+}
+
+/// Whether an index is not negative when no symbol is.
+fn is_natural(cx: &mut Deduce<'_>, index: Dim) -> bool {
+    let prim = cx.store.prim_of_dim(index);
+    let mut facts = Facts::new();
+    cx.store.for_each_prim(prim, &mut |_, node| {
+        if let PrimExpr::Var(symbol) = node {
+            facts.assume_natural(*symbol);
+        }
+    });
+    bounds(cx.store, &facts, prim).0 >= 0
 }
 
 /// The scalars of the tuple that argument `index` is, if they are there to see.

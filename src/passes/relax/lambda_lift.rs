@@ -1,0 +1,287 @@
+//! LambdaLift: functions inside of functions become functions of the module.
+//!
+//! Source: `src/relax/transform/lambda_lift.cc`.
+
+use super::support::lambda_names::lambda_names;
+use crate::build::{BlockBuilder, BlockMutator, Mutation, bind_in, copy_with_new_vars, run as rewrite_in, signature};
+use crate::infer::relax::types::Bindings;
+use crate::ir::rewrite::Visit;
+use crate::ir::walk::free_vars;
+use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, VarId};
+use crate::ops;
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// TVM's `relax.transform.LambdaLift`.
+pub static SPEC: PassSpec = PassSpec {
+    name: "LambdaLift",
+    info_name: "LambdaLift",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 1,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "Moves inner functions into the module.",
+    doc: "A function that uses nothing of the one around it is simply moved, and its name takes the place of its variable. One \
+that does gets what it uses as further parameters; where it stood, `R.make_closure` ties them to it, and its calls become \
+`R.invoke_pure_closure`. The new name is that of the outer function and that of the variable.",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        @R.function(private=True)
+        def inner(y: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+            z: R.Tensor((2,), dtype=\"float32\") = R.exp(y)
+            return z
+
+        r: R.Tensor((2,), dtype=\"float32\") = inner(x)
+        return r
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        cls = Module
+        r: R.Tensor((2,), dtype=\"float32\") = cls.main_inner(x)
+        return r
+
+    @R.function(private=True)
+    def main_inner(y: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        z: R.Tensor((2,), dtype=\"float32\") = R.exp(y)
+        return z
+",
+    run: Run::Module(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
+    let store = &mut *cx.store;
+    let names = lambda_names(store, module)?;
+    let mut lift = Lift { names, ..Lift::default() };
+    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    for &(name, function) in module.functions() {
+        if matches!(store.expr(function), Expr::Function(_)) {
+            let new = rewrite_in(store, &mut cx, &mut lift, function);
+            cx.builder.update_function(store, name, new);
+            cx.forget();
+        }
+    }
+    cx.builder.finish()
+}
+
+/// An inner function under way.
+struct Inner {
+    captured: Vec<VarId>,
+    name: Id<Name>,
+}
+
+#[derive(Default)]
+struct Lift {
+    /// What inner functions will be called.
+    names: FxHashMap<ExprId, Id<Name>>,
+    /// The variables of the function values under way; nothing for a function of the module.
+    vars: Vec<VarId>,
+    inner: Vec<Option<Inner>>,
+    /// Variables of functions that use nothing of what is around them.
+    globals: FxHashMap<VarId, Id<Name>>,
+    /// Variables of functions that call themselves and use what is around: their names, and what goes behind the arguments.
+    recursive: FxHashMap<VarId, (Id<Name>, Vec<ExprId>)>,
+    /// Names of functions that use what is around them or give a function that does.
+    closures: FxHashSet<Id<Name>>,
+}
+
+impl BlockMutator for Lift {
+    fn rule(&self) -> &'static str {
+        "inner function to function of the module"
+    }
+
+    fn enter_binding(&mut self, store: &mut Store, _: &mut Mutation, binding: Binding) -> bool {
+        if matches!(store.expr(binding.value), Expr::Function(_)) {
+            self.vars.push(binding.var);
+        }
+        true
+    }
+
+    fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
+        match store.expr(id) {
+            Expr::Function(_) => {
+                let inner = self.begin(store, cx, id);
+                self.inner.push(inner);
+                Visit::Descend
+            }
+            Expr::Var(var) => match self.globals.get(&var) {
+                Some(name) => Visit::Replace(store.add(Expr::Global(*name))),
+                None => Visit::Descend,
+            },
+            Expr::Call { .. } => match self.call(store, cx, id) {
+                Some(new) => Visit::Follow(new),
+                None => Visit::Descend,
+            },
+            _ => Visit::Descend,
+        }
+    }
+
+    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
+        match store.expr(pre) {
+            Expr::Function(_) => match self.inner.pop() {
+                Some(Some(inner)) => self.lift(store, cx, &inner, post),
+                _ => post,
+            },
+            _ => post,
+        }
+    }
+
+    fn bind(&mut self, store: &mut Store, cx: &mut Mutation, pre: Binding, value: ExprId) {
+        if matches!(store.expr(pre.value), Expr::Function(_)) {
+            self.vars.pop();
+            if self.globals.contains_key(&pre.var) {
+                return;
+            }
+        }
+        cx.reemit(store, pre, value);
+    }
+}
+
+impl Lift {
+    /// What is known of an inner function before its body is looked at, which may call it.
+    fn begin(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Option<Inner> {
+        let var = *self.vars.last()?;
+        let name = *self.names.get(&id)?;
+        let (captured, own): (Vec<VarId>, Vec<VarId>) = free_vars(store, id).into_iter().partition(|free| *free != var);
+        let function = store.as_function(id)?;
+        let any = store.ty(Type::Any);
+        let mut params: Vec<TypeId> = store.items(function.params).map(|p| store.var_type(p).unwrap_or(any)).collect();
+        params.extend(captured.iter().map(|var| store.var_type(*var).unwrap_or(any)));
+        let ret = function.ret.unwrap_or(any);
+        let ty = store.ty(Type::Callable { params: Some(params.into()), ret, pure: function.pure });
+        cx.builder.set_signature(name, ty);
+        if captured.is_empty() {
+            self.globals.insert(var, name);
+        } else if !own.is_empty() {
+            let rest = captured.iter().map(|var| store.use_var(*var)).collect();
+            self.recursive.insert(var, (name, rest));
+        }
+        Some(Inner { captured, name })
+    }
+
+    fn lift(&mut self, store: &mut Store, cx: &mut Mutation, inner: &Inner, post: ExprId) -> ExprId {
+        let Expr::Function(id) = store.expr(post) else { return post };
+        let data = *store.function(id);
+        let mut params: Vec<VarId> = store.items(data.params).collect();
+        let mut vars = Vec::new();
+        for &var in &inner.captured {
+            let param = store.fresh_var(var);
+            store.set_var_dataflow(param, false);
+            params.push(param);
+            vars.push((var, store.use_var(param)));
+        }
+        let body = bind_in(store, cx, data.body, &vars, Bindings::default());
+        let ret = store.checked_type(body);
+        let params = store.list(&params);
+        let lifted = cx.builder.function(store, Some(post), Function { params, body, ret, ..data });
+        if !inner.captured.is_empty() || self.is_closure(store, cx, lifted) {
+            self.closures.insert(inner.name);
+        }
+        let lifted = copy_with_new_vars(store, cx, lifted);
+        let ty = signature(store, lifted);
+        cx.builder.set_signature(inner.name, ty);
+        cx.builder.update_function(store, inner.name, lifted);
+        let callee = store.add(Expr::Global(inner.name));
+        if inner.captured.is_empty() {
+            return callee;
+        }
+        let captured: Vec<ExprId> = inner.captured.iter().map(|var| store.use_var(*var)).collect();
+        let captured: Vec<ExprId> = captured
+            .into_iter()
+            .map(|used| match store.expr(used) {
+                Expr::Var(var) => cx.replaced(var).unwrap_or(used),
+                _ => used,
+            })
+            .collect();
+        let captured = store.add_tuple(&captured);
+        call(store, "make_closure", &[callee, captured], &[])
+    }
+
+    /// What a call becomes whose callee is a closure, or an inner function that is lifted with what it uses.
+    fn call(&self, store: &mut Store, cx: &Mutation, id: ExprId) -> Option<ExprId> {
+        let Expr::Call { callee, args, info } = store.expr(id) else { return None };
+        let Expr::Var(var) = store.expr(callee) else { return None };
+        let mut args: Vec<ExprId> = store.items(args).collect();
+        let value = cx.lookup_binding(store, var);
+        if let Some(value) = value.filter(|value| store.call(*value).is_some())
+            && self.is_closure(store, cx, value)
+        {
+            let pure = store.call(value).is_some_and(|made| match store.expr(made.callee) {
+                Expr::Global(name) => match cx.builder.signatures().get(&name).map(|ty| store.type_of_id(*ty)) {
+                    Some(Type::Callable { pure, .. }) => *pure,
+                    _ => false,
+                },
+                _ => crate::infer::relax::effects::is_pure_callee(store, cx.builder.module(), made.callee),
+            });
+            let args = store.add_tuple(&args);
+            let ty = store.checked_type(id);
+            let op = if pure { "invoke_pure_closure" } else { "invoke_closure" };
+            return Some(call(store, op, &[callee, args], ty.as_slice()));
+        }
+        let (name, rest) = self.recursive.get(&var)?;
+        args.extend(rest);
+        let callee = store.add(Expr::Global(*name));
+        let args = store.list(&args);
+        Some(store.rebuild(id, Expr::Call { callee, args, info }, None))
+    }
+
+    /// Whether a value is, or gives, a function that is tied to what it uses.
+    fn is_closure(&self, store: &Store, cx: &Mutation, value: ExprId) -> bool {
+        let mut seen: FxHashSet<ExprId> = FxHashSet::default();
+        let mut value = value;
+        while seen.insert(value) {
+            value = match store.expr(value) {
+                Expr::Var(var) => match cx.lookup_binding(store, var) {
+                    Some(value) => value,
+                    None => return false,
+                },
+                Expr::Call { callee, .. } => match store.expr(callee) {
+                    Expr::Var(_) | Expr::Global(_) => callee,
+                    Expr::Op(op) => return ops::lookup_relax("make_closure") == Some(op),
+                    _ => return false,
+                },
+                Expr::Global(name) => match cx.builder.module().function(name) {
+                    _ if self.closures.contains(&name) => return true,
+                    Some(function) => function,
+                    None => return false,
+                },
+                Expr::Function(function) => store.function(function).body,
+                Expr::Seq { body, .. } => body,
+                _ => return false,
+            };
+        }
+        false
+    }
+}
+
+fn call(store: &mut Store, op: &str, args: &[ExprId], ty_args: &[TypeId]) -> ExprId {
+    let Some(op) = ops::lookup_relax(op) else { return args[0] };
+    let callee = store.add(Expr::Op(op));
+    let args = store.list(args);
+    let info = store.add_call_info(None, ty_args);
+    store.add(Expr::Call { callee, args, info })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+
+    #[test]
+    fn what_an_inner_function_uses_becomes_a_parameter() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> \
+                    R.Tensor((2,), dtype=\"float32\"):\n        @R.function(private=True)\n        \
+                    def inner(y: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n            \
+                    z: R.Tensor((2,), dtype=\"float32\") = R.add(x, y)\n            return z\n\n        \
+                    r: R.Tensor((2,), dtype=\"float32\") = inner(x)\n        return r\n";
+        let made = after(text, "LambdaLift()");
+        for part in ["R.make_closure(cls.main_inner, (x,))", "R.invoke_pure_closure(inner, (x,)", "R.add(x, y)"] {
+            assert!(made.contains(part), "{part}\n{made}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Symbols that a `match_cast` defines and that are known all the same.
+//!
+//! Source: `SymbolicVarCanonicalizer` of `src/relax/transform/canonicalize_bindings.cc`.
+
+use crate::build::{BlockMutator, Mutation, infer_symbols, rewrite_function};
+use crate::infer::relax::types::Bindings;
+use crate::ir::rewrite::Visit;
+use crate::ir::walk::post_order;
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, PrimExpr, Store, Symbol, TypeId};
+use crate::pass::PassError;
+use rustc_hash::FxHashSet;
+
+/// The function with symbols of casts replaced by what the types of the cast values say that they are.
+pub(in crate::passes::relax) fn canonical_symbols(
+    store: &mut Store,
+    module: &Module,
+    function: ExprId,
+) -> Result<ExprId, PassError> {
+    rewrite_function(store, module, function, &mut Symbols::default())
+}
+
+#[derive(Default)]
+struct Symbols {
+    /// What was known where the sequences began that are under way.
+    outer: Vec<Bindings>,
+    /// Symbols that are read when the program runs, for the functions under way.
+    used: Vec<FxHashSet<Id<Symbol>>>,
+    /// What is known, while the binding under way is left as it is written.
+    hidden: Option<Bindings>,
+}
+
+impl BlockMutator for Symbols {
+    fn rule(&self) -> &'static str {
+        "a symbol that a cast defines is known"
+    }
+
+    fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
+        match store.expr(id) {
+            Expr::Function(_) => self.used.push(read_symbols(store, id)),
+            Expr::Seq { .. } => self.outer.push(cx.symbols.clone()),
+            // Only extents are replaced: a value that is read stays read, and so does the cast that defines it.
+            Expr::Prim(_) => return Visit::Keep,
+            _ => {}
+        }
+        Visit::Descend
+    }
+
+    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
+        match store.expr(pre) {
+            Expr::Function(_) => {
+                self.used.pop();
+            }
+            Expr::Seq { .. } => cx.symbols = self.outer.pop().unwrap_or_default(),
+            Expr::If { .. } if post != pre => return with_casts(store, cx, pre, post),
+            _ => {}
+        }
+        post
+    }
+
+    fn enter_binding(&mut self, store: &mut Store, cx: &mut Mutation, binding: Binding) -> bool {
+        if binding.cast.is_none() {
+            return true;
+        }
+        let mut found = Vec::new();
+        if let (Some(var), Some(value)) = (store.var_type(binding.var), store.checked_type(binding.value)) {
+            infer_symbols(store, var, value, &mut found);
+        }
+        let mut read = false;
+        for (symbol, dim) in found {
+            read |= self.used.last().is_some_and(|used| used.contains(&symbol));
+            match cx.symbols.get(&symbol) {
+                Some(known) => {
+                    if let (Some(a), Some(b)) = (known.known(), dim.known())
+                        && a != b
+                    {
+                        let name = store.str(store.symbol(symbol).name);
+                        let message = format!("MatchCast statements must be consistent: `{name}` would be {a} and {b}");
+                        cx.builder.error("relax-match-cast", message, store.var_span(binding.var));
+                    }
+                }
+                None => {
+                    cx.symbols.insert(symbol, dim);
+                }
+            }
+        }
+        if read {
+            self.hidden = Some(std::mem::take(&mut cx.symbols));
+        }
+        true
+    }
+
+    fn bind(&mut self, store: &mut Store, cx: &mut Mutation, pre: Binding, value: ExprId) {
+        cx.reemit(store, pre, value);
+        if let Some(hidden) = self.hidden.take() {
+            cx.symbols = hidden;
+        }
+    }
+}
+
+/// Symbols that are values of the program, and not only extents.
+fn read_symbols(store: &Store, function: ExprId) -> FxHashSet<Id<Symbol>> {
+    let mut found = FxHashSet::default();
+    for id in post_order(store, function) {
+        match store.expr(id) {
+            Expr::Var(var) => found.extend(store.var_data(var).symbol),
+            Expr::Prim(prim) => store.for_each_prim(prim, &mut |_, node| {
+                if let PrimExpr::Var(symbol) = node {
+                    found.insert(*symbol);
+                }
+            }),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A branch whose arms know different symbols keeps the type that it had: the arms cast to it.
+fn with_casts(store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
+    let Expr::If { cond, then, other } = store.expr(post) else { return post };
+    let Some(ty) = store.checked_type(pre).map(|ty| cx.ty(store, ty)) else { return post };
+    let arms = [(then, "then_branch_with_dyn"), (other, "else_branch_with_dyn")].map(|(arm, name)| cast(store, arm, ty, name));
+    if arms == [then, other] {
+        return post;
+    }
+    store.rebuild(post, Expr::If { cond, then: arms[0], other: arms[1] }, Some(ty))
+}
+
+fn cast(store: &mut Store, arm: ExprId, ty: TypeId, name: &str) -> ExprId {
+    let Expr::Seq { blocks, body } = store.expr(arm) else { return arm };
+    if store.checked_type(arm) == Some(ty) {
+        return arm;
+    }
+    let var = store.relax_var(name, Some(ty), false);
+    let mut blocks: Vec<Id<BindingBlock>> = store.items(blocks).collect();
+    blocks.push(store.add_block_of(&[Binding { var, value: body, cast: Some(ty) }], false));
+    let blocks = store.list(&blocks);
+    let body = store.use_var(var);
+    store.rebuild(arm, Expr::Seq { blocks, body }, Some(ty))
+}
