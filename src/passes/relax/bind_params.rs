@@ -26,11 +26,12 @@ pub static SPEC: PassSpec = PassSpec {
 become the extents of its value. In TVM the values are tensors; here they are numbers or nested lists of numbers, which have \
 the element type of the parameter.\n\nKnown divergence: a parameter that is itself a symbolic variable cannot be bound.",
     example_before: "\
+# BindParams(params={\"w\": 2})
 @I.ir_module
 class Module:
     @R.function
-    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
-        y: R.Tensor((2,), dtype=\"float32\") = R.add(x, x)
+    def main(x: R.Tensor((2,), dtype=\"float32\"), w: R.Tensor((), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        y: R.Tensor((2,), dtype=\"float32\") = R.multiply(x, w)
         return y
 ",
     example_after: "\
@@ -38,7 +39,7 @@ class Module:
 class Module:
     @R.function
     def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
-        y: R.Tensor((2,), dtype=\"float32\") = R.add(x, x)
+        y: R.Tensor((2,), dtype=\"float32\") = R.multiply(x, R.const(2.0, \"float32\"))
         return y
 ",
     run: Run::Module(run),

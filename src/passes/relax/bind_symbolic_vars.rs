@@ -24,18 +24,22 @@ pub static SPEC: PassSpec = PassSpec {
     doc: "Every symbolic variable of that name becomes the number, in types and in shapes. With a function named, each name \
 has to be one of its variables; without one, of some function.",
     example_before: "\
+# BindSymbolicVars(binding_map={\"n\": 4})
 @I.ir_module
 class Module:
     @R.function
-    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
-        return x
+    def main(x: R.Tensor((\"n\",), dtype=\"float32\")) -> R.Tensor((\"n\",), dtype=\"float32\"):
+        n = T.int64()
+        y: R.Tensor((n,), dtype=\"float32\") = R.exp(x)
+        return y
 ",
     example_after: "\
 @I.ir_module
 class Module:
     @R.function
-    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
-        return x
+    def main(x: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor((4,), dtype=\"float32\"):
+        y: R.Tensor((4,), dtype=\"float32\") = R.exp(x)
+        return y
 ",
     run: Run::Module(run),
 };

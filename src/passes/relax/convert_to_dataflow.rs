@@ -65,8 +65,8 @@ impl BlockMutator for Extract<'_> {
         for block in store.items(blocks) {
             let bindings = store.block_bindings(block);
             if store.block(block).dataflow {
+                split.from = Some(bindings.len());
                 split.run.extend(bindings);
-                split.from = Some(split.run.len());
                 continue;
             }
             for binding in bindings {
@@ -101,7 +101,7 @@ struct Split {
     rest: Vec<Binding>,
     /// Bindings that may go into one.
     run: Vec<Binding>,
-    /// How many of them there were behind the last dataflow block that is among them.
+    /// How many of them the last dataflow block brought that is among them.
     from: Option<usize>,
     changed: bool,
 }
@@ -126,6 +126,15 @@ impl Split {
 #[cfg(test)]
 mod tests {
     use super::super::testing::after;
+
+    /// One of TVM's own cases: the block grows upwards.
+    #[test]
+    fn a_binding_before_a_block_joins_it() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor, y: R.Tensor) -> R.Tensor:\n        \
+                    z: R.Tensor = R.add(x, y)\n        with R.dataflow():\n            v: R.Tensor = R.add(z, x)\n            \
+                    R.output(v)\n        return v\n";
+        assert!(after(text, "ConvertToDataflow()").contains("with R.dataflow():\n            z: R.Tensor = R.add(x, y)"));
+    }
 
     #[test]
     fn a_single_binding_and_a_call_with_side_effects_stay_outside() {

@@ -153,7 +153,8 @@ impl BlockMutator for Calls {
         while let Some(arg) = stack.pop() {
             match store.checked_type(arg).map(|ty| store.type_of_id(ty)) {
                 Some(Type::Tuple(types)) => {
-                    for (index, ty) in types.to_vec().into_iter().enumerate().rev() {
+                    let types = types.clone();
+                    for (index, ty) in types.iter().copied().enumerate().rev() {
                         stack.push(store.add_typed(Expr::TupleGetItem { tuple: arg, index: index as u32 }, Some(ty)));
                     }
                 }

@@ -50,9 +50,9 @@ class Module:
     def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
         with R.dataflow():
             b: R.Tensor((2,), dtype=\"float32\") = R.add(x, x)
-            b_1: R.Tensor((2,), dtype=\"float32\") = R.add(b, b)
-            R.output(b_1)
-        return b_1
+            z: R.Tensor((2,), dtype=\"float32\") = R.add(b, b)
+            R.output(z)
+        return z
 ",
     run: Run::Module(run),
 };

@@ -3,7 +3,7 @@
 //! Source: `src/relax/transform/remove_unused_outputs.cc`.
 
 use super::support::global_symbol;
-use crate::build::{BlockBuilder, BlockMutator, Mutation, Normalize, run as rewrite_in, signature};
+use crate::build::{BlockBuilder, BlockMutator, Mutation, Normalize, run as rewrite_in};
 use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{Binding, BindingBlock, DType, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, VarId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
@@ -68,11 +68,11 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
             let narrow = narrower(store, function, mask);
             let new = rewrite_in(store, &mut mutation, &mut Normalize, narrow);
             mutation.builder.update_function(store, name, new);
-            let ty = signature(store, new);
-            mutation.builder.set_signature(name, ty);
         }
+        changed = mutation.builder.finish()?;
+        let mut mutation = Mutation::new(BlockBuilder::new(store, &changed));
         let mut calls = Calls { masks };
-        for &(name, function) in mutation.builder.module().clone().functions() {
+        for &(name, function) in changed.functions() {
             if matches!(store.expr(function), Expr::Function(_)) {
                 let new = rewrite_in(store, &mut mutation, &mut calls, function);
                 mutation.builder.update_function(store, name, new);
