@@ -64,7 +64,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, args: &Args) -> Result
         let graph = Graph::of(cx.store, function);
         functions.extend(graph.functions.iter().copied());
         for block in &graph.blocks {
-            for (place, var) in graph.sorted(cx.store, *block, depth_first, from_inputs).into_iter().enumerate() {
+            for (place, var) in graph.ordered(cx.store, *block, depth_first, from_inputs).into_iter().enumerate() {
                 places.insert(var, place);
             }
         }
@@ -169,7 +169,7 @@ impl Graph {
     }
 
     /// The variables of a block in their new order.
-    fn sorted(&self, store: &Store, block: Id<BindingBlock>, depth_first: bool, from_inputs: bool) -> Vec<VarId> {
+    fn ordered(&self, store: &Store, block: Id<BindingBlock>, depth_first: bool, from_inputs: bool) -> Vec<VarId> {
         let mut waiting: FxHashSet<VarId> = store.block_bindings(block).map(|binding| binding.var).collect();
         let (start, next, before) = match from_inputs {
             true => (Node::Input, &self.users, &self.needs),
