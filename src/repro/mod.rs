@@ -21,6 +21,8 @@ pub struct Document {
     pub instruments: Vec<String>,
     /// Passes written by the user, in JavaScript. Only the page runs them.
     pub script: String,
+    /// What another compiler made of the program, pass by pass; then there is no list to run.
+    pub files: Vec<File>,
     /// What is looked at; does not change the result.
     pub view: View,
     /// What the program became where the document was written.
@@ -39,6 +41,15 @@ pub struct Made {
 /// FNV-1a: a hash that is the same everywhere and for ever.
 pub fn hash(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+/// A program as it was after a pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct File {
+    /// As `DumpIR` names it: `003_FuseOps.relay`.
+    pub name: String,
+    /// The program.
+    pub text: String,
 }
 
 /// One row of the list of passes.

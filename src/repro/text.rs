@@ -16,7 +16,7 @@
 //! Only what differs from the default is written, always in the same order, so that the same document is
 //! the same text. A program without the head is a document too: one without passes.
 
-use super::{Document, DocumentRow, Made};
+use super::{Document, DocumentRow, File, Made};
 use crate::diag::{Diagnostic, Span};
 use crate::parse::is_script;
 use crate::pass::PassContext;
@@ -27,6 +27,8 @@ const HEAD: &str = "passlab ";
 /// How a comment begins, in Relay and in TVMScript.
 const MARKS: [&str; 2] = ["// ", "# "];
 const VERSION: u32 = 1;
+/// What stands before each line of a file, after a line `file: NAME`.
+const FILE: &str = "file:|";
 /// Ends a head before a program that begins like one.
 const END: &str = "program:";
 /// What stands before each line of the script, behind the mark.
@@ -61,11 +63,15 @@ pub fn write(document: &Document) -> String {
         }
     }
     // Each line as it is, up to its end: the mark before it keeps the spaces in front.
-    for text in document.script.split('\n').filter(|_| !document.script.is_empty()) {
-        out += mark;
-        out += SCRIPT;
-        out += text;
-        out.push('\n');
+    let mut lines = |key: &str, text: &str| {
+        for text in text.split('\n').filter(|_| !text.is_empty()) {
+            let _ = writeln!(out, "{mark}{key}{text}");
+        }
+    };
+    lines(SCRIPT, &document.script);
+    for file in &document.files {
+        lines("file: ", &one_line(&file.name));
+        lines(FILE, &file.text);
     }
     // A comment that opens the program and looks like the head.
     if head_key(mark, document.source.split('\n').next().unwrap_or_default()).is_some() {
@@ -108,6 +114,7 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
     }
     let mut at = text.find('\n').map_or(text.len(), |i| i + 1);
     let mut script: Option<String> = None;
+    let (text_len, mut begun) = (text.len(), false);
     while let Some(line) = text[at..].split('\n').next().filter(|_| at < text.len()) {
         if let Some(code) = line.strip_prefix(mark).and_then(|rest| rest.strip_prefix(SCRIPT)) {
             match &mut script {
@@ -120,6 +127,18 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
             at = (at + line.len() + 1).min(text.len());
             continue;
         }
+        if let Some(text) = line.strip_prefix(mark).and_then(|rest| rest.strip_prefix(FILE)) {
+            let Some(file) = document.files.last_mut() else { break };
+            if !std::mem::replace(&mut begun, true) {
+                file.text.clear();
+            } else {
+                file.text.push('\n');
+            }
+            file.text.push_str(text);
+            at = (at + line.len() + 1).min(text_len);
+            continue;
+        }
+        begun = false;
         if line.strip_prefix(mark) == Some(END) {
             at = (at + line.len() + 1).min(text.len());
             break;
@@ -166,6 +185,7 @@ fn head_line(document: &mut Document, key: &str, value: &str) -> bool {
         },
         "step" => document.view.step = value.to_owned(),
         "view" => document.view.view = value.to_owned(),
+        "file" => document.files.push(File { name: value.to_owned(), text: String::new() }),
         "engine" => document.made.engine = value.to_owned(),
         "result" => document.made.result = value.to_owned(),
         _ => return false,
@@ -187,6 +207,10 @@ mod tests {
         document.context.config.insert("relay.FuseOps.max_depth".into(), Literal::Int(10));
         document.instruments = vec!["VerifyEach".into(), "PassPrintingInstrument([], [\"FuseOps\", \"FastMath\"])".into()];
         document.view.step = "FuseOps#1/InferType#1".into();
+        document.files = vec![
+            File { name: "000_Mine.relay".into(), text: "1\n// file: not one\n".into() },
+            File { name: "001_FuseOps.relay".into(), text: "  2".into() },
+        ];
         document.made = Made { engine: "0.1.0".into(), result: "00ff7a".into() };
         document.script = "\n  // script:| mine\n\tlet a = 1;  \r\n".into();
         document

@@ -2,11 +2,13 @@
 //!
 //! This is the one interface that the page and the command line stand on.
 
+mod files;
 mod graph;
 mod history;
 mod place;
 mod trial;
 
+pub use files::Comparison;
 pub use graph::{Graph, GraphNode, Graphs, Group, NodeFate};
 pub use history::{Entry, Fate, History};
 pub use place::{Place, attributes, label, node_type};
@@ -199,6 +201,9 @@ impl Session {
     /// `Sequential`, or each directly. False when program, list or context is wrong; then nothing ran.
     pub fn run(&mut self, document: &Document, direct: bool) -> bool {
         self.problems.clear();
+        if !document.files.is_empty() {
+            return self.run_files(document);
+        }
         self.ok = match self.prepare(document) {
             Ok((rows, instruments)) => {
                 self.run_rows(document, &rows, instruments, direct);

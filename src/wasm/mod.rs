@@ -11,11 +11,11 @@ pub use user::*;
 
 use crate::diag::LineIndex;
 use crate::print::Numbering;
-use crate::repro::{Document, link};
+use crate::repro::{Document, link, text};
 use crate::session::{self, Place};
 use request::{DocumentView, Request};
 use serde::Serialize;
-use view::{DecodeView, EvalView, Problems};
+use view::{CompareView, DecodeView, EvalView, Problems};
 use wasm_bindgen::prelude::*;
 
 // What only programs of Relax need stands in a file of its own (`xtask/src/split.rs`). The worker fetches it when one of
@@ -125,6 +125,16 @@ impl Session {
             }
             Request::Dump => answer(&view::dump(&self.inner)),
             Request::Hash => answer(&self.inner.result_hash()),
+            Request::Compare { version, source } => {
+                let found = self.inner.compare(version, &source);
+                let problems = Problems::new(&source).all(&found.problems);
+                answer(&CompareView { problems, difference: found.difference, same_values: found.same_values })
+            }
+            Request::Write { document } => answer(&text::write(&document)),
+            Request::Read { text } => answer(&match text::read(&text) {
+                Ok((document, _)) => DecodeView { document: Some(document.into()), error: "", message: String::new() },
+                Err(error) => DecodeView { document: None, error: error.code, message: error.message },
+            }),
             Request::Encode { document } => answer(&link::encode(&document)),
             Request::Decode { link } => answer(&match link::decode(&link) {
                 Ok(document) => DecodeView { document: Some(document.into()), error: "", message: String::new() },

@@ -6,7 +6,7 @@
 use crate::ir::Id;
 use crate::pass::call::parse_literal;
 use crate::pass::{Literal, PassContext};
-use crate::repro::{Document, DocumentRow, Made, View};
+use crate::repro::{Document, DocumentRow, File, Made, View};
 use crate::session::Place;
 use js_sys::{Array, Error, Object, Reflect};
 use serde::Serialize;
@@ -27,6 +27,9 @@ pub(super) enum Request {
     Eval { version: usize, func: String, seed: u64 },
     Dump,
     Hash,
+    Compare { version: usize, source: String },
+    Write { document: Document },
+    Read { text: String },
     Encode { document: Document },
     Decode { link: String },
 }
@@ -61,6 +64,9 @@ impl Request {
             }
             "dump" => Request::Dump,
             "hash" => Request::Hash,
+            "compare" => Request::Compare { version: fields.index("version")?, source: fields.text("source")? },
+            "write" => Request::Write { document: document()? },
+            "read" => Request::Read { text: fields.text("text")? },
             "encode" => Request::Encode { document: document()? },
             "decode" => Request::Decode { link: fields.text("link")? },
             _ => return Err(wrong("type")),
@@ -99,7 +105,14 @@ fn document(fields: &Fields) -> Result<Document, JsValue> {
         let made = Fields(made);
         Made { engine: made.text("engine")?, result: made.text("result")? }
     };
+    let files = fields.get("files");
+    let files = if files.is_undefined() { Vec::new() } else { fields.list("files")? };
+    let file = |file: JsValue| {
+        let file = Fields(file);
+        Ok(File { name: file.text("name")?, text: file.text("text")? })
+    };
     Ok(Document {
+        files: files.into_iter().map(file).collect::<Result<_, JsValue>>()?,
         source: fields.text("source")?,
         rows: fields.list("passes")?.into_iter().map(row).collect::<Result<_, JsValue>>()?,
         context: PassContext {
@@ -187,6 +200,14 @@ pub(super) struct DocumentView {
     script: String,
     view: ViewState,
     made: MadeView,
+    files: Vec<FileView>,
+}
+
+/// A program as it was after a pass.
+#[derive(Serialize)]
+struct FileView {
+    name: String,
+    text: String,
 }
 
 /// Who ran it, and what came out.
@@ -220,6 +241,7 @@ impl From<Document> for DocumentView {
             instruments: document.instruments,
             script: document.script,
             view: ViewState { step: document.view.step, view: document.view.view },
+            files: document.files.into_iter().map(|file| FileView { name: file.name, text: file.text }).collect(),
             made: MadeView { engine: document.made.engine, result: document.made.result },
         }
     }

@@ -489,6 +489,15 @@ pub(super) fn dump(session: &Session) -> Vec<FileView> {
     session.dump().into_iter().map(|(name, text)| FileView { name, text }).collect()
 }
 
+/// How a version compares with a program.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CompareView {
+    pub problems: Vec<ProblemView>,
+    pub difference: String,
+    pub same_values: Option<bool>,
+}
+
 #[derive(Serialize)]
 pub(super) struct DecodeView {
     pub(super) document: Option<DocumentView>,

@@ -1,4 +1,8 @@
 /** Links hold everything that is on the screen, and never cost anybody their own work. */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, SMALL, type Stage, setUp } from "./browser";
 
@@ -86,5 +90,65 @@ describe("links", () => {
       }, new URL(link).hash);
       await lab.button("Back to my program").click();
       await eventually(() => lab.source(), SMALL);
+    }));
+
+  test("Share says how far the link reaches and gives it in other forms", () =>
+    withPage({}, async (lab, all) => {
+      await lab.write(SMALL);
+      await lab.step(/^FoldConstant changed/).click();
+      await lab.page.keyboard.press(".");
+      const menu = lab.page.getByRole("dialog", { name: "Share" });
+      await menu.getByText(/characters\. It fits everywhere/).waitFor();
+      const link = await menu.getByRole("textbox", { name: "Link" }).inputValue();
+      expect(link).toBe(lab.page.url());
+      const read = () => lab.page.evaluate(() => navigator.clipboard.readText());
+      await menu.getByRole("button", { name: "Copy Markdown with the diff" }).press("Enter");
+      await menu.getByText("diff copied").waitFor();
+      expect(await read()).toMatch(
+        /^\[passlab: FoldConstant on main\]\(.*\)[\s\S]*```diff\n[\s\S]*-.*add[\s\S]*```\n$/i,
+      );
+      await menu.getByRole("button", { name: "Copy command line" }).press("Enter");
+      await eventually(read, /^passlab open '#2\./);
+      const saved = async (name: string) => {
+        const [download] = await Promise.all([
+          lab.page.waitForEvent("download"),
+          menu.getByRole("button", { name }).press("Enter"),
+        ]);
+        return readFile(await download.path(), "utf8");
+      };
+      expect(await saved("Save reproducer file")).toMatch(
+        /^\/\/ passlab 1\n[\s\S]*\/\/ result: [0-9a-f]{6}\n/,
+      );
+      expect(await saved("Save Python script")).toContain("assert_structural_equal");
+      const folder = await mkdtemp(join(tmpdir(), "passlab-"));
+      const file = join(folder, "trace.html");
+      await writeFile(file, await saved("Save page"));
+      const offline = await all.context.newPage();
+      const asked: string[] = [];
+      offline.on("request", (request) => asked.push(request.url()));
+      await offline.goto(`file://${file}`);
+      await offline.getByRole("heading", { name: "FoldConstant: changed" }).waitFor();
+      await offline.keyboard.press("j");
+      await offline
+        .getByRole("heading", { name: "FoldConstant: changed" })
+        .waitFor({ state: "hidden" });
+      expect(asked).toEqual([`file://${file}`]);
+      await rm(folder, { recursive: true });
+      await menu.press("Escape");
+      expect(await lab.button("Share").evaluate((it) => it === document.activeElement)).toBe(true);
+    }));
+
+  test("a link whose result was another one says so; links of version 1 open", () =>
+    withPage({}, async (lab) => {
+      await lab.write(SMALL);
+      await lab.step(/^FoldConstant changed/).click();
+      const text =
+        "// passlab 1\n// pass: FoldConstant()\n// engine: 0.0.1\n// result: 000001\n" + SMALL;
+      const link = `1.${deflateSync(text).toString("base64url")}`;
+      await lab.page.evaluate((hash) => {
+        location.hash = hash;
+      }, link);
+      await lab.page.getByText("This link was made with passlab 0.0.1").waitFor();
+      await lab.button("Back to my program").waitFor();
     }));
 });

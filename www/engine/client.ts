@@ -70,6 +70,7 @@ const ABOUT_A_RUN = new Set<Kind>([
   "eval",
   "dump",
   "hash",
+  "compare",
 ]);
 /** The slot of a run that only puts a new engine into the old state: it goes before other runs. */
 export const REPLAY = "replay";

@@ -30,6 +30,8 @@ export interface RunDocument {
   instruments: string[];
   /** The source of *My passes*, in JavaScript; empty for none. It runs in the sandbox only. */
   script: string;
+  /** What another compiler made of the program, one file per pass. Then these are the versions, and no pass runs. */
+  files?: DumpFile[];
 }
 
 export type Severity = "error" | "warning" | "note" | "help";
@@ -320,7 +322,7 @@ export interface InstrumentDoc {
   doc: string;
 }
 
-/** A file that the `DumpIR` instrument wrote. */
+/** A file that the `DumpIR` instrument wrote, here or in TVM. */
 export interface DumpFile {
   name: string;
   text: string;
@@ -376,6 +378,9 @@ export type Request =
   | { id: number; type: "eval"; version: number; func: string; seed: number }
   | { id: number; type: "dump" }
   | { id: number; type: "hash" }
+  | { id: number; type: "compare"; version: number; source: string }
+  | { id: number; type: "write"; document: SharedDocument }
+  | { id: number; type: "read"; text: string }
   | { id: number; type: "encode"; document: SharedDocument }
   | { id: number; type: "decode"; link: string };
 
@@ -396,6 +401,11 @@ export interface Answers {
   dump: DumpFile[];
   /** Hash of everything that the last run gave. */
   hash: string;
+  compare: Comparison;
+  /** The reproducer file of a document. */
+  write: string;
+  /** The document of a reproducer file, or of a plain program. */
+  read: DecodeResult;
   encode: string;
   decode: DecodeResult;
 }
@@ -405,6 +415,16 @@ export interface EvalResult {
   problems: Problem[];
   /** Plain text of the result, tensors abbreviated. */
   text: string;
+}
+
+/** A version beside another program. */
+export interface Comparison {
+  /** What is wrong with that program; empty when it could be read. */
+  problems: Problem[];
+  /** Where they differ first by TVM's structural equality; empty when they are equal. */
+  difference: string;
+  /** Whether `@main` gives the same for a few inputs; null where one of them cannot be evaluated. */
+  sameValues: boolean | null;
 }
 
 export interface DecodeResult {

@@ -1,10 +1,12 @@
 /** The one line of chrome: what is shown, how it is compiled, and how to pass it on. */
-import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
+import { createMemo, createSignal, For, lazy, onCleanup, onMount, Show, Suspense } from "solid-js";
 import { examples } from "../examples";
 import { matchingPipeline } from "../state/calls";
 import type { Theme } from "../state/model";
 import { keyLabel, panelCommands } from "./commands";
 import { useApp } from "./context";
+
+const ShareMenu = lazy(() => import("../share/ShareMenu"));
 
 const nextTheme: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 const themeMark: Record<Theme, string> = { system: "◐", light: "☀", dark: "☾" };
@@ -14,6 +16,8 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
   const app = useApp();
   const state = app.state;
   const [said, setSaid] = createSignal("");
+  const [sharing, setSharing] = createSignal(false);
+  let shareButton!: HTMLButtonElement;
   const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
   const theme = () => state().preferences.theme;
   let clear: ReturnType<typeof setTimeout> | undefined;
@@ -22,6 +26,7 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
     clearTimeout(clear);
     setSaid("");
     setSaid(await app.share());
+    setSharing(true);
     clear = setTimeout(() => setSaid(""), 6000);
   };
   onMount(() => {
@@ -129,9 +134,21 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
       >
         ?
       </button>
-      <button type="button" class="primary" onClick={() => void share()}>
+      <button
+        type="button"
+        class="primary"
+        aria-haspopup="dialog"
+        aria-expanded={sharing()}
+        ref={shareButton}
+        onClick={() => void share()}
+      >
         Share
       </button>
+      <Show when={sharing()}>
+        <Suspense>
+          <ShareMenu anchor={shareButton} onClose={() => setSharing(false)} />
+        </Suspense>
+      </Show>
     </header>
   );
 }

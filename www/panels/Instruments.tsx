@@ -1,5 +1,6 @@
 import { createMemo, createSignal, Show } from "solid-js";
 import { instrumentName, logText } from "../state/instruments";
+import { saveFile } from "../state/save";
 import { zip } from "../state/zip";
 import { useApp } from "./context";
 import { Lines } from "./Lines";
@@ -38,12 +39,8 @@ export function Instruments() {
     const reply = await app.dump();
     const files = reply.status === "answered" ? reply.value : [];
     if (files.length === 0) return;
-    const address = URL.createObjectURL(new Blob([zip(files)], { type: "application/zip" }));
-    const link = document.createElement("a");
-    link.href = address;
-    link.download = `${files[0]?.name.split("/")[0] ?? "dump"}.zip`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    const name = `${files[0]?.name.split("/")[0] ?? "dump"}.zip`;
+    saveFile(name, zip(files), "application/zip");
   };
   return (
     <Show when={log().length > 0}>

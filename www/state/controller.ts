@@ -4,7 +4,7 @@
  */
 import { batch, createMemo, createSignal } from "solid-js";
 import { type EngineClient, REPLAY, type WorkerLike } from "../engine/client";
-import type { Answers, EvalResult, Look, Place, RunDocument, Step } from "../engine/protocol";
+import type { Answers, Diff, EvalResult, Look, Place, RunDocument, Step } from "../engine/protocol";
 import { firstExample } from "../examples";
 import { type Level, runAtLevels } from "./aside";
 import { createChoices } from "./choices";
@@ -114,6 +114,7 @@ export function createController(environment: Environment) {
       answered = number;
       pulls.expect(reply.value);
       dispatch({ type: "answered", document, sent, rows, run: reply.value });
+      void sharing.checkClaim();
       engines.use(toSend(state()).document, state().good?.sent);
     } else if (reply.status === "stopped") {
       if (document !== state().document) {
@@ -248,6 +249,10 @@ export function createController(environment: Environment) {
     plain: () => engines.plain,
     stepId: () => step()?.id ?? state().step,
     undo: () => choices.undo(),
+    hash: async () => {
+      const reply = await holder().ask({ type: "hash" }, "hash");
+      return reply.status === "answered" ? reply.value : "";
+    },
   });
   const choices = createChoices({
     state,
@@ -327,6 +332,18 @@ export function createController(environment: Environment) {
     dump: () => holder().ask({ type: "dump" }, "dump"),
     go,
     share: sharing.share,
+    linkNow: sharing.linkNow,
+    reproducer: sharing.reproducer,
+    copyText: sharing.copyText,
+    /** What is there to be passed on, not to be shown: null when the engine did not say. */
+    async textOf(version: number): Promise<string | null> {
+      const reply = await holder().ask({ type: "text", version, stable: false });
+      return reply.status === "answered" ? reply.value : null;
+    },
+    async diffOf({ before, after }: Step): Promise<Diff | null> {
+      const reply = await holder().ask({ type: "diff", before, after });
+      return reply.status === "answered" ? reply.value : null;
+    },
     openLink: sharing.openLink,
     openExample: choices.openExample,
     choosePipeline: choices.choosePipeline,

@@ -205,7 +205,10 @@ export function asView(name: string): View {
 }
 
 function withDocument(state: State, change: Partial<RunDocument>): State {
-  return { ...state, document: { ...state.document, ...change } };
+  const { files, ...document } = state.document;
+  // Another program or other passes are to be run; files say what was run elsewhere.
+  const kept = files && !("source" in change || "passes" in change) ? { files } : {};
+  return { ...state, document: { ...document, ...kept, ...change } };
 }
 
 let lastRow = 0;
@@ -319,7 +322,7 @@ export function update(state: State, action: Action): State {
       return withDocument(state, { instruments });
     }
     case "open": {
-      const { view, ...shared } = action.document;
+      const { view, made: _, ...shared } = action.document;
       return {
         ...state,
         document: shared,

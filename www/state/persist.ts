@@ -45,6 +45,9 @@ export function readDocument(value: unknown): RunDocument | null {
     }
   }
   const level = value.optLevel;
+  const files = (Array.isArray(value.files) ? value.files : [])
+    .filter(isObject)
+    .map((file) => ({ name: text(file.name), text: text(file.text) }));
   return {
     source: value.source,
     passes: passes
@@ -57,6 +60,7 @@ export function readDocument(value: unknown): RunDocument | null {
     config,
     instruments: strings(value.instruments),
     script: text(value.script),
+    ...(files.length > 0 ? { files } : {}),
   };
 }
 

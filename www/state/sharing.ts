@@ -3,6 +3,7 @@
  * without ever losing somebody's own work.
  */
 import type { EngineClient } from "../engine/client";
+import type { Made, RunDocument } from "../engine/protocol";
 import { type Action, type Notice, type State, type Trust, toShared, update } from "./model";
 import type { Draft, Keeper } from "./persist";
 import { decide, judgeScript } from "./trust";
@@ -20,6 +21,14 @@ export interface Surroundings {
 const LONG_LINK = 8000;
 const KEEP_AFTER = 250;
 
+/** What the page says when a document gives something else here than where its link was made. */
+function otherResult(made: Made, here: string): string {
+  if (made.engine === here) {
+    return "These passes gave another result where this link was made. What you see is what they give now.";
+  }
+  return `This link was made with passlab ${made.engine}, where these passes gave another result. What you see is what passlab ${here} gives.`;
+}
+
 export function createSharing({
   environment,
   state,
@@ -27,6 +36,7 @@ export function createSharing({
   plain,
   stepId,
   undo,
+  hash,
 }: {
   environment: Surroundings;
   state(): State;
@@ -36,6 +46,8 @@ export function createSharing({
   /** The step that is shown, to be named in a link. */
   stepId(): string;
   undo(): void;
+  /** Hash of what the last good run gave; empty when it cannot be had. */
+  hash(): Promise<string>;
 }) {
   const { keeper } = environment;
 
@@ -77,6 +89,63 @@ export function createSharing({
     dispatch({ type: "notice", notice });
   }
 
+  /** What a link says about the result of the document that was opened from it. */
+  let claim: Made | null = null;
+  let claimed: RunDocument | null = null;
+
+  /** Once the document of a link has run: says so when it gave something else than where the link was made. */
+  async function checkClaim(): Promise<void> {
+    const { good, document, trust, catalogue, notice } = state();
+    if (!claim || document !== claimed || good?.document !== document || trust !== "own") return;
+    const made = claim;
+    claim = null;
+    const found = await hash();
+    if (!found || found === made.result || state().document !== document) return;
+    const text = otherResult(made, catalogue?.version ?? made.engine);
+    const kept = notice?.action === "restore" ? notice : null;
+    notify({
+      tone: "info",
+      text: kept ? `${text} ${kept.text}` : text,
+      action: kept?.action ?? null,
+      label: kept?.label ?? "",
+    });
+  }
+
+  /** Which engine got which result, when the document that is shared is the one that ran. */
+  async function made(): Promise<Made> {
+    const { good, document, catalogue, trust } = state();
+    const ran = good?.document === document && trust === "own";
+    const result = ran ? await hash() : "";
+    return { engine: result ? (catalogue?.version ?? "") : "", result };
+  }
+
+  /** The document as it is passed on. */
+  const passedOn = async () => {
+    const id = stepId();
+    return toShared(state(), id, await made());
+  };
+
+  /** The address with everything in it; empty when it could not be made. */
+  async function linkNow(): Promise<string> {
+    const reply = await plain().ask({ type: "encode", document: await passedOn() });
+    return reply.status === "answered" ? withLink(environment.location.href, reply.value) : "";
+  }
+
+  /** The reproducer file; null when it could not be made. */
+  async function reproducer(): Promise<string | null> {
+    const reply = await plain().ask({ type: "write", document: await passedOn() });
+    return reply.status === "answered" ? reply.value : null;
+  }
+
+  async function copyText(text: string): Promise<boolean> {
+    try {
+      await environment.copy(text);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   let recovered: Parameters<typeof toShared>[0] | null = null;
 
   /** Opens the link in the address. The user's own work is put aside first, never overwritten. */
@@ -98,6 +167,8 @@ export function createSharing({
       const trust = await trustIn(opened.document.script, own);
       dispatch({ type: "open", document: opened.document, trust });
       fragment = link;
+      claim = opened.document.made?.result ? opened.document.made : null;
+      claimed = state().document;
       keepSoon();
       const others = own && !own.link && !own.example;
       notify(
@@ -127,25 +198,19 @@ export function createSharing({
 
   /** Puts the state into the address and on the clipboard. */
   async function share(): Promise<string> {
-    const reply = await plain().ask({
-      type: "encode",
-      document: toShared(state(), stepId()),
-    });
-    if (reply.status !== "answered") return "The link could not be made.";
-    const href = withLink(environment.location.href, reply.value);
-    fragment = linkOf(reply.value);
+    const shared = state().document;
+    const href = await linkNow();
+    if (!href) return "The link could not be made.";
+    if (state().document !== shared) return "The program changed meanwhile.";
+    fragment = linkOf(href.slice(href.indexOf("#")));
     // One's own link opens here without a question.
     if (state().trust === "own") void decide(state().document.script, "own", keeper);
     environment.history.replaceState(null, "", href);
     keepSoon();
     const size = `${href.length.toLocaleString("en")} characters`;
     const note = href.length > LONG_LINK ? `${size}: too long for some chats and mails` : size;
-    try {
-      await environment.copy(href);
-      return `Link copied (${note}).`;
-    } catch {
-      return `The link is in the address bar (${note}).`;
-    }
+    const copied = await copyText(href);
+    return copied ? `Link copied (${note}).` : `The link is in the address bar (${note}).`;
   }
 
   function restoreDraft(kept: Draft): void {
@@ -179,6 +244,10 @@ export function createSharing({
     keepSoon,
     openLink,
     share,
+    linkNow,
+    reproducer,
+    copyText,
+    checkClaim,
     act,
     restoreDraft,
     started: () => started,

@@ -1,0 +1,190 @@
+//! A trace made of files: what somebody's compiler wrote after each of its passes, stepped through like a run, whether or
+//! not those passes are here.
+
+use super::{Opening, Session, open};
+use crate::diag::Diagnostic;
+use crate::ir::equal::{self, EqualOptions};
+use crate::pass::trace::{Outcome, Role, Step, Trace};
+use crate::repro::{Document, File};
+
+impl Session {
+    /// Reads the document's program and every one of its files as the versions of a run.
+    pub(super) fn run_files(&mut self, document: &Document) -> bool {
+        let Opening { mut store, opened, .. } = Opening::new(&document.source);
+        self.problems.clone_from(&opened.diagnostics);
+        self.ok = opened.is_ok();
+        if !self.ok {
+            return false;
+        }
+        let mut trace = Trace::new(opened.module);
+        for (row, File { name, text }) in document.files.iter().enumerate() {
+            let name = pass_of(name);
+            let before = trace.versions.len() - 1;
+            let read = open(&mut store, text);
+            let same = EqualOptions { map_free_vars: true, ..EqualOptions::default() };
+            let (outcome, after) = match (read.is_ok(), read.expr) {
+                (true, None) if equal::modules(&store, &trace.versions[before], &read.module, same).is_ok() => {
+                    (Outcome::Ran, before)
+                }
+                (true, None) => {
+                    trace.versions.push(read.module);
+                    (Outcome::Ran, before + 1)
+                }
+                (true, Some(_)) => (Outcome::Failed(vec![wrong("this file holds an expression, not a module")]), before),
+                (false, _) => (Outcome::Failed(placeless(read.diagnostics, text)), before),
+            };
+            let occurrence = 1 + trace.steps.iter().filter(|step| step.name == name).count();
+            trace.steps.push(Step {
+                id: format!("{name}#{occurrence}"),
+                name: name.to_owned(),
+                opt_level: 0,
+                role: Role::Listed,
+                parent: None,
+                depth: 0,
+                row,
+                outcome,
+                before,
+                after,
+                micros: 0.0,
+                rewrites: 0..0,
+                reported: Vec::new(),
+            });
+        }
+        self.store = store;
+        self.trace = trace;
+        self.document = document.clone();
+        true
+    }
+}
+
+fn wrong(message: &str) -> Diagnostic {
+    Diagnostic::error("file-read", message, None)
+}
+
+/// What is wrong with a file, with its line in words: the page shows places of the program only.
+fn placeless(found: Vec<Diagnostic>, text: &str) -> Vec<Diagnostic> {
+    let index = crate::diag::LineIndex::new(text);
+    let line = |d: &Diagnostic| d.span.map_or(String::new(), |s| format!("line {}: ", index.line_column(text, s.start).0));
+    let errors = found.into_iter().filter(Diagnostic::is_error).take(5);
+    errors.map(|d| Diagnostic { message: format!("{}{}", line(&d), d.message), span: None, ..d }).collect()
+}
+
+/// `003_FuseOps.relay` in some folder was written after FuseOps.
+fn pass_of(name: &str) -> &str {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let bare = stem.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['_', '-', '.', ' ']);
+    if bare.is_empty() { stem } else { bare }
+}
+
+/// How a version compares with a program.
+pub struct Comparison {
+    /// What is wrong with that program; empty when it could be read.
+    pub problems: Vec<Diagnostic>,
+    /// Where they differ first, as TVM's structural equality sees it; empty when they do not.
+    pub difference: String,
+    /// Whether `@main` gives the same on inputs made from a few seeds. None where one cannot be evaluated.
+    pub same_values: Option<bool>,
+}
+
+impl Session {
+    /// Compares a version with another program: its structure, and what it computes.
+    pub fn compare(&mut self, version: usize, source: &str) -> Comparison {
+        let mut store = std::mem::take(&mut self.store);
+        let read = open(&mut store, source);
+        let module = self.trace.versions.get(version).cloned();
+        let mut problems: Vec<Diagnostic> = read.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+        let mut result = Comparison { problems: Vec::new(), difference: String::new(), same_values: None };
+        match module {
+            Some(module) if problems.is_empty() => {
+                let options = EqualOptions { map_free_vars: true, ..EqualOptions::default() };
+                if let Err(found) = equal::modules(&store, &module, &read.module, options) {
+                    result.difference = found.to_string();
+                }
+                result.same_values = same_values(&mut store, &module, &read.module);
+            }
+            Some(_) => {}
+            None => problems.push(wrong("there is no such version")),
+        }
+        self.store = store;
+        result.problems = problems;
+        result
+    }
+}
+
+/// Values that differ by no more than what another order of additions does count as the same.
+fn same_values(store: &mut crate::ir::Store, left: &crate::ir::Module, right: &crate::ir::Module) -> Option<bool> {
+    for seed in 1..4 {
+        let mut shown = [left, right].into_iter().map(|module| {
+            let args = super::seeded_args(store, module, "main", seed).ok()?;
+            let value = crate::eval::eval_function(store, module, "main", &args, crate::eval::EvalOptions::default()).ok()?;
+            Some(crate::eval::show(store, &value))
+        });
+        let (Some(Some(a)), Some(Some(b))) = (shown.next(), shown.next()) else { return None };
+        if !close(&a, &b) {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// Compares two shown values word by word, numbers with a tolerance.
+fn close(a: &str, b: &str) -> bool {
+    let words = |text: &'_ str| -> Vec<String> {
+        text.split(|c: char| c.is_whitespace() || "[](),".contains(c)).filter(|w| !w.is_empty()).map(str::to_owned).collect()
+    };
+    let (a, b) = (words(a), words(b));
+    let same = |x: &String, y: &String| match (x.parse::<f64>(), y.parse::<f64>()) {
+        (Ok(x), Ok(y)) => (x - y).abs() <= 1e-4 * (1.0 + x.abs().max(y.abs())) || (x.is_nan() && y.is_nan()) || x == y,
+        _ => x == y,
+    };
+    a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| same(x, y))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) { add(%x, add(1f, 2f)) }\n";
+    const SECOND: &str = "#[version = \"0.0.5\"]\ndef @main(%y: Tensor[(2), float32]) { add(%y, 3f) }\n";
+
+    #[test]
+    fn files_are_stepped_through_like_a_run() {
+        let file = |name: &str, text: &str| File { name: name.into(), text: text.into() };
+        let files = vec![
+            file("dump/000_InferType.relay", FIRST),
+            file("dump/001_TheirOwn.relay", SECOND),
+            file("dump/002_Other.relay", "def @main("),
+            file("003_TheirOwn.txt", SECOND),
+        ];
+        let document = Document { source: FIRST.into(), files, ..Document::default() };
+        let mut session = Session::new(|| 0.0);
+        assert!(session.run(&document, false));
+        let steps: Vec<_> =
+            session.trace().steps.iter().map(|s| (s.id.as_str(), s.outcome_words().0, s.before, s.after)).collect();
+        let expected = [
+            ("InferType#1", "unchanged", 0, 0),
+            ("TheirOwn#1", "changed", 0, 1),
+            ("Other#1", "failed", 1, 1),
+            ("TheirOwn#2", "unchanged", 1, 1),
+        ];
+        assert_eq!(steps, expected);
+        assert!(session.diff(0, 1).is_some());
+        // Afterwards it runs passes as ever.
+        assert!(session.run(&Document { source: FIRST.into(), ..Document::default() }, false));
+        assert!(session.trace().steps.is_empty());
+    }
+
+    #[test]
+    fn a_version_is_compared_by_structure_and_by_values() {
+        let mut session = Session::new(|| 0.0);
+        assert!(session.run(&Document { source: FIRST.into(), ..Document::default() }, false));
+        let other_name = session.compare(0, &FIRST.replace("%x", "%z"));
+        assert_eq!((other_name.difference.as_str(), other_name.same_values), ("", Some(true)));
+        let folded = session.compare(0, SECOND);
+        assert!(!folded.difference.is_empty());
+        assert_eq!(folded.same_values, Some(true));
+        assert_eq!(session.compare(0, &SECOND.replace("3f", "4f")).same_values, Some(false));
+        assert!(!session.compare(0, "def @main(").problems.is_empty());
+    }
+}

@@ -1,0 +1,138 @@
+/** What Share opens: the link that was just copied, how far it reaches, and other forms of the same. Loaded on demand. */
+import { createResource, createSignal, For, Show } from "solid-js";
+import { useApp } from "../panels/context";
+import { Popover } from "../panels/Popover";
+import { saveFile } from "../state/save";
+import { commandLine, fits, markdownDiff, markdownLink, python, titleOf } from "./forms";
+import { htmlPage, type PageStep } from "./page";
+
+export default function ShareMenu(props: { anchor: HTMLElement; onClose(): void }) {
+  const app = useApp();
+  const [said, setSaid] = createSignal("");
+  const [href] = createResource(() => app.linkNow());
+  const link = () => href()?.replace(/^[^#]*#/, "#") ?? "";
+  const script = () => app.state().good?.run.dialect === "relax";
+  const extension = () => (script() ? "py" : "relay");
+  const title = () => titleOf(app.state().document, app.step()?.name ?? "");
+
+  const copy = async (what: string, text: string | null) => {
+    if (text === null) {
+      setSaid(`There is no ${what} to copy yet.`);
+      return;
+    }
+    setSaid((await app.copyText(text)) ? `${what} copied.` : "The browser does not let me copy.");
+  };
+  const save = (name: string, text: string | null, type: string) => {
+    if (text === null) setSaid("There is no result to save yet.");
+    else {
+      saveFile(name, text, type);
+      setSaid(`${name} saved.`);
+    }
+  };
+
+  const diffText = async () => {
+    const step = app.step();
+    const diff = step && step.before !== step.after ? await app.diffOf(step) : null;
+    return step && diff ? markdownDiff(title(), href() ?? "", diff.summary, diff) : null;
+  };
+  const pythonText = async () => {
+    const { good, document, catalogue } = app.state();
+    if (!good || good.document !== document) return null;
+    const failed = good.run.steps.find((step) => step.outcome === "failed");
+    const last = good.run.steps.filter((step) => step.depth === 0).at(-1);
+    const after = failed ? "" : await app.textOf(last?.after ?? 0);
+    if (after === null) return null;
+    const failure = failed ? `${failed.name}: ${failed.reason}` : "";
+    const result = { dialect: good.run.dialect, after, failure, version: catalogue?.version ?? "" };
+    return python(document, result, href() ?? "");
+  };
+  const pageText = async () => {
+    const { good } = app.state();
+    const text = await app.reproducer();
+    if (!good || text === null) return null;
+    const steps: PageStep[] = [];
+    for (const step of good.run.steps) {
+      steps.push({ step, diff: step.before === step.after ? null : await app.diffOf(step) });
+    }
+    return htmlPage(title(), href() ?? "", text, steps, app.selected());
+  };
+
+  const forms: readonly { label: string; about: string; act(): Promise<void> | void }[] = [
+    {
+      label: "Copy link",
+      about: "everything on the screen",
+      act: () => copy("Link", href() ?? ""),
+    },
+    {
+      label: "Copy Markdown link",
+      about: "for an issue or a page",
+      act: () => copy("Markdown link", markdownLink(title(), href() ?? "")),
+    },
+    {
+      label: "Copy Markdown with the diff",
+      about: "what this step changed",
+      act: async () => copy("diff", await diffText()),
+    },
+    {
+      label: "Copy command line",
+      about: "the same with passlab",
+      act: () => copy("Command", commandLine(link())),
+    },
+    {
+      label: "Save reproducer file",
+      about: "the program and its passes",
+      act: async () => save(`reproducer.${extension()}`, await app.reproducer(), "text/plain"),
+    },
+    {
+      label: "Save Python script",
+      about: "asks TVM for the same result",
+      act: async () => save("reproducer_tvm.py", await pythonText(), "text/x-python"),
+    },
+    {
+      label: "Save page",
+      about: "all steps in one HTML file",
+      act: async () => save("passlab.html", await pageText(), "text/html"),
+    },
+  ];
+
+  return (
+    <Popover anchor={props.anchor} label="Share" wide onClose={props.onClose}>
+      <div class="share">
+        <input
+          aria-label="Link"
+          readOnly
+          value={href() ?? ""}
+          onFocus={(e) => e.currentTarget.select()}
+        />
+        <p class="quiet">
+          <Show when={href()} fallback="Making the link…">
+            {(made) => `${made().length.toLocaleString("en")} characters. ${fits(made().length)}`}
+          </Show>
+        </p>
+        <ul aria-label="Forms">
+          <For each={forms}>
+            {(form, index) => (
+              <li>
+                <button
+                  type="button"
+                  data-first={index() === 0 ? "" : undefined}
+                  disabled={!href()}
+                  aria-describedby={`form-${index()}`}
+                  onClick={() => void form.act()}
+                >
+                  {form.label}
+                </button>
+                <span class="quiet" id={`form-${index()}`}>
+                  {form.about}
+                </span>
+              </li>
+            )}
+          </For>
+        </ul>
+        <p role="status" class="quiet">
+          {said()}
+        </p>
+      </div>
+    </Popover>
+  );
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import type { Diff, DiffRow, RunDocument } from "../engine/protocol";
+import { emptyDocument } from "../state/model";
+import { commandLine, fits, markdownDiff, markdownLink, python, titleOf, unified } from "./forms";
+import { htmlPage } from "./page";
+
+const row = (kind: DiffRow["kind"], left: string | null, right: string | null): DiffRow => ({
+  kind,
+  left: left === null ? null : 1,
+  right: right === null ? null : 1,
+  leftText: left ?? "",
+  rightText: right ?? "",
+  leftWords: [],
+  rightWords: [],
+});
+const same = (text: string) => row("same", text, text);
+const diff: Diff = {
+  rows: [
+    ...["1", "2", "3", "4", "5"].map(same),
+    row("changed", "add(%x)", "sub(%x)"),
+    row("removed", "```", null),
+    ...["6", "7", "8", "9"].map(same),
+  ],
+  added: 0,
+  removed: 1,
+  changed: 1,
+  moved: 0,
+  renumbered: 0,
+  summary: ["one call became another"],
+};
+
+const document: RunDocument = {
+  ...emptyDocument,
+  source: "@I.ir_module\nclass Module: pass\n",
+  passes: [
+    { call: "FuseOps(fuse_opt_level=2)", enabled: true },
+    { call: "DeadCodeElimination()", enabled: false },
+  ],
+  optLevel: 3,
+  disabled: ["FoldConstant"],
+  config: { "relax.x": "True" },
+};
+
+describe("forms of sharing", () => {
+  test("a link says where it fits", () => {
+    expect(fits(300)).toMatch(/everywhere/);
+    expect(fits(3000)).toBe(
+      "It is too long for a Discord message, an Outlook or Teams link or a QR code; elsewhere it fits.",
+    );
+    expect(fits(3_000_000)).toMatch(/any browser/);
+  });
+
+  test("a patch shows changes with three lines around them", () => {
+    const lines = unified(diff).split("\n");
+    expect(lines).toEqual([
+      "@@ … @@",
+      " 3",
+      " 4",
+      " 5",
+      "-add(%x)",
+      "+sub(%x)",
+      "-```",
+      " 6",
+      " 7",
+      " 8",
+      "@@ … @@",
+    ]);
+  });
+
+  test("Markdown keeps its fence whatever the program holds", () => {
+    const text = markdownDiff("t", "http://x/#2.a", diff.summary, diff);
+    expect(text).toContain("\n````diff\n");
+    expect(text.startsWith("[t](http://x/#2.a)\n\n- one call became another\n")).toBe(true);
+    expect(markdownLink("a]b", "u")).toBe("[a\\]b](u)");
+  });
+
+  test("a title names the step and the program's first function", () => {
+    expect(titleOf({ ...document, source: "def @fine(%x: int32) { %x }" }, "FuseOps")).toBe(
+      "passlab: FuseOps on fine",
+    );
+    const script = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x):";
+    expect(titleOf({ ...document, source: script }, "")).toBe("passlab: main");
+  });
+
+  test("the Python script runs what is ticked, in its context", () => {
+    const result = { dialect: "relax" as const, after: "it's", failure: "", version: "1" };
+    const text = python(document, result, "http://x/#2.a");
+    expect(text).toContain("    r'''FuseOps(fuse_opt_level=2)''',\n]");
+    expect(text).toContain(
+      'PassContext(opt_level=3, disabled_pass=["FoldConstant"], config={"relax.x": True})',
+    );
+    expect(text).toContain("AFTER = r'''it's'''");
+    const odd = python({ ...document, source: "a'''\\" }, result, "");
+    expect(odd).toContain(`BEFORE = "a'''\\\\"`);
+    const failed = python(document, { ...result, failure: 'FuseOps: "no"' }, "");
+    expect(failed).not.toContain("AFTER");
+    expect(failed).toContain("raise AssertionError");
+    expect(commandLine("#2.a")).toBe("passlab open '#2.a' | passlab opt -");
+  });
+
+  test("the page is one file that asks for nothing and runs nothing of the program", () => {
+    const step = { name: "Fuse</script>", outcome: "changed", reason: "", depth: 0 } as const;
+    const page = htmlPage("<b>", "http://x/#2.a", "<img src=x>", [{ step, diff }], 0);
+    expect(page).not.toMatch(/<img|<b>|<\/script>.*<\/script>/s);
+    expect(page).toContain("default-src 'none'");
+    expect(page.match(/https?:/g)).toHaveLength(1);
+    expect(page).toContain("const first=1;");
+  });
+});
