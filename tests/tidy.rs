@@ -37,7 +37,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("web_sys", &["src/wasm/"]),
     ("serde", &["src/wasm/"]),
     ("serde_wasm_bindgen", &["src/wasm/"]),
-    ("serde_json", &["src/cli/", "src/parse/script/"]),
+    ("serde_json", &["src/cli/", "src/parse/script/", "src/wasm/"]),
 ];
 
 /// Lines that a file may have: a pass with its tests, and anything else.

@@ -96,7 +96,7 @@ impl Session {
             }
             Request::Diff { before, after } => {
                 let diff = self.inner.diff(before, after).unwrap_or_default();
-                answer(&view::diff(&diff))
+                large_answer(&view::diff(&diff))
             }
             Request::History { version, mut place, shown } => {
                 if let Place::Source(offset) = &mut place {
@@ -154,11 +154,17 @@ impl Session {
             return Err(lost());
         }
         self.source = document.source;
-        answer(&view::run(&self.inner, &self.source, (clock() - start) / 1000.0))
+        large_answer(&view::run(&self.inner, &self.source, (clock() - start) / 1000.0))
     }
 }
 
 fn answer(value: &impl Serialize) -> Result<JsValue, JsValue> {
     let serializer = serde_wasm_bindgen::Serializer::json_compatible();
     Ok(value.serialize(&serializer)?)
+}
+
+/// What has thousands of fields crosses the boundary once, as JSON, and not field by field.
+fn large_answer(value: &impl Serialize) -> Result<JsValue, JsValue> {
+    let text = serde_json::to_string(value).map_err(|error| JsValue::from(error.to_string()))?;
+    js_sys::JSON::parse(&text)
 }
