@@ -12,6 +12,7 @@ import {
   onMount,
   Show,
   Switch,
+  untrack,
 } from "solid-js";
 import type { Graph, Step } from "../engine/protocol";
 import { panelCommands } from "../panels/commands";
@@ -37,22 +38,42 @@ const ZOOMS = [0.25, 0.35, 0.5, 0.7, 1, 1.4, 2];
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escaped = (text: string) => text.replace(/[&<>"]/g, (char) => ESCAPES[char] ?? char);
 
-/** The scene as text: parsed in one go, which is several times faster than making each element by itself. */
-function drawing(scene: Scene): string {
-  const boxes = scene.boxes.map(
-    (box) =>
-      `<g class="box${box.made ? " made" : ""}"><rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" rx="8"/><text data-group="${box.group}" x="${box.left + 8}" y="${box.top + 14}">▾ ${box.made ? "+ " : ""}${escaped(box.title)}</text></g>`,
+/** A part of the picture, in its own units. */
+interface Part {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** The part is taken a little larger than what is seen, in steps, so that scrolling seldom draws anew. */
+const TILE = 600;
+
+/**
+ * What of the scene is in sight, as text: parsed in one go, which is several times faster than making each element by
+ * itself. Most of a network is out of sight, and laying out its text is what takes time.
+ */
+function drawing(scene: Scene, part: Part): string {
+  const meets = (left: number, top: number, right: number, bottom: number) =>
+    left <= part.right && right >= part.left && top <= part.bottom && bottom >= part.top;
+  const boxes = scene.boxes.map((box) =>
+    !meets(box.left, box.top, box.left + box.width, box.top + box.height)
+      ? ""
+      : `<g class="box${box.made ? " made" : ""}"><rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" rx="8"/><text data-group="${box.group}" x="${box.left + 8}" y="${box.top + 14}">▾ ${box.made ? "+ " : ""}${escaped(box.title)}</text></g>`,
   );
   const edges = scene.edges.map(([from, to]) => {
     const [a, b] = [scene.shapes[from], scene.shapes[to]];
     if (!a || !b) return "";
+    const [left, right] = [Math.min(a.x, b.x), Math.max(a.x, b.x) + 2 * NODE.width];
+    if (!meets(left, Math.min(a.y, b.y), right, Math.max(a.y, b.y) + NODE.height)) return "";
     const gone = a.fate === "removed" || b.fate === "removed";
     const made = !gone && (a.fate === "made" || b.fate === "made");
     return `<path class="edge${gone ? " removed" : made ? " made" : ""}" d="${edgePath(a, b)}"/>`;
   });
-  const nodes = scene.shapes.map(
-    (shape, index) =>
-      `<g class="node ${shape.fate}${shape.result ? " result" : ""}" data-index="${index}" transform="translate(${shape.x} ${shape.y})"><rect width="${NODE.width}" height="${NODE.height}" rx="6"/><text class="label" x="8" y="17">${escaped(shape.label)}</text><text class="detail" x="8" y="32">${escaped(shape.detail)}</text></g>`,
+  const nodes = scene.shapes.map((shape, index) =>
+    !meets(shape.x, shape.y, shape.x + NODE.width, shape.y + NODE.height)
+      ? ""
+      : `<g class="node ${shape.fate}${shape.result ? " result" : ""}" data-index="${index}" transform="translate(${shape.x} ${shape.y})"><rect width="${NODE.width}" height="${NODE.height}" rx="6"/><text class="label" x="8" y="17">${escaped(shape.label)}</text><text class="detail" x="8" y="32">${escaped(shape.detail)}</text></g>`,
   );
   return boxes.join("") + edges.join("") + nodes.join("");
 }
@@ -82,14 +103,6 @@ export default function GraphView(props: { step: Step }) {
     if (!next.delete(key)) next.add(key);
     setFolded(next);
   };
-  const inner = createMemo(() => {
-    const graph = ready();
-    if (!graph) return [];
-    return graph.groups.flatMap((group, index) =>
-      group.parent === null ? [] : [groupKey(graph, index)],
-    );
-  });
-  const allFolded = () => inner().length > 0 && inner().every((key) => folded().has(key));
   const counts = createMemo(() => {
     const nodes = ready()?.nodes ?? [];
     const of = (fate: string) => nodes.filter((node) => node.fate === fate).length;
@@ -103,6 +116,20 @@ export default function GraphView(props: { step: Step }) {
     };
   });
   const large = () => counts().all > LARGE && !anyway();
+  const scene = createMemo(() => {
+    const graph = ready();
+    return graph && !table() && !large()
+      ? sceneOf(graph, folded())
+      : { shapes: [], boxes: [], edges: [], width: 0, height: 0 };
+  });
+  const inner = createMemo(() => {
+    const graph = ready();
+    if (!graph) return [];
+    return graph.groups.flatMap((group, index) =>
+      group.parent === null ? [] : [groupKey(graph, index)],
+    );
+  });
+  const allFolded = () => inner().length > 0 && inner().every((key) => folded().has(key));
 
   return (
     <section class="region graph" aria-label="Graph">
@@ -162,7 +189,7 @@ export default function GraphView(props: { step: Step }) {
                 >
                   <Picture
                     graph={graph()}
-                    scene={sceneOf(graph(), folded())}
+                    scene={scene()}
                     subject={props.step.id}
                     onFold={(group) => foldGroup(groupKey(graph(), group))}
                   />
@@ -190,10 +217,44 @@ function Picture(props: {
   const shape = (): Shape | undefined => props.scene.shapes[active()];
 
   /** Draws, and puts the view where something happened when nothing was looked at before. */
+  const [part, setPart] = createSignal<Part>(
+    { left: 0, top: 0, right: 2 * TILE, bottom: 2 * TILE },
+    {
+      equals: (a, b) =>
+        a.left === b.left && a.top === b.top && a.right === b.right && a.bottom === b.bottom,
+    },
+  );
+  const look = () => {
+    const scale = zoom();
+    // The picture stands in the middle where it is narrower than the view.
+    const aside = Math.max(0, (view.clientWidth - props.scene.width * scale) / 2);
+    const left = (view.scrollLeft - aside) / scale;
+    const top = view.scrollTop / scale;
+    const before = (at: number) => (Math.floor(at / TILE) - 0.5) * TILE;
+    const after = (at: number) => (Math.ceil(at / TILE) + 0.5) * TILE;
+    setPart({
+      left: before(left),
+      top: before(top),
+      right: after(left + view.clientWidth / scale),
+      bottom: after(top + view.clientHeight / scale),
+    });
+  };
+  onMount(() => {
+    const observer = new ResizeObserver(look);
+    observer.observe(view);
+    onCleanup(() => observer.disconnect());
+  });
+  createEffect(on(zoom, () => requestAnimationFrame(look), { defer: true }));
+  createEffect(
+    on(
+      () => props.scene,
+      () => setActive(-1),
+      { defer: true },
+    ),
+  );
   createEffect(() => {
-    picture.innerHTML = drawing(props.scene);
-    setActive(-1);
-    mark();
+    picture.innerHTML = drawing(props.scene, part());
+    untrack(mark);
   });
   /** The shape whose expression is followed. */
   const followed = createMemo(() => {
@@ -238,7 +299,7 @@ function Picture(props: {
   onMount(() => {
     fitWidth();
     const changed = nextChanged(-1, 1);
-    requestAnimationFrame(() => show(changed >= 0 ? changed : 0));
+    requestAnimationFrame(() => show(changed >= 0 ? changed : (order()[0] ?? 0)));
   });
 
   const isChanged = (index: number) => (props.scene.shapes[index]?.fate ?? "same") !== "same";
@@ -391,6 +452,7 @@ function Picture(props: {
         onPointerDown={press}
         onPointerMove={pull}
         onClick={click}
+        onScroll={look}
       >
         <svg
           ref={picture}

@@ -64,10 +64,10 @@ export function depthOf(graph: Graph, group: number): number {
 }
 
 /** The outermost folded box around a group, or null. */
-function foldedAround(graph: Graph, group: number, folded: ReadonlySet<string>): number | null {
+function foldedAround(graph: Graph, isFolded: readonly boolean[], group: number): number | null {
   let found: number | null = null;
   for (let at: number | null = group; at !== null; at = graph.groups[at]?.parent ?? null) {
-    if (folded.has(groupKey(graph, at))) found = at;
+    if (isFolded[at]) found = at;
   }
   return found;
 }
@@ -88,12 +88,16 @@ export function sceneOf(graph: Graph, folded: ReadonlySet<string>): Scene {
     x: MARGIN + x * CELL.width,
     y: MARGIN + TITLE + y * CELL.height,
   });
+  const isFolded = graph.groups.map(
+    (_, group) => folded.size > 0 && folded.has(groupKey(graph, group)),
+  );
+  const around = graph.groups.map((_, group) => foldedAround(graph, isFolded, group));
   const shapes: Shape[] = [];
   /** Where each node went: to a shape of its own or into that of a folded box. */
   const at: number[] = [];
   const proxies = new Map<number, number>();
   graph.nodes.forEach((node, index) => {
-    const inside = foldedAround(graph, node.group, folded);
+    const inside = around[node.group] ?? null;
     if (inside === null) {
       at[index] = shapes.length;
       shapes.push({
@@ -115,9 +119,7 @@ export function sceneOf(graph: Graph, folded: ReadonlySet<string>): Scene {
       return;
     }
     const title = graph.groups[inside]?.title ?? "";
-    const count = graph.nodes.filter(
-      (other) => foldedAround(graph, other.group, folded) === inside,
-    ).length;
+    const count = graph.nodes.filter((other) => around[other.group] === inside).length;
     proxies.set(inside, shapes.length);
     at[index] = shapes.length;
     shapes.push({
