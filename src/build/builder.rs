@@ -66,6 +66,11 @@ impl BlockBuilder {
         if self.errors.is_empty() { Ok(self.module) } else { Err(self.errors) }
     }
 
+    /// What did not fit since the last time that somebody asked; [`BlockBuilder::finish`] does not give it again.
+    pub fn take_errors(&mut self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.errors)
+    }
+
     /// Notes what is wrong; [`BlockBuilder::finish`] gives it.
     pub fn error(&mut self, code: &'static str, message: impl Into<String>, span: Option<crate::diag::Span>) {
         self.errors.push(Diagnostic::error(code, message, span));

@@ -479,14 +479,14 @@ impl Runner {
             }),
             Body::User(UserRun::Module(run)) => {
                 let new = run(self, store, module)?;
-                checked(store, module, &new).map(|()| new)
+                checked(store, module, new)
             }
             Body::User(UserRun::Function(run)) => {
                 let mut new = module.clone();
                 for (name, function) in optimisable(store, module) {
                     new.set_function(name, run(self, store, module, function)?);
                 }
-                checked(store, module, &new).map(|()| new)
+                checked(store, module, new)
             }
         };
         let (mut errors, rest) = diagnostics.render();

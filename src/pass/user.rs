@@ -7,7 +7,7 @@ use super::manager::Runner;
 use super::spec::PassError;
 use crate::diag::Diagnostic;
 use crate::infer;
-use crate::ir::{ExprId, Module, Store};
+use crate::ir::{Dialect, ExprId, Module, Store};
 use crate::verify;
 use std::rc::Rc;
 
@@ -26,15 +26,26 @@ pub enum UserRun {
     Function(Rc<UserFunctionPass>),
 }
 
-/// Whether what a pass of the user made is a program: well-formed, and its types fit. As in TVM the result of a
-/// module pass is not typed by this.
-pub(super) fn checked(store: &mut Store, before: &Module, after: &Module) -> Result<(), PassError> {
-    if before == after {
-        return Ok(());
+/// What a pass of the user made, when it is a program: well-formed, and its types fit. As in TVM the result of a module pass of
+/// Relay is not typed by this; one of Relax is, since its passes expect types.
+pub(super) fn checked(store: &mut Store, before: &Module, after: Module) -> Result<Module, PassError> {
+    if *before == after {
+        return Ok(after);
     }
-    let ill_formed: Vec<Diagnostic> = verify::verify(store, after).into_iter().filter(Diagnostic::is_error).collect();
+    let errors = |found: Vec<Diagnostic>| found.into_iter().filter(Diagnostic::is_error).collect::<Vec<_>>();
+    if after.dialect() == Dialect::Relax {
+        // Filling in types is no rewrite of the pass.
+        let mark = store.mark();
+        store.begin_products();
+        let typed = infer::infer_module(store, &after);
+        store.end_products(mark, None);
+        let typed = typed?;
+        let ill_formed = errors(verify::verify(store, &typed));
+        return if ill_formed.is_empty() { Ok(typed) } else { Err(ill_formed) };
+    }
+    let ill_formed = errors(verify::verify(store, &after));
     if !ill_formed.is_empty() {
         return Err(ill_formed);
     }
-    infer::infer_module(store, after).map(|_| ())
+    infer::infer_module(store, &after).map(|_| after)
 }

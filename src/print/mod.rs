@@ -146,6 +146,11 @@ pub fn scalar(tensor: &Tensor) -> Option<String> {
     value::scalar_text(tensor)
 }
 
+/// Any expression as Relax writes it.
+pub fn relax_expr(store: &Store, root: ExprId, options: &PrintOptions) -> String {
+    relax::expr(store, root, options).text
+}
+
 /// A type as Relax writes it.
 pub fn relax_ty(store: &Store, ty: TypeId) -> String {
     relax::ty(store, ty)

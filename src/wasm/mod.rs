@@ -67,7 +67,8 @@ impl Session {
     /// [`Session::script_loaded`] the functions `user_*` reach it, and requests are refused.
     pub fn begin_script(&mut self, source: &str) {
         if !self.loading {
-            user::lend_for_loading(self.inner.lend(source), clock);
+            let dialect = crate::parse::dialect(source);
+            user::lend_for_loading(self.inner.lend(source), dialect, clock);
             self.loading = true;
         }
     }

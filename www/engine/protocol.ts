@@ -83,7 +83,7 @@ export interface Step {
 /** A pass that the script made. It stands in the pass list by its name, without arguments. */
 export interface UserPass {
   name: string;
-  kind: "module" | "function" | "dataflow-block" | "sequential";
+  kind: "module" | "function" | "dataflow-block" | "prim-func" | "sequential";
   optLevel: number;
   required: string[];
   doc: string;

@@ -133,7 +133,7 @@ const report = record<ScriptReport>({
   passes: list(
     record<UserPass>({
       name: short(200),
-      kind: oneOf("module", "function", "dataflow-block", "sequential"),
+      kind: oneOf("module", "function", "dataflow-block", "prim-func", "sequential"),
       optLevel: whole,
       required: list(short(200), 1000),
       doc: short(10_000),

@@ -65,7 +65,7 @@ export function ownPass({ name, kind, optLevel, required, doc }: UserPass): Pass
     name,
     infoName: name,
     dialects: [],
-    kind: kind === "dataflow-block" ? "function" : kind,
+    kind: kind === "dataflow-block" || kind === "prim-func" ? "function" : kind,
     optLevel,
     required,
     configKeys: [],

@@ -1,16 +1,21 @@
 /** Everything that is global in a script. */
 import { attrsKey } from "./attrs";
 import * as builders from "./build";
+import { BlockBuilder } from "./builder";
 import * as functors from "./functor";
+import * as mixed from "./mixed-mode";
 import { IRModule } from "./module";
+import { ExprMutator } from "./mutator";
 import * as nodes from "./nodes";
 import * as passes from "./passes";
+import * as relaxNodes from "./relax";
+import * as relaxFunctors from "./relax-functor";
 import * as rules from "./rule";
 import * as typeFunctors from "./type-functor";
 import * as types from "./types";
 
 builders.setSubstitute((expr, by) => {
-  const mutator = new functors.ExprMutator();
+  const mutator = new ExprMutator();
   for (const [from, to] of by) mutator.memo.set(from, to);
   return mutator.visit(expr);
 });
@@ -38,6 +43,29 @@ const nodeClasses = {
   PatternTuple: nodes.PatternTuple,
 };
 
+const relaxClasses = {
+  DataflowVar: nodes.DataflowVar,
+  SeqExpr: relaxNodes.SeqExpr,
+  ShapeExpr: relaxNodes.ShapeExpr,
+  PrimValue: relaxNodes.PrimValue,
+  StringImm: relaxNodes.StringImm,
+  DataTypeImm: relaxNodes.DataTypeImm,
+  ExternFunc: relaxNodes.ExternFunc,
+  PrimFunc: relaxNodes.PrimFunc,
+  VarBinding: relaxNodes.VarBinding,
+  MatchCast: relaxNodes.MatchCast,
+  BindingBlock: relaxNodes.BindingBlock,
+  DataflowBlock: relaxNodes.DataflowBlock,
+};
+
+const relaxTypes = {
+  AnyType: types.AnyType,
+  PrimType: types.PrimType,
+  ShapeType: types.ShapeType,
+  PackedFuncType: types.PackedFuncType,
+  StringType: types.StringType,
+};
+
 const typeClasses = {
   Any: types.Any,
   Type: types.Type,
@@ -53,14 +81,14 @@ const typeClasses = {
 const functorClasses = {
   ExprFunctor: functors.ExprFunctor,
   ExprVisitor: functors.ExprVisitor,
-  ExprMutator: functors.ExprMutator,
-  MixedModeVisitor: functors.MixedModeVisitor,
-  MixedModeMutator: functors.MixedModeMutator,
+  ExprMutator,
+  MixedModeVisitor: mixed.MixedModeVisitor,
+  MixedModeMutator: mixed.MixedModeMutator,
   TypeVisitor: typeFunctors.TypeVisitor,
   TypeMutator: typeFunctors.TypeMutator,
-  postOrderVisit: functors.postOrderVisit,
-  postOrderRewrite: functors.postOrderRewrite,
-  expandANormalForm: functors.expandANormalForm,
+  postOrderVisit: mixed.postOrderVisit,
+  postOrderRewrite: mixed.postOrderRewrite,
+  expandANormalForm: mixed.expandANormalForm,
 };
 
 const tools = {
@@ -86,6 +114,7 @@ const passApi = {
   modulePass: passes.modulePass,
   functionPass: passes.functionPass,
   dataflowBlockPass: passes.dataflowBlockPass,
+  primFuncPass: passes.primFuncPass,
   sequential: passes.sequential,
   passInstrument: passes.passInstrument,
   PassContext: passes.PassContext,
@@ -103,8 +132,44 @@ const relay = builders.namespace({
   transform: passes.transform,
 });
 
+const relax = builders.namespace({
+  ...nodeClasses,
+  ...relaxClasses,
+  ...typeClasses,
+  ...relaxTypes,
+  // The names that types had before TVM 0.26.
+  TensorStructInfo: types.TensorType,
+  ShapeStructInfo: types.ShapeType,
+  ObjectStructInfo: types.AnyType,
+  PrimStructInfo: types.PrimType,
+  TupleStructInfo: types.TupleType,
+  FuncStructInfo: types.FuncType,
+  MatchShape: relaxNodes.MatchCast,
+  Function: nodes.Func,
+  BlockBuilder,
+  ExprVisitor: relaxFunctors.RelaxExprVisitor,
+  ExprMutatorBase: ExprMutator,
+  ExprMutator: relaxFunctors.RelaxExprMutator,
+  DataflowMutator: relaxFunctors.DataflowMutator,
+  callTIR: relaxNodes.callTIR,
+  callDPSPacked: relaxNodes.callDPSPacked,
+  callPacked: relaxNodes.callPacked,
+  const: builders.constant,
+  op: builders.op,
+  transform: passes.transform,
+});
+
+/** Symbolic extents, under TVM's name. */
+const tir = {
+  Var: function Var(name: string, dtype?: string) {
+    return types.symbol(name, dtype);
+  },
+};
+
 export const API_OBJECTS: Record<string, unknown> = {
   ...nodeClasses,
+  ...relaxClasses,
+  ...relaxTypes,
   Func: nodes.Func,
   ...typeClasses,
   ...functorClasses,
@@ -116,4 +181,7 @@ export const API_OBJECTS: Record<string, unknown> = {
   variable: builders.variable,
   constant: builders.constant,
   relay,
+  relax,
+  tir,
+  BlockBuilder,
 };

@@ -55,6 +55,50 @@ function written(item: unknown, name: string): string {
   throw new TypeError(`the attribute ${name} cannot be ${shown(item)}`);
 }
 
+/** A value as TVMScript writes it. */
+function script(item: unknown, name: string): string {
+  if (item === null || item === undefined) return "None";
+  if (typeof item === "boolean") return item ? "True" : "False";
+  if (typeof item === "number" || typeof item === "bigint") return String(item);
+  if (typeof item === "string") return JSON.stringify(item);
+  if (Array.isArray(item)) return `[${item.map((part) => script(part, name)).join(", ")}]`;
+  if (typeof item === "object" && !(item instanceof GlobalVar) && !("object" in item)) {
+    const pairs = Object.entries(item);
+    return `{${pairs.map(([key, part]) => `${JSON.stringify(key)}: ${script(part, name)}`).join(", ")}}`;
+  }
+  throw new TypeError(`the attribute ${name} cannot be ${shown(item)}`);
+}
+
+/** Attributes of Relax, as a text that has them: of a call of an operator, or of a function. */
+function relaxAttrs(attrs: Attrs, op: Op | null): number {
+  const entries = Object.entries(attrs);
+  if (entries.length === 0 && !op?.hasAttrs) return 0;
+  let text: string;
+  if (op) {
+    const vars = op.inputs.map((_, index) => `a${index}`);
+    const named = entries.map(([name, item]) => `${name}=${script(item, name)}`);
+    const params = vars.map((name) => `${name}: R.Any`).join(", ");
+    const own = op.name.replace(/^relax\./, "");
+    text = `@R.function(private=True)\ndef main(${params}):\n    return R.${own}(${[...vars, ...named].join(", ")})\n`;
+  } else
+    text = `@R.function(private=True)\ndef main():\n    R.func_attr(${script(attrs, "attrs")})\n    return R.tuple()\n`;
+  let id = space().written.get(text);
+  if (id === undefined) {
+    // The attributes of the function, or of the call that its last binding or result is.
+    const words = cross().user_expr(cross().user_parse(text));
+    id = op ? callAttrs(words[2] as number) : (words[4] as number);
+    space().written.set(text, id);
+  }
+  return id;
+}
+
+function callAttrs(body: number): number {
+  const seq = cross().user_expr(body);
+  const value = seq.length > 3 ? (seq[seq.length - 2] as number) : (seq[2] as number);
+  const call = cross().user_expr(value);
+  return call[0] === 7 ? (call[3] as number) : 0;
+}
+
 /** One more than the id of attributes, or 0. An operator's own are completed with their defaults. */
 export function attrsIdOf(attrs: Attrs | Record<string, unknown> | null, op: Op | null): number {
   const known = attrs ? origin.get(attrs) : undefined;
@@ -63,6 +107,7 @@ export function attrsIdOf(attrs: Attrs | Record<string, unknown> | null, op: Op 
     return known.id + 1;
   }
   if (!attrs && !op) return 0;
+  if (space().relax) return relaxAttrs(attrs ?? {}, op);
   const fields = Object.entries(attrs ?? {}).map(([name, item]) => {
     if (!/^[A-Za-z_][\w.]*$/.test(name)) throw new TypeError(`${name} is not an attribute's name`);
     return `${name}=${written(item, name)}`;

@@ -1,5 +1,5 @@
 /** What makes nodes, reads texts and asks the engine about programs, by the names of TVM's Python. */
-import { cross } from "./engine";
+import { cross, space } from "./engine";
 import { IRModule, needModule } from "./module";
 import {
   type AttrsLike,
@@ -15,11 +15,12 @@ import {
   Tuple,
   Var,
 } from "./nodes";
-import { type Dim, shown, TensorType, Type, typeAt } from "./types";
+import { callOp, fromText } from "./relax";
+import { asType, type Dim, shown, TensorType, Type } from "./types";
 
 /** An operator that can be called like a function: arguments, then attributes as the last one. */
 export interface OpFunction {
-  (...args: unknown[]): Call;
+  (...args: unknown[]): Expr;
   op: Op;
 }
 
@@ -32,6 +33,11 @@ function isAttrs(value: unknown): value is AttrsLike {
 /** `op("nn.relu")(x)`, `op("nn.conv2d")(x, w, { strides: [2, 2] })`. A list as an argument is a tuple. */
 export function op(name: string): OpFunction {
   const make = (...given: unknown[]) => {
+    if (space().relax) {
+      const last = given.at(-1);
+      const attrs = typeof last === "object" && last?.constructor === Object ? given.pop() : null;
+      return callOp(name, given, attrs as AttrsLike);
+    }
     const attrs = given.length > 0 && isAttrs(given.at(-1)) ? (given.pop() as AttrsLike) : null;
     const args = given.map((arg) => (Array.isArray(arg) ? new Tuple(arg) : asExpr(arg)));
     return new Call(new Op(name), args, attrs);
@@ -113,6 +119,8 @@ export function namesIn(text: string): string[] {
 
 /** Reads an expression as a program writes it. Variables that it only uses are new ones, or those that are given. */
 export function parseExpr(text: string, vars: Record<string, Expr> = {}): Expr {
+  if (space().relax)
+    return fromText(text, new Map(Object.entries(vars).map(([name, it]) => [name, needExpr(it)])));
   const isFunction = /^\s*fn\b/.test(text);
   const names = isFunction ? [] : namesIn(text);
   const read = nodeAt(
@@ -139,13 +147,16 @@ export function setSubstitute(f: typeof substitute): void {
 
 /** Reads a module, and infers its types, like TVM's `relay.parse`. A missing version line is added. */
 export function parseModule(text: string): IRModule {
-  const whole = /^\s*(\/\/.*\n\s*)*#\[version/.test(text) ? text : `#[version = "0.0.5"]\n${text}`;
+  const whole =
+    space().relax || /^\s*(\/\/.*\n\s*)*#\[version/.test(text)
+      ? text
+      : `#[version = "0.0.5"]\n${text}`;
   return IRModule.fromWords(cross().user_parse_module(whole));
 }
 
 /** Reads a type: `"Tensor[(1, 3), float32]"`. */
 export function parseType(text: string): Type {
-  return typeAt(cross().user_parse_type(text));
+  return asType(text);
 }
 
 /** What anything of a program prints as. */
@@ -214,6 +225,7 @@ export function bind(expr: Expr, values: Map<Var, Expr> | Record<string, Expr>):
 export function namespace(own: Record<string, unknown>, prefix = ""): Record<string, unknown> {
   const target = (prefix ? op(prefix) : {}) as object;
   return new Proxy(target, {
+    has: (_, name) => Object.hasOwn(own, name),
     get(_, name) {
       if (typeof name !== "string") return undefined;
       if (Object.hasOwn(own, name)) return own[name];

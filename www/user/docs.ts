@@ -1,3 +1,5 @@
+import { RELAX } from "./relax-docs";
+
 /** What the editor of *My passes* completes and explains: one entry for each name that a script can use. */
 export interface ApiEntry {
   /** `ExprMutator`, or with its class `ExprMutator.visitCall`. */
@@ -8,7 +10,7 @@ export interface ApiEntry {
   doc: string;
 }
 
-type Row = readonly [name: string, signature: string, doc: string];
+export type Row = readonly [name: string, signature: string, doc: string];
 
 const node = (name: string, args: string, fields: string, doc: string): Row => [
   name,
@@ -29,8 +31,13 @@ const PASSES: readonly Row[] = [
   ],
   [
     "dataflowBlockPass",
-    "dataflowBlockPass(options: { name, optLevel?, required? }, f): Pass",
-    "A pass over the dataflow blocks of Relax. Relay has none, so there it changes nothing.",
+    "dataflowBlockPass(options: { name, optLevel?, required?, doc? }, f: (block: DataflowBlock, mod: IRModule, ctx: PassContext) => DataflowBlock): Pass",
+    "A pass over each dataflow block of Relax. Variables that are visible behind the block must stay. new relax.ExprMutator(mod).visitDataflowBlock(block) is what a mutator makes of it. Relay has no blocks, so there it changes nothing. A class has transformDataflowBlock.",
+  ],
+  [
+    "primFuncPass",
+    "primFuncPass(options: { name, optLevel?, required?, doc? }, f: (func: PrimFunc, mod: IRModule, ctx: PassContext) => PrimFunc): Pass",
+    "A pass over each tensor program of the module. A class has transformPrimFunc.",
   ],
   [
     "sequential",
@@ -281,16 +288,16 @@ const TYPES: readonly Row[] = [
   ["Type", "abstract class Type", "A type. Equal types are the same object."],
   node(
     "TensorType",
-    'shape: (number | Any)[], dtype = "float32"',
-    "shape, dtype",
-    "A tensor type; Any is an extent that is not known.",
+    'shape: Dim[] | null, dtype = "float32", ndim?: number',
+    "shape, dtype, ndim",
+    "A tensor type. In Relay Any is an extent that is not known; in Relax extents are numbers and symbols (tir.Var), and shape may be null and dtype empty.",
   ),
   node("TupleType", "fields: Type[]", "fields", "The type of a tuple."),
   node(
     "FuncType",
-    "argTypes: Type[], retType: Type",
-    "argTypes, retType",
-    "The type of a function.",
+    "argTypes: Type[], retType: Type, purity = true",
+    "argTypes, retType, purity, isOpaque",
+    "The type of a function. Purity is of Relax, as is null for arguments that are not known.",
   ),
   node("RelayRefType", "value: Type", "value", "The type of a reference."),
   ["TypeVar", "class TypeVar { name }", "A type parameter."],
@@ -333,7 +340,7 @@ const TOOLS: readonly Row[] = [
   [
     "parseExpr",
     "parseExpr(text: string, vars?: Record<string, Expr>): Expr",
-    'Reads an expression as a program writes it: parseExpr("add(%x, 1f)", { x }).',
+    'Reads an expression as a program writes it: parseExpr("add(%x, 1f)", { x }); in a program of Relax parseExpr("R.add(x, R.const(1.0))", { x }).',
   ],
   ["parseModule", "parseModule(text: string): IRModule", "Reads a module and infers its types."],
   [
@@ -410,4 +417,5 @@ export const API: ApiEntry[] = [
   ...NODES,
   ...TYPES,
   ...TOOLS,
+  ...RELAX,
 ].map(([name, signature, doc]) => ({ name, signature, doc }));

@@ -16,7 +16,7 @@ export interface Engine {
   user_attrs(id: number): unknown[];
   user_op(name: string): unknown[];
   user_build(kind: number, pre: number, words: Uint32Array): number;
-  user_var(name: string, annotation: number, pre: number): number;
+  user_var(name: string, annotation: number, pre: number, dataflow: boolean): number;
   user_leaf(name: string, isOp: boolean): number;
   user_make_constant(dtype: string, shape: Uint32Array, data: Uint8Array): number;
   user_make_pattern(words: Uint32Array): number;
@@ -33,6 +33,14 @@ export interface Engine {
   user_equal_modules(a: Uint32Array, b: Uint32Array): boolean;
   user_infer(id: number, module: Uint32Array): number;
   user_eval(id: number, module: Uint32Array): number;
+  user_is_relax(): boolean;
+  user_dim(op: string, words: Uint32Array): Uint32Array;
+  user_dim_text(words: Uint32Array): string;
+  user_symbol(name: string, dtype: string): Uint32Array;
+  user_block(dataflow: boolean, words: Uint32Array): Uint32Array;
+  user_prim_func(id: number): unknown[];
+  user_builder(module: Uint32Array): number;
+  user_builder_do(builder: number, what: number, words: Uint32Array): Uint32Array;
   user_record(pre: number, post: number): boolean;
   user_run(passes: unknown, module: Uint32Array): Uint32Array;
   user_enter(context: unknown): void;
@@ -53,6 +61,15 @@ export class Space {
   readonly names = new Map<number, string>();
   readonly nameIds = new Map<string, number>();
   readonly attrs = new Map<number, unknown>();
+  readonly blocks = new Map<number, unknown>();
+  readonly bindings = new Map<string, unknown>();
+  readonly dims = new Map<string, unknown>();
+  private inRelax: boolean | null = null;
+  /** Whether the program is one of Relax: nodes are made as it has them. */
+  get relax(): boolean {
+    this.inRelax ??= cross().user_is_relax();
+    return this.inRelax;
+  }
   /** Attributes that were made, by what was written. */
   readonly written = new Map<string, number>();
 }

@@ -5,12 +5,11 @@
  * They visit as deep as the stack allows and no deeper: past a hundred nodes inside of each other, what lies further down
  * is visited first, without recursion. Then the order is another one (parts before wholes), and nothing else.
  */
-import { cross } from "./engine";
 import {
   type Call,
-  Clause,
   type Constant,
   type Constructor,
+  DataflowVar,
   type Expr,
   type Func,
   type GlobalVar,
@@ -19,22 +18,57 @@ import {
   Let,
   type Match,
   needExpr,
-  nodeAt,
   type Op,
   type OtherExpr,
   type Pattern,
-  PatternConstructor,
-  PatternTuple,
-  PatternVar,
   type RefCreate,
   type RefRead,
   type RefWrite,
-  rebuilt,
   type Tuple,
   type TupleGetItem,
-  Var,
+  type Var,
 } from "./nodes";
-import { needType, shown, type Type } from "./types";
+import {
+  type Binding,
+  type BindingBlock,
+  type DataflowBlock,
+  type DataTypeImm,
+  type ExternFunc,
+  MatchCast,
+  type PrimFunc,
+  type PrimValue,
+  type SeqExpr,
+  type ShapeExpr,
+  type StringImm,
+  type VarBinding,
+} from "./relax";
+import type { Type } from "./types";
+
+/** Hooks by kind of node. */
+export const HOOKS = [
+  "visitVar",
+  "visitGlobalVar",
+  "visitOp",
+  "visitConstructor",
+  "visitConstant",
+  "visitTuple",
+  "visitTupleGetItem",
+  "visitCall",
+  "visitLet",
+  "visitIf",
+  "visitFunction",
+  "visitMatch",
+  "visitRefCreate",
+  "visitRefRead",
+  "visitRefWrite",
+  "visitSeqExpr",
+  "visitShapeExpr",
+  "visitPrimValue",
+  "visitStringImm",
+  "visitDataTypeImm",
+  "visitExternFunc",
+  "visitPrimFunc",
+] as const;
 
 /** How many nodes may be visited inside of each other. Each takes some ten calls of JavaScript. */
 const DEEP = 100;
@@ -114,42 +148,14 @@ export abstract class ExprFunctor<R = unknown> {
     }
   }
 
-  /** Calls the hook of the node's kind. */
+  /** Calls the hook of the node's kind; a mutator also looks at what it gives. */
   protected dispatch(expr: Expr): R {
-    switch (expr.kind) {
-      case KIND.Var:
-        return this.visitVar(expr as Var);
-      case KIND.GlobalVar:
-        return this.visitGlobalVar(expr as GlobalVar);
-      case KIND.Op:
-        return this.visitOp(expr as Op);
-      case KIND.Constructor:
-        return this.visitConstructor(expr as Constructor);
-      case KIND.Constant:
-        return this.visitConstant(expr as Constant);
-      case KIND.Tuple:
-        return this.visitTuple(expr as Tuple);
-      case KIND.TupleGetItem:
-        return this.visitTupleGetItem(expr as TupleGetItem);
-      case KIND.Call:
-        return this.visitCall(expr as Call);
-      case KIND.Let:
-        return this.visitLet(expr as Let);
-      case KIND.If:
-        return this.visitIf(expr as If);
-      case KIND.Function:
-        return this.visitFunction(expr as Func);
-      case KIND.Match:
-        return this.visitMatch(expr as Match);
-      case KIND.RefCreate:
-        return this.visitRefCreate(expr as RefCreate);
-      case KIND.RefRead:
-        return this.visitRefRead(expr as RefRead);
-      case KIND.RefWrite:
-        return this.visitRefWrite(expr as RefWrite);
-      default:
-        return this.visitOther(expr as OtherExpr);
-    }
+    return this.hook(expr);
+  }
+
+  protected hook(expr: Expr): R {
+    if (expr instanceof DataflowVar) return this.visitDataflowVar(expr);
+    return (this[HOOKS[expr.kind] ?? "visitOther"] as (expr: Expr) => R)(expr);
   }
 
   protected none(expr: Expr): R {
@@ -200,6 +206,30 @@ export abstract class ExprFunctor<R = unknown> {
   visitRefWrite(expr: RefWrite): R {
     return this.none(expr);
   }
+  visitDataflowVar(expr: DataflowVar): R {
+    return this.visitVar(expr);
+  }
+  visitSeqExpr(expr: SeqExpr): R {
+    return this.none(expr);
+  }
+  visitShapeExpr(expr: ShapeExpr): R {
+    return this.none(expr);
+  }
+  visitPrimValue(expr: PrimValue): R {
+    return this.none(expr);
+  }
+  visitStringImm(expr: StringImm): R {
+    return this.none(expr);
+  }
+  visitDataTypeImm(expr: DataTypeImm): R {
+    return this.none(expr);
+  }
+  visitExternFunc(expr: ExternFunc): R {
+    return this.none(expr);
+  }
+  visitPrimFunc(expr: PrimFunc): R {
+    return this.none(expr);
+  }
   visitOther(expr: OtherExpr): R {
     return this.none(expr);
   }
@@ -207,9 +237,23 @@ export abstract class ExprFunctor<R = unknown> {
 
 /** Goes over a program and changes nothing: the hooks visit all parts, each node once. */
 export class ExprVisitor extends ExprFunctor<void> {
-  /** A variable where it is bound: a parameter, a let's variable, a pattern's. */
+  /** A variable where it is bound: a parameter, a let's variable, a pattern's; in Relax it goes on by what it is. */
   visitVarDef(variable: Var): void {
-    this.visit(variable);
+    if (!variable.space.relax) this.visit(variable);
+    else if (variable instanceof DataflowVar) this.visitDataflowVarDef(variable);
+    else this.visitVarDef_(variable);
+  }
+  /** Relax: the definition of a variable that is no dataflow variable. */
+  visitVarDef_(variable: Var): void {
+    this.typeOf(variable);
+  }
+  /** Relax: the definition of a dataflow variable. */
+  visitDataflowVarDef(variable: DataflowVar): void {
+    this.typeOf(variable);
+  }
+  private typeOf(variable: Var): void {
+    if (this.visitType !== ExprVisitor.prototype.visitType && variable.typeAnnotation)
+      this.visitType(variable.typeAnnotation);
   }
   /** Types are not gone into; see `TypeVisitor`. */
   visitType(_type: Type): void {}
@@ -218,8 +262,7 @@ export class ExprVisitor extends ExprFunctor<void> {
     for (const field of pattern.fields) this.visitPattern(field);
   }
   override visitVar(expr: Var): void {
-    if (this.visitType !== ExprVisitor.prototype.visitType && expr.typeAnnotation)
-      this.visitType(expr.typeAnnotation);
+    this.typeOf(expr);
   }
   override visitGlobalVar(_expr: GlobalVar): void {}
   override visitOp(_expr: Op): void {}
@@ -278,294 +321,41 @@ export class ExprVisitor extends ExprFunctor<void> {
     this.visit(expr.ref);
     this.visit(expr.value);
   }
+  override visitSeqExpr(expr: SeqExpr): void {
+    for (const block of expr.blocks) this.visitBindingBlock(block);
+    this.visit(expr.body);
+  }
+  /** Goes on by what the block is. */
+  visitBindingBlock(block: BindingBlock): void {
+    if (block.isDataflow) this.visitDataflowBlock(block);
+    else this.visitBindingBlock_(block);
+  }
+  /** A block that is no dataflow block. */
+  visitBindingBlock_(block: BindingBlock): void {
+    for (const binding of block.bindings) this.visitBinding(binding);
+  }
+  visitDataflowBlock(block: DataflowBlock): void {
+    for (const binding of block.bindings) this.visitBinding(binding);
+  }
+  /** Goes on by what the binding is. */
+  visitBinding(binding: Binding): void {
+    if (binding instanceof MatchCast) this.visitMatchCast(binding);
+    else this.visitVarBinding(binding);
+  }
+  visitVarBinding(binding: VarBinding): void {
+    this.visit(binding.value);
+    this.visitVarDef(binding.var);
+  }
+  visitMatchCast(binding: MatchCast): void {
+    this.visitType(binding.type);
+    this.visit(binding.value);
+    this.visitVarDef(binding.var);
+  }
+  override visitShapeExpr(_expr: ShapeExpr): void {}
+  override visitPrimValue(_expr: PrimValue): void {}
+  override visitStringImm(_expr: StringImm): void {}
+  override visitDataTypeImm(_expr: DataTypeImm): void {}
+  override visitExternFunc(_expr: ExternFunc): void {}
+  override visitPrimFunc(_expr: PrimFunc): void {}
   override visitOther(_expr: OtherExpr): void {}
-}
-
-/**
- * Makes another program of a program: the hooks visit all parts, and give the same node when no part has changed, else a
- * copy of it over the new parts. What a hook gives instead is a rewrite, and recorded as one.
- */
-export class ExprMutator extends ExprFunctor<Expr> {
-  /** TVM's C++ name for `visit`. */
-  mutate(expr: Expr): Expr {
-    return this.visit(expr);
-  }
-
-  protected override dispatch(expr: Expr): Expr {
-    const result = super.dispatch(expr);
-    if (this.noted(expr, result)) return result;
-    // No more rewrites are allowed, so this one is taken back.
-    return plainHook(expr).call(this, expr);
-  }
-
-  /** Records a rewrite, if it is one. False when no more are allowed. */
-  private noted(pre: Expr, post: Expr): boolean {
-    if (post === pre) return true;
-    if (post === undefined || post === null) {
-      const kind = pre.constructor.name;
-      throw new TypeError(`${this.constructor.name}: the hook of a ${kind} gave nothing`);
-    }
-    return needExpr(post).from === pre || cross().user_record(pre.id, post.id);
-  }
-
-  private all(list: readonly Expr[]): readonly Expr[] {
-    let changed: Expr[] | null = null;
-    for (let at = 0; at < list.length; at++) {
-      const before = list[at] as Expr;
-      const after = this.visit(before);
-      if (after !== before) {
-        changed ??= [...list];
-        changed[at] = after;
-      }
-    }
-    return changed ?? list;
-  }
-
-  /** A variable where it is bound. What it gives is bound in its place. */
-  visitVarDef(variable: Var): Var {
-    const after = this.visit(variable);
-    if (!(after instanceof Var))
-      throw new TypeError(`%${variable.nameHint} is bound here and cannot become ${shown(after)}`);
-    return after;
-  }
-  /** Types stay; see `TypeMutator`. */
-  visitType(type: Type): Type {
-    return type;
-  }
-  visitPattern(pattern: Pattern): Pattern {
-    if (pattern.var) {
-      const variable = this.visitVarDef(pattern.var);
-      return variable === pattern.var ? pattern : PatternVar(variable);
-    }
-    const fields = pattern.fields.map((field) => this.visitPattern(field));
-    if (fields.every((field, at) => field === pattern.fields[at])) return pattern;
-    return pattern.constructorNode
-      ? PatternConstructor(pattern.constructorNode, fields)
-      : PatternTuple(fields);
-  }
-  override visitVar(expr: Var): Expr {
-    const type = this.visitType === ExprMutator.prototype.visitType ? null : expr.typeAnnotation;
-    const after = type && needType(this.visitType(type));
-    return after === type || !after ? expr : expr.withType(after);
-  }
-  override visitGlobalVar(expr: GlobalVar): Expr {
-    return expr;
-  }
-  override visitOp(expr: Op): Expr {
-    return expr;
-  }
-  override visitConstructor(expr: Constructor): Expr {
-    return expr;
-  }
-  override visitConstant(expr: Constant): Expr {
-    return expr;
-  }
-  override visitTuple(expr: Tuple): Expr {
-    const before = expr.fields;
-    const fields = this.all(before);
-    return fields === before ? expr : rebuilt(expr, fields.map(id));
-  }
-  override visitTupleGetItem(expr: TupleGetItem): Expr {
-    const tuple = this.visit(expr.tuple);
-    return tuple === expr.tuple ? expr : rebuilt(expr, [tuple.id, expr.index]);
-  }
-  override visitCall(expr: Call): Expr {
-    const op = this.visit(expr.op);
-    let typeArgs: readonly Type[] = [];
-    let sameTypes = true;
-    if (this.visitType !== ExprMutator.prototype.visitType) {
-      typeArgs = expr.typeArgs.map((type) => needType(this.visitType(type)));
-      sameTypes = typeArgs.every((type, at) => type === expr.typeArgs[at]);
-    }
-    const before = expr.args;
-    const args = this.all(before);
-    if (op === expr.op && args === before && sameTypes) return expr;
-    const types = sameTypes ? expr.typeArgs : typeArgs;
-    const words = [op.id, expr.words[3] as number, types.length, ...types.map((type) => type.id)];
-    return rebuilt(expr, words.concat(args.map(id)));
-  }
-  override visitLet(expr: Let): Expr {
-    const chain: { pre: Let; variable: Var; value: Expr }[] = [];
-    const own = this.visitLet !== ExprMutator.prototype.visitLet;
-    let at = expr;
-    for (;;) {
-      chain.push({ pre: at, variable: this.visitVarDef(at.var), value: this.visit(at.value) });
-      if (!this.isDeep || own || !(at.body instanceof Let) || this.memo.has(at.body)) break;
-      at = at.body;
-    }
-    let body = this.visit(at.body);
-    for (let last = chain.pop(); last; last = chain.pop()) {
-      const { pre, variable, value } = last;
-      const unchanged = variable === pre.var && value === pre.value && body === pre.body;
-      const post: Expr = unchanged ? pre : rebuilt(pre, [variable.id, value.id, body.id]);
-      body = this.rewriteLet(pre, post);
-      if (chain.length === 0) break;
-      if (!this.noted(pre, body)) body = post;
-      this.memo.set(pre, body);
-    }
-    return body;
-  }
-  /** What a let becomes that has been visited: unlike `visitLet` it is also called along chains of any length. */
-  rewriteLet(_pre: Let, post: Expr): Expr {
-    return post;
-  }
-  override visitIf(expr: If): Expr {
-    const cond = this.visit(expr.cond);
-    const trueBranch = this.visit(expr.trueBranch);
-    const falseBranch = this.visit(expr.falseBranch);
-    const before = [expr.cond, expr.trueBranch, expr.falseBranch];
-    const after = [cond, trueBranch, falseBranch];
-    return same(after, before) ? expr : rebuilt(expr, after.map(id));
-  }
-  override visitFunction(expr: Func): Expr {
-    const params = expr.params.map((param) => this.visitVarDef(param));
-    const ret = expr.retType;
-    const retType =
-      ret && this.visitType !== ExprMutator.prototype.visitType
-        ? needType(this.visitType(ret))
-        : ret;
-    const body = this.visit(expr.body);
-    if (body === expr.body && retType === ret && same(params, expr.params)) return expr;
-    const words = [...expr.words.subarray(2)];
-    words.splice(0, 2, body.id, retType ? retType.id + 1 : 0);
-    words.splice(4, params.length, ...params.map(id));
-    return rebuilt(expr, words);
-  }
-  override visitMatch(expr: Match): Expr {
-    const before = expr.clauses;
-    const clauses = before.map(
-      ({ lhs, rhs }) => new Clause(this.visitPattern(lhs), this.visit(rhs)),
-    );
-    const data = this.visit(expr.data);
-    const unchanged = clauses.every(
-      ({ lhs, rhs }, at) => lhs === before[at]?.lhs && rhs === before[at]?.rhs,
-    );
-    if (unchanged && data === expr.data) return expr;
-    const arms = clauses.flatMap(({ lhs, rhs }) => [lhs.id, rhs.id]);
-    return rebuilt(expr, [data.id, expr.complete ? 1 : 0, ...arms]);
-  }
-  override visitRefCreate(expr: RefCreate): Expr {
-    const value = this.visit(expr.value);
-    return value === expr.value ? expr : rebuilt(expr, [value.id]);
-  }
-  override visitRefRead(expr: RefRead): Expr {
-    const ref = this.visit(expr.ref);
-    return ref === expr.ref ? expr : rebuilt(expr, [ref.id]);
-  }
-  override visitRefWrite(expr: RefWrite): Expr {
-    const ref = this.visit(expr.ref);
-    const value = this.visit(expr.value);
-    return ref === expr.ref && value === expr.value ? expr : rebuilt(expr, [ref.id, value.id]);
-  }
-  override visitOther(expr: OtherExpr): Expr {
-    return expr;
-  }
-}
-
-function id(expr: Expr): number {
-  return expr.id;
-}
-
-function same(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((item, at) => item === b[at]);
-}
-
-const HOOKS = [
-  "visitVar",
-  "visitGlobalVar",
-  "visitOp",
-  "visitConstructor",
-  "visitConstant",
-  "visitTuple",
-  "visitTupleGetItem",
-  "visitCall",
-  "visitLet",
-  "visitIf",
-  "visitFunction",
-  "visitMatch",
-  "visitRefCreate",
-  "visitRefRead",
-  "visitRefWrite",
-] as const;
-
-/** What a mutator without hooks of its own makes of a node: the parts as they have become, the node as it was. */
-function plainHook(expr: Expr): (this: ExprMutator, expr: Expr) => Expr {
-  return ExprMutator.prototype[HOOKS[expr.kind] ?? "visitOther"] as never;
-}
-
-/** A visitor that sees every call, tuple and projection after what it is computed from, however deep. */
-export class MixedModeVisitor extends ExprVisitor {
-  override visit(expr: Expr): void {
-    if (!this.memo.has(expr)) this.visitAhead(expr);
-    super.visit(expr);
-  }
-}
-
-/**
- * A mutator that never recurses over calls, tuples and projections. Instead of their hooks it has
- * `rewriteCall(pre, post)` and so on: `pre` is the node as it was, with its types, `post` the one over new parts.
- */
-export class MixedModeMutator extends ExprMutator {
-  override visit(expr: Expr): Expr {
-    if (!this.memo.has(expr)) this.visitAhead(needExpr(expr));
-    return super.visit(expr);
-  }
-  rewriteCall(_pre: Call, post: Expr): Expr {
-    return post;
-  }
-  rewriteTuple(_pre: Tuple, post: Expr): Expr {
-    return post;
-  }
-  rewriteTupleGetItem(_pre: TupleGetItem, post: Expr): Expr {
-    return post;
-  }
-  override visitCall(expr: Call): Expr {
-    return this.rewriteCall(expr, super.visitCall(expr));
-  }
-  override visitTuple(expr: Tuple): Expr {
-    return this.rewriteTuple(expr, super.visitTuple(expr));
-  }
-  override visitTupleGetItem(expr: TupleGetItem): Expr {
-    return this.rewriteTupleGetItem(expr, super.visitTupleGetItem(expr));
-  }
-}
-
-/** Calls `f(pre, post)` for every node, parts before wholes; what it gives stands for `pre`. */
-export function postOrderRewrite(expr: Expr, f: (pre: Expr, post: Expr) => Expr): Expr {
-  class Rewriter extends ExprMutator {
-    override visit(from: Expr): Expr {
-      if (!this.memo.has(from)) this.visitAhead(from);
-      return super.visit(from);
-    }
-    override rewriteLet(pre: Let, post: Expr): Expr {
-      return f(pre, post);
-    }
-  }
-  for (const hook of HOOKS.filter((name) => name !== "visitLet")) {
-    const plain = ExprMutator.prototype[hook] as (this: ExprMutator, expr: Expr) => Expr;
-    const value = function (this: ExprMutator, pre: Expr) {
-      return f(pre, plain.call(this, pre));
-    };
-    Object.defineProperty(Rewriter.prototype, hook, { value });
-  }
-  return new Rewriter().visit(needExpr(expr));
-}
-
-/** Calls `f` with every node once, parts before wholes. */
-export function postOrderVisit(expr: Expr, f: (expr: Expr) => void): void {
-  for (const found of cross().user_walk(0, needExpr(expr).id)) f(nodeAt(found));
-}
-
-/** Calls `pre` for each let of a chain, from the outside in, and then `post` for each, from the inside out. */
-export function expandANormalForm(
-  first: Let,
-  pre: (expr: Let) => void,
-  post: (expr: Let) => void,
-): void {
-  const chain: Let[] = [];
-  for (let at: Expr = first; at instanceof Let; at = at.body) {
-    pre(at);
-    chain.push(at);
-  }
-  for (const at of chain.reverse()) post(at);
 }

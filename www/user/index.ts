@@ -20,6 +20,8 @@ export function installUserApi(engine: Engine): void {
   setEngine(engine);
   engine.user_host(guardedHost as (...args: never[]) => unknown);
   Object.assign(globalThis, API_OBJECTS);
+  // The user's line stands behind the engine's frames.
+  Error.stackTraceLimit = 50;
 }
 
 /**

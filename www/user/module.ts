@@ -1,6 +1,7 @@
 /** Modules. Unlike nodes they can be changed, as in TVM; a version that the page shows is not changed by it. */
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 import { Expr, Func, GlobalVar, needExpr, nodeAt, type Var } from "./nodes";
+import { ExternFunc, PrimFunc } from "./relax";
 import { shown } from "./types";
 
 type Functions = Iterable<readonly [GlobalVar | string, Func]> | Record<string, Func>;
@@ -11,16 +12,17 @@ function nameText(name: GlobalVar | string): string {
 
 function needFunction(value: unknown): Func {
   const node = needExpr(value, "a function");
-  if (!(node instanceof Func))
+  // Tensor programs and external functions stand in modules of Relax.
+  if (!(node instanceof Func || node instanceof PrimFunc || node instanceof ExternFunc))
     throw new TypeError(`a function is needed here, not ${shown(value)}`);
-  return node;
+  return node as Func;
 }
 
 export class IRModule {
   readonly space: Space = space();
   private readonly table = new Map<string, Func>();
   /** Dialect, global infos, attributes. */
-  private head: readonly number[] = [0, 0, 0];
+  private head: readonly number[] = [space().relax ? 1 : 0, 0, 0];
   /** Names and definitions of types. */
   private types: readonly number[] = [];
 

@@ -1,6 +1,7 @@
 /** Nodes of a program. The same node is the same object, so `===` is what identity is in TVM; nothing of one changes. */
 import { type Attrs, attrsAt, attrsIdOf } from "./attrs";
 import { cross, here, nameOf, type Space, space, wordsOf } from "./engine";
+import { ARRAYS } from "./tensor";
 import { asType, needType, Raw, shown, type Type, type TypeVar, typeAt } from "./types";
 
 /** Kinds in the engine's order. */
@@ -20,16 +21,24 @@ export const KIND = {
   RefCreate: 12,
   RefRead: 13,
   RefWrite: 14,
+  SeqExpr: 15,
+  ShapeExpr: 16,
+  PrimValue: 17,
+  StringImm: 18,
+  DataTypeImm: 19,
+  ExternFunc: 20,
+  PrimFunc: 21,
 } as const;
 
 /** Makes a node of the engine; with `pre` one that means the same over other parts. */
-function build(kind: number, words: readonly number[], pre?: Expr): Raw {
+export function build(kind: number, words: readonly number[], pre?: Expr): Raw {
   const given = Uint32Array.from(words);
   const id = cross().user_build(kind, pre ? pre.id + 1 : 0, given);
+  if (kind >= KIND.SeqExpr) return new Raw(id, cross().user_expr(id));
   const whole = new Uint32Array(given.length + 2);
   whole[0] = kind;
-  // The type of a copy is that of what it copies, until types are inferred again.
-  whole[1] = pre ? (pre.words[1] as number) : 0;
+  // The type of a copy is that of what it copies, until types are inferred again; in Relax it has none.
+  whole[1] = pre && !pre.space.relax ? (pre.words[1] as number) : 0;
   whole.set(given, 2);
   return new Raw(id, whole);
 }
@@ -59,6 +68,11 @@ export abstract class Expr {
   /** The type that InferType found; null before it has run. Stale on a node that a mutator copied. */
   get checkedType(): Type | null {
     return this.typeOrNull(1);
+  }
+
+  /** The same by the name that it had in Relax. */
+  get structInfo(): Type | null {
+    return this.checkedType;
   }
 
   /** The program that the node is, as TVM prints it. */
@@ -109,7 +123,7 @@ export function idsOf(list: readonly Expr[]): number[] {
   return list.map((item) => needExpr(item).id);
 }
 
-function needVar(value: unknown): Var {
+export function needVar(value: unknown): Var {
   const node = needExpr(value, "a variable");
   if (!(node instanceof Var)) throw new TypeError(`a variable is needed here, not ${shown(value)}`);
   return node;
@@ -117,12 +131,16 @@ function needVar(value: unknown): Var {
 
 /** A variable: its binding and its uses are the same object. */
 export class Var extends Expr {
-  constructor(name: string | Raw, type?: Type | string | null) {
+  constructor(name: string | Raw, type?: Type | string | null, dataflow = false) {
     if (name instanceof Raw) super(name);
     else {
       const annotation = type === undefined || type === null ? 0 : asType(type).id + 1;
-      super(rawOf(cross().user_var(String(name), annotation, 0)));
+      super(rawOf(cross().user_var(String(name), annotation, 0, dataflow)));
     }
+  }
+  /** Relax: whether it is visible in its dataflow block only. */
+  get isDataflow(): boolean {
+    return this.words[5] === 1;
   }
   get nameHint(): string {
     return this.named(2);
@@ -137,7 +155,15 @@ export class Var extends Expr {
   /** The same variable with another annotation. */
   withType(type: Type): Var {
     here(this.space);
-    return new Var(rawOf(cross().user_var(this.nameHint, needType(type).id + 1, this.id + 1)));
+    const id = cross().user_var(this.nameHint, needType(type).id + 1, this.id + 1, false);
+    return nodeAt(id) as Var;
+  }
+}
+
+/** Relax: a variable that is visible in its dataflow block only. */
+export class DataflowVar extends Var {
+  constructor(name: string | Raw, type?: Type | string | null) {
+    super(name, type, true);
   }
 }
 
@@ -179,6 +205,14 @@ export class Op extends Expr {
   }
   get isStateful(): boolean {
     return this.fact(2) as boolean;
+  }
+  /** Whether a call has no side effects: in Relax TVM's `FPurity`. */
+  get isPure(): boolean {
+    return this.fact(6) as boolean;
+  }
+  /** Whether its calls have attributes. */
+  get hasAttrs(): boolean {
+    return this.fact(7) as boolean;
   }
   /** Whether it can be evaluated here. */
   get hasKernel(): boolean {
@@ -293,7 +327,9 @@ export class If extends Expr {
       super(
         build(
           KIND.If,
-          [cond, trueBranch, falseBranch].map((part) => needExpr(part).id),
+          [cond, trueBranch, falseBranch].map((part, at) =>
+            at === 0 ? needExpr(part).id : blockBody(needExpr(part)),
+          ),
         ),
       );
   }
@@ -308,23 +344,38 @@ export class If extends Expr {
   }
 }
 
-/** A function. In a script it is called `Function`, as in TVM, and also `Func`. */
+function needTypeVar(value: unknown): TypeVar {
+  return needType(value) as TypeVar;
+}
+
+/** Bodies and branches of Relax are sequences of blocks: the id of one. */
+function blockBody(body: Expr): number {
+  if (!body.space.relax || body.kind === KIND.SeqExpr) return body.id;
+  return build(KIND.SeqExpr, [body.id]).id;
+}
+
+/** A function. In a script it is called `Function`, as in TVM, and also `Func`. In Relax the fourth one is its purity. */
 export class Func extends Expr {
   constructor(
     params: readonly Var[] | Raw,
     body?: Expr,
     retType: Type | string | null = null,
-    typeParams: readonly TypeVar[] = [],
+    typeParams: readonly TypeVar[] | boolean = [],
     attrs: AttrsLike = null,
   ) {
     if (params instanceof Raw) super(params);
     else {
       const ret = retType === null ? 0 : asType(retType).id + 1;
-      const own = typeParams.map((param) => (needType(param) as TypeVar).param);
+      const pure = typeParams === false ? 0 : 1;
+      const own = Array.isArray(typeParams) ? (typeParams as readonly TypeVar[]) : [];
       const vars = params.map((param) => needVar(param).id);
-      const words = [needExpr(body).id, ret, attrsIdOf(attrs, null), vars.length, ...vars, ...own];
-      super(build(KIND.Function, words));
+      const head = [blockBody(needExpr(body)), ret, attrsIdOf(attrs, null), pure, vars.length];
+      super(build(KIND.Function, [...head, ...vars, ...own.map((one) => needTypeVar(one).param)]));
     }
+  }
+  /** Relax: whether it has no side effects. */
+  get isPure(): boolean {
+    return this.words[5] === 1;
   }
   get body(): Expr {
     return this.node(2);
@@ -338,11 +389,11 @@ export class Func extends Expr {
     return id === 0 ? null : attrsAt(id - 1);
   }
   get params(): readonly Var[] {
-    return this.nodes(6, 6 + (this.words[5] as number)) as readonly Var[];
+    return this.nodes(7, 7 + (this.words[6] as number)) as readonly Var[];
   }
   /** Ids of the type parameters. */
   get typeParamIds(): readonly number[] {
-    return Array.from(this.words.subarray(6 + (this.words[5] as number)));
+    return Array.from(this.words.subarray(7 + (this.words[6] as number)));
   }
   /** The same function with another attribute (TVM's `with_attr`). */
   withAttr(name: string, value: unknown): Func {
@@ -470,33 +521,8 @@ export class Match extends Expr {
   }
 }
 
-/** A node that only Relax has: visitors leave it as it is. */
+/** A node of a kind that this API does not know. */
 export class OtherExpr extends Expr {}
-
-/** Elements of constants, by type. */
-const ARRAYS: Record<string, (buffer: ArrayBuffer) => ArrayLike<number | bigint>> = {
-  float32: (buffer) => new Float32Array(buffer),
-  float64: (buffer) => new Float64Array(buffer),
-  float16: (buffer) => Float32Array.from(new Uint16Array(buffer), half),
-  int8: (buffer) => new Int8Array(buffer),
-  int16: (buffer) => new Int16Array(buffer),
-  int32: (buffer) => new Int32Array(buffer),
-  int64: (buffer) => new BigInt64Array(buffer),
-  uint8: (buffer) => new Uint8Array(buffer),
-  uint16: (buffer) => new Uint16Array(buffer),
-  uint32: (buffer) => new Uint32Array(buffer),
-  uint64: (buffer) => new BigUint64Array(buffer),
-  bool: (buffer) => new Uint8Array(buffer),
-};
-
-function half(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 0) return sign * 2 ** -24 * fraction;
-  if (exponent === 31) return fraction ? Number.NaN : sign * Number.POSITIVE_INFINITY;
-  return sign * 2 ** (exponent - 15) * (1 + fraction / 1024);
-}
 
 /** A tensor that is known. Made by `constant(...)`. */
 export class Constant extends Expr {
@@ -525,7 +551,8 @@ export class Constant extends Expr {
   }
 }
 
-const CLASSES = [
+/** Classes of nodes by kind; those of Relax come from where they are. */
+export const CLASSES: (new (raw: never) => Expr)[] = [
   Var,
   GlobalVar,
   Op,
@@ -541,7 +568,7 @@ const CLASSES = [
   RefCreate,
   RefRead,
   RefWrite,
-] as const;
+];
 
 function rawOf(id: number): Raw {
   return new Raw(id, wordsOf(id));
@@ -553,6 +580,7 @@ export function nodeAt(id: number, owner: Space = space()): Expr {
   const known = owner.nodes.get(id);
   if (known) return known as Expr;
   const raw = rawOf(id);
+  if (raw.words[0] === KIND.Var && raw.words[5] === 1) return new DataflowVar(raw);
   return new (CLASSES[raw.words[0] as number] ?? OtherExpr)(raw as never);
 }
 

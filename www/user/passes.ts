@@ -2,6 +2,8 @@
 import { cross, here, type Space, space } from "./engine";
 import { IRModule, needModule } from "./module";
 import { type Expr, Func, nodeAt } from "./nodes";
+import { type BindingBlock, DataflowBlock, needBlock, PrimFunc } from "./relax";
+import { keepsOutputs, RelaxExprMutator } from "./relax-functor";
 import { shown } from "./types";
 
 export interface PassOptions {
@@ -21,7 +23,7 @@ export interface PassInfo {
   readonly required: readonly string[];
 }
 
-type Kind = "built-in" | "module" | "function" | "dataflow-block" | "sequential";
+type Kind = "built-in" | "module" | "function" | "dataflow-block" | "prim-func" | "sequential";
 
 /** What a pass consists of, for the engine. */
 interface Body {
@@ -105,7 +107,11 @@ function list(pass: Pass): Pass {
 
 // biome-ignore lint/suspicious/noExplicitAny: a class of the user's, with any constructor
 type Class = new (...args: any[]) => object;
-type Method = "transformModule" | "transformFunction" | "transformDataflowBlock";
+type Method =
+  | "transformModule"
+  | "transformFunction"
+  | "transformDataflowBlock"
+  | "transformPrimFunc";
 
 function isClass(value: unknown): value is Class {
   return typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value));
@@ -152,8 +158,50 @@ function maker(kind: Kind, method: Method) {
 export const modulePass = maker("module", "transformModule");
 /** A pass over each function by itself: `(func, mod, ctx) => func`. InferType follows. */
 export const functionPass = maker("function", "transformFunction");
-/** A pass over the dataflow blocks of Relax. Relay has none, so there it does nothing. */
+/** A pass over the dataflow blocks of Relax: `(block, mod, ctx) => block`. Relay has none, so there it does nothing. */
 export const dataflowBlockPass = maker("dataflow-block", "transformDataflowBlock");
+/** A pass over the tensor programs of a module: `(func, mod, ctx) => func`. */
+export const primFuncPass = maker("prim-func", "transformPrimFunc");
+
+type OverModule = (run: UserFunction, module: IRModule, context: PassContext) => IRModule;
+
+/** How passes run that are none of modules or functions. */
+const OVER_MODULE: Partial<Record<Kind, OverModule>> = {
+  "dataflow-block": (run, module, context) => {
+    class Blocks extends RelaxExprMutator {
+      override visitDataflowBlock(block: DataflowBlock): BindingBlock {
+        const after: unknown = run(block, module, context);
+        refusePromise(after);
+        if (!(after instanceof DataflowBlock))
+          throw new TypeError(`a dataflow block pass must return a block, not ${shown(after)}`);
+        keepsOutputs(block, after);
+        return super.visitDataflowBlock(needBlock(after));
+      }
+    }
+    const mutator = new Blocks(module);
+    const result = module.copy();
+    for (const [name, func] of module.functions)
+      if (func instanceof Func && !isSkipped(func)) result.set(name, mutator.visit(func) as Func);
+    return result;
+  },
+  "prim-func": (run, module, context) => {
+    const result = module.copy();
+    for (const [name, func] of module.functions) {
+      if (!((func as Expr) instanceof PrimFunc)) continue;
+      const after: unknown = run(func, module, context);
+      refusePromise(after);
+      if (!(after instanceof PrimFunc))
+        throw new TypeError(`a PrimFunc pass must return a PrimFunc, not ${shown(after)}`);
+      if ((after as Expr) !== func) result.set(name, after as Expr as Func);
+    }
+    return result;
+  },
+};
+
+/** Functions that passes leave alone. */
+function isSkipped(func: Func): boolean {
+  return Boolean(func.attrs?.SkipOptimization || func.attrs?.Compiler);
+}
 
 /** Passes in a row, each gated by the context. With a name it stands in the list of passes. */
 export function sequential(passes: readonly Pass[], options: PassOptions = {}): Pass {
@@ -464,7 +512,10 @@ export function PassTimingInstrument(): InstrumentHooks & { render(): string } {
 /** What the engine calls: `(what, index, words, info)`. */
 export function host(what: string, index: number, words: Uint32Array, info: unknown): unknown {
   if (what === "module") {
-    const result = bodyOf(index)(IRModule.fromWords(words), PassContext.current());
+    const { kind, run } = bodyOf(index);
+    const [module, context] = [IRModule.fromWords(words), PassContext.current()];
+    const over = OVER_MODULE[kind];
+    const result = over ? over(run, module, context) : run(module, context);
     refusePromise(result);
     if (!(result instanceof IRModule))
       throw new TypeError(`a module pass must return a module, not ${shown(result)}`);
@@ -472,7 +523,7 @@ export function host(what: string, index: number, words: Uint32Array, info: unkn
   }
   if (what === "function") {
     const func = nodeAt(words[0] as number);
-    const result = bodyOf(index)(func, IRModule.fromWords(words, 1), PassContext.current());
+    const result = bodyOf(index).run(func, IRModule.fromWords(words, 1), PassContext.current());
     refusePromise(result);
     if (!(result instanceof Func))
       throw new TypeError(`a function pass must return a function, not ${shown(result)}`);
@@ -497,10 +548,10 @@ function refusePromise(result: unknown): void {
   if (result instanceof Promise) throw new TypeError("a pass cannot be an async function");
 }
 
-function bodyOf(index: number): UserFunction {
-  const run = made[index]?.body.run;
-  if (!run) throw new Error("there is no such pass");
-  return run as UserFunction;
+function bodyOf(index: number): { kind: Kind; run: UserFunction } {
+  const body = made[index]?.body;
+  if (!body?.run) throw new Error("there is no such pass");
+  return { kind: body.kind, run: body.run as UserFunction };
 }
 
 /** What the script made: for the engine, and for the page. */

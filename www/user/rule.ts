@@ -2,7 +2,7 @@
 import { attrsAt, attrsIdOf } from "./attrs";
 import { namesIn, parseExpr, structuralEqual } from "./build";
 import { here, type Space, space } from "./engine";
-import { MixedModeMutator } from "./functor";
+import { MixedModeMutator } from "./mixed-mode";
 import {
   Call,
   Constant,

@@ -36,7 +36,7 @@ export class Bench {
     return new Bench(await open());
   }
 
-  /** Runs a script's passes on a program; a program without header gets one. */
+  /** Runs a script's passes on a program; a program of Relay without header gets one. */
   async run(
     source: string,
     script: string,
@@ -44,7 +44,8 @@ export class Bench {
     more: Partial<RunDocument> = {},
   ): Promise<Run> {
     const passes: PassItem[] = calls.map((call) => ({ call, enabled: true }));
-    const text = source.startsWith("#[version") ? source : HEADER + source;
+    const whole = /^(#\[version|@|# from)/.test(source);
+    const text = whole ? source : HEADER + source;
     const document: RunDocument = {
       source: text,
       passes,

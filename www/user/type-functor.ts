@@ -1,4 +1,5 @@
 /** Visitors and mutators of types. */
+import { space } from "./engine";
 import {
   FuncType,
   type GlobalTypeVar,
@@ -60,10 +61,11 @@ export class TypeMutator {
   }
   visitFuncType(type: FuncType): Type {
     // Type parameters are bound inside, so a type with some stays as it is.
-    if (type.hasTypeParams) return type;
+    if (type.hasTypeParams || type.isOpaque) return type;
     return new FuncType(
       type.argTypes.map((arg) => this.visitType(arg)),
       this.visitType(type.retType),
+      space().relax ? type.purity : [],
     );
   }
   visitRefType(type: RelayRefType): Type {

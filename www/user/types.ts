@@ -1,18 +1,61 @@
-/** Types of Relay. Equal types are the same object. */
+/** Types of Relay and Relax. Equal types are the same object. */
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 
 /** An extent that may be anything: `?`. */
 export const Any = Object.freeze({ toString: () => "?" });
 
-/** An extent that is not known before the program runs, or is computed. */
+export type Dim = number | typeof Any | SymbolicDim;
+
+/** An extent that is not known before the program runs (`tir.Var`), or is computed of such. The same one is the same object. */
 export class SymbolicDim {
+  readonly space: Space = space();
   constructor(
     readonly kind: number,
     readonly id: number,
-  ) {}
+  ) {
+    const key = `${kind}:${id}`;
+    const known = this.space.dims.get(key);
+    // biome-ignore lint/correctness/noConstructorReturn: the same extent is the same object
+    if (known) return known as this;
+    this.space.dims.set(key, this);
+  }
+  private with(op: string, other: Dim): Dim {
+    const words = [...dimWords(this), ...dimWords(other)];
+    return dimAt(cross().user_dim(op, Uint32Array.from(words)), 0);
+  }
+  add(other: Dim): Dim {
+    return this.with("Add", other);
+  }
+  sub(other: Dim): Dim {
+    return this.with("Sub", other);
+  }
+  mul(other: Dim): Dim {
+    return this.with("Mul", other);
+  }
+  floordiv(other: Dim): Dim {
+    return this.with("FloorDiv", other);
+  }
+  floormod(other: Dim): Dim {
+    return this.with("FloorMod", other);
+  }
+  toString(): string {
+    here(this.space);
+    return cross().user_dim_text(Uint32Array.from(dimWords(this)));
+  }
 }
 
-export type Dim = number | typeof Any | SymbolicDim;
+/** A new symbolic extent. In a script it is called `tir.Var`. */
+export function symbol(name: string, dtype = "int64"): SymbolicDim {
+  return dimAt(cross().user_symbol(String(name), dtype), 0) as SymbolicDim;
+}
+
+/** An extent from its three numbers. */
+export function dimAt(words: Uint32Array, at: number): Dim {
+  const [kind = 0, low = 0, high = 0] = words.subarray(at, at + 3);
+  if (kind === 1) return Any;
+  if (kind === 2 || kind === 3) return new SymbolicDim(kind, low);
+  return (high | 0) * 2 ** 32 + low;
+}
 
 /** What is handed to a constructor to make the object for something that is there already. */
 export class Raw {
@@ -57,35 +100,108 @@ export abstract class Type {
   }
 }
 
-function dimWords(dim: Dim): number[] {
+export function dimWords(dim: Dim): number[] {
   if (typeof dim === "number") {
     if (!Number.isSafeInteger(dim) || dim < 0) throw new TypeError(`${dim} is not an extent`);
-    return [32 << 8, dim >>> 0, Math.floor(dim / 2 ** 32)];
+    return [4, dim >>> 0, Math.floor(dim / 2 ** 32)];
   }
-  if (dim instanceof SymbolicDim) return [dim.kind, dim.id, 0];
-  return [1, 0, 0];
+  if (dim instanceof SymbolicDim) {
+    here(dim.space);
+    return [dim.kind, dim.id, 0];
+  }
+  if (dim === Any) return [1, 0, 0];
+  throw new TypeError(`an extent is needed here, not ${shown(dim)}`);
 }
 
+/** What is known of extents: each of them, how many there are, or nothing. */
+function extentWords(shape: readonly Dim[] | null, ndim: number): number[] {
+  if (shape) return [3, ...shape.flatMap((dim) => dimWords(dim))];
+  return ndim < 0 ? [0] : [1, ndim];
+}
+
+function extentsAt(words: Uint32Array, at: number): { shape: readonly Dim[] | null; ndim: number } {
+  if (words[at] === 1) return { shape: null, ndim: words[at + 1] as number };
+  if (words[at] !== 3) return { shape: null, ndim: -1 };
+  const shape: Dim[] = [];
+  for (let dim = at + 1; dim < words.length; dim += 3) shape.push(dimAt(words, dim));
+  return { shape: Object.freeze(shape), ndim: shape.length };
+}
+
+/** A type whose words are not what the engine makes of them: read again. */
+function madeAnew(words: number[]): Raw {
+  const id = cross().user_make_type(Uint32Array.from(words));
+  return new Raw(id, cross().user_type(id));
+}
+
+/** A tensor. In Relax shape, element type or both may be unknown: `new TensorType(null, "float32", 2)`. */
 export class TensorType extends Type {
-  constructor(shape: readonly Dim[] | Raw, dtype = "float32") {
-    super(
-      shape instanceof Raw
-        ? shape
-        : made([0, nameId(dtype), ...shape.flatMap((dim) => dimWords(dim))]),
-    );
+  constructor(shape: readonly Dim[] | null | Raw, dtype: string | null = "float32", ndim = -1) {
+    if (shape instanceof Raw) super(shape);
+    else if (space().relax)
+      super(madeAnew([11, dtype ? nameId(dtype) + 1 : 0, ...extentWords(shape, ndim)]));
+    else if (!shape || !dtype) throw new TypeError("a tensor of Relay has a shape and a dtype");
+    else super(made([0, nameId(dtype), ...shape.flatMap((dim) => dimWords(dim))]));
+  }
+  /** Empty where it is not known. */
+  get dtype(): string {
+    const id = this.words[1] as number;
+    if (this.words[0] === 0) return nameOf(id);
+    return id === 0 ? "" : nameOf(id - 1);
+  }
+  /** Null where it is not known, as may be in Relax. */
+  get shape(): readonly Dim[] {
+    if (this.words[0] !== 0) return extentsAt(this.words, 2).shape as readonly Dim[];
+    const dims: Dim[] = [];
+    for (let at = 2; at < this.words.length; at += 3) dims.push(dimAt(this.words, at));
+    return Object.freeze(dims);
+  }
+  /** The number of axes, -1 where it is not known. */
+  get ndim(): number {
+    return this.words[0] === 0 ? (this.words.length - 2) / 3 : extentsAt(this.words, 2).ndim;
+  }
+}
+
+/** Relax: any value. */
+export class AnyType extends Type {
+  constructor(raw?: Raw) {
+    super(raw ?? made([8]));
+  }
+}
+
+/** Relax: a scalar that is no tensor. */
+export class PrimType extends Type {
+  constructor(dtype: string | Raw) {
+    super(dtype instanceof Raw ? dtype : made([9, nameId(dtype)]));
   }
   get dtype(): string {
     return nameOf(this.words[1] as number);
   }
-  get shape(): readonly Dim[] {
-    const dims: Dim[] = [];
-    for (let at = 2; at < this.words.length; at += 3) {
-      const [kind = 0, low = 0, high = 0] = this.words.subarray(at, at + 3);
-      if (kind === 1) dims.push(Any);
-      else if (kind === 2 || kind === 3) dims.push(new SymbolicDim(kind, low));
-      else dims.push((high | 0) * 2 ** 32 + low);
-    }
-    return Object.freeze(dims);
+}
+
+/** Relax: a shape as a value. */
+export class ShapeType extends Type {
+  constructor(values: readonly Dim[] | null | Raw = null, ndim = -1) {
+    super(values instanceof Raw ? values : madeAnew([10, ...extentWords(values, ndim)]));
+  }
+  get values(): readonly Dim[] | null {
+    return extentsAt(this.words, 1).shape;
+  }
+  get ndim(): number {
+    return extentsAt(this.words, 1).ndim;
+  }
+}
+
+/** Relax: a packed function. */
+export class PackedFuncType extends Type {
+  constructor(raw?: Raw) {
+    super(raw ?? made([13]));
+  }
+}
+
+/** Relax: a string as a value. */
+export class StringType extends Type {
+  constructor(raw?: Raw) {
+    super(raw ?? made([14]));
   }
 }
 
@@ -99,12 +215,18 @@ export class TupleType extends Type {
 }
 
 export class FuncType extends Type {
+  /** In Relax the last one is whether a call has no side effects, and no arguments at all mean any. */
   constructor(
-    argTypes: readonly Type[] | Raw,
+    argTypes: readonly Type[] | null | Raw,
     retType?: Type,
-    typeParams: readonly TypeVar[] = [],
+    typeParams: readonly TypeVar[] | boolean = [],
   ) {
     if (argTypes instanceof Raw) super(argTypes);
+    else if (space().relax) {
+      const head = [...ids([needType(retType)]), typeParams === false ? 0 : 1, argTypes ? 0 : 1];
+      super(made([12, ...head, ...ids(argTypes ?? [])]));
+    } else if (!argTypes || typeof typeParams === "boolean")
+      throw new TypeError("a function type of Relay has argument types and type parameters");
     else {
       const ret = ids([needType(retType)]);
       const params = typeParams.map((param) => param.param);
@@ -115,10 +237,18 @@ export class FuncType extends Type {
     return this.type(1);
   }
   get argTypes(): readonly Type[] {
-    return this.list(3, 3 + (this.words[2] as number));
+    return this.words[0] === 12 ? this.list(4) : this.list(3, 3 + (this.words[2] as number));
+  }
+  /** Relax: whether a call has no side effects. */
+  get purity(): boolean {
+    return this.words[0] === 12 ? this.words[2] === 1 : true;
+  }
+  /** Relax: whether nothing is known of the arguments. */
+  get isOpaque(): boolean {
+    return this.words[0] === 12 && this.words[3] === 1;
   }
   get hasTypeParams(): boolean {
-    return this.words.length > 3 + (this.words[2] as number);
+    return this.words[0] === 2 && this.words.length > 3 + (this.words[2] as number);
   }
 }
 
@@ -165,7 +295,7 @@ export class TypeCall extends Type {
 /** Not known yet. */
 export class IncompleteType extends Type {}
 
-/** A type that only Relax has. */
+/** A tensor that is spread over devices: it goes by as a whole. */
 export class OtherType extends Type {}
 
 const CLASSES = [
@@ -177,6 +307,13 @@ const CLASSES = [
   GlobalTypeVar,
   TypeCall,
   IncompleteType,
+  AnyType,
+  PrimType,
+  ShapeType,
+  TensorType,
+  FuncType,
+  PackedFuncType,
+  StringType,
 ] as const;
 
 export function typeAt(id: number): Type {
@@ -200,7 +337,11 @@ function ids(types: readonly Type[]): number[] {
 /** A type from a `Type`, or from how the text of a program writes one: `"Tensor[(1, 3), float32]"`. */
 export function asType(value: Type | string): Type {
   if (typeof value !== "string") return needType(value);
-  return typeAt(cross().user_parse_type(value));
+  if (!space().relax) return typeAt(cross().user_parse_type(value));
+  // As the annotation of a parameter.
+  const text = `@R.function\ndef main(x: ${value.replace(/[\r\n]/g, " ")}):\n    return x\n`;
+  const param = cross().user_expr(cross().user_parse(text))[7] as number;
+  return typeAt((cross().user_expr(param)[3] as number) - 1);
 }
 
 /** A value in an error message. */

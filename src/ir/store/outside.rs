@@ -33,6 +33,8 @@ impl Store {
         type_var_at, type_vars, Id<TypeVar>;
         /// The type definition with that index, if there is one.
         adt_at, adts, AdtId;
+        /// The block of bindings with that index, if there is one.
+        block_at, blocks, Id<BindingBlock>;
         /// The symbolic extent with that index, if there is one.
         symbol_at, symbols, Id<Symbol>;
         /// The scalar expression with that index, if there is one.

@@ -1,8 +1,12 @@
 //! New nodes and types from packed numbers, in the form in which [`super::read`] gives them.
 
+use super::read::find_op;
+use super::relax::{read_dim, read_node, read_type};
 use super::{Js, Lent, MAX_NODES, Words, error, with};
+use crate::build::BlockBuilder;
 use crate::ir::{
-    AttrsId, CallInfo, Clause, DType, Dim, Expr, ExprId, Function, Id, Pattern, PatternId, PrimExpr, Store, Tensor, Type, TypeId,
+    AttrsId, CallInfo, Clause, DType, Dialect, Expr, ExprId, Function, Id, Module, Pattern, PatternId, Store, Tensor, Type,
+    TypeId,
 };
 use crate::ops;
 use wasm_bindgen::prelude::*;
@@ -11,7 +15,8 @@ use wasm_bindgen::prelude::*;
 const MAX_DEPTH: usize = 200;
 
 /// A node of `kind` over older nodes. With `pre`, one more than an id, it is that node with other contents, and means
-/// the same; its type is then that of `pre`, stale until the next InferType, as in TVM.
+/// the same; its type is then that of `pre`, stale until the next InferType, as in TVM. A copy of a node of Relax has none until
+/// the builder has seen it.
 #[wasm_bindgen]
 pub fn user_build(kind: u32, pre: u32, words: &[u32]) -> Js<u32> {
     with(|lent| {
@@ -19,17 +24,24 @@ pub fn user_build(kind: u32, pre: u32, words: &[u32]) -> Js<u32> {
             return Err(error("the program has too many nodes"));
         }
         let pre = Words::new(&lent.store, &[pre]).maybe(Store::expr_at)?;
-        let mut node = node(lent, kind, words)?;
+        let mut node = if kind < 15 { node(lent, kind, words)? } else { read_node(&mut lent.store, kind, pre, words)? };
+        let relax = lent.dialect == Dialect::Relax;
         let store = &mut lent.store;
         // What JavaScript does not see of a function stays.
         if let (Expr::Function(new), Some(old)) = (node, pre.and_then(|pre| store.as_function(pre))) {
-            let new = Function { device: old.device, pure: old.pure, ..*store.function(new) };
+            let new = Function { device: old.device, ..*store.function(new) };
             node = Expr::Function(store.add_function(new));
         }
         let id = match pre {
-            Some(pre) => store.rebuild(pre, node, store.checked_type(pre)),
+            Some(pre) => {
+                let ty = if relax && kind != 21 { None } else { store.checked_type(pre) };
+                store.rebuild(pre, node, ty)
+            }
             None => store.add(node),
         };
+        // What has no parts is typed at once.
+        let is_value = matches!(kind, 16..=19);
+        let id = if is_value { BlockBuilder::new(store, &Module::of(Dialect::Relax)).normalize(store, id) } else { id };
         Ok(id.index() as u32)
     })
 }
@@ -57,7 +69,7 @@ fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
             let count = read.count()?;
             let type_args = read.many(count, Words::ty)?;
             let args = read.rest(Words::expr)?;
-            fitting(store, callee, attrs)?;
+            fitting(store, lent.dialect, callee, attrs)?;
             let info: Option<Id<CallInfo>> = store.add_call_info(attrs, &type_args);
             Expr::Call { callee, args: store.list(&args), info }
         }
@@ -65,6 +77,7 @@ fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
         9 => Expr::If { cond: read.expr()?, then: read.expr()?, other: read.expr()? },
         10 => {
             let (body, ret, attrs) = (read.expr()?, read.maybe(Store::type_at)?, read.maybe(Store::attrs_at)?);
+            let pure = read.word()? != 0;
             if attrs.is_some_and(|attrs| store.str(store.attrs_of_id(attrs).key) != "DictAttrs") {
                 return Err(error("the attributes of a function must be a dictionary"));
             }
@@ -72,7 +85,7 @@ fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
             let params = read.many(count, Words::var)?;
             let type_params = read.rest(Words::type_var)?;
             let (params, type_params) = (store.list(&params), store.list(&type_params));
-            Expr::Function(store.add_function(Function { params, type_params, ret, body, attrs, device: None, pure: true }))
+            Expr::Function(store.add_function(Function { params, type_params, ret, body, attrs, device: None, pure }))
         }
         11 => {
             let (data, complete) = (read.expr()?, read.word()? != 0);
@@ -91,10 +104,11 @@ fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
 }
 
 /// An operator is called with its own attributes or none: its type relation and kernel look into them.
-fn fitting(store: &Store, callee: ExprId, attrs: Option<AttrsId>) -> Js<()> {
+fn fitting(store: &Store, dialect: Dialect, callee: ExprId, attrs: Option<AttrsId>) -> Js<()> {
     let (Expr::Op(op), Some(attrs)) = (store.expr(callee), attrs) else { return Ok(()) };
     let (info, key) = (ops::info(op), store.str(store.attrs_of_id(attrs).key));
-    match info.attrs {
+    let own = if dialect == Dialect::Relax { info.relax.and_then(|row| row.attrs) } else { info.attrs };
+    match own {
         Some(schema) if schema.key != key => Err(error(&format!("{} takes {}, not {key}", info.name, schema.key))),
         _ => Ok(()),
     }
@@ -102,14 +116,16 @@ fn fitting(store: &Store, callee: ExprId, attrs: Option<AttrsId>) -> Js<()> {
 
 /// A new variable. With `pre`, one more than the id of a variable, it is that one with another annotation.
 #[wasm_bindgen]
-pub fn user_var(name: &str, annotation: u32, pre: u32) -> Js<u32> {
+pub fn user_var(name: &str, annotation: u32, pre: u32, dataflow: bool) -> Js<u32> {
     with(|lent| {
         let annotation = Words::new(&lent.store, &[annotation]).maybe(Store::type_at)?;
+        let relax = lent.dialect == Dialect::Relax;
         let var = match pre {
+            0 if relax => lent.store.relax_var(name, annotation, dataflow),
             0 => lent.store.var(name, annotation),
             pre => {
                 let old = Words::new(&lent.store, &[pre - 1]).var()?;
-                lent.store.var_from(old, annotation, None)
+                lent.store.var_from(old, annotation, annotation.filter(|_| relax))
             }
         };
         Ok(lent.store.use_var(var).index() as u32)
@@ -121,7 +137,7 @@ pub fn user_var(name: &str, annotation: u32, pre: u32) -> Js<u32> {
 pub fn user_leaf(name: &str, is_op: bool) -> Js<u32> {
     with(|lent| {
         let node = match is_op {
-            true => Expr::Op(ops::lookup(name).ok_or_else(|| error(&format!("there is no operator called {name}")))?),
+            true => Expr::Op(find_op(lent.dialect, name)?),
             false => Expr::Global(lent.store.name(name)),
         };
         Ok(lent.store.add(node).index() as u32)
@@ -129,7 +145,7 @@ pub fn user_leaf(name: &str, is_op: bool) -> Js<u32> {
 }
 
 /// An element type that a constant or a tensor type may have.
-fn element_type(text: &str) -> Js<DType> {
+pub(super) fn element_type(text: &str) -> Js<DType> {
     let dtype = DType::parse(text).filter(|dtype| dtype.bits > 0 && dtype.lanes > 0);
     dtype.ok_or_else(|| error(&format!("there is no element type called {text}")))
 }
@@ -196,7 +212,7 @@ pub fn user_make_type(words: &[u32]) -> Js<u32> {
                 let dtype = element_type(store.str(name))?;
                 let mut shape = Vec::new();
                 while read.words.len() > 0 {
-                    shape.push(dim(&mut read)?);
+                    shape.push(read_dim(&mut read, lent.dialect)?);
                 }
                 (Type::Tensor { shape: shape.into(), dtype }, Vec::new())
             }
@@ -222,7 +238,7 @@ pub fn user_make_type(words: &[u32]) -> Js<u32> {
                 let args = read.rest(Words::ty)?;
                 (Type::Apply { head, args: args.clone().into() }, args)
             }
-            _ => return Err(error("types of this kind are not made this way")),
+            kind => read_type(&mut read, kind)?,
         };
         if parts.iter().any(|part| type_depth(store, *part, 0) + 1 > MAX_DEPTH) {
             return Err(error("types nest too deep"));
@@ -245,28 +261,4 @@ fn type_depth(store: &Store, ty: TypeId, above: usize) -> usize {
         Type::Callable { params, ret, .. } => params.as_deref().map_or(0, deepest).max(deepest(&[*ret])),
         _ => 0,
     }
-}
-
-fn dim(read: &mut Words<'_>) -> Js<Dim> {
-    let (kind, low, high) = (read.word()?, read.word()?, read.word()?);
-    let none = || error("there is no such extent");
-    Ok(match kind {
-        1 => Dim::Any,
-        2 => Dim::Symbol(read.store.symbol_at(low as usize).ok_or_else(none)?),
-        3 => {
-            let id = read.store.prim_at(low as usize).ok_or_else(none)?;
-            // Only arithmetic: for what is simpler there are extents of their own.
-            match read.store.prim_of_id(id) {
-                PrimExpr::Binary { .. } | PrimExpr::Cast { .. } => Dim::Expr(id),
-                _ => return Err(none()),
-            }
-        }
-        kind => {
-            let (bits, value) = (kind >> 8, i64::from(low) | (i64::from(high) << 32));
-            if !matches!(bits, 32 | 64) || value < 0 {
-                return Err(none());
-            }
-            Dim::Int { value, bits: bits as u8 }
-        }
-    })
 }

@@ -13,16 +13,19 @@
 //!
 //! - [`read`]: nodes, types, attributes and constants as packed numbers.
 //! - [`build`]: the same back.
+//! - [`relax`]: what only Relax has: blocks, extents, types of which not all is known, the builder.
 //! - [`tools`]: texts, types, equality, values of expressions.
 //! - [`run`]: passes, contexts and instruments.
 
 mod build;
 mod read;
+mod relax;
 mod run;
 mod tools;
 
 pub use build::*;
 pub use read::*;
+pub use relax::*;
 pub use run::*;
 pub use tools::*;
 
@@ -35,6 +38,8 @@ use wasm_bindgen::prelude::*;
 /// What the user's code can reach.
 struct Lent {
     store: Store,
+    /// What the program is written in: nodes are made as it has them.
+    dialect: Dialect,
     /// The run under way; a run of its own while the script is loaded; none while an instrument looks.
     runner: Option<Runner>,
     /// The pass that runs, if one does.
@@ -139,7 +144,8 @@ fn lend(
     let taken = slot.as_mut().map(|runner| std::mem::replace(*runner, Runner::idle()));
     let depth = taken.as_ref().map_or(0, Runner::depth);
     let mark = store.mark();
-    LENT.set(Some(Box::new(Lent { store: std::mem::take(store), runner: taken, subject, mark, given: GIVEN.take() })));
+    let dialect = call.dialect;
+    LENT.set(Some(Box::new(Lent { store: std::mem::take(store), dialect, runner: taken, subject, mark, given: GIVEN.take() })));
     NESTING.set(nesting + 1);
     let result = call_host(call);
     NESTING.set(nesting);
@@ -165,10 +171,11 @@ fn lend(
 }
 
 /// Lends the store of a session for as long as its script is loaded.
-pub(super) fn lend_for_loading(store: Store, clock: fn() -> f64) {
+pub(super) fn lend_for_loading(store: Store, dialect: Dialect, clock: fn() -> f64) {
+    relax::forget_builders();
     let mark = store.mark();
     let runner = Runner::new(crate::passes::ALL, clock, crate::pass::trace::Trace::new(Module::new()));
-    LENT.set(Some(Box::new(Lent { store, runner: Some(runner), subject: None, mark, given: IdMap::new() })));
+    LENT.set(Some(Box::new(Lent { store, dialect, runner: Some(runner), subject: None, mark, given: IdMap::new() })));
 }
 
 /// The end of [`lend_for_loading`].
@@ -192,6 +199,7 @@ struct HostCall<'a> {
     index: u32,
     words: &'a [u32],
     info: JsValue,
+    dialect: Dialect,
 }
 
 fn thrown_text(thrown: &JsValue) -> String {
@@ -248,6 +256,7 @@ impl<'a> Words<'a> {
         pattern, pattern_at, crate::ir::PatternId, "pattern";
         type_var, type_var_at, crate::ir::Id<crate::ir::TypeVar>, "type parameter";
         adt, adt_at, crate::ir::AdtId, "type definition";
+        block, block_at, crate::ir::Id<crate::ir::BindingBlock>, "block";
     }
 
     /// Something or, for 0, nothing: ids are one more than usual here.
@@ -280,7 +289,7 @@ impl<'a> Words<'a> {
         module.set_attrs(self.maybe(Store::attrs_at)?);
         for _ in 0..self.count()? {
             let (name, function) = (self.name()?, self.expr()?);
-            if !matches!(self.store.expr(function), Expr::Function(_) | Expr::PrimFunc(_)) {
+            if !matches!(self.store.expr(function), Expr::Function(_) | Expr::PrimFunc(_) | Expr::Extern(_)) {
                 return Err(error(&format!("@{} must be a function", self.store.str(name))));
             }
             module.set_function(name, function);

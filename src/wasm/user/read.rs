@@ -1,9 +1,10 @@
 //! Nodes, types, attributes and constants as packed numbers: one crossing for each, and never again, because
 //! nothing of it changes. Names are numbers too; their texts are asked for once.
 
+use super::relax::{dim_words, node_words, type_words};
 use super::{Js, Lent, Words, error, with};
 use crate::ir::walk::{ExprVisitor, visit};
-use crate::ir::{AttrValue, Dim, Expr, ExprId, Id, IdMap, Pattern, Store, Type, VarId, show_dim};
+use crate::ir::{AttrValue, Dialect, Dim, Expr, ExprId, Id, IdMap, OpId, Pattern, Store, Type, VarId, show_dim};
 use crate::ops;
 use wasm_bindgen::prelude::*;
 
@@ -65,12 +66,12 @@ fn expr(lent: &mut Lent, id: ExprId) -> Vec<u32> {
     match node {
         Expr::Var(var) => {
             let data = store.var_data(var);
-            words.extend([index(data.name), maybe(data.annotation), index(data.vid)]);
+            words.extend([index(data.name), maybe(data.annotation), index(data.vid), u32::from(data.dataflow)]);
         }
         Expr::Global(name) => words.push(index(name)),
         Expr::Op(op) => {
-            let name = store.name(ops::info(op).name);
-            words.push(index(name));
+            let text = op_name(lent.dialect, op);
+            words.push(index(store.name(&text)));
         }
         Expr::Ctor(ctor) => {
             let data = store.ctor(ctor);
@@ -95,7 +96,8 @@ fn expr(lent: &mut Lent, id: ExprId) -> Vec<u32> {
         Expr::If { cond, then, other } => words.extend([cond, then, other].map(index)),
         Expr::Function(function) => {
             let function = *store.function(function);
-            words.extend([index(function.body), maybe(function.ret), maybe(function.attrs), function.params.len() as u32]);
+            words.extend([index(function.body), maybe(function.ret), maybe(function.attrs), u32::from(function.pure)]);
+            words.push(function.params.len() as u32);
             uses(store, store.items(function.params).collect(), &mut words);
             words.extend(store.items(function.type_params).map(index));
         }
@@ -108,8 +110,8 @@ fn expr(lent: &mut Lent, id: ExprId) -> Vec<u32> {
         }
         Expr::RefCreate(value) | Expr::RefRead(value) => words.push(index(value)),
         Expr::RefWrite { reference, value } => words.extend([reference, value].map(index)),
-        // Constants are read on their own; what only Relax and TIR have goes by as a whole.
-        _ => {}
+        // Constants are read on their own.
+        _ => node_words(store, node, &mut words),
     }
     words
 }
@@ -143,14 +145,7 @@ pub fn user_type(id: u32) -> Js<Vec<u32>> {
             Type::Tensor { shape, dtype } => {
                 let name = lent.store.name(&dtype.to_string());
                 words.extend([0, index(name)]);
-                for dim in shape {
-                    words.extend(match *dim {
-                        Dim::Int { value, bits } => [u32::from(bits) << 8, value as u32, (value >> 32) as u32],
-                        Dim::Any => [1, 0, 0],
-                        Dim::Symbol(symbol) => [2, index(symbol), 0],
-                        Dim::Expr(expr) => [3, index(expr), 0],
-                    });
-                }
+                words.extend(shape.iter().flat_map(|dim| dim_words(*dim)));
             }
             Type::Tuple(fields) => {
                 words.push(1);
@@ -169,8 +164,7 @@ pub fn user_type(id: u32) -> Js<Vec<u32>> {
                 words.extend(args.iter().map(|ty| index(*ty)));
             }
             Type::Hole(number) => words.extend([7, *number]),
-            // The types of Relax go by as a whole.
-            _ => words.push(8),
+            relax => words = type_words(&mut lent.store, relax),
         }
         Ok(words)
     })
@@ -253,18 +247,46 @@ fn attr(store: &Store, value: &AttrValue) -> JsValue {
     }
 }
 
-/// What is known about an operator: `[documentation, inputs, stateful, pattern or -1, has a kernel, non-computational]`.
+/// What an operator is called in a dialect.
+fn op_name(dialect: Dialect, op: OpId) -> String {
+    let info = ops::info(op);
+    match info.relax.filter(|_| dialect == Dialect::Relax) {
+        Some(row) => format!("relax.{}", row.name),
+        None => info.name.to_owned(),
+    }
+}
+
+/// The operator of that name.
+pub(super) fn find_op(dialect: Dialect, name: &str) -> Js<OpId> {
+    let found = match dialect {
+        Dialect::Relay => ops::lookup(name),
+        Dialect::Relax => ops::lookup_relax(name.strip_prefix("relax.").unwrap_or(name)),
+    };
+    found.ok_or_else(|| error(&format!("there is no operator called {name}")))
+}
+
+/// What is known about an operator: `[documentation, inputs, stateful, pattern or -1, has a kernel, non-computational, pure, has
+/// attributes]`.
 #[wasm_bindgen]
 pub fn user_op(name: &str) -> Js<js_sys::Array> {
-    let Some(op) = ops::lookup(name) else { return Err(error(&format!("there is no operator called {name}"))) };
-    let info = ops::info(op);
+    let dialect = with(|lent| Ok(lent.dialect))?;
+    let info = ops::info(find_op(dialect, name)?);
+    let relax = info.relax.filter(|_| dialect == Dialect::Relax);
+    let doc = relax.map_or(info.doc, |row| if row.doc.is_empty() { info.doc } else { row.doc });
+    let inputs: js_sys::Array = match relax {
+        // Those that have to be given.
+        Some(row) => row.args.iter().filter(|arg| !arg.optional).map(|arg| JsValue::from(arg.name)).collect(),
+        None => info.args.iter().map(|arg| JsValue::from(*arg)).collect(),
+    };
     let out = js_sys::Array::of5(
-        &info.doc.into(),
-        &info.args.iter().map(|arg| JsValue::from(*arg)).collect::<js_sys::Array>(),
+        &doc.into(),
+        &inputs,
         &info.stateful.into(),
         &info.pattern.map_or(-1, |pattern| pattern as i32).into(),
         &info.kernel.is_some().into(),
     );
     out.push(&info.non_computational.into());
+    out.push(&relax.map_or(!info.stateful, |row| row.pure).into());
+    out.push(&relax.map_or(info.attrs, |row| row.attrs).is_some().into());
     Ok(out)
 }

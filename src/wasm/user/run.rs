@@ -2,7 +2,7 @@
 
 use super::{HostCall, Js, LENT, Lent, Subject, Words, call_host, error, is_lost, lend, module_words, rule, with};
 use crate::diag::Diagnostic;
-use crate::ir::{ExprId, Module, Store};
+use crate::ir::{Dialect, ExprId, Module, Store};
 use crate::pass::call::parse_calls;
 use crate::pass::config::validate;
 use crate::pass::instrument::Instrument;
@@ -18,7 +18,7 @@ use wasm_bindgen::prelude::*;
 
 /// A pass as JavaScript describes it; the parts of a sequence stand before it in a list.
 struct PassDesc {
-    /// `built-in`, `module`, `function`, `dataflow-block` or `sequential`.
+    /// `built-in`, `module`, `function`, `dataflow-block`, `prim-func` or `sequential`.
     kind: String,
     info: PassInfo,
     /// Which of the user's functions.
@@ -80,8 +80,7 @@ fn make_passes(registry: &Registry, descs: Vec<PassDesc>) -> Result<Vec<Pass>, S
                 Pass::sequential(info, parts.collect::<Result<_, _>>()?)
             }
             "function" => Pass::user(info.clone(), function_pass(&info.name, desc.index)),
-            // Relay has no dataflow blocks for it to look at.
-            "dataflow-block" => Pass::user(info, UserRun::Module(Rc::new(|_, _, module| Ok(module.clone())))),
+            // Passes over dataflow blocks and tensor programs go through the module on the other side.
             _ => Pass::user(info.clone(), module_pass(&info.name, desc.index)),
         });
     }
@@ -110,7 +109,7 @@ fn function_pass(name: &str, index: u32) -> UserRun {
     UserRun::Function(Rc::new(move |runner, store, module, function| {
         let mut words = vec![function.index() as u32];
         words.extend(module_words(module));
-        let call = HostCall { what: "function", index, words: &words, info: JsValue::NULL };
+        let call = HostCall { what: "function", index, words: &words, info: JsValue::NULL, dialect: module.dialect() };
         let subject = Some(Subject { rule, root: function });
         products(store, subject, |store| {
             let value = lend(store, Some(runner), subject, &call)?;
@@ -127,7 +126,7 @@ fn module_pass(name: &str, index: u32) -> UserRun {
     let rule = rule(name);
     UserRun::Module(Rc::new(move |runner, store, module| {
         let words = module_words(module);
-        let call = HostCall { what: "module", index, words: &words, info: JsValue::NULL };
+        let call = HostCall { what: "module", index, words: &words, info: JsValue::NULL, dialect: module.dialect() };
         let main = store.name("main");
         let root = module.function(main).or_else(|| module.functions().first().map(|(_, function)| *function));
         let subject = root.map(|root| Subject { rule, root });
@@ -164,12 +163,14 @@ impl UserInstrument {
     fn call(&self, what: &'static str, subject: Option<(&mut Store, &Module, &PassInfo)>) -> Result<JsValue, PassError> {
         let failed = |message| vec![Diagnostic::error("user-instrument", message, None)];
         let Some((store, module, info)) = subject else {
-            return call_host(&HostCall { what, index: self.index, words: &[], info: JsValue::NULL }).map_err(failed);
+            let call = HostCall { what, index: self.index, words: &[], info: JsValue::NULL, dialect: Dialect::Relay };
+            return call_host(&call).map_err(failed);
         };
         let required: js_sys::Array = info.required.iter().map(|name| JsValue::from(name.as_str())).collect();
         let about = js_sys::Array::of3(&info.name.as_str().into(), &(info.opt_level as f64).into(), &required);
         let words = module_words(module);
-        lend(store, None, None, &HostCall { what, index: self.index, words: &words, info: about.into() }).map_err(failed)
+        let call = HostCall { what, index: self.index, words: &words, info: about.into(), dialect: module.dialect() };
+        lend(store, None, None, &call).map_err(failed)
     }
 }
 

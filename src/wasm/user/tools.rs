@@ -6,7 +6,7 @@ use crate::eval::{EvalOptions, eval_expr, value_to_expr};
 use crate::infer::infer_expr;
 use crate::ir::equal::{self, EqualOptions};
 use crate::ir::walk::{for_each_binder, free_vars, post_order};
-use crate::ir::{Expr, ExprId, Function, Module, VarId};
+use crate::ir::{Dialect, Expr, ExprId, Function, Module, VarId};
 use crate::parse;
 use crate::print::{self, PrintOptions};
 use crate::session::open;
@@ -34,7 +34,12 @@ pub fn user_parse(text: &str) -> Js<u32> {
         let mark = lent.store.mark();
         let parsed = parse::parse(&mut lent.store, text);
         lent.store.disown(mark);
-        match parsed.program.expr {
+        // A function of TVMScript that stands alone is a module of one.
+        let alone = match parsed.program.module.functions() {
+            [(_, function)] if lent.dialect == Dialect::Relax => Some(*function),
+            _ => None,
+        };
+        match parsed.program.expr.or(alone) {
             Some(expr) if !parsed.has_errors() => Ok(expr.index() as u32),
             _ if parsed.has_errors() => Err(first(&parsed.diagnostics)),
             _ => Err(error("this is not one expression")),
@@ -54,6 +59,12 @@ pub fn user_parse_module(text: &str) -> Js<Vec<u32>> {
         lent.store.disown(mark);
         if opened.is_ok() { Ok(module_words(&opened.module)) } else { Err(first(&opened.diagnostics)) }
     })
+}
+
+/// Whether the program is one of Relax.
+#[wasm_bindgen]
+pub fn user_is_relax() -> Js<bool> {
+    with(|lent| Ok(lent.dialect == Dialect::Relax))
 }
 
 /// The type that a text is.
@@ -87,7 +98,16 @@ pub fn user_parse_attrs(text: &str) -> Js<u32> {
 pub fn user_text(id: u32) -> Js<String> {
     with(|lent| {
         let id = Words::new(&lent.store, &[id]).expr()?;
-        Ok(print::expr(&lent.store, id, &PrintOptions { header: false, metadata: false, ..PrintOptions::default() }))
+        let options = PrintOptions { header: false, metadata: false, ..PrintOptions::default() };
+        Ok(match lent.dialect {
+            Dialect::Relay => print::expr(&lent.store, id, &options),
+            // What is free in it is declared in lines before it.
+            Dialect::Relax => {
+                let text = print::relax_expr(&lent.store, id, &options);
+                let whole = matches!(lent.store.expr(id), Expr::Function(_) | Expr::PrimFunc(_));
+                if whole { text } else { text.lines().last().unwrap_or_default().to_owned() }
+            }
+        })
     })
 }
 
@@ -96,7 +116,10 @@ pub fn user_text(id: u32) -> Js<String> {
 pub fn user_type_text(id: u32) -> Js<String> {
     with(|lent| {
         let id = Words::new(&lent.store, &[id]).ty()?;
-        Ok(print::ty(&lent.store, id))
+        Ok(match lent.dialect {
+            Dialect::Relay => print::ty(&lent.store, id),
+            Dialect::Relax => print::relax_ty(&lent.store, id),
+        })
     })
 }
 

@@ -1,0 +1,376 @@
+/** What only Relax has: sequences of blocks of bindings, shapes and scalars as values, tensor programs, calls of operators. */
+import { attrsAt, attrsIdOf } from "./attrs";
+import { cross, here, nameId, type Space, space } from "./engine";
+import {
+  type AttrsLike,
+  build,
+  Call,
+  CLASSES,
+  Expr,
+  Func,
+  KIND,
+  needExpr,
+  needVar,
+  nodeAt,
+  Op,
+  Tuple,
+  type Var,
+} from "./nodes";
+import {
+  asType,
+  type Dim,
+  dimAt,
+  dimWords,
+  needType,
+  Raw,
+  SymbolicDim,
+  shown,
+  Type,
+  typeAt,
+} from "./types";
+
+/** One line of a block. The same binding is the same object. */
+export abstract class Binding {
+  readonly space: Space = space();
+  readonly var: Var;
+  readonly value: Expr;
+  constructor(variable: Var, value: Expr, cast = 0) {
+    this.var = needVar(variable);
+    this.value = needExpr(value);
+    const key = `${this.var.id},${this.value.id},${cast}`;
+    const known = this.space.bindings.get(key);
+    // biome-ignore lint/correctness/noConstructorReturn: the same binding is the same object
+    if (known) return known as this;
+    this.space.bindings.set(key, this);
+  }
+  /** For the engine. */
+  abstract get words(): number[];
+}
+
+/** `var = value` */
+export class VarBinding extends Binding {
+  override get words(): number[] {
+    return [this.var.id, this.value.id, 0];
+  }
+  override toString(): string {
+    return `${this.var.nameHint} = ${this.value}`;
+  }
+}
+
+/** `var = R.match_cast(value, type)`: what the type says is checked when the program runs, and its symbols are defined. */
+export class MatchCast extends Binding {
+  private readonly cast: number;
+  constructor(variable: Var, value: Expr, type: Type | string) {
+    const cast = asType(type).id + 1;
+    super(variable, value, cast);
+    this.cast = cast;
+  }
+  get type(): Type {
+    return typeAt(this.cast - 1);
+  }
+  override get words(): number[] {
+    return [this.var.id, this.value.id, this.cast];
+  }
+  override toString(): string {
+    return `${this.var.nameHint} = match_cast(${this.value}, ${this.type})`;
+  }
+}
+
+function bindingAt(words: Uint32Array, at: number): Binding {
+  const [variable = 0, value = 0, cast = 0] = words.subarray(at, at + 3);
+  const bound = nodeAt(variable) as Var;
+  return cast === 0
+    ? new VarBinding(bound, nodeAt(value))
+    : new MatchCast(bound, nodeAt(value), typeAt(cast - 1));
+}
+
+/** Bindings in order. */
+export class BindingBlock {
+  readonly space: Space = space();
+  readonly id: number;
+  readonly bindings: readonly Binding[];
+  constructor(bindings: readonly Binding[] | Raw, dataflow = false) {
+    let words: Uint32Array;
+    if (bindings instanceof Raw) words = bindings.words;
+    else {
+      for (const one of bindings)
+        if (!(one instanceof Binding))
+          throw new TypeError(`a binding is needed here, not ${shown(one)}`);
+      words = cross().user_block(dataflow, Uint32Array.from(bindings.flatMap((one) => one.words)));
+    }
+    this.id = words[0] as number;
+    const list: Binding[] = [];
+    for (let at = 3; at < words.length; at += 3) list.push(bindingAt(words, at));
+    this.bindings = Object.freeze(list);
+    this.space.blocks.set(this.id, this);
+  }
+  get isDataflow(): boolean {
+    return false;
+  }
+  toString(): string {
+    return this.bindings.join("\n");
+  }
+}
+
+/** Bindings without side effects and branches. */
+export class DataflowBlock extends BindingBlock {
+  constructor(bindings: readonly Binding[] | Raw) {
+    super(bindings, true);
+  }
+  override get isDataflow(): boolean {
+    return true;
+  }
+}
+
+/** A block from `id, whether it is a dataflow block, number of bindings, bindings`. */
+export function blockFrom(words: Uint32Array): BindingBlock {
+  const known = space().blocks.get(words[0] as number);
+  if (known) return known as BindingBlock;
+  const raw = new Raw(words[0] as number, words);
+  return words[1] === 1 ? new DataflowBlock(raw) : new BindingBlock(raw);
+}
+
+export function needBlock(value: unknown): BindingBlock {
+  if (!(value instanceof BindingBlock))
+    throw new TypeError(`a block is needed here, not ${shown(value)}`);
+  here(value.space);
+  return value;
+}
+
+/** Blocks, then a result: the body of a function or branch. */
+export class SeqExpr extends Expr {
+  private parts: readonly BindingBlock[] | null = null;
+  constructor(blocks: readonly BindingBlock[] | Raw, body?: Expr) {
+    super(
+      blocks instanceof Raw
+        ? blocks
+        : build(KIND.SeqExpr, [needExpr(body).id, ...blocks.map((one) => needBlock(one).id)]),
+    );
+  }
+  get blocks(): readonly BindingBlock[] {
+    here(this.space);
+    if (this.parts) return this.parts;
+    const blocks: BindingBlock[] = [];
+    for (let at = 3; at < this.words.length; ) {
+      const length = 3 + 3 * (this.words[at + 2] as number);
+      blocks.push(blockFrom(this.words.subarray(at, at + length)));
+      at += length;
+    }
+    this.parts = Object.freeze(blocks);
+    return blocks;
+  }
+  get body(): Expr {
+    return this.node(2);
+  }
+}
+
+/** `R.shape([n, 4])` */
+export class ShapeExpr extends Expr {
+  constructor(values: readonly Dim[] | Raw) {
+    super(values instanceof Raw ? values : build(KIND.ShapeExpr, values.flatMap(dimWords)));
+  }
+  get values(): readonly Dim[] {
+    here(this.space);
+    const dims: Dim[] = [];
+    for (let at = 2; at < this.words.length; at += 3) dims.push(dimAt(this.words, at));
+    return Object.freeze(dims);
+  }
+}
+
+const HALVES = new DataView(new ArrayBuffer(8));
+
+function primWords(value: Dim | number, dtype: string | undefined): number[] {
+  if (typeof value !== "number") return dimWords(value);
+  const type = dtype ?? (Number.isInteger(value) ? "int64" : "float32");
+  const isInt = /^(u?int|bool)/.test(type);
+  if (isInt && !Number.isSafeInteger(value)) throw new TypeError(`${value} is not of ${type}`);
+  if (isInt) HALVES.setBigInt64(0, BigInt(value), true);
+  else HALVES.setFloat64(0, value, true);
+  const [low, high] = [HALVES.getUint32(0, true), HALVES.getUint32(4, true)];
+  return [isInt ? 0 : 1, low, high, nameId(type)];
+}
+
+/** A scalar as a value: a number or symbolic arithmetic. */
+export class PrimValue extends Expr {
+  constructor(value: Dim | Raw, dtype?: string) {
+    super(value instanceof Raw ? value : build(KIND.PrimValue, primWords(value, dtype)));
+  }
+  get value(): Dim {
+    here(this.space);
+    if (this.words[2] !== 6) return dimAt(this.words, 2);
+    HALVES.setUint32(0, this.words[3] as number, true);
+    HALVES.setUint32(4, this.words[4] as number, true);
+    return HALVES.getFloat64(0, true);
+  }
+  get dtype(): string {
+    return this.named(5);
+  }
+}
+
+export class StringImm extends Expr {
+  constructor(value: string | Raw) {
+    super(value instanceof Raw ? value : build(KIND.StringImm, [nameId(String(value))]));
+  }
+  get value(): string {
+    return this.named(2);
+  }
+}
+
+export class DataTypeImm extends Expr {
+  constructor(value: string | Raw) {
+    super(value instanceof Raw ? value : build(KIND.DataTypeImm, [nameId(String(value))]));
+  }
+  get value(): string {
+    return this.named(2);
+  }
+}
+
+/** A function that is linked in, by its symbol. */
+export class ExternFunc extends Expr {
+  constructor(symbol: string | Raw) {
+    super(symbol instanceof Raw ? symbol : build(KIND.ExternFunc, [nameId(String(symbol))]));
+  }
+  get globalSymbol(): string {
+    return this.named(2);
+  }
+}
+
+export interface PrimParam {
+  readonly name: string;
+  readonly dtype: string;
+  /** Extents as text; null for a scalar or a pointer. */
+  readonly shape: readonly string[] | null;
+}
+
+/** A tensor program. It is read from a text (`parseModule`), and its attributes can be changed. */
+export class PrimFunc extends Expr {
+  private read: unknown[] | null = null;
+  private facts(): unknown[] {
+    here(this.space);
+    this.read ??= cross().user_prim_func(this.id);
+    return this.read;
+  }
+  get attrs() {
+    here(this.space);
+    const id = this.words[2] as number;
+    return id === 0 ? null : attrsAt(id - 1);
+  }
+  get retType(): Type | null {
+    const id = this.facts()[0] as number;
+    return id === 0 ? null : typeAt(id - 1);
+  }
+  get params(): readonly PrimParam[] {
+    const params = this.facts().slice(1) as [string, string, string[] | null][];
+    return Object.freeze(params.map(([name, dtype, shape]) => ({ name, dtype, shape })));
+  }
+  /** Parameters that are buffers. */
+  get buffers(): readonly PrimParam[] {
+    return this.params.filter(({ shape }) => shape !== null);
+  }
+  withAttr(name: string, value: unknown): PrimFunc {
+    const attrs = attrsIdOf({ ...this.attrs, [name]: value }, null);
+    return new PrimFunc(build(KIND.PrimFunc, [attrs], this));
+  }
+}
+
+const OWN = [SeqExpr, ShapeExpr, PrimValue, StringImm, DataTypeImm, ExternFunc, PrimFunc];
+for (const [at, one] of OWN.entries()) CLASSES[KIND.SeqExpr + at] = one as never;
+
+// ---- calls ----
+
+/** A call of a function of tensors: `callTIR(gv, [x, w], new TensorType([4], "float32"))`. */
+export function callTIR(
+  callee: Expr,
+  args: readonly Expr[] | Expr,
+  out: Type | string | readonly (Type | string)[],
+): Call {
+  return destination("relax.call_tir", callee, args, out);
+}
+
+/** The same of a packed function, by its name. */
+export function callDPSPacked(
+  callee: Expr | string,
+  args: readonly Expr[] | Expr,
+  out: Type | string | readonly (Type | string)[],
+): Call {
+  const func = typeof callee === "string" ? new ExternFunc(callee) : callee;
+  return destination("relax.call_dps_packed", func, args, out);
+}
+
+function destination(
+  name: string,
+  callee: Expr,
+  args: readonly Expr[] | Expr,
+  out: Type | string | readonly (Type | string)[],
+): Call {
+  const fields = Array.isArray(args) ? new Tuple(args) : needExpr(args);
+  const types = (Array.isArray(out) ? out : [out]).map((one: Type | string) => asType(one));
+  return new Call(new Op(name), [needExpr(callee), fields], null, types);
+}
+
+/** A call of a packed function, which may have side effects: `callPacked("vm.print", [x], "R.Tensor")`. */
+export function callPacked(
+  callee: Expr | string,
+  args: readonly Expr[],
+  out: Type | string | readonly (Type | string)[] = [],
+): Call {
+  const func = typeof callee === "string" ? new ExternFunc(callee) : callee;
+  const types = (Array.isArray(out) ? out : [out]).map((one: Type | string) => asType(one));
+  return new Call(func, args, null, types);
+}
+
+/** What a text of one expression is, over expressions that stand for names in it. */
+export function fromText(text: string, named: ReadonlyMap<string, Expr>): Expr {
+  const params = [...named.keys()].map((name) => `${name}: R.Any`).join(", ");
+  const line = text.replace(/[\r\n]+/g, " ").trim();
+  const source = `@R.function(private=True)\ndef main(${params}):\n    return ${line}\n`;
+  const func = nodeAt(cross().user_parse(source)) as Func;
+  const given = [...named.values()];
+  const values = new Map<Expr, Expr>(func.params.map((param, at) => [param, given[at] as Expr]));
+  const { blocks, body } = func.body as SeqExpr;
+  const expand = (expr: Expr): Expr => {
+    const known = values.get(expr);
+    if (known) return known;
+    if (expr instanceof Tuple) return new Tuple(expr.fields.map(expand));
+    if (expr instanceof Call)
+      return new Call(expand(expr.op), expr.args.map(expand), expr.attrs, expr.typeArgs);
+    if (expr instanceof SeqExpr || expr instanceof Func)
+      throw new TypeError("functions and blocks are read by parseModule");
+    return expr;
+  };
+  for (const block of blocks)
+    for (const { var: variable, value } of block.bindings) values.set(variable, expand(value));
+  return expand(body);
+}
+
+/** A value as Python writes it; expressions by a name. */
+function python(value: unknown, named: Map<string, Expr>): string {
+  const name = (expr: Expr) => {
+    const text = `a${named.size}`;
+    named.set(text, expr);
+    return text;
+  };
+  if (value === null || value === undefined) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  if (typeof value === "string") return JSON.stringify(value);
+  if (value instanceof Expr) return name(needExpr(value));
+  if (value instanceof SymbolicDim) return name(new PrimValue(value));
+  if (value instanceof Type) return String(needType(value));
+  if (Array.isArray(value)) {
+    const isShape = value.some((item) => item instanceof SymbolicDim);
+    if (isShape) return name(new ShapeExpr(value as Dim[]));
+    return `[${value.map((item) => python(item, named)).join(", ")}]`;
+  }
+  throw new TypeError(`an operator cannot be called with ${shown(value)}`);
+}
+
+/** A call of an operator as TVM's Python writes it: what is no expression becomes a shape, a scalar or an attribute. */
+export function callOp(name: string, args: readonly unknown[], attrs: AttrsLike): Expr {
+  const named = new Map<string, Expr>();
+  const own = name.replace(/^relax\.|^op\./, "");
+  const texts = args.map((arg) => python(arg, named));
+  for (const [key, value] of Object.entries(attrs ?? {}))
+    texts.push(`${key}=${python(value, named)}`);
+  return fromText(`R.${own}(${texts.join(", ")})`, named);
+}
