@@ -100,11 +100,6 @@ pub fn is_script(source: &str) -> bool {
     false
 }
 
-/// What a text is written in, by its first lines.
-pub fn dialect(source: &str) -> crate::ir::Dialect {
-    if relax::is_script(source) { crate::ir::Dialect::Relax } else { crate::ir::Dialect::Relay }
-}
-
 /// Reads a type, such as `fn (Tensor[(?, 10), float32]) -> bool`.
 pub fn parse_type(store: &mut Store, source: &str) -> Result<TypeId, Vec<Diagnostic>> {
     relay::parse_type(store, source)
