@@ -2,7 +2,7 @@
 //! the builder, which lives here under a number for as long as the script does.
 
 use super::{Js, Words, error, module_words, with};
-use crate::build::BlockBuilder;
+use crate::build::{BlockBuilder, signature};
 use crate::diag::Diagnostic;
 use crate::ir::{
     Binding, BindingBlock, DType, Dialect, Dim, Expr, ExprId, Extents, Id, Module, PrimExpr, PrimOp, PrimParam, Store, Symbol,
@@ -458,7 +458,8 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: u32, words: &[u32])
         12 => {
             let (name, function) = (read.name()?, read.expr()?);
             builder.update_function(store, name, function);
-            builder.set_signature(store, name, function);
+            let ty = signature(store, function);
+            builder.set_signature(name, ty);
             Vec::new()
         }
         13 => module_words(builder.module()),
