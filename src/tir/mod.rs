@@ -10,6 +10,7 @@ mod subst;
 pub(crate) use build::match_types;
 pub use build::{Folded, binary, cast, fold, negate};
 pub use copy::Copier;
+pub use poly::{Range, is_negative};
 pub use reshape::{has_reshape_pattern, same_size};
 pub use simplify::{Facts, bounds, can_prove_equal, simplify};
 pub use subst::substitute;

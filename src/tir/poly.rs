@@ -68,6 +68,17 @@ impl Poly {
         product
     }
 
+    /// The polynomial with something else in the place of an atom.
+    fn with(&self, atom: Atom, by: &Poly) -> Poly {
+        let mut result = Poly::default();
+        for (atoms, scale) in &self.0 {
+            let (same, rest): (Vec<Atom>, Vec<Atom>) = atoms.iter().partition(|other| **other == atom);
+            let term = Poly(BTreeMap::from([(rest, *scale)]));
+            result = result.plus(&same.iter().fold(term, |term, _| term.times(by)), 1);
+        }
+        result
+    }
+
     /// Whether it cannot be negative when no atom is.
     fn is_natural(&self) -> bool {
         self.0.values().all(|scale| *scale >= 0)
@@ -215,6 +226,44 @@ impl Polys {
             }
         }
     }
+}
+
+/// What a symbol can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Its least value, at least 1.
+    pub least: i64,
+    /// Its greatest value, if there is one.
+    pub most: Option<i64>,
+}
+
+/// Whether `a < b` for all values of the symbols; those that nothing is said of are at least 1. False also when that is not
+/// found out.
+///
+/// The difference is linear in each symbol where it stands once in every product, so what is at the ends of a range is so in
+/// between; of a symbol without an end it is looked at how the difference grows.
+pub fn is_negative(store: &Store, a: PrimId, b: PrimId, ranges: &[(Id<Symbol>, Range)]) -> bool {
+    let polys = &mut Polys::default();
+    let (a, b) = (polys.of(store, a), polys.of(store, b));
+    let mut corners = vec![a.plus(&b, -1)];
+    let atoms: std::collections::BTreeSet<Atom> = corners[0].0.keys().flatten().copied().collect();
+    for atom in atoms {
+        let Atom::Prim(id) = atom else { return false };
+        let PrimExpr::Var(symbol) = *store.prim_of_id(id) else { return false };
+        let range = ranges.iter().find(|(known, _)| *known == symbol).map_or(Range { least: 1, most: None }, |(_, range)| *range);
+        let linear =
+            corners.iter().all(|poly| poly.0.keys().all(|atoms| atoms.iter().filter(|other| **other == atom).count() < 2));
+        let ends = match range.most {
+            Some(most) if linear && corners.len() <= MOST => vec![Poly::number(range.least), Poly::number(most)],
+            _ => vec![Poly::atom(atom).plus(&Poly::number(range.least), 1)],
+        };
+        corners = corners.iter().flat_map(|poly| ends.iter().map(|end| poly.with(atom, end)).collect::<Vec<_>>()).collect();
+    }
+    // What is left of symbols is how far they are above their least value.
+    corners.iter().all(|poly| {
+        let constant = poly.0.get(&Vec::new()).copied().unwrap_or(0);
+        constant < 0 && poly.0.values().all(|scale| *scale <= 0)
+    })
 }
 
 /// The terms that a single term divides, divided, and the others.

@@ -18,6 +18,15 @@ pub(super) fn call(store: &mut Store, name: &str, args: &[ExprId]) -> ExprId {
     store.add_call(callee, args, None)
 }
 
+/// `R.name(args, attrs)` with the attributes that are written and the defaults of the others, without a type yet.
+pub(super) fn call_with(store: &mut Store, name: &str, args: &[ExprId], written: &[(&str, AttrValue)]) -> ExprId {
+    let callee = op(store, name);
+    let schema = ops::lookup_relax(name).and_then(|op| ops::info(op).relax).and_then(|row| row.attrs);
+    let set = schema.and_then(|schema| schema.complete(store, written).ok());
+    let attrs = set.map(|set| store.attrs(set));
+    store.add_call(callee, args, attrs)
+}
+
 /// `R.name(args)` of a type that the rule of the operator does not find.
 pub(super) fn call_typed(store: &mut Store, name: &str, args: &[ExprId], ty: TypeId) -> ExprId {
     let callee = op(store, name);

@@ -4,7 +4,7 @@
 //! inside. Of a tuple from which only fields are taken, the fields are passed. Symbols are renewed, and those that no
 //! parameter defines are passed as a shape, `tir_vars`.
 
-use super::support::{symbol_of, symbols_in, with_attr};
+use super::support::{symbol_of, symbols_in, used_symbols_of, with_attr};
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::types::{self, Bindings};
 use crate::ir::rewrite::Visit;
@@ -289,28 +289,8 @@ impl GroupFunction {
     /// Symbols in the values of members and in the types of their variables.
     fn used_symbols(&self, store: &Store) -> Vec<Id<Symbol>> {
         let mut found = Vec::new();
-        let of_dims = |store: &Store, dims: &[Dim], found: &mut Vec<Id<Symbol>>| {
-            for dim in dims {
-                match *dim {
-                    Dim::Symbol(symbol) => found.push(symbol),
-                    Dim::Expr(prim) => found.extend(symbols_in(store, prim)),
-                    Dim::Int { .. } | Dim::Any => {}
-                }
-            }
-        };
         for binding in &self.bindings {
-            for id in post_order(store, binding.value) {
-                match store.expr(id) {
-                    Expr::Shape(dims) => of_dims(store, store.dims_of_id(dims), &mut found),
-                    Expr::Prim(prim) => found.extend(symbols_in(store, prim)),
-                    Expr::Call { info: Some(info), .. } => {
-                        for ty in &store.call_info(info).type_args {
-                            found.extend(types::symbols(store, *ty, false));
-                        }
-                    }
-                    _ => {}
-                }
-            }
+            found.extend(used_symbols_of(store, binding.value));
             if let Some(ty) = store.var_type(binding.var) {
                 found.extend(types::symbols(store, ty, false));
             }

@@ -73,6 +73,14 @@ pub(super) fn may_be_grouped(store: &Store, function: ExprId) -> bool {
     store.attr_int(attrs, "Primitive").is_none_or(|value| value == 0) && store.attr_str(attrs, "Codegen").is_none()
 }
 
+/// Whether a function says that an earlier pass has made it of a group.
+pub(super) fn is_primitive(store: &Store, function: ExprId) -> bool {
+    match store.expr(function) {
+        Expr::Function(id) => store.attr_int(store.function(id).attrs, "Primitive").is_some_and(|value| value != 0),
+        _ => false,
+    }
+}
+
 /// What variables are bound to, casts left out (TVM's `AnalyzeVar2Value`).
 pub(super) fn bound_values(store: &Store, root: ExprId) -> FxHashMap<VarId, ExprId> {
     let mut bound = FxHashMap::default();

@@ -4,7 +4,9 @@ pub(super) mod lambda_names;
 pub(super) mod symbols;
 
 use crate::diag::Diagnostic;
-use crate::ir::{AttrValue, Attrs, AttrsId, Expr, ExprId, Function, Id, Module, Name, PrimExpr, PrimId, Store, Symbol};
+use crate::infer::relax::types;
+use crate::ir::walk::post_order;
+use crate::ir::{AttrValue, Attrs, AttrsId, Dim, Expr, ExprId, Function, Id, Module, Name, PrimExpr, PrimId, Store, Symbol};
 use crate::pass::PassError;
 
 /// The attributes with one of them set.
@@ -111,4 +113,30 @@ pub(super) fn find_function(store: &Store, module: &Module, name: &str) -> Optio
 /// What is wrong with the arguments of a pass.
 pub(super) fn type_error(message: impl Into<String>) -> PassError {
     vec![Diagnostic::error("relax-pass", message, None)]
+}
+
+/// The symbols in shapes, scalars and types of a value.
+pub(super) fn used_symbols_of(store: &Store, value: ExprId) -> Vec<Id<Symbol>> {
+    let mut found = Vec::new();
+    for id in post_order(store, value) {
+        match store.expr(id) {
+            Expr::Shape(dims) => {
+                for dim in store.dims_of_id(dims) {
+                    match *dim {
+                        Dim::Symbol(symbol) => found.push(symbol),
+                        Dim::Expr(prim) => found.extend(symbols_in(store, prim)),
+                        Dim::Int { .. } | Dim::Any => {}
+                    }
+                }
+            }
+            Expr::Prim(prim) => found.extend(symbols_in(store, prim)),
+            Expr::Call { info: Some(info), .. } => {
+                for ty in &store.call_info(info).type_args {
+                    found.extend(types::symbols(store, *ty, false));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }

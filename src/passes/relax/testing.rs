@@ -44,7 +44,7 @@ const NOT_AGAIN: &[&str] = &[
 
 #[test]
 fn every_documented_example_is_what_the_pass_makes_and_stays_when_it_runs_again() {
-    for spec in passes::ALL.iter().filter(|spec| !spec.dialects.contains(&Dialect::Relay)) {
+    for spec in passes::ALL.iter().filter(|spec| !spec.dialects.contains(&Dialect::Relay) && !spec.example_before.is_empty()) {
         let store = &mut Store::new();
         let wanted = read(store, spec.example_after);
         let wanted = print::module(store, &wanted, &PrintOptions::default());

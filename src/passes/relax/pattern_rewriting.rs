@@ -1,0 +1,216 @@
+//! Rewriting by pattern (TVM's `PatternMatchingRewriter`, `src/relax/ir/dataflow_expr_rewriter.cc`).
+//!
+//! In every block the values that look like a pattern are replaced; then trivial bindings, values that are computed twice and
+//! unused ones are cleared away, and it begins anew until nothing changes. What stands between side effects is looked at by
+//! itself. The value of a sequence that is no variable is left alone, and so are patterns of tuples that the program does not
+//! put together, which TVM finds too.
+
+use super::canonicalize_bindings::canonicalize_bindings;
+use super::dead_code_elimination::remove_all_unused;
+use super::eliminate_common_subexpr::eliminate_common_subexpr;
+use super::grouping::used_vars;
+use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
+use crate::infer::relax::effects::contains_impure_call;
+use crate::ir::equal::{EqualOptions, exprs};
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, VarId};
+use crate::pass::PassError;
+use crate::pattern::{Bound, Matcher, Matches, Pat, Pattern, Patterns};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What the variables of some bindings become.
+pub(super) type Replacements = Vec<(VarId, ExprId)>;
+
+/// Finds what is to be replaced among bindings that have no side effects.
+pub(super) trait BindingRewriter {
+    /// New values for some of the variables. What makes them records them.
+    fn rewrite(&mut self, store: &mut Store, bindings: &[Binding]) -> Replacements;
+}
+
+/// Replaces what looks like a pattern by what a function makes of it; the same expression, or none, leaves it.
+pub(super) struct CallRewriter<'f> {
+    rule: &'static str,
+    patterns: &'f Patterns,
+    /// Alternatives, each with the patterns that it is one of.
+    alternatives: Vec<(Pat, Vec<Pat>)>,
+    make: &'f mut dyn FnMut(&mut Store, ExprId, &Matches) -> Option<ExprId>,
+}
+
+impl<'f> CallRewriter<'f> {
+    /// A rewriter for a pattern (`rewrite_call`). Alternatives at its top are tried one after the other.
+    pub fn new(
+        rule: &'static str,
+        patterns: &'f Patterns,
+        pattern: Pat,
+        make: &'f mut dyn FnMut(&mut Store, ExprId, &Matches) -> Option<ExprId>,
+    ) -> CallRewriter<'f> {
+        let mut alternatives = Vec::new();
+        let mut stack = vec![(pattern, Vec::new())];
+        while let Some((pat, around)) = stack.pop() {
+            match patterns.get(pat) {
+                Pattern::Or(a, b) => {
+                    let around: Vec<Pat> = around.into_iter().chain([pat]).collect();
+                    stack.push((*b, around.clone()));
+                    stack.push((*a, around));
+                }
+                _ => alternatives.push((pat, around)),
+            }
+        }
+        CallRewriter { rule, patterns, alternatives, make }
+    }
+}
+
+impl BindingRewriter for CallRewriter<'_> {
+    fn rewrite(&mut self, store: &mut Store, bindings: &[Binding]) -> Replacements {
+        let mut found: Replacements = Vec::new();
+        let mut remaining: Vec<Binding> = bindings.to_vec();
+        for (pat, around) in &self.alternatives {
+            let mut bound = Bound::default();
+            for binding in &remaining {
+                let value = binding.value;
+                let matches = Matcher::new(self.patterns, &bound).matches(store, *pat, value);
+                let new = matches.map_or(value, |mut matches| {
+                    around.iter().for_each(|pat| matches.set(*pat, value));
+                    let make = &mut *self.make;
+                    store.rewrite(self.rule, value, value, |store| make(store, value, &matches).unwrap_or(value))
+                });
+                if new == value {
+                    bound.insert(binding.var, value);
+                } else {
+                    found.push((binding.var, new));
+                }
+            }
+            remaining.retain(|binding| found.iter().all(|(var, _)| *var != binding.var));
+        }
+        found
+    }
+}
+
+/// Rewrites a function until nothing changes.
+pub(super) fn rewrite_bindings(
+    store: &mut Store,
+    module: &Module,
+    function: ExprId,
+    rewriter: &mut dyn BindingRewriter,
+) -> Result<ExprId, PassError> {
+    let builder = BlockBuilder::new(store, module);
+    let mut cx = Mutation::new(builder);
+    let mut last = function;
+    loop {
+        let mut blocks = Blocks { module, rewriter, taken: false, changed: false };
+        cx.forget();
+        let mut next = build::run(store, &mut cx, &mut blocks, last);
+        if !blocks.changed || same(store, last, next) {
+            break;
+        }
+        loop {
+            let start = next;
+            next = canonicalize_bindings(store, module, next)?;
+            next = eliminate_common_subexpr(store, module, next)?;
+            next = remove_all_unused(store, module, next);
+            if same(store, start, next) {
+                break;
+            }
+        }
+        if same(store, last, next) {
+            break;
+        }
+        last = next;
+    }
+    cx.builder.finish().map(|_| last)
+}
+
+fn same(store: &Store, a: ExprId, b: ExprId) -> bool {
+    a == b || exprs(store, a, b, EqualOptions::default()).is_ok()
+}
+
+struct Blocks<'r> {
+    module: &'r Module,
+    rewriter: &'r mut dyn BindingRewriter,
+    /// Whether the bindings of the block under way are done already.
+    taken: bool,
+    changed: bool,
+}
+
+/// Changes nothing but what follows from changes elsewhere.
+struct Plain;
+
+impl BlockMutator for Plain {
+    fn rule(&self) -> &'static str {
+        "argument"
+    }
+}
+
+impl BlockMutator for Blocks<'_> {
+    fn rule(&self) -> &'static str {
+        "what looks like a pattern"
+    }
+
+    fn begin_block(&mut self, store: &mut Store, cx: &mut Mutation, block: Id<BindingBlock>) {
+        let dataflow = store.block(block).dataflow;
+        let bindings: Vec<Binding> = store.block_bindings(block).collect();
+        let mut result: Vec<(Binding, Option<ExprId>)> = Vec::new();
+        let mut collected: Vec<Binding> = Vec::new();
+        let mut changed = false;
+        for binding in bindings {
+            let stops = !dataflow
+                && (matches!(store.expr(binding.value), Expr::If { .. })
+                    || contains_impure_call(store, self.module, binding.value));
+            if stops {
+                changed |= self.part(store, &mut collected, &mut result);
+                result.push((binding, None));
+            } else {
+                collected.push(binding);
+            }
+        }
+        changed |= self.part(store, &mut collected, &mut result);
+        self.taken = changed;
+        self.changed |= changed;
+        if !changed {
+            return;
+        }
+        for (binding, new) in result {
+            let value = build::run(store, cx, &mut Plain, new.unwrap_or(binding.value));
+            cx.reemit(store, binding, value);
+        }
+    }
+
+    fn enter_binding(&mut self, _: &mut Store, _: &mut Mutation, _: Binding) -> bool {
+        !self.taken
+    }
+
+    fn end_block(&mut self, _: &mut Store, _: &mut Mutation, _: Id<BindingBlock>) {
+        self.taken = false;
+    }
+}
+
+impl Blocks<'_> {
+    /// Rewrites bindings without side effects and adds them to the others.
+    fn part(&mut self, store: &mut Store, bindings: &mut Vec<Binding>, result: &mut Vec<(Binding, Option<ExprId>)>) -> bool {
+        let bindings = std::mem::take(bindings);
+        let replacements: FxHashMap<VarId, ExprId> = self.rewriter.rewrite(store, &bindings).into_iter().collect();
+        let changed = !replacements.is_empty();
+        let new = bindings.into_iter().map(|binding| (binding, replacements.get(&binding.var).copied()));
+        let new: Vec<(Binding, Option<ExprId>)> = new.collect();
+        result.extend(if changed { ordered(store, new) } else { new });
+        changed
+    }
+}
+
+/// Bindings behind what they use now, otherwise in the order in which they were.
+fn ordered(store: &Store, bindings: Vec<(Binding, Option<ExprId>)>) -> Vec<(Binding, Option<ExprId>)> {
+    let mut remaining: FxHashSet<VarId> = bindings.iter().map(|(binding, _)| binding.var).collect();
+    let mut sorted = Vec::with_capacity(bindings.len());
+    let mut delayed: Vec<(Binding, Option<ExprId>, Vec<VarId>)> = Vec::new();
+    for (binding, new) in bindings {
+        let used = used_vars(store, new.unwrap_or(binding.value));
+        delayed.push((binding, new, used));
+        while let Some(at) = delayed.iter().position(|(_, _, used)| used.iter().all(|var| !remaining.contains(var))) {
+            let (binding, new, _) = delayed.remove(at);
+            remaining.remove(&binding.var);
+            sorted.push((binding, new));
+        }
+    }
+    // What needs itself stays in its place; the check for well-formedness tells of it.
+    sorted.extend(delayed.into_iter().map(|(binding, new, _)| (binding, new)));
+    sorted
+}
