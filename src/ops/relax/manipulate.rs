@@ -201,6 +201,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "layout_transform",
+        deduce: Some(deduce::manipulate::layout_transform),
         doc: "The elements at the places that an index map gives.",
         args: &[value("x")],
         attrs: Some(&LAYOUT_TRANSFORM),

@@ -28,9 +28,9 @@ class Module:
     def main(x: R.Tensor((16,), dtype=\"float32\")) -> R.Tensor((16,), dtype=\"float32\"):
         with R.dataflow():
             lv: R.Tensor((4, 4), dtype=\"float32\") = R.layout_transform(x, index_map=T.index_map(lambda i: (i // 4, i % 4)), \
-pad_value=None, axis_separators=[], input_axis_separators=[])
+pad_value=None)
             lv1: R.Tensor((16,), dtype=\"float32\") = R.layout_transform(lv, index_map=T.index_map(lambda i, j: (i * 4 + j,)), \
-pad_value=None, axis_separators=[], input_axis_separators=[])
+pad_value=None)
             gv: R.Tensor((16,), dtype=\"float32\") = R.add(lv1, x)
             R.output(gv)
         return gv

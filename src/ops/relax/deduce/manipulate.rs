@@ -1,6 +1,6 @@
 //! Other arrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
 
-use super::{Deduce, Tensor, int};
+use super::{Deduce, Tensor, any, int};
 use crate::ir::{AttrValue, DType, Dim, Extents, Id, Object, PrimOp, TypeId};
 
 /// `broadcast_to`: a tensor and a shape.
@@ -243,7 +243,8 @@ pub fn split(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             let right = if index < places.len() { clamp(cx, places[index]) } else { extent };
             let length = cx.arith(PrimOp::Sub, right, left);
             let mut part = shape.clone();
-            part[at] = cx.arith(PrimOp::Max, length, int(0));
+            let length = cx.arith(PrimOp::Max, length, int(0));
+            part[at] = cx.natural(length);
             parts.push(cx.out(&part, dtype, vdevice));
         }
         return Ok(cx.tuple(&parts));
@@ -446,4 +447,45 @@ pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let Some(mut shape) = indices.shape.clone() else { return Ok(cx.vague(Some(rank + 1), dtype, indices.vdevice())) };
     shape.insert(at, int(depth));
     Ok(cx.out(&shape, dtype, indices.vdevice()))
+}
+
+/// `layout_transform`: each extent is how many values its index takes.
+pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let indices = |cx: &Deduce<'_>, name: &str| match cx.store.attr(cx.attrs, "index_map") {
+        Some(AttrValue::Object(map)) => match cx.store.object_field(*map, name) {
+            Some(AttrValue::Array(items)) => Some(items.to_vec()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (Some(initial), Some(last)) = (indices(cx, "initial_indices"), indices(cx, "final_indices")) else { return any(cx) };
+    if data.rank.is_some_and(|rank| rank != initial.len()) {
+        return Err(format!(
+            "number of dimensions in input must match the number of source dimensions in index map, but got {} != {}",
+            data.rank.unwrap_or(0),
+            initial.len()
+        ));
+    }
+    let vague = |cx: &mut Deduce<'_>| Ok(cx.vague(Some(last.len()), data.dtype(), data.vdevice()));
+    let Extents::Known(shape) = &data.info.extents else { return vague(cx) };
+    let mut facts = crate::tir::Facts::new();
+    for (index, extent) in initial.iter().zip(shape.iter()) {
+        let (AttrValue::Dim(Dim::Symbol(symbol)), Some(extent)) = (index, extent.known()) else { return vague(cx) };
+        facts.assume_between(*symbol, 0, extent - 1);
+    }
+    let mut out = Vec::with_capacity(last.len());
+    for index in &last {
+        let dim = match index {
+            AttrValue::Dim(dim) => *dim,
+            other => int(other.as_int().unwrap_or(0)),
+        };
+        let prim = cx.store.prim_of_dim(dim);
+        let (least, most) = crate::tir::bounds(cx.store, &facts, prim);
+        match most.checked_sub(least).and_then(|extent| extent.checked_add(1)).filter(|_| least == 0) {
+            Some(extent) => out.push(int(extent)),
+            None => return vague(cx),
+        }
+    }
+    Ok(cx.out(&out, data.dtype(), data.vdevice()))
 }

@@ -255,6 +255,19 @@ impl Deduce<'_> {
         }
     }
 
+    /// An extent simplified, its symbols being extents themselves.
+    pub fn natural(&mut self, dim: Dim) -> Dim {
+        let Dim::Expr(prim) = dim else { return dim };
+        let mut facts = crate::tir::Facts::new();
+        self.store.for_each_prim(prim, &mut |_, expr| {
+            if let crate::ir::PrimExpr::Var(symbol) = expr {
+                facts.assume_natural(*symbol);
+            }
+        });
+        let simple = crate::tir::simplify(self.store, &facts, prim);
+        self.store.dim_of_prim(simple)
+    }
+
     /// Whether two extents are equal whatever their symbols stand for.
     pub fn equal(&mut self, a: Dim, b: Dim) -> bool {
         match (a.known(), b.known()) {
