@@ -16,6 +16,7 @@ import { commandOf, panelCommands } from "./commands";
 import { useApp } from "./context";
 import { Header } from "./Header";
 import { Help } from "./Help";
+import { Importer } from "./Importer";
 import { PassesPane } from "./PassesPane";
 import { editors, ProgramPane } from "./ProgramPane";
 import { ResultPane } from "./ResultPane";
@@ -122,6 +123,7 @@ export function App(props: { onUpdate(): void }) {
 
   return (
     <>
+      <Importer />
       <Header onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />
       <aside aria-label="Notices">
         <Show when={state().notice}>

@@ -147,6 +147,14 @@ export function ProgramPane(props: { narrow: boolean }) {
               )}
             </For>
           </div>
+          <button
+            type="button"
+            class="open"
+            title="Open a program or a reproducer (o). You can also drop or paste it."
+            onClick={() => panelCommands.dispatchEvent(new Event("open-file"))}
+          >
+            Open file
+          </button>
         </div>
       </Show>
       <div

@@ -201,6 +201,20 @@ export const commands: readonly Command[] = [
     group: "Page",
     run: panel("palette"),
   },
+  {
+    id: "open-file",
+    keys: ["o"],
+    title: "Open a file: a program or a reproducer",
+    group: "Page",
+    run: panel("open-file"),
+  },
+  {
+    id: "open-folder",
+    keys: [],
+    title: "Open a folder that DumpIR wrote",
+    group: "Page",
+    run: panel("open-folder"),
+  },
   { id: "share", keys: ["."], title: "Share", group: "Page", run: panel("share") },
   { id: "help", keys: ["?"], title: "Keyboard shortcuts", group: "Page", run: panel("help") },
   {

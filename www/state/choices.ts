@@ -1,7 +1,9 @@
 /** Choices that take the place of something, each with a way back. */
+
+import type { SharedDocument } from "../engine/protocol";
 import { examples, firstExample } from "../examples";
 import { callName, matchingPipeline, runnable } from "./calls";
-import type { Action, Notice, State } from "./model";
+import type { Action, Notice, State, Trust } from "./model";
 import type { Draft } from "./persist";
 
 /** Long enough to be read and reached by keyboard. */
@@ -32,7 +34,9 @@ export function createChoices({
   }
 
   /** The passes to go with a program when one in the list is of the other dialect only: it would not run. */
-  function fitting(example: (typeof examples)[number]): readonly string[] | undefined {
+  function fitting(
+    example: Pick<(typeof examples)[number], "dialect" | "passes">,
+  ): readonly string[] | undefined {
     const wanted = example.passes ?? firstExample.passes;
     const { catalogue, document } = state();
     const dialects = (call: string) =>
@@ -56,6 +60,22 @@ export function createChoices({
     dispatch({ type: "example", id, source: example.source, ...(passes ? { passes } : {}) });
     if (own) offerUndo(old, `${example.title} took the place of your program.`);
     else if (state().notice?.action === "undo") dispatch({ type: "notice", notice: null });
+  }
+
+  /** A program from elsewhere, and passes of its dialect. */
+  function openProgram(source: string, dialect: "relay" | "relax", name: string): void {
+    const old = draft();
+    const example = examples.find((item) => (item.dialect ?? "relay") === dialect);
+    const passes = fitting(example ?? firstExample);
+    dispatch({ type: "example", id: "", source, ...(passes ? { passes } : {}) });
+    if (old.document.source.trim() !== "") offerUndo(old, `${name} is open now.`);
+  }
+
+  /** A whole document from elsewhere; its script was judged. */
+  function openDocument(document: SharedDocument, trust: Trust, name: string): void {
+    const old = draft();
+    dispatch({ type: "open", document, trust });
+    if (old.document.source.trim() !== "") offerUndo(old, `${name} is open now.`);
   }
 
   /** A sample takes the place of the script; it came with the page, so it may run. */
@@ -94,6 +114,8 @@ export function createChoices({
 
   return {
     openExample,
+    openProgram,
+    openDocument,
     openSample,
     choosePipeline,
     removePass,

@@ -10,6 +10,7 @@ import { type Level, runAtLevels } from "./aside";
 import { createChoices } from "./choices";
 import { Engines } from "./engines";
 import { createFollow } from "./follow";
+import { createImporting } from "./importing";
 import { type Action, emptyDocument, type Good, initial, type State, update } from "./model";
 import { createPulls } from "./pulls";
 import { createRewrites } from "./rewrites";
@@ -261,6 +262,17 @@ export function createController(environment: Environment) {
     restore: sharing.restoreDraft,
   });
 
+  const say = (text: string) =>
+    dispatch({ type: "notice", notice: { tone: "info", text, action: null, label: "" } });
+  const importing = createImporting({
+    state,
+    plain: () => engines.plain,
+    openProgram: choices.openProgram,
+    openDocument: async (document, name) =>
+      choices.openDocument(document, await sharing.trustIn(document.script, sharing.draft()), name),
+    say,
+  });
+
   /** The user has decided about the script that came in a link. */
   function decideScript(trust: "own" | "held"): void {
     const { document } = state();
@@ -345,6 +357,9 @@ export function createController(environment: Environment) {
       return reply.status === "answered" ? reply.value : null;
     },
     openLink: sharing.openLink,
+    say,
+    importText: importing.importText,
+    importFiles: importing.importFiles,
     openExample: choices.openExample,
     choosePipeline: choices.choosePipeline,
     openSample: choices.openSample,

@@ -248,6 +248,7 @@ export function createSharing({
     reproducer,
     copyText,
     checkClaim,
+    trustIn,
     act,
     restoreDraft,
     started: () => started,

@@ -1,0 +1,105 @@
+/** Bringing programs in: a reproducer file, a program of either dialect, or the files that a compiler wrote after its passes. */
+import type { EngineClient } from "../engine/client";
+import type { DumpFile, SharedDocument } from "../engine/protocol";
+import { emptyDocument, type State } from "./model";
+
+/** More text than this is not opened: it could not be shown either. */
+export const MOST = 16_000_000;
+
+const HEAD = /^(\/\/|#) passlab \d/;
+const SCRIPT = /^\s*@(I\.ir_module|R\.function|T\.prim_func)\b/m;
+
+/** Whether a text is a reproducer file: a program whose head says what to run. */
+export const isReproducer = (text: string): boolean => HEAD.test(text);
+export const dialectOf = (text: string): "relay" | "relax" =>
+  SCRIPT.test(text) ? "relax" : "relay";
+
+/** The order of a folder: as its numbers say, then by name. */
+export function inOrder(files: readonly DumpFile[]): DumpFile[] {
+  const compare = new Intl.Collator("en", { numeric: true }).compare;
+  return [...files].sort((a, b) => compare(a.name, b.name));
+}
+
+/** What can be a program: not what editors and systems leave in a folder, nor what is no text. */
+export const isProgram = ({ name, text }: DumpFile): boolean =>
+  !/(^|\/)[._][^/]*$/.test(name) && text.trim() !== "" && !text.includes("\0");
+
+export function createImporting({
+  state,
+  plain,
+  openProgram,
+  openDocument,
+  say,
+}: {
+  state(): State;
+  plain(): EngineClient;
+  /** Puts a program in the place of the one that is there, with a way back. */
+  openProgram(source: string, dialect: "relay" | "relax", name: string): void;
+  /** The same with everything around it; a script in it waits to be allowed. */
+  openDocument(document: SharedDocument, name: string): Promise<void>;
+  say(text: string): void;
+}) {
+  async function importText(text: string, name: string): Promise<void> {
+    if (!isReproducer(text)) {
+      openProgram(text, dialectOf(text), name);
+      return;
+    }
+    const reply = await plain().ask({ type: "read", text });
+    const found = reply.status === "answered" ? reply.value : null;
+    if (found?.document) await openDocument(found.document, name);
+    else say(`${name} cannot be opened: ${found?.message ?? "the engine failed on it"}.`);
+  }
+
+  /** Opens one file as a program or a reproducer, and several as a trace. */
+  async function importFiles(given: readonly DumpFile[]): Promise<void> {
+    const size = given.reduce((sum, file) => sum + file.text.length, 0);
+    const files = inOrder(given.filter(isProgram));
+    const [first, ...rest] = files;
+    if (!first) say("There is no program in what you gave.");
+    else if (size > MOST) say("That is more than 16 MB of text, which is not opened.");
+    else if (rest.length === 0) await importText(first.text, first.name);
+    else {
+      const folder = /^([^/]+)\//.exec(first.name)?.[1] ?? `${files.length} files`;
+      const { optLevel } = state().document;
+      const document = { ...emptyDocument, optLevel, source: first.text, files: rest };
+      await openDocument({ ...document, view: { step: "", view: "diff" } }, folder);
+    }
+  }
+
+  return { importText, importFiles };
+}
+
+/** The texts of what was dropped or chosen; folders with everything in them. */
+export async function textsOf(items: DataTransfer | FileList): Promise<DumpFile[]> {
+  const out: DumpFile[] = [];
+  const add = async (file: File, name: string) => {
+    // Read as far as is needed to refuse it.
+    out.push({ name, text: await file.slice(0, MOST + 1).text() });
+  };
+  if (items instanceof FileList) {
+    for (const file of items) await add(file, file.webkitRelativePath || file.name);
+    return out;
+  }
+  // All at once: the browser forgets them after the event.
+  const entries = [...items.items].map((item) => item.webkitGetAsEntry?.() ?? null);
+  const waiting = entries.filter((entry) => entry !== null);
+  for (let entry = waiting.shift(); entry; entry = waiting.shift()) {
+    const name = entry.fullPath.replace(/^\//, "");
+    if (entry.isFile) {
+      const file = await new Promise<File>((done, fail) =>
+        (entry as FileSystemFileEntry).file(done, fail),
+      );
+      await add(file, name);
+    } else {
+      const reader = (entry as FileSystemDirectoryEntry).createReader();
+      for (;;) {
+        const part = await new Promise<FileSystemEntry[]>((done, fail) =>
+          reader.readEntries(done, fail),
+        );
+        if (part.length === 0) break;
+        waiting.push(...part);
+      }
+    }
+  }
+  return out;
+}
