@@ -100,6 +100,7 @@ export default defineConfig({
     target: "es2022",
     outDir: process.env.PASSLAB_DIST ?? "dist",
     assetsInlineLimit: 0,
+    rolldownOptions: { input: ["index.html", "embed.html"].map((page) => resolve(here, page)) },
     reportCompressedSize: false,
   },
   test: {

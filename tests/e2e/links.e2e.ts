@@ -142,8 +142,7 @@ describe("links", () => {
     withPage({}, async (lab) => {
       await lab.write(SMALL);
       await lab.step(/^FoldConstant changed/).click();
-      const text =
-        "// passlab 1\n// pass: FoldConstant()\n// engine: 0.0.1\n// result: 000001\n" + SMALL;
+      const text = `// passlab 1\n// pass: FoldConstant()\n// engine: 0.0.1\n// result: 000001\n${SMALL}`;
       const link = `1.${deflateSync(text).toString("base64url")}`;
       await lab.page.evaluate((hash) => {
         location.hash = hash;

@@ -10,6 +10,7 @@ import {
   Show,
   Suspense,
 } from "solid-js";
+import { lessonOf } from "../state/lessons";
 import { type Editor, type Pane, scriptProblems } from "../state/model";
 import { stepName } from "../state/steps";
 import { commandOf, panelCommands } from "./commands";
@@ -23,6 +24,8 @@ import { ResultPane } from "./ResultPane";
 import { Splitter } from "./Splitter";
 
 const Matrix = lazy(() => import("./Matrix"));
+const LessonPane = lazy(() => import("../lessons/LessonPane"));
+const LessonList = lazy(() => import("../lessons/LessonList"));
 const Palette = lazy(() => import("./Palette"));
 
 const NARROW = "(max-width: 899.98px)";
@@ -40,6 +43,14 @@ export function App(props: { onUpdate(): void }) {
   const state = app.state;
   const [help, setHelp] = createSignal(false);
   const [palette, setPalette] = createSignal(false);
+  const [course, setCourse] = createSignal(false);
+  // Its address is kept as long as it is open, so that it can be passed on.
+  const lesson = (name: string) => {
+    app.lessons.show(name);
+    if (name) app.dispatch({ type: "pane", pane: "program" });
+    const address = name ? `#lesson=${name}` : location.pathname + location.search;
+    history.replaceState(null, "", address);
+  };
   const [matrix, setMatrix] = createSignal(false);
   const query = window.matchMedia(NARROW);
   const [narrow, setNarrow] = createSignal(query.matches);
@@ -56,6 +67,18 @@ export function App(props: { onUpdate(): void }) {
     };
     const sheet = () => setHelp(true);
     const find = () => setPalette(true);
+    const list = () => setCourse(true);
+    const wanted = () => {
+      const name = lessonOf(location.hash);
+      if (name) app.lessons.show(name);
+    };
+    wanted();
+    window.addEventListener("hashchange", wanted);
+    panelCommands.addEventListener("lessons", list);
+    onCleanup(() => {
+      window.removeEventListener("hashchange", wanted);
+      panelCommands.removeEventListener("lessons", list);
+    });
     const levels = () => setMatrix(true);
     const filter = () => app.dispatch({ type: "pane", pane: "passes" });
     // Where the lists stand behind another tab, the way out of an editor leads to the tabs.
@@ -234,6 +257,17 @@ export function App(props: { onUpdate(): void }) {
             aria-label="Program and problems"
             hidden={hidden("program")}
           >
+            <Show when={app.lessons.open()}>
+              <Suspense fallback={<p class="quiet pad">Loading…</p>}>
+                <LessonPane
+                  name={app.lessons.open()}
+                  resumed={app.lessons.open() === app.lessons.resumed}
+                  onOpen={lesson}
+                  onList={() => setCourse(true)}
+                  onClose={() => lesson("")}
+                />
+              </Suspense>
+            </Show>
             <ProgramPane narrow={narrow()} />
           </section>
           <Splitter
@@ -279,6 +313,11 @@ export function App(props: { onUpdate(): void }) {
       <Show when={matrix()}>
         <Suspense>
           <Matrix onClose={() => setMatrix(false)} />
+        </Suspense>
+      </Show>
+      <Show when={course()}>
+        <Suspense>
+          <LessonList onOpen={lesson} onClose={() => setCourse(false)} />
         </Suspense>
       </Show>
       <Show when={palette()}>

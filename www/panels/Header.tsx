@@ -118,6 +118,14 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
       </button>
       <button
         type="button"
+        aria-haspopup="dialog"
+        title="A course in short exercises (L)"
+        onClick={() => panelCommands.dispatchEvent(new Event("lessons"))}
+      >
+        Lessons
+      </button>
+      <button
+        type="button"
         class="icon"
         aria-label={`Theme: ${theme()}`}
         title={`Theme: ${theme()}`}

@@ -150,7 +150,7 @@ export function ProgramPane(props: { narrow: boolean }) {
           <button
             type="button"
             class="open"
-            title="Open a program or a reproducer (o). You can also drop or paste it."
+            title="Open a program or a reproducer (i). You can also drop or paste it."
             onClick={() => panelCommands.dispatchEvent(new Event("open-file"))}
           >
             Open file

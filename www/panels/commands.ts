@@ -202,8 +202,15 @@ export const commands: readonly Command[] = [
     run: panel("palette"),
   },
   {
+    id: "lessons",
+    keys: ["L"],
+    title: "Lessons",
+    group: "Page",
+    run: panel("lessons"),
+  },
+  {
     id: "open-file",
-    keys: ["o"],
+    keys: ["i"],
     title: "Open a file: a program or a reproducer",
     group: "Page",
     run: panel("open-file"),

@@ -4,13 +4,23 @@
  */
 import { batch, createMemo, createSignal } from "solid-js";
 import { type EngineClient, REPLAY, type WorkerLike } from "../engine/client";
-import type { Answers, Diff, EvalResult, Look, Place, RunDocument, Step } from "../engine/protocol";
+import type {
+  Answers,
+  Comparison,
+  Diff,
+  EvalResult,
+  Look,
+  Place,
+  RunDocument,
+  Step,
+} from "../engine/protocol";
 import { firstExample } from "../examples";
 import { type Level, runAtLevels } from "./aside";
 import { createChoices } from "./choices";
 import { Engines } from "./engines";
 import { createFollow } from "./follow";
 import { createImporting } from "./importing";
+import { createLessons } from "./lessons";
 import { type Action, emptyDocument, type Good, initial, type State, update } from "./model";
 import { createPulls } from "./pulls";
 import { createRewrites } from "./rewrites";
@@ -262,6 +272,7 @@ export function createController(environment: Environment) {
     restore: sharing.restoreDraft,
   });
 
+  const lessons = createLessons(keeper);
   const say = (text: string) =>
     dispatch({ type: "notice", notice: { tone: "info", text, action: null, label: "" } });
   const importing = createImporting({
@@ -271,6 +282,7 @@ export function createController(environment: Environment) {
     openDocument: async (document, name) =>
       choices.openDocument(document, await sharing.trustIn(document.script, sharing.draft()), name),
     say,
+    takeProgress: lessons.load,
   });
 
   /** The user has decided about the script that came in a link. */
@@ -358,6 +370,22 @@ export function createController(environment: Environment) {
     },
     openLink: sharing.openLink,
     say,
+    lessons,
+    /** Opens a reproducer that came with the page: its script may run. */
+    async openOwn(text: string, name: string): Promise<void> {
+      const reply = await engines.plain.ask({ type: "read", text });
+      const document = reply.status === "answered" ? reply.value.document : null;
+      if (document) choices.openDocument(document, "own", name);
+    },
+    /** The program of a reproducer, without its head. */
+    async programOf(text: string): Promise<string | null> {
+      const reply = await engines.plain.ask({ type: "read", text });
+      return reply.status === "answered" ? (reply.value.document?.source ?? null) : null;
+    },
+    async compare(version: number, source: string): Promise<Comparison | null> {
+      const reply = await holder().ask({ type: "compare", version, source });
+      return reply.status === "answered" ? reply.value : null;
+    },
     importText: importing.importText,
     importFiles: importing.importFiles,
     openExample: choices.openExample,

@@ -30,6 +30,7 @@ export function createImporting({
   openProgram,
   openDocument,
   say,
+  takeProgress,
 }: {
   state(): State;
   plain(): EngineClient;
@@ -38,8 +39,14 @@ export function createImporting({
   /** The same with everything around it; a script in it waits to be allowed. */
   openDocument(document: SharedDocument, name: string): Promise<void>;
   say(text: string): void;
+  /** Takes saved progress of the lessons; false when a text is something else. */
+  takeProgress(text: string): boolean;
 }) {
   async function importText(text: string, name: string): Promise<void> {
+    if (takeProgress(text)) {
+      say(`${name}: your progress in the lessons is here now.`);
+      return;
+    }
     if (!isReproducer(text)) {
       openProgram(text, dialectOf(text), name);
       return;
@@ -82,7 +89,11 @@ export async function textsOf(items: DataTransfer | FileList): Promise<DumpFile[
   }
   // All at once: the browser forgets them after the event.
   const entries = [...items.items].map((item) => item.webkitGetAsEntry?.() ?? null);
+  const loose = [...items.files];
   const waiting = entries.filter((entry) => entry !== null);
+  if (waiting.length === 0) {
+    for (const file of loose) await add(file, file.name);
+  }
   for (let entry = waiting.shift(); entry; entry = waiting.shift()) {
     const name = entry.fullPath.replace(/^\//, "");
     if (entry.isFile) {

@@ -24,6 +24,7 @@ export interface Storage {
 const DRAFT = "passlab.draft";
 const BEFORE_LINK = "passlab.before-link";
 const PREFERENCES = "passlab.preferences";
+const LESSONS = "passlab.lessons";
 const DECISIONS = "passlab.decisions";
 /** So many decisions about scripts are remembered; the oldest go first. */
 const MOST_DECISIONS = 200;
@@ -158,6 +159,18 @@ export class Keeper {
         typeof item[0] === "string" &&
         (item[1] === "own" || item[1] === "held"),
     );
+  }
+
+  /** The lesson that is open, and those that are done. */
+  lessons(): { open: string; done: string[] } {
+    const kept = this.read(LESSONS);
+    return isObject(kept)
+      ? { open: text(kept.open), done: strings(kept.done) }
+      : { open: "", done: [] };
+  }
+
+  keepLessons(lessons: { open: string; done: string[] }): void {
+    this.write(LESSONS, lessons);
   }
 
   preferences(): Preferences {

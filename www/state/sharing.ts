@@ -4,6 +4,7 @@
  */
 import type { EngineClient } from "../engine/client";
 import type { Made, RunDocument } from "../engine/protocol";
+import { lessonOf } from "./lessons";
 import { type Action, type Notice, type State, type Trust, toShared, update } from "./model";
 import type { Draft, Keeper } from "./persist";
 import { decide, judgeScript } from "./trust";
@@ -151,7 +152,7 @@ export function createSharing({
   /** Opens the link in the address. The user's own work is put aside first, never overwritten. */
   async function openLink(): Promise<void> {
     const link = linkOf(environment.location.hash);
-    if (!link || link === fragment) return;
+    if (!link || link === fragment || lessonOf(link)) return;
     const own = started ? draft() : keeper.draft();
     const reply = await plain().ask({ type: "decode", link });
     const opened =

@@ -1,0 +1,93 @@
+/** Every lesson: its start fails, each hint is reached in its state, its solution passes; and the whole by keyboard. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Lesson } from "../../www/lessons/judge";
+import { eventually, type Lab, type Stage, setUp } from "./browser";
+
+const folder = resolve(import.meta.dirname, "../../www/lessons");
+const names = readdirSync(folder, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name);
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await setUp();
+});
+afterAll(() => stage?.close());
+
+const pane = (lab: Lab) => lab.page.getByRole("region", { name: "Lesson", exact: true });
+const goals = (lab: Lab) => pane(lab).getByRole("list", { name: "Goals" }).getByRole("listitem");
+
+/** Puts a state of the lesson into the page, as its own buttons do. */
+async function put(lab: Lab, lesson: string, file: string): Promise<void> {
+  const text = readFileSync(join(folder, lesson, file), "utf8");
+  await lab.page.evaluate((given) => navigator.clipboard.writeText(given), text);
+  await lab.page.getByRole("heading", { name: /^\d+\/\d+ / }).focus();
+  await lab.page.keyboard.press("Control+v");
+}
+
+describe("lessons", () => {
+  for (const name of names) {
+    test(`${name}: the start fails, every hint is reached, the solution passes`, () =>
+      stage.withPage(
+        {},
+        async (lab) => {
+          const lesson = JSON.parse(
+            readFileSync(join(folder, name, "lesson.json"), "utf8"),
+          ) as Lesson;
+          const plain = (text: string) => text.replace(/[`*]/g, "");
+          const hint = pane(lab).getByRole("button", { name: "Hint" });
+          await eventually(() => goals(lab).count(), lesson.goals.length);
+          await eventually(() => hint.isEnabled(), true);
+          await eventually(async () => (await goals(lab).allTextContents()).join(), /to do/);
+          for (const [index, one] of lesson.hints.entries()) {
+            if (one.state.startsWith("start"))
+              await pane(lab).getByRole("button", { name: "Start again" }).click();
+            else await put(lab, name, one.state);
+            const said = async () => {
+              // Code that was pasted asks first.
+              const allow = lab.button("Run");
+              if (await allow.isVisible()) await allow.click();
+              if (await hint.isEnabled()) await hint.click();
+              const words = await pane(lab).getByRole("status", { name: "Hint" }).textContent();
+              return `${index + 1} ${words?.trim()}`;
+            };
+            await eventually(said, `${index + 1} ${plain(one.say)}`);
+          }
+          await pane(lab).getByRole("button", { name: "Show solution" }).click();
+          await pane(lab).getByText("Your answer is right").waitFor();
+          expect((await goals(lab).allTextContents()).join()).not.toMatch(/to do/);
+        },
+        `${stage.site.url}#lesson=${name}`,
+      ));
+  }
+
+  test("a newcomer goes from lesson to lesson by keyboard, and progress is kept", () =>
+    stage.withPage({}, async (lab) => {
+      const { keyboard } = lab.page;
+      await keyboard.press("L");
+      const list = lab.page.getByRole("dialog", { name: "Lessons" });
+      await list.getByRole("button", { name: "Reading Relay" }).press("Enter");
+      await pane(lab).getByRole("button", { name: "Show solution" }).press("Enter");
+      await pane(lab).getByRole("button", { name: "Next lesson" }).press("Enter");
+      await pane(lab).getByRole("heading", { name: /^2\// }).waitFor();
+      await eventually(() => lab.page.url(), /#lesson=(?!reading-relay)/);
+      await lab.page.reload();
+      await pane(lab).getByRole("heading", { name: /^2\// }).waitFor();
+      await pane(lab).getByRole("button", { name: "All lessons" }).press("Enter");
+      await list.getByRole("button", { name: /^Reading Relay.*done$/ }).waitFor();
+      const [saved] = await Promise.all([
+        lab.page.waitForEvent("download"),
+        list.getByRole("button", { name: "Save progress" }).press("Enter"),
+      ]);
+      expect(JSON.parse(readFileSync(await saved.path(), "utf8"))).toEqual({
+        format: "passlab-progress",
+        done: ["reading-relay"],
+      });
+      await keyboard.press("Escape");
+      await pane(lab).getByRole("button", { name: "Close lesson" }).press("Enter");
+      await eventually(() => pane(lab).count(), 0);
+    }));
+});

@@ -1,0 +1,81 @@
+/** What an embed shows: the program unless only steps are wanted, the steps, and what the chosen one changed. */
+import { createEffect, For, Show } from "solid-js";
+import { useApp } from "../panels/context";
+import { ResultPane } from "../panels/ResultPane";
+import { outcomeMark, stepWords } from "../state/steps";
+
+export function Embed(props: { mode: "read" | "steps" }) {
+  const app = useApp();
+  const state = app.state;
+  let list!: HTMLDivElement;
+  const at = () => app.selected();
+  const held = () => state().document.script !== "" && state().trust !== "own";
+  const whole = () => new URL(`./${location.hash}`, location.href.replace(/[?#].*$/, "")).href;
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown" || event.key === "j") app.go(1, false);
+    else if (event.key === "ArrowUp" || event.key === "k") app.go(-1, false);
+    else return;
+    event.preventDefault();
+    list.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
+  };
+  createEffect(() => {
+    const { notice } = state();
+    // What is said about one's own work means nothing here.
+    if (notice && notice.tone !== "error") app.dispatch({ type: "notice", notice: null });
+  });
+
+  return (
+    <main class={`embed ${props.mode}`}>
+      <h1 class="sr">passlab</h1>
+      <div class="embed-bar">
+        <span class="quiet grow" role="status">
+          {app.step() ? `Step ${at() + 1} of ${app.steps().length}: ${app.step()?.name}` : ""}
+        </span>
+        <a href={whole()} target="_blank" rel="noopener">
+          Open in passlab
+        </a>
+      </div>
+      <Show when={state().notice}>
+        {(notice) => (
+          <p class="wrong pad" role="alert">
+            {notice().text}
+          </p>
+        )}
+      </Show>
+      <Show when={held()}>
+        <p class="quiet pad">This link has passes in JavaScript, which run in passlab only.</p>
+      </Show>
+      <div class="embed-body">
+        <Show when={props.mode === "read"}>
+          <section aria-label="Program">
+            <pre tabIndex={0}>{state().document.source}</pre>
+          </section>
+        </Show>
+        <div role="listbox" aria-label="Steps" ref={list} onKeyDown={keys}>
+          <For each={app.shown()}>
+            {(item) => (
+              <div
+                role="option"
+                class={`step ${item.step.outcome}`}
+                aria-selected={at() === item.index}
+                tabIndex={at() === item.index ? 0 : -1}
+                style={{ "--depth": item.step.depth }}
+                onClick={() => app.dispatch({ type: "step", id: item.step.id })}
+                onKeyDown={() => {}}
+              >
+                <span class={`mark ${item.step.outcome}`} aria-hidden="true">
+                  {outcomeMark[item.step.outcome]}
+                </span>
+                <span class="name">{item.step.name}</span>
+                <span class="sr">{stepWords(item.step, false)}</span>
+              </div>
+            )}
+          </For>
+        </div>
+        <section class="result" aria-label="Result">
+          <ResultPane />
+        </section>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,111 @@
+/**
+ * Goals and hints. A goal looks at what was made, never at how: any program, list of passes or script that gives it is right.
+ * A hint is for a state: the first whose conditions all hold is shown.
+ */
+import type { Comparison, Run, RunDocument } from "../engine/protocol";
+
+/** Everything that is named must hold; `not` turns `console`, `sameAs` and `equals` around. */
+export interface Condition {
+  /** The document could be run. */
+  runs?: boolean;
+  /** Which text `has`, `lacks` and `count` are about: regular expressions. */
+  in?: "program" | "result";
+  has?: string;
+  lacks?: string;
+  count?: [pattern: string, times: number];
+  /** A step of this name ended so. */
+  outcome?: [name: string, outcome: string];
+  /** A line that the script printed. */
+  console?: string;
+  /** What the script has in it. */
+  script?: string;
+  level?: number;
+  /** Passes that are in the list and switched on. */
+  passes?: string[];
+  /** How many passes are switched on. */
+  enabled?: number;
+  /** The result is structurally equal to this program, as TVM sees it. */
+  equals?: string;
+  /** The result gives the same values as this program. */
+  sameAs?: string;
+  not?: boolean;
+}
+
+export interface Goal extends Condition {
+  say: string;
+}
+
+export interface Hint {
+  when: Condition[];
+  say: string;
+  /** A file in which it is the hint that is shown. */
+  state: string;
+}
+
+export interface Lesson {
+  title: string;
+  goals: Goal[];
+  hints: Hint[];
+}
+
+/** What is known of the learner's work. */
+export interface Facts {
+  document: RunDocument;
+  /** The run of exactly this document; null when it cannot be run. */
+  run: Run | null;
+  /** The program after the last pass; empty without a run. */
+  result: string;
+  /** The result beside the programs that the lesson names. */
+  comparisons: Record<string, Comparison>;
+}
+
+/** The programs that a lesson compares with. */
+export function comparedWith({ goals, hints }: Lesson): string[] {
+  const all = [...goals, ...hints.flatMap((hint) => hint.when)];
+  return [...new Set(all.flatMap(({ equals, sameAs }) => [equals, sameAs]))].filter(
+    (name): name is string => name !== undefined,
+  );
+}
+
+const callee = (call: string) => call.replace(/\(.*$/s, "");
+
+export function holds(condition: Condition, facts: Facts): boolean {
+  const { document, run, result, comparisons } = facts;
+  const { has, lacks, count, outcome, not = false } = condition;
+  const program = condition.in === "program";
+  const about = program ? document.source : result;
+  const needsRun = !program && [has, lacks, count].some((wanted) => wanted !== undefined);
+  const on = document.passes.filter((pass) => pass.enabled).map((pass) => callee(pass.call));
+  const compared = (name: string, is: (found: Comparison) => boolean) => {
+    const found = comparisons[name];
+    return run !== null && found !== undefined && found.problems.length === 0 && is(found) !== not;
+  };
+  const tests: boolean[] = [
+    condition.runs === undefined || (run !== null) === condition.runs,
+    !needsRun || run !== null,
+    has === undefined || new RegExp(has).test(about),
+    lacks === undefined || !new RegExp(lacks).test(about),
+    count === undefined || [...about.matchAll(new RegExp(count[0], "g"))].length === count[1],
+    outcome === undefined ||
+      (run?.steps.some((step) => step.name === outcome[0] && step.outcome === outcome[1]) ?? false),
+    condition.console === undefined ||
+      (run?.script?.output ?? []).some((line) => new RegExp(condition.console ?? "").test(line)) !==
+        not,
+    condition.script === undefined || new RegExp(condition.script).test(document.script),
+    condition.level === undefined || document.optLevel === condition.level,
+    condition.passes === undefined || condition.passes.every((name) => on.includes(name)),
+    condition.enabled === undefined || on.length === condition.enabled,
+    condition.equals === undefined || compared(condition.equals, (it) => it.difference === ""),
+    condition.sameAs === undefined || compared(condition.sameAs, (it) => it.sameValues === true),
+  ];
+  return tests.every(Boolean);
+}
+
+/** The hint for this state; the last resort says where to look. */
+export function hintFor(lesson: Lesson, facts: Facts): string {
+  const fitting = lesson.hints.find((hint) => hint.when.every((one) => holds(one, facts)));
+  if (fitting) return fitting.say;
+  if (!facts.run) return "The program or the script cannot be run now: Problems says where.";
+  const open = lesson.goals.find((goal) => !holds(goal, facts));
+  return open ? `This is still to do: ${open.say}.` : "Everything is done.";
+}
