@@ -135,7 +135,7 @@ describe("access", () => {
           expect(await violations(lab)).toEqual([]);
           await lab.page.keyboard.press("Escape");
           await pane("Result");
-          for (const name of ["Diff", "Before/After", "Values", "Timing"]) {
+          for (const name of ["Diff", "Before/After", "Graph", "Values", "Timing"]) {
             await lab.tab(name).click();
             expect(await violations(lab)).toEqual([]);
           }
