@@ -119,7 +119,7 @@ mod tests {
     fn a_step_is_gone_through_rewrite_by_rewrite() {
         let mut session = session("FoldConstant");
         let step = session.trace().steps.iter().position(|step| step.name == "FoldConstant").expect("it ran");
-        let rewrites = session.rewrites(step);
+        let (rewrites, versions) = (session.rewrites(step), session.trace().versions.len());
         assert_eq!(
             rewrites.iter().map(|r| (r.pre.as_str(), r.post.as_str())).collect::<Vec<_>>(),
             [("add", "constant"), ("multiply", "constant")]
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(session.partial(step, 2).map(removed), Ok(2));
         // The step itself is what it was.
         assert_eq!(session.rewrites(step), rewrites);
-        assert_eq!(session.trace().versions.len(), 2);
+        assert_eq!(session.trace().versions.len(), versions);
     }
 
     #[test]
