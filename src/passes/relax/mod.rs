@@ -13,6 +13,7 @@ pub mod combine_parallel_matmul;
 mod compile_time;
 pub mod compute_prim_value;
 pub mod convert_to_dataflow;
+pub mod convert_layout;
 pub mod dead_code_elimination;
 pub mod eliminate_common_subexpr;
 pub mod expand_matmul_of_sum;
