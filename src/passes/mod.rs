@@ -81,6 +81,7 @@ pub static ALL: &[&PassSpec] = &[
     &relax::vm_shape_lower::SPEC,
     &relax::to_mixed_precision::SPEC,
     &relax::convert_layout::SPEC,
+    &relax::gradient::SPEC,
     &any::sequential::SPEC,
     &any::print_ir::SPEC,
     &any::apply_pass_to_function::SPEC,

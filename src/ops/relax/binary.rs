@@ -1,6 +1,6 @@
 //! Operators on two tensors, broadcast against each other.
 
-use super::{MixedPrecision, RelaxOp, deduce, layout, value};
+use super::{MixedPrecision, RelaxOp, deduce, gradient, layout, value};
 
 /// The operators of this family.
 pub static OPS: &[RelaxOp] = &[
@@ -11,6 +11,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::element::add),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -56,6 +57,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::element::divide),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -65,6 +67,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -101,6 +104,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -110,6 +114,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -128,6 +133,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -137,6 +143,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -182,6 +189,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::element::maximum),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -191,6 +199,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::element::minimum),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -209,6 +218,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::element::multiply),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -218,6 +228,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -227,6 +238,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::element::power),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -245,6 +257,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::binary),
+        gradient: Some(gradient::element::subtract),
         ..RelaxOp::BASE
     },
 ];

@@ -1,6 +1,6 @@
 //! Convolutions.
 
-use super::{MixedPrecision, RelaxOp, deduce, layout, value};
+use super::{MixedPrecision, RelaxOp, deduce, gradient, layout, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.Conv1DAttrs`.
@@ -126,6 +126,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&CONV2D),
         mixed_precision: Some(MixedPrecision::Always),
         layout: Some(layout::conv::conv2d),
+        gradient: Some(gradient::nn::conv2d),
         ..RelaxOp::BASE
     },
     RelaxOp {

@@ -1,6 +1,6 @@
 //! Tensors made from nothing but a shape.
 
-use super::{MixedPrecision, RelaxOp, deduce, prim, shape, value};
+use super::{MixedPrecision, RelaxOp, deduce, gradient, prim, shape, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.InitAttrs`.
@@ -48,6 +48,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[shape("shape"), value("fill_value")],
         attrs: Some(&INIT),
         mixed_precision: Some(MixedPrecision::Follow),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -57,6 +58,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x"), value("fill_value")],
         attrs: Some(&INIT),
         mixed_precision: Some(MixedPrecision::Follow),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -75,6 +77,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[shape("shape")],
         attrs: Some(&INIT),
         mixed_precision: Some(MixedPrecision::Follow),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -83,6 +86,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "Ones in the shape of a tensor.",
         args: &[value("x")],
         attrs: Some(&INIT),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -97,6 +101,7 @@ pub static OPS: &[RelaxOp] = &[
         deduce: Some(deduce::create::triangle),
         doc: "The part on and above a diagonal, zeros elsewhere.",
         args: &[value("x"), prim("k").or_none()],
+        gradient: Some(gradient::element::triu),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -106,6 +111,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[shape("shape")],
         attrs: Some(&INIT),
         mixed_precision: Some(MixedPrecision::Follow),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -114,6 +120,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "Zeros in the shape of a tensor.",
         args: &[value("x")],
         attrs: Some(&INIT),
+        gradient: Some(gradient::none),
         ..RelaxOp::BASE
     },
 ];

@@ -1,6 +1,6 @@
 //! Changes of element type.
 
-use super::{MixedPrecision, RelaxOp, deduce, layout, value};
+use super::{MixedPrecision, RelaxOp, deduce, gradient, layout, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AstypeAttrs`.
@@ -41,6 +41,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&ASTYPE),
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::element::astype),
         ..RelaxOp::BASE
     },
     RelaxOp {

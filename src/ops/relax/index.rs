@@ -1,6 +1,6 @@
 //! Parts of tensors.
 
-use super::{MixedPrecision, RelaxOp, deduce, layout, tuple, value};
+use super::{MixedPrecision, RelaxOp, deduce, gradient, layout, tuple, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.StridedSliceAttrs`.
@@ -36,6 +36,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "Elements along `axis` at the given indices.",
         args: &[value("x"), value("indices")],
         attrs: Some(&super::grad::TAKE),
+        gradient: Some(gradient::manipulate::take),
         ..RelaxOp::BASE
     },
 ];

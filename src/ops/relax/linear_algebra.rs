@@ -1,6 +1,6 @@
 //! Products of matrices.
 
-use super::{MixedPrecision, RelaxOp, deduce, value};
+use super::{MixedPrecision, RelaxOp, deduce, gradient, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.EinsumAttrs`.
@@ -28,6 +28,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x1"), value("x2")],
         attrs: Some(&MATMUL),
         mixed_precision: Some(MixedPrecision::Always),
+        gradient: Some(gradient::manipulate::matmul),
         ..RelaxOp::BASE
     },
     RelaxOp {

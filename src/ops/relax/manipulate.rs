@@ -1,6 +1,6 @@
 //! Shapes, axes, gathering and scattering.
 
-use super::{MixedPrecision, RelaxOp, deduce, layout, prim, shape, tuple, value};
+use super::{MixedPrecision, RelaxOp, deduce, gradient, layout, prim, shape, tuple, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.ConcatAttrs`.
@@ -114,6 +114,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The tensor repeated to a shape.",
         args: &[value("x"), shape("shape")],
         mixed_precision: Some(MixedPrecision::Follow),
+        gradient: Some(gradient::manipulate::broadcast_to),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -138,6 +139,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&CONCAT),
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::manipulate::concat),
+        gradient: Some(gradient::manipulate::concat),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -148,6 +150,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&EXPAND_DIMS),
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::manipulate::expand_dims),
+        gradient: Some(gradient::manipulate::expand_dims),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -233,6 +236,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&PERMUTE_DIMS),
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::manipulate::permute_dims),
+        gradient: Some(gradient::manipulate::permute_dims),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -250,6 +254,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The same elements in another shape.",
         args: &[value("x"), shape("shape")],
         mixed_precision: Some(MixedPrecision::Follow),
+        gradient: Some(gradient::manipulate::reshape),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -294,6 +299,7 @@ pub static OPS: &[RelaxOp] = &[
         attrs: Some(&SPLIT),
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::manipulate::split),
+        gradient: Some(gradient::manipulate::split),
         ..RelaxOp::BASE
     },
     RelaxOp {

@@ -11,6 +11,7 @@ mod datatype;
 pub mod deduce;
 mod distributed;
 mod grad;
+pub mod gradient;
 mod image;
 mod index;
 pub mod layout;
@@ -125,6 +126,8 @@ pub struct RelaxOp {
     pub deduce: Option<deduce::DeduceRule>,
     /// Which layouts it takes (TVM's `FRelaxInferLayout`); where there is none, those that tensors start in.
     pub layout: Option<layout::LayoutRule>,
+    /// What it adds to the gradients of its arguments (TVM's `FPrimalGradient`); without it, it cannot be differentiated.
+    pub gradient: Option<gradient::GradientRule>,
 }
 
 impl RelaxOp {
@@ -141,6 +144,7 @@ impl RelaxOp {
         mixed_precision: None,
         deduce: None,
         layout: None,
+        gradient: None,
     };
 }
 

@@ -1,6 +1,6 @@
 //! Activations, normalisation, attention, losses.
 
-use super::{MixedPrecision, RelaxOp, deduce, layout, value};
+use super::{MixedPrecision, RelaxOp, deduce, gradient, layout, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AttentionAttrs`.
@@ -171,6 +171,7 @@ pub static OPS: &[RelaxOp] = &[
         deduce: Some(deduce::nn::cross_entropy),
         doc: "The cross entropy of predictions and labels.",
         args: &[value("predictions"), value("labels")],
+        gradient: Some(gradient::nn::cross_entropy_with_logits),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -245,6 +246,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The logarithm of softmax.",
         args: &[value("data")],
         attrs: Some(&SOFTMAX),
+        gradient: Some(gradient::nn::log_softmax),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -253,6 +255,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "The negative log likelihood loss.",
         args: &[value("predictions"), value("targets"), value("weights").or_none()],
         attrs: Some(&super::grad::NLL_LOSS),
+        gradient: Some(gradient::nn::nll_loss),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -288,6 +291,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::nn::relu),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -316,6 +320,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::nn::silu),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -325,6 +330,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("data")],
         attrs: Some(&SOFTMAX),
         layout: Some(layout::nn::softmax),
+        gradient: Some(gradient::nn::softmax),
         ..RelaxOp::BASE
     },
     RelaxOp {

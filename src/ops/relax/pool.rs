@@ -1,6 +1,6 @@
 //! Pooling.
 
-use super::{MixedPrecision, RelaxOp, deduce, layout, value};
+use super::{MixedPrecision, RelaxOp, deduce, gradient, layout, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AdaptivePool1DAttrs`.
@@ -160,6 +160,7 @@ pub static OPS: &[RelaxOp] = &[
         order: &["data", "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout"],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::pool::pool2d),
+        gradient: Some(gradient::nn::avg_pool2d),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -193,6 +194,7 @@ pub static OPS: &[RelaxOp] = &[
         order: &["data", "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout"],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::pool::pool2d),
+        gradient: Some(gradient::nn::max_pool2d),
         ..RelaxOp::BASE
     },
     RelaxOp {

@@ -1,6 +1,6 @@
 //! Searching, sorting, choosing.
 
-use super::{RelaxOp, deduce, value};
+use super::{RelaxOp, deduce, gradient, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.ArgsortAttrs`.
@@ -117,6 +117,7 @@ pub static OPS: &[RelaxOp] = &[
         deduce: Some(deduce::search::where_),
         relay: "where",
         args: &[value("condition"), value("x1"), value("x2")],
+        gradient: Some(gradient::element::choose),
         ..RelaxOp::BASE
     },
 ];

@@ -1,6 +1,6 @@
 //! Reductions and running sums.
 
-use super::{RelaxOp, deduce, layout, value};
+use super::{RelaxOp, deduce, gradient, layout, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.ArgReduceAttrs`.
@@ -63,6 +63,7 @@ pub static OPS: &[RelaxOp] = &[
         doc: "Sums of all elements so far along `axis`.",
         args: &[value("data")],
         attrs: Some(&SCANOP),
+        gradient: Some(gradient::element::cumsum),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -81,6 +82,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
         layout: Some(layout::select::statistical),
+        gradient: Some(gradient::element::mean),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -125,6 +127,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
         layout: Some(layout::select::statistical),
+        gradient: Some(gradient::element::sum),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -134,6 +137,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         attrs: Some(&STATISTICAL),
         layout: Some(layout::select::statistical),
+        gradient: Some(gradient::element::variance),
         ..RelaxOp::BASE
     },
 ];

@@ -1,6 +1,6 @@
 //! Operators on each element.
 
-use super::{MixedPrecision, RelaxOp, deduce, layout, prim, value};
+use super::{MixedPrecision, RelaxOp, deduce, gradient, layout, prim, value};
 
 /// The operators of this family.
 pub static OPS: &[RelaxOp] = &[
@@ -11,6 +11,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::element::abs),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -99,6 +100,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::element::cos),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -126,6 +128,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::element::exp),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -171,6 +174,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::element::log),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -189,6 +193,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::element::negative),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -216,6 +221,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::element::sigmoid),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -234,6 +240,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::element::sin),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -252,6 +259,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::element::sqrt),
         ..RelaxOp::BASE
     },
     RelaxOp {
@@ -279,6 +287,7 @@ pub static OPS: &[RelaxOp] = &[
         args: &[value("x")],
         mixed_precision: Some(MixedPrecision::Follow),
         layout: Some(layout::element::unary),
+        gradient: Some(gradient::element::tanh),
         ..RelaxOp::BASE
     },
     RelaxOp {

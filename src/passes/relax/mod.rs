@@ -27,6 +27,7 @@ mod group_function;
 mod grouping;
 pub mod inline_private_functions;
 pub mod lambda_lift;
+pub mod gradient;
 pub mod lower_alloc_tensor;
 pub mod lower_runtime_builtin;
 pub mod normalize;

@@ -124,7 +124,10 @@ fn index_map(store: &mut Store, from: &Layout, to: &Layout) -> AttrValue {
     let mut last = Vec::with_capacity(to.rank());
     for (at, axis) in to.axes().iter().enumerate() {
         let mut place: PrimId = number(store, 0);
-        for (part_at, part) in from.axes().iter().enumerate().filter(|(_, part)| part.primal() == axis.primal()) {
+        // The axis itself stands before what was split off, wherever that stands in the layout.
+        let parts = || from.axes().iter().enumerate().filter(|(_, part)| part.primal() == axis.primal());
+        let ordered = parts().filter(|(_, part)| part.is_primal()).chain(parts().filter(|(_, part)| !part.is_primal()));
+        for (part_at, part) in ordered {
             let inner = from.axes()[part_at + 1..].iter().filter(|a| a.name == part.name).map(|a| a.extent).product::<i64>();
             let factor = if part.is_primal() { from.factor_of(part.name).unwrap_or(1) } else { inner };
             let (index, factor) = (store.prim(PrimExpr::Var(symbols[part_at])), number(store, factor));
