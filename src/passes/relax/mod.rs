@@ -23,6 +23,7 @@ pub mod fuse_ops;
 pub mod fuse_tir;
 pub mod fuse_tir_inner;
 mod fused_program;
+pub mod gradient;
 mod group_function;
 mod grouping;
 pub mod inline_private_functions;

@@ -160,15 +160,29 @@ fn field_of(store: &mut Store, of: ExprId, at: usize, ty: TypeId) -> ExprId {
     }
 }
 
-/// A tuple as its fields, all the way down. Types nest as deep as the parser's limit on brackets.
+/// A tuple of all fields of another one, in order, is that one. Types nest as deep as the parser's limit on brackets.
 fn unfolded(store: &mut Store, expr: ExprId) -> ExprId {
-    let Some(Type::Tuple(types)) = store.checked_type(expr).map(|ty| store.type_of_id(ty).clone()) else { return expr };
-    let mut fields = Vec::with_capacity(types.len());
-    for (at, ty) in types.iter().enumerate() {
-        let field = field_of(store, expr, at, *ty);
-        fields.push(unfolded(store, field));
+    let Expr::Tuple(fields) = store.expr(expr) else { return expr };
+    let old: Vec<ExprId> = store.items(fields).collect();
+    let new: Vec<ExprId> = old.iter().map(|field| unfolded(store, *field)).collect();
+    let mut whole = None;
+    for (at, field) in new.iter().enumerate() {
+        match store.expr(*field) {
+            Expr::TupleGetItem { tuple, index } if index as usize == at && whole.is_none_or(|whole| whole == tuple) => {
+                whole = Some(tuple);
+            }
+            _ => return if old == new { expr } else { tuple(store, &new) },
+        }
     }
-    tuple(store, &fields)
+    let count = whole.and_then(|whole| match store.type_of_id(store.checked_type(whole)?) {
+        Type::Tuple(types) => Some(types.len()),
+        _ => None,
+    });
+    match whole.filter(|_| count == Some(new.len())) {
+        Some(whole) => whole,
+        None if old == new => expr,
+        None => tuple(store, &new),
+    }
 }
 
 /// The sum of two values of one type.

@@ -11,7 +11,8 @@ use super::dead_code_elimination::remove_all_unused;
 use super::support::{with_attr, with_attrs};
 use crate::build::{BlockBuilder, BlockMutator, Mutation, rewrite_function};
 use crate::diag::Diagnostic;
-use crate::ir::{AttrValue, Binding, DTypeCode, Expr, ExprId, Extents, Function, Id, Module, Name, Store, VarId};
+use crate::infer::relax::types::symbols;
+use crate::ir::{AttrValue, Binding, DTypeCode, Dim, Expr, ExprId, Extents, Function, Id, Module, Name, Store, VarId};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use backward::Backward;
 use checkpoint::{Checkpoints, Collect};
@@ -121,8 +122,23 @@ impl BlockMutator for Fresh {
         "a copy"
     }
 
-    fn define_var(&mut self, store: &mut Store, _: &mut Mutation, var: VarId) -> VarId {
-        store.fresh_var(var)
+    fn define_var(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> VarId {
+        let Some(ty) = store.var_type(var) else { return store.fresh_var(var) };
+        // Symbolic extents are of the copy's own too.
+        for symbol in symbols(store, ty, true) {
+            if !cx.symbols.contains_key(&symbol) {
+                let data = store.symbol(symbol).clone();
+                cx.symbols.insert(symbol, Dim::Symbol(store.add_symbol(data)));
+            }
+        }
+        let data = store.var_data(var);
+        let (name, dataflow, symbol) = (store.str(data.name).to_owned(), data.dataflow, data.symbol);
+        let ty = cx.ty(store, ty);
+        let new = store.relax_var(&name, Some(ty), dataflow);
+        if let (Some(old), Some(new)) = (symbol, store.var_data(new).symbol) {
+            cx.symbols.insert(old, Dim::Symbol(new));
+        }
+        new
     }
 }
 
