@@ -1,6 +1,7 @@
 //! Named lists of passes.
 
 use super::ALL;
+use crate::ir::Dialect;
 
 /// A named list of passes.
 pub struct Pipeline {
@@ -8,6 +9,8 @@ pub struct Pipeline {
     pub name: &'static str,
     /// What it is, in a few words.
     pub title: &'static str,
+    /// The programs it is for.
+    pub dialect: Dialect,
     /// The opt level it is meant for.
     pub opt_level: i64,
     /// The calls in order, as TVM has them.
@@ -42,30 +45,73 @@ const RELAY_BUILD: &[&str] = &[
     "FuseOps",
 ];
 
+/// What a program goes through before code is generated for the virtual machine (`python/tvm/relax/pipeline.py`
+/// `default_build_pipeline`; the list of `zero` is from there too).
+const DEFAULT_BUILD: &[&str] = &[
+    "DispatchSampling",
+    "DispatchSortScan",
+    "LegalizeOps",
+    "RewriteDataflowReshape",
+    "ToNonDataflow",
+    "RemovePurityChecking",
+    "CallTIRRewrite",
+    "StaticPlanBlockMemory",
+    "RewriteCUDAGraph",
+    "LowerAllocTensor",
+    "KillAfterLastUse",
+    "LowerRuntimeBuiltin",
+    "ComputePrimValue",
+    "VMShapeLower",
+    "AttachGlobalSymbol",
+];
+
 /// Every named list.
 pub static PIPELINES: &[Pipeline] = &[
-    Pipeline { name: "relay.build.O0", title: "relay.build at O0", opt_level: 0, passes: RELAY_BUILD },
-    Pipeline { name: "relay.build.O1", title: "relay.build at O1", opt_level: 1, passes: RELAY_BUILD },
-    Pipeline { name: "relay.build", title: "relay.build at O2 (its default)", opt_level: 2, passes: RELAY_BUILD },
-    Pipeline { name: "relay.build.O3", title: "relay.build at O3", opt_level: 3, passes: RELAY_BUILD },
-    Pipeline { name: "relay.build.O4", title: "relay.build at O4", opt_level: 4, passes: RELAY_BUILD },
+    Pipeline { name: "relay.build.O0", title: "relay.build at O0", dialect: Dialect::Relay, opt_level: 0, passes: RELAY_BUILD },
+    Pipeline { name: "relay.build.O1", title: "relay.build at O1", dialect: Dialect::Relay, opt_level: 1, passes: RELAY_BUILD },
+    Pipeline {
+        name: "relay.build",
+        title: "relay.build at O2 (its default)",
+        dialect: Dialect::Relay,
+        opt_level: 2,
+        passes: RELAY_BUILD,
+    },
+    Pipeline { name: "relay.build.O3", title: "relay.build at O3", dialect: Dialect::Relay, opt_level: 3, passes: RELAY_BUILD },
+    Pipeline { name: "relay.build.O4", title: "relay.build at O4", dialect: Dialect::Relay, opt_level: 4, passes: RELAY_BUILD },
     Pipeline {
         name: "fold-and-fuse",
         title: "Fold and fuse",
+        dialect: Dialect::Relay,
         opt_level: 2,
         passes: &["SimplifyInference", "FoldConstant", "FuseOps"],
     },
     Pipeline {
         name: "clean-up",
         title: "Clean up",
+        dialect: Dialect::Relay,
         opt_level: 3,
         passes: &["InferType", "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant", "RemoveUnusedFunctions"],
     },
     Pipeline {
         name: "normal-forms",
         title: "A-normal form and back",
+        dialect: Dialect::Relay,
         opt_level: 2,
         passes: &["ToANormalForm", "InferType", "ToGraphNormalForm"],
+    },
+    Pipeline {
+        name: "relax.zero",
+        title: "relax zero pipeline",
+        dialect: Dialect::Relax,
+        opt_level: 2,
+        passes: &["LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"],
+    },
+    Pipeline {
+        name: "relax.default_build",
+        title: "relax default_build",
+        dialect: Dialect::Relax,
+        opt_level: 2,
+        passes: DEFAULT_BUILD,
     },
 ];
 
@@ -77,18 +123,19 @@ pub fn pipeline(name: &str) -> Option<&'static Pipeline> {
 impl Pipeline {
     /// The calls that can be run, in order.
     pub fn calls(&self) -> Vec<&'static str> {
-        self.passes.iter().copied().filter(|call| is_available(call)).collect()
+        self.passes.iter().copied().filter(|call| self.has(call)).collect()
     }
 
     /// The passes that TVM runs here and passlab does not have yet, each once.
     pub fn missing(&self) -> Vec<&'static str> {
-        self.passes.iter().copied().filter(|call| !is_available(call)).collect()
+        self.passes.iter().copied().filter(|call| !self.has(call)).collect()
     }
-}
 
-fn is_available(call: &str) -> bool {
-    let name = call.split('(').next().unwrap_or(call);
-    ALL.iter().any(|p| p.name == name)
+    /// Whether there is a pass of that name for its programs.
+    fn has(&self, call: &str) -> bool {
+        let name = call.split('(').next().unwrap_or(call);
+        ALL.iter().any(|pass| pass.name == name && pass.dialects.contains(&self.dialect))
+    }
 }
 
 #[cfg(test)]
@@ -101,5 +148,14 @@ mod tests {
             assert!(!pipeline.calls().is_empty(), "{}", pipeline.name);
             assert!(PIPELINES[..i].iter().all(|p| p.name != pipeline.name), "{} twice", pipeline.name);
         }
+    }
+
+    #[test]
+    fn a_pass_of_the_other_dialect_is_missing_all_the_same() {
+        let zero = pipeline("relax.zero").expect("it is there");
+        assert!(zero.calls().contains(&"FuseOps"));
+        let build = pipeline("relax.default_build").expect("it is there");
+        assert!(build.missing().contains(&"DispatchSampling") && build.calls().contains(&"VMShapeLower"));
+        assert_eq!(build.calls().len() + build.missing().len(), DEFAULT_BUILD.len());
     }
 }

@@ -255,6 +255,7 @@ fn pass(spec: &PassSpec) -> PassView {
 struct PipelineView {
     name: &'static str,
     title: &'static str,
+    dialect: &'static str,
     opt_level: i64,
     passes: Vec<&'static str>,
     missing: Vec<&'static str>,
@@ -264,6 +265,7 @@ fn pipeline(pipeline: &Pipeline) -> PipelineView {
     PipelineView {
         name: pipeline.name,
         title: pipeline.title,
+        dialect: pipeline.dialect.word(),
         opt_level: pipeline.opt_level,
         passes: pipeline.calls(),
         missing: pipeline.missing(),

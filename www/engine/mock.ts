@@ -112,6 +112,7 @@ const build = [
 const pipelines: PipelineDoc[] = [0, 1, 2, 3, 4].map((optLevel) => ({
   name: `relay.build-O${optLevel}`,
   title: `relay.build at O${optLevel}`,
+  dialect: "relay",
   optLevel,
   passes: [...build, "AlterOpLayout", "FastMath", "FuseOps"],
   missing: ["AlterOpLayout"],
@@ -119,6 +120,7 @@ const pipelines: PipelineDoc[] = [0, 1, 2, 3, 4].map((optLevel) => ({
 pipelines.push({
   name: "fold",
   title: "Fold and clean up",
+  dialect: "relay",
   optLevel: 2,
   passes: ["FoldConstant", "DeadCodeElimination"],
   missing: [],

@@ -292,6 +292,8 @@ export interface PassDoc {
 export interface PipelineDoc {
   name: string;
   title: string;
+  /** The programs it is for: `relay`, `relax`. */
+  dialect: string;
   optLevel: number;
   passes: string[];
   /** Calls of `passes` that passlab does not have yet. */

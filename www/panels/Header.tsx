@@ -19,6 +19,15 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
   const [sharing, setSharing] = createSignal(false);
   let shareButton!: HTMLButtonElement;
   const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
+  /** Those for the program's dialect, and the one that is chosen. */
+  const pipelines = createMemo(() => {
+    const { catalogue, good } = state();
+    const dialect = good?.run.dialect ?? "relay";
+    const chosen = pipeline()?.name;
+    return (catalogue?.pipelines ?? []).filter(
+      (item) => item.dialect === dialect || item.name === chosen,
+    );
+  });
   const theme = () => state().preferences.theme;
   let clear: ReturnType<typeof setTimeout> | undefined;
 
@@ -74,7 +83,7 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
           <Show when={!pipeline()}>
             <option value="">Your passes</option>
           </Show>
-          <For each={state().catalogue?.pipelines ?? []}>
+          <For each={pipelines()}>
             {(item) => (
               <option value={item.name} selected={pipeline()?.name === item.name}>
                 {item.title || item.name}

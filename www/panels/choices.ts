@@ -41,7 +41,7 @@ export function choices(app: Controller): Choice[] {
     run: () => app.openExample(example.id),
   }));
   const pipelines: Choice[] = (catalogue?.pipelines ?? [])
-    .filter((pipeline) => runnable(pipeline).length > 0)
+    .filter((pipeline) => pipeline.dialect === dialect && runnable(pipeline).length > 0)
     .map((pipeline) => ({
       id: `pipeline ${pipeline.name}`,
       keys: [],
