@@ -1,7 +1,9 @@
 //! Passes of Relax, one file each, and what several of them need.
 
 pub mod adjust_matmul_order;
+pub mod allocate_workspace;
 pub mod annotate_tir_op_pattern;
+pub mod attach_attr_layout_free_buffers;
 pub mod attach_global_symbol;
 pub mod bind_params;
 pub mod bind_symbolic_vars;
@@ -12,8 +14,8 @@ pub mod canonicalize_bindings;
 pub mod combine_parallel_matmul;
 mod compile_time;
 pub mod compute_prim_value;
-pub mod convert_to_dataflow;
 pub mod convert_layout;
+pub mod convert_to_dataflow;
 pub mod dead_code_elimination;
 pub mod eliminate_common_subexpr;
 pub mod expand_matmul_of_sum;
@@ -27,9 +29,10 @@ pub mod gradient;
 mod group_function;
 mod grouping;
 pub mod inline_private_functions;
+pub mod kill_after_last_use;
 pub mod lambda_lift;
-pub mod gradient;
 pub mod lower_alloc_tensor;
+pub mod lower_gpu_ipc_alloc_storage;
 pub mod lower_runtime_builtin;
 pub mod normalize;
 pub mod normalize_global_var;

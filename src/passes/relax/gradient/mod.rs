@@ -9,10 +9,9 @@ mod simplify;
 use super::calls::tuple;
 use super::dead_code_elimination::remove_all_unused;
 use super::support::{with_attr, with_attrs};
-use crate::build::{BlockBuilder, BlockMutator, Mutation, rewrite_function};
+use crate::build::{BlockBuilder, Mutation, copy_with_new_vars, rewrite_function};
 use crate::diag::Diagnostic;
-use crate::infer::relax::types::symbols;
-use crate::ir::{AttrValue, Binding, DTypeCode, Dim, Expr, ExprId, Extents, Function, Id, Module, Name, Store, VarId};
+use crate::ir::{AttrValue, Binding, DTypeCode, Expr, ExprId, Extents, Function, Id, Module, Name, Store, VarId};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use backward::Backward;
 use checkpoint::{Checkpoints, Collect};
@@ -82,7 +81,9 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     let Some(function) = module.function(name).filter(|function| matches!(store.expr(*function), Expr::Function(_))) else {
         return Err(fail(format!("{title} is not a Relax Function")));
     };
-    let copy = rewrite_function(store, module, function, &mut Fresh)?;
+    let mut copying = Mutation::new(BlockBuilder::new(store, module));
+    let copy = copy_with_new_vars(store, &mut copying, function);
+    copying.builder.finish()?;
     let mut collect = Collect::default();
     if let Expr::Function(id) = store.expr(copy) {
         collect.kept = store.items(store.function(id).params).collect();
@@ -112,34 +113,6 @@ fn with_function(store: &mut Store, module: &Module, title: &str, function: Expr
     }
     result.set_function(name, function);
     result
-}
-
-/// The same function with variables of its own.
-struct Fresh;
-
-impl BlockMutator for Fresh {
-    fn rule(&self) -> &'static str {
-        "a copy"
-    }
-
-    fn define_var(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> VarId {
-        let Some(ty) = store.var_type(var) else { return store.fresh_var(var) };
-        // Symbolic extents are of the copy's own too.
-        for symbol in symbols(store, ty, true) {
-            if !cx.symbols.contains_key(&symbol) {
-                let data = store.symbol(symbol).clone();
-                cx.symbols.insert(symbol, Dim::Symbol(store.add_symbol(data)));
-            }
-        }
-        let data = store.var_data(var);
-        let (name, dataflow, symbol) = (store.str(data.name).to_owned(), data.dataflow, data.symbol);
-        let ty = cx.ty(store, ty);
-        let new = store.relax_var(&name, Some(ty), dataflow);
-        if let (Some(old), Some(new)) = (symbol, store.var_data(new).symbol) {
-            cx.symbols.insert(old, Dim::Symbol(new));
-        }
-        new
-    }
 }
 
 /// The function that gives the gradients too.
