@@ -94,7 +94,22 @@ impl BlockMutator for Extern {
         "memory to work in"
     }
 
-    fn enter(&mut self, store: &mut Store, _: &mut Mutation, id: ExprId) -> Visit {
+    fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
+        if let Expr::Call { callee, info, .. } = store.expr(id)
+            && let Expr::Var(var) = store.expr(callee)
+        {
+            // The callee has the parameter by now, so the call cannot be typed without it.
+            let bound = cx.lookup_binding(store, var).map(|value| store.expr(value));
+            let (Some(Expr::Function(function)), Some(workspace)) = (bound, self.workspace) else { return Visit::Descend };
+            if store.attr_str(store.function(function).attrs, "Composite").is_none() {
+                return Visit::Descend;
+            }
+            let mut operands = args(store, id);
+            operands.push(store.use_var(workspace));
+            let operands = store.list(&operands);
+            let callee = cx.replaced(var).unwrap_or(callee);
+            return Visit::Replace(store.add(Expr::Call { callee, args: operands, info }));
+        }
         if let Expr::Function(function) = store.expr(id) {
             let attrs = store.function(function).attrs;
             if self.workspace.is_none() && store.attr_str(attrs, "Codegen").is_some() && store.attr_int(attrs, SIZE).is_some() {
@@ -124,18 +139,6 @@ impl BlockMutator for Extern {
                     store.attrs(Attrs { key, fields })
                 });
                 cx.builder.function(store, Some(pre), Function { params, attrs, ..data })
-            }
-            Expr::Call { callee, info, .. } => {
-                let Expr::Var(var) = store.expr(callee) else { return post };
-                let bound = cx.builder.lookup_binding(var).map(|value| store.expr(value));
-                let (Some(Expr::Function(id)), Some(workspace)) = (bound, self.workspace) else { return post };
-                if store.attr_str(store.function(id).attrs, "Composite").is_none() {
-                    return post;
-                }
-                let mut operands = args(store, post);
-                operands.push(store.use_var(workspace));
-                let operands = store.list(&operands);
-                store.add(Expr::Call { callee, args: operands, info })
             }
             _ => post,
         }

@@ -21,7 +21,7 @@ pub static SPEC: PassSpec = PassSpec {
     config: &[],
     summary: "Gives tensors, memory and other objects back behind their last use.",
     doc: "Behind the binding that uses a variable last comes `R.memory.kill_tensor`, `R.memory.kill_storage` for memory or \
-`R.vm.kill_object` for anything else. What a function gives, its parameters, constants, shapes, scalars and functions stay. \
+`R.vm.kill_object` for anything else. What a function gives, its parameters, constants, null values, shapes, scalars and functions stay. \
 Bindings that only name another variable are removed first.",
     example_before: "\
 @I.ir_module
@@ -217,7 +217,7 @@ impl Usage {
                     }
                     return;
                 }
-                (_, Expr::Constant(_)) => {
+                ("null_value", _) | (_, Expr::Constant(_)) => {
                     self.constants.insert(binding.var);
                     return;
                 }
