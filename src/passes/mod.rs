@@ -84,6 +84,7 @@ pub static ALL: &[&PassSpec] = &[
     &relax::convert_layout::SPEC,
     &relax::gradient::SPEC,
     &relax::attach_attr_layout_free_buffers::SPEC,
+    &relax::realize_vdevice::SPEC,
     &relax::allocate_workspace::SPEC,
     &relax::lower_gpu_ipc_alloc_storage::SPEC,
     &any::sequential::SPEC,

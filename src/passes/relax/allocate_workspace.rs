@@ -23,8 +23,57 @@ pub static SPEC: PassSpec = PassSpec {
     doc: "A function for a code generator that has the attribute `WorkspaceSize` gets a parameter more, and so do the composite \
 functions in it. The functions that call it allocate a tensor of the largest such size in their first dataflow block and \
 pass it on.",
-    example_before: "",
-    example_after: "",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function
+    def library(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        R.func_attr({\"Codegen\": \"library\", \"WorkspaceSize\": 64})
+        @R.function
+        def gv(a: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+            R.func_attr({\"Composite\": \"library.relu\", \"Primitive\": True, \"WorkspaceSize\": 64})
+            with R.dataflow():
+                b: R.Tensor((2,), dtype=\"float32\") = R.nn.relu(a)
+                R.output(b)
+            return b
+
+        gv1: R.Tensor((2,), dtype=\"float32\") = gv(x)
+        return gv1
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        cls = Module
+        with R.dataflow():
+            y: R.Tensor((2,), dtype=\"float32\") = cls.library(x)
+            R.output(y)
+        return y
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @R.function
+    def library1(x: R.Tensor((2,), dtype=\"float32\"), workspace: R.Tensor((64,), dtype=\"uint8\")) -> R.Tensor((2,), dtype=\"float32\"):
+        R.func_attr({\"Codegen\": \"library\"})
+        @R.function
+        def gv(a: R.Tensor((2,), dtype=\"float32\"), workspace_1: R.Tensor((64,), dtype=\"uint8\")) -> R.Tensor((2,), dtype=\"float32\"):
+            R.func_attr({\"Composite\": \"library.relu\", \"Primitive\": True})
+            with R.dataflow():
+                b: R.Tensor((2,), dtype=\"float32\") = R.nn.relu(a)
+                R.output(b)
+            return b
+
+        gv1: R.Tensor((2,), dtype=\"float32\") = gv(x, workspace)
+        return gv1
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        cls = Module
+        with R.dataflow():
+            workspace_main: R.Tensor((64,), dtype=\"uint8\") = R.builtin.alloc_tensor(R.shape([64]), R.dtype(\"uint8\"), 0, R.str(\"global\"))
+            y: R.Tensor((2,), dtype=\"float32\") = cls.library1(x, workspace_main)
+            R.output(y)
+        return y
+",
     run: Run::Module(run),
 };
 

@@ -2,7 +2,9 @@
 //!
 //! Source: `src/relax/backend/vm/lower_runtime_builtin.cc`, `src/relax/op/memory/view.cc` (`FLowerBuiltin`).
 
-use super::calls::{args, call, call_typed, dtype, external, fields, int, op, op_name, packed, shape, string, tuple};
+use super::calls::{
+    args, call, call_typed, device_type, dtype, external, fields, int, op, op_name, packed, shape, string, tuple,
+};
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::{AttrValue, DType, Expr, ExprId, Extents, Module, Store, Type};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
@@ -168,19 +170,4 @@ fn view(store: &mut Store, cx: &Mutation, args: [ExprId; 4], ty: crate::ir::Type
     let callee = external(store, "runtime.TVMTensorCreateView");
     let operands = store.list(&[data, to, element, offset]);
     Ok(store.add_typed(Expr::Call { callee, args: operands, info: None }, Some(ty)))
-}
-
-/// The number of a kind of device (`DLDeviceType`).
-fn device_type(kind: &str) -> i64 {
-    match kind {
-        "cuda" => 2,
-        "opencl" => 4,
-        "vulkan" => 7,
-        "metal" => 8,
-        "rocm" => 10,
-        "ext_dev" => 12,
-        "webgpu" => 15,
-        "hexagon" => 16,
-        _ => 1,
-    }
 }

@@ -38,6 +38,7 @@ pub mod normalize;
 pub mod normalize_global_var;
 pub mod optimize_layout_transform;
 mod pattern_rewriting;
+pub mod realize_vdevice;
 pub mod remove_purity_checking;
 pub mod remove_redundant_reshape;
 pub mod remove_unused_outputs;
