@@ -518,7 +518,7 @@ pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     for (index, extent) in first.iter().zip(&shape) {
         let Dim::Symbol(symbol) = *index else { return Err("an index map begins with variables".to_owned()) };
         match extent.known() {
-            Some(extent) => facts.assume_between(symbol, 0, extent - 1),
+            Some(extent) => facts.assume_between(symbol, 0, extent.saturating_sub(1)),
             None => facts.assume_natural(symbol),
         }
         symbols.push((symbol, *extent));
@@ -528,7 +528,7 @@ pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         let prim = cx.store.prim_of_dim(index);
         let (least, most) = tir::bounds(cx.store, &facts, prim);
         result.push(if most < i64::MAX && least > i64::MIN {
-            int(most - least + 1)
+            int(most.saturating_sub(least).saturating_add(1))
         } else {
             // One more than the last place.
             let end = tir::substitute(cx.store, prim, &mut |store, symbol| {

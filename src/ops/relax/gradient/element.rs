@@ -156,11 +156,10 @@ fn with_axes(cx: &mut Gradient<'_>, gradient: ExprId) -> Result<ExprId, String> 
 fn count(cx: &Gradient<'_>, input: ExprId) -> Result<f64, String> {
     let dims = cx.numbers(input)?;
     let at = |axis: &i64| dims.get(axis.rem_euclid(dims.len().max(1) as i64) as usize).copied().unwrap_or(1);
-    let count: i64 = match cx.ints("axis") {
-        Some(axes) => axes.iter().map(at).product(),
-        None => dims.iter().product(),
-    };
-    Ok(count as f64)
+    Ok(match cx.ints("axis") {
+        Some(axes) => axes.iter().map(at).map(|extent| extent as f64).product(),
+        None => dims.iter().map(|extent| *extent as f64).product(),
+    })
 }
 
 /// `sum`

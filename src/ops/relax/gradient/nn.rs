@@ -104,8 +104,11 @@ pub fn conv2d(cx: &mut Gradient<'_>) -> Partials {
     let two = |list: Option<Vec<i64>>| <[i64; 2]>::try_from(list.unwrap_or_default()).map_err(|_| "two numbers".to_owned());
     let ([stride_h, stride_w], [dilation_h, dilation_w]) = (two(cx.ints("strides"))?, two(cx.ints("dilation"))?);
     let groups = cx.store.attr_int(cx.attrs, "groups").unwrap_or(1).max(1);
-    let out_h = (grad_h - 1) * stride_h - top - bottom + filter_h;
-    let out_w = (grad_w - 1) * stride_w - left - right + filter_w;
+    // How far the windows reach beyond their own extent.
+    let reach = |count: i64, stride: i64| count.saturating_sub(1).saturating_mul(stride);
+    let less = |a: i64, list: &[i64]| list.iter().fold(a, |a, b| a.saturating_sub(*b));
+    let out_h = less(reach(grad_h, stride_h), &[top, bottom]).saturating_add(filter_h);
+    let out_w = less(reach(grad_w, stride_w), &[left, right]).saturating_add(filter_w);
     let text = |cx: &mut Gradient<'_>, text: &str| AttrValue::Str(cx.store.name(text));
     let (nchw, iohw, cnhw) = (text(cx, "NCHW"), text(cx, "IOHW"), text(cx, "CNHW"));
     let (strides, padding, dilation) = (cx.attr("strides"), cx.attr("padding"), cx.attr("dilation"));
@@ -115,7 +118,7 @@ pub fn conv2d(cx: &mut Gradient<'_>) -> Partials {
         &[
             ("strides", strides.clone()),
             ("padding", padding.clone()),
-            ("output_padding", ints(&[in_h - out_h, in_w - out_w])),
+            ("output_padding", ints(&[less(in_h, &[out_h]), less(in_w, &[out_w])])),
             ("dilation", dilation.clone()),
             ("groups", AttrValue::int(groups)),
             ("data_layout", nchw.clone()),
@@ -129,7 +132,7 @@ pub fn conv2d(cx: &mut Gradient<'_>) -> Partials {
         let shape = cx.shape(&dims(&[batch, groups, in_channel / groups, in_h, in_w]));
         data = cx.call("reshape", &[data, shape], &[])?;
         data = cx.call("permute_dims", &[data], &[("axes", ints(&[1, 0, 2, 3, 4]))])?;
-        let shape = cx.shape(&dims(&[batch * groups, in_channel / groups, in_h, in_w]));
+        let shape = cx.shape(&dims(&[batch.saturating_mul(groups), in_channel / groups, in_h, in_w]));
         data = cx.call("reshape", &[data, shape], &[])?;
     }
     // A convolution whose batch is what are channels: strides and dilation change places.
@@ -143,8 +146,12 @@ pub fn conv2d(cx: &mut Gradient<'_>) -> Partials {
     ];
     let attrs = cx.with(&changes);
     let mut of_weight = cx.call_with("nn.conv2d", &[data, cx.out], attrs)?;
-    let height = (in_h - (grad_h - 1) * stride_h - 1 + top + bottom).div_euclid(dilation_h.max(1)) + 1;
-    let width = (in_w - (grad_w - 1) * stride_w - 1 + left + right).div_euclid(dilation_w.max(1)) + 1;
+    let windows = |free: i64, padding: [i64; 2], dilation: i64| {
+        let free = padding.iter().fold(free, |a, b| a.saturating_add(*b));
+        free.div_euclid(dilation.max(1)).saturating_add(1)
+    };
+    let height = windows(less(in_h, &[reach(grad_h, stride_h), 1]), [top, bottom], dilation_h);
+    let width = windows(less(in_w, &[reach(grad_w, stride_w), 1]), [left, right], dilation_w);
     if height > filter_h || width > filter_w {
         let ends = [out_channel, in_channel / groups, filter_h, filter_w];
         let lists = [[0, 1, 2, 3], [0, 0, 0, 0], ends].map(|list| tuple(cx, &list));

@@ -128,13 +128,13 @@ fn index_map(store: &mut Store, from: &Layout, to: &Layout) -> AttrValue {
         let parts = || from.axes().iter().enumerate().filter(|(_, part)| part.primal() == axis.primal());
         let ordered = parts().filter(|(_, part)| part.is_primal()).chain(parts().filter(|(_, part)| !part.is_primal()));
         for (part_at, part) in ordered {
-            let inner = from.axes()[part_at + 1..].iter().filter(|a| a.name == part.name).map(|a| a.extent).product::<i64>();
+            let inner = inside(from, part_at);
             let factor = if part.is_primal() { from.factor_of(part.name).unwrap_or(1) } else { inner };
             let (index, factor) = (store.prim(PrimExpr::Var(symbols[part_at])), number(store, factor));
             let offset = tir::binary(store, PrimOp::Mul, index, factor);
             place = tir::binary(store, PrimOp::Add, place, offset);
         }
-        let inner = to.axes()[at + 1..].iter().filter(|a| a.name == axis.name).map(|a| a.extent).product::<i64>();
+        let inner = inside(to, at);
         let divisor = if axis.is_primal() { to.factor_of(axis.name).unwrap_or(1) } else { inner };
         if !axis.is_primal() {
             let extent = number(store, inner.saturating_mul(axis.extent));
@@ -149,6 +149,12 @@ fn index_map(store: &mut Store, from: &Layout, to: &Layout) -> AttrValue {
     let fields = fields.map(|(name, value)| (store.name(name), value));
     let key = store.name("IndexMap");
     AttrValue::Object(store.add_object(Object { key, fields: fields.into(), items: [].into(), repr: None }))
+}
+
+/// How many elements of an axis the parts of it behind one have.
+fn inside(layout: &Layout, at: usize) -> i64 {
+    let name = layout.axes()[at].name;
+    layout.axes()[at + 1..].iter().filter(|part| part.name == name).fold(1, |product: i64, part| product.saturating_mul(part.extent))
 }
 
 /// A type with its extents in the order of other layouts.
