@@ -2,7 +2,6 @@
 
 use super::{Deduce, Tensor, any, int};
 use crate::ir::{AttrValue, DType, Dim, Extents, Id, Object, PrimOp, TypeId};
-use crate::tir::{self, Facts};
 
 /// `broadcast_to`: a tensor and a shape.
 pub fn broadcast_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -489,58 +488,4 @@ pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         }
     }
     Ok(cx.out(&out, data.dtype(), data.vdevice()))
-/// `layout_transform`: as many elements as places that the map gives, which are counted from 0.
-pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
-    let Some(AttrValue::Object(map)) = cx.store.attr(cx.attrs, "index_map") else {
-        return Ok(cx.vague(None, data.dtype(), data.vdevice()));
-    };
-    let map = *map;
-    let indices = |cx: &Deduce<'_>, field: &str| -> Vec<Dim> {
-        match cx.store.object_field(map, field) {
-            Some(AttrValue::Array(items)) => items
-                .iter()
-                .map(|item| match item {
-                    AttrValue::Dim(dim) => *dim,
-                    other => int(other.as_int().unwrap_or(0)),
-                })
-                .collect(),
-            _ => Vec::new(),
-        }
-    };
-    let (first, last) = (indices(cx, "initial_indices"), indices(cx, "final_indices"));
-    let Some(shape) = data.shape.clone() else { return Ok(cx.vague(Some(last.len()), data.dtype(), data.vdevice())) };
-    if shape.len() != first.len() {
-        return Err(format!("layout_transform maps {} axes, and the tensor has {}", first.len(), shape.len()));
-    }
-    let mut facts = Facts::new();
-    let mut symbols = Vec::with_capacity(first.len());
-    for (index, extent) in first.iter().zip(&shape) {
-        let Dim::Symbol(symbol) = *index else { return Err("an index map begins with variables".to_owned()) };
-        match extent.known() {
-            Some(extent) => facts.assume_between(symbol, 0, extent.saturating_sub(1)),
-            None => facts.assume_natural(symbol),
-        }
-        symbols.push((symbol, *extent));
-    }
-    let mut result = Vec::with_capacity(last.len());
-    for index in last {
-        let prim = cx.store.prim_of_dim(index);
-        let (least, most) = tir::bounds(cx.store, &facts, prim);
-        result.push(if most < i64::MAX && least > i64::MIN {
-            int(most.saturating_sub(least).saturating_add(1))
-        } else {
-            // One more than the last place.
-            let end = tir::substitute(cx.store, prim, &mut |store, symbol| {
-                let (_, extent) = symbols.iter().find(|(known, _)| *known == symbol)?;
-                let (extent, one) = (store.prim_of_dim(*extent), store.prim_int(1, DType::I64));
-                Some(tir::binary(store, PrimOp::Sub, extent, one))
-            });
-            let one = cx.store.prim_int(1, DType::I64);
-            let extent = tir::binary(cx.store, PrimOp::Add, end, one);
-            let extent = tir::simplify(cx.store, &facts, extent);
-            cx.store.dim_of_prim(extent)
-        });
-    }
-    Ok(cx.out(&result, data.dtype(), data.vdevice()))
 }

@@ -154,7 +154,10 @@ fn index_map(store: &mut Store, from: &Layout, to: &Layout) -> AttrValue {
 /// How many elements of an axis the parts of it behind one have.
 fn inside(layout: &Layout, at: usize) -> i64 {
     let name = layout.axes()[at].name;
-    layout.axes()[at + 1..].iter().filter(|part| part.name == name).fold(1, |product: i64, part| product.saturating_mul(part.extent))
+    layout.axes()[at + 1..]
+        .iter()
+        .filter(|part| part.name == name)
+        .fold(1, |product: i64, part| product.saturating_mul(part.extent))
 }
 
 /// A type with its extents in the order of other layouts.
