@@ -1,4 +1,6 @@
 /** The example programs: our own, each short enough to read and with something for the passes to do. */
+
+import fuseTwoConv from "../user/samples/fuse-two-conv.js?raw";
 import branch from "./branch.relay?raw";
 import closure from "./closure.relay?raw";
 import diamond from "./diamond.relay?raw";
@@ -7,6 +9,7 @@ import list from "./list.relay?raw";
 import lstm from "./lstm-cell.relay?raw";
 import mlp from "./mlp.relay?raw";
 import relaxConv from "./relax-conv.py?raw";
+import relaxFuseConv from "./relax-fuse-conv.py?raw";
 import resnet from "./resnet-18.relay?raw";
 import block from "./resnet-block.relay?raw";
 
@@ -19,6 +22,8 @@ export interface Example {
   dialect?: "relax";
   /** Passes that have something to say about it, where those of the first example do not fit. */
   passes?: readonly string[];
+  /** What stands in *My passes* with it. */
+  script?: string;
 }
 
 export const examples: readonly Example[] = [
@@ -33,6 +38,15 @@ export const examples: readonly Example[] = [
     source: relaxConv,
     dialect: "relax",
     passes: ["Normalize", "DeadCodeElimination", "ToNonDataflow", "RemovePurityChecking"],
+  },
+  {
+    id: "relax-fuse-conv",
+    title: "Two convolutions to fuse (Relax)",
+    group: "Passes",
+    source: relaxFuseConv,
+    dialect: "relax",
+    passes: ["FuseTwoConv", "DeadCodeElimination"],
+    script: fuseTwoConv,
   },
   { id: "fold", title: "Constant folding", group: "Passes", source: fold },
   { id: "diamond", title: "Diamond", group: "Passes", source: diamond },

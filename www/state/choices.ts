@@ -56,9 +56,13 @@ export function createChoices({
     if (!example) return;
     const own = state().example === "" && state().document.source.trim() !== "";
     const old = draft();
-    const passes = fitting(example);
+    // Passes of the example's own script come with it.
+    const { script } = example;
+    const lost = script && ![script, ""].includes(state().document.script);
+    const passes = script ? example.passes : fitting(example);
+    if (script) dispatch({ type: "script", script, trust: "own" });
     dispatch({ type: "example", id, source: example.source, ...(passes ? { passes } : {}) });
-    if (own) offerUndo(old, `${example.title} took the place of your program.`);
+    if (own || lost) offerUndo(old, `${example.title} took the place of your program.`);
     else if (state().notice?.action === "undo") dispatch({ type: "notice", notice: null });
   }
 

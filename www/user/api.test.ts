@@ -80,6 +80,17 @@ describe.skipIf(!built)("passes written by the user", () => {
     expect(run.versions).toBe(1);
   });
 
+  test("what a pass throws that a pass calls has its name and line once", async () => {
+    const script = `const inner = modulePass({ name: "Inner" }, () => {
+  throw new TypeError("no");
+});
+modulePass({ name: "Outer" }, (mod) => inner(mod));`;
+    const run = await bench.run(PROGRAM, script, ["Outer"]);
+    expect(run.steps.find((step) => step.name === "Outer")?.reason).toBe(
+      "TypeError: no (line 2 of My passes)",
+    );
+  });
+
   test("an exception is shown at the user's line", async () => {
     const script = `// a comment\nfunctionPass({ name: "Throws" }, (func) => {\n  return func.nothing.here;\n});`;
     const run = await bench.run(PROGRAM, script, ["Throws"]);

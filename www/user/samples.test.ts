@@ -1,5 +1,6 @@
 /** Every sample does what it says, on a program that shows it. */
 import { beforeAll, describe, expect, test } from "vitest";
+import { examples } from "../examples";
 import { samples } from "./samples";
 import { Bench, built, said } from "./testing";
 
@@ -14,7 +15,8 @@ describe.skipIf(!built)("samples", () => {
   });
 
   test("each is loaded without a problem, makes something, and its passes run", async () => {
-    for (const { id, title, script: text } of samples) {
+    for (const { id, title, script: text, dialect } of samples) {
+      if (dialect) continue;
       expect(title).not.toBe("");
       const first = await bench.run(PLAIN, text);
       said(first);
@@ -174,5 +176,128 @@ describe.skipIf(!built)("samples", () => {
     said(run);
     expect(bench.text(run.versions - 1)).toContain("  %0 = nn.relu(%a);\n  multiply(%0, 2f)\n");
     expect(run.steps[0]?.rewrites).toBe(7);
+  });
+
+  describe("on programs of Relax", () => {
+    const last = (run: { versions: number }) => bench.text(run.versions - 1);
+    const twoConv = examples.find((one) => one.id === "relax-fuse-conv")?.source ?? "";
+    const TENSOR = 'R.Tensor((2,), dtype="float32")';
+    const relaxMain = (body: string[], params = `x: ${TENSOR}`, ret = TENSOR) =>
+      `@I.ir_module\nclass Module:\n    @R.function\n    def main(${params}) -> ${ret}:\n${body.map((line) => `        ${line}\n`).join("")}`;
+
+    test("FuseTwoConv moves two convolutions in a row into a function", async () => {
+      const run = await bench.run(twoConv, script("fuse-two-conv"), [
+        "FuseTwoConv",
+        "DeadCodeElimination",
+      ]);
+      said(run);
+      const conv = (args: string) =>
+        `R.call_tir(cls.conv2d, (${args}), out_ty=R.Tensor((1, 16, 64, 64), dtype="float32"))`;
+      const image = 'R.Tensor((1, 16, 64, 64), dtype="float32")';
+      expect(bench.text(1)).toContain(`            lv0 = ${conv("x, w1")}
+            conv_2 = ${conv("lv0, w2")}
+            R.output(conv_2)
+        return conv_2`);
+      expect(bench.text(1)).toContain(`            gv: ${image} = cls.fused_conv_conv(x, w1, w2)`);
+      expect(bench.text(1)).toContain('R.func_attr({"Primitive": True})');
+      expect(run.steps[0]?.rewrites).toBe(1);
+      // The first convolution is not used any more.
+      expect(bench.text(1)).toContain(`lv1 = ${conv("x, w1")}`);
+      expect(last(run)).not.toContain("lv1");
+    });
+
+    test("the builder makes the program of that example", async () => {
+      const run = await bench.run(relaxMain(["return x"]), script("build-two-conv"), [
+        "BuildTwoConv",
+      ]);
+      expect(said(run)[0]).toContain("def main(x: R.Tensor((1, 16, 64, 64)");
+      const text = last(run);
+      await bench.run(twoConv, "", []);
+      const same = (it: string) =>
+        it
+          .replaceAll("lv1", "lv")
+          .replace(/^# .*\n/gm, "")
+          .trim();
+      expect(same(text)).toBe(same(bench.text(0)));
+    });
+
+    test("variables are counted, and dataflow variables apart", async () => {
+      const program = relaxMain([
+        "with R.dataflow():",
+        "    lv = R.add(x, x)",
+        "    lv1 = R.exp(lv)",
+        "    gv = R.exp(lv1)",
+        "    R.output(gv)",
+        "gv1 = R.exp(gv)",
+        "return gv1",
+      ]);
+      const run = await bench.run(program, script("count-vars"), ["CountVars"]);
+      // The parameter, lv, lv1, gv, gv1.
+      expect(said(run)).toEqual(["5 variables, of which 2 are dataflow variables"]);
+    });
+
+    test("constants are found through bindings", async () => {
+      const program = relaxMain(["one = R.const(1.0, 'float32')", "y = R.add(x, one)", "return y"]);
+      const calls = ["FoldConstantVars", "DeadCodeElimination"];
+      const run = await bench.run(program, script("fold-constant-vars"), calls);
+      said(run);
+      expect(last(run)).toContain(`        y: ${TENSOR} = R.add(x, R.const(1.0, "float32"))`);
+      expect(last(run)).not.toContain("one");
+      expect(run.steps[0]?.rewrites).toBe(1);
+    });
+
+    test("PrintVisitor prints every visit, every use of a variable included", async () => {
+      const run = await bench.run(
+        relaxMain(["y = R.add(x, x)", "return y"]),
+        script("relax-print-visitor"),
+        ["PrintVisits"],
+      );
+      expect(said(run)).toEqual([
+        "Here: Function",
+        "  Here: SeqExpr",
+        "    block",
+        "      binding of y",
+        "        Here: Call",
+        "          Here: Op",
+        "          Here: Var",
+        "          Here: Var",
+        "    Here: Var",
+      ]);
+    });
+
+    test("the checker says what is not well-formed", async () => {
+      const program = relaxMain(
+        ["if c:", "    y = R.exp(x)", "else:", "    y = R.add(x, x)", "return y"],
+        `c: R.Tensor((), dtype="bool"), x: ${TENSOR}`,
+      );
+      const run = await bench.run(program, script("well-formed"), ["WellFormed"]);
+      expect(said(run)).toEqual([
+        "well-formed",
+        [
+          "R.exp(R.exp(x)) is not in A-normal form.",
+          "Var x is defined more than once.",
+          "Var z is not defined here.",
+        ].join("\n"),
+      ]);
+    });
+
+    test("the dataflow mutator leaves what is outside of dataflow blocks", async () => {
+      const program = relaxMain([
+        "with R.dataflow():",
+        "    gv = R.add(x, x)",
+        "    R.output(gv)",
+        "z = R.add(gv, gv)",
+        "return z",
+      ]);
+      const run = await bench.run(program, script("dataflow-mutator"), ["DoubleByTwo"]);
+      said(run);
+      expect(last(run)).toContain(`gv: ${TENSOR} = R.multiply(x, R.const(2.0, "float32"))`);
+      expect(last(run)).toContain(`z: ${TENSOR} = R.add(gv, gv)`);
+    });
+
+    test("each has a test here", () => {
+      const ids = samples.filter(({ dialect }) => dialect === "relax").map(({ id }) => id);
+      expect(ids).toHaveLength(7);
+    });
   });
 });

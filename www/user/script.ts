@@ -55,7 +55,11 @@ function messageOf(error: unknown): string {
   try {
     if (error instanceof RangeError && /call stack/i.test(error.message))
       return "RangeError: the visit goes too deep for the stack; MixedModeMutator and postOrderRewrite do not recurse";
-    if (error instanceof Error) return `${error.name}: ${error.message}`;
+    if (error instanceof Error) {
+      // What a pass threw that was called by a pass has its name in front already.
+      const named = error.name === "Error" && /^\w*Error: /.test(error.message);
+      return named ? error.message : `${error.name}: ${error.message}`;
+    }
     return `thrown: ${shown(error)}`;
   } catch {
     return "something that cannot be put into words was thrown";
@@ -75,7 +79,8 @@ function note(error: unknown): string {
   const [message, place] = [messageOf(error), placeIn(stackOf(error))];
   if (problems.length < 100 && !problems.some((one) => one.message === message))
     problems.push(problem(message, place));
-  return place ? `${message} (line ${place.line} of My passes)` : message;
+  const placed = / \(line \d+ of My passes\)$/.test(message);
+  return place && !placed ? `${message} (line ${place.line} of My passes)` : message;
 }
 
 /** The function that the engine calls. Nothing but text is thrown through it. */

@@ -54,4 +54,6 @@ pub mod topological_sort;
 pub mod vm_shape_lower;
 
 #[cfg(test)]
+mod fuse_two_conv;
+#[cfg(test)]
 mod testing;
