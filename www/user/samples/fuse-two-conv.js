@@ -37,8 +37,10 @@ class FuseTwoConvMutator extends relax.ExprMutator {
   }
 
   transform() {
+    // What was fused is not looked into again, or it would call itself.
     for (const [name, func] of this.mod.functions)
-      if (func instanceof Function) this.builder.updateFunc(name, this.visit(func));
+      if (func instanceof Function && !func.attrs?.Primitive)
+        this.builder.updateFunc(name, this.visit(func));
     return this.builder.get();
   }
 }
