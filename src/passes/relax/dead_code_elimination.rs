@@ -53,15 +53,19 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
-    let store = &mut *cx.store;
-    let mut entries: FxHashSet<String> = FxHashSet::default();
+    let mut entries: Vec<&str> = Vec::new();
     if let Literal::List(names) = args.get("entry_functions") {
         entries.extend(names.iter().filter_map(|name| match name {
-            Literal::Str(name) => Some(name.clone()),
+            Literal::Str(name) => Some(name.as_str()),
             _ => None,
         }));
     }
-    let reachable = without_unreachable(store, module, &entries);
+    Ok(eliminate_dead_code(cx.store, module, &entries))
+}
+
+/// The pass on a module, with the names of functions that stay.
+pub fn eliminate_dead_code(store: &mut Store, module: &Module, entries: &[&str]) -> Module {
+    let reachable = without_unreachable(store, module, entries);
     let mut result = reachable.clone();
     for &(name, function) in reachable.functions() {
         if matches!(store.expr(function), Expr::Function(_)) {
@@ -69,15 +73,15 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
             result.set_function(name, new);
         }
     }
-    Ok(without_unreachable(store, &result, &entries))
+    without_unreachable(store, &result, entries)
 }
 
-fn without_unreachable(store: &Store, module: &Module, entries: &FxHashSet<String>) -> Module {
+fn without_unreachable(store: &Store, module: &Module, entries: &[&str]) -> Module {
     let mut reached: FxHashSet<Id<Name>> = FxHashSet::default();
     let mut stack: Vec<Id<Name>> = Vec::new();
     for &(name, function) in module.functions() {
         let external = matches!(store.expr(function), Expr::Extern(_));
-        if external || global_symbol(store, function).is_some() || entries.contains(store.str(name)) {
+        if external || global_symbol(store, function).is_some() || entries.contains(&store.str(name)) {
             stack.push(name);
         }
     }

@@ -25,6 +25,18 @@ pub(super) fn with_attr(store: &mut Store, attrs: Option<AttrsId>, name: &str, v
     store.attrs(new)
 }
 
+/// The attributes without one of them; nothing when none is left.
+pub(super) fn without_attr(store: &mut Store, attrs: Option<AttrsId>, name: &str) -> Option<AttrsId> {
+    let mut set = store.attrs_of_id(attrs?).clone();
+    let name = store.name(name);
+    let fields: Vec<_> = set.fields.iter().filter(|(other, _)| *other != name).cloned().collect();
+    if fields.is_empty() {
+        return None;
+    }
+    set.fields = fields.into();
+    Some(store.attrs(set))
+}
+
 /// The function behind a global, if it is one of Relax, with another set of attributes.
 pub(super) fn with_attrs(store: &mut Store, id: ExprId, attrs: Option<AttrsId>) -> ExprId {
     let Expr::Function(function) = store.expr(id) else { return id };

@@ -37,6 +37,7 @@ const NOT_AGAIN: &[&str] = &[
     "BindParams",
     "BindSymbolicVars",
     "BundleModelParams",
+    "MergeCompositeFunctions",
     "LazyGetInput",
     "LazySetOutput",
     "LiftTransformParams",

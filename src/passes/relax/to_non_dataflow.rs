@@ -43,7 +43,12 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
-    Ok(rewrite(cx.store, function, &mut Ordinary))
+    Ok(to_non_dataflow(cx.store, function))
+}
+
+/// The pass on one function.
+pub fn to_non_dataflow(store: &mut Store, function: ExprId) -> ExprId {
+    rewrite(store, function, &mut Ordinary)
 }
 
 struct Ordinary;

@@ -1,0 +1,276 @@
+//! DecomposeOpsForInference and DecomposeOpsForTraining: normalisations become the arithmetic that they are.
+//!
+//! Source: `src/relax/transform/decompose_ops.cc`.
+
+use super::calls::{self, call, call_with};
+use crate::build::{BlockMutator, Mutation, rewrite_function};
+use crate::ir::{Binding, DType, Dim, Expr, ExprId, Extents, Module, Store, Symbol, Type};
+use crate::ops::build::{ints, scalar};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+
+const PARAMS: &[Param] =
+    &[Param { name: "func_name", default: "None", doc: "The only function to look at; all where none is given." }];
+
+/// TVM's `relax.transform.DecomposeOpsForInference`.
+pub static INFERENCE: PassSpec = PassSpec {
+    name: "DecomposeOpsForInference",
+    info_name: "DecomposeOps",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 0,
+    required: &[],
+    params: PARAMS,
+    config: &[],
+    summary: "Turns batch normalisations into arithmetic.",
+    doc: "`nn.batch_norm` becomes `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with the moving mean and variance, which \
+it gives back as they are. `tensor_to_shape` becomes a call of the runtime and a `match_cast` that names the extents.",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"int64\"), y: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor(dtype=\"float32\", ndim=2):
+        lv: R.Shape(ndim=2) = R.tensor_to_shape(x)
+        gv: R.Tensor(dtype=\"float32\", ndim=2) = R.reshape(y, lv)
+        return gv
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"int64\"), y: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor(dtype=\"float32\", ndim=2):
+        x_1 = T.int64()
+        x_2 = T.int64()
+        gv: R.Shape(ndim=2) = R.call_pure_packed(\"vm.builtin.tensor_to_shape\", x, ty_args=(R.Shape(ndim=2),))
+        y_1: R.Shape([x_1, x_2]) = R.match_cast(gv, R.Shape([x_1, x_2]))
+        lv: R.Shape([x_1, x_2]) = R.shape([x_1, x_2])
+        gv_1: R.Tensor((x_1, x_2), dtype=\"float32\") = R.reshape(y, lv)
+        return gv_1
+",
+    run: Run::Function(inference),
+};
+
+/// TVM's `relax.transform.DecomposeOpsForTraining`.
+pub static TRAINING: PassSpec = PassSpec {
+    name: "DecomposeOpsForTraining",
+    info_name: "DecomposeOpsForTraining",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 0,
+    required: &[],
+    params: PARAMS,
+    config: &[],
+    summary: "Turns normalisations into arithmetic that can be differentiated.",
+    doc: "*MutateOpsForTraining*, which lets batch normalisations use the mean and variance of the batch and takes layer \
+normalisations apart, and then *DecomposeOpsForInference*.",
+    example_before: EXAMPLE_BEFORE,
+    example_after: EXAMPLE_AFTER,
+    run: Run::Sequential(training),
+};
+
+/// The first half of TVM's `relax.transform.DecomposeOpsForTraining`.
+pub static MUTATE: PassSpec = PassSpec {
+    name: "MutateOpsForTraining",
+    info_name: "MutateOpsForTraining",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 0,
+    required: &[],
+    params: PARAMS,
+    config: &[],
+    summary: "Makes normalisations use the statistics of the batch.",
+    doc: "`nn.batch_norm` gets the mean and variance of its input, and its second and third result are the moving ones, updated \
+with `momentum`. `nn.layer_norm` becomes arithmetic. It is a part of *DecomposeOpsForTraining*.",
+    example_before: EXAMPLE_BEFORE,
+    example_after: EXAMPLE_AFTER,
+    run: Run::Function(mutate),
+};
+
+const EXAMPLE_BEFORE: &str = "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), dtype=\"float32\"), g: R.Tensor((4,), dtype=\"float32\"), b: R.Tensor((4,), dtype=\"float32\")) -> \
+R.Tensor((2, 4), dtype=\"float32\"):
+        gv: R.Tensor((2, 4), dtype=\"float32\") = R.nn.layer_norm(x, g, b, axes=[-1], epsilon=0.5, scale=False)
+        return gv
+";
+
+const EXAMPLE_AFTER: &str = "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), dtype=\"float32\"), g: R.Tensor((4,), dtype=\"float32\"), b: R.Tensor((4,), dtype=\"float32\")) -> \
+R.Tensor((2, 4), dtype=\"float32\"):
+        gv: R.Tensor((2, 1), dtype=\"float32\") = R.mean(x, axis=[-1], keepdims=True)
+        gv1: R.Tensor((2, 4), dtype=\"float32\") = R.subtract(x, gv)
+        gv2: R.Tensor((2, 1), dtype=\"float32\") = R.variance(x, axis=[-1], keepdims=True)
+        gv3: R.Tensor((2, 1), dtype=\"float32\") = R.add(gv2, R.const(0.5, \"float32\"))
+        gv4: R.Tensor((2, 1), dtype=\"float32\") = R.sqrt(gv3)
+        gv5: R.Tensor((2, 4), dtype=\"float32\") = R.divide(gv1, gv4)
+        gv_1: R.Tensor((2, 4), dtype=\"float32\") = R.add(gv5, b)
+        return gv_1
+";
+
+fn training(args: &Args) -> Vec<String> {
+    let name = args.get("func_name");
+    vec![format!("MutateOpsForTraining(func_name={name})"), format!("DecomposeOpsForInference(func_name={name})")]
+}
+
+fn inference(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> Result<ExprId, PassError> {
+    run(cx.store, module, function, args, false)
+}
+
+fn mutate(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> Result<ExprId, PassError> {
+    run(cx.store, module, function, args, true)
+}
+
+fn run(store: &mut Store, module: &Module, function: ExprId, args: &Args, training: bool) -> Result<ExprId, PassError> {
+    if let Some(wanted) = args.str("func_name") {
+        let own = module.functions().iter().find(|(_, other)| *other == function);
+        if own.is_none_or(|(name, _)| store.str(*name) != wanted) {
+            return Ok(function);
+        }
+    }
+    rewrite_function(store, module, function, &mut Decompose { training })
+}
+
+struct Decompose {
+    training: bool,
+}
+
+impl BlockMutator for Decompose {
+    fn rule(&self) -> &'static str {
+        "an operator as arithmetic"
+    }
+
+    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
+        let new = match (calls::op_name(store, post), self.training) {
+            ("nn.batch_norm", true) => batch_norm_of_batch(store, post),
+            ("nn.layer_norm", true) => layer_norm(store, post),
+            ("nn.batch_norm", false) => batch_norm(store, post),
+            ("tensor_to_shape", false) => tensor_to_shape(store, cx, post),
+            _ => None,
+        };
+        new.unwrap_or(post)
+    }
+}
+
+/// Rank and element type of a tensor.
+fn tensor(store: &Store, expr: ExprId) -> Option<(usize, DType)> {
+    let info = store.tensor_info(store.checked_type(expr)?)?;
+    Some((store.rank(&info.extents)?, info.dtype?))
+}
+
+/// A vector along an axis with the rank of the tensor that it is for.
+fn along(store: &mut Store, vector: ExprId, rank: usize, axis: i64) -> ExprId {
+    let axis = if axis < 0 { axis + rank as i64 } else { axis };
+    let others: Vec<i64> = (0..rank as i64).filter(|other| *other != axis).collect();
+    call_with(store, "expand_dims", &[vector], &[("axis", ints(&others))])
+}
+
+fn flag(store: &Store, expr: ExprId, name: &str) -> bool {
+    let attrs = store.call(expr).and_then(|call| call.attrs);
+    store.attr_int(attrs, name).is_none_or(|value| value != 0)
+}
+
+fn batch_norm(store: &mut Store, norm: ExprId) -> Option<ExprId> {
+    let [data, gamma, beta, mean, variance] = calls::args(store, norm)[..] else { return None };
+    let (rank, dtype) = tensor(store, data)?;
+    let attrs = store.call(norm)?.attrs;
+    let (axis, epsilon) = (store.attr_int(attrs, "axis")?, store.attr_float(attrs, "epsilon")?);
+    let moving_mean = along(store, mean, rank, axis);
+    let moving_variance = along(store, variance, rank, axis);
+    let mut out = normalised(store, data, moving_mean, moving_variance, dtype, epsilon);
+    if flag(store, norm, "scale") {
+        let gamma = along(store, gamma, rank, axis);
+        out = call(store, "multiply", &[out, gamma]);
+    }
+    if flag(store, norm, "center") {
+        let beta = along(store, beta, rank, axis);
+        out = call(store, "add", &[out, beta]);
+    }
+    Some(calls::tuple(store, &[out, mean, variance]))
+}
+
+/// `(data - mean) / sqrt(variance + epsilon)`
+fn normalised(store: &mut Store, data: ExprId, mean: ExprId, variance: ExprId, dtype: DType, epsilon: f64) -> ExprId {
+    let epsilon = scalar(store, dtype, epsilon);
+    let sum = call(store, "add", &[variance, epsilon]);
+    let deviation = call(store, "sqrt", &[sum]);
+    let difference = call(store, "subtract", &[data, mean]);
+    call(store, "divide", &[difference, deviation])
+}
+
+/// Mean and variance over axes.
+fn statistics(store: &mut Store, data: ExprId, axes: &[i64], keep: bool) -> [ExprId; 2] {
+    ["mean", "variance"].map(|name| {
+        let attrs = [("axis", ints(axes)), ("keepdims", crate::ir::AttrValue::Bool(keep))];
+        call_with(store, name, &[data], &attrs)
+    })
+}
+
+fn batch_norm_of_batch(store: &mut Store, norm: ExprId) -> Option<ExprId> {
+    let [data, gamma, beta, moving_mean, moving_variance] = calls::args(store, norm)[..] else { return None };
+    let (rank, dtype) = tensor(store, data)?;
+    let Expr::Call { callee, info, .. } = store.expr(norm) else { return None };
+    let attrs = store.call(norm)?.attrs;
+    let (axis, momentum) = (store.attr_int(attrs, "axis")?, store.attr_float(attrs, "momentum")?);
+    let axes: Vec<i64> = (0..rank as i64).filter(|other| *other != axis).collect();
+    let [mean, variance] = statistics(store, data, &axes, false);
+    let new = scalar(store, dtype, momentum);
+    let old = scalar(store, dtype, 1.0 - momentum);
+    let mut moved = |moving, found| {
+        let (kept, added) = (call(store, "multiply", &[old, moving]), call(store, "multiply", &[new, found]));
+        call(store, "add", &[kept, added])
+    };
+    let (new_mean, new_variance) = (moved(moving_mean, mean), moved(moving_variance, variance));
+    let args = store.list(&[data, gamma, beta, mean, variance]);
+    let norm = store.add(Expr::Call { callee, args, info });
+    let out = store.add(Expr::TupleGetItem { tuple: norm, index: 0 });
+    Some(calls::tuple(store, &[out, new_mean, new_variance]))
+}
+
+fn layer_norm(store: &mut Store, norm: ExprId) -> Option<ExprId> {
+    let [data, gamma, beta] = calls::args(store, norm)[..] else { return None };
+    let (_, dtype) = tensor(store, data)?;
+    let attrs = store.call(norm)?.attrs;
+    let (axes, epsilon) = (store.attr_ints(attrs, "axes")?, store.attr_float(attrs, "epsilon")?);
+    let [mean, variance] = statistics(store, data, &axes, true);
+    let mut out = normalised(store, data, mean, variance, dtype, epsilon);
+    if flag(store, norm, "scale") {
+        out = call(store, "multiply", &[out, gamma]);
+    }
+    if flag(store, norm, "center") {
+        out = call(store, "add", &[out, beta]);
+    }
+    Some(out)
+}
+
+/// The runtime gives the shape, and a cast names its extents.
+fn tensor_to_shape(store: &mut Store, cx: &mut Mutation, node: ExprId) -> Option<ExprId> {
+    let [tensor] = calls::args(store, node)[..] else { return None };
+    let ty = store.checked_type(node)?;
+    let Type::Shape(extents) = store.type_of_id(ty) else { return None };
+    let rank = store.rank(&extents.clone())?;
+    let packed = calls::external(store, "vm.builtin.tensor_to_shape");
+    let callee = calls::op(store, "call_pure_packed");
+    let args = store.list(&[packed, tensor]);
+    let info = store.add_call_info(None, &[ty]);
+    let value = store.add(Expr::Call { callee, args, info });
+    let value = cx.builder.emit(store, value, "");
+    let name = store.name("x");
+    let dims: Vec<Dim> =
+        (0..rank).map(|_| Dim::Symbol(store.add_symbol(Symbol { name, dtype: DType::I64, size: false }))).collect();
+    let ty = store.ty(Type::Shape(Extents::Known(dims.as_slice().into())));
+    let var = store.relax_var("y", Some(ty), false);
+    cx.builder.emit_normalized(store, Binding { var, value, cast: Some(ty) });
+    Some(calls::shape(store, &dims))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+
+    #[test]
+    fn only_the_function_that_is_named_is_looked_at() {
+        assert!(after(super::EXAMPLE_BEFORE, "DecomposeOpsForTraining(func_name=\"other\")").contains("layer_norm"));
+        assert!(!after(super::EXAMPLE_BEFORE, "DecomposeOpsForTraining(func_name=\"main\")").contains("layer_norm"));
+    }
+}

@@ -1,0 +1,191 @@
+//! MergeCompositeFunctions: calls for one external compiler that can be made at once become one function for it.
+//!
+//! Source: `src/relax/transform/merge_composite_functions.cc`.
+
+use super::composite_groups::composite_groups;
+use super::dead_code_elimination::eliminate_dead_code;
+use super::grouping::make_grouped_functions;
+use super::support::{with_attr, with_attrs, without_attr};
+use crate::build::{self, BlockBuilder, BlockMutator, Mutation, copy_with_new_vars};
+use crate::diag::Diagnostic;
+use crate::ir::{AttrValue, Expr, ExprId, Function, Id, Module, Name, Store};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::passes::relax::to_non_dataflow::to_non_dataflow;
+use rustc_hash::FxHashMap;
+
+/// TVM's `relax.transform.MergeCompositeFunctions`.
+pub static SPEC: PassSpec = PassSpec {
+    name: "MergeCompositeFunctions",
+    info_name: "MergeCompositeFunctions",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 0,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "Merges composite functions for one external compiler into larger functions for it.",
+    doc: "FuseOpsByPattern makes *composite* functions, whose attribute `Composite` says for which compiler they are \
+(`dnnl.conv2d_relu`). A call of one joins the group of an argument that comes from the same compiler, if that does not make two \
+groups wait for one another. Each group becomes a public function with `Codegen`, in which the composite functions stand as \
+inner functions. The function `main` is looked at.",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def relu(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        R.func_attr({\"Composite\": \"dnnl.relu\", \"Primitive\": True})
+        with R.dataflow():
+            gv: R.Tensor((2,), dtype=\"float32\") = R.nn.relu(x)
+            R.output(gv)
+        return gv
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        cls = Module
+        with R.dataflow():
+            lv: R.Tensor((2,), dtype=\"float32\") = cls.relu(x)
+            gv: R.Tensor((2,), dtype=\"float32\") = cls.relu(lv)
+            R.output(gv)
+        return gv
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @R.function
+    def fused_relu_relu_dnnl(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        R.func_attr({\"Codegen\": \"dnnl\"})
+        @R.function
+        def gv(x_1: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+            R.func_attr({\"Composite\": \"dnnl.relu\"})
+            with R.dataflow():
+                gv_1: R.Tensor((2,), dtype=\"float32\") = R.nn.relu(x_1)
+                R.output(gv_1)
+            return gv_1
+
+        lv: R.Tensor((2,), dtype=\"float32\") = gv(x)
+        gv_1: R.Tensor((2,), dtype=\"float32\") = gv(lv)
+        return gv_1
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        cls = Module
+        with R.dataflow():
+            gv: R.Tensor((2,), dtype=\"float32\") = cls.fused_relu_relu_dnnl(x)
+            R.output(gv)
+        return gv
+",
+    run: Run::Module(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
+    let store = &mut *cx.store;
+    let main = store.name("main");
+    let Some(function) = module.function(main).filter(|main| matches!(store.expr(*main), Expr::Function(_))) else {
+        return Err(vec![Diagnostic::error("relax-no-main", "ValueError: Cannot find global var \"main\" in the Module", None)]);
+    };
+    let partition = composite_groups(store, module, function)?;
+    let grouped = make_grouped_functions(store, module, &partition, true, &[])?;
+    let Some(function) = grouped.function(main) else { return Ok(grouped) };
+    let builder = BlockBuilder::new(store, &grouped);
+    let mut mutation = Mutation::new(builder);
+    let mut annotate = Annotate { original: module, grouped: &grouped, renamed: FxHashMap::default(), errors: Vec::new() };
+    let new = build::run(store, &mut mutation, &mut annotate, function);
+    mutation.builder.update_function(store, main, new);
+    if !annotate.errors.is_empty() {
+        return Err(annotate.errors);
+    }
+    let result = mutation.builder.finish()?;
+    Ok(eliminate_dead_code(store, &result, &["main"]))
+}
+
+/// Makes the functions of groups public, under names that say for which compiler they are.
+struct Annotate<'m> {
+    original: &'m Module,
+    grouped: &'m Module,
+    renamed: FxHashMap<Id<Name>, ExprId>,
+    errors: PassError,
+}
+
+impl BlockMutator for Annotate<'_> {
+    fn rule(&self) -> &'static str {
+        "function for an external compiler"
+    }
+
+    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
+        let Expr::Call { callee, args, info } = store.expr(post) else { return post };
+        let Expr::Global(name) = store.expr(callee) else { return post };
+        let Some(function) = self.grouped.function(name) else { return post };
+        let Some(compiler) = codegen(store, function) else { return post };
+        let new = match self.renamed.get(&name) {
+            Some(new) => *new,
+            None => {
+                cx.builder.remove_function(name);
+                let symbol = format!("{}_{compiler}", store.str(name));
+                let inlined = match inline_composites(store, self.original, function) {
+                    Ok(inlined) => inlined,
+                    Err(found) => {
+                        self.errors.extend(found);
+                        return post;
+                    }
+                };
+                let Expr::Function(id) = store.expr(inlined) else { return post };
+                let value = AttrValue::Str(store.name(&symbol));
+                let attrs = with_attr(store, store.function(id).attrs, "global_symbol", value);
+                let attrs = without_attr(store, Some(attrs), "Primitive");
+                let public = with_attrs(store, inlined, attrs);
+                let new = cx.builder.add_function(store, public, &symbol);
+                self.renamed.insert(name, new);
+                new
+            }
+        };
+        store.add(Expr::Call { callee: new, args, info })
+    }
+}
+
+fn codegen(store: &Store, function: ExprId) -> Option<String> {
+    let Expr::Function(id) = store.expr(function) else { return None };
+    store.attr_str(store.function(id).attrs, "Codegen").map(str::to_owned)
+}
+
+/// The function without dataflow blocks, and with the composite functions that it calls inside of it.
+fn inline_composites(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
+    let function = to_non_dataflow(store, function);
+    let builder = BlockBuilder::new(store, module);
+    let mut cx = Mutation::new(builder);
+    let mut inline = Inline { module, inlined: FxHashMap::default() };
+    let new = build::run(store, &mut cx, &mut inline, function);
+    cx.builder.finish().map(|_| new)
+}
+
+struct Inline<'m> {
+    module: &'m Module,
+    inlined: FxHashMap<Id<Name>, ExprId>,
+}
+
+impl BlockMutator for Inline<'_> {
+    fn rule(&self) -> &'static str {
+        "composite function inside"
+    }
+
+    fn leave(&mut self, store: &mut Store, _: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
+        let Expr::Call { callee, args, info } = store.expr(post) else { return post };
+        let Expr::Global(name) = store.expr(callee) else { return post };
+        let Some(function) = self.module.function(name) else { return post };
+        let Expr::Function(id) = store.expr(function) else { return post };
+        let Function { attrs, .. } = *store.function(id);
+        if store.attr_str(attrs, "Composite").is_none() {
+            return post;
+        }
+        let copy = match self.inlined.get(&name) {
+            Some(copy) => *copy,
+            None => {
+                let builder = BlockBuilder::new(store, self.module);
+                let copy = copy_with_new_vars(store, &mut Mutation::new(builder), function);
+                let attrs = without_attr(store, attrs, "Primitive");
+                let copy = with_attrs(store, copy, attrs);
+                self.inlined.insert(name, copy);
+                copy
+            }
+        };
+        store.add(Expr::Call { callee: copy, args, info })
+    }
+}
