@@ -6,8 +6,7 @@ use super::calls::{args, fields, op_name};
 use super::support::with_attr;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
 use crate::ir::rewrite::Visit;
-use crate::ir::{Expr, ExprId, Id, Module, PrimFunc, PrimParam, Store, VarId};
-use crate::ops::build::ints;
+use crate::ir::{AttrValue, Expr, ExprId, Id, Module, PrimFunc, PrimParam, Store, VarId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::tir::Copier;
 use rustc_hash::FxHashSet;
@@ -130,7 +129,9 @@ fn copy(store: &mut Store, program: Id<PrimFunc>, places: &[i64]) -> ExprId {
         })
         .collect();
     let body = copier.stmt(store, body, &mut |_, _| {});
-    let attrs = Some(with_attr(store, attrs, "layout_free_buffers", ints(places)));
+    // Integers in attributes of TIR have 64 bits.
+    let places = AttrValue::Array(places.iter().map(|&value| AttrValue::Int { value, bits: 64 }).collect());
+    let attrs = Some(with_attr(store, attrs, "layout_free_buffers", places));
     let program = store.add_prim_func(PrimFunc { params, ret, attrs, body });
     store.add(Expr::PrimFunc(program))
 }
