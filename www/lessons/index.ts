@@ -5,16 +5,26 @@
  */
 export const course = [
   "reading-relay",
+  "visitors",
+  "mutators",
+  "constant-folding",
   "pass-context",
+  "instruments",
   "a-normal-form",
   "dataflow-blocks",
+  "culprit",
 ] as const;
 
 const titles: Record<(typeof course)[number], string> = {
   "reading-relay": "Reading Relay",
+  visitors: "Visitors",
+  mutators: "Mutators",
+  "constant-folding": "Constant folding, step by step",
   "pass-context": "Pass context, opt levels, required passes",
+  instruments: "Writing an instrument",
   "a-normal-form": "A-normal form",
   "dataflow-blocks": "Dataflow blocks",
+  culprit: "Find the pass that broke it",
 };
 
 export const titleOf = (name: string): string => titles[name as keyof typeof titles] ?? name;

@@ -5,6 +5,7 @@
 
 import type {
   Answers,
+  Comparison,
   Diff,
   DiffRow,
   DumpFile,
@@ -274,6 +275,12 @@ const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
   operators: list(triple(name, whole, whole), SOME),
   eval: evaluated,
   dump: list(dumpFile, SOME),
+  hash: short(6),
+  compare: record<Comparison>({
+    problems: list(problem, 1000),
+    difference: text,
+    sameValues: maybe(flag),
+  }),
 };
 
 /** The frame has ended the worker, and why. */
