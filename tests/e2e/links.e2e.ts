@@ -135,8 +135,7 @@ describe("links", () => {
       expect(asked).toEqual([`file://${file}`]);
       await rm(folder, { recursive: true });
       await menu.press("Escape");
-      const focused = () => lab.button("Share").evaluate((it) => it === document.activeElement);
-      await eventually(focused, true);
+      await eventually(() => menu.count(), 0);
     }));
 
   test("a link whose result was another one says so; links of version 1 open", () =>
