@@ -257,12 +257,30 @@ impl<'a> Comparer<'a> {
             return true;
         }
         let (a, b) = (self.store.object(lhs), self.store.object(rhs));
+        self.index_maps(a, b);
         stack.extend(a.items.iter().zip(b.items.iter()));
         stack.extend(a.fields.iter().zip(b.fields.iter()).map(|((_, x), (_, y))| (x, y)));
         a.key == b.key
             && a.repr == b.repr
             && a.items.len() == b.items.len()
             && a.fields.iter().map(|(n, _)| n).eq(b.fields.iter().map(|(n, _)| n))
+    }
+
+    /// The variables of `T.index_map(lambda i, j: (j, i))` are its own: they are paired by their places.
+    fn index_maps(&mut self, a: &'a Object, b: &'a Object) {
+        let initial = |object: &'a Object| match object.fields.first() {
+            Some((_, AttrValue::Array(items))) => items.as_ref(),
+            _ => &[],
+        };
+        if self.store.str(a.key) != "IndexMap" || b.key != a.key {
+            return;
+        }
+        for pair in initial(a).iter().zip(initial(b)) {
+            if let (AttrValue::Dim(Dim::Symbol(x)), AttrValue::Dim(Dim::Symbol(y))) = pair {
+                // Variables of other types are found different where they are used.
+                let _ = self.symbol(*x, *y, true);
+            }
+        }
     }
 
     /// Compares pairs of values with a stack of their own. Expressions among them become tasks.

@@ -81,6 +81,16 @@ mod tests {
     use super::super::testing::after;
 
     #[test]
+    fn the_same_transformation_of_the_same_tensor_is_made_once() {
+        let map = "index_map=T.index_map(lambda i: (i // 4, i % 4)), pad_value=None";
+        let text = super::SPEC.example_before.replace(
+            "R.add(lv1, x)",
+            &format!("R.reshape(R.add(R.layout_transform(x, {map}), R.layout_transform(lv1, {map})), R.shape([16]))"),
+        );
+        assert_eq!(after(&text, "OptimizeLayoutTransform()").matches("layout_transform").count(), 1);
+    }
+
+    #[test]
     fn a_transformation_to_another_shape_stays() {
         let text = super::SPEC
             .example_before
