@@ -127,7 +127,8 @@ fn report(options: &OptOptions<'_>, session: &Session, source: &str) -> Output {
         stderr += &format!("error: {} failed\n", step.name);
         stderr += &render(&trace.failures(), options.file, source);
     }
-    let last = trace.steps.last().map_or(0, |s| s.after);
+    // A step that runs others goes on after them.
+    let last = trace.steps.iter().rev().find(|step| step.parent.is_none()).map_or(0, |step| step.after);
     let text = session.text(last, Numbering::Exact).unwrap_or_default();
     let stdout = if options.json { format!("{}\n", trace_json(trace, &text)) } else { text };
     let failed = !trace.is_complete() || problems.iter().any(Diagnostic::is_error);

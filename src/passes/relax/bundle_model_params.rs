@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relax/transform/bundle_model_params.cc`.
 
-use crate::build::{BlockMutator, Mutation, rewrite_module};
+use crate::build::{BlockMutator, Mutation, rewrite_function, rewrite_module};
 use crate::infer::relax::types;
 use crate::ir::rewrite::Visit;
 use crate::ir::{Binding, Expr, ExprId, Function, Module, Store, Type, TypeId, VarId};
@@ -45,9 +45,12 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
-    let tuple_name = args.str("param_tuple_name").unwrap_or("model_params").to_owned();
-    let mut bundle = Bundle { tuple_name, weights: FxHashMap::default(), bundled: FxHashSet::default() };
-    rewrite_module(cx.store, module, &mut bundle)
+    rewrite_module(cx.store, module, &mut Bundle::new(args.str("param_tuple_name").unwrap_or("model_params")))
+}
+
+/// The pass on one function, with the name that the tuple has if nobody says another.
+pub fn bundle_model_params(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
+    rewrite_function(store, module, function, &mut Bundle::new("model_params"))
 }
 
 /// What a use of a weight becomes.
@@ -98,6 +101,10 @@ impl BlockMutator for Bundle {
 }
 
 impl Bundle {
+    fn new(tuple_name: &str) -> Bundle {
+        Bundle { tuple_name: tuple_name.to_owned(), weights: FxHashMap::default(), bundled: FxHashSet::default() }
+    }
+
     /// The function with its weights in a tuple, if it says how many of its parameters are none.
     fn function(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Option<ExprId> {
         let data = store.as_function(id).filter(|_| !self.bundled.contains(&id))?;

@@ -54,8 +54,17 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> Result<ExprId, PassError> {
-    let call_only = args.bool("call_only");
-    rewrite_function(cx.store, module, function, &mut Eliminate { call_only, ..Eliminate::new(module) })
+    eliminate_common_subexpr(cx.store, module, function, args.bool("call_only"))
+}
+
+/// The pass on one function.
+pub fn eliminate_common_subexpr(
+    store: &mut Store,
+    module: &Module,
+    function: ExprId,
+    call_only: bool,
+) -> Result<ExprId, PassError> {
+    rewrite_function(store, module, function, &mut Eliminate { call_only, ..Eliminate::new(module) })
 }
 
 /// The pass on one function.

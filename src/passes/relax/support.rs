@@ -1,6 +1,8 @@
 //! What several passes of Relax need.
 
 pub(super) mod lambda_names;
+pub(super) mod lift_plan;
+pub(super) mod liveness;
 pub(super) mod symbols;
 
 use crate::diag::Diagnostic;

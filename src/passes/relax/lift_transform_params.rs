@@ -1,0 +1,338 @@
+//! LiftTransformParams: what depends on weights only is computed before the model runs.
+//!
+//! Source: `src/relax/transform/lift_transform_params.cc`.
+
+use super::bundle_model_params::bundle_model_params;
+use super::canonicalize_bindings::canonicalize_bindings;
+use super::dead_code_elimination::remove_all_unused;
+use super::support::lift_plan::{Plan, Shared, Target, plan, shared_plan, stops};
+use super::support::{type_error, with_attr, with_attrs};
+use crate::build::{BlockBuilder, BlockMutator, Mutation, copy_with_new_vars, rewrite_function};
+use crate::ir::sort::sort_by;
+use crate::ir::{
+    AttrValue, Attrs, Binding, BindingBlock, Dim, Expr, ExprId, Extents, Function, Id, List, Module, Name, Store, Symbol, Type,
+    VarId,
+};
+use crate::ops;
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// TVM's `relax.transform.LiftTransformParams`.
+pub static SPEC: PassSpec = PassSpec {
+    name: "LiftTransformParams",
+    info_name: "LiftTransformParams",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 1,
+    required: &[],
+    params: &[Param {
+        name: "shared_transform",
+        default: "False",
+        doc: "One function for all, for what they compute alike; or the names of the functions that share one.",
+    }],
+    config: &["relax.lift_transform_params.consume_params"],
+    summary: "Moves computations on weights into functions of their own.",
+    doc: "A function with the attribute `num_input` takes that many inputs, and weights after them. Bindings of dataflow blocks \
+that depend on weights only go into `<function>_transform_params`, which takes all weights as a tuple and gives what the function \
+needs; the function takes that in the place of its weights. `R.builtin.stop_lift_params` ends the lifting at a value.\n\nKnown \
+divergence: where there is a function of that name already, TVM composes the two; here it is an error.",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\"), w: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        R.func_attr({\"num_input\": 1})
+        with R.dataflow():
+            v: R.Tensor((2,), dtype=\"float32\") = R.exp(w)
+            y: R.Tensor((2,), dtype=\"float32\") = R.add(x, v)
+            R.output(y)
+        return y
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\"), v: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        R.func_attr({\"num_input\": 1})
+        with R.dataflow():
+            y: R.Tensor((2,), dtype=\"float32\") = R.add(x, v)
+            R.output(y)
+        return y
+
+    @R.function
+    def main_transform_params(model_params: R.Tuple(R.Tensor((2,), dtype=\"float32\"))) -> R.Tuple(R.Tensor((2,), dtype=\"float32\")):
+        R.func_attr({\"num_input\": 0})
+        with R.dataflow():
+            w: R.Tensor((2,), dtype=\"float32\") = model_params[0]
+            v: R.Tensor((2,), dtype=\"float32\") = R.exp(w)
+            output_tuple: R.Tuple(R.Tensor((2,), dtype=\"float32\")) = (v,)
+            R.output(output_tuple)
+        return output_tuple
+",
+    run: Run::Module(run),
+};
+
+const SUFFIX: &str = "transform_params";
+
+fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
+    let consume = cx.config_int("relax.lift_transform_params.consume_params", 0) != 0;
+    let parted = partition(cx.store, module, args.get("shared_transform"))?;
+    let lifted = cx.run("LambdaLift()", &parted)?;
+    let store = &mut *cx.store;
+    let mut result = lifted.clone();
+    for &(name, function) in lifted.functions() {
+        if !store.str(name).ends_with(SUFFIX) {
+            continue;
+        }
+        let Some(data) = store.as_function(function) else { continue };
+        let attrs = with_attr(store, data.attrs, "global_symbol", AttrValue::Str(name));
+        let mut new = with_attrs(store, function, Some(attrs));
+        if consume {
+            let params = store.items(data.params).last().map(|param| store.use_var(param));
+            new = rewrite_function(store, &lifted, new, &mut Consume { params, fields: FxHashMap::default() })?;
+        }
+        result.set_function(name, new);
+    }
+    Ok(result)
+}
+
+/// The functions in two parts each (TVM's `PartitionTransformParams`).
+fn partition(store: &mut Store, module: &Module, shared: &Literal) -> Result<Module, PassError> {
+    let mut targets: Vec<(Id<Name>, Target)> = Vec::new();
+    match shared {
+        Literal::List(names) => {
+            for name in names {
+                let Literal::Str(name) = name else { return Err(type_error("a function is named by a string")) };
+                let name = store.name(name);
+                let target = module.function(name).and_then(|function| Target::of(store, function));
+                let Some(target) = target else {
+                    return Err(type_error(format!("`{}` is no function with the attribute num_input", store.str(name))));
+                };
+                targets.push((name, target));
+            }
+        }
+        _ => {
+            for &(name, function) in module.functions() {
+                if let Some(target) = Target::of(store, function).filter(|_| !store.str(name).ends_with(SUFFIX)) {
+                    targets.push((name, target));
+                }
+            }
+            sort_by(&mut targets, |a, b| store.str(a.0).cmp(store.str(b.0)));
+        }
+    }
+    let share = !matches!(shared, Literal::Bool(false) | Literal::Int(0) | Literal::None);
+    let only: Vec<Target> = targets.iter().map(|(_, target)| target.clone()).collect();
+    let mut shared = if share { Some(shared_plan(store, module, &only)?) } else { None };
+    let plans: Vec<Plan> = only.iter().map(|target| plan(store, target, shared.as_mut())).collect();
+    let mut result = module.clone();
+    let mut lifted: Vec<(String, ExprId)> = Vec::new();
+    for ((name, target), plan) in targets.iter().zip(&plans) {
+        let new = runtime_function(store, module, target, plan, shared.as_ref())?;
+        result.set_function(*name, new);
+        if shared.is_none() {
+            let outputs = plan.outputs(target.weights());
+            let symbols = plan.symbols(store, &target.params, &target.params[..target.inputs], &outputs);
+            let new = compile_time_function(store, module, target.weights(), plan, &symbols, &outputs)?;
+            lifted.push((format!("{}_{SUFFIX}", store.str(*name)), new));
+        }
+    }
+    if let Some(Shared { plan, weights, .. }) = &shared {
+        let outputs = plan.outputs(weights);
+        let symbols = plan.symbols(store, weights, &[], &outputs);
+        lifted.push((SUFFIX.to_owned(), compile_time_function(store, module, weights, plan, &symbols, &outputs)?));
+    }
+    for (name, function) in lifted {
+        let id = store.name(&name);
+        if result.function(id).is_some() {
+            return Err(type_error(format!("the module has a function `{name}` already")));
+        }
+        result.set_function(id, function);
+    }
+    Ok(result)
+}
+
+fn shape_of(store: &mut Store, symbols: &[Id<Symbol>]) -> (ExprId, crate::ir::TypeId) {
+    let dims: Vec<Dim> = symbols.iter().map(|symbol| Dim::Symbol(*symbol)).collect();
+    let ty = store.ty(Type::Shape(Extents::Known(dims.as_slice().into())));
+    let dims = store.dims(&dims);
+    (store.add_typed(Expr::Shape(dims), Some(ty)), ty)
+}
+
+/// The function that computes everything from the weights.
+fn compile_time_function(
+    store: &mut Store,
+    module: &Module,
+    weights: &[VarId],
+    plan: &Plan,
+    symbols: &[Id<Symbol>],
+    outputs: &[VarId],
+) -> Result<ExprId, PassError> {
+    let mut bindings = Vec::new();
+    let mut fields = Vec::new();
+    if !symbols.is_empty() {
+        fields.push(shape_of(store, symbols).0);
+    }
+    for &var in outputs {
+        let name = format!("{}_output", store.var_name(var));
+        let ty = store.var_type(var);
+        let output = store.relax_var(&name, ty, false);
+        bindings.push(Binding { var: output, value: store.use_var(var), cast: None });
+        fields.push(store.use_var(output));
+    }
+    let any = store.ty(Type::Any);
+    let types: Vec<_> = fields.iter().map(|field| store.checked_type(*field).unwrap_or(any)).collect();
+    let ty = store.tuple_type(&types);
+    let fields = store.list(&fields);
+    let value = store.add_typed(Expr::Tuple(fields), Some(ty));
+    let tuple = store.relax_var("output_tuple", Some(ty), false);
+    bindings.push(Binding { var: tuple, value, cast: None });
+    let blocks = [store.add_block_of(&plan.lifted, true), store.add_block_of(&bindings, true)];
+    let used = store.use_var(tuple);
+    let body = store.add_seq(&blocks, used);
+    let key = store.name("DictAttrs");
+    let attrs = store.attrs(Attrs { key, fields: [].into() });
+    let attrs = with_attr(store, Some(attrs), "num_input", AttrValue::Int { value: 0, bits: 32 });
+    let params = store.list(weights);
+    let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: Some(attrs), device: None, pure: true };
+    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    let function = cx.builder.function(store, None, data);
+    let function = copy_with_new_vars(store, &mut cx, function);
+    cx.builder.finish()?;
+    let function = bundle_model_params(store, module, function)?;
+    let function = canonicalize_bindings(store, module, function)?;
+    Ok(remove_all_unused(store, module, function))
+}
+
+/// The function that takes what was computed.
+fn runtime_function(
+    store: &mut Store,
+    module: &Module,
+    target: &Target,
+    plan: &Plan,
+    shared: Option<&Shared>,
+) -> Result<ExprId, PassError> {
+    let Some(data) = store.as_function(target.function) else { return Ok(target.function) };
+    let inputs = &target.params[..target.inputs];
+    let mut outputs = plan.outputs(target.weights());
+    let mut symbols = plan.symbols(store, &target.params, inputs, &outputs);
+    if let Some(shared) = shared {
+        // The outputs are those that all share, in this function's variables where it has them.
+        let own: FxHashMap<VarId, VarId> = outputs.iter().filter_map(|var| Some((*shared.vars.get(var)?, *var))).collect();
+        let own_symbols: FxHashMap<Id<Symbol>, Id<Symbol>> =
+            symbols.iter().filter_map(|symbol| Some((*shared.symbols.get(symbol)?, *symbol))).collect();
+        let all = shared.plan.outputs(&shared.weights);
+        symbols = shared.plan.symbols(store, &shared.weights, &[], &all);
+        symbols.iter_mut().for_each(|symbol| *symbol = own_symbols.get(symbol).copied().unwrap_or(*symbol));
+        outputs = all.iter().map(|var| own.get(var).copied().unwrap_or(*var)).collect();
+    }
+    let mut params = inputs.to_vec();
+    if !symbols.is_empty() {
+        let (_, ty) = shape_of(store, &symbols);
+        params.push(store.relax_var("vars_from_compile_time_params", Some(ty), false));
+    }
+    let mut bindings = Vec::new();
+    for var in outputs {
+        let name = store.var_name(var).to_owned();
+        let ty = store.var_type(var);
+        let param = store.relax_var(&name, ty, false);
+        bindings.push(Binding { var, value: store.use_var(param), cast: None });
+        params.push(param);
+    }
+    let Expr::Seq { blocks, body } = store.expr(data.body) else { return Ok(target.function) };
+    let mut all: Vec<Id<BindingBlock>> = vec![store.add_block_of(&bindings, true)];
+    all.extend(store.items(blocks));
+    let blocks = store.list(&all);
+    let ty = store.checked_type(data.body);
+    let body = store.rebuild(data.body, Expr::Seq { blocks, body }, ty);
+    let params = store.list(&params);
+    let new = store.add_function(Function { params, body, ..data });
+    let new = store.rebuild(target.function, Expr::Function(new), None);
+    let gone = plan.lifted.iter().map(|binding| binding.var).filter(|var| plan.from_weights.contains(var)).collect();
+    let given = bindings.iter().map(|binding| binding.value).collect();
+    let new = rewrite_function(store, module, new, &mut Suppress { gone, given })?;
+    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    let new = copy_with_new_vars(store, &mut cx, new);
+    cx.builder.finish()?;
+    canonicalize_bindings(store, module, new)
+}
+
+/// Leaves out what is computed beforehand.
+struct Suppress {
+    gone: FxHashSet<VarId>,
+    /// Values of bindings that stay: the parameters that bring what was computed.
+    given: FxHashSet<ExprId>,
+}
+
+impl BlockMutator for Suppress {
+    fn rule(&self) -> &'static str {
+        "what depends on weights only is given"
+    }
+
+    fn enter_binding(&mut self, _: &mut Store, _: &mut Mutation, binding: Binding) -> bool {
+        !self.gone.contains(&binding.var) || self.given.contains(&binding.value)
+    }
+
+    fn leave(&mut self, store: &mut Store, _: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
+        match store.call(post) {
+            Some(call) if stops(store, post) && !call.args.is_empty() => store.item(call.args, 0),
+            _ => post,
+        }
+    }
+}
+
+/// Frees each weight once it was taken out of the tuple (TVM's `ConsumeBundledParams`).
+struct Consume {
+    params: Option<ExprId>,
+    fields: FxHashMap<u32, ExprId>,
+}
+
+impl BlockMutator for Consume {
+    fn rule(&self) -> &'static str {
+        "a weight is freed once it was taken"
+    }
+
+    fn bind(&mut self, store: &mut Store, cx: &mut Mutation, pre: Binding, value: ExprId) {
+        let (tuple, index) = match store.expr(value) {
+            Expr::TupleGetItem { tuple, index } if Some(tuple) == self.params => (tuple, index),
+            _ => return cx.reemit(store, pre, value),
+        };
+        if let Some(field) = self.fields.get(&index) {
+            return cx.reemit(store, pre, *field);
+        }
+        cx.reemit(store, pre, value);
+        let used = cx.replaced(pre.var).unwrap_or_else(|| store.use_var(pre.var));
+        self.fields.insert(index, used);
+        let Some(op) = ops::lookup_relax("call_pure_packed") else { return };
+        let callee = store.add(Expr::Op(op));
+        let symbol = store.name("vm.builtin.tuple_reset_item");
+        let reset = store.add(Expr::Extern(symbol));
+        let place = store.prim_int(i64::from(index), crate::ir::DType::I64);
+        let place = store.add(Expr::Prim(place));
+        let void = store.tuple_type(&[]);
+        let info = store.add_call_info(None, &[void]);
+        let args = store.list(&[reset, tuple, place]);
+        let call = store.add(Expr::Call { callee, args, info });
+        cx.builder.emit(store, call, "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+
+    /// By hand: what only the return gives was computed from weights, so it is given beforehand, and the return still has it.
+    #[test]
+    fn what_is_only_returned_is_given_too() {
+        let made = after(
+            &super::SPEC.example_before.replace("return y", "return v").replace("R.output(y)", "R.output(v, y)"),
+            "LiftTransformParams()",
+        );
+        assert!(made.contains("def main(x: R.Tensor((2,), dtype=\"float32\"), v: R.Tensor((2,), dtype=\"float32\"))"), "{made}");
+    }
+
+    #[test]
+    fn lifting_ends_where_it_is_told_to() {
+        let before = super::SPEC.example_before.replace("R.exp(w)", "R.builtin.stop_lift_params(w)");
+        let made = after(&before, "LiftTransformParams()");
+        assert!(!made.contains("stop_lift_params") && made.contains("R.add(x, w)"), "{made}");
+    }
+}

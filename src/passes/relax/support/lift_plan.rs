@@ -1,0 +1,240 @@
+//! Which bindings depend on the weights of a model only, so that they may be computed before it runs.
+//!
+//! Source: the collectors of `src/relax/transform/lift_transform_params.cc`.
+
+use super::type_error;
+use crate::build::{BlockBuilder, Mutation, bind_in};
+use crate::infer::relax::types::{Bindings, symbols};
+use crate::ir::equal::{EqualOptions, exprs};
+use crate::ir::walk::{free_vars, post_order};
+use crate::ir::{Binding, Dim, Expr, ExprId, Id, Module, PrimExpr, Store, Symbol, VarId};
+use crate::ops;
+use crate::pass::PassError;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A function whose parameters behind the inputs are weights.
+#[derive(Clone)]
+pub(in crate::passes::relax) struct Target {
+    pub function: ExprId,
+    pub params: Vec<VarId>,
+    /// How many of the parameters are inputs.
+    pub inputs: usize,
+}
+
+impl Target {
+    /// The function, if it says how many inputs it has.
+    pub fn of(store: &Store, function: ExprId) -> Option<Target> {
+        let data = store.as_function(function)?;
+        let inputs = usize::try_from(store.attr(data.attrs, "num_input")?.as_int()?).ok()?;
+        let params: Vec<VarId> = store.items(data.params).collect();
+        (inputs <= params.len()).then_some(Target { function, params, inputs })
+    }
+
+    pub fn weights(&self) -> &[VarId] {
+        &self.params[self.inputs..]
+    }
+}
+
+/// What can be lifted, and what has to be at hand when the function runs.
+#[derive(Default)]
+pub(in crate::passes::relax) struct Plan {
+    pub lifted: Vec<Binding>,
+    /// Variables that depend on weights.
+    pub from_weights: FxHashSet<VarId>,
+    pub needed: FxHashSet<VarId>,
+    pub needed_symbols: FxHashSet<Id<Symbol>>,
+}
+
+impl Plan {
+    /// What the lifted function gives: weights that are needed, then what was computed from weights.
+    pub fn outputs(&self, weights: &[VarId]) -> Vec<VarId> {
+        let params = weights.iter().copied().filter(|var| self.needed.contains(var));
+        let computed = self.lifted.iter().map(|binding| binding.var);
+        let computed = computed.filter(|var| self.from_weights.contains(var) && self.needed.contains(var));
+        params.chain(computed).collect()
+    }
+
+    /// Symbols that `all` define and the function needs, but neither `known` nor the outputs define.
+    pub fn symbols(&self, store: &Store, all: &[VarId], known: &[VarId], outputs: &[VarId]) -> Vec<Id<Symbol>> {
+        let known: Vec<Id<Symbol>> = known.iter().chain(outputs).flat_map(|var| defined(store, *var)).collect();
+        let mut found: Vec<Id<Symbol>> = Vec::new();
+        for symbol in all.iter().flat_map(|var| defined(store, *var)) {
+            if self.needed_symbols.contains(&symbol) && !known.contains(&symbol) && !found.contains(&symbol) {
+                found.push(symbol);
+            }
+        }
+        found
+    }
+}
+
+/// The plan of several functions that share what is computed beforehand: in variables of the first one.
+pub(in crate::passes::relax) struct Shared {
+    pub plan: Plan,
+    pub weights: Vec<VarId>,
+    pub vars: FxHashMap<VarId, VarId>,
+    pub symbols: FxHashMap<Id<Symbol>, Id<Symbol>>,
+}
+
+/// Symbols that the type of a variable defines.
+fn defined(store: &Store, var: VarId) -> Vec<Id<Symbol>> {
+    store.var_type(var).map_or(Vec::new(), |ty| symbols(store, ty, true))
+}
+
+/// Variables and symbols that a value uses.
+fn uses(store: &Store, value: ExprId) -> (Vec<VarId>, Vec<Id<Symbol>>) {
+    let mut found = Vec::new();
+    let mut add = |dim: Dim| match dim {
+        Dim::Symbol(symbol) => found.push(symbol),
+        Dim::Expr(prim) => store.for_each_prim(prim, &mut |_, node| {
+            if let PrimExpr::Var(symbol) = node {
+                found.push(*symbol);
+            }
+        }),
+        Dim::Int { .. } | Dim::Any => {}
+    };
+    for id in post_order(store, value) {
+        match store.expr(id) {
+            Expr::Shape(dims) => store.dims_of_id(dims).iter().copied().for_each(&mut add),
+            Expr::Prim(prim) => add(store.dim_of_prim(prim)),
+            _ => {}
+        }
+    }
+    (free_vars(store, value), found)
+}
+
+/// Whether a value ends the lifting: `R.builtin.stop_lift_params(x)`.
+pub(in crate::passes::relax) fn stops(store: &Store, value: ExprId) -> bool {
+    store.called_op(value).is_some_and(|op| Some(op) == ops::lookup_relax("builtin.stop_lift_params"))
+}
+
+#[derive(Default)]
+struct Liftable {
+    vars: FxHashSet<VarId>,
+    symbols: FxHashSet<Id<Symbol>>,
+}
+
+impl Liftable {
+    fn allows(&self, store: &Store, binding: Binding, dataflow: bool) -> bool {
+        let (vars, read) = uses(store, binding.value);
+        let of_type = store.var_type(binding.var).map_or(Vec::new(), |ty| symbols(store, ty, false));
+        dataflow
+            && !stops(store, binding.value)
+            && !matches!(store.expr(binding.value), Expr::Extern(_))
+            && vars.iter().all(|var| self.vars.contains(var))
+            && read.iter().chain(&of_type).all(|symbol| self.symbols.contains(symbol))
+    }
+}
+
+/// The bindings of a function in order, and whether each stands in a dataflow block; branches are not looked into.
+fn bindings(store: &Store, function: ExprId) -> Vec<(Binding, bool)> {
+    let body = store.as_function(function).map(|function| store.expr(function.body));
+    let Some(Expr::Seq { blocks, .. }) = body else { return Vec::new() };
+    let of_block = |block| store.block_bindings(block).map(move |binding| (binding, store.block(block).dataflow));
+    store.items(blocks).flat_map(of_block).collect()
+}
+
+/// The plan of one function. With a shared one only what is shared is lifted, and what this one needs is added to it.
+pub(in crate::passes::relax) fn plan(store: &Store, target: &Target, shared: Option<&mut Shared>) -> Plan {
+    let mut plan = Plan::default();
+    let mut liftable = Liftable::default();
+    for var in target.weights() {
+        liftable.vars.insert(*var);
+        plan.from_weights.insert(*var);
+        liftable.symbols.extend(defined(store, *var));
+    }
+    for (binding, dataflow) in bindings(store, target.function) {
+        let (vars, read) = uses(store, binding.value);
+        let lift = liftable.allows(store, binding, dataflow)
+            && shared.as_ref().is_none_or(|shared| shared.vars.contains_key(&binding.var));
+        if lift {
+            plan.lifted.push(binding);
+            liftable.vars.insert(binding.var);
+            if vars.iter().any(|var| plan.from_weights.contains(var)) {
+                plan.from_weights.insert(binding.var);
+            }
+            continue;
+        }
+        plan.needed.insert(binding.var);
+        plan.needed.extend(vars);
+        plan.needed_symbols.extend(read);
+        if let Some(info) = store.call(binding.value).and_then(|call| call.info) {
+            let types = store.call_info(info).type_args.iter();
+            plan.needed_symbols.extend(types.flat_map(|ty| symbols(store, *ty, false)));
+        }
+    }
+    // What the function gives is needed too.
+    if let Some(data) = store.as_function(target.function)
+        && let Expr::Seq { body, .. } = store.expr(data.body)
+    {
+        let lifted: FxHashSet<VarId> = plan.lifted.iter().map(|binding| binding.var).collect();
+        plan.needed.extend(uses(store, body).0.into_iter().filter(|var| lifted.contains(var)));
+    }
+    if let Some(shared) = shared {
+        let var = |var: &VarId| shared.vars.get(var).copied().unwrap_or(*var);
+        shared.plan.from_weights.extend(plan.from_weights.iter().map(var));
+        shared.plan.needed.extend(plan.needed.iter().map(var));
+        let symbol = |symbol: &Id<Symbol>| shared.symbols.get(symbol).copied().unwrap_or(*symbol);
+        shared.plan.needed_symbols.extend(plan.needed_symbols.iter().map(symbol));
+    }
+    plan
+}
+
+/// What several functions compute from their weights alike.
+pub(in crate::passes::relax) fn shared_plan(store: &mut Store, module: &Module, targets: &[Target]) -> Result<Shared, PassError> {
+    let Some(first) = targets.first() else { return Err(type_error("no function has the attribute num_input")) };
+    let weights = first.weights().to_vec();
+    let mut shared = Shared { plan: Plan::default(), weights, vars: FxHashMap::default(), symbols: FxHashMap::default() };
+    for target in targets {
+        if target.weights().len() != shared.weights.len() {
+            return Err(type_error("The number of parameters should be the same for all target functions"));
+        }
+        for (own, first) in target.weights().iter().zip(shared.weights.clone()) {
+            shared.vars.insert(*own, first);
+            let (mine, others) = (defined(store, *own), defined(store, first));
+            if mine.len() != others.len() {
+                return Err(type_error("The type of the parameters should be the same for all target functions"));
+            }
+            shared.symbols.extend(mine.into_iter().zip(others));
+        }
+    }
+    // Values in the variables of the first function that has them, with the bindings of all that do.
+    let mut found: Vec<(ExprId, Vec<Binding>)> = Vec::new();
+    let mut vars = shared.vars.clone();
+    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    for target in targets {
+        let mut liftable = Liftable { vars: target.weights().iter().copied().collect(), symbols: FxHashSet::default() };
+        for (binding, dataflow) in bindings(store, target.function) {
+            if binding.cast.is_some() {
+                return Err(type_error("MatchCast is not supported in global lifting"));
+            }
+            if !liftable.allows(store, binding, dataflow) {
+                continue;
+            }
+            liftable.vars.insert(binding.var);
+            let mut renamed = Vec::new();
+            for var in free_vars(store, binding.value) {
+                if let Some(by) = vars.get(&var) {
+                    renamed.push((var, store.use_var(*by)));
+                }
+            }
+            let value = bind_in(store, &mut cx, binding.value, &renamed, Bindings::default());
+            let same = |(known, _): &(ExprId, Vec<Binding>)| exprs(store, *known, value, EqualOptions::default()).is_ok();
+            let place = match found.iter().position(same) {
+                Some(place) => place,
+                None => {
+                    found.push((value, Vec::new()));
+                    found.len() - 1
+                }
+            };
+            found[place].1.push(binding);
+            vars.insert(binding.var, found[place].1[0].var);
+        }
+    }
+    for (_, same) in found {
+        if same.len() == targets.len() {
+            shared.vars.extend(same.iter().map(|binding| (binding.var, same[0].var)));
+            shared.plan.lifted.push(same[0]);
+        }
+    }
+    Ok(shared)
+}

@@ -1,0 +1,24 @@
+//! Where variables are used for the last time.
+
+use crate::ir::walk::free_vars;
+use crate::ir::{Binding, Store, VarId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// For each binding the variables that it is the last to use, in the order of their use; its own stands last when nobody uses
+/// it. The binding of `result` does not count.
+pub(in crate::passes::relax) fn last_uses(
+    store: &Store,
+    bindings: &[Binding],
+    result: Option<VarId>,
+) -> FxHashMap<VarId, Vec<VarId>> {
+    let mut ended: FxHashSet<VarId> = FxHashSet::default();
+    let mut last = FxHashMap::default();
+    for binding in bindings.iter().rev().filter(|binding| Some(binding.var) != result) {
+        let mut vars: Vec<VarId> = free_vars(store, binding.value).into_iter().filter(|var| ended.insert(*var)).collect();
+        if ended.insert(binding.var) {
+            vars.push(binding.var);
+        }
+        last.insert(binding.var, vars);
+    }
+    last
+}
