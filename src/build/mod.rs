@@ -32,7 +32,13 @@
 //! }
 //!
 //! let store = &mut Store::new();
-//! let text = "@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n    y = R.add(x, x)\n    return y\n";
+//! let text = "@I.ir_module
+//! class Module:
+//!     @R.function
+//!     def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+//!         y: R.Tensor((2,), dtype=\"float32\") = R.add(x, x)
+//!         return y
+//! ";
 //! let module = passlab::parse::parse(store, text).program.module;
 //! let module = passlab::infer::infer_module(store, &module).unwrap();
 //! let new: Module = rewrite_module(store, &module, &mut Twice).unwrap();

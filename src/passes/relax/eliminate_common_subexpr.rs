@@ -67,11 +67,6 @@ pub fn eliminate_common_subexpr(
     rewrite_function(store, module, function, &mut Eliminate { call_only, ..Eliminate::new(module) })
 }
 
-/// The pass on one function.
-pub fn eliminate_common_subexpr(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
-    rewrite_function(store, module, function, &mut Eliminate::new(module))
-}
-
 /// Values by what they look like from afar, with the variables that have them, the first first.
 type Known = FxHashMap<u64, Vec<Value>>;
 

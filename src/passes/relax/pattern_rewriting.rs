@@ -105,7 +105,7 @@ pub(super) fn rewrite_bindings(
         loop {
             let start = next;
             next = canonicalize_bindings(store, module, next)?;
-            next = eliminate_common_subexpr(store, module, next)?;
+            next = eliminate_common_subexpr(store, module, next, false)?;
             next = remove_all_unused(store, module, next);
             if same(store, start, next) {
                 break;
