@@ -9,10 +9,12 @@ mod call_op;
 mod machine;
 mod seed;
 mod show;
+mod tir;
 mod value;
 
 pub use seed::{seeded_args, seeded_value};
 pub use show::show;
+pub use tir::run_prim_func;
 pub use value::{Closure, Fields, RefCell, Value, value_to_expr};
 
 use crate::diag::{Diagnostic, Span};

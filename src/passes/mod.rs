@@ -43,6 +43,7 @@ pub static ALL: &[&PassSpec] = &[
     &relay::eta_expand::SPEC,
     &relay::lambda_lift::SPEC,
     &relax::normalize::SPEC,
+    &relax::fold_constant::SPEC,
     &relax::normalize_global_var::SPEC,
     &relax::attach_global_symbol::SPEC,
     &relax::dead_code_elimination::SPEC,

@@ -23,6 +23,7 @@ pub mod eliminate_common_subexpr;
 pub mod expand_matmul_of_sum;
 pub mod expand_tuple_arguments;
 pub mod fold_batchnorm_to_conv2d;
+pub mod fold_constant;
 pub mod fuse_ops;
 pub mod fuse_ops_by_pattern;
 pub mod fuse_tir;

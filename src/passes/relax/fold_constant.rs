@@ -1,0 +1,270 @@
+//! FoldConstant: what is known is computed now.
+//!
+//! A call of a tensor program (`R.call_tir`) whose arguments are constants is run, wherever it stands; a call of an operator
+//! only in a dataflow block, and when what it computes from constants is one tensor program to TVM. Uses of variables that
+//! are bound to constants become the constants, operators that take a shape get it written down, `tensor_to_shape` of a
+//! constant becomes a shape and `shape_to_tensor` of a known shape a constant. At the end unused bindings go.
+//!
+//! Large results (more than 1024 elements) of calls that take no tensor stay calls: they would only make the program larger.
+//!
+//! Divergences: TVM compiles tensor programs with LLVM; here they are interpreted, and those that take more than ten million
+//! steps stay as they are, as do programs that cannot be run (see `eval::tir`). Of the operators that TVM legalises to
+//! one program those are computed that are elementwise, only give a tensor another shape or element type, permute
+//! axes, or make a tensor of one value; calls of the others stay.
+//!
+//! Source: `src/relax/transform/fold_constant.cc`.
+
+use super::calls::{args, extents, fields, op_name, shape, tuple};
+use super::dead_code_elimination::remove_all_unused;
+use crate::build::{BlockMutator, Mutation, rewrite_function};
+use crate::eval::{EvalOptions, run_prim_func};
+use crate::ir::rewrite::Visit;
+use crate::ir::{DType, Dim, Expr, ExprId, Module, Store, Tensor, Type, TypeId};
+use crate::ops::build::constant;
+use crate::ops::kernel::{broadcast_strides, by_lane, offsets, pick, read, reshaped, write};
+use crate::ops::relax::deduce::int;
+use crate::ops::{self, KernelCx, OpPattern};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+
+/// TVM's `relax.transform.FoldConstant`.
+pub static SPEC: PassSpec = PassSpec {
+    name: "FoldConstant",
+    info_name: "FoldConstant",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 0,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "Computes calls whose arguments are constants.",
+    doc: "A call of a tensor program with constant arguments is run, and its result takes its place; so is a call of an operator \
+in a dataflow block. Results of more than 1024 elements that come from no tensor (`R.zeros`) stay calls. Shapes that \
+are bound to variables are written into the operators that use them, and what nobody uses any more is removed.",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        with R.dataflow():
+            lv: R.Tensor((), dtype=\"float32\") = R.add(R.const(1.0, \"float32\"), R.const(2.0, \"float32\"))
+            gv: R.Tensor((2,), dtype=\"float32\") = R.multiply(x, lv)
+            R.output(gv)
+        return gv
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
+        with R.dataflow():
+            gv: R.Tensor((2,), dtype=\"float32\") = R.multiply(x, R.const(3.0, \"float32\"))
+            R.output(gv)
+        return gv
+",
+    run: Run::Function(run),
+};
+
+/// A result that comes from no tensor is computed up to so many elements.
+const MAX_ELEMENTS: i64 = 1024;
+
+fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
+    let folded = rewrite_function(cx.store, module, function, &mut Fold { module })?;
+    Ok(remove_all_unused(cx.store, module, folded))
+}
+
+struct Fold<'m> {
+    module: &'m Module,
+}
+
+impl BlockMutator for Fold<'_> {
+    fn rule(&self) -> &'static str {
+        "computed"
+    }
+
+    fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
+        match store.expr(id) {
+            Expr::Var(_) => {
+                let value = cx.value_of(store, id);
+                if constant(store, value).is_some() { Visit::Replace(value) } else { Visit::Descend }
+            }
+            _ => Visit::Descend,
+        }
+    }
+
+    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
+        let name = op_name(store, post);
+        if name.is_empty() || !is_worth_it(store, post) {
+            return post;
+        }
+        if name == "call_tir" {
+            return self.call_tir(store, post).unwrap_or(post);
+        }
+        let post = with_shapes(store, cx, post);
+        if !cx.builder.is_dataflow() {
+            return post;
+        }
+        let operands = args(store, post);
+        match (name, &operands[..]) {
+            ("tensor_to_shape", &[operand]) => shape_from(store, operand).unwrap_or(post),
+            ("shape_to_tensor", &[operand]) => tensor_from(store, operand).unwrap_or(post),
+            _ => match compute(store, name, post, &operands) {
+                Some(tensor) => literal(store, tensor),
+                None => post,
+            },
+        }
+    }
+}
+
+impl Fold<'_> {
+    fn call_tir(&self, store: &mut Store, call: ExprId) -> Option<ExprId> {
+        let operands = args(store, call);
+        let Expr::Global(name) = store.expr(*operands.first()?) else { return None };
+        let Expr::PrimFunc(function) = store.expr(self.module.function(name)?) else { return None };
+        // With a third operand symbols are given, which a program without them does not take.
+        let [_, inputs] = operands[..] else { return None };
+        let inputs: Option<Vec<Tensor>> = fields(store, inputs)?.into_iter().map(|field| known(store, field)).collect();
+        let inputs = inputs?;
+        let ty = store.checked_type(call)?;
+        let (types, is_tuple) = match store.type_of_id(ty) {
+            Type::Tuple(types) => (types.to_vec(), true),
+            _ => (vec![ty], false),
+        };
+        let outputs: Option<Vec<(DType, Vec<i64>)>> = types.iter().map(|ty| fixed(store, *ty)).collect();
+        let function = store.prim_func(function).clone();
+        let made = run_prim_func(store, &function, &inputs, &outputs?, EvalOptions::default().fuel).ok()?;
+        let made: Vec<ExprId> = made.into_iter().map(|tensor| literal(store, tensor)).collect();
+        if is_tuple { Some(tuple(store, &made)) } else { made.first().copied() }
+    }
+}
+
+/// The value of a constant, if the text had it.
+fn known(store: &Store, id: ExprId) -> Option<Tensor> {
+    constant(store, id).filter(|tensor| tensor.data.is_some()).cloned()
+}
+
+/// Element type and shape of a tensor type of which all is known.
+fn fixed(store: &Store, ty: TypeId) -> Option<(DType, Vec<i64>)> {
+    match store.type_of_id(ty) {
+        Type::Tensor { shape, dtype } => Some((*dtype, shape.iter().map(|dim| dim.known()).collect::<Option<_>>()?)),
+        _ => None,
+    }
+}
+
+fn literal(store: &mut Store, tensor: Tensor) -> ExprId {
+    let dims: Vec<Dim> = tensor.shape.iter().map(|extent| int(*extent)).collect();
+    let ty = store.tensor_type(&dims, tensor.dtype);
+    let tensor = store.add_tensor(tensor);
+    store.add_typed(Expr::Constant(tensor), Some(ty))
+}
+
+/// Whether the result of a call may stand in the program: a large one only if it comes from a tensor.
+fn is_worth_it(store: &Store, call: ExprId) -> bool {
+    let Some((_, shape)) = store.checked_type(call).and_then(|ty| fixed(store, ty)) else { return true };
+    if shape.iter().any(|extent| *extent <= 0) {
+        return true;
+    }
+    let small = shape.iter().try_fold(1i64, |n, extent| n.checked_mul(*extent)).is_some_and(|n| n <= MAX_ELEMENTS);
+    let mut operands = args(store, call);
+    while let Some(operand) = operands.pop() {
+        if small || store.checked_type(operand).is_some_and(|ty| store.tensor_info(ty).is_some()) {
+            return true;
+        }
+        operands.extend(fields(store, operand).unwrap_or_default());
+    }
+    small
+}
+
+/// The call with shapes in the place of variables that hold them.
+fn with_shapes(store: &mut Store, cx: &Mutation, call: ExprId) -> ExprId {
+    let old = args(store, call);
+    let new: Vec<ExprId> = (old.iter())
+        .map(|arg| match store.expr(*arg) {
+            Expr::Var(_) => Some(cx.value_of(store, *arg)).filter(|value| extents(store, *value).is_some()).unwrap_or(*arg),
+            _ => *arg,
+        })
+        .collect();
+    if new == old {
+        return call;
+    }
+    let Expr::Call { callee, info, .. } = store.expr(call) else { return call };
+    let args = store.list(&new);
+    store.rebuild(call, Expr::Call { callee, args, info }, None)
+}
+
+fn shape_from(store: &mut Store, operand: ExprId) -> Option<ExprId> {
+    let tensor = known(store, operand).filter(|tensor| tensor.dtype == DType::I64 && tensor.shape.len() == 1)?;
+    let dims: Vec<Dim> = read::<i64>(&tensor).ok()?.into_iter().map(int).collect();
+    Some(shape(store, &dims))
+}
+
+fn tensor_from(store: &mut Store, operand: ExprId) -> Option<ExprId> {
+    let values: Option<Vec<i64>> = extents(store, operand)?.iter().map(|dim| dim.known()).collect();
+    let values = values?;
+    let tensor = write(DType::I64, &[values.len() as i64], &values).ok()?;
+    Some(literal(store, tensor))
+}
+
+/// What a call of an operator computes from constants.
+fn compute(store: &Store, name: &str, call: ExprId, operands: &[ExprId]) -> Option<Tensor> {
+    let ty = store.checked_type(call)?;
+    let (dtype, extents) = fixed(store, ty)?;
+    let convert = |tensor: &Tensor| by_lane!(tensor.dtype, T => write(dtype, &tensor.shape, &read::<T>(tensor).ok()?)).ok();
+    match (name, operands) {
+        ("reshape" | "flatten" | "expand_dims" | "squeeze", [data, ..]) => reshaped(&known(store, *data)?, &extents).ok(),
+        ("astype", [data]) => convert(&known(store, *data)?),
+        ("broadcast_to", [data, _]) => spread(&known(store, *data)?, &extents),
+        ("full", [_, value]) => spread(&convert(&known(store, *value)?)?, &extents),
+        ("zeros" | "zeros_like", _) => spread(&write(dtype, &[], &[0i64]).ok()?, &extents),
+        ("ones" | "ones_like", _) => spread(&write(dtype, &[], &[1i64]).ok()?, &extents),
+        _ => {
+            let info = ops::info(store.called_op(call)?);
+            let attrs = store.call(call)?.attrs;
+            let elementwise = matches!(info.pattern, Some(OpPattern::ElemWise | OpPattern::Broadcast)) && attrs.is_none();
+            if name != "permute_dims" && !elementwise {
+                return None;
+            }
+            let inputs: Option<Vec<Tensor>> = operands.iter().map(|operand| known(store, *operand)).collect();
+            info.kernel?(&KernelCx { store, attrs, out_type: ty }, &inputs?).ok()?.pop()
+        }
+    }
+}
+
+/// A tensor of that shape, in which axes that are missing or of extent 1 repeat.
+fn spread(tensor: &Tensor, shape: &[i64]) -> Option<Tensor> {
+    let strides = broadcast_strides(&tensor.shape, shape);
+    pick(tensor, shape, offsets(shape, &strides)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+
+    fn folded(head: &str, body: &str) -> String {
+        let lines: String = body.lines().map(|line| format!("            {line}\n")).collect();
+        let source = format!(
+            "@I.ir_module\nclass Module:\n    @R.function\n    def main({head}):\n        with R.dataflow():\n{lines}            \
+             R.output(gv)\n        return gv\n"
+        );
+        after(&source, "FoldConstant()")
+    }
+
+    #[test]
+    fn small_tensors_of_one_value_are_written_down_and_large_ones_are_not() {
+        let small = folded("x: R.Tensor((1024,), \"float32\")", "lv = R.ones((1,), \"float32\")\ngv = R.add(x, lv)");
+        assert!(small.contains("R.add(x, metadata"), "{small}");
+        let large = folded("x: R.Tensor((1025,), \"float32\")", "lv = R.ones((1025,), \"float32\")\ngv = R.add(x, lv)");
+        assert!(large.contains("R.ones("), "{large}");
+    }
+
+    #[test]
+    fn a_shape_that_is_computed_is_written_into_what_uses_it() {
+        let text = folded("x: R.Tensor((4,), \"float32\")", "lv: R.Shape([2, 2]) = R.shape([2, 2])\ngv = R.reshape(x, lv)");
+        assert!(text.contains("R.reshape(x, R.shape([2, 2]))"), "{text}");
+    }
+
+    #[test]
+    fn operators_outside_of_dataflow_stay() {
+        let source = "@I.ir_module\nclass Module:\n    @R.function\n    def main() -> R.Tensor((), \"float32\"):\n        gv = \
+                      R.add(R.const(1.0, \"float32\"), R.const(2.0, \"float32\"))\n        return gv\n";
+        assert!(after(source, "FoldConstant()").contains("R.add("));
+    }
+}
