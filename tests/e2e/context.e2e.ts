@@ -110,7 +110,7 @@ describe("instruments", () => {
       await fill(lab, "print_after_pass_names", "FoldConstant");
       await log(lab).getByText("Print IR after: FoldConstant").waitFor();
       await lab.button("Share").click();
-      await eventually(() => lab.page.url(), /#1\./);
+      await eventually(() => lab.page.url(), /#2\./);
       await lab.page.reload();
       await lab.settled();
       await log(lab).getByText("Print IR after: FoldConstant").waitFor();
