@@ -143,7 +143,7 @@ fn ids_of_the_user_are_looked_up_before_they_are_used() {
             assert!(user_expr(id).is_err() && user_type(id).is_err() && user_pattern(id).is_err());
             assert!(user_attrs(id).is_err() && user_name(id).is_err() && user_constant(id).is_err());
             assert!(user_text(id).is_err() && user_walk(0, id).is_err() && user_record(id, function).is_err());
-            assert!(user_var("x", id, 0).is_err() && user_var("x", 0, id).is_err());
+            assert!(user_var("x", id, 0, false).is_err() && user_var("x", 0, id, false).is_err());
             for kind in 0..20 {
                 for words in [&[][..], &[id], &[id; 3], &[function, 0, id], &[function, 0, 0, id], &[id; 9]] {
                     assert!(user_build(kind, 0, words).is_err() || (kind, words) == (5, &[][..]), "{kind} {words:?}");
