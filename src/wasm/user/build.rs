@@ -240,6 +240,9 @@ pub fn user_make_type(words: &[u32]) -> Js<u32> {
             }
             kind => read_type(&mut read, kind)?,
         };
+        if read.words.len() > 0 {
+            return Err(error("a type has more parts than its kind takes"));
+        }
         if parts.iter().any(|part| type_depth(store, *part, 0) + 1 > MAX_DEPTH) {
             return Err(error("types nest too deep"));
         }

@@ -165,13 +165,14 @@ fn read_extents(read: &mut Words<'_>) -> Js<Extents> {
             _ => return Err(error("this is no number of axes")),
         },
         2 => Extents::Var(read.var()?),
-        _ => {
+        3 => {
             let mut dims = Vec::new();
             while read.words.len() > 0 {
                 dims.push(read_dim(read, Dialect::Relax)?);
             }
             Extents::Known(dims.into())
         }
+        _ => return Err(error("extents are not given this way")),
     })
 }
 
@@ -248,6 +249,14 @@ pub(super) fn node_words(store: &mut Store, node: Expr, words: &mut Vec<u32>) {
 
 /// A node of a kind that only Relax and TIR have, from its description.
 pub(super) fn read_node(store: &mut Store, kind: u32, pre: Option<ExprId>, words: &[u32]) -> Js<Expr> {
+    let most = match kind {
+        17 => 4,
+        18..=21 => 1,
+        _ => usize::MAX,
+    };
+    if words.len() > most {
+        return Err(error("a node has more parts than its kind takes"));
+    }
     let mut read = Words::new(store, words);
     Ok(match kind {
         15 => {
