@@ -50,7 +50,7 @@ describe("lessons", () => {
               // Code that was pasted asks first.
               const allow = lab.button("Run");
               if (await allow.isVisible()) await allow.click({ timeout: 500 }).catch(() => {});
-              if (await hint.isEnabled()) await hint.click();
+              if (await hint.isEnabled()) await hint.click({ timeout: 500 }).catch(() => {});
               const words = await pane(lab).getByRole("status", { name: "Hint" }).textContent();
               return `${index + 1} ${words?.trim()}`;
             };
