@@ -51,7 +51,8 @@ describe("lessons", () => {
               const allow = lab.button("Run");
               if (await allow.isVisible()) await allow.click({ timeout: 500 }).catch(() => {});
               if (await hint.isEnabled()) await hint.click({ timeout: 500 }).catch(() => {});
-              const words = await pane(lab).getByRole("status", { name: "Hint" }).textContent();
+              const shown = pane(lab).getByRole("status", { name: "Hint" });
+              const words = await shown.textContent({ timeout: 500 }).catch(() => "");
               return `${index + 1} ${words?.trim()}`;
             };
             await eventually(said, `${index + 1} ${plain(one.say)}`);

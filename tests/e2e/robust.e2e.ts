@@ -42,10 +42,10 @@ describe("an engine in trouble", () => {
           self.onmessage = () => {};
         });
         await lab.write(SMALL.replace("%x", "%y").replace("%x", "%y"));
-        await lab.page.getByText("Still running").waitFor();
+        await lab.page.getByText(/^Still (running|working)/).waitFor();
         await lab.pass("FuseOps").uncheck();
         await eventually(() => lab.step(/^FuseOps/).count(), 0);
-        await eventually(() => lab.page.getByText("Still running").count(), 0);
+        await eventually(() => lab.page.getByText(/^Still (running|working)/).count(), 0);
         expect(await lab.source()).toMatch(/%y/);
       },
       `${stage.site.url}?watchdog=1`,
