@@ -2,6 +2,7 @@
 //!
 //! This is the one interface that the page and the command line stand on.
 
+mod beside;
 mod files;
 mod graph;
 mod history;
@@ -119,6 +120,8 @@ pub struct Session {
     graphs: Option<Graphs>,
     /// A program that was opened to be run next.
     opening: Option<Opening>,
+    /// Versions of a list that was run beside the document's.
+    beside: Vec<Module>,
     user: User,
 }
 
@@ -164,6 +167,7 @@ impl Session {
             clock,
             graphs: None,
             opening: None,
+            beside: Vec::new(),
             user: User::default(),
         }
     }
@@ -201,6 +205,7 @@ impl Session {
     /// `Sequential`, or each directly. False when program, list or context is wrong; then nothing ran.
     pub fn run(&mut self, document: &Document, direct: bool) -> bool {
         self.problems.clear();
+        self.beside = Vec::new();
         if !document.files.is_empty() {
             return self.run_files(document);
         }
@@ -334,7 +339,7 @@ impl Session {
 
     /// The text of a version as TVM prints it, or with numbers that stay the same from version to version.
     pub fn text(&self, version: Version, numbering: Numbering) -> Option<String> {
-        let module = self.trace.versions.get(version)?;
+        let module = self.version(version)?;
         Some(print::module(&self.store, module, &PrintOptions { numbering, ..PrintOptions::default() }))
     }
 
@@ -363,7 +368,7 @@ impl Session {
 
     /// What changed from one version to another.
     pub fn diff(&self, before: Version, after: Version) -> Option<Diff> {
-        let (before, after) = (self.trace.versions.get(before)?, self.trace.versions.get(after)?);
+        let (before, after) = (self.version(before)?, self.version(after)?);
         Some(diff::diff(&self.store, before, after))
     }
 
@@ -383,7 +388,7 @@ impl Session {
     /// Runs a function of a version on seeded inputs; the result as text.
     pub fn eval(&mut self, version: Version, function: &str, seed: u64) -> Result<String, Diagnostic> {
         let failed = |e: eval::EvalFailure| e.to_diagnostic();
-        let module = self.trace.versions.get(version).cloned();
+        let module = self.version(version).cloned();
         let module = module.ok_or_else(|| Diagnostic::error("eval-version", format!("there is no version {version}"), None))?;
         let args = seeded_args(&mut self.store, &module, function, seed)?;
         let value = eval::eval_function(&mut self.store, &module, function, &args, eval::EvalOptions::default());

@@ -92,6 +92,7 @@ impl Session {
         match Request::read(request)? {
             Request::Catalogue => answer(&view::catalogue()),
             Request::Run { document } => self.run(document),
+            Request::Beside { document } => answer(&view::beside(&mut self.inner, &document)),
             Request::Text { version, stable } => {
                 let numbering = if stable { Numbering::Stable } else { Numbering::Exact };
                 answer(&self.inner.text(version, numbering).unwrap_or_default())

@@ -16,6 +16,7 @@ use wasm_bindgen::{JsCast, JsValue};
 pub(super) enum Request {
     Catalogue,
     Run { document: Document },
+    Beside { document: Document },
     Text { version: usize, stable: bool },
     Diff { before: usize, after: usize },
     History { version: usize, place: Place, shown: Vec<usize> },
@@ -42,6 +43,7 @@ impl Request {
         Ok(match fields.text("type")?.as_str() {
             "catalogue" => Request::Catalogue,
             "run" => Request::Run { document: document()? },
+            "beside" => Request::Beside { document: document()? },
             "text" => Request::Text { version: fields.index("version")?, stable: fields.flag("stable")? },
             "diff" => Request::Diff { before: fields.index("before")?, after: fields.index("after")? },
             "graph" => Request::Graph { before: fields.index("before")?, after: fields.index("after")? },

@@ -8,6 +8,7 @@ use crate::pass::instrument::InstrumentSpec;
 use crate::pass::trace::{LogEntry, Outcome, Role, Step, Trace};
 use crate::pass::{Param, PassSpec, built_in, config};
 use crate::passes::{self, Pipeline};
+use crate::repro::Document;
 use crate::session::{self, Entry, Graph, GraphNode, History, Rewritten, Session};
 use crate::{ops, print};
 use serde::Serialize;
@@ -140,6 +141,26 @@ pub(super) fn run(session: &Session, source: &str, millis: f64) -> RunView {
         log: trace.log.iter().map(log).collect(),
         timing: trace.render_timing(),
         millis,
+    }
+}
+
+/// Another list beside the run: its steps, or why there are none.
+#[derive(Serialize)]
+pub(super) struct BesideView {
+    problem: String,
+    steps: Vec<StepView>,
+}
+
+/// The answer to a list that is run beside the run that is shown.
+pub(super) fn beside(session: &mut Session, document: &Document) -> BesideView {
+    let beside = session.beside(document);
+    let problems = Problems::new(session.source());
+    match beside {
+        Ok(trace) => {
+            let steps = trace.steps.iter().map(|s| step(session, s, &problems)).collect();
+            BesideView { problem: String::new(), steps }
+        }
+        Err(found) => BesideView { problem: found.message, steps: Vec::new() },
     }
 }
 

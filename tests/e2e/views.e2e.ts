@@ -76,6 +76,25 @@ test("a step is gone through rewrite by rewrite, its result becomes the program,
       .waitFor();
     const row = matrix.getByRole("row", { name: /^EliminateCommonSubexpr/ });
     await eventually(() => row.getByRole("cell").first().innerText(), /skipped/);
+    await matrix.getByRole("button", { name: "Step by step" }).click();
+    const beside = page.getByRole("dialog", { name: "Two lists, step by step" });
+    await beside
+      .getByRole("status")
+      .filter({ hasText: /^They first differ after / })
+      .waitFor();
+    await beside.getByRole("group", { name: "Difference of the two programs" }).waitFor();
+    const other = beside.getByRole("combobox", { name: "with" });
+    await other.selectOption({ label: "relay.build at O3" });
+    await beside
+      .getByRole("cell", { name: /CanonicalizeCast/ })
+      .first()
+      .waitFor();
+    await other.selectOption({ label: "From a link or a reproducer…" });
+    const list =
+      '// passlab 1\n// run: FoldConstant\n// opt-level: 2\n#[version = "0.0.5"]\ndef @main() { 1f }\n';
+    await beside.getByRole("textbox", { name: "Link or reproducer" }).fill(list);
+    await beside.getByRole("button", { name: "Take its passes" }).click();
+    await eventually(() => beside.getByRole("columnheader").nth(2).innerText(), "The other list");
     await page.keyboard.press("Escape");
 
     await lab.step(/^SimplifyInference changed/).click();

@@ -365,6 +365,8 @@ export interface SharedDocument extends RunDocument {
 export type Request =
   | { id: number; type: "catalogue" }
   | { id: number; type: "run"; document: RunDocument; look?: Look | null }
+  /** Another list of passes on the program of the last run. Its versions are numbered after those of the run. */
+  | { id: number; type: "beside"; document: RunDocument }
   | { id: number; type: "text"; version: number; stable: boolean }
   | { id: number; type: "diff"; before: number; after: number }
   /** `shown`: versions in which its line is wanted. */
@@ -389,6 +391,7 @@ export type Request =
 export interface Answers {
   catalogue: Catalogue;
   run: Run;
+  beside: Beside;
   text: string;
   diff: Diff;
   history: History | null;
@@ -410,6 +413,12 @@ export interface Answers {
   read: DecodeResult;
   encode: string;
   decode: DecodeResult;
+}
+
+/** What another list did: its steps, or what is wrong with it. */
+export interface Beside {
+  problem: string;
+  steps: Step[];
 }
 
 export interface EvalResult {

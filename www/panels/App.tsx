@@ -24,6 +24,7 @@ import { ResultPane } from "./ResultPane";
 import { Splitter } from "./Splitter";
 
 const Matrix = lazy(() => import("./Matrix"));
+const Compare = lazy(() => import("./Compare"));
 const LessonPane = lazy(() => import("../lessons/LessonPane"));
 const LessonList = lazy(() => import("../lessons/LessonList"));
 const Palette = lazy(() => import("./Palette"));
@@ -52,6 +53,8 @@ export function App(props: { onUpdate(): void }) {
     history.replaceState(null, "", address);
   };
   const [matrix, setMatrix] = createSignal(false);
+  /** The levels that the list is compared at, or null. */
+  const [compared, setCompared] = createSignal<readonly [number, number] | null>(null);
   const query = window.matchMedia(NARROW);
   const [narrow, setNarrow] = createSignal(query.matches);
   const [spoken, setSpoken] = createSignal("");
@@ -80,6 +83,10 @@ export function App(props: { onUpdate(): void }) {
       panelCommands.removeEventListener("lessons", list);
     });
     const levels = () => setMatrix(true);
+    const compare = () => {
+      const { optLevel } = state().document;
+      setCompared([optLevel, optLevel === 0 ? 2 : 0]);
+    };
     const filter = () => app.dispatch({ type: "pane", pane: "passes" });
     // Where the lists stand behind another tab, the way out of an editor leads to the tabs.
     const leave = () => {
@@ -91,6 +98,7 @@ export function App(props: { onUpdate(): void }) {
     panelCommands.addEventListener("help", sheet);
     panelCommands.addEventListener("palette", find);
     panelCommands.addEventListener("matrix", levels);
+    panelCommands.addEventListener("compare", compare);
     panelCommands.addEventListener("filter", filter);
     panelCommands.addEventListener("leave-editor", leave);
     panelCommands.addEventListener("add", add);
@@ -100,6 +108,7 @@ export function App(props: { onUpdate(): void }) {
       panelCommands.removeEventListener("help", sheet);
       panelCommands.removeEventListener("palette", find);
       panelCommands.removeEventListener("matrix", levels);
+      panelCommands.removeEventListener("compare", compare);
       panelCommands.removeEventListener("filter", filter);
       panelCommands.removeEventListener("leave-editor", leave);
       panelCommands.removeEventListener("add", add);
@@ -312,8 +321,21 @@ export function App(props: { onUpdate(): void }) {
       </Show>
       <Show when={matrix()}>
         <Suspense>
-          <Matrix onClose={() => setMatrix(false)} />
+          <Matrix
+            onClose={() => setMatrix(false)}
+            onCompare={(levels) => {
+              setMatrix(false);
+              setCompared(levels);
+            }}
+          />
         </Suspense>
+      </Show>
+      <Show when={compared()}>
+        {(levels) => (
+          <Suspense>
+            <Compare levels={levels()} onClose={() => setCompared(null)} />
+          </Suspense>
+        )}
       </Show>
       <Show when={course()}>
         <Suspense>

@@ -123,7 +123,7 @@ export function DiffView(props: {
   );
 }
 
-function Summary(props: { diff: Diff }) {
+export function Summary(props: { diff: Diff }) {
   const counts = () => {
     const { added, removed, changed, moved, renumbered } = props.diff;
     const list: [string, number, string][] = [

@@ -1,13 +1,16 @@
 /** Passes by opt level: what each did there or why it did not run, and where two levels first differ. Loaded on demand. */
 import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
-import { firstDivergence, type Level } from "../state/aside";
+import { firstDivergence, type Level, runAtLevels } from "../state/aside";
 import { callName } from "../state/calls";
 import { outcomeMark, outcomeWord } from "../state/steps";
 import { useApp } from "./context";
 
 const levels = [0, 1, 2, 3, 4];
 
-export default function Matrix(props: { onClose(): void }) {
+export default function Matrix(props: {
+  onClose(): void;
+  onCompare(levels: [number, number]): void;
+}) {
   const app = useApp();
   let dialog!: HTMLDialogElement;
   const [runs, setRuns] = createSignal<readonly (Level | undefined)[]>([]);
@@ -17,7 +20,8 @@ export default function Matrix(props: { onClose(): void }) {
   const abort = new AbortController();
   onMount(() => {
     dialog.showModal();
-    void app.runAtLevels(
+    void runAtLevels(
+      app.spawn,
       document,
       (level) => {
         const next = [...runs()];
@@ -77,6 +81,9 @@ export default function Matrix(props: { onClose(): void }) {
       <div class="row">
         {choice("Compare", one, setOne)}
         {choice("with", other, setOther)}
+        <button type="button" onClick={() => props.onCompare([one(), other()])}>
+          Step by step
+        </button>
         <span role="status">{verdict()}</span>
       </div>
       <div class="matrix-table" tabIndex="0" role="group" aria-label="Table of passes by opt level">

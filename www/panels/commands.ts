@@ -119,6 +119,13 @@ export const commands: readonly Command[] = [
     group: "Program and passes",
     run: panel("matrix"),
   },
+  {
+    id: "compare",
+    keys: ["v"],
+    title: "Compare two pipelines or levels step by step",
+    group: "Program and passes",
+    run: panel("compare"),
+  },
   { id: "diff", keys: ["1"], title: "Diff", group: "Result", run: view("diff") },
   { id: "texts", keys: ["2"], title: "Before and after", group: "Result", run: view("before") },
   { id: "graph", keys: ["g"], title: "Graph", group: "Result", run: view("graph") },

@@ -16,16 +16,12 @@ export interface Level {
 const LIMIT = 30_000;
 
 /** The steps that stand for rows of the list. */
-const listed = (run: Run) => run.steps.filter((step) => step.role === "listed" && step.depth === 0);
+export const listed = (run: Pick<Run, "steps">) =>
+  run.steps.filter((step) => step.role === "listed" && step.depth === 0);
 
-/** Runs a document at all levels, one after the other, in an engine of its own that is gone afterwards. */
-export async function runAtLevels(
-  spawn: () => WorkerLike,
-  document: RunDocument,
-  heard: (level: Level) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const client = new EngineClient({
+/** An engine of its own, which nobody else waits for; whoever asked for it disposes of it. */
+export const asideEngine = (spawn: () => WorkerLike): EngineClient =>
+  new EngineClient({
     spawn,
     limit: () => LIMIT,
     startLimit: LIMIT,
@@ -34,6 +30,28 @@ export async function runAtLevels(
     onStatus: () => {},
     onRestart: () => {},
   });
+
+/** The text of each of these versions. */
+export async function textsOf(
+  client: EngineClient,
+  versions: Iterable<number>,
+): Promise<Map<number, string>> {
+  const byVersion = new Map<number, string>();
+  for (const version of new Set(versions)) {
+    const text = await client.ask({ type: "text", version, stable: false });
+    if (text.status === "answered") byVersion.set(version, text.value);
+  }
+  return byVersion;
+}
+
+/** Runs a document at all levels, one after the other, in an engine of its own that is gone afterwards. */
+export async function runAtLevels(
+  spawn: () => WorkerLike,
+  document: RunDocument,
+  heard: (level: Level) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const client = asideEngine(spawn);
   signal.addEventListener("abort", () => client.dispose());
   try {
     for (let level = 0; level <= 4 && !signal.aborted; level++) {
@@ -47,13 +65,9 @@ export async function runAtLevels(
         continue;
       }
       const steps = listed(reply.value);
-      const byVersion = new Map<number, string>();
-      for (const { after } of steps) {
-        if (byVersion.has(after)) continue;
-        const text = await client.ask({ type: "text", version: after, stable: false });
-        if (text.status === "answered") byVersion.set(after, text.value);
-      }
-      const texts = steps.map((step) => byVersion.get(step.after) ?? "");
+      const after = steps.map((step) => step.after);
+      const byVersion = await textsOf(client, after);
+      const texts = after.map((version) => byVersion.get(version) ?? "");
       if (!signal.aborted) heard({ ...empty, steps, texts });
     }
   } finally {

@@ -15,7 +15,6 @@ import type {
   Step,
 } from "../engine/protocol";
 import { firstExample } from "../examples";
-import { type Level, runAtLevels } from "./aside";
 import { createChoices } from "./choices";
 import { Engines } from "./engines";
 import { createFollow } from "./follow";
@@ -343,11 +342,8 @@ export function createController(environment: Environment) {
     rewrites,
     preview,
     fork,
-    runAtLevels: (
-      document: RunDocument,
-      heard: (level: Level) => void,
-      signal: AbortSignal,
-    ): Promise<void> => runAtLevels(environment.spawn, document, heard, signal),
+    /** For engines beside the one that is shown. */
+    spawn: environment.spawn,
     async operators(before: number, after: number): Promise<Answers["operators"]> {
       const reply = await holder().ask({ type: "operators", before, after }, "operators");
       return reply.status === "answered" ? reply.value : [];

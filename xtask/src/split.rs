@@ -55,6 +55,7 @@ const SECOND: &[&str] = &[
     "print::relax::",
     "print::script::",
     "print::tir::",
+    "session::beside::",
     "session::files::",
     "session::graph::",
     "session::history::",
