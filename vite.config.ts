@@ -4,7 +4,9 @@ import { join, relative, resolve } from "node:path";
 import type { Plugin } from "vite";
 import solid from "vite-plugin-solid";
 import { defineConfig } from "vitest/config";
+import { made } from "./www/made.ts";
 import { sandbox } from "./www/sandbox/build.ts";
+import { texts } from "./www/texts.ts";
 
 const here = import.meta.dirname;
 
@@ -90,17 +92,35 @@ const engine = {
   "passlab-sandbox-session": resolve(here, mock ? "www/engine/mock.ts" : "www/sandbox/session.ts"),
 };
 
+const panels =
+  /www\/(panels\/(AddPass|ContextForm|EditPass|Help|HistoryPanel|Matrix|Operators|Palette|Popover|Rewrites|Timing|Values|choices)|state\/flame)\.tsx?$/;
+const editor =
+  /node_modules\/(@codemirror\/(view|state|language|commands|lint|streamparser)|@lezer\/(common|highlight)|@marijn|style-mod|w3c-keyname|crelt)/;
+
 export default defineConfig({
   base: "./",
   publicDir: "www/public",
-  plugins: [solid(), sandbox(engine), contentPolicy(), offline()],
+  plugins: [solid(), made({ ...sandbox(engine), ...texts }), contentPolicy(), offline()],
   resolve: { alias: engine },
   worker: { format: "es" },
   build: {
     target: "es2022",
     outDir: process.env.PASSLAB_DIST ?? "dist",
     assetsInlineLimit: 0,
-    rolldownOptions: { input: ["index.html", "embed.html"].map((page) => resolve(here, page)) },
+    rolldownOptions: {
+      input: ["index.html", "embed.html"].map((page) => resolve(here, page)),
+      // The libraries of the editor as one file, which stays the same for long, and what opens over the page as another:
+      // cut in many they compress worse.
+      output: {
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [
+            { name: "editor", test: editor },
+            { name: "panels", test: panels },
+          ],
+        },
+      },
+    },
     reportCompressedSize: false,
   },
   test: {

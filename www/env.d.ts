@@ -16,7 +16,7 @@ declare module "passlab-sandbox-session" {
   }>;
 }
 
-/** Addresses: of the engine's WebAssembly (none in a mock), and of the two files that `www/sandbox/build.ts` makes. */
+/** Addresses: of the engine's WebAssembly (none in a mock), and of the files that the build makes (`www/made.ts`). */
 declare module "passlab-engine-bytes" {
   const urls: string[];
   export default urls;
@@ -26,6 +26,22 @@ declare module "passlab-harness" {
   export default url;
 }
 declare module "passlab-sandbox-frame" {
+  const url: string;
+  export default url;
+}
+declare module "passlab-examples" {
+  const url: string;
+  export default url;
+}
+declare module "passlab-lessons" {
+  const url: string;
+  export default url;
+}
+declare module "passlab-samples" {
+  const url: string;
+  export default url;
+}
+declare module "passlab-api" {
   const url: string;
   export default url;
 }

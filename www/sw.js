@@ -51,8 +51,10 @@ self.addEventListener("fetch", (event) => {
     (async () => {
       const cache = await caches.open(cacheName);
       if (!BUILT) return networkFirst(request, cache);
-      const key = request.mode === "navigate" ? new URL("index.html", scope).href : request;
-      const hit = await cache.match(key, { ignoreSearch: true });
+      // A page by its name first: an embed is another page than the one that any other address gives.
+      const hit =
+        (await cache.match(request, { ignoreSearch: true })) ??
+        (request.mode === "navigate" ? await cache.match(new URL("index.html", scope)) : undefined);
       return hit ?? fetch(request);
     })(),
   );

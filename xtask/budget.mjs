@@ -66,6 +66,8 @@ const rows = [
   ["wasmOnDemand", wasm.filter(second)],
   ["firstScreen", [...first]],
   ["allScripts", files.filter((file) => file.endsWith(".js"))],
+  // What a page of somebody else's loads for its first embed, before the frame.
+  ["embedLoader", ["embed.js", ...loads("embed.js")]],
 ];
 for (const [name, list] of rows) {
   const weight = sum(list);

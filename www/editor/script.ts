@@ -14,7 +14,9 @@ import { HighlightStyle, syntaxHighlighting, syntaxTree } from "@codemirror/lang
 import type { Extension } from "@codemirror/state";
 import { hoverTooltip, placeholder, tooltips } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { API, type ApiEntry } from "../user/docs";
+import api from "passlab-api";
+import { fetched } from "../state/texts";
+import type { ApiEntry } from "../user/docs";
 
 const colours = HighlightStyle.define([
   { tag: tags.comment, class: "t-comment" },
@@ -27,15 +29,6 @@ const colours = HighlightStyle.define([
     class: "t-op",
   },
 ]);
-
-const globals = API.filter((entry) => !entry.name.includes("."));
-const members = new Map<string, ApiEntry[]>();
-for (const entry of API) {
-  const dot = entry.name.lastIndexOf(".");
-  if (dot < 0) continue;
-  const name = entry.name.slice(dot + 1);
-  members.set(name, [...(members.get(name) ?? []), entry]);
-}
 
 /** What is said of a name: how it is called, and what it does. */
 function explained(entries: readonly ApiEntry[]): HTMLElement {
@@ -58,17 +51,48 @@ const kindOf = ({ name, signature }: ApiEntry) => {
   if (/^[A-Z]/.test(name)) return "class";
   return signature.includes("(") ? "function" : "variable";
 };
-const globalOptions = globals.map((entry) => option(entry.name, [entry], kindOf(entry)));
-const memberOptions = [...members].map(([name, entries]) =>
-  option(
-    name,
-    entries,
-    entries.some((entry) => entry.signature.includes("(")) ? "method" : "property",
-  ),
-);
+
+/** What there is to be completed and explained. */
+interface Names {
+  globals: ApiEntry[];
+  members: Map<string, ApiEntry[]>;
+  globalOptions: Completion[];
+  memberOptions: Completion[];
+}
+
+function namesOf(entries: readonly ApiEntry[]): Names {
+  const globals = entries.filter((entry) => !entry.name.includes("."));
+  const members = new Map<string, ApiEntry[]>();
+  for (const entry of entries) {
+    const dot = entry.name.lastIndexOf(".");
+    if (dot < 0) continue;
+    const name = entry.name.slice(dot + 1);
+    members.set(name, [...(members.get(name) ?? []), entry]);
+  }
+  const globalOptions = globals.map((entry) => option(entry.name, [entry], kindOf(entry)));
+  const memberOptions = [...members].map(([name, found]) => {
+    const called = found.some((entry) => entry.signature.includes("("));
+    return option(name, found, called ? "method" : "property");
+  });
+  return { globals, members, globalOptions, memberOptions };
+}
+
+let known: Promise<Names> | null = null;
+
+/** Fetched with the pane; null where that fails, and then it is tried again when it is next asked for. */
+async function names(): Promise<Names | null> {
+  known ??= fetched<ApiEntry[]>(api).then(namesOf);
+  try {
+    return await known;
+  } catch {
+    known = null;
+    return null;
+  }
+}
+void names();
 
 /** Members after a dot and in the body of a class, globals elsewhere; nothing in texts and comments. */
-function complete(context: CompletionContext): CompletionResult | null {
+async function complete(context: CompletionContext): Promise<CompletionResult | null> {
   const at = syntaxTree(context.state).resolveInner(context.pos, -1);
   if (/Comment|String|RegExp|Template/.test(at.name)) return null;
   const word = context.matchBefore(/[\w$]*/);
@@ -77,17 +101,21 @@ function complete(context: CompletionContext): CompletionResult | null {
   const declared =
     at.name === "PropertyDefinition" || at.name === "ClassBody" || at.parent?.name === "ClassBody";
   if (!context.explicit && !member && from === context.pos) return null;
-  const options = member || declared ? memberOptions : globalOptions;
+  const found = await names();
+  if (!found) return null;
+  const options = member || declared ? found.memberOptions : found.globalOptions;
   return { from, options, validFor: /^[\w$]*$/ };
 }
 
-const hover = hoverTooltip((view, position) => {
+const hover = hoverTooltip(async (view, position) => {
   const word = view.state.wordAt(position);
   if (!word) return null;
   const name = view.state.sliceDoc(word.from, word.to);
   const isMember = view.state.sliceDoc(Math.max(0, word.from - 1), word.from) === ".";
-  const own = globals.filter((entry) => entry.name === name);
-  const entries = isMember || own.length === 0 ? (members.get(name) ?? []) : own;
+  const found = await names();
+  if (!found) return null;
+  const own = found.globals.filter((entry) => entry.name === name);
+  const entries = isMember || own.length === 0 ? (found.members.get(name) ?? []) : own;
   if (entries.length === 0) return null;
   return {
     pos: word.from,

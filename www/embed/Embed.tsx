@@ -3,6 +3,7 @@ import { createEffect, For, Show } from "solid-js";
 import { useApp } from "../panels/context";
 import { ResultPane } from "../panels/ResultPane";
 import { outcomeMark, stepWords } from "../state/steps";
+import "./embed.css";
 
 export function Embed(props: { mode: "read" | "steps" }) {
   const app = useApp();

@@ -5,6 +5,7 @@
 import { render } from "solid-js/web";
 import type { WorkerLike } from "../engine/client";
 import { Later } from "../engine/later";
+import type { Leave } from "../engine/worker";
 import { AppContext } from "../panels/context";
 import { createController } from "../state/controller";
 import { Keeper } from "../state/persist";
@@ -12,14 +13,14 @@ import { Embed } from "./Embed";
 
 /** The engine that all embeds of a page share, as far as this browser has shared workers. */
 function shared(): WorkerLike {
-  const worker = new SharedWorker(new URL("./shared.ts", import.meta.url), {
+  const worker = new SharedWorker(new URL("../engine/worker.ts", import.meta.url), {
     type: "module",
     name: "passlab",
   });
   const like: WorkerLike = {
     postMessage: (message) => worker.port.postMessage(message),
     terminate: () => {
-      worker.port.postMessage({ type: "leave" });
+      worker.port.postMessage({ type: "leave" } satisfies Leave);
       worker.port.onmessage = null;
     },
     onmessage: null,

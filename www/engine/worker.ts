@@ -1,32 +1,80 @@
 /**
- * The engine's worker. It opens one session, says `ready`, and answers one request after the other.
- * An exception is a bug of the engine: it is reported, and the page then throws this worker away,
- * because a session that panicked half way is not to be trusted any more.
+ * The engine's worker. It opens a session, says `ready`, and answers one request after the other. As a shared worker, which
+ * is how the embeds of a page run it, it does so for each of them, with one engine.
+ *
+ * An exception is a bug of the engine: it is reported, and the page then throws this worker away, because a session that
+ * panicked half way is not to be trusted any more. What is shared ends itself, and whoever asks again gets a new one.
  */
 import { open, prepare } from "passlab-session";
-import { answer, words } from "./answer";
+import { answer, type Session, words } from "./answer";
 import type { Request } from "./protocol";
 
 /** Messages of the worker itself, outside of the protocol. */
 export type Boot = { type: "ready" } | { type: "unready"; message: string };
 
+/** What a user of a shared worker says when it goes. */
+export interface Leave {
+  type: "leave";
+}
+
+/** A port, or the worker itself. */
+type Line = Pick<MessagePort, "onmessage" | "postMessage" | "close">;
+type Scope = typeof self & { onconnect?: ((event: MessageEvent) => void) | null };
+
 /** So long after its first answer the worker gets ready what a program of Relay never asks for. */
 const PAUSE = 1500;
 
-open().then(
+const scope = self as Scope;
+const engine = open();
+let first: Session | null = null;
+engine.then(
   (session) => {
+    first = session;
+  },
+  () => {},
+);
+
+/** The engine is loaded once; sessions after the first are made by its constructor. */
+async function session(): Promise<Session> {
+  const opened = await engine;
+  if (first) {
+    first = null;
+    return opened;
+  }
+  return new (opened.constructor as new () => Session)();
+}
+
+/** Answers what comes on a line, and tells whoever runs it of the first question and of failures. */
+async function serve(line: Line, told: { asked?(): void; broke?(): void }): Promise<void> {
+  try {
+    const own = await session();
     let asked = false;
-    self.onmessage = (event: MessageEvent<Request>) => {
-      if (!asked) setTimeout(prepare, PAUSE);
+    line.onmessage = ({ data }: MessageEvent<Request | Leave>) => {
+      if (data.type === "leave") {
+        (own as { free?(): void }).free?.();
+        line.close();
+        return;
+      }
+      if (!asked) told.asked?.();
       asked = true;
-      const { id, type } = event.data;
+      const { id, type } = data;
       try {
-        self.postMessage({ id, type, value: answer(session, event.data) });
+        line.postMessage({ id, type, value: answer(own, data) });
       } catch (error) {
-        self.postMessage({ id, type: "failed", message: words(error) });
+        line.postMessage({ id, type: "failed", message: words(error) });
+        told.broke?.();
       }
     };
-    self.postMessage({ type: "ready" } satisfies Boot);
-  },
-  (error) => self.postMessage({ type: "unready", message: words(error) } satisfies Boot),
-);
+    line.postMessage({ type: "ready" } satisfies Boot);
+  } catch (error) {
+    line.postMessage({ type: "unready", message: words(error) } satisfies Boot);
+  }
+}
+
+if ("onconnect" in scope) {
+  scope.onconnect = ({ ports: [port] }) => {
+    if (port) void serve(port, { broke: () => scope.close() });
+  };
+} else {
+  void serve(scope as unknown as Line, { asked: () => setTimeout(prepare, PAUSE) });
+}

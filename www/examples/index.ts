@@ -1,41 +1,31 @@
 /** The example programs: our own, each short enough to read and with something for the passes to do. */
-
-import fuseTwoConv from "../user/samples/fuse-two-conv.js?raw";
-import branch from "./branch.relay?raw";
-import closure from "./closure.relay?raw";
-import diamond from "./diamond.relay?raw";
-import fold from "./fold.relay?raw";
-import list from "./list.relay?raw";
-import lstm from "./lstm-cell.relay?raw";
-import mlp from "./mlp.relay?raw";
-import relaxConv from "./relax-conv.py?raw";
-import relaxFuseConv from "./relax-fuse-conv.py?raw";
-import resnet from "./resnet-18.relay?raw";
+import address from "passlab-examples";
+import { fetched } from "../state/texts";
+import { scriptOf } from "../user/samples";
 import block from "./resnet-block.relay?raw";
 
 export interface Example {
+  /** The name of its file; what is not the first one is fetched when it is chosen. */
   id: string;
   title: string;
   group: "Networks" | "Language" | "Passes";
-  source: string;
   /** The dialect it is written in; Relay where nothing is said. */
   dialect?: "relax";
   /** Passes that have something to say about it, where those of the first example do not fit. */
   passes?: readonly string[];
-  /** What stands in *My passes* with it. */
-  script?: string;
+  /** The sample that stands in *My passes* with it. */
+  sample?: string;
 }
 
 export const examples: readonly Example[] = [
-  { id: "resnet-block", title: "Residual block", group: "Networks", source: block },
-  { id: "mlp", title: "MLP", group: "Networks", source: mlp },
-  { id: "lstm-cell", title: "LSTM cell", group: "Networks", source: lstm },
-  { id: "resnet-18", title: "ResNet-18", group: "Networks", source: resnet },
+  { id: "resnet-block", title: "Residual block", group: "Networks" },
+  { id: "mlp", title: "MLP", group: "Networks" },
+  { id: "lstm-cell", title: "LSTM cell", group: "Networks" },
+  { id: "resnet-18", title: "ResNet-18", group: "Networks" },
   {
     id: "relax-conv",
     title: "Two convolutions (Relax)",
     group: "Networks",
-    source: relaxConv,
     dialect: "relax",
     passes: ["Normalize", "DeadCodeElimination", "ToNonDataflow", "RemovePurityChecking"],
   },
@@ -43,21 +33,31 @@ export const examples: readonly Example[] = [
     id: "relax-fuse-conv",
     title: "Two convolutions to fuse (Relax)",
     group: "Passes",
-    source: relaxFuseConv,
     dialect: "relax",
     passes: ["FuseTwoConv", "DeadCodeElimination"],
-    script: fuseTwoConv,
+    sample: "fuse-two-conv",
   },
-  { id: "fold", title: "Constant folding", group: "Passes", source: fold },
-  { id: "diamond", title: "Diamond", group: "Passes", source: diamond },
-  { id: "branch", title: "If", group: "Language", source: branch },
-  { id: "closure", title: "Closures", group: "Language", source: closure },
-  { id: "list", title: "List and match", group: "Language", source: list },
+  { id: "fold", title: "Constant folding", group: "Passes" },
+  { id: "diamond", title: "Diamond", group: "Passes" },
+  { id: "branch", title: "If", group: "Language" },
+  { id: "closure", title: "Closures", group: "Language" },
+  { id: "list", title: "List and match", group: "Language" },
 ];
 
-/** What a first visit shows, with passes that all have something to say about it. */
+/** What a first visit shows, with passes that all have something to say about it. Nothing is fetched for it. */
 export const firstExample = {
   ...(examples[0] as Example),
+  source: block,
   passes: ["SimplifyInference", "FoldConstant", "EliminateCommonSubexpr", "FuseOps"],
   optLevel: 3,
 };
+
+/** The program of an example, and its script where it has one. */
+export async function textsOf({
+  id,
+  sample,
+}: Example): Promise<{ source: string; script: string }> {
+  const script = sample ? scriptOf(sample) : "";
+  const sources = await fetched<Record<string, string>>(address);
+  return { source: sources[id] ?? "", script: await script };
+}

@@ -3,6 +3,7 @@ import { For, onMount } from "solid-js";
 import { useApp } from "../panels/context";
 import { saveFile } from "../state/save";
 import { course, titleOf } from ".";
+import "./lessons.css";
 
 export default function LessonList(props: { onOpen(name: string): void; onClose(): void }) {
   const app = useApp();

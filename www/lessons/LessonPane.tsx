@@ -4,6 +4,7 @@ import { useApp } from "../panels/context";
 import { course, fileOf, titleOf } from ".";
 import { comparedWith, type Facts, hintFor, holds, type Lesson } from "./judge";
 import { Prose } from "./prose";
+import "./lessons.css";
 
 /** A lesson with its texts. */
 interface Loaded {
@@ -39,8 +40,8 @@ export default function LessonPane(props: {
     setHint("");
     setFacts(null);
     try {
-      const lesson = JSON.parse(await fileOf(name, "lesson.json")) as Lesson;
-      const prose = await fileOf(name, "prose.md");
+      const lesson = JSON.parse(await fileOf(name, "lesson")) as Lesson;
+      const prose = await fileOf(name, "prose");
       const programs: Record<string, string> = {};
       for (const file of comparedWith(lesson)) {
         programs[file] = (await app.programOf(await fileOf(name, file))) ?? "";

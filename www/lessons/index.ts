@@ -1,7 +1,10 @@
+import address from "passlab-lessons";
+import { fetched } from "../state/texts";
+
 /**
  * The course, in its order. A lesson is a folder of small files: `prose.md`; `start` and `solution`, which are reproducer
  * files; `lesson.json` with its goals and hints (see `judge.ts`), and a `hint-N` file for every state that a hint is for. They are
- * fetched when a lesson is opened. `tests/e2e/lessons.e2e.ts` replays all of them.
+ * fetched when the first lesson is opened. `tests/e2e/lessons.e2e.ts` replays all of them.
  */
 export const course = [
   "reading-relay",
@@ -12,6 +15,7 @@ export const course = [
   "instruments",
   "a-normal-form",
   "dataflow-blocks",
+  "fuse-two-conv",
   "culprit",
 ] as const;
 
@@ -24,23 +28,23 @@ const titles: Record<(typeof course)[number], string> = {
   instruments: "Writing an instrument",
   "a-normal-form": "A-normal form",
   "dataflow-blocks": "Dataflow blocks",
+  "fuse-two-conv": "Fusing two convolutions in Relax",
   culprit: "Find the pass that broke it",
 };
 
 export const titleOf = (name: string): string => titles[name as keyof typeof titles] ?? name;
 
-const addresses = import.meta.glob<string>("./*/*.{md,json,relay,py}", {
-  query: "?url",
-  import: "default",
-  eager: true,
-});
+let texts: Promise<Record<string, Record<string, string>>> | null = null;
 
-/** The text of a file of a lesson; a name without an ending is a program of either dialect. */
+/** The text of a file of a lesson, named without its ending. */
 export async function fileOf(lesson: string, name: string): Promise<string> {
-  const at = ["", ".relay", ".py"].map((end) => addresses[`./${lesson}/${name}${end}`]);
-  const address = at.find(Boolean);
-  if (!address) throw new Error(`the lesson ${lesson} has no file ${name}`);
-  const answer = await fetch(address);
-  if (!answer.ok) throw new Error(`the lesson could not be loaded (${answer.status})`);
-  return answer.text();
+  texts ??= fetched(address);
+  try {
+    const text = (await texts)[lesson]?.[name];
+    if (text === undefined) throw new Error(`the lesson ${lesson} has no file ${name}`);
+    return text;
+  } catch (error) {
+    texts = null;
+    throw error;
+  }
 }

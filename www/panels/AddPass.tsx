@@ -35,7 +35,7 @@ const wouldWord: Record<string, string> = {
   failed: "✕ would fail",
 };
 
-export function AddPass(props: { anchor: HTMLElement; onClose(): void }) {
+export default function AddPass(props: { anchor: HTMLElement; onClose(): void }) {
   const app = useApp();
   const [filter, setFilter] = createSignal("");
   const [active, setActive] = createSignal(0);

@@ -16,13 +16,14 @@ import { stepName } from "../state/steps";
 import { commandOf, panelCommands } from "./commands";
 import { useApp } from "./context";
 import { Header } from "./Header";
-import { Help } from "./Help";
 import { Importer } from "./Importer";
+import { Part } from "./Part";
 import { PassesPane } from "./PassesPane";
 import { editors, ProgramPane } from "./ProgramPane";
 import { ResultPane } from "./ResultPane";
 import { Splitter } from "./Splitter";
 
+const Help = lazy(() => import("./Help"));
 const Matrix = lazy(() => import("./Matrix"));
 const Compare = lazy(() => import("./Compare"));
 const LessonPane = lazy(() => import("../lessons/LessonPane"));
@@ -267,7 +268,7 @@ export function App(props: { onUpdate(): void }) {
             hidden={hidden("program")}
           >
             <Show when={app.lessons.open()}>
-              <Suspense fallback={<p class="quiet pad">Loading…</p>}>
+              <Part waiting="Loading…">
                 <LessonPane
                   name={app.lessons.open()}
                   resumed={app.lessons.open() === app.lessons.resumed}
@@ -275,7 +276,7 @@ export function App(props: { onUpdate(): void }) {
                   onList={() => setCourse(true)}
                   onClose={() => lesson("")}
                 />
-              </Suspense>
+              </Part>
             </Show>
             <ProgramPane narrow={narrow()} />
           </section>
@@ -317,7 +318,9 @@ export function App(props: { onUpdate(): void }) {
         {spoken()}
       </p>
       <Show when={help()}>
-        <Help onClose={() => setHelp(false)} />
+        <Part>
+          <Help onClose={() => setHelp(false)} />
+        </Part>
       </Show>
       <Show when={matrix()}>
         <Suspense>
@@ -338,9 +341,9 @@ export function App(props: { onUpdate(): void }) {
         )}
       </Show>
       <Show when={course()}>
-        <Suspense>
+        <Part>
           <LessonList onOpen={lesson} onClose={() => setCourse(false)} />
-        </Suspense>
+        </Part>
       </Show>
       <Show when={palette()}>
         <Suspense>

@@ -1,4 +1,4 @@
-/** The rest of a PassContext: required and disabled passes, configuration, instruments. Closed until it is needed. */
+/** The rest of a PassContext: required and disabled passes, configuration, instruments. Loaded when it is opened. */
 import { createMemo, For, type JSX, Show } from "solid-js";
 import type { ConfigKey, InstrumentDoc } from "../engine/protocol";
 import { splitNames } from "../state/calls";
@@ -6,47 +6,35 @@ import { argumentsOf, callWith, fromNames, instrumentName, toNames } from "../st
 import { scriptInstruments } from "../state/model";
 import { useApp } from "./context";
 
-export function ContextForm() {
+export default function ContextForm() {
   const app = useApp();
   const document = createMemo(() => app.state().document);
-  const set = createMemo(() => {
-    const { required, disabled, config, instruments: on } = document();
-    return required.length + disabled.length + Object.keys(config).length + on.length;
-  });
   const instruments = createMemo<InstrumentDoc[]>(() => [
     ...(app.state().catalogue?.instruments ?? []),
     ...scriptInstruments(app.state()).map(({ name, doc }) => ({ name, doc, params: [] })),
   ]);
   return (
-    <details class="foot context">
-      <summary>
-        Context
-        <Show when={set() > 0}>
-          <span class="count">{set()}</span>
-        </Show>
-      </summary>
-      <div class="form">
-        <fieldset>
-          <legend>Instruments</legend>
-          <For each={instruments()}>{(doc) => <Instrument doc={doc} />}</For>
-        </fieldset>
-        <PassNames
-          label="Required passes"
-          names={document().required}
-          onChange={(names) => app.dispatch({ type: "required", names })}
-        />
-        <PassNames
-          label="Disabled passes"
-          names={document().disabled}
-          onChange={(names) => app.dispatch({ type: "disabled", names })}
-        />
-        <fieldset>
-          <legend>Configuration</legend>
-          <For each={Object.keys(document().config)}>{(key) => <Setting name={key} />}</For>
-          <AddSetting />
-        </fieldset>
-      </div>
-    </details>
+    <div class="form">
+      <fieldset>
+        <legend>Instruments</legend>
+        <For each={instruments()}>{(doc) => <Instrument doc={doc} />}</For>
+      </fieldset>
+      <PassNames
+        label="Required passes"
+        names={document().required}
+        onChange={(names) => app.dispatch({ type: "required", names })}
+      />
+      <PassNames
+        label="Disabled passes"
+        names={document().disabled}
+        onChange={(names) => app.dispatch({ type: "disabled", names })}
+      />
+      <fieldset>
+        <legend>Configuration</legend>
+        <For each={Object.keys(document().config)}>{(key) => <Setting name={key} />}</For>
+        <AddSetting />
+      </fieldset>
+    </div>
   );
 }
 

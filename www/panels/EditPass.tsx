@@ -6,7 +6,7 @@ import { panelCommands } from "./commands";
 import { useApp } from "./context";
 import { Popover } from "./Popover";
 
-export function EditPass(props: {
+export default function EditPass(props: {
   id: number;
   anchor: HTMLElement;
   onClose(): void;

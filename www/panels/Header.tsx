@@ -1,10 +1,11 @@
 /** The one line of chrome: what is shown, how it is compiled, and how to pass it on. */
-import { createMemo, createSignal, For, lazy, onCleanup, onMount, Show, Suspense } from "solid-js";
+import { createMemo, createSignal, For, lazy, onCleanup, onMount, Show } from "solid-js";
 import { examples } from "../examples";
 import { matchingPipeline } from "../state/calls";
 import type { Theme } from "../state/model";
 import { keyLabel, panelCommands } from "./commands";
 import { useApp } from "./context";
+import { Part } from "./Part";
 
 const ShareMenu = lazy(() => import("../share/ShareMenu"));
 
@@ -28,6 +29,11 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
       (item) => item.dialect === dialect || item.name === chosen,
     );
   });
+  const choose = async (select: HTMLSelectElement) => {
+    await app.openExample(select.value);
+    // Where it could not be loaded, what is there is still what was there.
+    select.value = state().example;
+  };
   const theme = () => state().preferences.theme;
   let clear: ReturnType<typeof setTimeout> | undefined;
 
@@ -52,7 +58,7 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
         <select
           aria-label="Example"
           value={state().example}
-          onChange={(event) => app.openExample(event.currentTarget.value)}
+          onChange={(event) => void choose(event.currentTarget)}
         >
           <Show when={state().example === ""}>
             <option value="">Your program</option>
@@ -162,9 +168,9 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
         Share
       </button>
       <Show when={sharing()}>
-        <Suspense>
+        <Part>
           <ShareMenu anchor={shareButton} onClose={() => setSharing(false)} />
-        </Suspense>
+        </Part>
       </Show>
     </header>
   );

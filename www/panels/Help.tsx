@@ -5,7 +5,7 @@ import { useApp } from "./context";
 
 const groups = ["Steps", "Result", "Program and passes", "Page"] as const;
 
-export function Help(props: { onClose(): void }) {
+export default function Help(props: { onClose(): void }) {
   const app = useApp();
   let dialog!: HTMLDialogElement;
   onMount(() => dialog.showModal());

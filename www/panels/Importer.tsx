@@ -91,7 +91,7 @@ export function Importer() {
         onChange={(e) => void chosen(e)}
       />
       <Show when={over()}>
-        <div class="drop" aria-hidden="true">
+        <div class="drop-files" aria-hidden="true">
           Drop a program, a reproducer, or a folder of DumpIR
         </div>
       </Show>

@@ -1,7 +1,6 @@
 import { createMemo, createSignal, Show } from "solid-js";
 import { instrumentName, logText } from "../state/instruments";
 import { saveFile } from "../state/save";
-import { zip } from "../state/zip";
 import { useApp } from "./context";
 import { Lines } from "./Lines";
 import { columnsOf, plainLines, type Room } from "./lines";
@@ -40,6 +39,7 @@ export function Instruments() {
     const files = reply.status === "answered" ? reply.value : [];
     if (files.length === 0) return;
     const name = `${files[0]?.name.split("/")[0] ?? "dump"}.zip`;
+    const { zip } = await import("../state/zip");
     saveFile(name, zip(files), "application/zip");
   };
   return (

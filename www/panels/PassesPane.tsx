@@ -8,6 +8,7 @@ import {
   createMemo,
   createSignal,
   For,
+  lazy,
   on,
   onCleanup,
   onMount,
@@ -18,12 +19,14 @@ import { callArguments, callName, matchingPipeline } from "../state/calls";
 import { scriptPasses } from "../state/model";
 import { duration, outcomeMark, type Shown, stepWords } from "../state/steps";
 import { needsScript } from "../state/trust";
-import { AddPass } from "./AddPass";
-import { ContextForm } from "./ContextForm";
 import { panelCommands } from "./commands";
 import { useApp } from "./context";
-import { EditPass } from "./EditPass";
+import { Part } from "./Part";
 import { Toggle } from "./Toggle";
+
+const AddPass = lazy(() => import("./AddPass"));
+const ContextForm = lazy(() => import("./ContextForm"));
+const EditPass = lazy(() => import("./EditPass"));
 
 interface Place {
   /** Line in the grid, from 1. */
@@ -472,19 +475,23 @@ export function PassesPane() {
           <p class="quiet">{pipeline()?.missing.map(callName).join(", ")}</p>
         </details>
       </Show>
-      <ContextForm />
+      <Context />
       <Show when={adding()}>
-        <AddPass anchor={addButton} onClose={() => setAdding(false)} />
+        <Part>
+          <AddPass anchor={addButton} onClose={() => setAdding(false)} />
+        </Part>
       </Show>
       <Show when={editing()} keyed>
         {(target) => (
-          <EditPass
-            id={target.id}
-            anchor={target.anchor}
-            onClose={() => setEditing((now) => (now === target ? null : now))}
-            onMove={(by) => moveRow(target.id, by)}
-            onRemove={() => remove(target.id)}
-          />
+          <Part>
+            <EditPass
+              id={target.id}
+              anchor={target.anchor}
+              onClose={() => setEditing((now) => (now === target ? null : now))}
+              onMove={(by) => moveRow(target.id, by)}
+              onRemove={() => remove(target.id)}
+            />
+          </Part>
         )}
       </Show>
     </>
@@ -508,4 +515,29 @@ function metaOf(item: Shown): string {
   if (step.outcome === "failed") return "failed";
   if (step.outcome === "not-reached") return "";
   return duration(step.micros);
+}
+
+/** What else a PassContext holds, closed until it is needed. */
+function Context() {
+  const app = useApp();
+  const [opened, setOpened] = createSignal(false);
+  const set = createMemo(() => {
+    const { required, disabled, config, instruments } = app.state().document;
+    return required.length + disabled.length + Object.keys(config).length + instruments.length;
+  });
+  return (
+    <details class="foot context" onToggle={() => setOpened(true)}>
+      <summary>
+        Context
+        <Show when={set() > 0}>
+          <span class="count">{set()}</span>
+        </Show>
+      </summary>
+      <Show when={opened()}>
+        <Part waiting="Loading…">
+          <ContextForm />
+        </Part>
+      </Show>
+    </details>
+  );
 }

@@ -8,7 +8,6 @@ import {
   Match,
   on,
   Show,
-  Suspense,
   Switch,
 } from "solid-js";
 import type { Step } from "../engine/protocol";
@@ -19,13 +18,14 @@ import { DiffView } from "./DiffView";
 import { Instruments } from "./Instruments";
 import { Lines } from "./Lines";
 import { columnsOf, NARROWEST_HALF, type Options, plainLines, type Room } from "./lines";
+import { Part } from "./Part";
 import { onSwipe } from "./swipe";
-import { Timing } from "./Timing";
 import { Toggle } from "./Toggle";
-import { Values } from "./Values";
 
 const GraphView = lazy(() => import("../graph/GraphView"));
 const HistoryPanel = lazy(() => import("./HistoryPanel"));
+const Timing = lazy(() => import("./Timing"));
+const Values = lazy(() => import("./Values"));
 
 const tabs: readonly { view: View; label: string }[] = [
   { view: "diff", label: "Diff" },
@@ -178,15 +178,19 @@ export function ResultPane() {
                 </div>
               </Match>
               <Match when={state().view === "graph"}>
-                <Suspense fallback={<p class="empty waiting">Drawing…</p>}>
+                <Part waiting="Drawing…">
                   <GraphView step={now()} />
-                </Suspense>
+                </Part>
               </Match>
               <Match when={state().view === "values"}>
-                <Values step={now()} />
+                <Part waiting="Loading…">
+                  <Values step={now()} />
+                </Part>
               </Match>
               <Match when={state().view === "timing"}>
-                <Timing />
+                <Part waiting="Loading…">
+                  <Timing />
+                </Part>
               </Match>
             </Switch>
           )}
@@ -197,9 +201,9 @@ export function ResultPane() {
       </p>
       <Show when={app.followed()}>
         {(followed) => (
-          <Suspense>
+          <Part>
             <HistoryPanel followed={followed()} />
-          </Suspense>
+          </Part>
         )}
       </Show>
       <Instruments />

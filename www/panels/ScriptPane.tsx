@@ -57,7 +57,7 @@ export default function ScriptPane(props: { target: Target | null }) {
   const choose = (select: HTMLSelectElement) => {
     const sample = samples.find((item) => item.id === select.value);
     select.value = "";
-    if (sample) app.openSample(sample);
+    if (sample) void app.openSample(sample);
   };
 
   return (

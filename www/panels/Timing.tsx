@@ -7,7 +7,7 @@ import { useApp } from "./context";
 /** Narrower blocks have no room for a name. */
 const NAMED = 6;
 
-export function Timing() {
+export default function Timing() {
   const app = useApp();
   const run = () => app.state().good?.run;
   const blocks = createMemo(() => flame(app.steps()));

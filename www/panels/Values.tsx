@@ -16,7 +16,7 @@ const textOf = (result: EvalResult | string): string =>
       ? result.text
       : result.problems.map((problem) => problem.message).join("\n");
 
-export function Values(props: { step: Step }) {
+export default function Values(props: { step: Step }) {
   const app = useApp();
   const [func, setFunc] = createSignal("main");
   const [seed, setSeed] = createSignal(0);

@@ -38,7 +38,7 @@ export function choices(app: Controller): Choice[] {
     title: `Open ${example.title}`,
     group: "Example",
     about: example.group,
-    run: () => app.openExample(example.id),
+    run: () => void app.openExample(example.id),
   }));
   const pipelines: Choice[] = (catalogue?.pipelines ?? [])
     .filter((pipeline) => pipeline.dialect === dialect && runnable(pipeline).length > 0)

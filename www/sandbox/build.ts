@@ -1,15 +1,13 @@
 /**
  * Builds the sandbox: its frame as a page whose policy names the hash of its one script, and what its worker runs as one
- * classic script, because a module worker does not start from a blob in a frame without an origin. Both are files of
- * their own that nothing loads before the first script is run.
+ * classic script, because a module worker does not start from a blob in a frame without an origin.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { build, type Plugin } from "vite";
+import type { Made } from "../made.ts";
 
-const FRAME = "passlab-sandbox-frame";
-const HARNESS = "passlab-harness";
 const here = import.meta.dirname;
 
 /** No network, no storage, no other script; the worker and the user's module come from blobs of the frame itself. */
@@ -64,37 +62,10 @@ async function harnessScript(alias: Record<string, string>, minify: boolean): Pr
   return chunk.code;
 }
 
-/** The modules `passlab-sandbox-frame` and `passlab-harness`: the addresses of the two files. */
-export function sandbox(alias: Record<string, string>): Plugin {
-  let serving = false;
+/** The two files: nothing loads them before the first script is run. */
+export function sandbox(alias: Record<string, string>): Record<string, Made> {
   return {
-    name: "passlab-sandbox",
-    configResolved(config) {
-      serving = config.command === "serve";
-    },
-    configureServer(server) {
-      server.middlewares.use(async (request, response, next) => {
-        const path = (request.url ?? "").replace(/[?#].*$/, "");
-        if (path.endsWith("/@sandbox.html")) {
-          response.setHeader("content-type", "text/html");
-          response.end(framePage());
-        } else if (path.endsWith("/@harness.js")) {
-          response.setHeader("content-type", "text/javascript");
-          response.end(await harnessScript(alias, false));
-        } else next();
-      });
-    },
-    resolveId: (id) => (id === FRAME || id === HARNESS ? `\0${id}` : undefined),
-    async load(id) {
-      if (id !== `\0${FRAME}` && id !== `\0${HARNESS}`) return;
-      const frame = id === `\0${FRAME}`;
-      if (serving) return `export default "./@${frame ? "sandbox.html" : "harness.js"}";`;
-      const reference = this.emitFile({
-        type: "asset",
-        name: frame ? "sandbox.html" : "harness.js",
-        source: frame ? framePage() : await harnessScript(alias, true),
-      });
-      return `export default import.meta.ROLLUP_FILE_URL_${reference};`;
-    },
+    "passlab-sandbox-frame": { name: "sandbox.html", make: framePage },
+    "passlab-harness": { name: "harness.js", make: (minify) => harnessScript(alias, minify) },
   };
 }

@@ -3,8 +3,9 @@ import { createResource, createSignal, For, Show } from "solid-js";
 import { useApp } from "../panels/context";
 import { Popover } from "../panels/Popover";
 import { saveFile } from "../state/save";
-import { commandLine, fits, markdownDiff, markdownLink, python, titleOf } from "./forms";
+import { commandLine, fits, markdownDiff, markdownLink, python, titleOf, toRepeat } from "./forms";
 import { htmlPage, type PageStep } from "./page";
+import "./share.css";
 
 export default function ShareMenu(props: { anchor: HTMLElement; onClose(): void }) {
   const app = useApp();
@@ -38,13 +39,8 @@ export default function ShareMenu(props: { anchor: HTMLElement; onClose(): void 
   const pythonText = async () => {
     const { good, document, catalogue } = app.state();
     if (!good || good.document !== document) return null;
-    const failed = good.run.steps.find((step) => step.outcome === "failed");
-    const last = good.run.steps.filter((step) => step.depth === 0).at(-1);
-    const after = failed ? "" : await app.textOf(last?.after ?? 0);
-    if (after === null) return null;
-    const failure = failed ? `${failed.name}: ${failed.reason}` : "";
-    const result = { dialect: good.run.dialect, after, failure, version: catalogue?.version ?? "" };
-    return python(document, result, href() ?? "");
+    const result = await toRepeat(good.sent, good.run, catalogue?.version ?? "", app.textOf);
+    return result && python(good.sent, result, href() ?? "");
   };
   const pageText = async () => {
     const { good } = app.state();

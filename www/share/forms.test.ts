@@ -83,7 +83,13 @@ describe("forms of sharing", () => {
   });
 
   test("the Python script runs what is ticked, in its context", () => {
-    const result = { dialect: "relax" as const, after: "it's", failure: "", version: "1" };
+    const result = {
+      dialect: "relax" as const,
+      steps: ["FuseOps(fuse_opt_level=2)"],
+      after: "it's",
+      failure: "",
+      version: "1",
+    };
     const text = python(document, result, "http://x/#2.a");
     expect(text).toContain("    r'''FuseOps(fuse_opt_level=2)''',\n]");
     expect(text).toContain(
@@ -95,6 +101,9 @@ describe("forms of sharing", () => {
     const failed = python(document, { ...result, failure: 'FuseOps: "no"' }, "");
     expect(failed).not.toContain("AFTER");
     expect(failed).toContain("raise AssertionError");
+    const steps = ["FuseOps()", { name: "Mine", before: "b", after: "a" }];
+    const mixed = python(document, { ...result, steps }, "");
+    expect(mixed).toContain("    # Mine\n    Given(r'''b''', r'''a'''),\n]");
     expect(commandLine("#2.a")).toBe("passlab open '#2.a' | passlab opt -");
   });
 

@@ -1,5 +1,6 @@
 /** What is shared besides a link: texts made from the document, its run and one step of it. Nothing here draws or asks. */
-import type { Diff, RunDocument } from "../engine/protocol";
+import type { Diff, Run, RunDocument } from "../engine/protocol";
+import { callName } from "../state/calls";
 
 /** Where a link of some length still fits. Lengths in characters; of the places, the shortest first. */
 export const places: readonly { name: string; most: number }[] = [
@@ -87,9 +88,18 @@ function literal(text: string): string {
 const list = (items: readonly string[]): string =>
   `[${items.map((item) => JSON.stringify(item)).join(", ")}]`;
 
-/** What a run gave, for the script that asks TVM for the same. */
+/** What a pass in JavaScript was given and what it gave. */
+export interface Given {
+  name: string;
+  before: string;
+  after: string;
+}
+
+/** What TVM is to do again, and where it ends. */
 export interface Result {
   dialect: "relay" | "relax";
+  /** The calls of passes; in the place of one that only passlab runs, what it gave. */
+  steps: readonly (string | Given)[];
   /** The program after the last pass. */
   after: string;
   /** Why there is none: a pass failed. */
@@ -97,10 +107,50 @@ export interface Result {
   version: string;
 }
 
+/**
+ * What of a run TVM is asked to do again. Passes of the script run in passlab only, and the ones that an instrument refused
+ * are left out. Null when a text is not to be had.
+ */
+export async function toRepeat(
+  document: RunDocument,
+  run: Run,
+  version: string,
+  textOf: (version: number) => Promise<string | null>,
+): Promise<Result | null> {
+  const own = new Set(run.script?.passes.map((pass) => pass.name));
+  const listed = run.steps.filter((step) => step.depth === 0 && step.role === "listed");
+  const steps: (string | Given)[] = [];
+  for (const [row, { call, enabled }] of document.passes.entries()) {
+    const step = listed.find((one) => one.row === row);
+    if (!enabled || step?.reason.startsWith("refused by ")) continue;
+    if (!own.has(callName(call))) steps.push(call);
+    else if (step?.outcome === "changed") {
+      const [before, after] = [await textOf(step.before), await textOf(step.after)];
+      if (before === null || after === null) return null;
+      steps.push({ name: step.name, before, after });
+    }
+  }
+  const failed = run.steps.find((step) => step.outcome === "failed");
+  const last = run.steps.filter((step) => step.depth === 0).at(-1);
+  const after = failed ? "" : await textOf(last?.after ?? 0);
+  if (after === null) return null;
+  const failure = failed ? `${failed.name}: ${failed.reason}` : "";
+  return { dialect: run.dialect, steps, after, failure, version };
+}
+
+const GIVEN = `
+class Given:
+    """A pass in JavaScript, which only passlab runs: what it was given and what it gave."""
+
+    def __init__(self, before, after):
+        self.before, self.after = before, after
+
+`;
+
 /** A script that runs the same passes on real TVM and asserts that they give what the page showed. */
 export function python(document: RunDocument, result: Result, link: string): string {
   const relax = result.dialect === "relax";
-  const passes = document.passes.filter((pass) => pass.enabled).map((pass) => pass.call);
+  const given = result.steps.some((step) => typeof step !== "string");
   const config = Object.entries(document.config).map(
     ([key, value]) => `${JSON.stringify(key)}: ${value}`,
   );
@@ -133,7 +183,13 @@ def read(text):
     program = tvm.script.from_source(text)
     return program if isinstance(program, tvm.IRModule) else tvm.IRModule({"main": program})
 `
-    : `import tvm
+    : `import sys
+
+import tvm
+
+if not hasattr(tvm, "relay"):
+    sys.exit(f"this is a program of Relay, which TVM {tvm.__version__} does not have: take TVM 0.19")
+
 from tvm import relay
 
 NAMES = {**vars(tvm.transform), **vars(relay.transform)}
@@ -153,22 +209,46 @@ except Exception as error:  # What TVM raises differs from pass to pass.
 else:
     raise AssertionError("passlab failed here and TVM does not")
 `
-    : `tvm.ir.assert_structural_equal(run(), read(AFTER), map_free_vars=True)
+    : `equal(run(), AFTER)
 print("TVM", tvm.__version__, "gives what passlab showed")
+`;
+  const step = (one: string | Given) =>
+    typeof one === "string"
+      ? `    ${literal(one)},\n`
+      : `    # ${one.name.replace(/\n/g, " ")}\n    Given(${literal(one.before)}, ${literal(one.after)}),\n`;
+  const run = given
+    ? `def run():
+    module = read(BEFORE)
+    with tvm.transform.PassContext(${context}):
+        for step in PASSES:
+            if isinstance(step, Given):
+                equal(module, step.before)
+                module = read(step.after)
+            else:
+                module = tvm.transform.Sequential([made(step)])(module)
+    return module
+`
+    : `def run():
+    with tvm.transform.PassContext(${context}):
+        return tvm.transform.Sequential([made(step) for step in PASSES])(read(BEFORE))
 `;
   return `${head}${imports}
 
+def equal(module, text):
+    tvm.ir.assert_structural_equal(module, read(text), map_free_vars=True)
+
+
+def made(call):
+    return eval(call if "(" in call else call + "()", NAMES)
+
+${given ? GIVEN : ""}
 BEFORE = ${literal(document.source)}
 
 ${result.failure ? "" : `AFTER = ${literal(result.after)}\n\n`}PASSES = [
-${passes.map((call) => `    ${literal(call)},\n`).join("")}]
+${result.steps.map(step).join("")}]
 
 
-def run():
-    passes = [eval(call if "(" in call else call + "()", NAMES) for call in PASSES]
-    with tvm.transform.PassContext(${context}):
-        return tvm.transform.Sequential(passes)(read(BEFORE))
-
+${run}
 
 ${check}`;
 }

@@ -1,7 +1,8 @@
 /** Choices that take the place of something, each with a way back. */
 
 import type { SharedDocument } from "../engine/protocol";
-import { examples, firstExample } from "../examples";
+import { examples, firstExample, textsOf } from "../examples";
+import { type Sample, scriptOf } from "../user/samples";
 import { callName, matchingPipeline, runnable } from "./calls";
 import type { Action, Notice, State, Trust } from "./model";
 import type { Draft } from "./persist";
@@ -51,23 +52,41 @@ export function createChoices({
     return fits ? undefined : wanted;
   }
 
-  function openExample(id: string): void {
+  /** What is being fetched; null when it was overtaken. */
+  let wanted: string | null = null;
+
+  /** Gives what was fetched, unless something else was opened meanwhile. */
+  async function fetched<T>(title: string, texts: Promise<T>): Promise<T | null> {
+    wanted = title;
+    try {
+      const found = await texts;
+      return wanted === title ? found : null;
+    } catch {
+      const text = `${title} could not be loaded. Is there a network?`;
+      dispatch({ type: "notice", notice: { tone: "error", text, action: null, label: "" } });
+      return null;
+    }
+  }
+
+  async function openExample(id: string): Promise<void> {
     const example = examples.find((item) => item.id === id);
-    if (!example) return;
+    const texts = example && (await fetched(example.title, textsOf(example)));
+    if (!texts) return;
+    const { source, script } = texts;
     const own = state().example === "" && state().document.source.trim() !== "";
     const old = draft();
     // Passes of the example's own script come with it.
-    const { script } = example;
     const lost = script && ![script, ""].includes(state().document.script);
     const passes = script ? example.passes : fitting(example);
     if (script) dispatch({ type: "script", script, trust: "own" });
-    dispatch({ type: "example", id, source: example.source, ...(passes ? { passes } : {}) });
+    dispatch({ type: "example", id, source, ...(passes ? { passes } : {}) });
     if (own || lost) offerUndo(old, `${example.title} took the place of your program.`);
     else if (state().notice?.action === "undo") dispatch({ type: "notice", notice: null });
   }
 
   /** A program from elsewhere, and passes of its dialect. */
   function openProgram(source: string, dialect: "relay" | "relax", name: string): void {
+    wanted = null;
     const old = draft();
     const example = examples.find((item) => (item.dialect ?? "relay") === dialect);
     const passes = fitting(example ?? firstExample);
@@ -77,17 +96,20 @@ export function createChoices({
 
   /** A whole document from elsewhere; its script was judged. */
   function openDocument(document: SharedDocument, trust: Trust, name: string): void {
+    wanted = null;
     const old = draft();
     dispatch({ type: "open", document, trust });
     if (old.document.source.trim() !== "") offerUndo(old, `${name} is open now.`);
   }
 
   /** A sample takes the place of the script; it came with the page, so it may run. */
-  function openSample(sample: { title: string; script: string }): void {
+  async function openSample({ id, title }: Sample): Promise<void> {
+    const script = await fetched(title, scriptOf(id));
+    if (script === null) return;
     const own = state().document.script.trim() !== "";
     const old = draft();
-    dispatch({ type: "script", script: sample.script, trust: "own" });
-    if (own) offerUndo(old, `${sample.title} took the place of your passes.`);
+    dispatch({ type: "script", script, trust: "own" });
+    if (own) offerUndo(old, `${title} took the place of your passes.`);
   }
 
   /** A version takes the place of the program, and the passes that came after it stay. */

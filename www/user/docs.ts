@@ -1,4 +1,4 @@
-import { RELAX } from "./relax-docs";
+import { RELAX } from "./relax-docs.ts";
 
 /** What the editor of *My passes* completes and explains: one entry for each name that a script can use. */
 export interface ApiEntry {

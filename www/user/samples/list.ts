@@ -1,0 +1,58 @@
+/** Scripts to begin with: the examples of TVM's developer's guides, and what this API has beside them. */
+
+export interface Sample {
+  id: string;
+  title: string;
+  /** What its passes look at; any program where nothing is said. */
+  dialect?: "relax";
+}
+
+/** From what only looks, over what changes programs, to what watches. */
+export const samples: readonly Sample[] = [
+  { id: "print-visitor", title: "Visitor: a line for every visit" },
+  { id: "call-checker", title: "Visitor: is anything called?" },
+  { id: "constant-checker", title: "Visitor: what is constant?" },
+  { id: "if-collapser", title: "Mutator: every if becomes its true branch" },
+  { id: "constant-folder", title: "Mutator: constant folding" },
+  { id: "rules", title: "Rewrite rules as text" },
+  { id: "add-abs", title: "Module pass: add a function" },
+  { id: "test-replace-func", title: "Function pass made of a class" },
+  { id: "timing-instrument", title: "Instrument: time passes" },
+  { id: "skipping-instrument", title: "Instrument: skip passes" },
+  { id: "override-instruments", title: "Instruments: override them" },
+  {
+    id: "relax-print-visitor",
+    title: "Relax visitor: a line for every visit",
+    dialect: "relax",
+  },
+  {
+    id: "count-vars",
+    title: "Relax visitor: count variables",
+    dialect: "relax",
+  },
+  {
+    id: "well-formed",
+    title: "Relax visitor: is it well-formed?",
+    dialect: "relax",
+  },
+  {
+    id: "fold-constant-vars",
+    title: "Relax mutator: constants through bindings",
+    dialect: "relax",
+  },
+  {
+    id: "dataflow-mutator",
+    title: "Relax mutator: dataflow blocks only",
+    dialect: "relax",
+  },
+  {
+    id: "fuse-two-conv",
+    title: "Relax mutator: fuse two convolutions",
+    dialect: "relax",
+  },
+  {
+    id: "build-two-conv",
+    title: "Relax builder: two convolutions",
+    dialect: "relax",
+  },
+];
