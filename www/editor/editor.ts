@@ -20,6 +20,7 @@ import {
   type Extension,
   StateEffect,
   StateField,
+  type Text,
 } from "@codemirror/state";
 import {
   Decoration,
@@ -139,8 +140,31 @@ export interface Editor {
 }
 
 export function createEditor(options: EditorOptions): Editor {
+  /** The text that the editor is about to draw. */
+  let coming: Text | null = null;
+  /** What was asked of the editor meanwhile. */
+  const waiting: (() => void)[] = [];
+  const afterDrawing = (act: () => void) => {
+    if (coming) waiting.push(act);
+    else act();
+  };
   const view = new EditorView({
     parent: options.parent,
+    // The engine hears of an edit before the editor draws it: the two then work at the same time.
+    dispatchTransactions(transactions, target) {
+      const edited = transactions.some(
+        (transaction) => transaction.docChanged && !transaction.annotation(fromOutside),
+      );
+      const doc = transactions.at(-1)?.newDoc ?? target.state.doc;
+      try {
+        coming = doc;
+        if (edited) options.onEdit(doc.toString());
+      } finally {
+        coming = null;
+        target.update(transactions);
+      }
+      for (const act of waiting.splice(0)) act();
+    },
     state: EditorState.create({
       doc: options.text,
       extensions: [
@@ -183,53 +207,50 @@ export function createEditor(options: EditorOptions): Editor {
           autocorrect: "off",
           autocapitalize: "off",
         }),
-        EditorView.updateListener.of((update) => {
-          if (
-            update.docChanged &&
-            !update.transactions.some((transaction) => transaction.annotation(fromOutside))
-          ) {
-            options.onEdit(update.state.doc.toString());
-          }
-        }),
       ],
     }),
   });
 
   return {
     setText(text) {
-      if (view.state.doc.length === text.length && view.state.doc.toString() === text) return;
-      view.dispatch({
-        changes: { from: 0, to: view.state.doc.length, insert: text },
-        selection: { anchor: 0 },
-        scrollIntoView: true,
-        annotations: fromOutside.of(true),
-      });
+      const doc = coming ?? view.state.doc;
+      if (doc.length === text.length && doc.toString() === text) return;
+      afterDrawing(() =>
+        view.dispatch({
+          changes: { from: 0, to: view.state.doc.length, insert: text },
+          selection: { anchor: 0 },
+          scrollIntoView: true,
+          annotations: fromOutside.of(true),
+        }),
+      );
     },
-    setProblems(problems) {
-      const length = view.state.doc.length;
-      const diagnostics: Diagnostic[] = [];
-      for (const problem of problems) {
-        if (problem.from === null) continue;
-        const from = Math.min(problem.from, length);
-        const to = Math.min(Math.max(problem.to ?? from, from), length);
-        diagnostics.push({
-          // A place without width would not be seen.
-          from: to > from || from < length ? from : Math.max(0, from - 1),
-          to: to > from ? to : Math.min(from + 1, length),
-          severity: severity(problem),
-          message: [problem.message, ...problem.notes].join("\n"),
-        });
-      }
-      if (diagnostics.length === 0 && diagnosticCount(view.state) === 0) return;
-      diagnostics.sort((a, b) => a.from - b.from);
-      view.dispatch(setDiagnostics(view.state, diagnostics));
-    },
-    setMark(place) {
-      const length = view.state.doc.length;
-      const inside = place && place.to <= length && place.from < place.to ? place : null;
-      if (!inside && view.state.field(marks).size === 0) return;
-      view.dispatch({ effects: mark.of(inside) });
-    },
+    setProblems: (problems) =>
+      afterDrawing(() => {
+        const length = view.state.doc.length;
+        const diagnostics: Diagnostic[] = [];
+        for (const problem of problems) {
+          if (problem.from === null) continue;
+          const from = Math.min(problem.from, length);
+          const to = Math.min(Math.max(problem.to ?? from, from), length);
+          diagnostics.push({
+            // A place without width would not be seen.
+            from: to > from || from < length ? from : Math.max(0, from - 1),
+            to: to > from ? to : Math.min(from + 1, length),
+            severity: severity(problem),
+            message: [problem.message, ...problem.notes].join("\n"),
+          });
+        }
+        if (diagnostics.length === 0 && diagnosticCount(view.state) === 0) return;
+        diagnostics.sort((a, b) => a.from - b.from);
+        view.dispatch(setDiagnostics(view.state, diagnostics));
+      }),
+    setMark: (place) =>
+      afterDrawing(() => {
+        const length = view.state.doc.length;
+        const inside = place && place.to <= length && place.from < place.to ? place : null;
+        if (!inside && view.state.field(marks).size === 0) return;
+        view.dispatch({ effects: mark.of(inside) });
+      }),
     reveal(from) {
       const at = Math.min(from, view.state.doc.length);
       view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "center" }) });

@@ -20,11 +20,7 @@ describe("colours", () => {
   test("a binding of TVMScript has a variable, a type, an op and attributes", () => {
     expect(tokens('lv: R.Tensor((n, 4), dtype="float32") = R.nn.relu(x, axis=1)')).toEqual([
       "local lv",
-      "type R.Tensor",
-      "local n",
-      "number 4",
-      "attribute dtype",
-      'string "float32"',
+      'type R.Tensor((n, 4), dtype="float32")',
       "op R.nn.relu",
       "local x",
       "attribute axis",
@@ -67,12 +63,23 @@ describe("colours", () => {
   });
 
   test("numbers keep their sign, exponent and width", () => {
-    expect(tokens("(-1, 1e-05f, 3f16, 2i64)")).toEqual([
-      "number -1",
-      "number 1e-05f",
-      "number 3f16",
-      "number 2i64",
+    for (const number of ["-1", "1e-05f", "3f16", "2i64"]) {
+      expect(tokens(`(${number})`)).toEqual([`number ${number}`]);
+    }
+  });
+
+  test("a list of numbers and a type with its brackets are one token each", () => {
+    expect(tokens("(-1, 1e-05f, %x)")).toEqual(["number -1, 1e-05f", "local %x"]);
+    expect(tokens("%x: Tensor[(1, ?, 3), float32], %y: Tensor[")).toEqual([
+      "local %x",
+      "type Tensor[(1, ?, 3), float32]",
+      "local %y",
+      "type Tensor",
     ]);
+    expect(tokens('T.Buffer((T.int64(4), n), "float32")')).toEqual([
+      'type T.Buffer((T.int64(4), n), "float32")',
+    ]);
+    expect(tokens("A[T.int64(0), i]")).toEqual(["type A", "number T.int64(0)", "local i"]);
   });
 
   test("every character belongs to exactly one piece", () => {

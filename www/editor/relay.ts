@@ -55,7 +55,14 @@ const KEYWORDS = new Set([
 const WORD = /[A-Za-z_][\w.]*/y;
 const VARIABLE = /%[\w]+/y;
 const GLOBAL = /@\w[\w.]*/y;
-const NUMBER = /-?\d[\d.]*(?:e[+-]?\d+)?(?:[fi]\d*)?|-?inff/y;
+const NUMBER = /-?\d[\d.]*(?:e[+-]?\d+)?(?:[fi]\d*)?|-?inff/.source;
+/** Numbers of a list are one token: every token is something that the browser lays out and paints. */
+const NUMBERS = new RegExp(`(?:${NUMBER})(?:, (?:${NUMBER}))*`, "y");
+/** Types that are one token together with what stands in their brackets, and literals of TIR. */
+const WHOLE = /^(?:Tensor|R\.(?:Tensor|Shape|Prim|DTensor)|T\.Buffer)$/;
+const LITERAL = /T\.(?:u?int|float|bfloat|bool)\d*\((?:-?\d[\w.+-]*|True|False)\)/y;
+const OPEN = "([";
+const CLOSE = ")]";
 const TYPE =
   /^(?:Tensor|int\d|uint\d|float\d|bfloat|bool$|int$|[RI]\.[A-Z]|T\.(?:u?int\d|float\d|bfloat|bool$|handle$|[A-Z]))/;
 /** What only Relay has in a line: behind it, `//` is a comment and no division. */
@@ -91,13 +98,30 @@ export function scan(text: string, at: number, depth: Depth): [Token, number] {
     const end = text.indexOf('"', at + 1);
     return ["string", end < 0 ? text.length : end + 1];
   } else if (/[\d-]/.test(char)) {
-    const length = match(NUMBER, text, at);
+    const length = match(NUMBERS, text, at);
     if (length) return ["number", at + length];
   } else {
-    const length = match(WORD, text, at);
-    if (length) return [word(text, at, at + length), at + length];
+    const literal = char === "T" ? match(LITERAL, text, at) : 0;
+    if (literal) return ["number", at + literal];
+    const end = at + match(WORD, text, at);
+    if (end > at) {
+      if (WHOLE.test(text.slice(at, end))) return ["type", closing(text, end)];
+      return [word(text, at, end), end];
+    }
   }
   return [null, at + 1];
+}
+
+/** Behind the bracket that closes the one at `from`; `from` itself where there is none on this line. */
+function closing(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const char = text[at] ?? "";
+    if (OPEN.includes(char)) depth++;
+    else if (CLOSE.includes(char)) depth--;
+    if (depth <= 0) return depth === 0 && at > from ? at + 1 : from;
+  }
+  return from;
 }
 
 function word(text: string, from: number, to: number): Token {

@@ -14,7 +14,7 @@ import {
   onMount,
   Show,
 } from "solid-js";
-import type { PassItem } from "../engine/protocol";
+import type { PassItem, Step } from "../engine/protocol";
 import { callArguments, callName, matchingPipeline } from "../state/calls";
 import { scriptPasses } from "../state/model";
 import { duration, outcomeMark, type Shown, stepWords } from "../state/steps";
@@ -32,6 +32,9 @@ interface Place {
   /** Line in the grid, from 1. */
   line: number;
 }
+
+/** Milliseconds without a new run after which the times beside the steps are those of the last one. */
+const TIMES_SETTLE = 300;
 
 /** Where every row and every step stands in the grid. */
 interface Layout {
@@ -115,6 +118,18 @@ export function PassesPane() {
       changed: steps.filter((step) => step.outcome === "changed").length,
     };
   });
+  // Numbers that flicker at every keystroke are not read, and drawing them takes time from what is: they follow when no
+  // new run comes for a moment.
+  const [times, setTimes] = createSignal<ReadonlyMap<string, number>>(new Map());
+  createEffect(
+    on(app.steps, (steps) => {
+      const settle = () => setTimes(new Map(steps.map(({ id, micros }) => [id, micros])));
+      const timer = setTimeout(settle, times().size === 0 ? 0 : TIMES_SETTLE);
+      onCleanup(() => clearTimeout(timer));
+    }),
+  );
+  const timeOf = (step: Step) => times().get(step.id) ?? step.micros;
+
   const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
   const own = createMemo(() => new Set(scriptPasses(state()).map((pass) => pass.name)));
   /** Not a pass of the engine, while there is a script that may not run. */
@@ -446,7 +461,7 @@ export function PassesPane() {
                       {item().folded ? "▸" : "▾"}
                     </span>
                   </Show>
-                  <span class="meta">{metaOf(item())}</span>
+                  <span class="meta">{metaOf(step(), timeOf(step()))}</span>
                 </div>
               );
             }}
@@ -507,14 +522,13 @@ const argumentsOf = (call: string) => {
 };
 
 /** What stands at the end of a step's row: its time, or why it did not run. */
-function metaOf(item: Shown): string {
-  const { step } = item;
+function metaOf(step: Step, micros: number): string {
   if (step.outcome === "skipped") {
     return /opt[ _-]?level/i.test(step.reason) ? `O${step.optLevel}` : "skipped";
   }
   if (step.outcome === "failed") return "failed";
   if (step.outcome === "not-reached") return "";
-  return duration(step.micros);
+  return duration(micros);
 }
 
 /** What else a PassContext holds, closed until it is needed. */

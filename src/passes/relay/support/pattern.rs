@@ -8,7 +8,7 @@
 
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::{for_each_child, post_order};
-use crate::ir::{Expr, ExprId, IdMap, Module, Store};
+use crate::ir::{Expr, ExprId, IdMap, Module, OpId, Store};
 use crate::ops::{self, OpPattern};
 use crate::passes::any::dominators::Forest;
 
@@ -75,9 +75,50 @@ pub struct Rule {
     pub apply: fn(&mut Store, &Module, &Match) -> Option<ExprId>,
 }
 
-/// Rewrites `root` with one rule at every place where it matches. The program must have types.
-pub fn rewrite_with(store: &mut Store, module: &Module, root: ExprId, rule: &Rule) -> ExprId {
-    let found = Finder::find(store, root, &rule.pattern);
+/// The nodes of a program in post-order, and which of them are calls of what: made once for all rules that look at the
+/// same program.
+pub struct Sites {
+    order: Vec<ExprId>,
+    /// The operators that are called.
+    ops: Vec<OpId>,
+    /// Calls by their places in `order` and `ops`.
+    calls: Vec<(usize, usize)>,
+}
+
+impl Sites {
+    /// Of everything that is reachable from `root`.
+    pub fn new(store: &Store, root: ExprId) -> Sites {
+        let order = post_order(store, root);
+        let mut sites = Sites { order, ops: Vec::new(), calls: Vec::new() };
+        for (place, &id) in sites.order.iter().enumerate() {
+            let Some(op) = store.called_op(id) else { continue };
+            let known = sites.ops.iter().position(|known| *known == op);
+            let index = known.unwrap_or_else(|| {
+                sites.ops.push(op);
+                sites.ops.len() - 1
+            });
+            sites.calls.push((place, index));
+        }
+        sites
+    }
+}
+
+/// Whether a call of this operator can be the root of a match.
+fn may_begin(pattern: &Pat, op: OpId) -> bool {
+    match pattern {
+        Pat::Any(_) => true,
+        Pat::Const(_) => false,
+        Pat::Call(names, _) => names.contains(&ops::info(op).name),
+        Pat::Broadcast(_) => ops::info(op).pattern == Some(OpPattern::Broadcast),
+        Pat::Named(_, inner) => may_begin(inner, op),
+        Pat::Or(options) => options.iter().any(|option| may_begin(option, op)),
+        Pat::Casts(_) => ops::info(op).name == "cast",
+    }
+}
+
+/// Rewrites `root` with one rule at every place where it matches; `sites` are those of `root`. The program must have types.
+pub fn rewrite_with(store: &mut Store, module: &Module, root: ExprId, sites: &Sites, rule: &Rule) -> ExprId {
+    let found = Finder::find(store, sites, &rule.pattern);
     if found.is_empty() {
         return root;
     }
@@ -212,7 +253,7 @@ impl Trail {
 /// Finds the matches of a pattern that may be replaced together.
 struct Finder<'a> {
     store: &'a Store,
-    order: Vec<ExprId>,
+    order: &'a [ExprId],
     /// Nodes inside a match.
     taken: IdMap<Expr, ()>,
     /// The users of each node, made when first needed.
@@ -221,13 +262,16 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn find(store: &Store, root: ExprId, pattern: &Pat) -> Vec<(ExprId, Parts)> {
-        let order = post_order(store, root);
-        let mut finder = Finder { store, order, taken: IdMap::new(), users: None, dominators: None };
+    fn find(store: &Store, sites: &Sites, pattern: &Pat) -> Vec<(ExprId, Parts)> {
+        let wanted: Vec<bool> = sites.ops.iter().map(|op| may_begin(pattern, *op)).collect();
+        if !wanted.contains(&true) {
+            return Vec::new();
+        }
+        let mut finder = Finder { store, order: &sites.order, taken: IdMap::new(), users: None, dominators: None };
         let mut found = Vec::new();
-        for i in (0..finder.order.len()).rev() {
-            let id = finder.order[i];
-            if finder.taken.contains(id) || !matches!(store.expr(id), Expr::Call { .. }) {
+        for &(place, op) in sites.calls.iter().rev() {
+            let id = sites.order[place];
+            if !wanted[op] || finder.taken.contains(id) {
                 continue;
             }
             let mut trail = Trail::default();
@@ -264,7 +308,7 @@ impl Finder<'_> {
     fn users(&mut self, id: ExprId) -> Vec<ExprId> {
         let users = self.users.get_or_insert_with(|| {
             let mut users: IdMap<Expr, Vec<ExprId>> = IdMap::new();
-            for &user in &self.order {
+            for &user in self.order {
                 for_each_child(self.store, user, |used| match users.get_mut(used) {
                     Some(list) => list.push(user),
                     None => {

@@ -5,7 +5,7 @@ pub mod casts;
 pub mod layouts;
 pub mod like;
 
-use super::pattern::{Rule, rewrite_with};
+use super::pattern::{Rule, Sites, rewrite_with};
 use crate::diag::Diagnostic;
 use crate::infer::infer_expr;
 use crate::ir::{AttrValue, Dim, ExprId, Module};
@@ -18,6 +18,7 @@ const MAX_APPLIED: usize = 100;
 /// inferred whenever something has changed.
 pub fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, rules: &[&Rule]) -> Result<ExprId, PassError> {
     let mut current = function;
+    let mut sites = Sites::new(cx.store, current);
     let mut typed = true;
     let mut applied = 0;
     loop {
@@ -25,9 +26,10 @@ pub fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, rules: &[&Rul
         for rule in rules {
             if !typed {
                 current = infer_expr(cx.store, module, current)?;
+                sites = Sites::new(cx.store, current);
                 typed = true;
             }
-            let next = rewrite_with(cx.store, module, current, rule);
+            let next = rewrite_with(cx.store, module, current, &sites, rule);
             if next != current {
                 current = next;
                 changed = true;
