@@ -10,7 +10,7 @@ mod node;
 
 use super::meta::MetaKey;
 use super::plan::Plan;
-use crate::ir::{ExprId, Id, Object, PrimId, Store, Symbol, Tensor, Type, TypeId, TypeVar, VarId};
+use crate::ir::{ExprId, Id, Name, Object, PrimId, Store, Symbol, Tensor, Type, TypeId, TypeVar, VarId};
 use node::{Node, Source, Value};
 use rustc_hash::FxHashMap;
 
@@ -32,6 +32,7 @@ enum Identity {
     Expr(ExprId),
     Symbol(Id<Symbol>),
     Dim(PrimId),
+    Intrinsic(Id<Name>),
     Object(Id<Object>),
     Variable(VarId),
     TypeVar(Id<TypeVar>),

@@ -1,7 +1,7 @@
 //! Rearrangements between channels, batch and space, and upsampling.
 
 use super::space_kernel;
-use crate::ir::{Dim, PrimOp};
+use crate::ir::{DType, Dim, Double, PrimExpr, PrimOp};
 use crate::ops::layout::Layout;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
@@ -165,23 +165,33 @@ fn space_to_depth(cx: &mut RuleCx<'_>) -> RuleResult {
 }
 
 /// The extent enlarged by a real factor and rounded. TVM rounds halves to even.
-fn enlarge(cx: &RuleCx<'_>, extent: Dim, scale: &str) -> Result<Dim, String> {
+fn enlarge(cx: &mut RuleCx<'_>, extent: Dim, scale: &str) -> Dim {
     let scale = cx.store.attr_float(cx.attrs, scale).unwrap_or(1.0);
     match extent {
         Dim::Int { value, bits } => {
             let value = (value as f64 * scale).round_ties_even() as i64;
-            Ok(Dim::Int { value, bits })
+            Dim::Int { value, bits }
         }
-        Dim::Any => Ok(Dim::Any),
-        _ => Err("upsampling of a symbolic extent is not supported".into()),
+        Dim::Any => Dim::Any,
+        _ => {
+            let store = &mut *cx.store;
+            let extent = store.prim_of_dim(extent);
+            let dtype = store.prim_dtype(extent);
+            let exact = store.prim(PrimExpr::Cast { dtype: DType::F64, value: extent });
+            let scale = store.prim(PrimExpr::Float { value: Double(scale), dtype: DType::F64 });
+            let product = store.prim_binary(PrimOp::Mul, exact, scale);
+            let op = store.name("round");
+            let rounded = store.prim(PrimExpr::Call { op, args: Box::new([product]), dtype: DType::F64 });
+            Dim::Expr(store.prim(PrimExpr::Cast { dtype, value: rounded }))
+        }
     }
 }
 
 /// TVM's `UpSamplingRel`.
 fn upsampling(cx: &mut RuleCx<'_>) -> RuleResult {
     in_layout(cx, "NCHW", |cx, shape| {
-        shape[2] = enlarge(cx, shape[2], "scale_h")?;
-        shape[3] = enlarge(cx, shape[3], "scale_w")?;
+        shape[2] = enlarge(cx, shape[2], "scale_h");
+        shape[3] = enlarge(cx, shape[3], "scale_w");
         Ok(())
     })
 }
@@ -189,9 +199,9 @@ fn upsampling(cx: &mut RuleCx<'_>) -> RuleResult {
 /// TVM's `UpSampling3DRel`.
 fn upsampling3d(cx: &mut RuleCx<'_>) -> RuleResult {
     in_layout(cx, "NCDHW", |cx, shape| {
-        shape[2] = enlarge(cx, shape[2], "scale_d")?;
-        shape[3] = enlarge(cx, shape[3], "scale_h")?;
-        shape[4] = enlarge(cx, shape[4], "scale_w")?;
+        shape[2] = enlarge(cx, shape[2], "scale_d");
+        shape[3] = enlarge(cx, shape[3], "scale_h");
+        shape[4] = enlarge(cx, shape[4], "scale_w");
         Ok(())
     })
 }

@@ -192,6 +192,7 @@ impl Section {
             "Array" => AttrValue::Array(self.list(store, node, depth)?.into()),
             "Map" => self.map(store, node, depth)?,
             "tir.Any" => AttrValue::Dim(Dim::Any),
+            "tir.Call" => self.intrinsic(store, node, depth)?,
             "tir.Var" | "tir.SizeVar" => {
                 let name = self.text_field(store, node, "name", depth)?;
                 let dtype = parse_dtype(self.field(node, "dtype").unwrap_or("int32"))?;
@@ -267,19 +268,41 @@ impl Section {
         Ok(AttrValue::Dim(store.dim_binary(op, a, b)))
     }
 
+    /// A call of an intrinsic, such as the rounding in what `nn.upsampling` makes of a symbolic extent.
+    fn intrinsic(&mut self, store: &mut Store, node: usize, depth: usize) -> Convert<AttrValue> {
+        let op = self.link(node, "op")?;
+        let name = self.repr(op).unwrap_or_default();
+        let op = store.name(name.strip_prefix("tir.").unwrap_or(&name));
+        let dtype = parse_dtype(self.field(node, "dtype").unwrap_or("int32"))?;
+        let list = self.link(node, "args")?;
+        let mut args = Vec::new();
+        for arg in self.indices(list)? {
+            let dim = self.extent(store, arg, depth)?;
+            args.push(store.prim_of_dim(dim));
+        }
+        Ok(AttrValue::Dim(Dim::Expr(store.prim(PrimExpr::Call { op, args: args.into(), dtype }))))
+    }
+
     fn operand(&mut self, store: &mut Store, node: usize, field: &str, depth: usize) -> Convert<Dim> {
-        match self.link_value(store, node, field, depth)? {
+        let link = self.link(node, field)?;
+        self.extent(store, link, depth)
+    }
+
+    fn extent(&mut self, store: &mut Store, node: usize, depth: usize) -> Convert<Dim> {
+        match self.value(store, node, depth)? {
             AttrValue::Dim(dim) => Ok(dim),
             AttrValue::Int { value, bits } => Ok(Dim::Int { value, bits }),
-            // Extents computed with floating point numbers (image.resize) are not followed:
-            // an unknown number stands for what is computed.
-            _ => self.unknown_number(store, node, field),
+            AttrValue::Float(value) => {
+                let dtype = parse_dtype(self.field(node, "dtype").unwrap_or("float32"))?;
+                Ok(Dim::Expr(store.prim(PrimExpr::Float { value, dtype })))
+            }
+            // An unknown number stands for what else there may be.
+            _ => self.unknown_number(store, node),
         }
     }
 
-    /// A symbol for the number behind a field, the same one whenever it is used.
-    fn unknown_number(&mut self, store: &mut Store, node: usize, field: &str) -> Convert<Dim> {
-        let link = self.link(node, field)?;
+    /// A symbol for a number that cannot be read, the same one whenever it is used.
+    fn unknown_number(&mut self, store: &mut Store, link: usize) -> Convert<Dim> {
         if let Some(&symbol) = self.unknown.get(&link) {
             return Ok(Dim::Symbol(symbol));
         }

@@ -25,6 +25,8 @@ pub(super) enum Source<'a> {
     Attrs(AttrsId),
     Symbol(Id<Symbol>),
     Dim(PrimId),
+    /// The operator of a call in extent arithmetic.
+    Intrinsic(Id<Name>),
     Type(TypeId),
     TypeVar(Id<TypeVar>),
     PrimType(DType),
@@ -119,10 +121,21 @@ impl<'a> Graph<'a> {
                     .field("type_annotation", annotation)
                     .field("span", NULL)
             }
+            Source::Intrinsic(name) => Node { repr: Some(format!("tir.{}", store.str(name))), ..Node::new("Op") },
             Source::Dim(id) => {
                 let expr = store.prim_of_id(id);
+                let dtype = store.prim_dtype(id).to_string();
+                if let PrimExpr::Float { value, .. } = expr {
+                    return Node::new("FloatImm").text("dtype", dtype).text("value", float(value.0)).field("span", NULL);
+                }
+                if let PrimExpr::Call { op, args, .. } = expr {
+                    let op = self.shared(Identity::Intrinsic(*op), Source::Intrinsic(*op));
+                    let args = args.iter().map(|arg| self.dim(store.dim_of_prim(*arg))).collect();
+                    let args = self.handle(Source::Array(args));
+                    return Node::new("tir.Call").text("dtype", dtype).field("op", op).field("args", args).field("span", NULL);
+                }
                 let names: &[&str] = if let PrimExpr::Cast { .. } = expr { &["value"] } else { &["a", "b"] };
-                let mut node = Node::new(dim_key(expr)).text("dtype", store.prim_dtype(id).to_string());
+                let mut node = Node::new(dim_key(expr)).text("dtype", dtype);
                 let mut args = Vec::new();
                 expr.for_each_child(&mut |arg| args.push(store.dim_of_prim(arg)));
                 for (name, &arg) in names.iter().zip(&args) {
@@ -334,6 +347,8 @@ impl<'a> Graph<'a> {
             Dim::Int { value, bits } => self.handle(Source::Int(value, bits)),
             Dim::Any => self.handle(Source::Any),
             Dim::Symbol(id) => self.shared(Identity::Symbol(id), Source::Symbol(id)),
+            // A number is an object of its own wherever it is used.
+            Dim::Expr(id) if matches!(self.store.prim_of_id(id), PrimExpr::Float { .. }) => self.handle(Source::Dim(id)),
             Dim::Expr(id) => self.shared(Identity::Dim(id), Source::Dim(id)),
         }
     }
