@@ -390,3 +390,44 @@ fn what_stays_open_is_the_same_the_second_time() {
     store.inferred.clear();
     assert_eq!(infer_expr(store, &lists.module, typed), Ok(typed));
 }
+
+/// TVM's `UpSamplingRel` makes `int32(round(float64(h) * 2))` of an extent `h`, and the metadata section says so.
+#[test]
+fn an_upsampled_symbolic_extent_is_inferred_as_tvm_annotates_it() {
+    let section = r#"
+#[metadata]
+{
+  "root": 10,
+  "nodes": [
+    {"type_key": ""},
+    {"type_key": "tir.SizeVar", "attrs": {"dtype": "int32", "name": "2", "span": "0", "type_annotation": "0"}},
+    {"type_key": "runtime.String", "repr_str": "h"},
+    {"type_key": "tir.Cast", "attrs": {"dtype": "float64", "span": "0", "value": "1"}},
+    {"type_key": "FloatImm", "attrs": {"dtype": "float64", "span": "0", "value": "2"}},
+    {"type_key": "tir.Mul", "attrs": {"a": "3", "b": "4", "dtype": "float64", "span": "0"}},
+    {"type_key": "Op", "repr_str": "tir.round"},
+    {"type_key": "Array", "data": [5]},
+    {"type_key": "tir.Call", "attrs": {"args": "7", "dtype": "float64", "op": "6", "span": "0"}},
+    {"type_key": "tir.Cast", "attrs": {"dtype": "int32", "span": "0", "value": "8"}},
+    {"type_key": "Map", "keys": ["tir.Cast", "tir.SizeVar"], "data": [11, 12]},
+    {"type_key": "Array", "data": [9]},
+    {"type_key": "Array", "data": [1]}
+  ],
+  "b64ndarrays": [],
+  "attrs": {"tvm_version": "0.19.0"}
+}"#;
+    let text = "fn (%x: Tensor[(1, 1, meta[tir.SizeVar][0], 3), float32]) -> Tensor[(1, 1, meta[tir.Cast][0], 6), float32] {
+      nn.upsampling(%x, scale_h=2f, scale_w=2f)
+    }";
+    let store = &mut Store::new();
+    let parsed = crate::parse::parse(store, &format!("{text}{section}"));
+    assert!(parsed.diagnostics.is_empty(), "{:#?}", parsed.diagnostics);
+    let read = parsed.program.expr.expect("a function");
+    let typed = infer_function(store, read).expect("the annotation is right");
+    let function = store.as_function(typed).expect("a function");
+    assert_eq!(store.checked_type(function.body), function.ret);
+    let printed = crate::print::expr(store, typed, &crate::print::PrintOptions::default());
+    for key in ["tir.Cast", "tir.Call", "tir.Mul", "FloatImm", "Op"] {
+        assert!(printed.contains(&format!("\"type_key\": \"{key}\"")), "{key} in {printed}");
+    }
+}

@@ -103,35 +103,6 @@ fn symbolic_extents_keep_their_identity_inside_arithmetic() {
     assert_eq!([a, b].map(|operand| store.dim_of_prim(operand)), [Dim::Symbol(n), Dim::int(1)]);
 }
 
-/// TVM's UpSamplingRel makes `int32(round(float64(h) * 2))` of an extent `h`.
-#[test]
-fn an_enlarged_symbolic_extent_is_read_as_it_is_inferred() {
-    let store = &mut Store::new();
-    let nodes = [
-        r#"{"type_key": "tir.SizeVar", "attrs": {"dtype": "int32", "name": "2", "span": "0", "type_annotation": "0"}}"#,
-        r#"{"type_key": "runtime.String", "repr_str": "h"}"#,
-        r#"{"type_key": "tir.Cast", "attrs": {"dtype": "float64", "span": "0", "value": "1"}}"#,
-        r#"{"type_key": "FloatImm", "attrs": {"dtype": "float64", "span": "0", "value": "2"}}"#,
-        r#"{"type_key": "tir.Mul", "attrs": {"a": "3", "b": "4", "dtype": "float64", "span": "0"}}"#,
-        r#"{"type_key": "Op", "repr_str": "tir.round"}"#,
-        r#"{"type_key": "Array", "data": [5]}"#,
-        r#"{"type_key": "tir.Call", "attrs": {"args": "7", "dtype": "float64", "op": "6", "span": "0"}}"#,
-        r#"{"type_key": "tir.Cast", "attrs": {"dtype": "int32", "span": "0", "value": "8"}}"#,
-    ];
-    let section = section(&[("tir.Cast", &[9]), ("tir.SizeVar", &[1])], &nodes, &[]);
-    let text = "fn (%x: Tensor[(1, 1, meta[tir.SizeVar][0], 3), float32]) -> Tensor[(1, 1, meta[tir.Cast][0], 6), float32] {
-                  nn.upsampling(%x, scale_h=2f, scale_w=2f) }";
-    let id = read(store, &format!("{text}{section}"));
-    let typed = crate::infer::infer_expr(store, &crate::ir::Module::default(), id).expect("the annotation is right");
-    let function = store.as_function(typed).unwrap();
-    assert_eq!(store.checked_type(function.body), function.ret);
-    let printed = crate::print::expr(store, typed, &crate::print::PrintOptions::default());
-    for node in &nodes[2..] {
-        let key = node.split('"').nth(3).unwrap();
-        assert!(printed.contains(&format!("\"type_key\": \"{key}\"")), "{key} in {printed}");
-    }
-}
-
 #[test]
 fn boxed_numbers_and_devices_are_objects_with_an_identity() {
     let store = &mut Store::new();
