@@ -1,8 +1,7 @@
 //! Expressions and values of attributes (`expr.cc`, `tir.cc`). Programs are in A-normal form, and what is not nests as
 //! deep as the parser lets it, so this may recurse.
 
-use super::super::script::{Script, push_float_literal, push_str_literal};
-use crate::ir::sort::sort_by;
+use super::super::script::{Script, push_dict, push_float_literal, push_str_literal};
 use crate::ir::{AttrValue, DTypeCode, Expr, ExprId, Id, Name, Object, Tensor, VarId};
 use std::fmt::Write;
 
@@ -161,17 +160,7 @@ impl Script<'_> {
 
     /// `{"k": v}`, by key.
     pub(super) fn dict(&mut self, entries: &[(Id<Name>, AttrValue)], out: &mut String) {
-        let store = self.store;
-        let mut sorted: Vec<&(Id<Name>, AttrValue)> = entries.iter().collect();
-        sort_by(&mut sorted, |a, b| store.str(a.0).cmp(store.str(b.0)));
-        out.push('{');
-        for (i, (name, value)) in sorted.into_iter().enumerate() {
-            out.push_str(if i > 0 { ", " } else { "" });
-            push_str_literal(out, store.str(*name));
-            out.push_str(": ");
-            self.attr_value(value, out);
-        }
-        out.push('}');
+        push_dict(out, self.store, entries, &mut |value, out| self.attr_value(value, out));
     }
 
     fn object(&mut self, id: Id<Object>, out: &mut String) {

@@ -13,7 +13,7 @@ mod value;
 use super::{LineInfo, LineRole, Printed};
 use crate::ir::{Buffer, Expr, ExprId, Id, IdMap, Module, Store, Symbol, Var, VarId};
 use names::Names;
-pub(super) use value::{push_float_literal, push_str_literal};
+pub(super) use value::{push_dict, push_float_literal, push_str_literal};
 
 /// Which prefixes the text has used: each asks for a line of the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

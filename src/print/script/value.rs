@@ -1,6 +1,8 @@
 //! Literals of Python as TVM writes them.
 
 use super::super::value::{push_float, push_string};
+use crate::ir::sort::sort_by;
+use crate::ir::{AttrValue, Id, Name, Store};
 use std::fmt::Write;
 
 /// A float: one digit behind the point when it is integral, else as many as tell it apart.
@@ -24,6 +26,25 @@ pub(in super::super) fn push_float_literal(out: &mut String, value: f64) {
 /// A string in double quotes.
 pub(in super::super) fn push_str_literal(out: &mut String, text: &str) {
     push_string(out, text);
+}
+
+/// `{"k": v}`, by key; `put` writes a value.
+pub(in super::super) fn push_dict(
+    out: &mut String,
+    store: &Store,
+    entries: &[(Id<Name>, AttrValue)],
+    put: &mut dyn FnMut(&AttrValue, &mut String),
+) {
+    let mut sorted: Vec<&(Id<Name>, AttrValue)> = entries.iter().collect();
+    sort_by(&mut sorted, |a, b| store.str(a.0).cmp(store.str(b.0)));
+    out.push('{');
+    for (i, (name, value)) in sorted.into_iter().enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        push_str_literal(out, store.str(*name));
+        out.push_str(": ");
+        put(value, out);
+    }
+    out.push('}');
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Scalar expressions, parts of buffers and attributes.
 
-use super::super::script::{push_float_literal, push_str_literal};
+use super::super::script::{push_dict, push_float_literal, push_str_literal};
 use super::uses::Named;
 use super::{Tir, is_scalar};
-use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, Buffer, DType, Dim, Id, Name, PrimExpr, PrimId, PrimOp, Region, Symbol};
 use crate::tir;
 use std::fmt::Write;
@@ -349,17 +348,7 @@ impl Tir<'_, '_> {
 
     /// `{"k": v}`, by key.
     pub(super) fn dict(&mut self, entries: &[(Id<Name>, AttrValue)], out: &mut String) {
-        let store = self.script.store;
-        let mut sorted: Vec<&(Id<Name>, AttrValue)> = entries.iter().collect();
-        sort_by(&mut sorted, |a, b| store.str(a.0).cmp(store.str(b.0)));
-        out.push('{');
-        for (i, (name, value)) in sorted.into_iter().enumerate() {
-            out.push_str(if i > 0 { ", " } else { "" });
-            push_str_literal(out, store.str(*name));
-            out.push_str(": ");
-            self.value(value, out);
-        }
-        out.push('}');
+        push_dict(out, self.script.store, entries, &mut |value, out| self.value(value, out));
     }
 
     fn value(&mut self, value: &AttrValue, out: &mut String) {
