@@ -50,12 +50,21 @@ export function callError(call: string): string {
   return "";
 }
 
-export function findPass(catalogue: Catalogue | null, call: string): PassDoc | undefined {
+/** The pass that a call names in a program of this dialect: Relay and Relax both have a FoldConstant. */
+export function findPass(
+  catalogue: Catalogue | null,
+  call: string,
+  dialect = "",
+): PassDoc | undefined {
   const name = callName(call);
-  return (
-    catalogue?.passes.find((pass) => pass.name === name) ??
-    catalogue?.passes.find((pass) => pass.infoName === name)
-  );
+  const passes = catalogue?.passes ?? [];
+  const here = passes.filter((pass) => pass.dialects.includes(dialect));
+  for (const list of [here, passes]) {
+    const found =
+      list.find((pass) => pass.name === name) ?? list.find((pass) => pass.infoName === name);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** A pass of the user's as the catalogue describes the others. */

@@ -4,6 +4,7 @@ import {
   callArguments,
   callError,
   callName,
+  findPass,
   matchingPipeline,
   splitNames,
   tidyCall,
@@ -113,6 +114,18 @@ describe("calls", () => {
     expect(callError("A() B()")).toMatch(/One call/);
     expect(callError("")).not.toBe("");
     expect(callError("2A")).not.toBe("");
+  });
+
+  test("a pass of two dialects is the one of the program's", () => {
+    const passes = ["relay", "relax"].map((dialect) => ({
+      name: "FoldConstant",
+      infoName: "FoldConstant",
+      dialects: [dialect],
+    }));
+    const catalogue = { passes } as unknown as Catalogue;
+    const of = (dialect?: string) => findPass(catalogue, "FoldConstant()", dialect)?.dialects[0];
+    expect([of("relay"), of("relax"), of()]).toEqual(["relay", "relax", "relay"]);
+    expect(findPass(catalogue, "Unheard()", "relax")).toBeUndefined();
   });
 
   test("a pipeline is recognised without the passes that are missing", () => {
