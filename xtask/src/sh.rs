@@ -84,6 +84,13 @@ impl Sh {
         self.command.stdin(Stdio::piped()).spawn().map_err(|error| self.cannot_start(&error))
     }
 
+    /// Starts the command without input, and with a file for what it says.
+    pub fn spawn_into(mut self, log: std::fs::File) -> Result<std::process::Child> {
+        let errors = log.try_clone().map_err(|error| self.cannot_start(&error))?;
+        self.command.stdin(Stdio::null()).stdout(log).stderr(errors);
+        self.command.spawn().map_err(|error| self.cannot_start(&error))
+    }
+
     fn cannot_start(&self, error: &std::io::Error) -> String {
         format!("`{}` could not be started: {error}", self.shown)
     }
