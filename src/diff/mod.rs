@@ -14,6 +14,7 @@ pub use summary::operators_of as operators;
 use crate::ir::{ExprId, Module, Store};
 use crate::print::{self, LineRole, Numbering, PrintOptions, Printed};
 use rustc_hash::FxHashMap;
+use words::Variables;
 
 /// What became of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,8 +130,9 @@ fn rows(store: &Store, left: &Printed, right: &Printed) -> Vec<DiffRow> {
     // Lines that cross others have moved; the longest part that keeps its order has not.
     let pairs: Vec<(u32, u32)> = (0..).zip(&pairing.to_right).filter_map(|(l, r)| Some((l, (*r)?))).collect();
     let kept = align::longest_increasing(&pairs);
-    by_text(left, right, &kept, &mut pairing);
-    write_rows(left, right, &pairing)
+    let variables = Variables::of([left, right]);
+    by_text(left, right, &kept, &variables, &mut pairing);
+    write_rows(left, right, &pairing, &variables)
 }
 
 /// What makes a line the same line in another version.
@@ -176,11 +178,11 @@ fn by_origin(store: &Store, left: &Printed, right: &Printed, pairing: &mut Pairi
 
 /// Pairs what is left over between lines that kept their order: by equal text, numbers aside, and
 /// then by likeness.
-fn by_text(left: &Printed, right: &Printed, kept: &[(u32, u32)], pairing: &mut Pairing) {
+fn by_text(left: &Printed, right: &Printed, kept: &[(u32, u32)], variables: &Variables, pairing: &mut Pairing) {
     let mut ids: FxHashMap<String, u32> = FxHashMap::default();
     let mut id_of = |text: &str| {
         let next = ids.len() as u32;
-        *ids.entry(words::normalised(text)).or_insert(next)
+        *ids.entry(words::normalised(text, variables)).or_insert(next)
     };
     let ends = (left.lines.len() as u32, right.lines.len() as u32);
     let (mut l, mut r) = (0, 0);
@@ -226,13 +228,13 @@ fn alike(left: &Printed, right: &Printed, removed: &[u32], added: &[u32], pairin
 
 /// All lines in their order: what was removed stands where it stood, what moved, changed or not, where
 /// it stands now.
-fn write_rows(left: &Printed, right: &Printed, pairing: &Pairing) -> Vec<DiffRow> {
+fn write_rows<'t>(left: &'t Printed, right: &'t Printed, pairing: &Pairing, variables: &'t Variables<'t>) -> Vec<DiffRow> {
     let pairs: Vec<(u32, u32)> = (0..).zip(&pairing.to_right).filter_map(|(l, r)| Some((l, (*r)?))).collect();
     let kept = align::longest_increasing(&pairs);
     let mut rows = Vec::with_capacity(right.lines.len() + left.lines.len() - pairs.len());
     let mut next_left = 0;
     let mut in_place = kept.iter().copied().peekable();
-    let mut renaming = Renaming { kept: &kept, to_right: None };
+    let mut renaming = Renaming { kept: &kept, variables, to_right: None };
     for r in 0..right.lines.len() as u32 {
         let Some(l) = pairing.to_left[r as usize] else {
             rows.push(row(DiffKind::Added, None, Some((right, r))));
@@ -243,7 +245,7 @@ fn write_rows(left: &Printed, right: &Printed, pairing: &Pairing) -> Vec<DiffRow
             removed(left, pairing, &mut rows, next_left..l);
             next_left = l + 1;
             rows.push(pair(left, right, l, r, &mut renaming));
-        } else if is_move(left, right, l, r) {
+        } else if is_move(left, right, l, r, variables) {
             rows.push(row(DiffKind::Moved, Some((left, l)), Some((right, r))));
         } else {
             rows.push(changed(left, right, l, r));
@@ -253,8 +255,8 @@ fn write_rows(left: &Printed, right: &Printed, pairing: &Pairing) -> Vec<DiffRow
     rows
 }
 
-fn is_move(left: &Printed, right: &Printed, l: u32, r: u32) -> bool {
-    words::normalised(left.line(l as usize)) == words::normalised(right.line(r as usize))
+fn is_move(left: &Printed, right: &Printed, l: u32, r: u32, variables: &Variables) -> bool {
+    words::normalised(left.line(l as usize), variables) == words::normalised(right.line(r as usize), variables)
 }
 
 /// Rows for the lines that are gone; those that moved have theirs elsewhere.
@@ -285,6 +287,7 @@ fn row(kind: DiffKind, left: Option<(&Printed, u32)>, right: Option<(&Printed, u
 /// out when it is first asked.
 struct Renaming<'k, 't> {
     kept: &'k [(u32, u32)],
+    variables: &'t Variables<'t>,
     to_right: Option<FxHashMap<&'t str, &'t str>>,
 }
 
@@ -298,13 +301,14 @@ impl<'t> Renaming<'_, 't> {
             let role = left.lines[l].role;
             if role == right.lines[r].role
                 && matches!(role, LineRole::Binding | LineRole::Let | LineRole::FreeVar)
-                && let (Some(x), Some(y)) = (words::names(left.line(l)).next(), words::names(right.line(r)).next())
+                && let (Some(x), Some(y)) =
+                    (words::names(left.line(l), self.variables).next(), words::names(right.line(r), self.variables).next())
             {
                 to_right.insert(x, y);
             }
         }
         for (l, _) in lines().filter(|&(l, r)| left.line(l) == right.line(r)) {
-            for name in words::names(left.line(l)) {
+            for name in words::names(left.line(l), self.variables) {
                 to_right.entry(name).or_insert(name);
             }
         }
@@ -315,7 +319,8 @@ impl<'t> Renaming<'_, 't> {
     /// name that it has become elsewhere.
     fn explains(&mut self, left: &'t Printed, right: &'t Printed, l: u32, r: u32) -> bool {
         let mut to_right = self.to_right.take().unwrap_or_else(|| self.of_kept(left, right));
-        let (mut a, mut b) = (words::names(left.line(l as usize)), words::names(right.line(r as usize)));
+        let names = |text: &'t Printed, line: u32| words::names(text.line(line as usize), self.variables);
+        let (mut a, mut b) = (names(left, l), names(right, r));
         let same = a.by_ref().zip(b.by_ref()).all(|(x, y)| *to_right.entry(x).or_insert(y) == y);
         self.to_right = Some(to_right);
         same
@@ -328,7 +333,10 @@ fn pair<'t>(left: &'t Printed, right: &'t Printed, l: u32, r: u32, renaming: &mu
         return row(DiffKind::Same, Some((left, l)), Some((right, r)));
     }
     let indent = |text: &str| text.len() - text.trim_start().len();
-    if indent(a) == indent(b) && words::normalised(a) == words::normalised(b) && renaming.explains(left, right, l, r) {
+    if indent(a) == indent(b)
+        && words::normalised(a, renaming.variables) == words::normalised(b, renaming.variables)
+        && renaming.explains(left, right, l, r)
+    {
         return row(DiffKind::Renumbered, Some((left, l)), Some((right, r)));
     }
     changed(left, right, l, r)

@@ -1,12 +1,46 @@
 //! Lines as words.
 
 use super::align;
+use crate::print::{LineRole, Printed};
+use rustc_hash::FxHashSet;
 
 /// Above this many comparisons everything between the first and the last difference counts as changed.
 const TABLE_LIMIT: usize = 40_000;
 
+/// The variables of TVMScript, which no sign tells from other words: what is bound in the two texts that are compared.
+#[derive(Default)]
+pub(super) struct Variables<'t>(FxHashSet<&'t str>);
+
+impl<'t> Variables<'t> {
+    /// What stands before a colon or an equals sign in the lines that bind something. Nothing in Relay, whose variables have
+    /// a sign.
+    pub(super) fn of(texts: [&'t Printed; 2]) -> Self {
+        let mut variables = Variables::default();
+        for text in texts {
+            let binds = |(_, line): &(usize, &crate::print::LineInfo)| line.role == LineRole::Binding;
+            for (index, _) in text.lines.iter().enumerate().filter(binds) {
+                variables.0.extend(bound(text.line(index)));
+            }
+        }
+        variables
+    }
+
+    fn has(&self, word: &str) -> bool {
+        !self.0.is_empty() && self.0.contains(word)
+    }
+}
+
+/// The name that a line of TVMScript binds.
+fn bound(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let name = &line[..word_len(line)];
+    let rest = line[name.len()..].trim_start();
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    (is_name && (rest.starts_with(':') || rest.starts_with("= "))).then_some(name)
+}
+
 /// A line without indentation and without the numbers of temporaries, variables and metadata.
-pub(super) fn normalised(text: &str) -> String {
+pub(super) fn normalised(text: &str, variables: &Variables) -> String {
     let text = text.trim_start();
     let mut out = String::with_capacity(text.len());
     for word in words(text) {
@@ -14,6 +48,9 @@ pub(super) fn normalised(text: &str) -> String {
             out.push_str(word.trim_end_matches(|c: char| c.is_ascii_digit()));
         } else if is_reference(word) {
             out.push_str(&word[..word.rfind('[').unwrap_or(word.len())]);
+        } else if variables.has(word) {
+            // `lv_1` is the second `lv`.
+            out.push_str(word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_'));
         } else {
             out.push_str(word);
         }
@@ -22,8 +59,8 @@ pub(super) fn normalised(text: &str) -> String {
 }
 
 /// The temporaries, variables and references to the metadata of a line, in order.
-pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
-    words(text).filter(|word| word.starts_with('%') || is_reference(word))
+pub(super) fn names<'a>(text: &'a str, variables: &'a Variables) -> impl Iterator<Item = &'a str> {
+    words(text).filter(|word| word.starts_with('%') || is_reference(word) || variables.has(word))
 }
 
 fn is_reference(word: &str) -> bool {
@@ -48,7 +85,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 pub(super) fn head(text: &str) -> &str {
     let text = text.trim_start();
     let value = match text.find(" = ") {
-        Some(at) if text.starts_with('%') || text.starts_with("let ") => &text[at + 3..],
+        Some(at) if text.starts_with('%') || text.starts_with("let ") || bound(text).is_some() => &text[at + 3..],
         _ => text,
     };
     &value[..value.find(['(', '{', '[', '.']).map_or(value.len(), |at| match value[at..].strip_prefix('.') {
@@ -134,7 +171,7 @@ mod tests {
     #[test]
     fn numbers_of_temporaries_variables_and_constants_are_left_out() {
         let line = "  %12 = add(%x3, meta[relay.Constant][7] /* ty=float32 */, axis=1);";
-        assert_eq!(normalised(line), "% = add(%x, meta[relay.Constant] /* ty=float32 */, axis=1);");
+        assert_eq!(normalised(line, &Variables::default()), "% = add(%x, meta[relay.Constant] /* ty=float32 */, axis=1);");
     }
 
     #[test]
@@ -143,6 +180,18 @@ mod tests {
         assert_eq!(head("  let %x: int32 = add(%y, 1);"), "add");
         assert_eq!(head("  %1 = fn (%p: int32, Primitive=1) -> int32 {"), "fn ");
         assert_eq!(head("  nn.relu(%0)"), "nn.relu");
+    }
+
+    #[test]
+    fn variables_of_tvmscript_are_what_is_bound() {
+        let text = "lv: R.Tensor((2,), dtype=\"float32\") = R.add(x, x)\nlv_1 = R.multiply(lv, lv)\n";
+        let line = |start: usize| crate::print::LineInfo { start: start as u32, role: LineRole::Binding, node: None };
+        let second = text.find("lv_1").expect("it is there");
+        let printed = Printed { text: text.to_owned(), lines: vec![line(0), line(second)] };
+        let variables = Variables::of([&printed, &printed]);
+        assert_eq!(normalised("  lv_1 = R.multiply(lv, lv)", &variables), "lv = R.multiply(lv, lv)");
+        assert_eq!(names("lv_1 = R.multiply(lv, other)", &variables).collect::<Vec<_>>(), ["lv_1", "lv"]);
+        assert_eq!(head(printed.line(0)), "R.add");
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(super) struct Machine<'a> {
     captures: FxHashMap<ExprId, Rc<[Slot]>>,
     now: Activation,
     frames: Vec<Frame>,
+    /// A node whose values are told.
+    watched: Option<(ExprId, &'a mut Vec<Value>)>,
 }
 
 /// The variables and kept values of a function that is being evaluated.
@@ -33,6 +35,8 @@ struct Activation {
 enum Frame {
     /// It is kept for the other uses of the node.
     Keep(ExprId),
+    /// It is told.
+    Watch,
     /// It is the next field of a tuple.
     Tuple(ExprId, Vec<Value>),
     /// One field is taken out of it.
@@ -77,7 +81,13 @@ impl<'a> Machine<'a> {
             captures: FxHashMap::default(),
             now: Activation::default(),
             frames: Vec::new(),
+            watched: None,
         }
+    }
+
+    /// The values of a node are put into `seen`.
+    pub fn watching(self, node: ExprId, seen: &'a mut Vec<Value>) -> Machine<'a> {
+        Machine { watched: Some((node, seen)), ..self }
     }
 
     pub fn is_function(&self, expr: ExprId) -> bool {
@@ -143,6 +153,9 @@ impl<'a> Machine<'a> {
                 return Ok(Next::Give(value.clone()));
             }
             self.frames.push(Frame::Keep(id));
+        }
+        if self.watched.as_ref().is_some_and(|(node, _)| *node == id) {
+            self.frames.push(Frame::Watch);
         }
         Ok(match self.store.expr(id) {
             Expr::Var(var) => match self.now.vars.get(&var) {
@@ -225,6 +238,12 @@ impl<'a> Machine<'a> {
         Ok(match frame {
             Frame::Keep(id) => {
                 self.now.kept.insert(id, value.clone());
+                Next::Give(value)
+            }
+            Frame::Watch => {
+                if let Some((_, seen)) = &mut self.watched {
+                    seen.push(value.clone());
+                }
                 Next::Give(value)
             }
             Frame::Tuple(id, mut done) => {

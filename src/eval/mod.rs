@@ -18,7 +18,7 @@ pub use tir::run_prim_func;
 pub use value::{Closure, Fields, RefCell, Value, value_to_expr};
 
 use crate::diag::{Diagnostic, Span};
-use crate::ir::{ExprId, Module, Store};
+use crate::ir::{Dialect, ExprId, Module, Store};
 use crate::ops::kernel::{by_lane, read, write};
 use crate::ops::tensor_of;
 use machine::Machine;
@@ -76,6 +76,24 @@ pub fn eval_function(
     };
     let args = fit(store, function, args)?;
     Machine::new(store, module, options).apply(function, &args)
+}
+
+/// The same, and puts into `seen` what the expression `watched` was, each time that it was evaluated; so far not in Relax.
+pub fn eval_watching(
+    store: &mut Store,
+    module: &Module,
+    name: &str,
+    args: &[Value],
+    options: EvalOptions,
+    watched: Option<ExprId>,
+    seen: &mut Vec<Value>,
+) -> Result<Value, EvalFailure> {
+    let function = module.function(store.name(name));
+    let (Some(function), Dialect::Relay, Some(watched)) = (function, module.dialect(), watched) else {
+        return eval_function(store, module, name, args, options);
+    };
+    let args = fit(store, function, args)?;
+    Machine::new(store, module, options).watching(watched, seen).apply(function, &args)
 }
 
 /// Arguments in the element types of the parameters: tensors of another type are converted, as TVM's

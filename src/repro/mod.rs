@@ -23,6 +23,8 @@ pub struct Document {
     pub script: String,
     /// What another compiler made of the program, pass by pass; then there is no list to run.
     pub files: Vec<File>,
+    /// What the program was forked from, as the text of a document; empty for nothing. Does not change the result.
+    pub parent: String,
     /// What is looked at; does not change the result.
     pub view: View,
     /// What the program became where the document was written.

@@ -7,6 +7,7 @@
 //! // opt_level: 3
 //! // config: relay.FuseOps.max_depth=10
 //! // script:| functionPass({ name: "Mine" }, f => f);
+//! // parent:| // passlab 1
 //! #[version = "0.0.5"]
 //! def @main() { ... }
 //! ```
@@ -33,6 +34,8 @@ const FILE: &str = "file:|";
 const END: &str = "program:";
 /// What stands before each line of the script, behind the mark.
 const SCRIPT: &str = "script:|";
+/// What stands before each line of what it was forked from.
+const PARENT: &str = "parent:|";
 
 /// Writes a document.
 pub fn write(document: &Document) -> String {
@@ -69,6 +72,7 @@ pub fn write(document: &Document) -> String {
         }
     };
     lines(SCRIPT, &document.script);
+    lines(PARENT, &document.parent);
     for file in &document.files {
         lines("file: ", &one_line(&file.name));
         lines(FILE, &file.text);
@@ -113,15 +117,17 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
         _ => return Err(Diagnostic::error("repro-version", format!("`{}` is not a format version", version.trim()), None)),
     }
     let mut at = text.find('\n').map_or(text.len(), |i| i + 1);
-    let mut script: Option<String> = None;
+    let (mut script, mut parent): (Option<String>, Option<String>) = (None, None);
     let (text_len, mut begun) = (text.len(), false);
     while let Some(line) = text[at..].split('\n').next().filter(|_| at < text.len()) {
-        if let Some(code) = line.strip_prefix(mark).and_then(|rest| rest.strip_prefix(SCRIPT)) {
-            match &mut script {
-                None => script = Some(code.to_owned()),
-                Some(script) => {
-                    script.push('\n');
-                    script.push_str(code);
+        let of = |key: &str| line.strip_prefix(mark).and_then(|rest| rest.strip_prefix(key));
+        let longer = of(SCRIPT).map(|code| (&mut script, code)).or_else(|| Some((&mut parent, of(PARENT)?)));
+        if let Some((so_far, more)) = longer {
+            match so_far {
+                None => *so_far = Some(more.to_owned()),
+                Some(text) => {
+                    text.push('\n');
+                    text.push_str(more);
                 }
             }
             at = (at + line.len() + 1).min(text.len());
@@ -157,6 +163,7 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
         at = (at + 1).min(text.len());
     }
     document.script = script.unwrap_or_default();
+    document.parent = parent.unwrap_or_default();
     document.source = text[at..].to_owned();
     Ok((document, warnings))
 }
@@ -212,6 +219,7 @@ mod tests {
             File { name: "001_FuseOps.relay".into(), text: "  2".into() },
         ];
         document.made = Made { engine: "0.1.0".into(), result: "00ff7a".into() };
+        document.parent = "// passlab 1\n// parent:| none\n\ndef @main() { 2 }\n".into();
         document.script = "\n  // script:| mine\n\tlet a = 1;  \r\n".into();
         document
     }

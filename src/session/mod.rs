@@ -8,12 +8,14 @@ mod graph;
 mod history;
 mod place;
 mod trial;
+mod values;
 
 pub use files::Comparison;
 pub use graph::{Graph, GraphNode, Graphs, Group, NodeFate};
 pub use history::{Entry, Fate, History};
 pub use place::{Place, attributes, label, node_type};
 pub use trial::{Preview, Rewritten};
+pub use values::{Part, Values};
 
 use crate::diag::Diagnostic;
 use crate::diff::{self, Diff};
@@ -383,16 +385,6 @@ impl Session {
     pub fn history(&self, version: Version, place: &Place) -> Option<History> {
         let node = place::resolve(&self.store, self.trace.versions.get(version)?, &self.document.source, place)?;
         (node.index() < self.store.n_exprs()).then(|| history::history(&self.store, &self.trace, version, node))
-    }
-
-    /// Runs a function of a version on seeded inputs; the result as text.
-    pub fn eval(&mut self, version: Version, function: &str, seed: u64) -> Result<String, Diagnostic> {
-        let failed = |e: eval::EvalFailure| e.to_diagnostic();
-        let module = self.version(version).cloned();
-        let module = module.ok_or_else(|| Diagnostic::error("eval-version", format!("there is no version {version}"), None))?;
-        let args = seeded_args(&mut self.store, &module, function, seed)?;
-        let value = eval::eval_function(&mut self.store, &module, function, &args, eval::EvalOptions::default());
-        value.map(|value| eval::show(&self.store, &value)).map_err(failed)
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod request;
 mod user;
+mod values;
 mod view;
 
 pub use user::*;
@@ -16,7 +17,7 @@ use crate::repro::{Document, link, text};
 use crate::session::{self, Place};
 use request::{DocumentView, Request};
 use serde::Serialize;
-use view::{CompareView, DecodeView, EvalView, Problems};
+use view::{CompareView, DecodeView, Problems};
 use wasm_bindgen::prelude::*;
 
 // What only programs of Relax need stands in a file of its own (`xtask/src/split.rs`). The worker fetches it when one of
@@ -118,14 +119,7 @@ impl Session {
                 Err(_) => "failed",
             }),
             Request::Operators { before, after } => answer(&self.inner.operators(before, after)),
-            Request::Eval { version, func, seed } => {
-                let problems = Problems::new(&self.source);
-                let view = match self.inner.eval(version, &func, seed) {
-                    Ok(text) => EvalView { ok: true, problems: Vec::new(), text },
-                    Err(found) => EvalView { ok: false, problems: vec![problems.view(&found)], text: String::new() },
-                };
-                answer(&view)
-            }
+            Request::Eval(question) => answer(&values::values(&mut self.inner, question)?),
             Request::Dump => answer(&view::dump(&self.inner)),
             Request::Hash => answer(&self.inner.result_hash()),
             Request::Compare { version, source } => {

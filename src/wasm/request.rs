@@ -12,7 +12,7 @@ use js_sys::{Array, Error, Object, Reflect};
 use serde::Serialize;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// A request, told by its `type`.
+/// A request, told by its `type`. What `eval` asks is read where it is answered, in the second half of the engine.
 pub(super) enum Request {
     Catalogue,
     Run { document: Document },
@@ -25,7 +25,7 @@ pub(super) enum Request {
     Partial { step: usize, fuel: u32 },
     Preview { version: usize, call: String },
     Operators { before: usize, after: usize },
-    Eval { version: usize, func: String, seed: u64 },
+    Eval(JsValue),
     Dump,
     Hash,
     Compare { version: usize, source: String },
@@ -60,10 +60,7 @@ impl Request {
                     shown: shown.collect(),
                 }
             }
-            "eval" => {
-                let seed = fields.number("seed")? as u64;
-                Request::Eval { version: fields.index("version")?, func: fields.text("func")?, seed }
-            }
+            "eval" => Request::Eval(fields.0),
             "dump" => Request::Dump,
             "hash" => Request::Hash,
             "compare" => Request::Compare { version: fields.index("version")?, source: fields.text("source")? },
@@ -124,7 +121,8 @@ fn document(fields: &Fields) -> Result<Document, JsValue> {
             config: config(fields)?.into_iter().collect(),
         },
         instruments: fields.texts("instruments")?,
-        script: if fields.get("script").is_undefined() { String::new() } else { fields.text("script")? },
+        script: fields.get("script").as_string().unwrap_or_default(),
+        parent: fields.get("parent").as_string().unwrap_or_default(),
         view,
         made,
     })
@@ -200,6 +198,7 @@ pub(super) struct DocumentView {
     config: Vec<(String, String)>,
     instruments: Vec<String>,
     script: String,
+    parent: String,
     view: ViewState,
     made: MadeView,
     files: Vec<FileView>,
@@ -242,6 +241,7 @@ impl From<Document> for DocumentView {
             config: context.config.iter().map(|(key, value)| (key.clone(), value.to_string())).collect(),
             instruments: document.instruments,
             script: document.script,
+            parent: document.parent,
             view: ViewState { step: document.view.step, view: document.view.view },
             files: document.files.into_iter().map(|file| FileView { name: file.name, text: file.text }).collect(),
             made: MadeView { engine: document.made.engine, result: document.made.result },

@@ -377,13 +377,6 @@ pub(super) fn catalogue() -> CatalogueView {
 }
 
 #[derive(Serialize)]
-pub(super) struct EvalView {
-    pub(super) ok: bool,
-    pub(super) problems: Vec<ProblemView>,
-    pub(super) text: String,
-}
-
-#[derive(Serialize)]
 struct EntryView {
     version: usize,
     step: Option<usize>,

@@ -1,6 +1,6 @@
 /** What a step did, seen otherwise than as a diff: an expression followed, the graph. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventually, type Stage, setUp } from "./browser";
+import { eventually, SMALL, type Stage, setUp } from "./browser";
 
 let stage: Stage;
 
@@ -103,4 +103,50 @@ test("a step is gone through rewrite by rewrite, its result becomes the program,
     await eventually(() => lab.passes.count(), 3);
     await lab.button("Undo").click();
     await eventually(() => lab.source(), /batch_norm/);
+  }));
+
+test("values stand in tables and heat maps, on inputs that are typed, also of one expression; dominators and phases", () =>
+  stage.withPage({}, async (lab) => {
+    const { page } = lab;
+    await lab.write(SMALL);
+    await lab.step(/^FuseOps changed/).click();
+    await page.keyboard.press("3");
+    const values = lab.region("Values");
+    await values.getByRole("button", { name: "Evaluate" }).click();
+    await values.getByText("✓ all elements are equal").waitFor();
+    await values.getByText("Inputs", { exact: true }).click();
+    const typed = values.getByRole("textbox", { name: /^%x/ });
+    await typed.fill("1 2 3");
+    await values.getByText("3 numbers were given, 6 are wanted (or one for all).").waitFor();
+    await typed.fill("[[1, 2, 3], [-1, 0, 4]]");
+    await values.getByRole("button", { name: "Evaluate" }).click();
+    // relu(x * (2 + 3)).
+    const table = values.getByRole("group", { name: "Elements of result" }).last();
+    await eventually(
+      async () => (await table.getByRole("cell").allInnerTexts()).filter(Boolean).join(" "),
+      "5 10 15 0 0 20",
+    );
+    await values.getByRole("radio", { name: "Heat maps" }).check({ force: true });
+    await values
+      .getByRole("img", { name: /^Heat map of result: 2 rows, 3 columns, from 0/ })
+      .last()
+      .waitFor();
+
+    await lab.tab("Diff").click();
+    await page.locator(".lines code", { hasText: "multiply" }).first().click();
+    const history = lab.region("History of an expression");
+    await history.getByRole("button", { name: "Evaluate @main" }).click();
+    await history.getByText("least −5 at [1, 0], most 20 at [1, 2]").waitFor();
+    await history.getByRole("button", { name: "Close the history" }).click();
+
+    await page.keyboard.press("g");
+    await lab.button("Dominators").click();
+    await lab.button("As a table").click();
+    const row = page.getByRole("treegrid").getByRole("row", { name: /^multiply Tensor/ });
+    await eventually(() => row.getByRole("gridcell").nth(3).innerText(), "nn.relu");
+
+    await lab.button("Phases").click();
+    const phases = page.getByRole("group", { name: "Phases" });
+    await phases.getByRole("button", { name: /^Simplification/ }).click();
+    await eventually(() => lab.selectedName(), /^FoldConstant changed/);
   }));

@@ -258,7 +258,7 @@ class Session {
       case "diff":
         return compare(this.version(request.before), this.version(request.after));
       case "eval":
-        return { ok: true, problems: [], text: `seed ${request.seed}: Tensor[(1, 16), float32]` };
+        return { problem: "it runs nothing", args: [], result: [], seen: [], times: 0 };
       case "dump":
         return this.versions.map((lines, at) => ({
           name: `dump/00${at}.relay`,

@@ -30,6 +30,8 @@ export interface RunDocument {
   instruments: string[];
   /** The source of *My passes*, in JavaScript; empty for none. It runs in the sandbox only. */
   script: string;
+  /** What the program was forked from, as the text of a reproducer; empty or absent for nothing. */
+  parent?: string;
   /** What another compiler made of the program, one file per pass. Then these are the versions, and no pass runs. */
   files?: DumpFile[];
 }
@@ -379,7 +381,7 @@ export type Request =
   /** What a pass would do to a version. */
   | { id: number; type: "preview"; version: number; call: string }
   | { id: number; type: "operators"; before: number; after: number }
-  | { id: number; type: "eval"; version: number; func: string; seed: number }
+  | ({ id: number; type: "eval" } & Question)
   | { id: number; type: "dump" }
   | { id: number; type: "hash" }
   | { id: number; type: "compare"; version: number; source: string }
@@ -402,7 +404,7 @@ export interface Answers {
   preview: "changed" | "unchanged" | "failed";
   /** How often each operator is called: before, after. */
   operators: [name: string, before: number, after: number][];
-  eval: EvalResult;
+  eval: Values;
   dump: DumpFile[];
   /** Hash of everything that the last run gave. */
   hash: string;
@@ -421,11 +423,39 @@ export interface Beside {
   steps: Step[];
 }
 
-export interface EvalResult {
-  ok: boolean;
-  problems: Problem[];
-  /** Plain text of the result, tensors abbreviated. */
+/** What is to be evaluated. */
+export interface Question {
+  version: number;
+  func: string;
+  /** What inputs are made from that are not given. */
+  seed: number;
+  /** Elements in row-major order, or one for all, by the name of the parameter. */
+  given: Readonly<Record<string, readonly number[]>>;
+  /** An expression of the version whose values are wanted, too. */
+  node: number | null;
+}
+
+/** A part of a value that is no tuple. */
+export interface ValuePart {
+  /** How it is reached: `x`, `result.1`. */
+  name: string;
+  /** As text, abbreviated. */
   text: string;
+  /** Empty for what is no tensor; so is what follows. */
+  dtype: string;
+  shape: number[];
+  /** The first of its elements, in row-major order. */
+  data: number[];
+}
+
+export interface Values {
+  /** Why nothing came out; empty when something did. */
+  problem: string;
+  args: ValuePart[];
+  result: ValuePart[];
+  /** What the expression that was asked about was when it was first evaluated, and how often it was. */
+  seen: ValuePart[];
+  times: number;
 }
 
 /** A version beside another program. */

@@ -21,6 +21,8 @@ const words = {
 export function GraphTable(props: {
   graph: Graph;
   folded: ReadonlySet<string>;
+  /** The post-dominator of each node; empty when they are not wanted. */
+  parents: readonly number[];
   onFold(key: string): void;
 }) {
   const app = useApp();
@@ -118,6 +120,9 @@ export function GraphTable(props: {
             <div role="columnheader">Expression</div>
             <div role="columnheader">Type</div>
             <div role="columnheader">Inputs</div>
+            <Show when={props.parents.length > 0}>
+              <div role="columnheader">Post-dominator</div>
+            </Show>
             <div role="columnheader">State</div>
           </div>
         </div>
@@ -158,6 +163,11 @@ export function GraphTable(props: {
                   </div>
                   <div role="gridcell">{node?.ty}</div>
                   <div role="gridcell">{row.node === null ? "" : inputsOf(row.node)}</div>
+                  <Show when={props.parents.length > 0}>
+                    <div role="gridcell">
+                      {props.graph.nodes[props.parents[row.node ?? -1] ?? -1]?.label}
+                    </div>
+                  </Show>
                   <div role="gridcell">
                     {node
                       ? words[node.fate]

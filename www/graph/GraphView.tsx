@@ -18,9 +18,11 @@ import type { Graph, Step } from "../engine/protocol";
 import { panelCommands } from "../panels/commands";
 import { useApp } from "../panels/context";
 import { Toggle } from "../panels/Toggle";
+import { postDominators } from "./dominators";
 import { GraphTable } from "./GraphTable";
 import "./graph.css";
 import {
+  dominatorPath,
   edgePath,
   fateSign,
   groupKey,
@@ -56,11 +58,20 @@ const TILE = 600;
 function drawing(scene: Scene, part: Part): string {
   const meets = (left: number, top: number, right: number, bottom: number) =>
     left <= part.right && right >= part.left && top <= part.bottom && bottom >= part.top;
-  const boxes = scene.boxes.map((box) =>
-    !meets(box.left, box.top, box.left + box.width, box.top + box.height)
-      ? ""
-      : `<g class="box${box.made ? " made" : ""}"><rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" rx="8"/><text data-group="${box.group}" x="${box.left + 8}" y="${box.top + 14}">▾ ${box.made ? "+ " : ""}${escaped(box.title)}</text></g>`,
-  );
+  const boxes = scene.boxes.map((box) => {
+    if (!meets(box.left, box.top, box.left + box.width, box.top + box.height)) return "";
+    const [first] = box.parts;
+    if (!first) return "";
+    const rects = box.parts
+      .map(
+        ({ left, top, width, height }) =>
+          `<rect x="${left}" y="${top}" width="${width}" height="${height}" rx="8"/>`,
+      )
+      .join("");
+    // Of several parts only the outline is to be seen: what covers it inside is drawn over it.
+    const inner = box.parts.length > 1 ? `<g class="cover">${rects}</g>` : "";
+    return `<g class="box${box.made ? " made" : ""}">${rects}${inner}<text data-group="${box.group}" x="${first.left + 8}" y="${first.top + 14}">▾ ${box.made ? "+ " : ""}${escaped(box.title)}</text></g>`;
+  });
   const edges = scene.edges.map(([from, to]) => {
     const [a, b] = [scene.shapes[from], scene.shapes[to]];
     if (!a || !b) return "";
@@ -75,7 +86,15 @@ function drawing(scene: Scene, part: Part): string {
       ? ""
       : `<g class="node ${shape.fate}${shape.result ? " result" : ""}" data-index="${index}" transform="translate(${shape.x} ${shape.y})"><rect width="${NODE.width}" height="${NODE.height}" rx="6"/><text class="label" x="8" y="17">${escaped(shape.label)}</text><text class="detail" x="8" y="32">${escaped(shape.detail)}</text></g>`,
   );
-  return boxes.join("") + edges.join("") + nodes.join("");
+  const dominators = scene.dominators.map(([from, to]) => {
+    const [a, b] = [scene.shapes[from], scene.shapes[to]];
+    if (!a || !b) return "";
+    const [left, right] = [Math.min(a.x, b.x) - 24, Math.max(a.x, b.x)];
+    return meets(left, Math.min(a.y, b.y), right, Math.max(a.y, b.y) + NODE.height)
+      ? `<path class="dominator" d="${dominatorPath(a, b)}"/>`
+      : "";
+  });
+  return boxes.join("") + edges.join("") + dominators.join("") + nodes.join("");
 }
 
 const fateWords = {
@@ -98,6 +117,11 @@ export default function GraphView(props: { step: Step }) {
   const [folded, setFolded] = createSignal<ReadonlySet<string>>(new Set<string>());
   const [table, setTable] = createSignal(false);
   const [anyway, setAnyway] = createSignal(false);
+  const [dominated, setDominated] = createSignal(false);
+  const parents = createMemo(() => {
+    const graph = ready();
+    return graph && dominated() ? postDominators(graph) : [];
+  });
   const foldGroup = (key: string) => {
     const next = new Set(folded());
     if (!next.delete(key)) next.add(key);
@@ -119,8 +143,8 @@ export default function GraphView(props: { step: Step }) {
   const scene = createMemo(() => {
     const graph = ready();
     return graph && !table() && !large()
-      ? sceneOf(graph, folded())
-      : { shapes: [], boxes: [], edges: [], width: 0, height: 0 };
+      ? sceneOf(graph, folded(), parents())
+      : { shapes: [], boxes: [], edges: [], dominators: [], width: 0, height: 0 };
   });
   const inner = createMemo(() => {
     const graph = ready();
@@ -170,6 +194,12 @@ export default function GraphView(props: { step: Step }) {
                     onChange={(on) => setFolded(on ? new Set(inner()) : new Set<string>())}
                   />
                 </Show>
+                <Toggle
+                  label="Dominators"
+                  title="From each node to its post-dominator: what FuseOps merges lies between"
+                  on={dominated()}
+                  onChange={setDominated}
+                />
                 <Toggle label="As a table" on={table()} onChange={setTable} />
               </div>
               <Show
@@ -185,11 +215,19 @@ export default function GraphView(props: { step: Step }) {
               >
                 <Show
                   when={!table()}
-                  fallback={<GraphTable graph={graph()} folded={folded()} onFold={foldGroup} />}
+                  fallback={
+                    <GraphTable
+                      graph={graph()}
+                      folded={folded()}
+                      parents={parents()}
+                      onFold={foldGroup}
+                    />
+                  }
                 >
                   <Picture
                     graph={graph()}
                     scene={scene()}
+                    parents={parents()}
                     subject={props.step.id}
                     onFold={(group) => foldGroup(groupKey(graph(), group))}
                   />
@@ -206,6 +244,7 @@ export default function GraphView(props: { step: Step }) {
 function Picture(props: {
   graph: Graph;
   scene: Scene;
+  parents: readonly number[];
   subject: string;
   onFold(group: number): void;
 }) {
@@ -226,9 +265,7 @@ function Picture(props: {
   );
   const look = () => {
     const scale = zoom();
-    // The picture stands in the middle where it is narrower than the view.
-    const aside = Math.max(0, (view.clientWidth - props.scene.width * scale) / 2);
-    const left = (view.scrollLeft - aside) / scale;
+    const left = view.scrollLeft / scale;
     const top = view.scrollTop / scale;
     const before = (at: number) => (Math.floor(at / TILE) - 0.5) * TILE;
     const after = (at: number) => (Math.ceil(at / TILE) + 0.5) * TILE;
@@ -436,6 +473,8 @@ function Picture(props: {
     const parts = [node.label, fateWords[node.fate], node.ty, `in ${title}`];
     if (node.leaves) parts.push(`with ${node.leaves}`);
     if (node.result) parts.push("result");
+    const parent = props.graph.nodes[props.parents[now.id] ?? -1];
+    if (parent) parts.push(`post-dominated by ${parent.label}`);
     return parts.filter(Boolean).join(", ");
   };
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Graph, GraphNode } from "../engine/protocol";
-import { edgePath, groupKey, sceneOf, towards } from "./scene";
+import { postDominators } from "./dominators";
+import { edgePath, groupKey, isInside, NODE, type Rectangle, sceneOf, towards } from "./scene";
 
 const node = (label: string, group: number, x: number, y: number): GraphNode => ({
   node: y,
@@ -62,4 +63,53 @@ test("a long edge goes around the nodes between its ends", () => {
     Number(hit[1]),
   );
   expect(xs.every((x) => Number.isNaN(x) || x > right)).toBe(true);
+});
+
+test("boxes of groups that interleave do not overlap, nor hold what is not theirs", () => {
+  // Two groups in columns that cross: each has nodes on both sides of the other.
+  const nodes = Array.from({ length: 24 }, (_, at) =>
+    node(`n${at}`, 1 + ((at + Math.floor(at / 4)) % 3), at % 4, Math.floor(at / 4)),
+  );
+  const edges = nodes.flatMap((_, at) => (at + 4 < nodes.length ? [at, at + 4] : []));
+  const groups = [0, 1, 2, 3].map((at) => ({
+    parent: at === 0 ? null : 0,
+    title: `group ${at}`,
+    made: true,
+  }));
+  const woven: Graph = { nodes, edges, groups };
+  const scene = sceneOf(woven, new Set());
+  const meet = (a: Rectangle, b: Rectangle) =>
+    a.left < b.left + b.width &&
+    b.left < a.left + a.width &&
+    a.top < b.top + b.height &&
+    b.top < a.top + a.height;
+  let overlaps = 0;
+  for (const box of scene.boxes) {
+    for (const part of box.parts) {
+      for (const { x, y, group } of scene.shapes) {
+        if (!isInside(woven, group, box.group) && meet(part, { left: x, top: y, ...NODE })) {
+          overlaps++;
+        }
+      }
+      for (const other of scene.boxes) {
+        if (other !== box && other.parts.some((one) => meet(one, part))) overlaps++;
+      }
+    }
+  }
+  expect(scene.boxes).toHaveLength(3);
+  expect(overlaps).toBe(0);
+});
+
+test("a node's post-dominator is where all that is computed from it meets again", () => {
+  // conv → add, relu → multiply → two results.
+  const names = ["conv", "add", "relu", "multiply", "exp", "log", "spare"];
+  const nodes = names.map((name, at) => node(name, 0, 0, at));
+  const edges = [0, 1, 0, 2, 1, 3, 2, 3, 3, 4, 3, 5, 6, 1, 6, 5];
+  const parents = postDominators({ nodes, edges });
+  expect(parents).toEqual([3, 3, 3, -1, -1, -1, -1]);
+  // What is gone does not count.
+  const gone = nodes.map((one) =>
+    one.label === "log" ? { ...one, fate: "removed" as const } : one,
+  );
+  expect(postDominators({ nodes: gone, edges })).toEqual([3, 3, 3, 4, -1, -1, 1]);
 });

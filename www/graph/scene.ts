@@ -2,11 +2,13 @@
 import type { Graph, GraphNode } from "../engine/protocol";
 
 export const NODE = { width: 156, height: 40 };
-const CELL = { width: 180, height: 66 };
+export const CELL = { width: 180, height: 66 };
 const MARGIN = 32;
 /** Room around the nodes of a box, for each level of boxes inside of it. */
 const PADDING = 10;
 const TITLE = 16;
+/** The same around single nodes: two boxes with their titles fit between two rows. */
+const SNUG = 6;
 
 export type Fate = GraphNode["fate"];
 
@@ -30,13 +32,18 @@ export interface Shape {
   group: number;
 }
 
-export interface Box {
-  group: number;
-  title: string;
+export interface Rectangle {
   left: number;
   top: number;
   width: number;
   height: number;
+}
+
+export interface Box extends Rectangle {
+  group: number;
+  title: string;
+  /** What is drawn: the box, or snug parts of it where something else stands inside of its bounds. */
+  parts: Rectangle[];
   /** How deep it is nested. */
   depth: number;
   made: boolean;
@@ -47,6 +54,8 @@ export interface Scene {
   boxes: Box[];
   /** Pairs of places in `shapes`. */
   edges: [number, number][];
+  /** From each shape to the one that post-dominates it; empty unless they are wanted. */
+  dominators: [number, number][];
   width: number;
   height: number;
 }
@@ -83,7 +92,11 @@ export function groupKey(graph: Graph, group: number): string {
   return `${title} ${first?.x} ${first?.y}`;
 }
 
-export function sceneOf(graph: Graph, folded: ReadonlySet<string>): Scene {
+export function sceneOf(
+  graph: Graph,
+  folded: ReadonlySet<string>,
+  parents: readonly number[] = [],
+): Scene {
   const place = (x: number, y: number) => ({
     x: MARGIN + x * CELL.width,
     y: MARGIN + TITLE + y * CELL.height,
@@ -142,13 +155,80 @@ export function sceneOf(graph: Graph, folded: ReadonlySet<string>): Scene {
     seen.add(key);
     edges.push([from, to]);
   }
-  const boxes = boxesOf(graph, shapes);
+  const dominators = new Map<number, number>();
+  parents.forEach((parent, node) => {
+    const [from, to] = [at[node] as number, at[parent]];
+    if (to !== undefined && from !== to) dominators.set(from, to);
+  });
+  const boxes = boxesOf(graph, shapes, edges);
   const right = Math.max(...shapes.map((shape) => shape.x + NODE.width), 0);
   const bottom = Math.max(...shapes.map((shape) => shape.y + NODE.height), 0);
-  return { shapes, boxes, edges, width: right + MARGIN, height: bottom + MARGIN };
+  return {
+    shapes,
+    boxes,
+    edges,
+    dominators: [...dominators],
+    width: right + MARGIN,
+    height: bottom + MARGIN,
+  };
 }
 
-function boxesOf(graph: Graph, shapes: readonly Shape[]): Box[] {
+const meet = (a: Rectangle, b: Rectangle) =>
+  a.left < b.left + b.width &&
+  b.left < a.left + a.width &&
+  a.top < b.top + b.height &&
+  b.top < a.top + a.height;
+
+/** Whether a group is another or stands inside of it. */
+export function isInside(graph: Graph, group: number, outer: number): boolean {
+  let at: number | null = group;
+  while (at !== null && at !== outer) at = graph.groups[at]?.parent ?? null;
+  return at === outer;
+}
+
+/**
+ * A box around each node of a group, and what joins neighbours that depend on each other. Nodes stand at least a cell apart in
+ * their row, so no part meets a part or a node of another group.
+ */
+function snugly(
+  members: ReadonlySet<number>,
+  shapes: readonly Shape[],
+  edges: readonly (readonly [number, number])[],
+): Rectangle[] {
+  const parts: Rectangle[] = [];
+  let first: Shape | undefined;
+  for (const index of members) {
+    const shape = shapes[index] as Shape;
+    if (!first || shape.y < first.y || (shape.y === first.y && shape.x < first.x)) first = shape;
+    parts.push({
+      left: shape.x - SNUG,
+      top: shape.y - SNUG,
+      width: NODE.width + 2 * SNUG,
+      height: NODE.height + 2 * SNUG,
+    });
+  }
+  for (const [from, to] of edges) {
+    if (!members.has(from) || !members.has(to)) continue;
+    const [a, b] = [shapes[from] as Shape, shapes[to] as Shape];
+    const left = Math.max(a.x, b.x);
+    const width = Math.min(a.x, b.x) + NODE.width - left;
+    if (b.y - a.y !== CELL.height || width <= 0) continue;
+    parts.push({ left, top: a.y + NODE.height, width, height: CELL.height - NODE.height });
+  }
+  if (first) {
+    // The title stands above the first node.
+    const { x, y } = first;
+    const head = { left: x - SNUG, top: y - SNUG - TITLE + 4, width: NODE.width + 2 * SNUG };
+    parts.unshift({ ...head, height: TITLE });
+  }
+  return parts;
+}
+
+function boxesOf(
+  graph: Graph,
+  shapes: readonly Shape[],
+  edges: readonly (readonly [number, number])[],
+): Box[] {
   const depths = graph.groups.map((_, group) => depthOf(graph, group));
   const deepest = Math.max(0, ...depths);
   const outer = graph.groups.filter((group) => group.parent === null).length;
@@ -176,17 +256,39 @@ function boxesOf(graph: Graph, shapes: readonly Shape[]): Box[] {
     // One function alone needs no box around everything.
     if (bound.right === 0 || (depth === 0 && outer === 1)) return;
     const around = PADDING * Math.max(0.6, deepest - depth);
-    boxes.push({
-      group,
-      made: graph.groups[group]?.made ?? false,
-      title: cut(graph.groups[group]?.title ?? "", Math.floor((bound.right - bound.left) / 7)),
+    const whole = {
       left: bound.left - around,
       top: bound.top - around - TITLE + 4,
       width: bound.right - bound.left + 2 * around,
       height: bound.bottom - bound.top + 2 * around + TITLE - 4,
+    };
+    boxes.push({
+      ...whole,
+      group,
+      made: graph.groups[group]?.made ?? false,
+      title: graph.groups[group]?.title ?? "",
+      parts: [whole],
       depth,
     });
   });
+  const isApart = (a: number, b: number) => !isInside(graph, a, b) && !isInside(graph, b, a);
+  for (const box of boxes) {
+    const stranger = shapes.some(
+      ({ x, y, group }) =>
+        meet(box, { left: x, top: y, ...NODE }) && !isInside(graph, group, box.group),
+    );
+    const crossed = () =>
+      boxes.some((other) => isApart(box.group, other.group) && meet(box, other));
+    if (!stranger && !crossed()) continue;
+    const members = new Set(
+      shapes.flatMap(({ group }, index) => (isInside(graph, group, box.group) ? [index] : [])),
+    );
+    box.parts = snugly(members, shapes, edges);
+  }
+  for (const box of boxes) {
+    const [first] = box.parts as [Rectangle];
+    Object.assign(box, { title: cut(box.title, Math.floor(first.width / 7.5) - 2) });
+  }
   return boxes.sort((a, b) => a.depth - b.depth);
 }
 
@@ -204,6 +306,13 @@ export function edgePath(from: Shape, to: Shape): string {
   const side = straight ? Math.max(x1, x2) + half + 14 : (x1 + x2) / 2;
   const lean = 28;
   return `M${x1} ${y1}C${x1} ${y1 + lean} ${side} ${y1 + 8} ${side} ${y1 + lean}L${side} ${y2 - lean}C${side} ${y2 - 8} ${x2} ${y2 - lean} ${x2} ${y2}`;
+}
+
+/** The line from a node to the one that post-dominates it, on their left. */
+export function dominatorPath(from: Shape, to: Shape): string {
+  const [y1, y2] = [from.y + NODE.height - 8, to.y + 8];
+  const side = Math.min(from.x, to.x) - 16;
+  return `M${from.x} ${y1}C${side} ${y1} ${side} ${y1} ${side} ${(y1 + y2) / 2}S${side} ${y2} ${to.x} ${y2}`;
 }
 
 /** Where an arrow key leads from a shape: to an input above, a use below, a neighbour in the row. -1 for nowhere. */

@@ -23,7 +23,9 @@ export default function EditPass(props: {
   );
   const doc = createMemo(() => {
     const mine = own();
-    return mine ? ownPass(mine) : findPass(app.state().catalogue, text(), app.state().good?.run.dialect);
+    return mine
+      ? ownPass(mine)
+      : findPass(app.state().catalogue, text(), app.state().good?.run.dialect);
   });
   const unknown = () =>
     app.state().trust === "own"

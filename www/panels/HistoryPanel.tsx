@@ -1,9 +1,11 @@
 /** An expression: what it is, the source line it comes from, and what every step did with it. Loaded on demand. */
-import { createMemo, For, Show } from "solid-js";
-import type { HistoryEntry } from "../engine/protocol";
+import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
+import type { HistoryEntry, Values } from "../engine/protocol";
 import { type Followed, fateMark, fateWord, stretches } from "../state/follow";
 import { panelCommands } from "./commands";
 import { useApp } from "./context";
+import { inputs } from "./inputs";
+import { TensorView } from "./TensorView";
 
 export default function HistoryPanel(props: { followed: Followed }) {
   const app = useApp();
@@ -29,6 +31,28 @@ export default function HistoryPanel(props: { followed: Followed }) {
   const show = (entry: HistoryEntry) => {
     const step = entry.step === null ? app.steps()[0] : app.steps()[entry.step];
     if (step) app.dispatch({ type: "step", id: step.id });
+  };
+  const [value, setValue] = createSignal<Values | string | null>(null);
+  /** The expression as it stands in the version that is shown; null when it is gone. */
+  const here = () => history().entries.find((entry) => entry.version === version())?.node ?? null;
+  const subject = () => `${props.followed.number} ${version()} ${here()}`;
+  createEffect(on(subject, () => setValue(null), { defer: true }));
+  const evaluate = async () => {
+    const about = subject();
+    const { func, seed, given } = inputs();
+    const found = await app.evaluate({ version: version(), func, seed, given, node: here() });
+    if (about === subject()) setValue(found);
+  };
+  const valueWords = () => {
+    const now = value();
+    if (!now) return "";
+    if (typeof now === "string") return now;
+    if (now.times === 0) return now.problem || "It is not evaluated on these inputs.";
+    return now.times > 1 ? `evaluated ${now.times} times, the first:` : "";
+  };
+  const valueParts = () => {
+    const now = value();
+    return now && typeof now !== "string" ? now.seen : [];
   };
   const toSource = () => {
     app.dispatch({ type: "editor", editor: "program" });
@@ -93,6 +117,29 @@ export default function HistoryPanel(props: { followed: Followed }) {
             <dt>Type</dt>
             <dd>
               <code>{history().ty}</code>
+            </dd>
+          </Show>
+          <Show when={here() !== null}>
+            <dt>Value</dt>
+            <dd>
+              <Show
+                when={value()}
+                fallback={
+                  <button
+                    type="button"
+                    class="link"
+                    title="On the inputs of the tab Values"
+                    onClick={() => void evaluate()}
+                  >
+                    Evaluate @{inputs().func}
+                  </button>
+                }
+              >
+                <span class="quiet" role="status">
+                  {valueWords()}
+                </span>
+                <For each={valueParts()}>{(part) => <TensorView part={part} look="table" />}</For>
+              </Show>
             </dd>
           </Show>
           <For each={history().attrs}>

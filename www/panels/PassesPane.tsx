@@ -17,11 +17,13 @@ import {
 import type { PassItem, Step } from "../engine/protocol";
 import { callArguments, callName, matchingPipeline } from "../state/calls";
 import { scriptPasses } from "../state/model";
+import { phaseOf } from "../state/phases";
 import { duration, outcomeMark, type Shown, stepWords } from "../state/steps";
 import { needsScript } from "../state/trust";
 import { panelCommands } from "./commands";
 import { useApp } from "./context";
 import { Part } from "./Part";
+import { type Phase, Phases } from "./Phases";
 import { Toggle } from "./Toggle";
 
 const AddPass = lazy(() => import("./AddPass"));
@@ -40,6 +42,7 @@ const TIMES_SETTLE = 300;
 interface Layout {
   rows: Map<number, Place & { shown: Shown | null }>;
   steps: Map<number, Place & { listed: boolean }>;
+  phases: Phase[];
   lines: number;
 }
 
@@ -80,7 +83,7 @@ export function PassesPane() {
   const layout = createMemo<Layout>(() => {
     const { good, rows } = state();
     const shown = app.shown();
-    const result: Layout = { rows: new Map(), steps: new Map(), lines: 0 };
+    const result: Layout = { rows: new Map(), steps: new Map(), phases: [], lines: 0 };
     const byRow = new Map<number, Shown[]>();
     const loose: Shown[] = [];
     for (const item of shown) {
@@ -95,15 +98,22 @@ export function PassesPane() {
     }
     let line = 0;
     for (const item of loose) result.steps.set(item.index, { line: ++line, listed: false });
-    for (const id of rows) {
+    const { document, preferences } = state();
+    rows.forEach((id, row) => {
       const group = byRow.get(id) ?? [];
+      if (preferences.phases) {
+        const name = phaseOf(callName(document.passes[row]?.call ?? ""));
+        const last = result.phases.at(-1);
+        if (last?.name === name) last.steps.push(...group);
+        else result.phases.push({ line: ++line, name, steps: [...group] });
+      }
       const listed = group.find((item) => item.step.role === "listed") ?? null;
       for (const item of group) {
         result.steps.set(item.index, { line: ++line, listed: item === listed });
         if (item === listed) result.rows.set(id, { line, shown: item });
       }
       if (!listed) result.rows.set(id, { line: ++line, shown: null });
-    }
+    });
     result.lines = line;
     return result;
   });
@@ -344,8 +354,17 @@ export function PassesPane() {
           on={state().preferences.nested}
           onChange={(nested) => app.dispatch({ type: "prefer", change: { nested } })}
         />
+        <Toggle
+          label="Phases"
+          title="Group the passes by the phase of compilation that they belong to"
+          on={state().preferences.phases}
+          onChange={(phases) => app.dispatch({ type: "prefer", change: { phases } })}
+        />
       </div>
       <div class="passes" ref={list} classList={{ "is-stale": state().stale }}>
+        <Show when={layout().phases.length > 0}>
+          <Phases phases={layout().phases} />
+        </Show>
         <ul role="list" aria-label="Passes" class="contents">
           <For each={state().rows}>
             {(id) => {

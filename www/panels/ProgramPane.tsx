@@ -186,6 +186,14 @@ export function ProgramPane(props: { narrow: boolean }) {
       <p id="editor-help" class="sr">
         Escape leaves the editor. Tab moves on; Control and ] indents.
       </p>
+      <Show when={state().document.parent}>
+        <p class="pad quiet">
+          Forked from a step.{" "}
+          <button type="button" class="link" onClick={() => app.toParent()}>
+            Back to its program
+          </button>
+        </p>
+      </Show>
       <section class="problems" aria-label="Problems" classList={{ none: all().length === 0 }}>
         <h2>
           Problems

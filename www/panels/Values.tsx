@@ -1,50 +1,74 @@
-/** The program evaluated before and after the step, on the same inputs: a pass must not change what comes out. */
-import { createEffect, createSignal, on, Show } from "solid-js";
-import type { EvalResult, Step } from "../engine/protocol";
+/** The program evaluated before and after the step, on the same inputs: a pass must not change what comes out. Loaded on demand. */
+import { createEffect, createSignal, For, on, Show } from "solid-js";
+import type { Values as Evaluated, Step, ValuePart } from "../engine/protocol";
+import { comparison, parseElements } from "../state/tensor";
 import { useApp } from "./context";
+import { inputs, setInputs } from "./inputs";
 import { Operators } from "./Operators";
+import { type Look, TensorView } from "./TensorView";
 
 interface Outcome {
-  before: EvalResult | string;
-  after: EvalResult | string;
+  before: Evaluated | string;
+  after: Evaluated | string;
 }
 
-const textOf = (result: EvalResult | string): string =>
-  typeof result === "string"
-    ? result
-    : result.ok
-      ? result.text
-      : result.problems.map((problem) => problem.message).join("\n");
+const problemOf = (result: Evaluated | string): string =>
+  typeof result === "string" ? result : result.problem;
+const partsOf = (result: Evaluated | string): readonly ValuePart[] =>
+  typeof result === "string" ? [] : result.result;
 
 export default function Values(props: { step: Step }) {
   const app = useApp();
-  const [func, setFunc] = createSignal("main");
-  const [seed, setSeed] = createSignal(0);
   const [busy, setBusy] = createSignal(false);
   const [outcome, setOutcome] = createSignal<Outcome | null>(null);
+  const [look, setLook] = createSignal<Look>("table");
+  /** The inputs that were used last, so that others can be given. */
+  const [args, setArgs] = createSignal<readonly ValuePart[]>([]);
   const subject = () => `${app.state().good?.number} ${props.step.id}`;
   createEffect(on(subject, () => setOutcome(null), { defer: true }));
 
   const evaluate = async () => {
     const about = subject();
+    const { func, seed, given } = inputs();
+    const ask = (version: number) => app.evaluate({ version, func, seed, given, node: null });
     setBusy(true);
-    const before = await app.evaluate(props.step.before, func(), seed());
-    const after =
-      props.step.after === props.step.before
-        ? before
-        : await app.evaluate(props.step.after, func(), seed());
+    const before = await ask(props.step.before);
+    const same = props.step.after === props.step.before;
+    const after = same ? before : await ask(props.step.after);
     setBusy(false);
+    if (typeof before !== "string" && before.args.length > 0) setArgs(before.args);
     if (about === subject()) setOutcome({ before, after });
   };
-  const equal = () => {
-    const now = outcome();
-    if (!now || typeof now.before === "string" || typeof now.after === "string") return "";
-    if (!now.before.ok || !now.after.ok) return "";
-    if (props.step.before === props.step.after) return "The step changed nothing.";
-    return now.before.text === now.after.text
-      ? "✓ The results are printed the same."
-      : "≠ The results are printed differently.";
+  const type = (name: string, shape: readonly number[], text: string) => {
+    const { typed, given, ...rest } = inputs();
+    const { [name]: _, ...others } = given;
+    const read = text.trim() ? parseElements(text, shape) : null;
+    const elements = Array.isArray(read) ? { ...others, [name]: read } : others;
+    setInputs({ ...rest, typed: { ...typed, [name]: text }, given: elements });
   };
+  const wrong = (name: string, shape: readonly number[]) => {
+    const text = inputs().typed[name] ?? "";
+    const read = text.trim() ? parseElements(text, shape) : "";
+    return typeof read === "string" ? read : "";
+  };
+  const verdicts = () => {
+    const now = outcome();
+    if (!now || problemOf(now.before) || problemOf(now.after)) return [];
+    if (props.step.before === props.step.after) return ["The step changed nothing."];
+    const [before, after] = [partsOf(now.before), partsOf(now.after)];
+    if (before.length !== after.length) return ["≠ The results have not as many parts."];
+    return before.map((part, index) => {
+      const name = before.length > 1 ? `${part.name}: ` : "";
+      return name + comparison(part, after[index] as ValuePart);
+    });
+  };
+  const side = (title: string, result: Evaluated | string) => (
+    <div class="value">
+      <h3>{title}</h3>
+      <Show when={problemOf(result)}>{(problem) => <pre tabIndex="0">{problem()}</pre>}</Show>
+      <For each={partsOf(result)}>{(part) => <TensorView part={part} look={look()} />}</For>
+    </div>
+  );
 
   return (
     <section class="region values" aria-label="Values">
@@ -62,8 +86,10 @@ export default function Values(props: { step: Step }) {
             class="mono"
             size="12"
             spellcheck={false}
-            value={func()}
-            onInput={(event) => setFunc(event.currentTarget.value.replace(/^@/, ""))}
+            value={inputs().func}
+            onInput={(event) =>
+              setInputs({ ...inputs(), func: event.currentTarget.value.replace(/^@/, "") })
+            }
           />
         </label>
         <label>
@@ -72,10 +98,11 @@ export default function Values(props: { step: Step }) {
             type="number"
             min="0"
             max="4294967295"
-            value={seed()}
-            onInput={(event) =>
-              setSeed(Math.max(0, Math.floor(event.currentTarget.valueAsNumber || 0)))
-            }
+            value={inputs().seed}
+            onInput={(event) => {
+              const seed = Math.max(0, Math.floor(event.currentTarget.valueAsNumber || 0));
+              setInputs({ ...inputs(), seed });
+            }}
           />
         </label>
         <button type="submit" class="primary" disabled={busy()}>
@@ -86,31 +113,81 @@ export default function Values(props: { step: Step }) {
             Stop
           </button>
         </Show>
+        <div class="levels looks" role="radiogroup" aria-label="Tensors as">
+          <For each={["table", "map"] as const}>
+            {(one) => (
+              <label>
+                <input
+                  type="radio"
+                  name="look"
+                  value={one}
+                  checked={look() === one}
+                  onChange={() => setLook(one)}
+                />
+                <span>{one === "table" ? "Tables" : "Heat maps"}</span>
+              </label>
+            )}
+          </For>
+        </div>
       </form>
+      <Show when={args().length > 0}>
+        <details class="inputs">
+          <summary>
+            Inputs
+            <Show when={Object.keys(inputs().given).length}>
+              {(count) => <span class="count">{count()}</span>}
+            </Show>
+          </summary>
+          <p class="quiet">
+            Elements in their order, such as [[1, 2], [3, 4]], or one for all. What is left empty is
+            made from the seed.
+          </p>
+          <For each={args()}>
+            {(arg) => (
+              <label class="input">
+                <span>
+                  <code>%{arg.name}</code>{" "}
+                  <span class="quiet">
+                    {arg.dtype}[{arg.shape.join(", ")}]
+                  </span>
+                </span>
+                <input
+                  type="text"
+                  class="mono"
+                  spellcheck={false}
+                  placeholder="from the seed"
+                  aria-invalid={wrong(arg.name, arg.shape) !== ""}
+                  value={inputs().typed[arg.name] ?? ""}
+                  onInput={(event) => type(arg.name, arg.shape, event.currentTarget.value)}
+                />
+                <span class="wrong" role="status">
+                  {wrong(arg.name, arg.shape)}
+                </span>
+              </label>
+            )}
+          </For>
+        </details>
+      </Show>
       <Show
         when={outcome()}
         fallback={
           <p class="empty">
             {busy()
               ? "Evaluating…"
-              : `Runs @${func()} before and after ${props.step.name} on the same random inputs. A large network takes a while.`}
+              : `Runs @${inputs().func} before and after ${props.step.name} on the same inputs, made from the seed or typed. A large network takes a while.`}
           </p>
         }
       >
         {(now) => (
-          <div class="two">
-            <div class="value">
-              <h3>Before {props.step.name}</h3>
-              <pre tabIndex="0">{textOf(now().before)}</pre>
+          <>
+            <ul class="verdict" role="status">
+              <For each={verdicts()}>{(sentence) => <li>{sentence}</li>}</For>
+            </ul>
+            <div class="two">
+              {side(`Before ${props.step.name}`, now().before)}
+              {side(`After ${props.step.name}`, now().after)}
             </div>
-            <div class="value">
-              <h3>After {props.step.name}</h3>
-              <pre tabIndex="0">{textOf(now().after)}</pre>
-            </div>
-            <p class="verdict" role="status">
-              {equal()}
-            </p>
-          </div>
+          </>
         )}
       </Show>
       <Operators step={props.step} />

@@ -68,6 +68,13 @@ export const commands: readonly Command[] = [
     run: prefer(({ nested }) => ({ nested: !nested })),
   },
   {
+    id: "phases",
+    keys: [],
+    title: "Group the passes by phase or not",
+    group: "Steps",
+    run: prefer(({ phases }) => ({ phases: !phases })),
+  },
+  {
     id: "toggle",
     keys: ["x"],
     title: "Switch the pass of this step on or off",

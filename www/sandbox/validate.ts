@@ -9,7 +9,6 @@ import type {
   Diff,
   DiffRow,
   DumpFile,
-  EvalResult,
   Graph,
   GraphNode,
   History,
@@ -24,6 +23,8 @@ import type {
   Step,
   UserInstrument,
   UserPass,
+  ValuePart,
+  Values,
 } from "../engine/protocol";
 import type { Boot } from "../engine/worker";
 
@@ -260,7 +261,23 @@ const graph: Read<Graph> = (value) => {
   return read;
 };
 
-const evaluated = record<EvalResult>({ ok: flag, problems: list(problem, 1000), text });
+/** What is not finite is not in JSON. */
+const element: Read<number> = (value) =>
+  value === null ? Number.NaN : typeof value === "number" ? value : wrong("an element");
+const part = record<ValuePart>({
+  name: short(200),
+  text: short(100_000),
+  dtype: short(50),
+  shape: list(whole, 100),
+  data: list(element, MANY),
+});
+const evaluated = record<Values>({
+  problem: short(10_000),
+  args: list(part, SOME),
+  result: list(part, SOME),
+  seen: list(part, SOME),
+  times: whole,
+});
 
 /** What the sandbox is asked. Links and the catalogue are never its business. */
 const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {

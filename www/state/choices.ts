@@ -113,10 +113,10 @@ export function createChoices({
   }
 
   /** A version takes the place of the program, and the passes that came after it stay. */
-  function fork(source: string, row: number, name: string): void {
+  function fork(source: string, row: number, name: string, parent: string): void {
     const old = draft();
-    dispatch({ type: "edit", source });
-    dispatch({ type: "passes", passes: state().document.passes.slice(row + 1) });
+    const passes = state().document.passes.slice(row + 1);
+    dispatch({ type: "fork", source, passes, parent });
     offerUndo(old, `The program is now what ${name} made; the passes after it are left.`);
   }
 

@@ -8,11 +8,12 @@ import type {
   Answers,
   Comparison,
   Diff,
-  EvalResult,
   Look,
   Place,
+  Question,
   RunDocument,
   Step,
+  Values,
 } from "../engine/protocol";
 import { firstExample } from "../examples";
 import { createChoices } from "./choices";
@@ -20,7 +21,15 @@ import { Engines } from "./engines";
 import { createFollow } from "./follow";
 import { createImporting } from "./importing";
 import { createLessons } from "./lessons";
-import { type Action, emptyDocument, type Good, initial, type State, update } from "./model";
+import {
+  type Action,
+  emptyDocument,
+  type Good,
+  initial,
+  type State,
+  toShared,
+  update,
+} from "./model";
 import { createPulls } from "./pulls";
 import { createRewrites } from "./rewrites";
 import { createSharing, type Surroundings } from "./sharing";
@@ -39,6 +48,8 @@ export interface Environment extends Surroundings {
 const EVAL_LIMIT = 120_000;
 const START_LIMIT = 60_000;
 const SLOW_AFTER = 300;
+/** Characters of what a program was forked from, beyond which it is not kept: links would get too long. */
+const LONGEST_PARENT = 20_000;
 /** Milliseconds without a keystroke until an edited script is run. */
 const SCRIPT_PAUSE = 300;
 
@@ -203,12 +214,9 @@ export function createController(environment: Environment) {
   const follow = createFollow({ state, step, holder });
   const rewrites = createRewrites({ state, step, selected, holder });
 
-  async function evaluate(
-    version: number,
-    func: string,
-    seed: number,
-  ): Promise<EvalResult | string> {
-    const reply = await holder().ask({ type: "eval", version, func, seed }, `eval ${version}`);
+  async function evaluate(question: Question): Promise<Values | string> {
+    const slot = `eval ${question.version}`;
+    const reply = await holder().ask({ type: "eval", ...question }, slot);
     if (reply.status === "answered") return reply.value;
     return reply.status === "stopped" ? reply.message : "The program changed meanwhile.";
   }
@@ -225,8 +233,12 @@ export function createController(environment: Environment) {
   async function fork(): Promise<void> {
     const at = step();
     if (!at) return;
+    const { parent: _, ...document } = toShared(state(), at.id);
+    const parent = await engines.plain.ask({ type: "write", document });
     const reply = await holder().ask({ type: "text", version: at.after, stable: false }, "fork");
-    if (reply.status === "answered") choices.fork(reply.value, at.row, at.name);
+    if (reply.status !== "answered") return;
+    const whole = parent.status === "answered" && parent.value.length <= LONGEST_PARENT;
+    choices.fork(reply.value, at.row, at.name, whole ? parent.value : "");
   }
 
   // ---- going through the steps
@@ -382,6 +394,8 @@ export function createController(environment: Environment) {
       const reply = await holder().ask({ type: "compare", version, source });
       return reply.status === "answered" ? reply.value : null;
     },
+    /** Opens what the program was forked from. */
+    toParent: () => void importing.importText(state().document.parent ?? "", "The parent"),
     importText: importing.importText,
     importFiles: importing.importFiles,
     openExample: choices.openExample,

@@ -38,6 +38,8 @@ export interface Preferences {
   changedOnly: boolean;
   /** False hides steps that ran inside of, or on behalf of, a listed pass, unless they failed. */
   nested: boolean;
+  /** Groups the passes by the phase of compilation that they belong to. */
+  phases: boolean;
   /** Single-letter shortcuts may be switched off (WCAG 2.1.4). */
   letters: boolean;
   /** Widths of the first and second pane, in thousandths of the window. */
@@ -109,6 +111,8 @@ export type Action =
   | { type: "example"; id: string; source: string; passes?: readonly string[] }
   | { type: "passes"; passes: PassItem[] }
   | { type: "pipeline"; passes: string[]; optLevel: number }
+  /** A version becomes the program, with the passes after it; `parent` is what it was before. */
+  | { type: "fork"; source: string; passes: PassItem[]; parent: string }
   | { type: "toggle"; row: number }
   | { type: "move"; from: number; to: number }
   | { type: "remove"; row: number }
@@ -155,6 +159,7 @@ export const defaultPreferences: Preferences = {
   types: true,
   changedOnly: false,
   nested: true,
+  phases: false,
   letters: true,
   widths: [320, 240],
   hint: true,
@@ -241,9 +246,10 @@ export function update(state: State, action: Action): State {
       return { ...state, editor: action.editor, pane: "program" };
     case "example": {
       const passes = action.passes?.map((call) => ({ call, enabled: true }));
+      const { parent: _, ...rest } = state.document;
       return {
         ...withDocument(
-          state,
+          { ...state, document: rest },
           passes ? { source: action.source, passes } : { source: action.source },
         ),
         ...(passes ? { rows: freshRows(passes) } : {}),
@@ -251,6 +257,11 @@ export function update(state: State, action: Action): State {
         step: "",
         folded: [],
       };
+    }
+    case "fork": {
+      const { source, passes, parent } = action;
+      const change = { source, passes, ...(parent ? { parent } : {}) };
+      return { ...withDocument(state, change), rows: freshRows(passes), example: "" };
     }
     case "passes":
       return {

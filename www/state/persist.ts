@@ -61,6 +61,7 @@ export function readDocument(value: unknown): RunDocument | null {
     config,
     instruments: strings(value.instruments),
     script: text(value.script),
+    ...(text(value.parent) ? { parent: text(value.parent) } : {}),
     ...(files.length > 0 ? { files } : {}),
   };
 }

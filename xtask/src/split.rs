@@ -60,9 +60,11 @@ const SECOND: &[&str] = &[
     "session::graph::",
     "session::history::",
     "session::place::",
+    "session::values::",
     "tir::",
     "verify::relax::",
     "wasm::user::",
+    "wasm::values::",
 ];
 
 /// The two halves. Imports of the second are the exports of the first, by the module name `first`.

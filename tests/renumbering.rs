@@ -1,0 +1,150 @@
+//! Edits that renumber everything behind them: a diff shows as many changed lines as there are changed bindings, on the
+//! networks that are bundled with TVM.
+
+use passlab::diff::Diff;
+use passlab::infer::infer_module;
+use passlab::ir::rewrite::{ExprMutator, rewrite};
+use passlab::ir::{ExprId, Module, Store};
+use passlab::ops::build;
+use passlab::pass::PassContext;
+use passlab::session::{Session, document, open};
+use passlab::{diff, ops};
+use std::fs;
+use std::path::Path;
+
+/// What is done to one call: it gives way to its input, another stands in its place, or its result is negated.
+#[derive(Clone, Copy)]
+enum Edit {
+    Drop,
+    Swap,
+    Insert,
+}
+
+struct Editor {
+    edit: Edit,
+    at: ExprId,
+}
+
+impl ExprMutator for Editor {
+    fn rule(&self) -> &'static str {
+        "edit"
+    }
+
+    fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        if pre != self.at {
+            return post;
+        }
+        match self.edit {
+            Edit::Drop => build::arg(store, post, 0),
+            Edit::Swap => {
+                let input = build::arg(store, post, 0);
+                build::call(store, "exp", &[input])
+            }
+            Edit::Insert => build::call(store, "negative", &[post]),
+        }
+    }
+}
+
+fn corpus(name: &str) -> Option<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(name);
+    fs::read_to_string(path).inspect_err(|_| println!("skipped: there is no ../shared/corpus/{name}")).ok()
+}
+
+/// Lines that a diff shows as something else than they were.
+fn shown(diff: &Diff) -> usize {
+    diff.added + diff.removed + diff.changed
+}
+
+/// Calls of operators that give what they get: one can be left out, or doubled, without another type anywhere.
+fn places(store: &Store, module: &Module) -> Vec<ExprId> {
+    let all = module.functions().iter().flat_map(|(_, function)| passlab::ir::walk::post_order(store, *function));
+    let fits = |id: &ExprId| {
+        store.called_op(*id).is_some_and(|op| ["nn.relu", "nn.batch_flatten", "sigmoid", "tanh"].contains(&ops::info(op).name))
+    };
+    let same_type = |id: &ExprId| store.checked_type(*id) == store.checked_type(build::arg(store, *id, 0));
+    all.filter(|id| fits(id) && same_type(id)).collect()
+}
+
+/// Bindings that an edit changes: the one that goes, comes or is another; and what read the value that is negated now reads
+/// something else. What read a value that gives way reads what takes its place, which is no change of its own.
+fn changed(store: &Store, module: &Module, edit: Edit, at: ExprId) -> usize {
+    let mut users = 0;
+    for (_, function) in module.functions() {
+        for id in passlab::ir::walk::post_order(store, *function) {
+            let mut uses = false;
+            passlab::ir::walk::for_each_child(store, id, |child| uses |= child == at);
+            users += usize::from(uses);
+        }
+    }
+    if matches!(edit, Edit::Insert) { 1 + users } else { 1 }
+}
+
+/// How many of the edits show exactly the bindings that they change.
+fn relay(name: &str, wanted: usize) -> Option<(usize, usize)> {
+    let source = corpus(name)?;
+    let mut store = Store::new();
+    let module = open(&mut store, &source).module;
+    let places = places(&store, &module);
+    assert!(!places.is_empty(), "{name}");
+    let (mut exact, mut all) = (0, 0);
+    for turn in 0..wanted {
+        let at = places[turn * 7 % places.len()];
+        let edit = [Edit::Drop, Edit::Swap, Edit::Insert][turn % 3];
+        let mut edited = module.clone();
+        for (global, function) in module.functions().to_vec() {
+            let function = rewrite(&mut store, function, &mut Editor { edit, at });
+            edited.set_function(global, function);
+        }
+        let edited = infer_module(&mut store, &edited).expect("it has types");
+        let found = diff::diff(&store, &module, &edited);
+        all += 1;
+        if shown(&found) == changed(&store, &module, edit, at) {
+            exact += 1;
+        } else {
+            println!("{name}, edit {turn}: {} lines are shown, {:?}", shown(&found), found.summary);
+        }
+    }
+    Some((exact, all))
+}
+
+/// A binding is doubled, so that the second takes another name everywhere, and the first, which nothing uses, is taken away.
+fn relax(name: &str, wanted: usize) -> Option<(usize, usize)> {
+    let source = corpus(name)?;
+    let lines: Vec<&str> = source.lines().collect();
+    let binds = |line: &&str| line.trim_start().starts_with("lv") && line.contains(" = R.") && line.contains(": R.Tensor");
+    let places: Vec<usize> = (0..lines.len()).filter(|line| binds(&lines[*line])).collect();
+    let (mut exact, mut all) = (0, 0);
+    for turn in 0..wanted {
+        let at = places[turn * 5 % places.len()];
+        let mut doubled = lines.clone();
+        doubled.insert(at, lines[at]);
+        let mut session = Session::new(|| 0.0);
+        let list = document(&doubled.join("\n"), "DeadCodeElimination", PassContext::default()).expect("a pass");
+        assert!(session.run(&list, false), "{name}: {:?}", session.problems());
+        let step = &session.trace().steps[0];
+        let found = session.diff(step.before, step.after).expect("two versions");
+        all += 1;
+        if (found.removed, shown(&found)) == (1, 1) {
+            exact += 1;
+        } else {
+            println!("{name}, line {}: {} lines are shown, {:?}", at + 1, shown(&found), found.summary);
+        }
+    }
+    Some((exact, all))
+}
+
+#[test]
+fn an_edit_that_renumbers_everything_shows_the_bindings_that_it_changed() {
+    let (mut exact, mut all) = (0, 0);
+    let relay_programs = [("dqn.relay", 12), ("resnet-18.relay", 21), ("resnet-50.relay", 12), ("vgg-16.relay", 15)];
+    let relax_programs =
+        [("resnet18.py", 16), ("mobilenet_v2.py", 8), ("torch_transformer_encoder.py", 8), ("hf_bert_2layer.py", 8)];
+    let relay = relay_programs.iter().filter_map(|(name, wanted)| relay(&format!("relay/{name}"), *wanted));
+    let relax = relax_programs.iter().filter_map(|(name, wanted)| relax(&format!("relax/{name}"), *wanted));
+    for (some, of) in relay.chain(relax) {
+        exact += some;
+        all += of;
+    }
+    println!("{exact} of {all} edits show exactly the bindings that they changed");
+    assert!(exact * 100 >= all * 99, "{exact} of {all}");
+}

@@ -1,0 +1,39 @@
+/** Heads of the phases in the list of passes; one leads to the first step in it that changed something. */
+import { Index } from "solid-js";
+import type { Shown } from "../state/steps";
+import { useApp } from "./context";
+
+/** Passes in a row that belong together. */
+export interface Phase {
+  /** Line in the grid, from 1. */
+  line: number;
+  name: string;
+  steps: Shown[];
+}
+
+export function Phases(props: { phases: readonly Phase[] }) {
+  const app = useApp();
+  const changed = ({ steps }: Phase) => steps.filter(({ step }) => step.outcome === "changed");
+  const words = (phase: Phase) =>
+    phase.steps.length > 0 ? `${changed(phase).length} of ${phase.steps.length} changed` : "";
+  const go = (phase: Phase) => {
+    const target = changed(phase)[0] ?? phase.steps[0];
+    if (target) app.dispatch({ type: "step", id: target.step.id });
+  };
+  return (
+    <div role="group" aria-label="Phases" class="contents">
+      <Index each={props.phases}>
+        {(phase) => (
+          <button
+            type="button"
+            class="phase"
+            style={{ "grid-row": String(phase().line) }}
+            onClick={() => go(phase())}
+          >
+            {phase().name} <span class="quiet">{words(phase())}</span>
+          </button>
+        )}
+      </Index>
+    </div>
+  );
+}
