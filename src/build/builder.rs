@@ -3,7 +3,7 @@
 use super::NameSupply;
 use crate::diag::Diagnostic;
 use crate::infer::relax::types::{self, Fit, fit};
-use crate::infer::relax::{Signatures, function_type, signatures};
+use crate::infer::relax::{Signatures, function_type, result_type, signatures};
 use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::walk::post_order;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, Store, Symbol, Type, TypeId, VarId};
@@ -172,6 +172,13 @@ impl BlockBuilder {
         self.blocks.last().is_some_and(|frame| frame.dataflow)
     }
 
+    /// Makes the innermost block a dataflow block or an ordinary one.
+    pub fn set_dataflow(&mut self, dataflow: bool) {
+        if let Some(frame) = self.blocks.last_mut() {
+            frame.dataflow = dataflow;
+        }
+    }
+
     /// Whether a block is open.
     pub fn has_block(&self) -> bool {
         !self.blocks.is_empty()
@@ -305,34 +312,6 @@ impl BlockBuilder {
 
     // ---- nodes ----
 
-    /// A function over a body in normal form. Its result is the type of the body where that says no less than `ret`, without
-    /// symbols that the parameters do not define (TVM's constructor of `relax.Function`).
-    pub fn function(&self, store: &mut Store, pre: Option<ExprId>, function: Function) -> ExprId {
-        let found = store.checked_type(function.body);
-        let ret = match (function.ret, found) {
-            (Some(ret), Some(found)) if fit(store, ret, found) != Fit::Always => Some(ret),
-            (ret, None) => ret,
-            (_, Some(found)) => {
-                let params: Vec<VarId> = store.items(function.params).collect();
-                let mut known: Vec<Id<Symbol>> = Vec::new();
-                for param in params {
-                    known.extend(store.var_data(param).symbol);
-                    if let Some(ty) = store.var_type(param) {
-                        known.extend(types::symbols(store, ty, true));
-                    }
-                }
-                Some(types::erase(store, found, &|symbol| known.contains(&symbol), &|_| false))
-            }
-        };
-        let function = Function { ret, ..function };
-        let ty = Some(function_type(store, &function, None));
-        let node = store.add_function(function);
-        match pre {
-            Some(pre) => store.rebuild(pre, Expr::Function(node), ty),
-            None => store.add_typed(Expr::Function(node), ty),
-        }
-    }
-
     /// Blocks without those that are empty; neighbours of one kind are one block; a sequence that is bound is opened, its
     /// blocks standing before the binding of its value (TVM's `NormalizeBlocks`).
     pub fn join_blocks(&self, store: &mut Store, blocks: &[Id<BindingBlock>]) -> List<BindingBlock> {
@@ -415,6 +394,42 @@ fn from_afar(store: &Store, function: ExprId) -> u64 {
     hash.finish()
 }
 
+/// A function over a body in normal form, with its type. Its result is the type of the body where that says no less than `ret`,
+/// without symbols that the parameters do not define.
+pub fn function_over(store: &mut Store, pre: Option<ExprId>, function: Function) -> ExprId {
+    let found = store.checked_type(function.body);
+    let ret = result_type(store, &function, found);
+    let function = Function { ret, ..function };
+    let ty = Some(function_type(store, &function, None));
+    let node = store.add_function(function);
+    match pre {
+        Some(pre) => store.rebuild(pre, Expr::Function(node), ty),
+        None => store.add_typed(Expr::Function(node), ty),
+    }
+}
+
+/// A function that was visited: itself where it has stayed the same. A result that the body need not have is not promised any
+/// more, even if that was so before (TVM's `ExprMutator`, which puts every function together anew).
+pub fn function_again(store: &mut Store, pre: ExprId, function: Function) -> ExprId {
+    let found = store.checked_type(function.body);
+    let ret = function.ret.filter(|ret| found.is_none_or(|found| fit(store, found, *ret) == Fit::Always));
+    let ret = result_type(store, &Function { ret, ..function }, found);
+    let params: Vec<VarId> = store.items(function.params).collect();
+    let same = |old: Function| (old.ret, old.body) == (ret, function.body) && store.items(old.params).eq(params.iter().copied());
+    if store.as_function(pre).is_some_and(same) && store.checked_type(pre).is_some() {
+        return pre;
+    }
+    function_over(store, Some(pre), Function { ret, ..function })
+}
+
+/// [`function_again`] of a function that was rewritten otherwise; anything else as it is.
+pub fn visited(store: &mut Store, expr: ExprId) -> ExprId {
+    match store.as_function(expr) {
+        Some(function) => function_again(store, expr, function),
+        None => expr,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -431,7 +446,7 @@ mod tests {
             let body = store.add_seq(&[], used);
             let params = store.list(&[x]);
             let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: None, device: None, pure: true };
-            builder.function(store, None, data)
+            function_over(store, None, data)
         };
         let (a, b, c) = (identity(store, &builder, 2), identity(store, &builder, 2), identity(store, &builder, 3));
         let first = builder.add_function(store, a, "f");

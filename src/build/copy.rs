@@ -52,7 +52,7 @@ pub fn bind_in(store: &mut Store, cx: &mut Mutation, expr: ExprId, vars: &[(VarI
         && result != root
     {
         let ret = old.ret.map(|ty| cx.ty(store, ty));
-        result = cx.builder.function(store, Some(result), Function { ret, ..new });
+        result = super::function_over(store, Some(result), Function { ret, ..new });
     }
     cx.restore(outer);
     cx.symbols = outer_symbols;

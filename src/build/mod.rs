@@ -54,7 +54,7 @@ mod mutate;
 mod names;
 mod run;
 
-pub use builder::{BlockBuilder, signature};
+pub use builder::{BlockBuilder, function_again, function_over, signature, visited};
 pub use copy::{bind, bind_in, copy_with_new_vars, defined_symbols, infer_symbols, known_dims};
 pub use mutate::{BlockMutator, Mutation, Saved};
 pub use names::NameSupply;

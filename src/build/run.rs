@@ -455,19 +455,9 @@ impl Run {
         let body = self.take(data.body);
         cx.builder.end_scope();
         let same = store.items(data.params).eq(params.iter().copied());
-        let post = if same && body == data.body && store.checked_type(id).is_some() {
-            id
-        } else {
-            let ret = if same { data.ret } else { data.ret.map(|ty| cx.ty(store, ty)) };
-            let found = store.checked_type(body);
-            // A result that the new body need not have is not promised any more.
-            let ret = ret.filter(|ret| match found {
-                Some(found) => types::fit(store, found, *ret) == types::Fit::Always,
-                None => true,
-            });
-            let params = if same { data.params } else { store.list(&params) };
-            cx.builder.function(store, Some(id), Function { params, ret, body, ..data })
-        };
+        let ret = if same { data.ret } else { data.ret.map(|ty| cx.ty(store, ty)) };
+        let params = if same { data.params } else { store.list(&params) };
+        let post = super::function_again(store, id, Function { params, ret, body, ..data });
         let rule = mutator.rule();
         let result = store.rewrite(rule, id, post, |store| mutator.leave(store, cx, id, post));
         let result = if result == post { post } else { cx.builder.normalize(store, result) };

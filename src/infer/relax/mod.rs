@@ -1,6 +1,7 @@
 //! Relax's types: deduced forwards, from a binding's value to its variable (TVM: src/relax/ir/block_builder.cc).
 //!
-//! A written annotation stands; what is not written is filled in. [`deduce_call`] is the type of a call,
+//! A written annotation of a call stands; what is not written is filled in, and what has a type already, such as a variable or
+//! tuple, gives it to the variable that it is bound to. [`deduce_call`] is the type of a call,
 //! [`infer_module`] goes through a program.
 
 mod call;
@@ -55,6 +56,26 @@ pub(crate) fn function_type(store: &mut Store, function: &Function, ret: Option<
     store.ty(Type::Callable { params: Some(params), ret, pure: function.pure })
 }
 
+/// The result of a function over a body of type `found`: that type where it says no less than `ret`, without symbols that the
+/// parameters do not define (TVM's constructor of `relax.Function`).
+pub(crate) fn result_type(store: &mut Store, function: &Function, found: Option<TypeId>) -> Option<TypeId> {
+    let Some(found) = found else { return function.ret };
+    if let Some(ret) = function.ret
+        && types::fit(store, ret, found) != types::Fit::Always
+    {
+        return Some(ret);
+    }
+    let params: Vec<VarId> = store.items(function.params).collect();
+    let mut known: Vec<Id<Symbol>> = Vec::new();
+    for param in params {
+        known.extend(store.var_data(param).symbol);
+        if let Some(ty) = store.var_type(param) {
+            known.extend(types::symbols(store, ty, true));
+        }
+    }
+    Some(types::erase(store, found, &|symbol| known.contains(&symbol), &|_| false))
+}
+
 /// Fills in the types of every function. The error is everything that is wrong in any of them.
 pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Diagnostic>> {
     let mut signatures = signatures(store, module);
@@ -62,16 +83,15 @@ pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Di
     let mut errors = Vec::new();
     let mut rewriting = Rewriting::new();
     for &(name, function) in module.functions() {
-        let Expr::Function(id) = store.expr(function) else { continue };
+        if store.as_function(function).is_none() {
+            continue;
+        }
         let mut deducer = Deducer::new(&signatures);
         let new = rewriting.run(store, function, &mut deducer);
         errors.append(&mut deducer.errors);
         result.set_function(name, new);
-        // A result that was not written is known to those that come later.
-        if store.function(id).ret.is_none()
-            && let Expr::Function(id) = store.expr(new)
-        {
-            let function = *store.function(id);
+        // A result that was not written, or said less, is known to those that come later.
+        if let Some(function) = store.as_function(new) {
             let ty = function_type(store, &function, None);
             signatures.insert(name, ty);
         }
@@ -91,6 +111,8 @@ struct Deducer<'s> {
     signatures: &'s Signatures,
     /// What binds the variables of the sequences that were entered.
     bindings: FxHashMap<VarId, Binding>,
+    /// Calls that are bound to a variable whose type is written.
+    annotated: FxHashMap<ExprId, TypeId>,
     /// What nodes have become, and so their types.
     done: FxHashMap<ExprId, ExprId>,
     /// Variables that have got a type, and as what.
@@ -107,6 +129,9 @@ impl ExprMutator for Deducer<'_> {
         if let Expr::Seq { blocks, .. } = store.expr(id) {
             for binding in store.bindings(blocks) {
                 self.bindings.insert(binding.var, binding);
+                if let (None, Some(ty), Expr::Call { .. }) = (binding.cast, store.var_type(binding.var), store.expr(binding.value)) {
+                    self.annotated.insert(binding.value, ty);
+                }
             }
         }
         crate::ir::rewrite::Visit::Descend
@@ -121,15 +146,20 @@ impl ExprMutator for Deducer<'_> {
     }
 
     fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
-        if store.var_type(var).is_some() {
+        let written = store.var_type(var);
+        let Some(binding) = self.bindings.get(&var) else { return var };
+        let computed = matches!(store.expr(binding.value), Expr::Call { .. } | Expr::If { .. } | Expr::Function(_) | Expr::Seq { .. });
+        if written.is_some() && (computed || binding.cast.is_some()) {
             return var;
         }
-        let Some(binding) = self.bindings.get(&var) else { return var };
         let value = match store.expr(binding.value) {
             Expr::Var(other) => self.vars.get(&other).map(|var| store.use_var(*var)),
             _ => self.done.get(&binding.value).copied(),
         };
         match binding.cast.or_else(|| store.checked_type(value.unwrap_or(binding.value))) {
+            Some(ty) if written == Some(ty) => var,
+            // What cannot be is told by the check of the program.
+            Some(ty) if written.is_some_and(|written| types::fit(store, written, ty) == types::Fit::Never) => var,
             Some(ty) => {
                 let typed = store.retyped_var(var, ty);
                 self.vars.insert(var, typed);
@@ -145,6 +175,7 @@ impl<'s> Deducer<'s> {
         Deducer {
             signatures,
             bindings: FxHashMap::default(),
+            annotated: FxHashMap::default(),
             done: FxHashMap::default(),
             vars: FxHashMap::default(),
             errors: Vec::new(),
@@ -156,7 +187,7 @@ impl<'s> Deducer<'s> {
         let node = store.expr(post);
         let ty = match node {
             Expr::Call { callee, args, info } => match deduce_call(store, self.signatures, callee, args, info) {
-                Ok(ty) => Some(ty),
+                Ok(ty) => Some(self.annotated.get(&pre).copied().unwrap_or(ty)),
                 Err(message) => {
                     let place = store.source_span(pre);
                     self.errors.push(Diagnostic::error("relax-type", message, place));
@@ -213,11 +244,9 @@ impl<'s> Deducer<'s> {
 
     fn function(&mut self, store: &mut Store, id: ExprId, function: Id<Function>) -> ExprId {
         let data = *store.function(function);
-        let ret = match data.ret {
-            Some(ret) => Some(ret),
-            None => store.checked_type(data.body),
-        };
-        let ty = function_type(store, &data, ret);
+        let found = store.checked_type(data.body);
+        let ret = result_type(store, &data, found);
+        let ty = function_type(store, &Function { ret, ..data }, None);
         if ret == data.ret && store.checked_type(id) == Some(ty) {
             return id;
         }

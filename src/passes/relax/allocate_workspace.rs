@@ -168,7 +168,7 @@ impl BlockMutator for Extern {
         Visit::Descend
     }
 
-    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
+    fn leave(&mut self, store: &mut Store, _: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
         match store.expr(post) {
             Expr::Function(id) => {
                 let data = *store.function(id);
@@ -187,7 +187,7 @@ impl BlockMutator for Extern {
                     let fields = fields.into_vec().into_iter().filter(|(name, _)| store.str(*name) != SIZE).collect();
                     store.attrs(Attrs { key, fields })
                 });
-                cx.builder.function(store, Some(pre), Function { params, attrs, ..data })
+                crate::build::function_over(store, Some(pre), Function { params, attrs, ..data })
             }
             _ => post,
         }

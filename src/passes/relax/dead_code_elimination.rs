@@ -3,6 +3,7 @@
 //! Source: `src/relax/transform/dead_code_elimination.cc` and `src/relax/transform/utils.cc` (`RemoveAllUnused`).
 
 use super::support::global_symbol;
+use crate::build::visited;
 use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::post_order;
@@ -108,7 +109,8 @@ fn without_unreachable(store: &Store, module: &Module, entries: &[&str]) -> Modu
 /// The function without bindings that nobody uses (TVM's `RemoveAllUnused`).
 pub fn remove_all_unused(store: &mut Store, module: &Module, function: ExprId) -> ExprId {
     let kept = used_bindings(store, module, function);
-    rewrite(store, function, &mut Remove { kept })
+    let new = rewrite(store, function, &mut Remove { kept });
+    visited(store, new)
 }
 
 /// The variables whose bindings have to stay: a walk from what is needed for itself to what that needs.

@@ -233,7 +233,7 @@ impl BlockMutator for Wrap<'_> {
             Some(new) => *new,
             None => {
                 let symbol = format!("{}_{compiler}", store.str(name));
-                let outer = wrapped(store, cx, function, &data, &compiler, &symbol);
+                let outer = wrapped(store, function, &data, &compiler, &symbol);
                 cx.builder.remove_function(name);
                 let new = cx.builder.add_function(store, outer, &symbol);
                 self.wrapped.insert(name, new);
@@ -245,7 +245,7 @@ impl BlockMutator for Wrap<'_> {
 }
 
 /// A function that only calls the composite function, which stands inside of it.
-fn wrapped(store: &mut Store, cx: &mut Mutation, function: ExprId, data: &Function, compiler: &str, symbol: &str) -> ExprId {
+fn wrapped(store: &mut Store, function: ExprId, data: &Function, compiler: &str, symbol: &str) -> ExprId {
     let attrs = without_attr(store, data.attrs, "Primitive");
     let inner = with_attrs(store, function, attrs);
     let params: Vec<VarId> =
@@ -266,7 +266,7 @@ fn wrapped(store: &mut Store, cx: &mut Mutation, function: ExprId, data: &Functi
         set = Some(with_attr(store, set, key, value));
     }
     let params = store.list(&params);
-    cx.builder.function(store, None, Function { params, body, attrs: set, ..*data })
+    crate::build::function_over(store, None, Function { params, body, attrs: set, ..*data })
 }
 
 #[cfg(test)]

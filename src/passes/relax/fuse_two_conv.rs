@@ -125,7 +125,7 @@ fn two_convolutions(store: &mut Store) -> Module {
     let attrs = Some(with_attr(store, None, "global_symbol", symbol));
     let params = store.list(&params);
     let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs, device: None, pure: true };
-    let main = builder.function(store, None, data);
+    let main = crate::build::function_over(store, None, data);
     builder.end_scope();
     builder.add_function(store, main, "main");
     let module = builder.module().clone();

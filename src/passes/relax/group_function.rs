@@ -236,7 +236,7 @@ impl GroupFunction {
         }
         let params = store.list(&params);
         let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: set, device: None, pure: true };
-        let function = cx.builder.function(store, None, data);
+        let function = crate::build::function_over(store, None, data);
         cx.builder.end_scope();
         (function, arguments)
     }

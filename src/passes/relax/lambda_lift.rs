@@ -179,7 +179,7 @@ impl Lift {
         let body = bind_in(store, cx, data.body, &vars, Bindings::default());
         let ret = store.checked_type(body);
         let params = store.list(&params);
-        let lifted = cx.builder.function(store, Some(post), Function { params, body, ret, ..data });
+        let lifted = crate::build::function_over(store, Some(post), Function { params, body, ret, ..data });
         if !inner.captured.is_empty() || self.is_closure(store, cx, lifted) {
             self.closures.insert(inner.name);
         }

@@ -194,7 +194,7 @@ fn compile_time_function(
     let params = store.list(weights);
     let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: Some(attrs), device: None, pure: true };
     let mut cx = Mutation::new(BlockBuilder::new(store, module));
-    let function = cx.builder.function(store, None, data);
+    let function = crate::build::function_over(store, None, data);
     let function = copy_with_new_vars(store, &mut cx, function);
     cx.builder.finish()?;
     let function = bundle_model_params(store, module, function)?;

@@ -148,7 +148,7 @@ fn codegen(store: &Store, function: ExprId) -> Option<String> {
 
 /// The function without dataflow blocks, and with the composite functions that it calls inside of it.
 fn inline_composites(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
-    let function = to_non_dataflow(store, function);
+    let function = to_non_dataflow(store, module, function)?;
     let builder = BlockBuilder::new(store, module);
     let mut cx = Mutation::new(builder);
     let mut inline = Inline { module, inlined: FxHashMap::default() };

@@ -2,9 +2,9 @@
 //!
 //! Source: `src/relax/transform/normalize.cc` and `src/relax/ir/block_builder.cc`.
 
-use crate::build::{BlockBuilder, Normalize, rewrite_module};
-use crate::infer::relax::infer_module;
-use crate::ir::Module;
+use crate::build::{Normalize, function_over, rewrite_module};
+use crate::infer::relax::{infer_module, result_type};
+use crate::ir::{Function, Module};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
 /// TVM's `relax.transform.Normalize`.
@@ -44,11 +44,14 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let store = &mut *cx.store;
     let typed = infer_module(store, module)?;
     let mut result = rewrite_module(store, &typed, &mut Normalize)?;
-    let builder = BlockBuilder::new(store, &result);
-    for (name, id) in result.clone().functions().iter().copied() {
-        let Some(data) = store.as_function(id) else { continue };
-        let new = builder.function(store, Some(id), data);
-        if store.as_function(new).is_some_and(|new| new.ret != data.ret) {
+    // Unlike other passes this one keeps a result that the body does not have.
+    for &(name, id) in typed.functions() {
+        let (Some(old), Some(new)) = (store.as_function(id), result.function(name).and_then(|id| store.as_function(id))) else {
+            continue;
+        };
+        let ret = result_type(store, &Function { ret: old.ret, ..new }, store.checked_type(new.body));
+        if ret != new.ret {
+            let new = function_over(store, Some(id), Function { ret, ..new });
             result.set_function(name, new);
         }
     }

@@ -12,6 +12,7 @@ use super::grouping::used_vars;
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::equal::{EqualOptions, exprs};
+use crate::ir::walk::post_order;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, VarId};
 use crate::pass::PassError;
 use crate::pattern::{Bound, Matcher, Matches, Pat, Pattern, Patterns};
@@ -95,11 +96,15 @@ pub(super) fn rewrite_bindings(
     let builder = BlockBuilder::new(store, module);
     let mut cx = Mutation::new(builder);
     let mut last = function;
+    // TVM compares the first attempt with a sequence that has no type if it has put one together, as it does for every block
+    // that is no dataflow block; so what such functions hold is tidied up even where nothing looks like a pattern.
+    let mut tidy = has_ordinary_block(store, function);
     loop {
         let mut blocks = Blocks { module, rewriter, taken: false, changed: false };
         cx.forget();
         let mut next = build::run(store, &mut cx, &mut blocks, last);
-        if !blocks.changed || same(store, last, next) {
+        let changed = blocks.changed && !same(store, last, next);
+        if !std::mem::take(&mut tidy) && !changed {
             break;
         }
         loop {
@@ -117,6 +122,15 @@ pub(super) fn rewrite_bindings(
         last = next;
     }
     cx.builder.finish().map(|_| last)
+}
+
+/// Whether bindings stand outside of dataflow blocks, or a result is put together outside of any block.
+fn has_ordinary_block(store: &Store, function: ExprId) -> bool {
+    post_order(store, function).into_iter().any(|id| match store.expr(id) {
+        Expr::Seq { blocks, body } if blocks.is_empty() => !matches!(store.expr(body), Expr::Var(_)),
+        Expr::Seq { blocks, .. } => store.items(blocks).any(|block| !store.block(block).dataflow),
+        _ => false,
+    })
 }
 
 fn same(store: &Store, a: ExprId, b: ExprId) -> bool {

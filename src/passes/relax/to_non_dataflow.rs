@@ -2,8 +2,8 @@
 //!
 //! Source: `src/relax/transform/to_non_dataflow.cc`.
 
-use crate::ir::rewrite::{ExprMutator, rewrite};
-use crate::ir::{Binding, Expr, ExprId, Module, Store, VarId};
+use crate::build::{BlockMutator, Mutation, rewrite_function};
+use crate::ir::{BindingBlock, ExprId, Id, Module, Store, VarId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
 /// TVM's `relax.transform.ToNonDataflow`.
@@ -42,41 +42,35 @@ class Module:
     run: Run::Function(run),
 };
 
-fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
-    Ok(to_non_dataflow(cx.store, function))
+fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
+    to_non_dataflow(cx.store, module, function)
 }
 
 /// The pass on one function.
-pub fn to_non_dataflow(store: &mut Store, function: ExprId) -> ExprId {
-    rewrite(store, function, &mut Ordinary)
+pub fn to_non_dataflow(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
+    Ok(rewrite_function(store, module, function, &mut Ordinary)?)
 }
 
 struct Ordinary;
 
-impl ExprMutator for Ordinary {
+impl BlockMutator for Ordinary {
     fn rule(&self) -> &'static str {
         "dataflow block to ordinary block"
     }
 
-    fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
+    fn define_var(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> VarId {
         if !store.var_data(var).dataflow {
             return var;
         }
         let (annotation, ty) = (store.var_data(var).annotation, store.var_data(var).ty);
         let new = store.var_from(var, annotation, ty);
         store.set_var_dataflow(new, false);
+        let used = store.use_var(new);
+        cx.replace(store, var, used);
         new
     }
 
-    fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
-        let Expr::Seq { blocks, body } = store.expr(post) else { return post };
-        if store.items(blocks).all(|block| !store.block(block).dataflow) {
-            return post;
-        }
-        let bindings: Vec<Binding> = store.bindings(blocks).collect();
-        let block = store.add_block_of(&bindings, false);
-        let ty = store.checked_type(post);
-        let blocks = store.list(&[block]);
-        store.rebuild(pre, Expr::Seq { blocks, body }, ty)
+    fn begin_block(&mut self, _: &mut Store, cx: &mut Mutation, _: Id<BindingBlock>) {
+        cx.builder.set_dataflow(false);
     }
 }

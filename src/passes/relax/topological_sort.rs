@@ -3,6 +3,7 @@
 //! Source: `src/relax/transform/topological_sort.cc`.
 
 use super::support::type_error;
+use crate::build::visited;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::sort::sort_by;
 use crate::ir::walk::for_each_child;
@@ -69,7 +70,8 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, args: &Args) -> Result
             }
         }
     }
-    Ok(rewrite(cx.store, function, &mut Reorder { places }))
+    let sorted = rewrite(cx.store, function, &mut Reorder { places });
+    Ok(visited(cx.store, sorted))
 }
 
 fn choice(args: &Args, name: &str, words: [&str; 2]) -> Result<bool, PassError> {

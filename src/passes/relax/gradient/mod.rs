@@ -158,7 +158,7 @@ fn adjoint(
     let blocks = store.list(&[block]);
     let body = store.add_typed(Expr::Seq { blocks, body: result }, ty);
     builder.end_scope();
-    Ok(builder.function(store, None, Function { body, ret: None, ..data }))
+    Ok(crate::build::function_over(store, None, Function { body, ret: None, ..data }))
 }
 
 /// The variable that is differentiated.

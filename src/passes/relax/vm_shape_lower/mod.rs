@@ -137,7 +137,7 @@ impl Lower {
         let ty = store.checked_type(result).map(|ty| cx.builder.erase(store, ty));
         let body = store.rebuild(function.body, Expr::Seq { blocks, body: result }, ty);
         cx.builder.end_scope();
-        cx.builder.function(store, Some(pre), Function { body, ..function })
+        crate::build::function_over(store, Some(pre), Function { body, ..function })
     }
 
     fn bind_heap(&mut self, store: &mut Store, cx: &mut Mutation) {
