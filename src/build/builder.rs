@@ -439,7 +439,7 @@ mod tests {
     fn a_function_that_is_there_already_is_not_added_twice() {
         let store = &mut Store::new();
         let mut builder = BlockBuilder::new(store, &Module::of(crate::ir::Dialect::Relax));
-        let identity = |store: &mut Store, builder: &BlockBuilder, extent: i64| {
+        let identity = |store: &mut Store, extent: i64| {
             let ty = store.tensor_type(&[Dim::Int { value: extent, bits: 64 }], DType::F32);
             let x = store.relax_var("x", Some(ty), false);
             let used = store.use_var(x);
@@ -448,7 +448,7 @@ mod tests {
             let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: None, device: None, pure: true };
             function_over(store, None, data)
         };
-        let (a, b, c) = (identity(store, &builder, 2), identity(store, &builder, 2), identity(store, &builder, 3));
+        let (a, b, c) = (identity(store, 2), identity(store, 2), identity(store, 3));
         let first = builder.add_function(store, a, "f");
         assert_eq!(builder.add_function(store, b, "f"), first);
         assert_ne!(builder.add_function(store, c, "f"), first);

@@ -129,7 +129,9 @@ impl ExprMutator for Deducer<'_> {
         if let Expr::Seq { blocks, .. } = store.expr(id) {
             for binding in store.bindings(blocks) {
                 self.bindings.insert(binding.var, binding);
-                if let (None, Some(ty), Expr::Call { .. }) = (binding.cast, store.var_type(binding.var), store.expr(binding.value)) {
+                if let (None, Some(ty), Expr::Call { .. }) =
+                    (binding.cast, store.var_type(binding.var), store.expr(binding.value))
+                {
                     self.annotated.insert(binding.value, ty);
                 }
             }
@@ -148,7 +150,8 @@ impl ExprMutator for Deducer<'_> {
     fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
         let written = store.var_type(var);
         let Some(binding) = self.bindings.get(&var) else { return var };
-        let computed = matches!(store.expr(binding.value), Expr::Call { .. } | Expr::If { .. } | Expr::Function(_) | Expr::Seq { .. });
+        let computed =
+            matches!(store.expr(binding.value), Expr::Call { .. } | Expr::If { .. } | Expr::Function(_) | Expr::Seq { .. });
         if written.is_some() && (computed || binding.cast.is_some()) {
             return var;
         }

@@ -222,4 +222,17 @@ mod tests {
             .replace("(32, 16)", "(\"n\", \"k\")");
         assert!(after(&text, "AdjustMatmulOrder()").contains("R.matmul(a, b"));
     }
+
+    /// As in TVM, where every pass of this kind does so.
+    #[test]
+    fn bindings_outside_of_dataflow_blocks_are_tidied_up_though_nothing_matches() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> \
+                    R.Tensor((2,), dtype=\"float32\"):\n        y: R.Tensor((2,), dtype=\"float32\") = R.exp(x)\n        \
+                    z: R.Tensor((2,), dtype=\"float32\") = R.log(x)\n        return z\n";
+        assert!(!after(text, "AdjustMatmulOrder()").contains("R.exp"));
+        let dataflow = "        with R.dataflow():\n            y: R.Tensor((2,), dtype=\"float32\") = R.exp(x)\n            \
+                        z: R.Tensor((2,), dtype=\"float32\") = R.log(x)\n            R.output(y, z)\n        return z\n";
+        let text = format!("{}{dataflow}", &text[..text.find("        y:").unwrap_or_default()]);
+        assert!(after(&text, "AdjustMatmulOrder()").contains("R.exp"));
+    }
 }

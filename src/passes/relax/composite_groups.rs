@@ -40,6 +40,10 @@ pub(super) fn composite_groups(store: &mut Store, module: &Module, function: Exp
             let message = "TypeError: Invalid type: relax.expr.MatchCast";
             return Err(vec![Diagnostic::error("relax-composite", message, store.source_span(binding.value))]);
         }
+        if let Some(kind) = ungrouped(store, binding.value) {
+            let message = format!("InternalError: Do not have a default for {kind}");
+            return Err(vec![Diagnostic::error("relax-composite", message, store.source_span(binding.value))]);
+        }
         let used = store.use_var(binding.var);
         let group = groups.visit(store, used, binding.value);
         groups.of.insert(used, group);
@@ -58,6 +62,20 @@ pub(super) fn composite_groups(store: &mut Store, module: &Module, function: Exp
         }
     }
     Ok(partition)
+}
+
+/// What TVM's grouping does not know: branches, functions in functions, and names of external functions as operands.
+fn ungrouped(store: &Store, value: ExprId) -> Option<&'static str> {
+    let kind = |id: ExprId| match store.expr(id) {
+        Expr::If { .. } => Some("relax.expr.If"),
+        Expr::Function(_) => Some("relax.expr.Function"),
+        Expr::Extern(_) => Some("relax.expr.ExternFunc"),
+        _ => None,
+    };
+    match store.expr(value) {
+        Expr::Call { args, .. } => store.items(args).find_map(kind),
+        _ => kind(value),
+    }
 }
 
 struct Groups<'m> {

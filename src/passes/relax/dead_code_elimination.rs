@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relax/transform/dead_code_elimination.cc` and `src/relax/transform/utils.cc` (`RemoveAllUnused`).
 
-use super::support::global_symbol;
+use super::support::{global_symbol, type_error};
 use crate::build::visited;
 use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::rewrite::{ExprMutator, rewrite};
@@ -60,6 +60,9 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
             Literal::Str(name) => Some(name.as_str()),
             _ => None,
         }));
+    }
+    if let Some(name) = entries.iter().find(|name| module.function(cx.store.name(name)).is_none()) {
+        return Err(type_error(format!("ValueError: Cannot find global var \"{name}\" in the Module")));
     }
     Ok(eliminate_dead_code(cx.store, module, &entries))
 }
@@ -215,5 +218,24 @@ mod tests {
                     def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n        cls = Module\n        \
                     y: R.Tensor((2,), dtype=\"float32\") = cls.shout(x)\n        return x\n";
         assert!(after(text, "DeadCodeElimination()").contains("cls.shout(x)"));
+    }
+
+    const WRONG: &str = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> \
+                         R.Tensor((3,)):\n        y: R.Tensor((2,), dtype=\"float32\") = R.add(x, x)\n        return y\n";
+
+    /// As in TVM, which puts functions together anew even where nothing in them changes; Normalize does not.
+    #[test]
+    fn a_result_that_cannot_be_is_not_kept() {
+        for pass in ["DeadCodeElimination()", "ToNonDataflow()", "TopologicalSort()", "CanonicalizeBindings()"] {
+            let made = after(WRONG, pass);
+            assert!(made.contains("-> R.Tensor((2,), dtype=\"float32\"):"), "{pass}: {made}");
+        }
+        assert!(after(WRONG, "Normalize()").contains("-> R.Tensor((3,)):"));
+    }
+
+    #[test]
+    #[should_panic(expected = "Cannot find global var")]
+    fn an_entry_that_is_not_there_is_an_error() {
+        after(WRONG, "DeadCodeElimination(entry_functions=[\"other\"])");
     }
 }

@@ -335,4 +335,13 @@ mod tests {
         let made = after(&before, "LiftTransformParams()");
         assert!(!made.contains("stop_lift_params") && made.contains("R.add(x, w)"), "{made}");
     }
+
+    #[test]
+    #[should_panic(expected = "The type of the parameters should be the same")]
+    fn weights_of_another_type_cannot_be_shared() {
+        let one = super::SPEC.example_before;
+        let function = &one[one.find("    @R.function").unwrap_or_default()..];
+        let other = function.replace("def main", "def other").replace("(2,)", "(3,)");
+        after(&format!("{one}\n{other}"), "LiftTransformParams(shared_transform=True)");
+    }
 }

@@ -189,3 +189,20 @@ impl BlockMutator for Inline<'_> {
         store.add(Expr::Call { callee: copy, args, info })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+
+    #[test]
+    #[should_panic(expected = "Do not have a default for relax.expr.If")]
+    fn a_branch_cannot_be_grouped() {
+        after(
+            "@I.ir_module\nclass Module:\n    @R.function\n    def main(c: R.Tensor((), dtype=\"bool\"), x: R.Tensor((2,), dtype=\"float32\")) \
+             -> R.Tensor((2,), dtype=\"float32\"):\n        if c:\n            a: R.Tensor((2,), dtype=\"float32\") = R.exp(x)\n            \
+             y: R.Tensor((2,), dtype=\"float32\") = a\n        else:\n            b: R.Tensor((2,), dtype=\"float32\") = R.log(x)\n            \
+             y: R.Tensor((2,), dtype=\"float32\") = b\n        return y\n",
+            "MergeCompositeFunctions()",
+        );
+    }
+}

@@ -74,3 +74,22 @@ impl BlockMutator for Ordinary {
         cx.builder.set_dataflow(false);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+
+    /// What TVM gives: the call is put together anew over the new variable, and so it has a type of its own.
+    #[test]
+    fn an_annotation_that_says_less_gives_way_where_operands_change() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor:\n        \
+                    with R.dataflow():\n            a: R.Tensor(dtype=\"float32\", ndim=1) = R.exp(x)\n            \
+                    b: R.Tensor((2,), dtype=\"float32\") = R.match_cast(a, R.Tensor((2,), dtype=\"float32\"))\n            \
+                    c: R.Tensor(dtype=\"float32\", ndim=1) = R.exp(b)\n            gv: R.Tensor = R.exp(x)\n            \
+                    R.output(c, gv)\n        return c\n";
+        let made = after(text, "ToNonDataflow()");
+        assert!(made.contains("a: R.Tensor(dtype=\"float32\", ndim=1) = R.exp(x)"), "{made}");
+        assert!(made.contains("c: R.Tensor((2,), dtype=\"float32\") = R.exp(b)"), "{made}");
+        assert!(made.contains("gv: R.Tensor = R.exp(x)"), "{made}");
+    }
+}

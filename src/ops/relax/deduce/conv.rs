@@ -119,7 +119,8 @@ fn conv(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
     for axis in 0..axes {
         let rest = span(cx, conv.data[2 + axis], both(&padding, axis, axes), at(&dilation, axis, 1), conv.weight[2 + axis]);
         let steps = cx.arith(PrimOp::FloorDiv, rest, int(at(&strides, axis, 1).max(1)));
-        out.push(cx.arith(PrimOp::Add, steps, int(1)));
+        let extent = cx.arith(PrimOp::Add, steps, int(1));
+        out.push(cx.natural(extent));
     }
     finish(cx, &conv, &out)
 }
@@ -157,7 +158,8 @@ fn transpose(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
         let reach = cx.arith(PrimOp::Sub, conv.weight[2 + axis], int(1));
         let reach = cx.arith(PrimOp::Mul, int(at(&dilation, axis, 1)), reach);
         let sum = cx.arith(PrimOp::Add, inside, reach);
-        out.push(cx.arith(PrimOp::Add, sum, int(at(&output_padding, axis, 0).saturating_add(1))));
+        let extent = cx.arith(PrimOp::Add, sum, int(at(&output_padding, axis, 0).saturating_add(1)));
+        out.push(cx.natural(extent));
     }
     finish(cx, &conv, &out)
 }

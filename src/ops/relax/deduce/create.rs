@@ -58,6 +58,7 @@ pub fn arange(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         let above = cx.arith(PrimOp::Add, span, step);
         let last = cx.arith(PrimOp::Sub, above, int(1));
         let count = cx.arith(PrimOp::FloorDiv, last, step);
+        let count = cx.natural(count);
         return Ok(cx.out(&[count], dtype, None));
     }
     if let (Some(start), Some(end), Some(step)) = (cx.number(0), cx.number(1), cx.number(2))

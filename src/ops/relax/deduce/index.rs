@@ -81,7 +81,8 @@ fn slice_length(cx: &mut Deduce<'_>, begin: Dim, end: Dim, stride: Dim, extent: 
     let (from, to, step) = if step < 0 && !inbound { (end, begin, -step) } else { (begin, end, step) };
     let span = cx.arith(PrimOp::Sub, to, from);
     let above = cx.arith(PrimOp::Add, span, int(step - 1));
-    Some(cx.arith(PrimOp::FloorDiv, above, int(step)))
+    let length = cx.arith(PrimOp::FloorDiv, above, int(step));
+    Some(cx.natural(length))
 }
 
 /// An index from the front, within the tensor (TVM: topi `CanonicalizeIndex`).

@@ -1,7 +1,7 @@
 //! Other arrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
 
 use super::{Deduce, Tensor, any, int};
-use crate::ir::{AttrValue, DType, Dim, Extents, Id, Object, PrimOp, TypeId};
+use crate::ir::{AttrValue, DType, Dim, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Symbol, TypeId};
 
 /// `broadcast_to`: a tensor and a shape.
 pub fn broadcast_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -262,11 +262,13 @@ pub fn split(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     };
     let above = cx.arith(PrimOp::Add, shape[at], int(sections - 1));
     let length = cx.arith(PrimOp::FloorDiv, above, int(sections));
+    let length = cx.natural(length);
     let before = cx.arith(PrimOp::Mul, length, int(sections - 1));
     let mut part = shape.clone();
     part[at] = length;
     let mut parts = vec![cx.out(&part, dtype, vdevice); sections as usize - 1];
-    part[at] = cx.arith(PrimOp::Sub, shape[at], before);
+    let last = cx.arith(PrimOp::Sub, shape[at], before);
+    part[at] = cx.natural(last);
     parts.push(cx.out(&part, dtype, vdevice));
     Ok(cx.tuple(&parts))
 }
@@ -305,12 +307,14 @@ pub fn repeat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let shape = match axis {
         Some(axis) => {
             let mut shape = shape.to_vec();
-            shape[axis] = cx.arith(PrimOp::Mul, shape[axis], repeats);
+            let extent = cx.arith(PrimOp::Mul, shape[axis], repeats);
+            shape[axis] = cx.natural(extent);
             shape
         }
         None => {
             let product = cx.product(&shape);
-            vec![cx.arith(PrimOp::Mul, product, repeats)]
+            let extent = cx.arith(PrimOp::Mul, product, repeats);
+            vec![cx.natural(extent)]
         }
     };
     Ok(cx.out(&shape, dtype, vdevice))
@@ -332,7 +336,10 @@ pub fn tile(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             let extent = (index + rank).checked_sub(out_rank).map(|at| shape[at]);
             let times = (index + repeats.len()).checked_sub(out_rank).map(|at| int(repeats[at]));
             match (extent, times) {
-                (Some(extent), Some(times)) => cx.arith(PrimOp::Mul, extent, times),
+                (Some(extent), Some(times)) => {
+                    let extent = cx.arith(PrimOp::Mul, extent, times);
+                    cx.natural(extent)
+                }
                 (Some(one), None) | (None, Some(one)) => one,
                 (None, None) => int(1),
             }
@@ -449,6 +456,23 @@ pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.out(&shape, dtype, indices.vdevice()))
 }
 
+/// How many values `index // n` and `index % n` take, for an index whose extent is a symbol: it is padded to a multiple of `n`.
+fn part_of_symbol(cx: &mut Deduce<'_>, prim: PrimId, given: &[(Id<Symbol>, Dim)]) -> Option<Dim> {
+    let PrimExpr::Binary { op, a, b } = *cx.store.prim_of_id(prim) else { return None };
+    let PrimExpr::Var(symbol) = *cx.store.prim_of_id(a) else { return None };
+    let divisor = cx.store.as_prim_int(b).filter(|divisor| *divisor > 0)?;
+    let (_, extent) = *given.iter().find(|(other, extent)| *other == symbol && matches!(extent, Dim::Symbol(_)))?;
+    match op {
+        PrimOp::FloorMod => Some(int(divisor)),
+        PrimOp::FloorDiv => {
+            let over = cx.arith(PrimOp::FloorMod, extent, int(-divisor));
+            let padded = cx.arith(PrimOp::Sub, extent, over);
+            Some(cx.arith(PrimOp::FloorDiv, padded, int(divisor)))
+        }
+        _ => None,
+    }
+}
+
 /// `layout_transform`: each extent is how many values its index takes.
 pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
@@ -470,13 +494,28 @@ pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let vague = |cx: &mut Deduce<'_>| Ok(cx.vague(Some(last.len()), data.dtype(), data.vdevice()));
     let Extents::Known(shape) = &data.info.extents else { return vague(cx) };
     let mut facts = crate::tir::Facts::new();
+    let mut given = Vec::with_capacity(shape.len());
     for (index, extent) in initial.iter().zip(shape.iter()) {
-        let (AttrValue::Dim(Dim::Symbol(symbol)), Some(extent)) = (index, extent.known()) else { return vague(cx) };
-        facts.assume_between(*symbol, 0, extent - 1);
+        let AttrValue::Dim(Dim::Symbol(symbol)) = index else { return vague(cx) };
+        given.push((*symbol, *extent));
+        if let Some(extent) = extent.known() {
+            facts.assume_between(*symbol, 0, extent - 1);
+        }
     }
     let mut out = Vec::with_capacity(last.len());
     for index in &last {
+        if let AttrValue::Dim(Dim::Expr(prim)) = index
+            && let Some(extent) = part_of_symbol(cx, *prim, &given)
+        {
+            out.push(extent);
+            continue;
+        }
         let dim = match index {
+            // An index that is passed on has the extent that it had, which may be a symbol.
+            AttrValue::Dim(Dim::Symbol(symbol)) if given.iter().any(|(other, _)| other == symbol) => {
+                out.extend(given.iter().filter(|(other, _)| other == symbol).map(|(_, extent)| *extent).take(1));
+                continue;
+            }
             AttrValue::Dim(dim) => *dim,
             other => int(other.as_int().unwrap_or(0)),
         };

@@ -39,7 +39,7 @@ fn pool(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
                 count = steps;
             }
         }
-        out.push(count);
+        out.push(cx.natural(count));
     }
     let shape = to.convert_extents(cx.store, &out_layout, &out, 64)?;
     Ok(cx.out(&shape, data.dtype(), data.vdevice()))

@@ -118,3 +118,17 @@ fn every_operator_of_relax_says_what_it_gives_or_gives_anything() {
         assert!(op.deduce.is_some() || vague.iter().any(|start| op.name.starts_with(start)), "{} has no rule", op.name);
     }
 }
+
+/// Extents are written as TVM's analyzer leaves them.
+#[test]
+fn extents_of_windows_are_simplified() {
+    let store = &mut Store::new();
+    let (h, k) = (symbolic(store, "h"), symbolic(store, "k"));
+    let data = store.tensor_type(&[int(1), int(3), h, int(8)], DType::F32);
+    let weight = store.tensor_type(&[int(4), int(3), k, int(3)], DType::F32);
+    let found = deduce(store, "nn.conv2d", &[data, weight], &[]).expect("fits");
+    assert!(found.contains("1, 4, h + 1 - k, 6"), "{found}");
+    let pool = [("pool_size", crate::ops::build::ints(&[2, 2])), ("strides", crate::ops::build::ints(&[2, 2]))];
+    let found = deduce(store, "nn.max_pool2d", &[data], &pool).expect("fits");
+    assert!(found.contains("1, 3, h // 2, 4"), "{found}");
+}

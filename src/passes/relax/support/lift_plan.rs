@@ -4,7 +4,7 @@
 
 use super::type_error;
 use crate::build::{BlockBuilder, Mutation, bind_in};
-use crate::infer::relax::types::{Bindings, symbols};
+use crate::infer::relax::types::{Bindings, substitute, symbols};
 use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::walk::{free_vars, post_order};
 use crate::ir::{Binding, Dim, Expr, ExprId, Id, Module, PrimExpr, Store, Symbol, VarId};
@@ -191,7 +191,9 @@ pub(in crate::passes::relax) fn shared_plan(store: &mut Store, module: &Module, 
         for (own, first) in target.weights().iter().zip(shared.weights.clone()) {
             shared.vars.insert(*own, first);
             let (mine, others) = (defined(store, *own), defined(store, first));
-            if mine.len() != others.len() {
+            let renamed = mine.iter().copied().zip(others.iter().map(|symbol| Dim::Symbol(*symbol))).collect();
+            let ty = store.var_type(*own).map(|ty| substitute(store, ty, &renamed));
+            if mine.len() != others.len() || ty != store.var_type(first) {
                 return Err(type_error("The type of the parameters should be the same for all target functions"));
             }
             shared.symbols.extend(mine.into_iter().zip(others));

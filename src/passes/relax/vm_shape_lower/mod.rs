@@ -10,7 +10,7 @@ use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
 use crate::ir::rewrite::Visit;
 use crate::ir::{
     Binding, Buffer, DType, Dim, Expr, ExprId, Extents, Function, Id, Module, Name, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt,
-    Store, TensorInfo, Type, VarId,
+    Store, TensorInfo, Type, TypeId, VarId,
 };
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use crate::{print, tir};
@@ -106,7 +106,7 @@ impl Lower {
         let mut todo = Vec::new();
         for (at, &param) in params.iter().enumerate() {
             let Some(ty) = store.var_type(param) else { continue };
-            let (shown, named) = (print::relax_ty(store, ty), store.var_name(param));
+            let (shown, named) = (shown(store, ty), store.var_name(param));
             let context = format!("ErrorContext(fn={title}, loc=param[{at}], param={named}, annotation={shown}) ");
             let used = store.use_var(param);
             let mode = Mode { always: true, dynamic_only: at >= inputs };
@@ -125,7 +125,7 @@ impl Lower {
         all.extend(store.items(blocks));
         cx.builder.begin_block(false);
         if let Some(ret) = function.ret {
-            let context = format!("ErrorContext(fn={title}, loc=return, annotation={}) ", print::relax_ty(store, ret));
+            let context = format!("ErrorContext(fn={title}, loc=return, annotation={}) ", shown(store, ret));
             let mut todo = Vec::new();
             let mode = Mode { always: false, dynamic_only: false };
             self.check(store, cx, (ret, result), mode, &context, &mut todo);
@@ -285,7 +285,7 @@ impl BlockMutator for Lower {
         let mut context = String::new();
         let mut value = value;
         if let Some(ty) = pre.cast {
-            context = format!("ErrorContext(match_cast, ty={}) ", print::relax_ty(store, ty));
+            context = format!("ErrorContext(match_cast, ty={}) ", shown(store, ty));
             value = cx.builder.normalize_operand(store, value);
             let mut todo = Vec::new();
             self.check(store, cx, (ty, value), Mode { always: false, dynamic_only: false }, &context, &mut todo);
@@ -300,4 +300,8 @@ impl BlockMutator for Lower {
             self.match_scalar(store, cx, used, place, &context);
         }
     }
+}
+/// A type as error contexts have it: TVM prints tuples that stand in no program as tensor programs have them.
+fn shown(store: &Store, ty: TypeId) -> String {
+    print::relax_ty(store, ty).replace("R.Tuple", "T.Tuple")
 }
