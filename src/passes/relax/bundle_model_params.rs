@@ -81,7 +81,9 @@ impl BlockMutator for Bundle {
                     self.bundled.insert(new);
                     Visit::Follow(new)
                 }
-                None => Visit::Descend,
+                None if self.bundled.contains(&id) => Visit::Descend,
+                // TVM does not look into functions that do not say it.
+                None => Visit::Keep,
             },
             Expr::Var(var) => match self.weights.get(&var) {
                 Some(weight) => {

@@ -217,7 +217,10 @@ impl BlockMutator for Realize<'_> {
 
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         if op_name(store, post) != "hint_on_device" {
-            return post;
+            // An annotation that names no device gives way to what follows from the operands.
+            let device = |expr: ExprId| store.checked_type(expr).and_then(|ty| store.tensor_info(ty)).map(|info| info.vdevice);
+            let placed = args(store, post).into_iter().any(|arg| matches!(device(arg), Some(Some(_))));
+            return if placed && device(post) == Some(None) { store.add(store.expr(post)) } else { post };
         }
         let Some(&arg) = args(store, post).first() else { return post };
         let attrs = store.call(post).and_then(|call| call.attrs);

@@ -48,7 +48,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
 
 /// The pass on one function.
 pub fn to_non_dataflow(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
-    Ok(rewrite_function(store, module, function, &mut Ordinary)?)
+    rewrite_function(store, module, function, &mut Ordinary)
 }
 
 struct Ordinary;
