@@ -1,4 +1,5 @@
-//! Values as JSON: tensors `{dtype, shape, b64}` with little-endian bytes, `{scalar}`, `{tuple}`.
+//! Values as JSON: tensors `{dtype, shape, b64}` with little-endian bytes, `{scalar}`, `{tuple}`; of Relax `{extents}`, a shape,
+//! and `{prim}`, a scalar that is no tensor.
 
 use crate::eval::{Value, show};
 use crate::ir::{DType, Store, Tensor};
@@ -16,6 +17,7 @@ pub fn value_to_json(store: &Store, value: &Value) -> Json {
         Value::Tuple(fields) => {
             json!({ "tuple": fields.items().iter().map(|field| value_to_json(store, field)).collect::<Vec<_>>() })
         }
+        Value::Shape(extents) => json!({ "extents": &**extents }),
         other => json!({ "text": show(store, other) }),
     }
 }
@@ -24,6 +26,14 @@ pub fn value_to_json(store: &Store, value: &Value) -> Json {
 pub fn value_from_json(json: &Json) -> Result<Value, String> {
     if let Some(fields) = json.get("tuple").and_then(Json::as_array) {
         return Ok(Value::tuple(fields.iter().map(value_from_json).collect::<Result<_, _>>()?));
+    }
+    if let Some(extents) = json.get("extents").and_then(Json::as_array) {
+        let extents: Option<Vec<i64>> = extents.iter().map(Json::as_i64).collect();
+        return Ok(Value::Shape(extents.ok_or("`extents` is a list of integers")?.into()));
+    }
+    if let Some(prim) = json.get("prim") {
+        let dtype = json.get("dtype").and_then(Json::as_str).or(prim.is_i64().then_some("int64"));
+        return scalar_from_json(prim, dtype).map(|value| value.as_tensor().cloned().map_or(Value::unit(), Value::Prim));
     }
     if let Some(scalar) = json.get("scalar") {
         return scalar_from_json(scalar, json.get("dtype").and_then(Json::as_str));

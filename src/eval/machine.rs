@@ -348,6 +348,7 @@ impl<'a> Machine<'a> {
             match *slot {
                 Slot::Var(var) => drop(new.vars.insert(var, value.clone())),
                 Slot::Node(node) => drop(new.kept.insert(node, value.clone())),
+                Slot::Symbol(_) => {}
             }
         }
         if let Some(name) = closure.name {
@@ -382,6 +383,7 @@ impl<'a> Machine<'a> {
                 Slot::Var(var) if Some(var) == name => None,
                 Slot::Var(var) => self.now.vars.get(&var),
                 Slot::Node(node) => self.now.kept.get(&node),
+                Slot::Symbol(_) => None,
             };
             if let Some(value) = value {
                 slots.push(slot);

@@ -1,4 +1,4 @@
-//! Running Relay programs: what a module, or a closed expression, computes.
+//! Running programs: what a module, or a closed expression, computes.
 //!
 //! The evaluator is a machine with a stack of frames of its own (after the CEK machine of Felleisen
 //! and Friedman), so programs may nest and recurse as deep as memory allows; a call in tail position
@@ -7,6 +7,7 @@
 
 mod call_op;
 mod machine;
+pub(crate) mod relax;
 mod seed;
 mod show;
 mod tir;
@@ -14,11 +15,11 @@ mod value;
 
 pub use seed::{seeded_args, seeded_value};
 pub use show::show;
-pub use tir::run_prim_func;
+pub use tir::{Given, eval_prim, run_prim_func};
 pub use value::{Closure, Fields, RefCell, Value, value_to_expr};
 
 use crate::diag::{Diagnostic, Span};
-use crate::ir::{Dialect, ExprId, Module, Store};
+use crate::ir::{Dialect, Expr, ExprId, Module, Store};
 use crate::ops::kernel::{by_lane, read, write};
 use crate::ops::tensor_of;
 use machine::Machine;
@@ -74,6 +75,9 @@ pub fn eval_function(
     let Some(function) = module.function(id) else {
         return Err(EvalFailure::new(format!("the module has no function `@{name}`")));
     };
+    if module.dialect() == Dialect::Relax {
+        return relax::apply(store, module, function, args, options);
+    }
     let args = fit(store, function, args)?;
     Machine::new(store, module, options).apply(function, &args)
 }
@@ -124,6 +128,12 @@ pub fn eval_expr(
     args: &[Value],
     options: EvalOptions,
 ) -> Result<Value, EvalFailure> {
+    if module.dialect() == Dialect::Relax {
+        return match store.expr(expr) {
+            Expr::Function(_) => relax::apply(store, module, expr, args, options),
+            _ => relax::eval(store, module, expr, options),
+        };
+    }
     let machine = Machine::new(store, module, options);
     if machine.is_function(expr) { machine.apply(expr, args) } else { machine.eval(expr) }
 }

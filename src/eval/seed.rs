@@ -80,7 +80,22 @@ fn xavier(shape: &[i64]) -> f32 {
     }
 }
 
-const UNKNOWN_EXTENT: i64 = 4;
+/// What an extent is that may be anything.
+pub(super) const UNKNOWN_EXTENT: i64 = 4;
+
+/// Draws of tensors, one after the other.
+pub(super) struct Draws(SplitMix64);
+
+impl Draws {
+    pub fn new(seed: u64) -> Draws {
+        Draws(SplitMix64(seed))
+    }
+
+    /// The next tensor, for a parameter of this name.
+    pub fn tensor(&mut self, name: &str, shape: &[i64], dtype: DType) -> Result<Tensor, String> {
+        tensor(shape, dtype, Role::of(name), &mut self.0)
+    }
+}
 
 fn value(store: &Store, ty: TypeId, role: Role, random: &mut SplitMix64) -> Result<Value, String> {
     match store.type_of_id(ty) {

@@ -50,6 +50,13 @@ fn write_value(out: &mut String, store: &Store, value: &Value, depth: usize) {
         }
         Value::Closure(_) => out.push_str("<function>"),
         Value::Op(op) => out.push_str(ops::info(*op).name),
+        Value::Shape(extents) => {
+            let _ = write!(out, "shape{extents:?}");
+        }
+        Value::Prim(number) => write_tensor(out, number),
+        Value::Word(text) => {
+            let _ = write!(out, "{:?}", store.str(*text));
+        }
         Value::Ref(cell) => {
             out.push_str("ref(");
             write_value(out, store, &cell.get(), depth + 1);

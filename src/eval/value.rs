@@ -1,6 +1,6 @@
 //! What an expression evaluates to.
 
-use crate::ir::{CtorId, Expr, ExprId, OpId, Store, Tensor, VarId};
+use crate::ir::{CtorId, DType, Expr, ExprId, Id, Name, OpId, Store, Symbol, Tensor, VarId};
 use std::rc::Rc;
 
 /// A value. Cheap to clone.
@@ -16,8 +16,14 @@ pub enum Value {
     Closure(Rc<Closure>),
     /// An operator as a value of its own.
     Op(OpId),
-    /// A mutable cell.
+    /// A mutable cell; in Relax, memory that tensor programs write into.
     Ref(Rc<RefCell>),
+    /// A shape (Relax).
+    Shape(Rc<[i64]>),
+    /// A scalar that is no tensor (Relax), as a tensor of rank 0.
+    Prim(Tensor),
+    /// A string, an element type, or the name of a linked function (Relax).
+    Word(Id<Name>),
 }
 
 /// The parts of a value. Values can nest a hundred thousand deep (a list is a chain of
@@ -53,6 +59,8 @@ pub(super) enum Slot {
     Var(VarId),
     /// A node that is used outside of the function too and was evaluated there already.
     Node(ExprId),
+    /// A symbolic extent (Relax).
+    Symbol(Id<Symbol>),
 }
 
 impl Fields {
@@ -73,7 +81,7 @@ impl Drop for Fields {
         let mut left = std::mem::take(&mut self.items);
         while let Some(value) = left.pop() {
             match value {
-                Value::Tensor(_) | Value::Op(_) => {}
+                Value::Tensor(_) | Value::Op(_) | Value::Shape(_) | Value::Prim(_) | Value::Word(_) => {}
                 Value::Tuple(fields) | Value::Ctor(_, fields) => {
                     if let Some(mut fields) = Rc::into_inner(fields) {
                         left.append(&mut fields.items);
@@ -129,6 +137,11 @@ impl Value {
         Value::Tuple(Rc::new(items.into()))
     }
 
+    /// A 64 bit integer that is no tensor.
+    pub fn int(value: i64) -> Value {
+        Value::Prim(Tensor::new(DType::I64, [], value.to_le_bytes()))
+    }
+
     /// The tensor, if it is one.
     pub fn as_tensor(&self) -> Option<&Tensor> {
         match self {
@@ -146,6 +159,9 @@ impl Value {
             Value::Closure(_) => "a function",
             Value::Op(_) => "an operator",
             Value::Ref(_) => "a reference",
+            Value::Shape(_) => "a shape",
+            Value::Prim(_) => "a scalar",
+            Value::Word(_) => "a string",
         }
     }
 }
@@ -175,7 +191,7 @@ pub fn value_to_expr(store: &mut Store, value: &Value) -> Option<ExprId> {
             Step::Build(Value::Closure(closure)) if closure.captured.items.is_empty() && closure.name.is_none() => {
                 done.push(closure.function);
             }
-            Step::Build(Value::Closure(_) | Value::Ref(_)) => return None,
+            Step::Build(_) => return None,
             Step::Tuple(count) => {
                 let fields = done.split_off(done.len() - count);
                 done.push(store.add_tuple(&fields));

@@ -390,13 +390,14 @@ impl Session {
 
 /// Made-up arguments for a function of a module.
 pub fn seeded_args(store: &mut Store, module: &Module, function: &str, seed: u64) -> Result<Vec<Value>, Diagnostic> {
-    if module.dialect() == Dialect::Relax {
-        return Err(Diagnostic::error("eval-dialect", "programs of Relax cannot be evaluated yet", None));
-    }
     let name = store.name(function);
     let root = module.function(name);
     let root = root.ok_or_else(|| Diagnostic::error("eval-failed", format!("the module has no function `@{function}`"), None))?;
-    eval::seeded_args(store, root, seed).map_err(|e| e.to_diagnostic())
+    let args = match module.dialect() {
+        Dialect::Relay => eval::seeded_args(store, root, seed),
+        Dialect::Relax => eval::relax::seeded_args(store, root, seed),
+    };
+    args.map_err(|e| e.to_diagnostic())
 }
 
 /// A document that runs `calls` on `source`.

@@ -18,6 +18,8 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>
 /// seldom met, and what only scripts of the user call. Nothing breaks when one is called after all: it is fetched then.
 const SECOND: &[&str] = &[
     "build::",
+    "eval::relax::",
+    "eval::tir::",
     "infer::relax::",
     "ops::dynamic::",
     "ops::image::",

@@ -1,11 +1,12 @@
 //! From statements to steps.
 
-use super::{Math, Num, Reg, Step};
+use super::{Given, Math, Num, Reg, Step};
 use crate::eval::EvalFailure;
 use crate::ir::{
     AttrNode, Block, Buffer, DType, For, ForKind, Id, IterKind, IterVar, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Stmt,
     StmtId, Store, Symbol,
 };
+use crate::ops::kernel::read_scalar;
 use crate::ops::tensor::unary::erf;
 use rustc_hash::FxHashMap;
 
@@ -18,33 +19,42 @@ pub(super) struct Code {
     pub(super) memories: Vec<DType>,
 }
 
-/// Makes a program into steps for tensors of these types and shapes, one for each parameter.
-pub(super) fn compile(store: &Store, function: &PrimFunc, given: &[(DType, Vec<i64>)]) -> Result<Code, EvalFailure> {
-    let mut compiler = Compiler {
-        store,
-        steps: Vec::new(),
-        registers: 0,
-        symbols: FxHashMap::default(),
-        buffers: FxHashMap::default(),
-        memories: Vec::new(),
-        tasks: Vec::new(),
-    };
-    let buffers: Option<Vec<Id<Buffer>>> = (function.params.iter())
-        .map(|param| match param {
-            PrimParam::Buffer(id) => Some(*id),
-            PrimParam::Var(_) => None,
-        })
-        .collect();
-    let Some(buffers) = buffers else { return unsupported("a program that takes other things than buffers") };
-    for (id, (dtype, shape)) in buffers.iter().zip(given) {
-        compiler.fit(*id, *dtype, shape)?;
+/// Makes a program into steps, knowing what its parameters are given, one for each.
+pub(super) fn compile(store: &Store, function: &PrimFunc, given: &[Given]) -> Result<Code, EvalFailure> {
+    let mut compiler = Compiler::new(store);
+    for (param, given) in function.params.iter().zip(given) {
+        match (param, given) {
+            (PrimParam::Buffer(id), Given::Tensor(tensor)) => compiler.fit(*id, tensor.dtype, &tensor.shape)?,
+            (PrimParam::Buffer(id), Given::Output(dtype, shape)) => compiler.fit(*id, *dtype, shape)?,
+            (PrimParam::Var(symbol), Given::Scalar(value)) => {
+                let value = match value.dtype.is_float() {
+                    true => read_scalar(value).map(Num::Float),
+                    false => read_scalar(value).map(Num::Int),
+                };
+                let reg = compiler.symbol(*symbol);
+                compiler.steps.push(Step::Set(reg, value.map_err(|error| EvalFailure::new(error.0))?));
+            }
+            _ => return unsupported("a program that is given a number for a buffer, or the other way round,"),
+        }
     }
-    for id in buffers {
-        compiler.declare(id)?;
+    for param in &function.params {
+        if let PrimParam::Buffer(id) = param {
+            compiler.declare(*id)?;
+        }
     }
     compiler.all(function.body)?;
-    let Compiler { steps, registers, memories, .. } = compiler;
-    Ok(Code { steps, registers, memories })
+    Ok(compiler.finish())
+}
+
+/// Makes a scalar expression into steps; beside them the register that holds its value.
+pub(super) fn compile_expr(store: &Store, root: PrimId, symbols: &[(Id<Symbol>, i64)]) -> Result<(Code, Reg), EvalFailure> {
+    let mut compiler = Compiler::new(store);
+    for (symbol, value) in symbols {
+        let reg = compiler.symbol(*symbol);
+        compiler.steps.push(Step::Set(reg, Num::Int(*value)));
+    }
+    let result = compiler.expr(root)?;
+    Ok((compiler.finish(), result))
 }
 
 /// What is left to be made into steps.
@@ -81,7 +91,23 @@ fn unsupported<T>(what: &str) -> Done<T> {
     Err(EvalFailure { code: "eval-no-kernel", ..EvalFailure::new(format!("{what} cannot be run here")) })
 }
 
-impl Compiler<'_> {
+impl<'s> Compiler<'s> {
+    fn new(store: &'s Store) -> Compiler<'s> {
+        Compiler {
+            store,
+            steps: Vec::new(),
+            registers: 0,
+            symbols: FxHashMap::default(),
+            buffers: FxHashMap::default(),
+            memories: Vec::new(),
+            tasks: Vec::new(),
+        }
+    }
+
+    fn finish(self) -> Code {
+        Code { steps: self.steps, registers: self.registers, memories: self.memories }
+    }
+
     /// Checks a parameter against what it is given. Symbolic extents are those of the tensor.
     fn fit(&mut self, id: Id<Buffer>, dtype: DType, shape: &[i64]) -> Done<()> {
         let store = self.store;

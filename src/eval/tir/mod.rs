@@ -12,10 +12,10 @@
 mod compile;
 
 use super::EvalFailure;
-use crate::ir::{DType, DTypeCode, PrimFunc, PrimOp, Store, Tensor};
+use crate::ir::{DType, DTypeCode, Id, PrimFunc, PrimId, PrimOp, Store, Symbol, Tensor};
 use crate::ops::EvalError;
 use crate::ops::kernel::{count, float_to_i64, read, round_to, write};
-use compile::compile;
+use compile::{compile, compile_expr};
 
 /// Where a number is kept.
 type Reg = u32;
@@ -169,49 +169,81 @@ fn float_binary(op: PrimOp, x: f64, y: f64) -> Num {
     })
 }
 
-/// Runs a program on `inputs`, writing tensors of these types and shapes, which are its last parameters.
+/// What a parameter of a program is given.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// A tensor, which it may write over.
+    Tensor(Tensor),
+    /// Memory for an output of this type and shape.
+    Output(DType, Vec<i64>),
+    /// A number, as a tensor of rank 0.
+    Scalar(Tensor),
+}
+
+/// Runs a program; the result is what stands then in the parameters `wanted`, in that order.
 ///
 /// `fuel` is how many steps it may take; used up, the error is `eval-fuel`. What cannot be run here is `eval-no-kernel`.
 pub fn run_prim_func(
     store: &Store,
     function: &PrimFunc,
-    inputs: &[Tensor],
-    outputs: &[(DType, Vec<i64>)],
+    given: &[Given],
+    wanted: &[usize],
     fuel: u64,
 ) -> Result<Vec<Tensor>, EvalFailure> {
-    if function.params.len() != inputs.len() + outputs.len() {
-        let message =
-            format!("the program takes {} buffers and is given {}", function.params.len(), inputs.len() + outputs.len());
+    if function.params.len() != given.len() {
+        let message = format!("the program takes {} arguments and is given {}", function.params.len(), given.len());
         return Err(EvalFailure::new(message));
     }
-    let given: Vec<(DType, Vec<i64>)> =
-        inputs.iter().map(|t| (t.dtype, t.shape.to_vec())).chain(outputs.iter().cloned()).collect();
-    let code = compile(store, function, &given)?;
-    let failed = |error: EvalError| EvalFailure::new(error.0);
+    let code = compile(store, function, given)?;
+    // Where each parameter is among the buffers, and what it is.
+    let mut places = Vec::with_capacity(given.len());
     let mut memory = Vec::with_capacity(code.memories.len());
-    for (dtype, shape) in &given {
-        memory.push(Cells::zeros(*dtype, count(shape, *dtype).map_err(failed)?));
+    for given in given {
+        let (dtype, shape) = match given {
+            Given::Scalar(_) => {
+                places.push(None);
+                continue;
+            }
+            Given::Tensor(tensor) => (tensor.dtype, tensor.shape.to_vec()),
+            Given::Output(dtype, shape) => (*dtype, shape.clone()),
+        };
+        memory.push(match given {
+            Given::Tensor(tensor) if dtype.is_float() => Cells::Float(read::<f64>(tensor).map_err(failed)?),
+            Given::Tensor(tensor) => Cells::Int(read::<i64>(tensor).map_err(failed)?),
+            _ => Cells::zeros(dtype, count(&shape, dtype).map_err(failed)?),
+        });
+        places.push(Some((memory.len() - 1, dtype, shape)));
     }
-    for (cells, tensor) in memory.iter_mut().zip(inputs) {
-        match cells {
-            Cells::Int(values) => *values = read::<i64>(tensor).map_err(failed)?,
-            Cells::Float(values) => *values = read::<f64>(tensor).map_err(failed)?,
-        }
-    }
-    memory.extend(code.memories[given.len()..].iter().map(|dtype| Cells::zeros(*dtype, 0)));
-    run(&code.steps, code.registers, &code.memories, &mut memory, fuel)?;
-    let written = memory.into_iter().skip(inputs.len());
-    (outputs.iter().zip(written))
-        .map(|((dtype, shape), cells)| match cells {
-            Cells::Int(values) => write(*dtype, shape, &values),
-            Cells::Float(values) => write(*dtype, shape, &values),
+    memory.extend(code.memories[memory.len()..].iter().map(|dtype| Cells::zeros(*dtype, 0)));
+    run(&code.steps, &mut vec![Num::Int(0); code.registers as usize], &code.memories, &mut memory, fuel)?;
+    (wanted.iter())
+        .filter_map(|index| places.get(*index)?.as_ref())
+        .map(|(place, dtype, shape)| match &memory[*place] {
+            Cells::Int(values) => write(*dtype, shape, values),
+            Cells::Float(values) => write(*dtype, shape, values),
         })
         .collect::<Result<_, _>>()
         .map_err(failed)
 }
 
-fn run(steps: &[Step], registers: Reg, dtypes: &[DType], memory: &mut [Cells], fuel: u64) -> Result<(), EvalFailure> {
-    let mut regs = vec![Num::Int(0); registers as usize];
+fn failed(error: EvalError) -> EvalFailure {
+    EvalFailure::new(error.0)
+}
+
+/// The value of a scalar expression, as a tensor of rank 0, where symbols stand for these numbers.
+pub fn eval_prim(store: &Store, root: PrimId, symbols: &[(Id<Symbol>, i64)]) -> Result<Tensor, EvalFailure> {
+    let (code, result) = compile_expr(store, root, symbols)?;
+    let mut registers = vec![Num::Int(0); code.registers as usize];
+    run(&code.steps, &mut registers, &[], &mut [], u64::MAX)?;
+    let dtype = store.prim_dtype(root);
+    match registers[result as usize] {
+        Num::Int(value) => write(dtype, &[], &[value]),
+        Num::Float(value) => write(dtype, &[], &[value]),
+    }
+    .map_err(failed)
+}
+
+fn run(steps: &[Step], regs: &mut [Num], dtypes: &[DType], memory: &mut [Cells], fuel: u64) -> Result<(), EvalFailure> {
     let (mut at, mut left) = (0, fuel);
     while let Some(step) = steps.get(at) {
         if left == 0 {

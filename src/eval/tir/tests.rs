@@ -13,7 +13,8 @@ fn on_counting(source: &str, input: &[i64], output: &[i64]) -> Result<Vec<f64>, 
     let function = store.prim_func(function).clone();
     let values: Vec<f64> = (0..input.iter().product::<i64>()).map(|x| x as f64).collect();
     let tensor = write(DType::F32, input, &values).expect("a tensor");
-    let made = run_prim_func(store, &function, &[tensor], &[(DType::F32, output.to_vec())], 10_000)?;
+    let made =
+        run_prim_func(store, &function, &[Given::Tensor(tensor), Given::Output(DType::F32, output.to_vec())], &[1], 10_000)?;
     Ok(read::<f64>(&made[0]).expect("values"))
 }
 

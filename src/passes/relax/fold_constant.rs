@@ -8,22 +8,21 @@
 //! Large results (more than 1024 elements) of calls that take no tensor stay calls: they would only make the program larger.
 //!
 //! Divergences: TVM compiles tensor programs with LLVM; here they are interpreted, and those that take more than ten million
-//! steps stay as they are, as do programs that cannot be run (see `eval::tir`). Of the operators that TVM legalises to
-//! one program those are computed that are elementwise, only give a tensor another shape or element type, permute
-//! axes, or make a tensor of one value; calls of the others stay.
+//! steps stay as they are, as do programs that cannot be run (see `eval::tir`). Operators are computed by the kernels of
+//! `eval::relax`, whose last digit may differ from that of compiled code; those without a kernel stay.
 //!
 //! Source: `src/relax/transform/fold_constant.cc`.
 
 use super::calls::{args, extents, fields, op_name, shape, tuple};
 use super::dead_code_elimination::remove_all_unused;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
-use crate::eval::{EvalOptions, run_prim_func};
+use crate::eval::relax::operators::{self, Operands};
+use crate::eval::{EvalOptions, Given, Value, eval_prim, run_prim_func};
 use crate::ir::rewrite::Visit;
-use crate::ir::{DType, Dim, Expr, ExprId, Module, Store, Tensor, Type, TypeId};
+use crate::ir::{DType, Dim, Expr, ExprId, Module, PrimExpr, PrimId, Store, Tensor, Type, TypeId};
 use crate::ops::build::constant;
-use crate::ops::kernel::{broadcast_strides, by_lane, offsets, pick, read, reshaped, write};
+use crate::ops::kernel::{read, write};
 use crate::ops::relax::deduce::int;
-use crate::ops::{self, KernelCx, OpPattern};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
 /// TVM's `relax.transform.FoldConstant`.
@@ -106,10 +105,7 @@ impl BlockMutator for Fold<'_> {
         match (name, &operands[..]) {
             ("tensor_to_shape", &[operand]) => shape_from(store, operand).unwrap_or(post),
             ("shape_to_tensor", &[operand]) => tensor_from(store, operand).unwrap_or(post),
-            _ => match compute(store, name, post, &operands) {
-                Some(tensor) => literal(store, tensor),
-                None => post,
-            },
+            _ => compute(store, name, post, &operands).unwrap_or(post),
         }
     }
 }
@@ -130,7 +126,11 @@ impl Fold<'_> {
         };
         let outputs: Option<Vec<(DType, Vec<i64>)>> = types.iter().map(|ty| fixed(store, *ty)).collect();
         let function = store.prim_func(function).clone();
-        let made = run_prim_func(store, &function, &inputs, &outputs?, EvalOptions::default().fuel).ok()?;
+        let n_inputs = inputs.len();
+        let given: Vec<Given> =
+            inputs.into_iter().map(Given::Tensor).chain(outputs?.into_iter().map(|(d, s)| Given::Output(d, s))).collect();
+        let wanted: Vec<usize> = (n_inputs..given.len()).collect();
+        let made = run_prim_func(store, &function, &given, &wanted, EvalOptions::default().fuel).ok()?;
         let made: Vec<ExprId> = made.into_iter().map(|tensor| literal(store, tensor)).collect();
         if is_tuple { Some(tuple(store, &made)) } else { made.first().copied() }
     }
@@ -203,35 +203,69 @@ fn tensor_from(store: &mut Store, operand: ExprId) -> Option<ExprId> {
     Some(literal(store, tensor))
 }
 
-/// What a call of an operator computes from constants.
-fn compute(store: &Store, name: &str, call: ExprId, operands: &[ExprId]) -> Option<Tensor> {
-    let ty = store.checked_type(call)?;
-    let (dtype, extents) = fixed(store, ty)?;
-    let convert = |tensor: &Tensor| by_lane!(tensor.dtype, T => write(dtype, &tensor.shape, &read::<T>(tensor).ok()?)).ok();
-    match (name, operands) {
-        ("reshape" | "flatten" | "expand_dims" | "squeeze", [data, ..]) => reshaped(&known(store, *data)?, &extents).ok(),
-        ("astype", [data]) => convert(&known(store, *data)?),
-        ("broadcast_to", [data, _]) => spread(&known(store, *data)?, &extents),
-        ("full", [_, value]) => spread(&convert(&known(store, *value)?)?, &extents),
-        ("zeros" | "zeros_like", _) => spread(&write(dtype, &[], &[0i64]).ok()?, &extents),
-        ("ones" | "ones_like", _) => spread(&write(dtype, &[], &[1i64]).ok()?, &extents),
-        _ => {
-            let info = ops::info(store.called_op(call)?);
-            let attrs = store.call(call)?.attrs;
-            let elementwise = matches!(info.pattern, Some(OpPattern::ElemWise | OpPattern::Broadcast)) && attrs.is_none();
-            if name != "permute_dims" && !elementwise {
-                return None;
-            }
-            let inputs: Option<Vec<Tensor>> = operands.iter().map(|operand| known(store, *operand)).collect();
-            info.kernel?(&KernelCx { store, attrs, out_type: ty }, &inputs?).ok()?.pop()
+/// Operators that TVM does not make into one tensor program, or makes into something else before they could be folded.
+const KEPT: &[&str] = &[
+    "arange",
+    "argsort",
+    "cumprod",
+    "cumsum",
+    "dynamic_strided_slice",
+    "ewise_fma",
+    "index_tensor",
+    "nonzero",
+    "shape_of",
+    "sort",
+    "topk",
+    "wrap_param",
+];
+
+/// What a call of an operator computes from constants, as constants.
+fn compute(store: &mut Store, name: &str, call: ExprId, operands: &[ExprId]) -> Option<ExprId> {
+    if KEPT.contains(&name) {
+        return None;
+    }
+    let out = store.checked_type(call)?;
+    let types = match store.type_of_id(out) {
+        Type::Tuple(types) => types.to_vec(),
+        _ => vec![out],
+    };
+    let fixed: Option<Vec<(DType, Vec<i64>)>> = types.iter().map(|ty| fixed(store, *ty)).collect();
+    let fixed = fixed?;
+    let values: Option<Vec<Value>> = operands.iter().map(|operand| value_of(store, *operand)).collect();
+    let (op, attrs) = (store.called_op(call)?, store.call(call)?.attrs);
+    let made = operators::compute(store, op, Operands { args: &values?, attrs, out }).ok()?;
+    let tensors: Vec<Tensor> = match &made {
+        Value::Tuple(fields) => fields.items().iter().map(|field| field.as_tensor().cloned()).collect::<Option<_>>()?,
+        single => vec![single.as_tensor()?.clone()],
+    };
+    let fits = |(tensor, (dtype, shape)): (&Tensor, &(DType, Vec<i64>))| tensor.dtype == *dtype && tensor.shape[..] == shape[..];
+    if tensors.len() != fixed.len() || !tensors.iter().zip(&fixed).all(fits) {
+        return None;
+    }
+    let tensors: Vec<ExprId> = tensors.into_iter().map(|tensor| literal(store, tensor)).collect();
+    if matches!(made, Value::Tuple(_)) { Some(tuple(store, &tensors)) } else { tensors.first().copied() }
+}
+
+/// The value of an argument that is known: a constant, a shape of numbers, a number, or a tuple of these.
+fn value_of(store: &mut Store, id: ExprId) -> Option<Value> {
+    if let Some(tensor) = known(store, id) {
+        return Some(Value::Tensor(tensor));
+    }
+    match store.expr(id) {
+        Expr::Shape(dims) => store.dims_of_id(dims).iter().map(|dim| dim.known()).collect::<Option<_>>().map(Value::Shape),
+        Expr::Prim(prim) => eval_prim(store, prim, &[]).ok().filter(|_| has_no_symbol(store, prim)).map(Value::Prim),
+        Expr::Tuple(items) => {
+            let items: Vec<ExprId> = store.items(items).collect();
+            items.into_iter().map(|item| value_of(store, item)).collect::<Option<_>>().map(Value::tuple)
         }
+        _ => None,
     }
 }
 
-/// A tensor of that shape, in which axes that are missing or of extent 1 repeat.
-fn spread(tensor: &Tensor, shape: &[i64]) -> Option<Tensor> {
-    let strides = broadcast_strides(&tensor.shape, shape);
-    pick(tensor, shape, offsets(shape, &strides)).ok()
+fn has_no_symbol(store: &Store, prim: PrimId) -> bool {
+    let mut none = true;
+    store.for_each_prim(prim, &mut |_, node| none &= !matches!(node, PrimExpr::Var(_)));
+    none
 }
 
 #[cfg(test)]
@@ -259,6 +293,27 @@ mod tests {
     fn a_shape_that_is_computed_is_written_into_what_uses_it() {
         let text = folded("x: R.Tensor((4,), \"float32\")", "lv: R.Shape([2, 2]) = R.shape([2, 2])\ngv = R.reshape(x, lv)");
         assert!(text.contains("R.reshape(x, R.shape([2, 2]))"), "{text}");
+    }
+
+    #[test]
+    fn reductions_products_and_parts_of_constants_are_computed() {
+        let body = "lv = R.ones((4,), \"float32\")\nlv1 = R.split(lv, 2, axis=0)\nlv2 = lv1[0]\nlv3 = R.sum(lv)\nlv4 = \
+                    R.matmul(lv, lv)\nlv5 = R.multiply(lv3, lv4)\nlv6 = R.add(x, lv5)\ngv = R.add(lv6, lv2)";
+        let text = folded("x: R.Tensor((), \"float32\")", body);
+        assert!(!text.contains("R.sum(") && !text.contains("R.matmul(") && !text.contains("R.split("), "{text}");
+        assert!(text.contains("R.const(16.0"), "{text}");
+    }
+
+    #[test]
+    fn what_tvm_lowers_to_calls_of_its_libraries_stays() {
+        let text = folded("x: R.Tensor((), \"float32\")", "gv = R.cumsum(R.ones((3,), \"float32\"), axis=0)");
+        assert!(text.contains("R.cumsum("), "{text}");
+    }
+
+    #[test]
+    fn halves_are_rounded_to_the_even_number() {
+        let text = folded("x: R.Tensor((), \"float32\")", "lv = R.round(R.const(2.5, \"float32\"))\ngv = R.add(x, lv)");
+        assert!(text.contains("R.const(2.0"), "{text}");
     }
 
     #[test]

@@ -1,0 +1,252 @@
+//! Operators that are no arithmetic: calls of tensor programs, closures, memory, what asks about values.
+
+use super::operators::{Operands, compute};
+use super::{Machine, Next, Step, cell, int64, read_cells};
+use crate::eval::{EvalFailure, Given, Value, run_prim_func};
+use crate::infer::relax::types::substitute;
+use crate::ir::{DType, ExprId, Id, OpId, PrimFunc, PrimParam, Tensor, Type, TypeId};
+use crate::ops;
+use crate::ops::kernel::{count, read, read_scalar, write};
+
+/// Operators whose value is their argument: they say where it is, or what passes may do with it.
+const TRANSPARENT: [&str; 8] = [
+    "builtin.stop_lift_params",
+    "hint_on_device",
+    "to_vdevice",
+    "memory.ensure_zero_offset",
+    "grad.no_grad",
+    "grad.start_checkpoint",
+    "grad.end_checkpoint",
+    "dist.annotate_sharding",
+];
+
+impl Machine<'_> {
+    pub(super) fn operator(&mut self, id: ExprId, op: OpId, args: Vec<Value>) -> Step {
+        let info = ops::info(op);
+        let Some(row) = info.relax else {
+            return Err(self.unable(id, format!("`{}` is no operator of Relax", info.name)));
+        };
+        Ok(Next::Give(match (row.name, args.as_slice()) {
+            (name, [value, ..]) if TRANSPARENT.contains(&name) => value.clone(),
+            ("call_tir" | "call_tir_with_grad" | "call_tir_inplace" | "call_dps_packed", [callee, inputs, rest @ ..]) => {
+                self.call_tir(id, callee, inputs, rest)?
+            }
+            ("make_closure", [Value::Closure(closure), Value::Tuple(last)]) => {
+                self.partial(id, &closure.clone(), last.clone().items())?
+            }
+            ("invoke_closure" | "invoke_pure_closure", [closure, Value::Tuple(args)]) => {
+                return self.call(id, closure.clone(), args.items().to_vec());
+            }
+            ("call_pure_packed" | "call_inplace_packed", [callee, rest @ ..]) => {
+                return self.call(id, callee.clone(), rest.to_vec());
+            }
+            ("call_builtin_with_ctx" | "call_py_func", [callee, ..]) => return self.call(id, callee.clone(), Vec::new()),
+            ("builtin.alloc_tensor", [Value::Shape(shape), Value::Word(dtype), ..])
+            | ("memory.alloc_tensor" | "vm.alloc_tensor", [_, _, Value::Shape(shape), Value::Word(dtype), ..]) => {
+                let dtype = DType::parse(self.store.str(*dtype)).unwrap_or(DType::F32);
+                cell(self.zeros(id, shape, dtype)?)
+            }
+            (
+                "memory.alloc_storage" | "vm.alloc_storage" | "memory.kill_storage" | "memory.kill_tensor" | "vm.kill_object",
+                _,
+            )
+            | ("null_value" | "print", _) => Value::unit(),
+            ("assert_op", [condition, ..]) => {
+                let holds = tensor_of(condition).and_then(|tensor| read_scalar::<f64>(&tensor).ok());
+                match holds {
+                    Some(0.0) => {
+                        let text = match args.get(1) {
+                            Some(Value::Word(text)) if !self.store.str(*text).is_empty() => {
+                                format!("Assertion Failed: {}", self.store.str(*text))
+                            }
+                            _ => "Assertion Failed".to_owned(),
+                        };
+                        return Err(self.fail(id, text));
+                    }
+                    Some(_) => Value::unit(),
+                    None => return Err(self.fail(id, "the condition is no truth value that is known")),
+                }
+            }
+            ("shape_of", [value]) => match tensor_of(value) {
+                Some(tensor) => Value::Shape(tensor.shape.clone()),
+                None => return Err(self.fail(id, format!("{} has no shape", value.kind()))),
+            },
+            ("shape_to_tensor", [Value::Shape(shape)]) => {
+                let made = write(DType::I64, &[shape.len() as i64], shape);
+                Value::Tensor(made.map_err(|error| self.fail(id, error.0))?)
+            }
+            ("tensor_to_shape", [value]) => match tensor_of(value).and_then(|tensor| read::<i64>(&tensor).ok()) {
+                Some(extents) => Value::Shape(extents.into()),
+                None => return Err(self.fail(id, "only tensors of integers become shapes")),
+            },
+            ("size", [value]) => match tensor_of(value) {
+                Some(tensor) => Value::Tensor(int64(tensor.len() as i64)),
+                None => return Err(self.fail(id, format!("{} has no size", value.kind()))),
+            },
+            (name, _) if name.starts_with("inspect.") => self.inspected(id, name, &args)?,
+            _ => {
+                let (attrs, ty) = (self.store.call(id).and_then(|call| call.attrs), self.store.checked_type(id));
+                let known = self.symbols().clone();
+                let out = match ty {
+                    Some(ty) => substitute(self.store, ty, &known),
+                    None => self.store.ty(Type::Any),
+                };
+                let args: Vec<Value> = args.into_iter().map(read_cells).collect();
+                match compute(self.store, op, Operands { args: &args, attrs, out }) {
+                    Ok(value) => value,
+                    Err(error) => return Err(EvalFailure { code: error.code, ..self.fail(id, error.message) }),
+                }
+            }
+        }))
+    }
+
+    fn zeros(&self, id: ExprId, shape: &[i64], dtype: DType) -> Result<Tensor, EvalFailure> {
+        let n = count(shape, dtype).map_err(|error| self.fail(id, error.0))?;
+        Ok(Tensor::new(dtype, shape, vec![0u8; n * dtype.bytes()]))
+    }
+
+    /// What a tensor is, as a scalar (`R.inspect.…`). Tensors lie dense and begin where their memory does.
+    fn inspected(&self, id: ExprId, name: &str, args: &[Value]) -> Result<Value, EvalFailure> {
+        let Some(tensor) = args.first().and_then(tensor_of) else { return Err(self.fail(id, "only tensors are inspected")) };
+        let axis = args.get(1).and_then(tensor_of).and_then(|axis| read_scalar::<i64>(&axis).ok());
+        let at = axis.and_then(|axis| usize::try_from(axis).ok()).filter(|axis| *axis < tensor.shape.len());
+        let (value, dtype) = match (name, at) {
+            ("inspect.tensor_dtype_code", _) => (tensor.dtype.code as i64, DType::U8),
+            ("inspect.tensor_dtype_bits", _) => (i64::from(tensor.dtype.bits), DType::U8),
+            ("inspect.tensor_dtype_lanes", _) => (i64::from(tensor.dtype.lanes), DType::parse("uint16").unwrap_or(DType::I32)),
+            ("inspect.tensor_ndim", _) => (tensor.shape.len() as i64, DType::I32),
+            ("inspect.tensor_shape_i", Some(at)) => (tensor.shape[at], DType::I64),
+            ("inspect.tensor_stride_i", Some(at)) => (tensor.shape[at + 1..].iter().product(), DType::I64),
+            ("inspect.tensor_byte_offset" | "inspect.tensor_elem_offset", _) => (0, DType::I64),
+            _ => return Err(self.fail(id, format!("the tensor has {} axes", tensor.shape.len()))),
+        };
+        write(dtype, &[], &[value]).map(Value::Prim).map_err(|error| self.fail(id, error.0))
+    }
+
+    /// `R.call_tir(program, inputs)`, with the values of symbols behind them where some are given. Of a program that works in
+    /// place the outputs named are its inputs.
+    fn call_tir(&mut self, id: ExprId, callee: &Value, inputs: &Value, rest: &[Value]) -> Result<Value, EvalFailure> {
+        let program = match callee {
+            Value::Closure(closure) => self.store.expr(closure.function),
+            Value::Word(name) => {
+                let message = format!("`{}` is a linked function, which is not evaluated here", self.store.str(*name));
+                return Err(self.unable(id, message));
+            }
+            other => return Err(self.fail(id, format!("{} cannot be called", other.kind()))),
+        };
+        let crate::ir::Expr::PrimFunc(program) = program else {
+            return Err(self.unable(id, "only tensor programs write their outputs"));
+        };
+        let inputs: Vec<Value> = match inputs {
+            Value::Tuple(fields) => fields.items().iter().cloned().map(read_cells).collect(),
+            other => vec![read_cells(other.clone())],
+        };
+        let mut given = Vec::with_capacity(inputs.len() + 1);
+        for input in &inputs {
+            given.push(match input {
+                Value::Tensor(tensor) => Given::Tensor(tensor.clone()),
+                Value::Prim(number) => Given::Scalar(number.clone()),
+                other => return Err(self.fail(id, format!("a tensor program is given {}", other.kind()))),
+            });
+        }
+        let call = self.store.call(id);
+        let info = call.and_then(|call| call.info);
+        let ty = info.and_then(|info| self.store.call_info(info).type_args.first().copied()).or(self.store.checked_type(id));
+        let known = self.symbols().clone();
+        let ty = match ty {
+            Some(ty) => substitute(self.store, ty, &known),
+            None => return Err(self.fail(id, "the type of the output is not known")),
+        };
+        let (types, is_tuple) = match self.store.type_of_id(ty) {
+            Type::Tuple(types) => (types.to_vec(), true),
+            _ => (vec![ty], false),
+        };
+        let in_place = self.store.attr_ints(call.and_then(|call| call.attrs), "inplace_indices").unwrap_or_default();
+        let mut wanted = Vec::with_capacity(types.len());
+        for (index, ty) in types.into_iter().enumerate() {
+            match in_place.get(index).and_then(|input| usize::try_from(*input).ok()) {
+                Some(input) => wanted.push(input),
+                None => {
+                    let (dtype, shape) = self.fixed(id, ty)?;
+                    wanted.push(given.len());
+                    given.push(Given::Output(dtype, shape));
+                }
+            }
+        }
+        if let Some(Value::Shape(values)) = rest.first() {
+            given.extend(values.iter().map(|value| Given::Scalar(int64(*value))));
+        }
+        let made = self.run_program(id, program, &given, &wanted)?;
+        let made: Vec<Value> = made.into_iter().map(Value::Tensor).collect();
+        if is_tuple {
+            return Ok(Value::tuple(made));
+        }
+        made.into_iter().next().ok_or_else(|| self.fail(id, "the program has no output"))
+    }
+
+    fn fixed(&self, id: ExprId, ty: TypeId) -> Result<(DType, Vec<i64>), EvalFailure> {
+        let known = match self.store.type_of_id(ty) {
+            Type::Tensor { shape, dtype } => {
+                shape.iter().map(|dim| dim.known()).collect::<Option<Vec<i64>>>().map(|shape| (*dtype, shape))
+            }
+            Type::PartialTensor(info) => match (&info.extents, info.dtype) {
+                (crate::ir::Extents::Known(dims), Some(dtype)) => {
+                    dims.iter().map(|dim| dim.known()).collect::<Option<Vec<i64>>>().map(|shape| (dtype, shape))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        known.ok_or_else(|| {
+            let ty = crate::print::relax_ty(self.store, ty);
+            self.fail(id, format!("the output has the type {ty}, of which not all is known"))
+        })
+    }
+
+    /// A tensor program that is called as it stands writes into the memory that it is given.
+    pub(super) fn write_into(&mut self, id: ExprId, program: Id<PrimFunc>, args: &[Value]) -> Result<Value, EvalFailure> {
+        let mut given = Vec::with_capacity(args.len());
+        for arg in args {
+            match arg {
+                Value::Ref(_) | Value::Tensor(_) => given.extend(tensor_of(arg).map(Given::Tensor)),
+                Value::Prim(number) => given.push(Given::Scalar(number.clone())),
+                Value::Shape(values) => given.extend(values.iter().map(|value| Given::Scalar(int64(*value)))),
+                other => return Err(self.fail(id, format!("a tensor program is given {}", other.kind()))),
+            }
+        }
+        let is_buffer = |index: &usize| {
+            let params = &self.store.prim_func(program).params;
+            matches!((&args[*index], params.get(*index)), (Value::Ref(_), Some(PrimParam::Buffer(_))))
+        };
+        let wanted: Vec<usize> = (0..args.len()).filter(is_buffer).collect();
+        let made = self.run_program(id, program, &given, &wanted)?;
+        for (index, tensor) in wanted.into_iter().zip(made) {
+            if let Value::Ref(cell) = &args[index] {
+                cell.set(Value::Tensor(tensor));
+            }
+        }
+        Ok(Value::unit())
+    }
+
+    fn run_program(
+        &self,
+        id: ExprId,
+        program: Id<PrimFunc>,
+        given: &[Given],
+        wanted: &[usize],
+    ) -> Result<Vec<Tensor>, EvalFailure> {
+        let function = self.store.prim_func(program);
+        // What a node costs and what a step of a program costs are far apart.
+        let made = run_prim_func(self.store, function, given, wanted, self.fuel.saturating_mul(20));
+        made.map_err(|e| EvalFailure { code: e.code, ..self.fail(id, e.message) })
+    }
+}
+
+/// The tensor in a value; that of a cell, too, and a scalar as one.
+pub(super) fn tensor_of(value: &Value) -> Option<Tensor> {
+    match value {
+        Value::Tensor(tensor) | Value::Prim(tensor) => Some(tensor.clone()),
+        Value::Ref(cell) => cell.get().as_tensor().cloned(),
+        _ => None,
+    }
+}
