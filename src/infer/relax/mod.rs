@@ -4,6 +4,7 @@
 //! tuple, gives it to the variable that it is bound to. [`deduce_call`] is the type of a call,
 //! [`infer_module`] goes through a program.
 
+pub mod analysis;
 mod call;
 pub mod effects;
 pub mod types;
