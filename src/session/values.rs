@@ -47,7 +47,7 @@ impl Session {
         let names: Vec<&str> = params.map(|param| self.store.str(self.store.var_data(param).name)).collect();
         for (name, elements) in given {
             let place = names.iter().position(|known| known == name);
-            let Some(Value::Tensor(tensor)) = place.and_then(|place| args.get_mut(place)) else {
+            let Some(Value::Tensor(tensor) | Value::Prim(tensor)) = place.and_then(|place| args.get_mut(place)) else {
                 return Err(wrong(format!("%{name} is no tensor that @{function} takes")));
             };
             *tensor = filled(tensor, elements).map_err(|why| wrong(format!("%{name}: {why}")))?;
