@@ -119,10 +119,10 @@ describe("access", () => {
     });
   }
 
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of [1440, 400]) {
-      test(`axe finds nothing: ${colorScheme}, ${width} wide`, () =>
-        withPageOf(width, colorScheme, async (lab) => {
+  for (const looks of ["light", "dark"] as const) {
+    for (const width of [1440, 360]) {
+      test(`axe finds nothing: ${looks}, ${width} wide`, () =>
+        withPageOf(width, looks, async (lab) => {
           const narrow = width < 900;
           const pane = async (name: string) => {
             if (narrow) await lab.page.getByRole("tab", { name, exact: true }).click();
@@ -130,7 +130,6 @@ describe("access", () => {
           expect(await violations(lab)).toEqual([]);
           await pane("Passes");
           await lab.page.getByText("Context", { exact: true }).click();
-          expect(await violations(lab)).toEqual([]);
           await lab.button("Add pass").click();
           expect(await violations(lab)).toEqual([]);
           await lab.page.keyboard.press("Escape");
@@ -159,13 +158,66 @@ describe("access", () => {
     }
   }
 
+  for (const [looks, width] of [
+    ["dark", 360],
+    ["forced colours", 1440],
+  ] as const) {
+    test(
+      `axe finds nothing in what is opened on demand: ${looks}, ${width} wide`,
+      () =>
+        withPageOf(width, looks, async (lab) => {
+          const { page } = lab;
+          const pane = async (name: string) => {
+            if (width < 900) await page.getByRole("tab", { name, exact: true }).click();
+          };
+          expect(await violations(lab)).toEqual([]);
+          await pane("Passes");
+          await lab.button("Phases").click();
+          expect(await violations(lab)).toEqual([]);
+          await pane("Program");
+          await lab.write(SMALL);
+          await pane("Result");
+          await lab.button("Fork here").waitFor();
+          await page.keyboard.press("Escape");
+          await page.keyboard.press("b");
+          await page.keyboard.press("Enter");
+          await lab.region("History of an expression").waitFor();
+          expect(await violations(lab)).toEqual([]);
+          await lab.tab("Values").click();
+          await lab.button("Evaluate").click();
+          await page.getByText("Inputs", { exact: true }).click();
+          expect(await violations(lab)).toEqual([]);
+          await page.getByRole("radio", { name: "Heat maps" }).check({ force: true });
+          expect(await violations(lab)).toEqual([]);
+          await lab.tab("Graph").click();
+          await lab.button("Dominators").click();
+          expect(await violations(lab)).toEqual([]);
+          await page.keyboard.press("v");
+          await page.getByRole("group", { name: "Steps of both, aligned" }).waitFor();
+          expect(await violations(lab)).toEqual([]);
+        }),
+      120_000,
+    );
+  }
+
   function withPageOf(
     width: number,
-    colorScheme: "light" | "dark",
+    looks: "light" | "dark" | "forced colours",
     body: (lab: Lab) => Promise<void>,
   ): Promise<void> {
-    return withVisible({ viewport: { width, height: 800 }, colorScheme }, body);
+    const forced = looks === "forced colours";
+    const colours = forced ? ({ forcedColors: "active" } as const) : { colorScheme: looks };
+    return withVisible({ viewport: { width, height: 800 }, ...colours }, body);
   }
+
+  test("nothing moves by itself where motion is to be reduced", () =>
+    withPage({ reducedMotion: "reduce" }, async (lab) => {
+      const moving = () => lab.page.evaluate(() => document.getAnimations().length);
+      for (const key of ["n", "g", "2", "1", "r", "?"]) {
+        await lab.page.keyboard.press(key);
+        expect(await moving()).toBe(0);
+      }
+    }));
 });
 
 describe("narrow", () => {
@@ -184,6 +236,43 @@ describe("narrow", () => {
       );
       expect(overflow).toBeLessThanOrEqual(0);
     }));
+
+  test("at 200 % nothing is lost and nothing scrolls sideways", async () => {
+    for (const viewport of [
+      { width: 720, height: 450 },
+      { width: 360, height: 400 },
+    ]) {
+      await withVisible({ viewport, deviceScaleFactor: 2 }, async (lab) => {
+        const { page } = lab;
+        for (const pane of ["Program", "My passes", "Passes", "Result"]) {
+          await lab.tab(pane).click();
+          const outside = await page.evaluate(() => {
+            const most = document.documentElement.clientWidth;
+            const controls = document.querySelectorAll("header *, main button, main select");
+            const wide = [...controls].filter((one) => {
+              const { left, right, width } = one.getBoundingClientRect();
+              // What stands in a region that scrolls by itself can be reached.
+              const scrolls = one.closest(".lines, .graph-view, .cm-editor, .values, .sr");
+              return width > 0 && !scrolls && (left < -1 || right > most + 1);
+            });
+            const page = document.documentElement.scrollWidth > most ? ["the page"] : [];
+            return [...page, ...wide.map((one) => one.outerHTML.slice(0, 80))];
+          });
+          expect(outside).toEqual([]);
+        }
+        for (const view of ["Diff", "Before/After", "Graph", "Values", "Timing"]) {
+          await lab.tab(view).click();
+          // There is room for what is looked at.
+          const panel = await page.getByRole("tabpanel", { name: view }).boundingBox();
+          expect(panel?.height).toBeGreaterThan(100);
+          const sideways = await page.evaluate(
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+          );
+          expect(sideways).toBeLessThanOrEqual(0);
+        }
+      });
+    }
+  });
 
   test("320 wide still fits", () =>
     withVisible({ viewport: { width: 320, height: 640 } }, async (lab) => {

@@ -103,6 +103,17 @@ test("a step is gone through rewrite by rewrite, its result becomes the program,
     await eventually(() => lab.passes.count(), 3);
     await lab.button("Undo").click();
     await eventually(() => lab.source(), /batch_norm/);
+
+    // The parent goes along in the link.
+    await lab.step(/^SimplifyInference changed/).click();
+    await lab.button("Fork here").click();
+    await lab.button("Share").click();
+    await eventually(() => page.url(), /#2\./);
+    await page.reload();
+    await lab.settled();
+    await lab.button("Back to its program").click();
+    await eventually(() => lab.source(), /batch_norm/);
+    await eventually(() => lab.passes.count(), 4);
   }));
 
 test("values stand in tables and heat maps, on inputs that are typed, also of one expression; dominators and phases", () =>

@@ -219,10 +219,12 @@ export default function Compare(props: { levels: readonly [number, number]; onCl
                         <button
                           type="button"
                           aria-pressed={row() === chosen()}
-                          aria-label={`Difference after ${nameOf(pair)}, step ${row() + 1}`}
                           onClick={() => setChosen(row())}
                         >
-                          ≠ differs
+                          ≠ differs{" "}
+                          <span class="sr">
+                            after {nameOf(pair)}, step {row() + 1}
+                          </span>
                         </button>
                         <Show when={row() === divergence(pairs())}>
                           <span class="tag">first</span>

@@ -180,9 +180,9 @@ export default function Values(props: { step: Step }) {
       >
         {(now) => (
           <>
-            <ul class="verdict" role="status">
-              <For each={verdicts()}>{(sentence) => <li>{sentence}</li>}</For>
-            </ul>
+            <div class="verdict" role="status">
+              <For each={verdicts()}>{(sentence) => <p>{sentence}</p>}</For>
+            </div>
             <div class="two">
               {side(`Before ${props.step.name}`, now().before)}
               {side(`After ${props.step.name}`, now().after)}
