@@ -132,6 +132,17 @@ describe("a script that is not quiet", () => {
       expect(await lab.page.getByRole("alert").count()).toBe(0);
     }));
 
+  test("what a promise throws that nobody waits for is listed with its place", () =>
+    withScript(async (lab) => {
+      await lab.writeScript(`functionPass({ name: "Mine" }, (f) => {
+        void (async () => { throw new Error("too late"); })();
+        return f;
+      });`);
+      await lab.button("Add Mine").click();
+      await lab.problems.getByText("too late").waitFor();
+      await lab.problems.getByText("2:", { exact: false }).first().waitFor();
+    }));
+
   test("that takes the questions for itself is stopped", () =>
     withScript(async (lab) => {
       const script = "self.onmessage = () => {};\nconsole.log('mine');";

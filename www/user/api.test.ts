@@ -412,6 +412,25 @@ def @main(%l: List[float32], %d: float32) -> float32 {
     expect(run.script?.output).toEqual(["left"]);
   });
 
+  test("what would be done only later fails: passes, hooks, and what runs in a context", async () => {
+    const reasons = async (script: string, calls: string[], instruments: string[] = []) => {
+      const run = await bench.run(PROGRAM, script, calls, { instruments });
+      return run.steps.filter((step) => step.outcome === "failed").map((step) => step.reason);
+    };
+    const late = "cannot be an async function: it must be done when it returns";
+    const pass = `functionPass({ name: "Mine" }, async (f) => f);`;
+    expect(await reasons(pass, ["Mine"])).toEqual([`TypeError: a pass ${late}`]);
+    const hook = `passInstrument(class Mine { async shouldRun() { return false; } });`;
+    expect(await reasons(hook, ["FoldConstant"], ["Mine"])).toEqual([`TypeError: a hook ${late}`]);
+    const context = `functionPass({ name: "Mine" }, (f) => {
+      new PassContext({}).run(async () => f);
+      return f;
+    });`;
+    expect((await reasons(context, ["Mine"]))[0]).toBe(
+      `TypeError: what runs in a context ${late} (line 2 of My passes)`,
+    );
+  });
+
   test("contexts are entered, current, and left when something throws", async () => {
     const script = `
       console.log(PassContext.current().optLevel);

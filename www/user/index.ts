@@ -6,7 +6,7 @@
 import type { Request, Run } from "../engine/protocol";
 import { API_OBJECTS } from "./api";
 import { type Engine, setEngine } from "./engine";
-import { guardedHost, loadScript } from "./script";
+import { guardedHost, hearRejections, loadScript, settle } from "./script";
 
 /** The engine's session, as the glue exports it. */
 export interface ScriptSession {
@@ -20,6 +20,7 @@ export function installUserApi(engine: Engine): void {
   setEngine(engine);
   engine.user_host(guardedHost as (...args: never[]) => unknown);
   Object.assign(globalThis, API_OBJECTS);
+  hearRejections();
   // The user's line stands behind the engine's frames.
   Error.stackTraceLimit = 50;
 }
@@ -33,7 +34,10 @@ export async function answer(session: ScriptSession, request: Request): Promise<
   session.begin_script(request.document.source);
   const { forEngine, ...script } = await loadScript(request.document.script);
   session.script_loaded(...forEngine);
-  return { ...(session.handle(request) as Run), script };
+  const run = session.handle(request) as Run;
+  // What promises threw that a pass left alone is told only after it.
+  await settle();
+  return { ...run, script };
 }
 
 export { loadScript };

@@ -398,7 +398,9 @@ export class PassContext {
   run<T>(f: (context: PassContext) => T): T {
     this.enter();
     try {
-      return f(this);
+      const result = f(this);
+      refusePromise(result, "what runs in a context");
+      return result;
     } finally {
       this.exit();
     }
@@ -535,17 +537,23 @@ export function host(what: string, index: number, words: Uint32Array, info: unkn
   here(one.owner);
   const hook = one.hooks[HOOKS[what as keyof typeof HOOKS]] as UserFunction | undefined;
   if (!hook) return undefined;
-  if (what === "enter" || what === "exit") return void hook.call(one.hooks);
+  if (what === "enter" || what === "exit") {
+    refusePromise(hook.call(one.hooks), "a hook");
+    return undefined;
+  }
   const [name, optLevel, required] = info as [string, number, string[]];
   const about: PassInfo = { name, optLevel, required };
   Object.defineProperty(about, "toString", { value: () => describeInfo(about) });
-  const answer = hook.call(one.hooks, IRModule.fromWords(words), about);
+  const answer: unknown = hook.call(one.hooks, IRModule.fromWords(words), about);
+  refusePromise(answer, "a hook");
   // What a hook gives is no text for the log, except the answer to whether the pass may run.
   return what === "should_run" ? answer : undefined;
 }
 
-function refusePromise(result: unknown): void {
-  if (result instanceof Promise) throw new TypeError("a pass cannot be an async function");
+/** The engine waits for nothing: what is promised would come after the pass. */
+function refusePromise(result: unknown, what = "a pass"): void {
+  if (result instanceof Promise)
+    throw new TypeError(`${what} cannot be an async function: it must be done when it returns`);
 }
 
 function bodyOf(index: number): { kind: Kind; run: UserFunction } {

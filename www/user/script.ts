@@ -92,6 +92,41 @@ export function guardedHost(...args: Parameters<typeof host>): unknown {
   }
 }
 
+// Taken before anybody's code runs.
+const { setTimeout: inAWhile } = globalThis;
+const reject = Promise.reject.bind(Promise);
+
+/** Whether what promises throw is noted: while a script is loaded and run. */
+let listening = false;
+/** In browsers only: Node has no such event. */
+let hears = false;
+/** Called when the promise is heard that was rejected last. */
+let heardLast: (() => void) | null = null;
+const LAST = {};
+const LONGEST_WAIT = 200;
+
+/** Listens for what promises were rejected with that nobody waited for. */
+export function hearRejections(): void {
+  if (typeof globalThis.addEventListener !== "function") return;
+  hears = true;
+  globalThis.addEventListener("unhandledrejection", ({ reason }) => {
+    if (reason === LAST) heardLast?.();
+    else if (listening) note(reason);
+  });
+}
+
+/** Waits for those that were rejected so far: they are told of in order, so one more says that it was all. */
+export async function settle(): Promise<void> {
+  if (hears) {
+    await new Promise<void>((done) => {
+      heardLast = () => inAWhile(done, 0);
+      inAWhile(done, LONGEST_WAIT);
+      void reject(LAST);
+    });
+  }
+  listening = false;
+}
+
 function show(item: unknown): string {
   if (typeof item === "string") return item;
   const proto = typeof item === "object" && item !== null ? Object.getPrototypeOf(item) : null;
@@ -180,6 +215,7 @@ export async function loadScript(
 ): Promise<ScriptReport & { forEngine: [unknown, unknown] }> {
   newSpace();
   forgetPasses();
+  listening = true;
   output = [];
   problems = [];
   source = text;
