@@ -93,7 +93,7 @@ const engine = {
 };
 
 const panels =
-  /www\/(panels\/(AddPass|ContextForm|EditPass|Help|HistoryPanel|Matrix|Operators|Palette|Popover|Rewrites|Timing|Values|choices)|state\/flame)\.tsx?$/;
+  /www\/(panels\/(AddPass|Compare|ContextForm|EditPass|Help|HistoryPanel|Matrix|Operators|Palette|Popover|Rewrites|Timing|Values|choices)|state\/flame)\.tsx?$/;
 const editor =
   /node_modules\/(@codemirror\/(view|state|language|commands|lint|streamparser)|@lezer\/(common|highlight)|@marijn|style-mod|w3c-keyname|crelt)/;
 

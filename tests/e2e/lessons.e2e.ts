@@ -91,4 +91,36 @@ describe("lessons", () => {
       await pane(lab).getByRole("button", { name: "Close lesson" }).press("Enter");
       await eventually(() => pane(lab).count(), 0);
     }));
+
+  test("the whole course is gone through with Tab and Enter alone", () =>
+    stage.withPage({}, async (lab) => {
+      const { keyboard } = lab.page;
+      // The focus is never put anywhere: Tab must lead to what is next.
+      const reach = async (name: string) => {
+        for (let tabs = 0; tabs < 12; tabs++) {
+          const at = await lab.page.evaluate(() => document.activeElement?.textContent?.trim());
+          if (at === name) return;
+          await keyboard.press("Tab");
+        }
+        throw new Error(`Tab does not lead to ${name}`);
+      };
+      await keyboard.press("L");
+      await lab.page.getByRole("dialog", { name: "Lessons" }).waitFor();
+      await reach("○ Reading Relay");
+      await keyboard.press("Enter");
+      for (const index of names.keys()) {
+        await pane(lab)
+          .getByRole("heading", { name: new RegExp(`^${index + 1}/`) })
+          .waitFor();
+        await reach("Show solution");
+        await keyboard.press("Enter");
+        await pane(lab).getByText("Your answer is right").waitFor();
+        if (index + 1 === names.length) break;
+        await reach("Next lesson");
+        await keyboard.press("Enter");
+      }
+      await reach("All lessons");
+      await keyboard.press("Enter");
+      await lab.page.getByText(`${names.length} of ${names.length} done`).waitFor();
+    }));
 });

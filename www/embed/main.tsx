@@ -46,7 +46,8 @@ render(() => {
     spawn,
     spawnSandbox: () =>
       new Later(() => import("../sandbox/host").then(({ Sandbox }) => new Sandbox())),
-    keeper: new Keeper(null),
+    // Nothing is to be kept, and nobody is to be told that nothing is.
+    keeper: new Keeper({ getItem: () => null, setItem: () => {} }),
     watchdog: 10_000,
     location,
     history: { replaceState: () => {} },

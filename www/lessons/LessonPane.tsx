@@ -26,6 +26,7 @@ export default function LessonPane(props: {
   const app = useApp();
   const state = app.state;
   let heading!: HTMLHeadingElement;
+  let onward: HTMLButtonElement | undefined;
   const [failure, setFailure] = createSignal("");
   const [hint, setHint] = createSignal("");
   const [facts, setFacts] = createSignal<Facts | null>(null);
@@ -58,8 +59,10 @@ export default function LessonPane(props: {
     on(
       () => props.name,
       () => {
-        if (!(first && props.resumed)) void put("start").catch(() => {});
-        if (!first) heading.focus();
+        if (!(first && props.resumed)) {
+          void put("start").catch(() => {});
+          heading.focus();
+        }
         first = false;
       },
     ),
@@ -100,6 +103,12 @@ export default function LessonPane(props: {
     return found !== null && holds(goal, found);
   };
   const all = () => (loaded()?.lesson.goals ?? []).every(done) && facts() !== null;
+  // The button that was pressed may be gone with the last goal: the way goes on from what stands there now.
+  createEffect(
+    on(all, (now) => {
+      if (now && document.activeElement === document.body) (onward ?? heading).focus();
+    }),
+  );
   const index = () => (course as readonly string[]).indexOf(props.name);
   const next = () => course[index() + 1];
 
@@ -149,7 +158,12 @@ export default function LessonPane(props: {
           <div class="lesson-buttons">
             <Show when={all() && next()}>
               {(name) => (
-                <button type="button" class="primary" onClick={() => props.onOpen(name())}>
+                <button
+                  type="button"
+                  class="primary"
+                  ref={onward}
+                  onClick={() => props.onOpen(name())}
+                >
                   Next lesson
                 </button>
               )}

@@ -246,7 +246,7 @@ function StepHead(props: { step: Step }) {
         <Show when={props.step.after > 0}>
           <button
             type="button"
-            class="link"
+            class="link fork"
             title="The result of this step becomes the program; the passes after it stay"
             onClick={() => void app.fork()}
           >
