@@ -121,3 +121,50 @@ for (const slower of [1, 4]) {
     await close();
   });
 }
+
+test("links of 64 KB", async () => {
+  const all = await profile(browser);
+  const lab = await all.open(site.url);
+  await lab.settled();
+  const times = await lab.page.evaluate(async () => {
+    const entries = performance.getEntriesByType("resource").map(({ name }) => name);
+    const url = entries.find((name) => /worker-[^/]*\.js$/.test(name)) ?? "";
+    const worker = new Worker(url, { type: "module" });
+    const heard = () =>
+      new Promise<{ type: string; value: unknown }>((done) => {
+        worker.onmessage = ({ data }) => done(data);
+      });
+    await heard();
+    let source = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2, 3), float32]) {\n';
+    for (let i = 0, seed = 1; source.length < 65_536; i++) {
+      seed = (seed * 48_271) % 2_147_483_647;
+      source += `  %${i} = add(${i ? `%${seed % i}` : "%x"}, ${seed / 1000}f);\n`;
+    }
+    const empty = { passes: [], optLevel: 2, required: [], disabled: [], config: {} };
+    const document = {
+      ...empty,
+      source,
+      instruments: [],
+      script: "",
+      view: { step: "", view: "diff" },
+    };
+    const found: { encode: number[]; decode: number[] } = { encode: [], decode: [] };
+    const ask = async (kind: "encode" | "decode", request: object) => {
+      const start = performance.now();
+      worker.postMessage({ id: 1, ...request });
+      const { value } = await heard();
+      found[kind].push(performance.now() - start);
+      return value;
+    };
+    for (let i = 0; i < 30; i++) {
+      const link = await ask("encode", { type: "encode", document });
+      if (typeof link !== "string") throw new Error("no link");
+      await ask("decode", { type: "decode", link });
+    }
+    worker.terminate();
+    return found;
+  });
+  report("encode a program of 64 KB", times.encode);
+  report("decode its link", times.decode);
+  await all.context.close();
+});

@@ -168,8 +168,16 @@ ${link}
 """
 `;
   const imports = relax
-    ? `import tvm
+    ? `import ast
+import re
+import sys
+from typing import TypeVar
+
+import tvm
 from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
 
 # Where passes are, by name: those of Relax go first.
 NAMES = {}
@@ -180,8 +188,24 @@ NAMES.update(vars(relax.transform))
 
 
 def read(text):
-    program = tvm.script.from_source(text)
+    names = {"I": I, "R": R, "T": T, "tvm": tvm}
+    for name in re.findall(r"^(\\w+) = TypeVar\\(", text, re.M):
+        names[name] = TypeVar(name)
+    # The constants stand before the module, too.
+    found = re.search(r'^metadata = tvm\\.ir\\.load_json\\(("""[\\s\\S]*?""")\\)', text, re.M)
+    if found:
+        names["metadata"] = tvm.ir.load_json(ast.literal_eval(found[1]))
+    elif "metadata[" in text:
+        sys.exit("this program was copied without its metadata, so TVM does not know its constants")
+    text = text[re.search(r"^@", text, re.M).start() :]
+    program = tvm.script.from_source(text, names, check_well_formed=False)
     return program if isinstance(program, tvm.IRModule) else tvm.IRModule({"main": program})
+
+
+def equal(module, text):
+    # Through text both: what a text does not say, such as types inside of expressions, is found by reading.
+    given = read(module.script(show_meta=True))
+    tvm.ir.assert_structural_equal(given, read(text), map_free_vars=True)
 `
     : `import sys
 
@@ -200,6 +224,10 @@ def read(text):
     if not isinstance(program, tvm.IRModule):
         program = tvm.IRModule.from_expr(program)
     return relay.transform.InferType()(program)
+
+
+def equal(module, text):
+    tvm.ir.assert_structural_equal(module, read(text), map_free_vars=True)
 `;
   const check = result.failure
     ? `try:
@@ -233,10 +261,6 @@ print("TVM", tvm.__version__, "gives what passlab showed")
         return tvm.transform.Sequential([made(step) for step in PASSES])(read(BEFORE))
 `;
   return `${head}${imports}
-
-def equal(module, text):
-    tvm.ir.assert_structural_equal(module, read(text), map_free_vars=True)
-
 
 def made(call):
     return eval(call if "(" in call else call + "()", NAMES)

@@ -44,7 +44,7 @@ export class Bench {
     more: Partial<RunDocument> = {},
   ): Promise<Run> {
     const passes: PassItem[] = calls.map((call) => ({ call, enabled: true }));
-    const whole = /^(#\[version|@|# from)/.test(source);
+    const whole = /^(#\[version|@|# from|metadata)/.test(source);
     const text = whole ? source : HEADER + source;
     const document: RunDocument = {
       source: text,

@@ -58,12 +58,14 @@
 
 @I.ir_module
 class Module:
-    @T.prim_func
+    @T.prim_func(s_tir=True)
     def conv2d(A: T.Buffer((T.int64(1), T.int64(16), T.int64(64), T.int64(64)), "float32"), W: T.Buffer((T.int64(16), T.int64(16), T.int64(3), T.int64(3)), "float32"), B: T.Buffer((T.int64(1), T.int64(16), T.int64(64), T.int64(64)), "float32")):
         T.func_attr({"my_op_kind": "convolution"})
         for n, f, y, x, c, ky, kx in T.grid(T.int64(1), T.int64(16), T.int64(64), T.int64(64), T.int64(16), T.int64(3), T.int64(3)):
             with T.sblock("conv2d"):
                 vn, vf, vy, vx, vc, vky, vkx = T.axis.remap("SSSSRRR", [n, f, y, x, c, ky, kx])
+                T.reads(A[vn, vc, vy + vky - T.int64(1), vx + vkx - T.int64(1)], W[vf, vc, vky, vkx])
+                T.writes(B[vn, vf, vy, vx])
                 with T.init():
                     B[vn, vf, vy, vx] = T.float32(0)
                 B[vn, vf, vy, vx] = B[vn, vf, vy, vx] + T.if_then_else(T.int64(1) <= vy + vky and vy + vky < T.int64(65) and T.int64(1) <= vx + vkx and vx + vkx < T.int64(65), A[vn, vc, vy + vky - T.int64(1), vx + vkx - T.int64(1)], T.float32(0)) * W[vf, vc, vky, vkx]
