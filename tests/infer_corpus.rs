@@ -42,7 +42,7 @@ fn every_network_of_the_corpus_infers_to_the_types_that_tvm_found() {
         let parsed = parse::parse(&mut store, &without_types(&text));
         assert!(!parsed.has_errors(), "{name}: {:?}", parsed.diagnostics);
         let module = parsed.program.module;
-        assert_eq!(verify::verify(&store, &module), [], "{name}");
+        assert_eq!(verify::verify(&mut store, &module), [], "{name}");
         let typed = infer::infer_module(&mut store, &module).unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
         assert_eq!(verify::verify_types(&store, &typed), [], "{name}");
         let printed = print::module(&store, &typed, &print::PrintOptions::default());

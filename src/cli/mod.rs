@@ -89,9 +89,9 @@ fn finish(result: Result<Output, Output>) -> Output {
 
 /// `passlab check FILE`
 pub fn check(file: &str) -> Output {
-    finish(load(file).map(|Loaded { store, opened, source }| {
+    finish(load(file).map(|Loaded { mut store, opened, source }| {
         let mut found = opened.diagnostics;
-        found.extend(verify::verify(&store, &opened.module));
+        found.extend(verify::verify(&mut store, &opened.module));
         let status = i32::from(found.iter().any(Diagnostic::is_error));
         Output { stderr: render(&found, file, &source), status, ..Output::default() }
     }))

@@ -19,7 +19,7 @@ use crate::ir::{CtorId, Dialect, Expr, ExprId, Id, IdMap, Module, Name, Pattern,
 use crate::ops;
 
 /// Everything that is wrong with a module, apart from types that do not fit.
-pub fn verify(store: &Store, module: &Module) -> Vec<Diagnostic> {
+pub fn verify(store: &mut Store, module: &Module) -> Vec<Diagnostic> {
     if module.dialect() == Dialect::Relax {
         return relax::verify(store, module);
     }

@@ -209,9 +209,10 @@ fn judge_round_trip(case: &Case) -> Verdict {
     if diagnostics.iter().any(Diagnostic::is_error) {
         return explain(&diagnostics);
     }
-    // Those of the round trip are programs; what passes leave behind need not be.
-    let ill_formed = passlab::verify::verify(&store, &module);
-    if case.group == "relax:roundtrip" && !ill_formed.is_empty() {
+    // Those of the round trip are programs; what passes leave behind need not be, nor what TVM's tests of the rules break.
+    let broken = case.json["test"].as_str().is_some_and(|test| test.starts_with("test_analysis_well_formed"));
+    let ill_formed = passlab::verify::verify(&mut store, &module);
+    if case.group == "relax:roundtrip" && !broken && !ill_formed.is_empty() {
         return explain(&ill_formed);
     }
     let options = PrintOptions { metadata: printed.starts_with("metadata ="), ..PrintOptions::default() };

@@ -22,12 +22,12 @@ pub fn deduce_call(
         }
         None => (None, Vec::new()),
     };
+    let any = store.ty(Type::Any);
+    let types: Vec<TypeId> = args.iter().map(|arg| store.checked_type(*arg).unwrap_or(any)).collect();
     match store.expr(callee) {
         Expr::Op(op) => {
-            let any = store.ty(Type::Any);
             let Some(row) = ops::info(op).relax else { return Ok(any) };
             let Some(rule) = row.deduce else { return Ok(any) };
-            let types: Vec<TypeId> = args.iter().map(|arg| store.checked_type(*arg).unwrap_or(any)).collect();
             rule(&mut Deduce { store, op: row.name, args: &args, types: &types, attrs, ty_args: &ty_args })
         }
         // `R.call_packed`: what it says, or anything.
@@ -41,16 +41,17 @@ pub fn deduce_call(
                 Some(ty) => *ty,
                 None => opaque(store),
             };
-            deduce_callable(store, ty, &args)
+            deduce_callable(store, ty, &types)
         }
         _ => match store.checked_type(callee) {
-            Some(ty) => deduce_callable(store, ty, &args),
+            Some(ty) => deduce_callable(store, ty, &types),
             None => Ok(store.ty(Type::Any)),
         },
     }
 }
 
-fn deduce_callable(store: &mut Store, callee: TypeId, args: &[ExprId]) -> Result<TypeId, String> {
+/// The type of a call of a value of type `callee` with arguments of these types.
+pub(crate) fn deduce_callable(store: &mut Store, callee: TypeId, args: &[TypeId]) -> Result<TypeId, String> {
     let (params, ret) = match store.type_of_id(callee) {
         Type::Callable { params: Some(params), ret, .. } => (params.to_vec(), *ret),
         Type::Callable { params: None, ret, .. } => return Ok(*ret),
@@ -64,10 +65,9 @@ fn deduce_callable(store: &mut Store, callee: TypeId, args: &[ExprId]) -> Result
             args.len()
         ));
     }
-    let any = store.ty(Type::Any);
     let mut bound = Bindings::default();
     for (index, (param, arg)) in params.iter().zip(args).enumerate() {
-        let given = store.checked_type(*arg).unwrap_or(any);
+        let given = *arg;
         bind(store, *param, given, &mut bound);
         let wanted = types::substitute(store, *param, &bound);
         if types::fit(store, wanted, given) == Fit::Never {

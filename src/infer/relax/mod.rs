@@ -10,6 +10,7 @@ pub mod effects;
 pub mod types;
 
 pub use call::deduce_call;
+pub(crate) use call::deduce_callable;
 
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};

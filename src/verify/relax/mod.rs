@@ -6,6 +6,11 @@
 //!   functions and branches.
 //! - Dataflow blocks have no branches and no side effects; neither has a function that says that it is pure.
 //! - Global functions that are named exist, and `global_symbol` is the name.
+//! - What [`typed`] says of types.
+
+#[cfg(test)]
+mod tests;
+mod typed;
 
 use crate::diag::{Diagnostic, Span};
 use crate::infer::relax::effects::is_pure_callee;
@@ -15,8 +20,14 @@ use crate::ir::{
     Type, TypeId, Var, VarId,
 };
 
-/// Everything that is wrong with a module of Relax, apart from types that do not fit.
-pub(super) fn verify(store: &Store, module: &Module) -> Vec<Diagnostic> {
+/// Everything that is wrong with a module of Relax, apart from arguments whose types do not fit.
+pub(super) fn verify(store: &mut Store, module: &Module) -> Vec<Diagnostic> {
+    let mut errors = structure(store, module);
+    errors.extend(typed::verify(store, module));
+    errors
+}
+
+fn structure(store: &Store, module: &Module) -> Vec<Diagnostic> {
     let mut check = Verifier {
         store,
         module,
