@@ -92,6 +92,9 @@ describe("offline", () => {
       await lab.settled();
       await lab.write(SMALL);
       await lab.step(/^FoldConstant changed/).waitFor();
+      // An embed is a page of its own, also to the service worker.
+      await lab.page.goto(new URL("embed.html?mode=steps", lab.page.url()).href);
+      await lab.page.getByRole("link", { name: "Open in passlab" }).waitFor();
       await context.setOffline(false);
     }));
 });
