@@ -7,7 +7,9 @@ use crate::build::visited;
 use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::post_order;
-use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, IdMap, Module, Name, Store, Var, VarId};
+use crate::ir::{
+    Binding, BindingBlock, Expr, ExprId, Id, IdMap, Module, Name, PrimExpr, PrimFunc, PrimId, Stmt, Store, Var, VarId,
+};
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashSet;
 
@@ -94,6 +96,11 @@ fn without_unreachable(store: &Store, module: &Module, entries: &[&str]) -> Modu
             continue;
         }
         let Some(function) = module.function(name) else { return module.clone() };
+        if let Expr::PrimFunc(id) = store.expr(function) {
+            let called = called_by_program(store, id);
+            let names = module.functions().iter().map(|(name, _)| *name);
+            stack.extend(names.filter(|name| called.contains(store.str(*name))));
+        }
         for id in post_order(store, function) {
             if let Expr::Global(callee) = store.expr(id) {
                 stack.push(callee);
@@ -107,6 +114,36 @@ fn without_unreachable(store: &Store, module: &Module, entries: &[&str]) -> Modu
         }
     }
     result
+}
+
+/// The functions of the module that a tensor program calls.
+fn called_by_program(store: &Store, id: Id<PrimFunc>) -> FxHashSet<&str> {
+    let mut found = FxHashSet::default();
+    let mut look = |root: PrimId| {
+        store.for_each_prim(root, &mut |_, expr| {
+            if let PrimExpr::Call { op, .. } = expr {
+                found.extend(store.str(*op).strip_prefix('@'));
+            }
+        });
+    };
+    let mut stack = vec![store.prim_func(id).body];
+    while let Some(id) = stack.pop() {
+        let stmt = store.stmt(id);
+        match stmt {
+            Stmt::Seq(list) => stack.extend(store.items(*list)),
+            Stmt::Block(block) => {
+                let block = store.prim_block(*block);
+                stack.extend(block.init.into_iter().chain([block.body]));
+            }
+            Stmt::Store { indices, value, .. } => indices.iter().copied().chain([*value]).for_each(&mut look),
+            Stmt::For(head, _) => [head.min, head.extent].into_iter().for_each(&mut look),
+            Stmt::If { cond: value, .. } | Stmt::While { cond: value, .. } | Stmt::Assert { cond: value, .. } => look(*value),
+            Stmt::Bind { value, .. } | Stmt::Attr { value, .. } | Stmt::Evaluate(value) | Stmt::Return(value) => look(*value),
+            Stmt::Alloc(_) | Stmt::Declare(_) | Stmt::Break | Stmt::Continue => {}
+        }
+        stack.extend(stmt.nested().into_iter().flatten());
+    }
+    found
 }
 
 /// The function without bindings that nobody uses (TVM's `RemoveAllUnused`).
@@ -237,5 +274,15 @@ mod tests {
     #[should_panic(expected = "Cannot find global var")]
     fn an_entry_that_is_not_there_is_an_error() {
         after(WRONG, "DeadCodeElimination(entry_functions=[\"other\"])");
+    }
+
+    #[test]
+    fn a_tensor_program_that_only_another_one_calls_stays() {
+        let text = "@I.ir_module\nclass Module:\n    @T.prim_func(private=True)\n    def plus(x: T.float32) -> T.float32:\n        \
+                    return x + T.float32(1)\n\n    @T.prim_func(private=True)\n    def each(x: T.Buffer((2,), \"float32\"), y: T.Buffer((2,), \
+                    \"float32\")):\n        for i in range(2):\n            y[i] = Module.plus(x[i])\n\n    @R.function\n    def main(x: \
+                    R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n        cls = Module\n        \
+                    y = R.call_tir(cls.each, (x,), out_ty=R.Tensor((2,), dtype=\"float32\"))\n        return y\n";
+        assert!(after(text, "DeadCodeElimination()").contains("def plus"));
     }
 }

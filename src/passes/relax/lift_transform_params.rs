@@ -141,10 +141,8 @@ fn partition(store: &mut Store, module: &Module, shared: &Literal) -> Result<Mod
         lifted.push((SUFFIX.to_owned(), compile_time_function(store, module, weights, plan, &symbols, &outputs)?));
     }
     for (name, function) in lifted {
+        // One of that name, as an earlier run made it, is replaced.
         let id = store.name(&name);
-        if result.function(id).is_some() {
-            return Err(type_error(format!("the module has a function `{name}` already")));
-        }
         result.set_function(id, function);
     }
     Ok(result)
@@ -343,5 +341,11 @@ mod tests {
         let function = &one[one.find("    @R.function").unwrap_or_default()..];
         let other = function.replace("def main", "def other").replace("(2,)", "(3,)");
         after(&format!("{one}\n{other}"), "LiftTransformParams(shared_transform=True)");
+    }
+
+    #[test]
+    fn what_an_earlier_run_made_is_replaced() {
+        let made = after(super::SPEC.example_before, "LiftTransformParams(), LiftTransformParams()");
+        assert_eq!(made.matches("def main_transform_params(").count(), 1, "{made}");
     }
 }

@@ -83,6 +83,19 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         return Err(vec![Diagnostic::error("relax-no-main", "ValueError: Cannot find global var \"main\" in the Module", None)]);
     };
     let partition = composite_groups(store, module, function)?;
+    for &(name, other) in module.functions() {
+        let Some(data) = store.as_function(other).filter(|_| name != main) else { continue };
+        if store.attr_int(data.attrs, "Primitive").is_some_and(|value| value != 0) {
+            continue;
+        }
+        if let Expr::Seq { blocks, .. } = store.expr(data.body)
+            && let Some(block) = store.items(blocks).find(|block| store.block(*block).dataflow)
+            && let Some(binding) = store.block_bindings(block).next()
+        {
+            let message = format!("InternalError: Variable {} could not be found in any group", store.var_name(binding.var));
+            return Err(vec![Diagnostic::error("relax-composite", message, store.source_span(binding.value))]);
+        }
+    }
     let grouped = make_grouped_functions(store, module, &partition, true, &[])?;
     let Some(function) = grouped.function(main) else { return Ok(grouped) };
     let builder = BlockBuilder::new(store, &grouped);
@@ -204,5 +217,16 @@ mod tests {
              y: R.Tensor((2,), dtype=\"float32\") = b\n        return y\n",
             "MergeCompositeFunctions()",
         );
+    }
+
+    /// As in TVM, whose groups are those of `main` alone.
+    #[test]
+    #[should_panic(expected = "Variable gv could not be found in any group")]
+    fn another_function_with_a_dataflow_block_is_refused() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> \
+                    R.Tensor((2,), dtype=\"float32\"):\n        with R.dataflow():\n            \
+                    gv: R.Tensor((2,), dtype=\"float32\") = R.exp(x)\n            R.output(gv)\n        return gv\n";
+        let function = &text[text.find("    @R.function").unwrap_or_default()..];
+        after(&format!("{text}\n{}", function.replace("def main", "def other")), "MergeCompositeFunctions()");
     }
 }

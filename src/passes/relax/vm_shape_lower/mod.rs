@@ -303,5 +303,38 @@ impl BlockMutator for Lower {
 }
 /// A type as error contexts have it: TVM prints tuples that stand in no program as tensor programs have them.
 fn shown(store: &Store, ty: TypeId) -> String {
-    print::relax_ty(store, ty).replace("R.Tuple", "T.Tuple")
+    let text = print::relax_ty(store, ty).replace("R.Tuple", "T.Tuple");
+    let Some(start) = text.find("T.Tuple") else { return text };
+    // In there the extents are numbers of tensor programs.
+    let (before, tuple) = text.split_at(start);
+    let mut out = before.to_owned();
+    let mut rest = tuple;
+    while let Some(open) = rest.find("R.Tensor((").map(|at| at + "R.Tensor((".len()) {
+        let Some(length) = rest[open..].find(')') else { break };
+        out += &rest[..open];
+        for (index, extent) in rest[open..open + length].split(", ").enumerate() {
+            let number = extent.trim_end_matches(',');
+            let comma = if index > 0 { ", " } else { "" };
+            match number.parse::<i64>() {
+                Ok(value) => out += &format!("{comma}T.int64({value}){}", &extent[number.len()..]),
+                Err(_) => out += &format!("{comma}{extent}"),
+            }
+        }
+        rest = &rest[open + length..];
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::passes::relax::testing::after;
+
+    /// As TVM prints a tuple that stands in no program.
+    #[test]
+    fn the_context_of_a_tuple_is_written_as_tensor_programs_have_it() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(t: R.Tuple(R.Tensor((2,), dtype=\"float32\"))) -> R.Tensor:\n        \
+                    x: R.Tensor((2,), dtype=\"float32\") = t[0]\n        return x\n";
+        let made = after(text, "VMShapeLower()");
+        assert!(made.contains("annotation=T.Tuple(R.Tensor((T.int64(2),), dtype="), "{made}");
+    }
 }
