@@ -92,13 +92,12 @@ fn unique(a: &[u32], b: &[u32], (i, i_end, j, j_end): (usize, usize, usize, usiz
 pub(super) fn table<T: PartialEq>(a: &[T], b: &[T], mut found: impl FnMut(usize, usize)) {
     let width = b.len() + 1;
     let mut lengths = vec![0u32; (a.len() + 1) * width];
-    for i in (0..a.len()).rev() {
-        for j in (0..b.len()).rev() {
-            lengths[i * width + j] = if a[i] == b[j] {
-                lengths[(i + 1) * width + j + 1] + 1
-            } else {
-                lengths[(i + 1) * width + j].max(lengths[i * width + j + 1])
-            };
+    for (i, x) in a.iter().enumerate().rev() {
+        let (row, next) = lengths[i * width..].split_at_mut(width);
+        let mut right = 0;
+        for (j, y) in b.iter().enumerate().rev() {
+            right = if x == y { next[j + 1] + 1 } else { next[j].max(right) };
+            row[j] = right;
         }
     }
     let (mut i, mut j) = (0, 0);

@@ -146,10 +146,27 @@ pub(super) fn changed(a: &str, b: &str) -> (Vec<u32>, Vec<u32>) {
     let (x, y) = (split(&a[head..a.len() - tail], start), split(&b[head..b.len() - tail], start));
     let (mut keep_x, mut keep_y) = (vec![false; x.len()], vec![false; y.len()]);
     if x.len() * y.len() <= TABLE_LIMIT {
-        let [texts_x, texts_y] = [&x, &y].map(|words| words.iter().map(|w| w.0).collect::<Vec<_>>());
-        align::table(&texts_x, &texts_y, |i, j| (keep_x[i], keep_y[j]) = (true, true));
+        let mut long = Vec::new();
+        let [keys_x, keys_y] = [&x, &y].map(|words| words.iter().map(|w| key(w.0, &mut long)).collect::<Vec<_>>());
+        align::table(&keys_x, &keys_y, |i, j| (keep_x[i], keep_y[j]) = (true, true));
     }
     (ranges(&x, &keep_x), ranges(&y, &keep_y))
+}
+
+/// A number that two words share just when they are equal: the table compares each word of one line with each of the
+/// other. Short words are their own bytes and their length; `long` holds the others.
+fn key<'t>(word: &'t str, long: &mut Vec<&'t str>) -> u64 {
+    if word.len() < 8 {
+        let mut bytes = [0; 8];
+        bytes[..word.len()].copy_from_slice(word.as_bytes());
+        bytes[7] = word.len() as u8;
+        return u64::from_le_bytes(bytes);
+    }
+    let known = long.iter().position(|known| *known == word).unwrap_or_else(|| {
+        long.push(word);
+        long.len() - 1
+    });
+    u64::MAX - known as u64
 }
 
 /// Words that are not kept; neighbours with nothing but a space between them are one range.
@@ -192,6 +209,17 @@ mod tests {
         assert_eq!(normalised("  lv_1 = R.multiply(lv, lv)", &variables), "lv = R.multiply(lv, lv)");
         assert_eq!(names("lv_1 = R.multiply(lv, other)", &variables).collect::<Vec<_>>(), ["lv_1", "lv"]);
         assert_eq!(head(printed.line(0)), "R.add");
+    }
+
+    #[test]
+    fn words_have_one_number_just_when_they_are_equal() {
+        let words = ["a", "a\0", "ab", "seven77", "eight888", "eight889", "longer than eight", "\u{1f600}", ""];
+        let mut long = Vec::new();
+        let keys: Vec<u64> = words.iter().map(|word| key(word, &mut long)).collect();
+        for (i, a) in keys.iter().enumerate() {
+            assert_eq!(keys.iter().filter(|b| *b == a).count(), 1, "{}", words[i]);
+            assert_eq!(key(words[i], &mut long), *a);
+        }
     }
 
     #[test]
