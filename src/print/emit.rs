@@ -61,6 +61,7 @@ impl<'p> Emitter<'p> {
     /// Ends the text with the metadata section.
     pub(super) fn finish(mut self) -> Printed {
         if self.plan.options.metadata
+            && !self.plan.meta.groups().is_empty()
             && let Some(json) = metadata::section(self.plan)
         {
             // A module ends with a line end, which makes this an empty line.
