@@ -212,10 +212,14 @@ export function App(props: { onUpdate(): void }) {
             </div>
           </div>
         </Show>
-        <Show when={state().preferences.hint && state().good}>
+        {/* From the first moment on: what comes later would push the panes down. */}
+        <Show when={state().preferences.hint}>
           <div class="notice hint">
             <span>
-              <Show when={app.step()?.outcome === "changed"}>
+              <Show
+                when={app.step()?.outcome === "changed"}
+                fallback="These passes run over this program. "
+              >
                 This is what <strong>{app.step()?.name}</strong> did to the program.{" "}
               </Show>
               Press <kbd>n</kbd> for the next step that changed something, or edit the program:
