@@ -13,7 +13,7 @@ use crate::ops::kernel::{count, write};
 /// tensors; a truth value is its lowest bit. Extents that are not known become 4, everywhere the same,
 /// so that they fit each other.
 ///
-/// Two kinds of parameters are known by the end of their names, as in TVM's own workloads
+/// Two kinds of parameters are known by the end of their names, but for a number, as in TVM's own workloads
 /// (`relay/testing/init.py`), so that the values of a network neither grow beyond bounds nor become NaN:
 /// the floats of a `weight` are scaled as Xavier's initialisation does, and those of a `var` (a
 /// variance) are moved into [0.5, 1).
@@ -51,7 +51,7 @@ enum Role {
 
 impl Role {
     fn of(name: &str) -> Role {
-        match name {
+        match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') {
             _ if name.ends_with("weight") => Role::Weight,
             _ if name.ends_with("var") => Role::Variance,
             _ => Role::Data,
