@@ -111,7 +111,10 @@ fn a_chain_of_a_hundred_thousand_calls_goes_through_everything() {
         assert!(text.as_string().expect("text").len() > 1_000_000, "{name}");
     }
     let value = handle(session, "{\"type\":\"eval\",\"version\":0,\"func\":\"main\",\"seed\":1}");
-    assert_eq!(get(&value, "ok"), JsValue::TRUE);
+    assert_eq!(get(&value, "problem"), "");
+    // An even number of negations changes nothing.
+    let first = get(&value, "result.0.data.0");
+    assert!(first.as_f64().is_some() && first == get(&value, "args.0.data.0"));
 }
 
 /// Calls what the user's code can reach, in the place of a pass.
