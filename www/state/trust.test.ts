@@ -52,7 +52,9 @@ describe("a script that came from elsewhere", () => {
         { call: "Mine", enabled: true },
       ],
     };
-    const catalogue = { passes: [{ name: "FoldConstant", infoName: "FoldConstant" }] };
+    const catalogue = {
+      passes: [{ name: "FoldConstant", infoName: "FoldConstant", dialects: ["relay"] }],
+    };
     const state: State = { ...initial, document, catalogue: catalogue as unknown as Catalogue };
     expect(toSend(state).document).toBe(document);
     const sent = toSend({ ...state, rows: [4, 5], trust: "ask" });
