@@ -3,6 +3,7 @@
 
 use super::{Opening, Session, open};
 use crate::diag::Diagnostic;
+use crate::eval;
 use crate::ir::equal::{self, EqualOptions};
 use crate::pass::trace::{Outcome, Role, Step, Trace};
 use crate::repro::{Document, File};
@@ -98,10 +99,13 @@ impl Session {
         match module {
             Some(module) if problems.is_empty() => {
                 let options = EqualOptions { map_free_vars: true, ..EqualOptions::default() };
-                if let Err(found) = equal::modules(&store, &module, &read.module, options) {
-                    result.difference = found.to_string();
+                match equal::modules(&store, &module, &read.module, options) {
+                    Ok(()) => result.same_values = Some(true),
+                    Err(found) => {
+                        result.difference = found.to_string();
+                        result.same_values = same_values(&mut store, &module, &read.module);
+                    }
                 }
-                result.same_values = same_values(&mut store, &module, &read.module);
             }
             Some(_) => {}
             None => problems.push(wrong("there is no such version")),
@@ -112,13 +116,16 @@ impl Session {
     }
 }
 
-/// Values that differ by no more than what another order of additions does count as the same.
+/// Nodes that are evaluated to find out whether two programs compute the same: an answer is wanted while somebody types.
+const PATIENCE: eval::EvalOptions = eval::EvalOptions { fuel: 500_000 };
+
+/// Nothing when a program has no `main` that can be run, or is too much to be run here. Values that differ by no more than what another order of additions does count as the same.
 fn same_values(store: &mut crate::ir::Store, left: &crate::ir::Module, right: &crate::ir::Module) -> Option<bool> {
     for seed in 1..4 {
         let mut shown = [left, right].into_iter().map(|module| {
             let args = super::seeded_args(store, module, "main", seed).ok()?;
-            let value = crate::eval::eval_function(store, module, "main", &args, crate::eval::EvalOptions::default()).ok()?;
-            Some(crate::eval::show(store, &value))
+            let value = eval::eval_function(store, module, "main", &args, PATIENCE).ok()?;
+            Some(eval::show(store, &value))
         });
         let (Some(Some(a)), Some(Some(b))) = (shown.next(), shown.next()) else { return None };
         if !close(&a, &b) {
@@ -186,5 +193,24 @@ mod tests {
         assert_eq!(folded.same_values, Some(true));
         assert_eq!(session.compare(0, &SECOND.replace("3f", "4f")).same_values, Some(false));
         assert!(!session.compare(0, "def @main(").problems.is_empty());
+    }
+
+    /// The direct convolutions of a lesson take half a billion steps; the page waited for them behind every edit.
+    #[test]
+    fn a_program_that_takes_too_long_is_compared_by_structure_alone() {
+        let program = |factor: &str| {
+            format!(
+                "@I.ir_module\nclass Module:\n    @T.prim_func\n    def long(A: T.Buffer((4,), \"float32\"), B: T.Buffer((4,), \
+                 \"float32\")):\n        for i, j in T.grid(4, 100000000):\n            B[i] = A[i] * T.float32({factor})\n\n    \
+                 @R.function\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor((4,), dtype=\"float32\"):\n        \
+                 cls = Module\n        gv = R.call_tir(cls.long, (x,), out_ty=R.Tensor((4,), dtype=\"float32\"))\n        return gv\n"
+            )
+        };
+        let mut session = Session::new(|| 0.0);
+        assert!(session.run(&Document { source: program("2.0"), ..Document::default() }, false), "{:?}", session.problems());
+        assert_eq!(session.compare(0, &program("2.0")).same_values, Some(true));
+        let other = session.compare(0, &program("3.0"));
+        assert!(other.problems.is_empty() && !other.difference.is_empty(), "{:?}", other.problems);
+        assert_eq!(other.same_values, None);
     }
 }
