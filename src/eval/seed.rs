@@ -51,7 +51,8 @@ enum Role {
 
 impl Role {
     fn of(name: &str) -> Role {
-        match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') {
+        let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
+        match name {
             _ if name.ends_with("weight") => Role::Weight,
             _ if name.ends_with("var") => Role::Variance,
             _ => Role::Data,
