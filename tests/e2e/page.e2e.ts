@@ -104,6 +104,7 @@ describe("passes", () => {
           .evaluateAll((boxes) => boxes.map((box) => box.getAttribute("aria-label")));
       const before = await names();
       await lab.button("Add pass").click();
+      await lab.page.getByRole("combobox", { name: "Filter passes" }).waitFor();
       await lab.page.keyboard.type("deadcode");
       await lab.page.keyboard.press("Enter");
       await eventually(names, [...before, "DeadCodeElimination"]);

@@ -62,6 +62,8 @@ export function App(props: { onUpdate(): void }) {
   let tabs!: HTMLDivElement;
 
   onMount(() => {
+    const ahead = setTimeout(() => void Palette.preload(), 1500);
+    onCleanup(() => clearTimeout(ahead));
     const resize = () => setNarrow(query.matches);
     const keys = (event: KeyboardEvent) => {
       const command = commandOf(event, state().preferences.letters);

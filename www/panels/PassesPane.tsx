@@ -38,6 +38,9 @@ interface Place {
 /** Milliseconds without a new run after which the times beside the steps are those of the last one. */
 const TIMES_SETTLE = 300;
 
+/** Milliseconds after the start in which the code of the dialogs is left alone. */
+const DIALOGS_AHEAD = 1500;
+
 /** Where every row and every step stands in the grid. */
 interface Layout {
   rows: Map<number, Place & { shown: Shown | null }>;
@@ -153,6 +156,14 @@ export function PassesPane() {
   });
 
   const openAdd = () => setAdding(true);
+  // Once the page has settled: what is typed right after the click is meant for the dialog.
+  onMount(() => {
+    const timer = setTimeout(() => {
+      void AddPass.preload();
+      void EditPass.preload();
+    }, DIALOGS_AHEAD);
+    onCleanup(() => clearTimeout(timer));
+  });
   const leave = () => {
     const option = list.querySelector<HTMLElement>('[role="option"][tabIndex="0"]');
     (option ?? addButton).focus();
