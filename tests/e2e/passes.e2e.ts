@@ -52,6 +52,7 @@ describe("a pass is written", () => {
       await lab.button("Add Swap").waitFor();
       await lab.page.keyboard.press("Escape");
       await lab.button("Add pass").click();
+      await lab.page.getByRole("combobox", { name: "Filter passes" }).waitFor();
       await lab.page.keyboard.type("swap");
       await lab.page.getByRole("option", { name: /Swap yours/ }).waitFor();
       await lab.page.keyboard.press("Enter");
