@@ -52,6 +52,12 @@ fn corpus(name: &str) -> Option<String> {
 
 /// Lines that a diff shows as something else than they were.
 fn shown(diff: &Diff) -> usize {
+    // Whoever has the texts finds the lines of the rows by their numbers.
+    let (before, after): (Vec<_>, Vec<_>) = (diff.before.text.split('\n').collect(), diff.after.text.split('\n').collect());
+    for row in &diff.rows {
+        assert_eq!(row.left.map_or("", |line| before[line - 1]), diff.left_text(row));
+        assert_eq!(row.right.map_or("", |line| after[line - 1]), diff.right_text(row));
+    }
     diff.added + diff.removed + diff.changed
 }
 

@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 use words::Variables;
 
 /// What became of a line.
+/// The numbers of the kinds, from 0, are part of what the page is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DiffKind {
     /// Nothing.
@@ -56,10 +57,6 @@ pub struct DiffRow {
     pub left: Option<usize>,
     /// Line number in the text after, from 1.
     pub right: Option<usize>,
-    /// The line before.
-    pub left_text: String,
-    /// The line after.
-    pub right_text: String,
     /// For a changed line: ranges of the words that differ, in UTF-16 units, pairs of from and to.
     pub left_words: Vec<u32>,
     /// The same in the line after.
@@ -69,6 +66,10 @@ pub struct DiffRow {
 /// The difference of two versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
+    /// The version before as text; its lines are what the rows are about. Empty where the versions are the same.
+    pub before: Printed,
+    /// The version after as text.
+    pub after: Printed,
     /// All lines, in order. What is gone stands where it stood, what moved where it stands now.
     /// Empty where the versions are the same.
     pub rows: Vec<DiffRow>,
@@ -84,6 +85,18 @@ pub struct Diff {
     pub renumbered: usize,
     /// What happened, a sentence each.
     pub summary: Vec<String>,
+}
+
+impl Diff {
+    /// The line before; empty where the row has none.
+    pub fn left_text(&self, row: &DiffRow) -> &str {
+        row.left.map_or("", |line| self.before.line(line - 1))
+    }
+
+    /// The line after; empty where the row has none.
+    pub fn right_text(&self, row: &DiffRow) -> &str {
+        row.right.map_or("", |line| self.after.line(line - 1))
+    }
 }
 
 /// Compares two versions of one session. The metadata section is left out.
@@ -108,6 +121,7 @@ pub fn diff(store: &Store, before: &Module, after: &Module) -> Diff {
         }
     }
     diff.summary = summary::sentences(store, before, after, &diff);
+    (diff.before, diff.after) = (left, right);
     diff
 }
 
@@ -237,50 +251,42 @@ fn write_rows<'t>(left: &'t Printed, right: &'t Printed, pairing: &Pairing, vari
     let mut renaming = Renaming { kept: &kept, variables, to_right: None };
     for r in 0..right.lines.len() as u32 {
         let Some(l) = pairing.to_left[r as usize] else {
-            rows.push(row(DiffKind::Added, None, Some((right, r))));
+            rows.push(row(DiffKind::Added, None, Some(r)));
             continue;
         };
         if in_place.peek() == Some(&(l, r)) {
             in_place.next();
-            removed(left, pairing, &mut rows, next_left..l);
+            removed(pairing, &mut rows, next_left..l);
             next_left = l + 1;
             rows.push(pair(left, right, l, r, &mut renaming));
         } else if is_move(left, right, l, r, variables) {
-            rows.push(row(DiffKind::Moved, Some((left, l)), Some((right, r))));
+            rows.push(row(DiffKind::Moved, Some(l), Some(r)));
         } else {
             rows.push(changed(left, right, l, r));
         }
     }
-    removed(left, pairing, &mut rows, next_left..left.lines.len() as u32);
+    removed(pairing, &mut rows, next_left..left.lines.len() as u32);
     rows
 }
 
 fn is_move(left: &Printed, right: &Printed, l: u32, r: u32, variables: &Variables) -> bool {
-    words::normalised(left.line(l as usize), variables) == words::normalised(right.line(r as usize), variables)
+    words::same_but_numbers(left.line(l as usize), right.line(r as usize), variables)
 }
 
 /// Rows for the lines that are gone; those that moved have theirs elsewhere.
-fn removed(left: &Printed, pairing: &Pairing, rows: &mut Vec<DiffRow>, lines: std::ops::Range<u32>) {
+fn removed(pairing: &Pairing, rows: &mut Vec<DiffRow>, lines: std::ops::Range<u32>) {
     // They stand before what was added in their place.
     let mut at = rows.len();
     while at > 0 && rows[at - 1].kind == DiffKind::Added {
         at -= 1;
     }
-    let gone = lines.filter(|&l| pairing.to_right[l as usize].is_none()).map(|l| row(DiffKind::Removed, Some((left, l)), None));
+    let gone = lines.filter(|&l| pairing.to_right[l as usize].is_none()).map(|l| row(DiffKind::Removed, Some(l), None));
     rows.splice(at..at, gone);
 }
 
-fn row(kind: DiffKind, left: Option<(&Printed, u32)>, right: Option<(&Printed, u32)>) -> DiffRow {
-    let text = |line: Option<(&Printed, u32)>| line.map_or(String::new(), |(p, i)| p.line(i as usize).to_owned());
-    DiffRow {
-        kind,
-        left: left.map(|(_, i)| i as usize + 1),
-        right: right.map(|(_, i)| i as usize + 1),
-        left_text: text(left),
-        right_text: text(right),
-        left_words: Vec::new(),
-        right_words: Vec::new(),
-    }
+fn row(kind: DiffKind, left: Option<u32>, right: Option<u32>) -> DiffRow {
+    let number = |line: u32| line as usize + 1;
+    DiffRow { kind, left: left.map(number), right: right.map(number), left_words: Vec::new(), right_words: Vec::new() }
 }
 
 /// What temporaries, variables and metadata of the earlier version are called in the later. Found
@@ -330,21 +336,18 @@ impl<'t> Renaming<'_, 't> {
 fn pair<'t>(left: &'t Printed, right: &'t Printed, l: u32, r: u32, renaming: &mut Renaming<'_, 't>) -> DiffRow {
     let (a, b) = (left.line(l as usize), right.line(r as usize));
     if a == b {
-        return row(DiffKind::Same, Some((left, l)), Some((right, r)));
+        return row(DiffKind::Same, Some(l), Some(r));
     }
     let indent = |text: &str| text.len() - text.trim_start().len();
-    if indent(a) == indent(b)
-        && words::normalised(a, renaming.variables) == words::normalised(b, renaming.variables)
-        && renaming.explains(left, right, l, r)
-    {
-        return row(DiffKind::Renumbered, Some((left, l)), Some((right, r)));
+    if indent(a) == indent(b) && words::same_but_numbers(a, b, renaming.variables) && renaming.explains(left, right, l, r) {
+        return row(DiffKind::Renumbered, Some(l), Some(r));
     }
     changed(left, right, l, r)
 }
 
 fn changed(left: &Printed, right: &Printed, l: u32, r: u32) -> DiffRow {
     let (left_words, right_words) = words::changed(left.line(l as usize), right.line(r as usize));
-    DiffRow { left_words, right_words, ..row(DiffKind::Changed, Some((left, l)), Some((right, r))) }
+    DiffRow { left_words, right_words, ..row(DiffKind::Changed, Some(l), Some(r)) }
 }
 
 #[cfg(test)]

@@ -39,23 +39,31 @@ fn bound(line: &str) -> Option<&str> {
     (is_name && (rest.starts_with(':') || rest.starts_with("= "))).then_some(name)
 }
 
+/// A word without the number of a temporary, variable or metadata.
+fn stem<'a>(word: &'a str, variables: &Variables) -> &'a str {
+    if word.starts_with('%') {
+        word.trim_end_matches(|c: char| c.is_ascii_digit())
+    } else if is_reference(word) {
+        &word[..word.rfind('[').unwrap_or(word.len())]
+    } else if variables.has(word) {
+        // `lv_1` is the second `lv`.
+        word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_')
+    } else {
+        word
+    }
+}
+
 /// A line without indentation and without the numbers of temporaries, variables and metadata.
 pub(super) fn normalised(text: &str, variables: &Variables) -> String {
     let text = text.trim_start();
     let mut out = String::with_capacity(text.len());
-    for word in words(text) {
-        if word.starts_with('%') {
-            out.push_str(word.trim_end_matches(|c: char| c.is_ascii_digit()));
-        } else if is_reference(word) {
-            out.push_str(&word[..word.rfind('[').unwrap_or(word.len())]);
-        } else if variables.has(word) {
-            // `lv_1` is the second `lv`.
-            out.push_str(word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_'));
-        } else {
-            out.push_str(word);
-        }
-    }
+    words(text).for_each(|word| out.push_str(stem(word, variables)));
     out
+}
+
+/// Whether two lines are the same but for indentation and those numbers.
+pub(super) fn same_but_numbers(a: &str, b: &str, variables: &Variables) -> bool {
+    words(a.trim_start()).map(|word| stem(word, variables)).eq(words(b.trim_start()).map(|word| stem(word, variables)))
 }
 
 /// The temporaries, variables and references to the metadata of a line, in order.
@@ -64,14 +72,15 @@ pub(super) fn names<'a>(text: &'a str, variables: &'a Variables) -> impl Iterato
 }
 
 fn is_reference(word: &str) -> bool {
-    word.starts_with("meta[") && word.ends_with(']')
+    // The last byte first: it tells nearly always.
+    word.ends_with(']') && word.starts_with("meta[")
 }
 
 /// The words of a line; `meta[relay.Constant][0]` is one.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let reference = rest.starts_with("meta[").then(|| {
+        let reference = (rest.as_bytes().first() == Some(&b'm') && rest.starts_with("meta[")).then(|| {
             let number = rest.find("][")? + 2;
             Some(number + rest[number..].find(']')? + 1)
         });
@@ -98,7 +107,18 @@ pub(super) fn head(text: &str) -> &str {
 /// Whether a byte belongs to a name or number. The bytes of a character outside ASCII all do, so that
 /// no word ends within one.
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.') || byte >= 0x80
+    /// Looked up, because every byte of two texts is asked about more than once.
+    const WORD: [bool; 256] = {
+        let mut word = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            let b = byte as u8;
+            word[byte] = b.is_ascii_alphanumeric() || b == b'_' || b == b'.' || b >= 0x80;
+            byte += 1;
+        }
+        word
+    };
+    WORD[byte as usize]
 }
 
 /// Bytes of the word that the text starts with: a name or number, or one other character.

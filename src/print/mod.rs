@@ -92,7 +92,7 @@ pub struct LineInfo {
 }
 
 /// A text and what its lines are.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printed {
     /// The text.
     pub text: String,

@@ -68,7 +68,7 @@ mod tests {
         assert!(beside.steps.iter().all(|step| step.before >= count), "numbered after the run's");
         // The lines that only one of the two has: there the constants were added before.
         let diff = session.diff(mine, theirs).expect("both are there");
-        let added: Vec<&str> = diff.rows.iter().filter(|row| row.left.is_none()).map(|row| row.right_text.trim()).collect();
+        let added: Vec<&str> = diff.rows.iter().filter(|row| row.left.is_none()).map(|row| diff.right_text(row).trim()).collect();
         assert!(added.iter().any(|line| line.contains("add(1f")), "{added:?}");
         assert!(session.text(theirs, crate::print::Numbering::Exact).is_some_and(|text| text.contains("add(1f")));
         // The run is what it was, and the same list gives the same program.

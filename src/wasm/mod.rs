@@ -11,10 +11,12 @@ mod view;
 pub use user::*;
 
 use crate::diag::LineIndex;
+use crate::diff::Diff;
 use crate::ir::Dialect;
 use crate::print::Numbering;
 use crate::repro::{Document, link, text};
 use crate::session::{self, Place};
+use js_sys::Uint32Array;
 use request::{DocumentView, Request};
 use serde::Serialize;
 use view::{CompareView, DecodeView, Problems};
@@ -98,10 +100,7 @@ impl Session {
                 let numbering = if stable { Numbering::Stable } else { Numbering::Exact };
                 answer(&self.inner.text(version, numbering).unwrap_or_default())
             }
-            Request::Diff { before, after } => {
-                let diff = self.inner.diff(before, after).unwrap_or_default();
-                large_answer(&view::diff(&diff))
-            }
+            Request::Diff { before, after } => diff_answer(&self.inner.diff(before, after).unwrap_or_default()),
             Request::History { version, mut place, shown } => {
                 if let Place::Source(offset) = &mut place {
                     let source = self.inner.source();
@@ -112,7 +111,10 @@ impl Session {
             }
             Request::Graph { before, after } => answer(&view::graph(&self.inner.graph(before, after).unwrap_or_default())),
             Request::Rewrites { step } => answer(&view::rewrites(&self.inner.rewrites(step))),
-            Request::Partial { step, fuel } => answer(&self.inner.partial(step, fuel).ok().as_ref().map(view::diff)),
+            Request::Partial { step, fuel } => match self.inner.partial(step, fuel) {
+                Ok(diff) => diff_answer(&diff),
+                Err(_) => Ok(JsValue::NULL),
+            },
             Request::Preview { version, call } => answer(&match self.inner.preview(version, &call) {
                 Ok(preview) if preview.changed => "changed",
                 Ok(_) => "unchanged",
@@ -158,6 +160,15 @@ impl Session {
 fn answer(value: &impl Serialize) -> Result<JsValue, JsValue> {
     let serializer = serde_wasm_bindgen::Serializer::json_compatible();
     Ok(value.serialize(&serializer)?)
+}
+
+/// A diff crosses the boundary as its two texts and the numbers of its rows, and so it goes on to the page: a copy of
+/// three blocks of memory, whatever the number of lines.
+fn diff_answer(diff: &Diff) -> Result<JsValue, JsValue> {
+    let value = answer(&view::diff(diff))?;
+    let rows = Uint32Array::from(&view::diff_rows(diff)[..]);
+    js_sys::Reflect::set(&value, &JsValue::from("rows"), &rows)?;
+    Ok(value)
 }
 
 /// What has thousands of fields crosses the boundary once, as JSON, and not field by field.

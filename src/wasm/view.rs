@@ -2,7 +2,7 @@
 
 use super::request::DocumentView;
 use crate::diag::{Diagnostic, LineIndex};
-use crate::diff::{Diff, DiffRow};
+use crate::diff::Diff;
 use crate::ir::Dialect;
 use crate::pass::instrument::InstrumentSpec;
 use crate::pass::trace::{LogEntry, Outcome, Role, Step, Trace};
@@ -164,21 +164,11 @@ pub(super) fn beside(session: &mut Session, document: &Document) -> BesideView {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DiffRowView<'d> {
-    kind: &'static str,
-    left: Option<usize>,
-    right: Option<usize>,
-    left_text: &'d str,
-    right_text: &'d str,
-    left_words: &'d [u32],
-    right_words: &'d [u32],
-}
-
+/// A diff but for its rows.
 #[derive(Serialize)]
 pub(super) struct DiffView<'d> {
-    rows: Vec<DiffRowView<'d>>,
+    before: &'d str,
+    after: &'d str,
     added: usize,
     removed: usize,
     changed: usize,
@@ -187,22 +177,11 @@ pub(super) struct DiffView<'d> {
     summary: &'d [String],
 }
 
-fn diff_row(row: &DiffRow) -> DiffRowView<'_> {
-    DiffRowView {
-        kind: row.kind.word(),
-        left: row.left,
-        right: row.right,
-        left_text: &row.left_text,
-        right_text: &row.right_text,
-        left_words: &row.left_words,
-        right_words: &row.right_words,
-    }
-}
-
-/// A diff.
+/// A diff but for its rows.
 pub(super) fn diff(diff: &Diff) -> DiffView<'_> {
     DiffView {
-        rows: diff.rows.iter().map(diff_row).collect(),
+        before: &diff.before.text,
+        after: &diff.after.text,
         added: diff.added,
         removed: diff.removed,
         changed: diff.changed,
@@ -210,6 +189,20 @@ pub(super) fn diff(diff: &Diff) -> DiffView<'_> {
         renumbered: diff.renumbered,
         summary: &diff.summary,
     }
+}
+
+/// The rows of a diff, one after the other: its kind, its lines from 1 (0 for none), how many numbers tell the words that
+/// differ before and after, and those numbers.
+pub(super) fn diff_rows(diff: &Diff) -> Vec<u32> {
+    let mut numbers = Vec::with_capacity(5 * diff.rows.len());
+    for row in &diff.rows {
+        let line = |line: Option<usize>| line.unwrap_or(0) as u32;
+        numbers.extend([row.kind as u32, line(row.left), line(row.right)]);
+        numbers.extend([row.left_words.len() as u32, row.right_words.len() as u32]);
+        numbers.extend(&row.left_words);
+        numbers.extend(&row.right_words);
+    }
+    numbers
 }
 
 #[derive(Serialize)]

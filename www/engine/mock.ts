@@ -2,6 +2,7 @@
  * A stand-in for the engine: text in, plausible text out, by rules on lines. It understands no Relay. It lets
  * the page be built and tested without WebAssembly and is never part of a production build.
  */
+import { packed } from "./diff";
 import type {
   Catalogue,
   DecodeResult,
@@ -226,7 +227,9 @@ function compare(left: string[], right: string[]): Diff {
   const count = (kind: DiffRow["kind"]) => rows.filter((row) => row.kind === kind).length;
   const added = count("added");
   return {
-    rows,
+    before: left.join("\n"),
+    after: right.join("\n"),
+    rows: packed(rows),
     added,
     removed: count("removed"),
     changed: count("changed"),

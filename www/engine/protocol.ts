@@ -167,6 +167,7 @@ export type DiffKind =
   /** Only temporaries or variables have other numbers. */
   | "renumbered";
 
+/** A line of a diff, as `rowsOf` in `diff.ts` reads them. */
 export interface DiffRow {
   kind: DiffKind;
   /** Line numbers, from 1; null where the side has no such line. */
@@ -180,7 +181,11 @@ export interface DiffRow {
 }
 
 export interface Diff {
-  rows: DiffRow[];
+  /** The two texts; empty where the versions are the same. */
+  before: string;
+  after: string;
+  /** The rows, packed: see `diff.ts`. */
+  rows: Uint32Array;
   added: number;
   removed: number;
   changed: number;

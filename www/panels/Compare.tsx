@@ -9,6 +9,7 @@ import {
   onMount,
   Show,
 } from "solid-js";
+import { rowsOf } from "../engine/diff";
 import type { Diff, RunDocument, Step } from "../engine/protocol";
 import { Beside, divergence, type Pair, verdict } from "../state/beside";
 import { runnable } from "../state/calls";
@@ -118,7 +119,7 @@ export default function Compare(props: { levels: readonly [number, number]; onCl
     const { unified, half } = columnsOf(room());
     const split = preferences.split && half >= NARROWEST_HALF;
     const options = { split, types: preferences.types, columns: split ? half : unified };
-    return layout(diff()?.rows ?? [], { ...options, open: open(), context: 3 });
+    return layout(rowsOf(diff()), { ...options, open: open(), context: 3 });
   });
   const split = () => preferences.split && columnsOf(room()).half >= NARROWEST_HALF;
   const nameOf = (pair: Pair | undefined) => (pair?.left ?? pair?.right)?.name ?? "";

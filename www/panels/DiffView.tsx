@@ -1,5 +1,6 @@
 /** The diff of the step, or why there is none. */
 import { createMemo, createSignal, For, lazy, Match, Show, Suspense, Switch } from "solid-js";
+import { rowsOf } from "../engine/diff";
 import type { Diff, Step } from "../engine/protocol";
 import { useApp } from "./context";
 import { Lines } from "./Lines";
@@ -24,10 +25,11 @@ export function DiffView(props: {
     const now = app.diff();
     return now.state === "ready" ? now.value : null;
   });
-  const size = () => ready()?.rows.length ?? 0;
+  const rows = createMemo(() => rowsOf(ready()));
+  const size = () => rows().length;
   const [anyway, setAnyway] = createSignal("");
   const tooLarge = () => size() > LARGE && anyway() !== props.step.id;
-  const lines = createMemo(() => (tooLarge() ? [] : layout(ready()?.rows ?? [], props.options)));
+  const lines = createMemo(() => (tooLarge() ? [] : layout(rows(), props.options)));
   const only = createMemo(() => {
     const diff = ready();
     if (!diff || props.options.types) return false;

@@ -1,26 +1,34 @@
 import { describe, expect, test } from "vitest";
+import { packed } from "../engine/diff";
 import type { Diff, DiffRow, RunDocument } from "../engine/protocol";
 import { emptyDocument } from "../state/model";
 import { commandLine, fits, markdownDiff, markdownLink, python, titleOf, unified } from "./forms";
 import { htmlPage } from "./page";
 
-const row = (kind: DiffRow["kind"], left: string | null, right: string | null): DiffRow => ({
-  kind,
-  left: left === null ? null : 1,
-  right: right === null ? null : 1,
-  leftText: left ?? "",
-  rightText: right ?? "",
-  leftWords: [],
-  rightWords: [],
-});
-const same = (text: string) => row("same", text, text);
+const same = (text: string) => ({ left: text, right: text, kind: "same" as const });
+const lines: { left?: string; right?: string; kind: DiffRow["kind"] }[] = [
+  ...["1", "2", "3", "4", "5"].map(same),
+  { left: "add(%x)", right: "sub(%x)", kind: "changed" },
+  { left: "```", kind: "removed" },
+  ...["6", "7", "8", "9"].map(same),
+];
+const before = lines.flatMap(({ left }) => left ?? []);
+const after = lines.flatMap(({ right }) => right ?? []);
+const number = (text: string[], line?: string) => (line ? text.indexOf(line) + 1 : null);
 const diff: Diff = {
-  rows: [
-    ...["1", "2", "3", "4", "5"].map(same),
-    row("changed", "add(%x)", "sub(%x)"),
-    row("removed", "```", null),
-    ...["6", "7", "8", "9"].map(same),
-  ],
+  before: before.join("\n"),
+  after: after.join("\n"),
+  rows: packed(
+    lines.map(({ left, right, kind }) => ({
+      kind,
+      left: number(before, left),
+      right: number(after, right),
+      leftText: "",
+      rightText: "",
+      leftWords: [],
+      rightWords: [],
+    })),
+  ),
   added: 0,
   removed: 1,
   changed: 1,

@@ -1,4 +1,5 @@
 /** What is shared besides a link: texts made from the document, its run and one step of it. Nothing here draws or asks. */
+import { rowsOf } from "../engine/diff";
 import type { Diff, Run, RunDocument } from "../engine/protocol";
 import { callName } from "../state/calls";
 
@@ -39,7 +40,7 @@ const CONTEXT = 3;
 
 /** A diff as a unified patch without a head, for a block of Markdown. */
 export function unified(diff: Diff): string {
-  const lines = diff.rows.flatMap((row): { changed: boolean; text: string }[] => {
+  const lines = rowsOf(diff).flatMap((row): { changed: boolean; text: string }[] => {
     switch (row.kind) {
       case "same":
       case "renumbered":

@@ -1,4 +1,5 @@
 /** A trace as one HTML file that needs nothing else: it opens from a disk and asks no network for anything. */
+import { rowsOf } from "../engine/diff";
 import type { Diff, Step } from "../engine/protocol";
 
 export interface PageStep {
@@ -47,7 +48,7 @@ addEventListener("keydown",e=>{if(e.ctrlKey||e.metaKey||e.altKey)return;if(e.key
 if(e.key==="k"||e.key==="ArrowLeft")show(at-1)});const first=START;show(first);`;
 
 function rows(diff: Diff): string {
-  return diff.rows
+  return rowsOf(diff)
     .map((row) => {
       const line = (kind: string, mark: string, text: string) =>
         `<span class="${kind}">${mark} ${asText(text)}\n</span>`;

@@ -1,0 +1,54 @@
+/** The rows of a diff out of the numbers that the engine sends: five for a row, and then its words. */
+import type { Diff, DiffKind, DiffRow } from "./protocol";
+
+/** By the number that the engine gives them. */
+const KINDS: readonly DiffKind[] = ["same", "added", "removed", "changed", "moved", "renumbered"];
+
+/** What is packed in a diff. Numbers that mean nothing, as a script could send them, give empty lines. */
+export function rowsOf(diff: Diff | null): DiffRow[] {
+  const rows: DiffRow[] = [];
+  if (!diff) return rows;
+  const { rows: numbers } = diff;
+  const before = diff.before.split("\n");
+  const after = diff.after.split("\n");
+  const none: number[] = [];
+  let at = 0;
+  const words = (count: number) => {
+    if (count === 0) return none;
+    at += count;
+    return Array.from(numbers.subarray(at - count, at));
+  };
+  while (at + 5 <= numbers.length) {
+    const left = numbers[at + 1] ?? 0;
+    const right = numbers[at + 2] ?? 0;
+    const leftWords = numbers[at + 3] ?? 0;
+    const rightWords = numbers[at + 4] ?? 0;
+    const kind = KINDS[numbers[at] ?? 0] ?? "same";
+    at += 5;
+    rows.push({
+      kind,
+      left: left || null,
+      right: right || null,
+      leftText: before[left - 1] ?? "",
+      rightText: after[right - 1] ?? "",
+      leftWords: words(leftWords),
+      rightWords: words(rightWords),
+    });
+  }
+  return rows;
+}
+
+/** The other way round. */
+export function packed(rows: readonly DiffRow[]): Uint32Array {
+  return Uint32Array.from(
+    rows.flatMap((row) => [
+      KINDS.indexOf(row.kind),
+      row.left ?? 0,
+      row.right ?? 0,
+      row.leftWords.length,
+      row.rightWords.length,
+      ...row.leftWords,
+      ...row.rightWords,
+    ]),
+  );
+}
