@@ -17,6 +17,7 @@
 //! - [`print`]: programs as text, as TVM prints them
 //! - [`infer`]: types from programs
 //! - [`build`]: programs of Relax, put together binding by binding
+//! - [`topi`]: operators of Relax as tensor programs
 //! - [`pattern`]: what programs of Relax look like, and finding it in them
 //! - [`verify`]: is this a program?
 //! - [`eval`]: running programs
@@ -45,6 +46,7 @@ pub mod print;
 pub mod repro;
 pub mod session;
 pub mod tir;
+pub mod topi;
 pub mod verify;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;

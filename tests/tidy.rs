@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["parse", "print"],
     &["infer"],
     &["build"],
+    &["topi"],
     &["pattern"],
     &["verify"],
     &["eval"],

@@ -3,7 +3,7 @@
 //!
 //! A sum is a number and terms `(index % upper // lower) * scale`, kept apart by index, and written with the
 //! largest scale first and negative ones last. Of TVM's rewriting rules there are those that the normal form
-//! implies; quotients that round towards zero are left alone.
+//! implies and those of comparisons ([`order`]); quotients that round towards zero are left alone.
 
 use super::build::{binary, cast};
 use crate::ir::sort::sort_by;
@@ -105,13 +105,19 @@ struct Simplifier<'a> {
     store: &'a mut Store,
     facts: &'a Facts,
     done: IdMap<PrimExpr, PrimId>,
+    /// Whether factors get one order, so that equal products are one; otherwise they stay as they are written.
+    commute: bool,
 }
 
 /// The expression in normal form.
 pub fn simplify(store: &mut Store, facts: &Facts, root: PrimId) -> PrimId {
+    run(store, facts, root, false)
+}
+
+fn run(store: &mut Store, facts: &Facts, root: PrimId, commute: bool) -> PrimId {
     let mut order = Vec::new();
     store.for_each_prim(root, &mut |id, _| order.push(id));
-    let mut simplifier = Simplifier { store, facts, done: IdMap::new() };
+    let mut simplifier = Simplifier { store, facts, done: IdMap::new(), commute };
     for id in order {
         let result = simplifier.step(id);
         simplifier.done.insert(id, result);
@@ -128,7 +134,7 @@ pub fn can_prove_equal(store: &mut Store, facts: &Facts, a: PrimId, b: PrimId) -
         return false;
     }
     let difference = binary(store, PrimOp::Sub, a, b);
-    let difference = simplify(store, facts, difference);
+    let difference = run(store, facts, difference, true);
     store.as_prim_int(difference) == Some(0)
 }
 
@@ -147,11 +153,21 @@ pub fn bounds(store: &Store, facts: &Facts, root: PrimId) -> (i64, i64) {
             PrimExpr::Binary { op, a, b } => bounds_of(op, of(a), of(b)),
             PrimExpr::Select { then, other, .. } => (of(then).0.min(of(other).0), of(then).1.max(of(other).1)),
             PrimExpr::Cast { dtype, value } if is_index(dtype) && is_index(store.prim_dtype(value)) => of(value),
+            PrimExpr::Cast { dtype, value } if is_index(dtype) => range_of(store.prim_dtype(value)),
             _ => (-INF, INF),
         };
         known.insert(id, result);
     });
     known.get(root).copied().unwrap_or((-INF, INF))
+}
+
+/// What a type can hold, where that is little.
+fn range_of(dtype: DType) -> (i64, i64) {
+    match (dtype.code, dtype.bits) {
+        (DTypeCode::UInt, bits @ 1..=32) => (0, (1 << bits) - 1),
+        (DTypeCode::Int, bits @ 1..=16) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        _ => (-INF, INF),
+    }
 }
 
 /// A product where infinity times zero is zero.
@@ -215,7 +231,11 @@ impl Simplifier<'_> {
         match *expr {
             PrimExpr::Binary { op, a, b } => {
                 let (a, b) = (self.new_of(a), self.new_of(b));
-                if is_index(self.store.prim_dtype(a)) { self.index_binary(op, a, b) } else { binary(self.store, op, a, b) }
+                if is_index(self.store.prim_dtype(a)) { self.index_binary(op, a, b) } else { self.other_binary(op, a, b) }
+            }
+            PrimExpr::Not(value) => {
+                let value = self.new_of(value);
+                order::not(self.store, value)
             }
             PrimExpr::Cast { dtype, value } => {
                 let value = self.new_of(value);
@@ -226,6 +246,7 @@ impl Simplifier<'_> {
                 match self.store.as_prim_int(cond) {
                     Some(0) => other,
                     Some(_) => then,
+                    None if then == other => then,
                     None => self.store.prim(PrimExpr::Select { cond, then, other }),
                 }
             }
@@ -241,6 +262,44 @@ impl Simplifier<'_> {
         }
     }
 
+    /// An operation on truth values, floats and the like.
+    fn other_binary(&mut self, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
+        match op {
+            PrimOp::Gt => binary(self.store, PrimOp::Lt, b, a),
+            PrimOp::Ge => binary(self.store, PrimOp::Le, b, a),
+            // Conjunctions lean to the left.
+            PrimOp::And | PrimOp::Or => match *self.store.prim_of_id(b) {
+                PrimExpr::Binary { op: inner, a: x, b: y } if inner == op => {
+                    let left = self.other_binary(op, a, x);
+                    self.other_binary(op, left, y)
+                }
+                _ => binary(self.store, op, a, b),
+            },
+            _ => binary(self.store, op, a, b),
+        }
+    }
+
+    /// A product of what is not known: the factors as they are written, numbers last.
+    fn product(&mut self, a: PrimId, b: PrimId) -> PrimId {
+        let mut factors = Vec::new();
+        let mut scale = 1i64;
+        let mut todo = vec![b, a];
+        while let Some(id) = todo.pop() {
+            match *self.store.prim_of_id(id) {
+                PrimExpr::Binary { op: PrimOp::Mul, a, b } => todo.extend([b, a]),
+                PrimExpr::Int { value, .. } => scale = scale.wrapping_mul(value),
+                _ => factors.push(id),
+            }
+        }
+        if self.commute {
+            sort_by(&mut factors, |a, b| a.cmp(b));
+        }
+        let one = self.store.prim_int(1, self.store.prim_dtype(a));
+        let product = factors.into_iter().fold(one, |product, factor| binary(self.store, PrimOp::Mul, product, factor));
+        let scale = self.store.prim_int(scale, self.store.prim_dtype(a));
+        binary(self.store, PrimOp::Mul, product, scale)
+    }
+
     fn index_binary(&mut self, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
         let dtype = self.store.prim_dtype(a);
         let sum = match op {
@@ -251,9 +310,7 @@ impl Simplifier<'_> {
             PrimOp::Mul => match (self.store.as_prim_int(a), self.store.as_prim_int(b)) {
                 (_, Some(factor)) => self.sum(a).times(factor),
                 (Some(factor), _) => self.sum(b).times(factor),
-                // One order for the factors, so that equal products are one.
-                _ if a > b => return self.store.prim_binary(op, b, a),
-                _ => None,
+                _ => return self.product(a, b),
             },
             PrimOp::FloorDiv | PrimOp::FloorMod => match self.store.as_prim_int(b) {
                 Some(c) if c > 0 => self.divided(op, a, c),
@@ -308,8 +365,25 @@ impl Simplifier<'_> {
             if let Some(truth) = truth {
                 return self.store.prim_int(truth, DType::BOOL);
             }
+            // What cannot be less is unequal when it is greater.
+            match op {
+                PrimOp::Ne if least >= 0 => return order::less(self.store, b, a),
+                PrimOp::Ne if most <= 0 => return order::less(self.store, a, b),
+                _ => {}
+            }
         }
-        binary(self.store, op, a, b)
+        match op {
+            PrimOp::Lt => order::less(self.store, a, b),
+            PrimOp::Gt => order::less(self.store, b, a),
+            PrimOp::Le => order::at_most(self.store, a, b),
+            PrimOp::Ge => order::at_most(self.store, b, a),
+            PrimOp::Eq => order::equal(self.store, a, b),
+            PrimOp::Ne => {
+                let equal = order::equal(self.store, a, b);
+                order::not(self.store, equal)
+            }
+            _ => binary(self.store, op, a, b),
+        }
     }
 
     /// A simplified expression as a sum, read off its form.
@@ -439,5 +513,6 @@ impl Simplifier<'_> {
     }
 }
 
+mod order;
 #[cfg(test)]
 mod tests;

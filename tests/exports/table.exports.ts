@@ -23,7 +23,7 @@ const table = join(import.meta.dirname, "table.txt");
 
 /**
  * What every program of the corpus goes through: passes that clean up, decompose, fuse and go out of dataflow. Not FoldConstant:
- * TVM's legalizes operators first, and LegalizeOps is not here.
+ * TVM's legalizes operators to evaluate them, and ours evaluates them as they are.
  */
 const PASSES = [
   "DecomposeOpsForInference()",

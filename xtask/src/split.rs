@@ -67,6 +67,7 @@ const SECOND: &[&str] = &[
     "session::place::",
     "session::values::",
     "tir::",
+    "topi::",
     "verify::relax::",
     "wasm::user::",
     "wasm::values::",

@@ -38,6 +38,7 @@ pub mod lambda_lift;
 pub mod lazy_get_input;
 pub mod lazy_set_output;
 pub mod lazy_transform_params;
+pub mod legalize_ops;
 pub mod lift_transform_params;
 pub mod lower_alloc_tensor;
 pub mod lower_gpu_ipc_alloc_storage;

@@ -1,0 +1,155 @@
+//! LegalizeOps: operators become calls of tensor programs.
+//!
+//! Source: `src/relax/transform/legalize_ops.cc`; the programs are in [`crate::topi`].
+
+use crate::build::{BlockMutator, Mutation, rewrite_module};
+use crate::diag::Diagnostic;
+use crate::ir::walk::{for_each_binder, post_order};
+use crate::ir::{ExprId, Extents, Id, Module, Store, Symbol, Type, TypeId, VarId};
+use crate::ops;
+use crate::pass::spec::Literal;
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::topi::{self, Legalized};
+use rustc_hash::FxHashMap;
+
+/// TVM's `relax.transform.LegalizeOps`.
+pub static SPEC: PassSpec = PassSpec {
+    name: "LegalizeOps",
+    info_name: "LegalizeOps",
+    dialects: crate::pass::spec::RELAX,
+    opt_level: 0,
+    required: &[],
+    params: &[
+        Param {
+            name: "customize_legalize_map",
+            default: "None",
+            doc: "Functions of Python that lower operators in another way; they cannot be given here.",
+        },
+        Param { name: "skip_ops", default: "None", doc: "Names of operators to leave alone: `[\"relax.add\"]`." },
+        Param { name: "enable_warning", default: "False", doc: "Whether to warn of operators that cannot be lowered." },
+    ],
+    config: &["relax.transform.apply_legalize_ops"],
+    summary: "Turns operators into calls of tensor programs.",
+    doc: "Each call of an operator with a tensor-expression form becomes `R.call_tir` of a program that computes it; equal \
+programs are one function of the module. The shapes of its arguments and of its result have to be known, symbols included; \
+other calls stay, as do operators that have no such form.",
+    example_before: "\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype=\"float32\"), y: R.Tensor((3,), dtype=\"float32\")) -> R.Tensor((2, 3), dtype=\"float32\"):
+        gv: R.Tensor((2, 3), dtype=\"float32\") = R.add(x, y)
+        return gv
+",
+    example_after: "\
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def add(x: T.Buffer((T.int64(2), T.int64(3)), \"float32\"), y: T.Buffer((T.int64(3),), \"float32\"), T_add: \
+T.Buffer((T.int64(2), T.int64(3)), \"float32\")):
+        T.func_attr({\"tirx.noalias\": True})
+        for ax0, ax1 in T.grid(T.int64(2), T.int64(3)):
+            with T.sblock(\"T_add\"):
+                v_ax0, v_ax1 = T.axis.remap(\"SS\", [ax0, ax1])
+                T.reads(x[v_ax0, v_ax1], y[v_ax1])
+                T.writes(T_add[v_ax0, v_ax1])
+                T_add[v_ax0, v_ax1] = x[v_ax0, v_ax1] + y[v_ax1]
+
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype=\"float32\"), y: R.Tensor((3,), dtype=\"float32\")) -> R.Tensor((2, 3), dtype=\"float32\"):
+        cls = Module
+        gv = R.call_tir(cls.add, (x, y), out_ty=R.Tensor((2, 3), dtype=\"float32\"))
+        return gv
+",
+    run: Run::Module(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
+    let mut pass = Legalize { skipped: strings(args.get("skip_ops")), scalars: FxHashMap::default(), errors: Vec::new() };
+    for (_, function) in module.functions() {
+        pass.find_scalars(cx.store, *function);
+    }
+    let result = rewrite_module(cx.store, module, &mut pass)?;
+    if pass.errors.is_empty() { Ok(result) } else { Err(pass.errors) }
+}
+
+/// The strings of a list.
+fn strings(list: &Literal) -> Vec<String> {
+    let Literal::List(items) = list else { return Vec::new() };
+    let text = |item: &Literal| match item {
+        Literal::Str(text) => Some(text.clone()),
+        _ => None,
+    };
+    items.iter().filter_map(text).collect()
+}
+
+struct Legalize {
+    /// Operators that are left alone, as TVM names them.
+    skipped: Vec<String>,
+    /// The variables of the module that hold scalars, by the symbols that they are.
+    scalars: FxHashMap<Id<Symbol>, VarId>,
+    errors: PassError,
+}
+
+impl Legalize {
+    fn find_scalars(&mut self, store: &Store, function: ExprId) {
+        for id in post_order(store, function) {
+            for_each_binder(store, id, |var| {
+                if let Some(symbol) = store.var_data(var).symbol {
+                    self.scalars.entry(symbol).or_insert(var);
+                }
+            });
+        }
+    }
+}
+
+impl BlockMutator for Legalize {
+    fn rule(&self) -> &'static str {
+        "an operator as a tensor program"
+    }
+
+    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
+        let Some(row) = store.called_op(post).and_then(|op| ops::info(op).relax) else { return post };
+        if self.skipped.iter().any(|name| name.strip_prefix("relax.") == Some(row.name)) {
+            return post;
+        }
+        if topi::needs_shapes(row.name) && !shapes_are_known(store, post) {
+            return post;
+        }
+        match topi::legalize(store, &mut cx.builder, post, &self.scalars) {
+            Legalized::New(new) => new,
+            Legalized::Same => post,
+            Legalized::Error(message) => {
+                self.errors.push(Diagnostic::error("relax-legalize", message, store.source_span(post)));
+                post
+            }
+        }
+    }
+}
+
+/// Whether the shapes of the arguments of a call and of its result are known.
+fn shapes_are_known(store: &Store, call: ExprId) -> bool {
+    let mut types: Vec<TypeId> = Vec::new();
+    for expr in ops::build::args(store, call).into_iter().chain([call]) {
+        match store.checked_type(expr) {
+            Some(ty) => types.push(ty),
+            None => return false,
+        }
+    }
+    while let Some(ty) = types.pop() {
+        let known = match store.type_of_id(ty) {
+            Type::Tensor { .. } | Type::Prim(_) => true,
+            Type::PartialTensor(info) => matches!(info.extents, Extents::Known(_)),
+            Type::Shape(extents) => matches!(extents, Extents::Known(_)),
+            Type::Tuple(fields) => {
+                types.extend(fields);
+                true
+            }
+            _ => false,
+        };
+        if !known {
+            return false;
+        }
+    }
+    true
+}

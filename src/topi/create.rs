@@ -1,0 +1,311 @@
+//! From tensor expressions to a tensor program: a loop nest with a block for each stage.
+//!
+//! Source: `src/te/operation/create_primfunc.cc`, and of `ScriptComplete` what it adds: regions, and the block at the top.
+
+use super::regions::Accesses;
+use super::te::{Axis, Body, Stage, Te, Tensor};
+use crate::ir::sort::sort_by;
+use crate::ir::{
+    AttrValue, Attrs, AttrsId, Block, DType, For, ForKind, Id, IterKind, IterVar, Name, PrimExpr, PrimFunc, PrimId, PrimParam,
+    Region, Stmt, StmtId, Symbol,
+};
+use crate::tir::substitute;
+use rustc_hash::FxHashMap;
+
+/// The program with these parameters, some of which are what stages compute.
+pub(crate) fn create_prim_func(te: &mut Te, params: &[PrimParam]) -> PrimFunc {
+    let tensors: Vec<Tensor> = params
+        .iter()
+        .filter_map(|param| match param {
+            PrimParam::Buffer(buffer) => Some(*buffer),
+            PrimParam::Var(_) => None,
+        })
+        .collect();
+    let order = order(te, &tensors);
+    let mut making = Making { names: FxHashMap::default(), free: Vec::new(), params: &tensors };
+    let mut allocs = Vec::new();
+    let mut body = Vec::new();
+    let mut stages: Vec<Option<Stage>> = std::mem::take(&mut te.stages).into_iter().map(Some).collect();
+    for index in order {
+        let Some(stage) = stages[index].take() else { continue };
+        allocs.extend(stage.outputs.iter().copied().filter(|output| !tensors.contains(output)));
+        body.push(making.stage(te, stage));
+    }
+    let body = te.store.add_stmts(&body);
+    let body = with_root(te, body, &allocs);
+    let mut fields = vec![("s_tir", AttrValue::Bool(true)), ("tirx.noalias", AttrValue::Bool(true))];
+    if !making.free.is_empty() {
+        sort_by(&mut making.free, |a, b| a.cmp(b));
+        making.free.dedup();
+        let places = making.free.iter().map(|&value| AttrValue::Int { value, bits: 64 }).collect();
+        fields.insert(0, ("layout_free_buffers", AttrValue::Array(places)));
+    }
+    let attrs = dict(te, &fields);
+    PrimFunc { params: params.into(), ret: None, attrs, body }
+}
+
+fn dict(te: &mut Te, fields: &[(&str, AttrValue)]) -> Option<AttrsId> {
+    if fields.is_empty() {
+        return None;
+    }
+    let key = te.store.name("DictAttrs");
+    let fields = fields.iter().map(|(name, value)| (te.store.name(name), value.clone())).collect();
+    Some(te.store.attrs(Attrs { key, fields }))
+}
+
+/// The stages that the tensors need, inputs before what is computed from them.
+fn order(te: &Te, tensors: &[Tensor]) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut open: Vec<(usize, bool)> = tensors.iter().rev().filter_map(|t| te.made_by.get(t)).map(|s| (*s, false)).collect();
+    let mut seen = vec![false; te.stages.len()];
+    while let Some((stage, done)) = open.pop() {
+        if done {
+            order.push(stage);
+            continue;
+        }
+        if std::mem::replace(&mut seen[stage], true) {
+            continue;
+        }
+        open.push((stage, true));
+        let inputs = inputs(te, &te.stages[stage]);
+        open.extend(inputs.iter().rev().filter_map(|t| te.made_by.get(t)).map(|input| (*input, false)));
+    }
+    order
+}
+
+/// The tensors that a stage reads, in the order in which they are met.
+fn inputs(te: &Te, stage: &Stage) -> Vec<Tensor> {
+    let values = match &stage.body {
+        Body::Values(values) | Body::Reduce(_, values, _) => values,
+        Body::Extern(_, inputs) => return inputs.clone(),
+    };
+    let mut found = Vec::new();
+    for value in values {
+        te.store.for_each_prim(*value, &mut |_, expr| {
+            if let PrimExpr::Load { buffer, .. } = expr
+                && !found.contains(buffer)
+            {
+                found.push(*buffer);
+            }
+        });
+    }
+    found
+}
+
+struct Making<'p> {
+    /// How often names of blocks were asked for.
+    names: FxHashMap<String, u32>,
+    /// Which parameters are weights, whose layout is free.
+    free: Vec<i64>,
+    params: &'p [Tensor],
+}
+
+impl Making<'_> {
+    fn fresh(&mut self, te: &mut Te, name: &str) -> Id<Name> {
+        let mut candidate = name.to_owned();
+        while self.names.contains_key(&candidate) {
+            let count = self.names.get_mut(name).map_or(1, |count| {
+                *count += 1;
+                *count
+            });
+            candidate = format!("{name}_{count}");
+        }
+        self.names.insert(candidate.clone(), 0);
+        te.store.name(&candidate)
+    }
+
+    /// The loops and blocks of a stage.
+    fn stage(&mut self, te: &mut Te, stage: Stage) -> StmtId {
+        let Stage { name, outputs, axes, reduced, body, attrs } = stage;
+        let annotations = self.annotations(te, attrs);
+        let at = te.vars(&axes);
+        let mut loops = Vec::new();
+        let mut iters = Vec::new();
+        for (axis, kind) in axes.iter().map(|a| (a, IterKind::Spatial)).chain(reduced.iter().map(|a| (a, IterKind::Reduce))) {
+            let (head, iter) = spread(te, axis, kind);
+            loops.push(head);
+            iters.push(iter);
+        }
+        if iters.is_empty() && !matches!(body, Body::Extern(..)) {
+            iters.push(dummy(te));
+        }
+        let mut blocks = Vec::new();
+        match body {
+            Body::Extern(body, _) => {
+                let name = self.fresh(te, &name);
+                let block = Block { name, body, annotations, ..empty_block(te) };
+                let block = te.store.add_prim_block(block);
+                blocks.push(te.store.add_stmt(Stmt::Block(block)));
+            }
+            Body::Reduce(identities, sources, combine) => {
+                let name = self.fresh(te, &name);
+                let left: Vec<PrimId> = outputs.iter().map(|output| te.load(*output, &at)).collect();
+                let right: Vec<PrimId> = sources.iter().map(|source| te.simplify(*source)).collect();
+                let combined = combine(te, &left, &right);
+                let init: Vec<StmtId> =
+                    outputs.iter().zip(identities).map(|(output, value)| write(te, *output, &at, value)).collect();
+                let mut reads = Accesses::default();
+                let mut stmts = Vec::new();
+                let mut values = combined.clone();
+                if outputs.len() > 1 {
+                    for (output, value) in outputs.iter().zip(&combined) {
+                        let hint = format!("v_{}", te.tensor_name(*output));
+                        let (name, dtype) = (te.store.name(&hint), te.type_of(*value));
+                        let var = te.store.add_symbol(Symbol { name, dtype, size: false });
+                        stmts.push(te.store.add_stmt(Stmt::Bind { var, value: *value }));
+                        values[stmts.len() - 1] = te.store.prim(PrimExpr::Var(var));
+                    }
+                }
+                combined.iter().for_each(|value| reads.read(te, *value));
+                for (output, value) in outputs.iter().zip(values) {
+                    stmts.push(write(te, *output, &at, value));
+                }
+                let block = Block {
+                    name,
+                    iters: iters.into(),
+                    reads: reads.regions(te, &outputs),
+                    writes: outputs.iter().map(|output| point(*output, &at)).collect(),
+                    init: Some(te.store.add_stmts(&init)),
+                    body: te.store.add_stmts(&stmts),
+                    annotations,
+                    ..empty_block(te)
+                };
+                let block = te.store.add_prim_block(block);
+                blocks.push(te.store.add_stmt(Stmt::Block(block)));
+            }
+            Body::Values(values) => {
+                let several = values.len() > 1;
+                for (index, (output, value)) in outputs.iter().zip(values).enumerate() {
+                    let hint = if several { format!("{name}.v{index}") } else { name.clone() };
+                    let name = self.fresh(te, &hint);
+                    // Each block has variables of its own.
+                    let (iters, at, value) =
+                        if index == 0 { (iters.clone(), at.clone(), value) } else { again(te, &iters, value) };
+                    let value = te.simplify(value);
+                    let mut reads = Accesses::default();
+                    reads.read(te, value);
+                    let block = Block {
+                        name,
+                        iters: iters.into(),
+                        reads: reads.regions(te, &[]),
+                        writes: [point(*output, &at)].into(),
+                        body: write(te, *output, &at, value),
+                        annotations,
+                        ..empty_block(te)
+                    };
+                    let block = te.store.add_prim_block(block);
+                    blocks.push(te.store.add_stmt(Stmt::Block(block)));
+                }
+            }
+        }
+        let mut body = te.store.add_stmts(&blocks);
+        for head in loops.into_iter().rev() {
+            body = te.store.add_stmt(Stmt::For(Box::new(head), body));
+        }
+        body
+    }
+
+    /// The hints of a block. Which parameters are weights is said by the function instead.
+    fn annotations(&mut self, te: &mut Te, attrs: Vec<(&'static str, AttrValue)>) -> Option<AttrsId> {
+        let mut kept = Vec::new();
+        for (key, value) in attrs {
+            match (key, &value) {
+                ("workload", _) => {}
+                ("layout_free_placeholders", AttrValue::Array(items)) => {
+                    let mut inner = Vec::new();
+                    for item in items {
+                        let tensor = match item {
+                            AttrValue::Dim(crate::ir::Dim::Expr(prim)) => match te.store.prim_of_id(*prim) {
+                                PrimExpr::Buffer(buffer) => self.params.iter().position(|param| param == buffer),
+                                _ => None,
+                            },
+                            _ => None,
+                        };
+                        match tensor {
+                            Some(place) => self.free.push(place as i64),
+                            None => inner.push(item.clone()),
+                        }
+                    }
+                    if !inner.is_empty() {
+                        kept.push((key, AttrValue::Array(inner.into())));
+                    }
+                }
+                _ => kept.push((key, value)),
+            }
+        }
+        dict(te, &kept)
+    }
+}
+
+/// The loop and the variable of the block for an axis.
+fn spread(te: &mut Te, axis: &Axis, kind: IterKind) -> (For, IterVar) {
+    let dtype = te.store.symbol(axis.var).dtype;
+    let name = te.store.name(&axis.name);
+    let var = te.store.add_symbol(Symbol { name, dtype, size: false });
+    let min = te.store.prim_int(0, dtype);
+    let extent = te.simplify(axis.extent);
+    let value = Some(te.store.prim(PrimExpr::Var(var)));
+    let head = For { var, min, extent, step: None, kind: ForKind::Serial, annotations: None };
+    (head, IterVar { var: axis.var, kind, min, extent, value })
+}
+
+/// The variable of a block that runs once.
+fn dummy(te: &mut Te) -> IterVar {
+    let name = te.store.name("vi");
+    let var = te.store.add_symbol(Symbol { name, dtype: DType::I64, size: false });
+    let (min, extent) = (te.int(0), te.int(1));
+    IterVar { var, kind: IterKind::Spatial, min, extent, value: Some(min) }
+}
+
+/// The variables of a block anew, and an expression over them.
+fn again(te: &mut Te, iters: &[IterVar], value: PrimId) -> (Vec<IterVar>, Vec<PrimId>, PrimId) {
+    let mut new = Vec::new();
+    let mut at = Vec::new();
+    let mut to = FxHashMap::default();
+    for iter in iters {
+        let copy = te.store.symbol(iter.var).clone();
+        let var = te.store.add_symbol(copy);
+        new.push(IterVar { var, ..iter.clone() });
+        let used = te.store.prim(PrimExpr::Var(var));
+        at.push(used);
+        to.insert(iter.var, used);
+    }
+    let value = substitute(te.store, value, &mut |_, symbol| to.get(&symbol).copied());
+    (new, at, value)
+}
+
+fn write(te: &mut Te, buffer: Tensor, at: &[PrimId], value: PrimId) -> StmtId {
+    te.store.add_stmt(Stmt::Store { buffer, indices: at.into(), value })
+}
+
+fn point(buffer: Tensor, at: &[PrimId]) -> Region {
+    Region { buffer, ranges: at.iter().map(|index| (*index, None)).collect() }
+}
+
+/// A block that does nothing yet.
+fn empty_block(te: &mut Te) -> Block {
+    Block {
+        name: te.store.name("root"),
+        iters: [].into(),
+        predicate: None,
+        reads: [].into(),
+        writes: [].into(),
+        allocs: [].into(),
+        matches: [].into(),
+        annotations: None,
+        init: None,
+        body: te.store.add_stmts(&[]),
+        bare: false,
+    }
+}
+
+/// Puts the body into a block of its own, unless it is one without variables already.
+fn with_root(te: &mut Te, body: StmtId, allocs: &[Tensor]) -> StmtId {
+    let is_root = matches!(te.store.stmt(body), Stmt::Block(block) if te.store.prim_block(*block).iters.is_empty());
+    if is_root && allocs.is_empty() {
+        return body;
+    }
+    let block = Block { allocs: allocs.into(), body, ..empty_block(te) };
+    let block = te.store.add_prim_block(block);
+    te.store.add_stmt(Stmt::Block(block))
+}

@@ -1,0 +1,338 @@
+//! Operators that compute each element from those at the same place: unary and binary ones, casts.
+//!
+//! Source: `include/tvm/topi/elemwise.h`, `broadcast.h`, `python/tvm/topi/math.py`, `legalize_ops/unary.py`, `binary.py`,
+//! `datatype.py`.
+
+use super::lower::{Lower, Lowered, Operand, Refused};
+use super::te::{Te, Tensor};
+use super::{Rule, rule};
+use crate::ir::{DType, PrimExpr, PrimId, PrimOp};
+
+pub(super) const RULES: &[Rule] = &[
+    rule("add", "add", binary),
+    rule("divide", "divide", binary),
+    rule("floor_divide", "floor_divide", binary),
+    rule("log_add_exp", "log_add_exp", binary),
+    rule("multiply", "multiply", binary),
+    rule("power", "power", binary),
+    rule("atan2", "atan2", binary),
+    rule("subtract", "subtract", binary),
+    rule("equal", "equal", binary),
+    rule("mod", "mod", binary),
+    rule("floor_mod", "floor_mod", binary),
+    rule("greater", "greater", binary),
+    rule("greater_equal", "greater_equal", binary),
+    rule("less", "less", binary),
+    rule("less_equal", "less_equal", binary),
+    rule("not_equal", "not_equal", binary),
+    rule("maximum", "maximum", binary),
+    rule("minimum", "minimum", binary),
+    rule("bitwise_and", "bitwise_and", binary),
+    rule("bitwise_or", "bitwise_or", binary),
+    rule("bitwise_xor", "bitwise_xor", binary),
+    rule("left_shift", "left_shift", binary),
+    rule("right_shift", "right_shift", binary),
+    rule("logical_and", "logical_and", binary),
+    rule("logical_or", "logical_or", binary),
+    rule("logical_xor", "logical_xor", binary),
+    rule("abs", "tir_abs", unary),
+    rule("acos", "tir_acos", unary),
+    rule("acosh", "tir_acosh", unary),
+    rule("asin", "tir_asin", unary),
+    rule("asinh", "tir_asinh", unary),
+    rule("atan", "tir_atan", unary),
+    rule("atanh", "tir_atanh", unary),
+    rule("bitwise_not", "tir_bitwise_not", unary),
+    rule("ceil", "tir_ceil", unary),
+    rule("cos", "tir_cos", unary),
+    rule("cosh", "tir_cosh", unary),
+    rule("exp", "tir_exp", unary),
+    rule("floor", "tir_floor", unary),
+    rule("isfinite", "tir_isfinite", unary),
+    rule("isinf", "tir_isinf", unary),
+    rule("isnan", "tir_isnan", unary),
+    rule("log", "tir_log", unary),
+    rule("logical_not", "tir_logical_not", unary),
+    rule("negative", "tir_negative", unary),
+    rule("round", "tir_round", unary),
+    rule("rsqrt", "tir_rsqrt", unary),
+    rule("sigmoid", "tir_sigmoid", unary),
+    rule("sign", "tir_sign", unary),
+    rule("sin", "tir_sin", unary),
+    rule("sinh", "tir_sinh", unary),
+    rule("square", "tir_square", unary),
+    rule("sqrt", "tir_sqrt", unary),
+    rule("tan", "tir_tan", unary),
+    rule("tanh", "tir_tanh", unary),
+    rule("trunc", "tir_trunc", unary),
+    rule("clip", "tir_clip", clip),
+    rule("erf", "erf", erf),
+    rule("astype", "cast", astype),
+];
+
+// ---- binary ----
+
+fn binary(cx: &mut Lower) -> Lowered {
+    let (a, b) = (cx.arg(0)?, cx.arg(1)?);
+    // A constant number stands in the program; of the first argument only when the second is none.
+    let (a, b) = match cx.constant(b) {
+        Some(constant) => (cx.operand(0)?, Operand::Scalar(constant)),
+        None => match cx.constant(a) {
+            Some(constant) if !cx.is_scalar(b) => (Operand::Scalar(constant), cx.operand(1)?),
+            _ => (cx.operand(0)?, cx.operand(1)?),
+        },
+    };
+    let op = cx.op;
+    let out = broadcast(&mut cx.te, op, a, b)?;
+    cx.finish(&[out])
+}
+
+/// A binary operator of TOPI, which is called `T_` and its name.
+pub(super) fn broadcast(te: &mut Te, op: &str, a: Operand, b: Operand) -> Result<Tensor, Refused> {
+    let name = format!("T_{op}");
+    with_broadcast(te, &name, a, b, &mut |te, x, y| apply(te, op, x, y))
+}
+
+/// Two tensors, of one element type as TVM makes it, as operands of a binary operator.
+pub(super) fn of(te: &mut Te, op: &str, a: Tensor, b: Tensor) -> Tensor {
+    broadcast(te, op, Operand::Tensor(a), Operand::Tensor(b)).unwrap_or(a)
+}
+
+/// A binary operator of a tensor and a scalar.
+pub(super) fn with_scalar(te: &mut Te, op: &str, a: Tensor, b: PrimId) -> Tensor {
+    broadcast(te, op, Operand::Tensor(a), Operand::Scalar(b)).unwrap_or(a)
+}
+
+/// A binary operator of a scalar and a tensor.
+pub(super) fn scalar_with(te: &mut Te, op: &str, a: PrimId, b: Tensor) -> Tensor {
+    broadcast(te, op, Operand::Scalar(a), Operand::Tensor(b)).unwrap_or(b)
+}
+
+fn with_broadcast(
+    te: &mut Te,
+    name: &str,
+    a: Operand,
+    b: Operand,
+    f: &mut dyn FnMut(&mut Te, PrimId, PrimId) -> PrimId,
+) -> Result<Tensor, Refused> {
+    match (a, b) {
+        (Operand::Tensor(a), Operand::Tensor(b)) => {
+            let (p, q) = (te.shape(a), te.shape(b));
+            let rank = p.len().max(q.len());
+            let mut shape = vec![None; rank];
+            for (index, slot) in shape.iter_mut().enumerate() {
+                let x = (index + p.len()).checked_sub(rank).map(|at| p[at]);
+                let y = (index + q.len()).checked_sub(rank).map(|at| q[at]);
+                *slot = Some(common(te, x, y)?);
+            }
+            let shape: Vec<PrimId> = shape.into_iter().flatten().collect();
+            Ok(te.compute(name, "ax", &shape.clone(), &mut |te, at| {
+                let x = element(te, a, &shape, at);
+                let y = element(te, b, &shape, at);
+                f(te, x, y)
+            }))
+        }
+        (Operand::Tensor(a), Operand::Scalar(y)) => {
+            let shape = te.shape(a);
+            Ok(te.compute(name, "ax", &shape, &mut |te, at| {
+                let x = te.load(a, at);
+                f(te, x, y)
+            }))
+        }
+        (Operand::Scalar(x), Operand::Tensor(b)) => {
+            let shape = te.shape(b);
+            Ok(te.compute(name, "ax", &shape, &mut |te, at| {
+                let y = te.load(b, at);
+                f(te, x, y)
+            }))
+        }
+        (Operand::Scalar(_), Operand::Scalar(_)) => Err(Refused::Leave),
+    }
+}
+
+/// The extent that two extents are broadcast to.
+fn common(te: &mut Te, a: Option<PrimId>, b: Option<PrimId>) -> Result<PrimId, Refused> {
+    let (a, b) = match (a, b) {
+        (Some(a), Some(b)) => (a, b),
+        (Some(one), None) | (None, Some(one)) => return Ok(one),
+        (None, None) => return Err(Refused::Leave),
+    };
+    match (te.known(a), te.known(b)) {
+        _ if a == b => Ok(a),
+        (Some(1), _) => Ok(b),
+        (_, Some(1)) => Ok(a),
+        (Some(_), Some(_)) => Err("Incompatible broadcast dims".into()),
+        (Some(_), None) => Ok(a),
+        (None, Some(_)) => Ok(b),
+        (None, None) => Ok(te.bin(PrimOp::Max, a, b)),
+    }
+}
+
+/// The element of a tensor at a place of a shape that it is broadcast to.
+pub(super) fn element(te: &mut Te, tensor: Tensor, shape: &[PrimId], at: &[PrimId]) -> PrimId {
+    let own = te.shape(tensor);
+    let behind = at.len() - own.len();
+    let at: Vec<PrimId> = (own.iter().enumerate())
+        .map(|(index, extent)| {
+            let wide = te.known(*extent) == Some(1) && shape[behind + index] != *extent;
+            if wide { te.int(0) } else { at[behind + index] }
+        })
+        .collect();
+    te.load(tensor, &at)
+}
+
+/// A binary operator of two elements.
+fn apply(te: &mut Te, op: &str, a: PrimId, b: PrimId) -> PrimId {
+    let prim = match op {
+        "add" => PrimOp::Add,
+        "subtract" => PrimOp::Sub,
+        "multiply" => PrimOp::Mul,
+        "divide" => PrimOp::Div,
+        "floor_divide" => return floor_divide(te, a, b),
+        "mod" => return truncated_mod(te, a, b),
+        "floor_mod" => return floor_mod(te, a, b),
+        "maximum" => PrimOp::Max,
+        "minimum" => PrimOp::Min,
+        "equal" => PrimOp::Eq,
+        "not_equal" => PrimOp::Ne,
+        "greater" => PrimOp::Gt,
+        "greater_equal" => PrimOp::Ge,
+        "less" => PrimOp::Lt,
+        "less_equal" => PrimOp::Le,
+        "logical_and" => PrimOp::And,
+        "logical_or" => PrimOp::Or,
+        "logical_xor" => return te.call("bitwise_xor", &[a, b]),
+        "bitwise_and" | "bitwise_or" | "bitwise_xor" => return integer_call(te, op, a, b),
+        "left_shift" => return integer_call(te, "shift_left", a, b),
+        "right_shift" => return integer_call(te, "shift_right", a, b),
+        "power" => return te.call("pow", &[a, b]),
+        "atan2" => return te.call("atan2", &[a, b]),
+        "log_add_exp" => return log_add_exp(te, a, b),
+        _ => PrimOp::Add,
+    };
+    te.bin(prim, a, b)
+}
+
+fn integer_call(te: &mut Te, op: &str, a: PrimId, b: PrimId) -> PrimId {
+    let (a, b) = crate::tir::match_types(te.store, a, b);
+    te.call(op, &[a, b])
+}
+
+fn floor_divide(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
+    if te.type_of(a).is_float() {
+        let quotient = te.over(a, b);
+        return te.call("floor", &[quotient]);
+    }
+    te.floordiv(a, b)
+}
+
+fn floor_mod(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
+    if te.type_of(a).is_float() {
+        let quotient = floor_divide(te, a, b);
+        let whole = te.times(quotient, b);
+        return te.minus(a, whole);
+    }
+    te.floormod(a, b)
+}
+
+fn truncated_mod(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
+    if te.type_of(a).is_float() { te.call("fmod", &[a, b]) } else { te.bin(PrimOp::Mod, a, b) }
+}
+
+fn log_add_exp(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
+    let (x, y) = (te.call("exp", &[a]), te.call("exp", &[b]));
+    let sum = te.plus(x, y);
+    te.call("log", &[sum])
+}
+
+// ---- unary ----
+
+fn unary(cx: &mut Lower) -> Lowered {
+    let x = cx.tensor(0)?;
+    let op = cx.op;
+    let out = map(&mut cx.te, op, x)?;
+    cx.finish(&[out])
+}
+
+/// An intrinsic on every element, as TOPI's Python has it: the stage is called `compute`.
+pub(super) fn intrinsic(te: &mut Te, op: &str, x: Tensor) -> Tensor {
+    each(te, "compute", "i", x, &mut |te, x| te.call(op, &[x]))
+}
+
+/// A stage with an expression of each element.
+pub(super) fn each(te: &mut Te, name: &str, axes: &str, x: Tensor, f: &mut dyn FnMut(&mut Te, PrimId) -> PrimId) -> Tensor {
+    let shape = te.shape(x);
+    te.compute(name, axes, &shape, &mut |te, at| {
+        let x = te.load(x, at);
+        f(te, x)
+    })
+}
+
+fn map(te: &mut Te, op: &str, x: Tensor) -> Result<Tensor, Refused> {
+    let dtype = te.dtype(x);
+    Ok(match op {
+        "square" => of(te, "multiply", x, x),
+        "sign" => each(te, "T_sign", "ax", x, &mut |te, x| {
+            let (zero, one, minus) = (te.number(0.0, dtype), te.number(1.0, dtype), te.number(-1.0, dtype));
+            let (less, more) = (te.bin(PrimOp::Lt, x, zero), te.bin(PrimOp::Gt, x, zero));
+            let other = te.select(less, minus, zero);
+            te.select(more, one, other)
+        }),
+        _ => each(te, "compute", "i", x, &mut |te, x| te.call(op, &[x])),
+    })
+}
+
+fn clip(cx: &mut Lower) -> Lowered {
+    let x = cx.tensor(0)?;
+    let (low, high) = (cx.operand(1)?, cx.operand(2)?);
+    let (Operand::Scalar(low), Operand::Scalar(high)) = (low, high) else { return Err(Refused::Leave) };
+    let dtype = cx.te.dtype(x);
+    let out = each(&mut cx.te, "compute", "i", x, &mut |te, x| {
+        let (low, high) = (te.cast(dtype, low), te.cast(dtype, high));
+        let below = te.bin(PrimOp::Min, x, high);
+        te.bin(PrimOp::Max, below, low)
+    });
+    cx.finish(&[out])
+}
+
+/// The error function, which halves do not have.
+pub(super) fn erf_of(te: &mut Te, x: Tensor) -> Tensor {
+    if te.dtype(x) != DType::F16 {
+        return intrinsic(te, "erf", x);
+    }
+    let wide = cast(te, x, DType::F32);
+    let erf = intrinsic(te, "erf", wide);
+    cast(te, erf, DType::F16)
+}
+
+fn erf(cx: &mut Lower) -> Lowered {
+    let x = cx.tensor(0)?;
+    let out = erf_of(&mut cx.te, x);
+    cx.finish(&[out])
+}
+
+/// `topi.cast`
+pub(super) fn cast(te: &mut Te, x: Tensor, dtype: DType) -> Tensor {
+    each(te, "compute", "i", x, &mut |te, x| te.cast(dtype, x))
+}
+
+/// `topi.cast` of TOPI's C++.
+pub(super) fn cast_as(te: &mut Te, name: &str, x: Tensor, dtype: DType) -> Tensor {
+    each(te, name, "ax", x, &mut |te, x| te.cast(dtype, x))
+}
+
+fn astype(cx: &mut Lower) -> Lowered {
+    let dtype = cx.dtype("dtype").ok_or(Refused::Leave)?;
+    let arg = cx.arg(0)?;
+    if let Some(value) = cx.constant(arg) {
+        let value = match *cx.te.store.prim_of_id(value) {
+            PrimExpr::Int { value, .. } => value as f64,
+            PrimExpr::Float { value, .. } => value.0,
+            _ => return Err(Refused::Leave),
+        };
+        return Ok(crate::ops::build::scalar(cx.te.store, dtype, value));
+    }
+    let x = cx.tensor(0)?;
+    let out = cast(&mut cx.te, x, dtype);
+    cx.finish(&[out])
+}

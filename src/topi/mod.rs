@@ -1,0 +1,168 @@
+//! Operators of Relax as tensor programs: TVM's TOPI, as much of it as lowering a program needs.
+//!
+//! An operator that has a *tensor-expression form* has a row in [`RULES`] with a function that says it in [`te`]: tensors whose
+//! elements are expressions over those of others. [`legalize`] makes a tensor program of that and a `call_tir` of the call
+//! (which the pass *LegalizeOps* does with every call); [`BlockBuilder::emit_te`] does it for a call under construction.
+//!
+//! ```
+//! use passlab::build::BlockBuilder;
+//! use passlab::ir::{DType, Dialect, Dim, Module, Store};
+//!
+//! let store = &mut Store::new();
+//! let mut builder = BlockBuilder::new(store, &Module::of(Dialect::Relax));
+//! let ty = store.tensor_type(&[Dim::Int { value: 4, bits: 64 }], DType::F32);
+//! let x = store.relax_var("x", Some(ty), false);
+//! let used = store.use_var(x);
+//! builder.begin_block(false);
+//! let sum = builder.emit_te(store, "add", &[used, used], &[], "").unwrap();
+//! # assert!(store.checked_type(sum) == Some(ty));
+//! let module = builder.finish().unwrap();
+//! assert_eq!(module.functions().len(), 1, "a tensor program called `add`");
+//! ```
+
+mod conv;
+mod create;
+mod create_ops;
+mod elementwise;
+mod index;
+mod linear;
+mod lower;
+mod manipulate;
+mod nn;
+mod norm;
+mod pool;
+mod quantize;
+mod reduce;
+mod regions;
+mod te;
+
+use crate::build::BlockBuilder;
+use crate::ir::{AttrValue, Expr, ExprId, Id, Store, Symbol, VarId};
+use crate::ops;
+use lower::{Lower, Lowered, Refused};
+use rustc_hash::FxHashMap;
+
+/// How an operator is lowered.
+pub(crate) struct Rule {
+    /// The operator, without `R.`.
+    pub op: &'static str,
+    /// What the program is called.
+    pub hint: &'static str,
+    /// What it computes.
+    pub lower: fn(&mut Lower) -> Lowered,
+    /// Whether the shapes of arguments and result have to be known.
+    pub shapes: bool,
+}
+
+const fn rule(op: &'static str, hint: &'static str, lower: fn(&mut Lower) -> Lowered) -> Rule {
+    Rule { op, hint, lower, shapes: true }
+}
+
+/// The rules, by family.
+const RULES: &[&[Rule]] = &[
+    elementwise::RULES,
+    create_ops::RULES,
+    manipulate::RULES,
+    index::RULES,
+    reduce::RULES,
+    linear::RULES,
+    conv::RULES,
+    pool::RULES,
+    norm::RULES,
+    nn::RULES,
+    quantize::RULES,
+];
+
+/// What became of a call.
+pub enum Legalized {
+    /// It is another expression now, which need not be in normal form.
+    New(ExprId),
+    /// There is nothing to make of it.
+    Same,
+    /// TVM refuses it, with this message.
+    Error(String),
+}
+
+/// The rule of an operator.
+fn find(op: &str) -> Option<&'static Rule> {
+    RULES.iter().flat_map(|family| family.iter()).find(|rule| rule.op == op)
+}
+
+/// Whether an operator has a tensor-expression form.
+pub fn has_te_form(op: &str) -> bool {
+    find(op).is_some()
+}
+
+/// The operators that have a tensor-expression form.
+pub fn te_forms() -> impl Iterator<Item = &'static str> {
+    RULES.iter().flat_map(|family| family.iter()).map(|rule| rule.op)
+}
+
+/// Whether the rule of an operator asks for known shapes of arguments and result.
+pub fn needs_shapes(op: &str) -> bool {
+    find(op).is_none_or(|rule| rule.shapes)
+}
+
+/// Makes a call of a tensor program of the call of an operator, which has a type. Bindings that it needs go into the block under
+/// way, the program into the module. `scalars` are the variables that hold symbols of the function around.
+pub fn legalize(
+    store: &mut Store,
+    builder: &mut BlockBuilder,
+    call: ExprId,
+    scalars: &FxHashMap<Id<Symbol>, VarId>,
+) -> Legalized {
+    let name = ops::build::op_name(store, call);
+    let relax = store.called_op(call).and_then(|op| ops::info(op).relax).map_or(name, |row| row.name);
+    let (Some(rule), Some(ty)) = (find(relax), store.checked_type(call)) else { return Legalized::Same };
+    let mut lower = Lower::new(store, builder, scalars, (rule.op, rule.hint), call, ty);
+    match (rule.lower)(&mut lower) {
+        Ok(new) => Legalized::New(new),
+        Err(Refused::Leave) => Legalized::Same,
+        Err(Refused::Error(message)) => Legalized::Error(message),
+    }
+}
+
+impl BlockBuilder {
+    /// TVM's `emit_te`, for operators that have a tensor-expression form: binds a call of a tensor program that computes
+    /// `R.op(args, attrs)` to a new variable and gives its use. The program is in the module of the builder. The error says why
+    /// there is none.
+    pub fn emit_te(
+        &mut self,
+        store: &mut Store,
+        op: &str,
+        args: &[ExprId],
+        attrs: &[(&str, AttrValue)],
+        hint: &str,
+    ) -> Result<ExprId, String> {
+        let call = self.call_te(store, op, args, attrs)?;
+        Ok(self.emit(store, call, hint))
+    }
+
+    /// [`BlockBuilder::emit_te`] without the binding.
+    pub fn call_te(
+        &mut self,
+        store: &mut Store,
+        op: &str,
+        args: &[ExprId],
+        attrs: &[(&str, AttrValue)],
+    ) -> Result<ExprId, String> {
+        let Some(id) = ops::lookup_relax(op) else { return Err(format!("Relax has no operator `{op}`")) };
+        if !has_te_form(op) {
+            return Err(format!("R.{op} has no tensor-expression form"));
+        }
+        let schema = ops::info(id).relax.and_then(|row| row.attrs);
+        let set = match schema {
+            Some(schema) => Some(schema.complete(store, attrs).map_err(|error| format!("{error:?}"))?),
+            None => None,
+        };
+        let attrs = set.map(|set| store.attrs(set));
+        let callee = store.add(Expr::Op(id));
+        let call = store.add_call(callee, args, attrs);
+        let call = self.normalize(store, call);
+        match legalize(store, self, call, &FxHashMap::default()) {
+            Legalized::New(new) => Ok(new),
+            Legalized::Same => Err(format!("R.{op} cannot be lowered for these arguments: their shapes have to be known")),
+            Legalized::Error(message) => Err(message),
+        }
+    }
+}

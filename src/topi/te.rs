@@ -1,0 +1,374 @@
+//! Tensor expressions: tensors that are computed element by element from others (TVM's `te`).
+//!
+//! A tensor is the buffer that will hold it, so that an element of it is a load like any other, and the variable of an axis is
+//! the one that the block of the program will have. [`super::create`] puts the program together.
+
+use crate::ir::{AttrValue, Buffer, DType, DTypeCode, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
+use crate::tir::{Facts, binary, cast, simplify};
+use rustc_hash::FxHashMap;
+
+/// A tensor: a placeholder or what a stage computes.
+pub(crate) type Tensor = Id<Buffer>;
+
+/// What combines two partial results of a reduction: of each output the value so far and the next one.
+pub(crate) type Combine = fn(&mut Te, &[PrimId], &[PrimId]) -> Vec<PrimId>;
+
+/// An axis that a stage runs over.
+pub(crate) struct Axis {
+    /// The variable in the expressions and in the block; called `v_` and the name.
+    pub var: Id<Symbol>,
+    /// The name of the loop.
+    pub name: String,
+    /// How many values there are, from 0 on.
+    pub extent: PrimId,
+}
+
+/// How the elements come about.
+pub(crate) enum Body {
+    /// One expression for each output.
+    Values(Vec<PrimId>),
+    /// Sums and the like: identities, sources (one of each for every output), how two are combined.
+    Reduce(Vec<PrimId>, Vec<PrimId>, Combine),
+    /// A statement that says it all, and the tensors that it reads (`te.extern`).
+    #[allow(dead_code, reason = "what scatters has no rule yet")]
+    Extern(crate::ir::StmtId, Vec<Tensor>),
+}
+
+/// One computation.
+pub(crate) struct Stage {
+    pub name: String,
+    pub outputs: Vec<Tensor>,
+    pub axes: Vec<Axis>,
+    pub reduced: Vec<Axis>,
+    pub body: Body,
+    /// Hints that the block carries.
+    pub attrs: Vec<(&'static str, AttrValue)>,
+}
+
+/// Tensor expressions under way.
+pub(crate) struct Te<'s> {
+    pub store: &'s mut Store,
+    pub stages: Vec<Stage>,
+    /// Which stage computes a tensor; placeholders have none.
+    pub made_by: FxHashMap<Tensor, usize>,
+}
+
+/// The closure that says what an element is; it is given the variables of the axes.
+pub(crate) type Element<'f> = &'f mut dyn FnMut(&mut Te, &[PrimId]) -> PrimId;
+
+impl<'s> Te<'s> {
+    pub fn new(store: &'s mut Store) -> Te<'s> {
+        Te { store, stages: Vec::new(), made_by: FxHashMap::default() }
+    }
+
+    // ---- tensors ----
+
+    /// A tensor that nobody computes.
+    pub fn placeholder(&mut self, name: &str, shape: &[PrimId], dtype: DType) -> Tensor {
+        let (name, scope) = (self.store.name(name), self.store.name("global"));
+        let offset = None;
+        self.store.add_buffer(Buffer {
+            name,
+            dtype,
+            shape: shape.into(),
+            strides: [].into(),
+            elem_offset: offset,
+            offset_factor: 1,
+            scope,
+            align: 64,
+            data: None,
+            scalar: false,
+        })
+    }
+
+    pub fn shape(&self, tensor: Tensor) -> Vec<PrimId> {
+        self.store.buffer(tensor).shape.to_vec()
+    }
+
+    pub fn rank(&self, tensor: Tensor) -> usize {
+        self.store.buffer(tensor).shape.len()
+    }
+
+    pub fn dtype(&self, tensor: Tensor) -> DType {
+        self.store.buffer(tensor).dtype
+    }
+
+    pub fn tensor_name(&self, tensor: Tensor) -> String {
+        self.store.str(self.store.buffer(tensor).name).to_owned()
+    }
+
+    /// The name of what computes a tensor; several outputs of a stage share it.
+    pub fn op_name(&self, tensor: Tensor) -> String {
+        match self.made_by.get(&tensor) {
+            Some(stage) => self.stages[*stage].name.clone(),
+            None => self.tensor_name(tensor),
+        }
+    }
+
+    /// `tensor[at]`
+    pub fn load(&mut self, tensor: Tensor, at: &[PrimId]) -> PrimId {
+        self.store.prim(PrimExpr::Load { buffer: tensor, indices: at.into() })
+    }
+
+    /// Axes named after a pattern: `ax` is `ax0`, `ax1`, ..., as is `i`; `n c h w` are these names, as is `=i`, and what there is
+    /// more of has the names of `i` (as a variadic parameter of TVM's Python has).
+    pub fn axes(&mut self, pattern: &str, shape: &[PrimId]) -> Vec<Axis> {
+        let names: Vec<&str> = pattern.trim_start_matches('=').split(' ').collect();
+        let named = if pattern == "ax" || pattern == "i" { 0 } else { names.len() };
+        let mut axes = Vec::with_capacity(shape.len());
+        for (index, extent) in shape.iter().enumerate() {
+            let name = match names.get(index) {
+                Some(name) if index < named => (*name).to_owned(),
+                _ if named == 0 => format!("{pattern}{index}"),
+                _ => format!("i{}", index - named),
+            };
+            axes.push(self.axis(&name, *extent));
+        }
+        axes
+    }
+
+    /// An axis of this name.
+    pub fn axis(&mut self, name: &str, extent: PrimId) -> Axis {
+        let dtype = match self.store.prim_dtype(extent) {
+            dtype if dtype.code == DTypeCode::Int => dtype,
+            _ => DType::I64,
+        };
+        let symbol = self.store.name(&format!("v_{name}"));
+        let var = self.store.add_symbol(Symbol { name: symbol, dtype, size: false });
+        Axis { var, name: name.to_owned(), extent }
+    }
+
+    pub fn vars(&mut self, axes: &[Axis]) -> Vec<PrimId> {
+        axes.iter().map(|axis| self.store.prim(PrimExpr::Var(axis.var))).collect()
+    }
+
+    /// `te.compute`: a tensor whose element at each place is what the closure says.
+    pub fn compute(&mut self, name: &str, axes: &str, shape: &[PrimId], element: Element) -> Tensor {
+        self.compute_with(name, axes, shape, Vec::new(), element)
+    }
+
+    /// [`Te::compute`] with hints for the block.
+    pub fn compute_with(
+        &mut self,
+        name: &str,
+        axes: &str,
+        shape: &[PrimId],
+        attrs: Vec<(&'static str, AttrValue)>,
+        element: Element,
+    ) -> Tensor {
+        let axes = self.axes(axes, shape);
+        let at = self.vars(&axes);
+        let value = element(self, &at);
+        self.add(name, shape, axes, Vec::new(), Body::Values(vec![value]), attrs)[0]
+    }
+
+    /// A tensor that is reduced over axes: the closure is given the variables of the axes and those that are reduced.
+    pub fn reduce(
+        &mut self,
+        name: &str,
+        axes: &str,
+        shape: &[PrimId],
+        over: &[(&str, PrimId)],
+        how: Reducer,
+        element: &mut dyn FnMut(&mut Te, &[PrimId], &[PrimId]) -> PrimId,
+    ) -> Tensor {
+        let axes = self.axes(axes, shape);
+        let reduced: Vec<Axis> = over.iter().map(|(name, extent)| self.axis(name, *extent)).collect();
+        let (at, k) = (self.vars(&axes), self.vars(&reduced));
+        let source = element(self, &at, &k);
+        let dtype = self.store.prim_dtype(source);
+        let (identity, combine) = how.parts(self, dtype);
+        let body = Body::Reduce(vec![identity], vec![source], combine);
+        self.add(name, shape, axes, reduced, body, Vec::new())[0]
+    }
+
+    /// Adds a stage; gives its outputs, which all have this shape.
+    pub fn add(
+        &mut self,
+        name: &str,
+        shape: &[PrimId],
+        axes: Vec<Axis>,
+        reduced: Vec<Axis>,
+        body: Body,
+        attrs: Vec<(&'static str, AttrValue)>,
+    ) -> Vec<Tensor> {
+        let types: Vec<DType> = match &body {
+            Body::Values(values) => values.iter().map(|value| self.store.prim_dtype(*value)).collect(),
+            Body::Reduce(_, sources, _) => sources.iter().map(|value| self.store.prim_dtype(*value)).collect(),
+            Body::Extern(..) => Vec::new(),
+        };
+        let several = types.len() > 1;
+        let outputs: Vec<Tensor> = (types.into_iter().enumerate())
+            .map(|(index, dtype)| {
+                let name = if several { format!("{name}_v{index}") } else { name.to_owned() };
+                self.placeholder(&name, shape, dtype)
+            })
+            .collect();
+        self.add_stage(Stage { name: name.to_owned(), outputs: outputs.clone(), axes, reduced, body, attrs });
+        outputs
+    }
+
+    /// Adds a stage whose outputs are there.
+    pub fn add_stage(&mut self, stage: Stage) {
+        for output in &stage.outputs {
+            self.made_by.insert(*output, self.stages.len());
+        }
+        self.stages.push(stage);
+    }
+
+    // ---- scalars ----
+
+    /// An index.
+    pub fn int(&mut self, value: i64) -> PrimId {
+        self.store.prim_int(value, DType::I64)
+    }
+
+    /// A number of any type.
+    pub fn number(&mut self, value: f64, dtype: DType) -> PrimId {
+        match dtype.is_float() {
+            true => self.store.prim_float(value, dtype),
+            false => self.store.prim_int(value as i64, dtype),
+        }
+    }
+
+    /// The number that an expression is.
+    pub fn known(&self, prim: PrimId) -> Option<i64> {
+        self.store.as_prim_int(prim)
+    }
+
+    pub fn type_of(&self, prim: PrimId) -> DType {
+        self.store.prim_dtype(prim)
+    }
+
+    pub fn bin(&mut self, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
+        binary(self.store, op, a, b)
+    }
+
+    pub fn plus(&mut self, a: PrimId, b: PrimId) -> PrimId {
+        self.bin(PrimOp::Add, a, b)
+    }
+
+    pub fn minus(&mut self, a: PrimId, b: PrimId) -> PrimId {
+        self.bin(PrimOp::Sub, a, b)
+    }
+
+    pub fn times(&mut self, a: PrimId, b: PrimId) -> PrimId {
+        self.bin(PrimOp::Mul, a, b)
+    }
+
+    /// `a / b` of floats; of integers rounded towards zero.
+    pub fn over(&mut self, a: PrimId, b: PrimId) -> PrimId {
+        self.bin(PrimOp::Div, a, b)
+    }
+
+    pub fn floordiv(&mut self, a: PrimId, b: PrimId) -> PrimId {
+        self.bin(PrimOp::FloorDiv, a, b)
+    }
+
+    pub fn floormod(&mut self, a: PrimId, b: PrimId) -> PrimId {
+        self.bin(PrimOp::FloorMod, a, b)
+    }
+
+    pub fn both(&mut self, a: PrimId, b: PrimId) -> PrimId {
+        self.bin(PrimOp::And, a, b)
+    }
+
+    /// `a + n`
+    pub fn plus_int(&mut self, a: PrimId, n: i64) -> PrimId {
+        let n = self.store.prim_int(n, self.type_of(a));
+        self.plus(a, n)
+    }
+
+    /// `a - n`
+    pub fn minus_int(&mut self, a: PrimId, n: i64) -> PrimId {
+        let n = self.store.prim_int(n, self.type_of(a));
+        self.minus(a, n)
+    }
+
+    pub fn cast(&mut self, dtype: DType, value: PrimId) -> PrimId {
+        cast(self.store, dtype, value)
+    }
+
+    /// A call of an intrinsic that gives the type of its first argument.
+    pub fn call(&mut self, op: &str, args: &[PrimId]) -> PrimId {
+        let dtype = args.first().map_or(DType::F32, |arg| self.type_of(*arg));
+        self.store.prim_call(op, args, dtype)
+    }
+
+    pub fn select(&mut self, cond: PrimId, then: PrimId, other: PrimId) -> PrimId {
+        let (then, other) = crate::tir::match_types(self.store, then, other);
+        self.store.prim(PrimExpr::Select { cond, then, other })
+    }
+
+    /// `T.if_then_else(cond, then, other)`; a known condition decides at once.
+    pub fn if_then_else(&mut self, cond: PrimId, then: PrimId, other: PrimId) -> PrimId {
+        let (then, other) = crate::tir::match_types(self.store, then, other);
+        match self.known(cond) {
+            Some(0) => other,
+            Some(_) => then,
+            None => {
+                let dtype = self.type_of(then);
+                self.store.prim_call("if_then_else", &[cond, then, other], dtype)
+            }
+        }
+    }
+
+    pub fn simplify(&mut self, prim: PrimId) -> PrimId {
+        simplify(self.store, &Facts::new(), prim)
+    }
+
+    /// The product of extents; 1 of none.
+    pub fn product(&mut self, shape: &[PrimId]) -> PrimId {
+        let one = self.int(1);
+        shape.iter().fold(one, |size, extent| self.times(size, *extent))
+    }
+
+    /// The greatest or least value of a type; of floats the finite ones.
+    pub fn limit(&mut self, dtype: DType, greatest: bool) -> PrimId {
+        if dtype.is_float() {
+            let most = match (dtype.code, dtype.bits) {
+                (DTypeCode::BFloat, _) => 3.389_531_389_251_535_5e38,
+                (DTypeCode::E4M3Float, _) => 448.0,
+                (DTypeCode::E5M2Float, _) => 57344.0,
+                (_, 16) => 65504.0,
+                (_, 32) => f64::from(f32::MAX),
+                _ => f64::MAX,
+            };
+            return self.store.prim_float(if greatest { most } else { -most }, dtype);
+        }
+        let bits = u32::from(dtype.bits).clamp(1, 64);
+        let value = match (dtype.code, greatest) {
+            (DTypeCode::UInt, true) => (u64::MAX >> (64 - bits)) as i64,
+            (DTypeCode::UInt, false) => 0,
+            (_, true) => i64::MAX >> (64 - bits),
+            (_, false) => i64::MIN >> (64 - bits),
+        };
+        self.store.prim_int(value, dtype)
+    }
+}
+
+/// The usual reductions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reducer {
+    Sum,
+    Prod,
+    Max,
+    Min,
+    /// The conjunction of truth values.
+    All,
+    /// The disjunction of truth values.
+    Any,
+}
+
+impl Reducer {
+    fn parts(self, te: &mut Te, dtype: DType) -> (PrimId, Combine) {
+        match self {
+            Reducer::Sum => (te.number(0.0, dtype), |te, a, b| vec![te.plus(a[0], b[0])]),
+            Reducer::Prod => (te.number(1.0, dtype), |te, a, b| vec![te.times(a[0], b[0])]),
+            Reducer::Max => (te.limit(dtype, false), |te, a, b| vec![te.bin(PrimOp::Max, a[0], b[0])]),
+            Reducer::Min => (te.limit(dtype, true), |te, a, b| vec![te.bin(PrimOp::Min, a[0], b[0])]),
+            Reducer::All => (te.number(1.0, dtype), |te, a, b| vec![te.both(a[0], b[0])]),
+            Reducer::Any => (te.number(0.0, dtype), |te, a, b| vec![te.bin(PrimOp::Or, a[0], b[0])]),
+        }
+    }
+}
