@@ -2,6 +2,7 @@
 import { attrsKey } from "./attrs";
 import * as builders from "./build";
 import { BlockBuilder } from "./builder";
+import { dpl } from "./dpl";
 import * as functors from "./functor";
 import * as mixed from "./mixed-mode";
 import { IRModule } from "./module";
@@ -154,6 +155,7 @@ const relax = builders.namespace({
   callTIR: relaxNodes.callTIR,
   callDPSPacked: relaxNodes.callDPSPacked,
   callPacked: relaxNodes.callPacked,
+  dpl,
   const: builders.constant,
   op: builders.op,
   transform: passes.transform,

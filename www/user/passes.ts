@@ -1,4 +1,5 @@
 /** Passes, contexts and instruments, as TVM's Python has them (`tvm.transform`, `tvm.instrument`). */
+import { fuseOpsByPattern } from "./dpl";
 import { cross, here, type Space, space } from "./engine";
 import { IRModule, needModule } from "./module";
 import { type Expr, Func, nodeAt } from "./nodes";
@@ -233,9 +234,14 @@ function python(value: unknown): string {
 
 /** A pass that is built in, by TVM's name: `transform.FuseOps({ fuse_opt_level: 2 })`. */
 function builtIn(name: string, args: Record<string, unknown> = {}): Pass {
+  const info = { name, optLevel: 0, required: [] };
+  // Patterns are no text: with them it is a pass of the script's.
+  if (name === "FuseOpsByPattern" && Array.isArray(args.patterns)) {
+    const run = (module: IRModule) => fuseOpsByPattern(args, module);
+    return makePass(info, { kind: "module", run, call: "", passes: [], doc: "" });
+  }
   const given = Object.entries(args).map(([key, value]) => `${key}=${python(value)}`);
   const call = `${name}(${given.join(", ")})`;
-  const info = { name, optLevel: 0, required: [] };
   return makePass(info, { kind: "built-in", run: null, call, passes: [], doc: "" });
 }
 
@@ -513,6 +519,7 @@ export function PassTimingInstrument(): InstrumentHooks & { render(): string } {
 
 /** What the engine calls: `(what, index, words, info)`. */
 export function host(what: string, index: number, words: Uint32Array, info: unknown): unknown {
+  if (what === "ask") return (info as UserFunction)(words, index);
   if (what === "module") {
     const { kind, run } = bodyOf(index);
     const [module, context] = [IRModule.fromWords(words), PassContext.current()];

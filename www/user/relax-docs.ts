@@ -1,5 +1,6 @@
 /** What `docs.ts` has to say of Relax. */
 import type { Row } from "./docs";
+import { PATTERNS } from "./dpl-docs.ts";
 
 const node = (name: string, args: string, fields: string, doc: string): Row => [
   name,
@@ -283,4 +284,11 @@ const HOOKS: readonly Row[] = [
   ]),
 ];
 
-export const RELAX: readonly Row[] = [...NAMESPACE, ...BUILDER, ...NODES, ...TYPES, ...HOOKS];
+export const RELAX: readonly Row[] = [
+  ...NAMESPACE,
+  ...PATTERNS,
+  ...BUILDER,
+  ...NODES,
+  ...TYPES,
+  ...HOOKS,
+];

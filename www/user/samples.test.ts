@@ -301,9 +301,36 @@ describe.skipIf(!built)("samples", () => {
       expect(last(run)).toContain(`z: ${TENSOR} = R.add(gv, gv)`);
     });
 
+    test("patterns rewrite sums and products, and make functions for a compiler", async () => {
+      const type = 'R.Tensor((2, 2), dtype="float32")';
+      const params = `x: ${type}, w: ${type}, v: ${type}`;
+      const program = relaxMain(
+        [
+          "with R.dataflow():",
+          "    lv = R.matmul(x, v)",
+          "    lv1 = R.matmul(x, w)",
+          "    lv2 = R.add(lv, lv1)",
+          "    gv = R.add(lv2, lv2)",
+          "    R.output(gv)",
+          "return gv",
+        ],
+        params,
+        type,
+      );
+      const text = script("patterns");
+      said(await bench.run(program, text, ["AddToMultiply", "OneMatmul"]));
+      expect(bench.text(1)).toContain('R.multiply(lv2, R.const(2.0, "float32"))');
+      expect(bench.text(2)).toContain("R.concat((v, w), axis=1)");
+      expect(bench.text(2).match(/R.matmul/g)).toHaveLength(1);
+      expect(bench.text(2).match(/R.strided_slice/g)).toHaveLength(2);
+      said(await bench.run(program, text, ["MineMatmul"]));
+      expect(bench.text(1)).toContain('R.func_attr({"Composite": "mine.matmul_bias"})');
+      expect(bench.text(1)).toContain('R.func_attr({"Codegen": "mine"})');
+    });
+
     test("each has a test here", () => {
       const ids = samples.filter(({ dialect }) => dialect === "relax").map(({ id }) => id);
-      expect(ids).toHaveLength(7);
+      expect(ids).toHaveLength(8);
     });
   });
 });

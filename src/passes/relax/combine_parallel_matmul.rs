@@ -7,13 +7,13 @@
 
 use super::calls::{self, call, call_with};
 use super::grouping::bound_values;
-use super::pattern_rewriting::{BindingRewriter, Replacements, rewrite_bindings};
+use super::pattern_rewriting::{GraphRewriter, Replacements, rewrite_bindings};
 use crate::ir::sort::sort_by;
 use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Binding, Dim, Expr, ExprId, Extents, Module, Store, TensorInfo, VarId};
 use crate::ops::{build::ints, must_equal};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
-use crate::pattern::{Bound, Context, Edge, Matcher, Pat, Patterns, match_graph};
+use crate::pattern::{Context, Edge, Matcher, Pat, Patterns};
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.CombineParallelMatmul`.
@@ -80,7 +80,13 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     sort_by(&mut branches, |a, b| b.count.cmp(&a.count));
     let mut function = function;
     for branch in branches {
-        function = rewrite_bindings(store, module, function, &mut Combine::new(branch))?;
+        let combine = Combine::new(branch);
+        let make = &mut |store: &mut Store, found: &FxHashMap<Pat, VarId>, _: &[Binding]| {
+            combine.combined(store, found).unwrap_or_default()
+        };
+        let (patterns, context) = (&combine.patterns, &combine.context);
+        let mut rewriter = GraphRewriter { rule: "one product of several", patterns, context, make };
+        function = rewrite_bindings(store, module, function, &mut rewriter)?;
     }
     Ok(function)
 }
@@ -276,30 +282,6 @@ fn shape_of(store: &Store, var: VarId) -> Option<Vec<Dim>> {
     match store.tensor_info(store.var_type(var)?)?.extents {
         Extents::Known(dims) => Some(dims.into()),
         _ => None,
-    }
-}
-
-impl BindingRewriter for Combine {
-    fn rewrite(&mut self, store: &mut Store, bindings: &[Binding]) -> Replacements {
-        let mut remaining = bindings.to_vec();
-        let mut all: Replacements = Vec::new();
-        loop {
-            let bound: Bound = remaining.iter().map(|binding| (binding.var, binding.value)).collect();
-            let Some(found) = match_graph(store, &self.patterns, &self.context, &remaining, &bound) else { break };
-            let last = self.parts.last().and_then(|(.., result)| found.get(result)).and_then(|var| bound.get(var)).copied();
-            let Some(pre) = last else { break };
-            let mut new = Vec::new();
-            store.rewrite("one product of several", pre, pre, |store| {
-                new = self.combined(store, &found).unwrap_or_default();
-                new.iter().find(|(var, _)| bound.get(var) == Some(&pre)).or(new.first()).map_or(pre, |(_, item)| *item)
-            });
-            if new.is_empty() {
-                break;
-            }
-            remaining.retain(|binding| new.iter().all(|(var, _)| *var != binding.var));
-            all.extend(new);
-        }
-        all
     }
 }
 

@@ -1,7 +1,7 @@
 //! FuseOpsByPattern: calls of operators that look like a pattern become composite functions, for external compilers.
 //!
-//! In TVM patterns are objects of Python. [`fuse_ops_by_pattern`] takes those of [`crate::pattern`]; the pass as it is written
-//! in a list can only be given none.
+//! In TVM patterns are objects of Python. [`fuse_ops_by_pattern`] takes those of [`crate::pattern`], and scripts of the user
+//! give it theirs; the pass as it is written in a list can only be given none.
 //!
 //! Source: `src/relax/transform/fuse_ops.cc`.
 
@@ -94,8 +94,11 @@ pub struct FusionPattern<'p> {
     /// The pattern of the last call.
     pub pattern: Pat,
     /// Whether what was found is to be fused.
-    pub check: Option<&'p dyn Fn(&Store, &Matches) -> bool>,
+    pub check: Option<Check<'p>>,
 }
+
+/// Looks at a call, what the parts of its pattern stand for, and the variables that values are bound to.
+pub type Check<'p> = &'p mut dyn FnMut(&mut Store, ExprId, &Matches, &FxHashMap<ExprId, VarId>) -> bool;
 
 fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
     let names = |name: &str| match args.get(name) {
@@ -113,7 +116,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
             _ => None,
         })
         .collect();
-    let module = fuse_ops_by_pattern(cx.store, module, &[], args.bool("bind_constants"), &entries)?;
+    let module = fuse_ops_by_pattern(cx.store, module, &mut [], args.bool("bind_constants"), &entries)?;
     if args.bool("annotate_codegen") { annotate(cx.store, &module) } else { Ok(module) }
 }
 
@@ -121,7 +124,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
 pub fn fuse_ops_by_pattern(
     store: &mut Store,
     module: &Module,
-    patterns: &[FusionPattern<'_>],
+    patterns: &mut [FusionPattern<'_>],
     bind_constants: bool,
     entries: &[Id<Name>],
 ) -> Result<Module, PassError> {
@@ -146,7 +149,7 @@ fn is_ordinary(store: &Store, function: ExprId) -> bool {
 }
 
 /// Puts the calls of each place where the pattern is found into one group (TVM's `PatternBasedPartitioner`).
-fn partition_by_pattern(store: &mut Store, function: ExprId, fusion: &FusionPattern<'_>, partition: &mut Partition) {
+fn partition_by_pattern(store: &mut Store, function: ExprId, fusion: &mut FusionPattern<'_>, partition: &mut Partition) {
     let bound = bound_values(store, function);
     let mut bindings: Vec<Binding> = Vec::new();
     for id in post_order(store, function) {
@@ -163,7 +166,7 @@ fn partition_by_pattern(store: &mut Store, function: ExprId, fusion: &FusionPatt
             continue;
         }
         let Some(matches) = Matcher::new(fusion.patterns, &bound).matches(store, fusion.pattern, binding.value) else { continue };
-        if fusion.check.is_some_and(|check| !check(store, &matches)) {
+        if fusion.check.as_mut().is_some_and(|check| !check(store, binding.value, &matches, &var_of)) {
             continue;
         }
         // What a wildcard stands for may be the end of another group and stays out.
@@ -196,7 +199,7 @@ fn partition_by_pattern(store: &mut Store, function: ExprId, fusion: &FusionPatt
 }
 
 /// Wraps composite functions into public ones for their compilers (TVM's `CompositeFunctionAnnotator`).
-fn annotate(store: &mut Store, module: &Module) -> Result<Module, PassError> {
+pub fn annotate(store: &mut Store, module: &Module) -> Result<Module, PassError> {
     let builder = BlockBuilder::new(store, module);
     let mut cx = Mutation::new(builder);
     let mut wrap = Wrap { module, wrapped: FxHashMap::default() };
@@ -289,12 +292,12 @@ mod tests {
         let exp = patterns.call_op("exp", &[any]);
         let pattern = patterns.call_op("nn.relu", &[exp]);
         let fusion = FusionPattern { name: "x.exp_relu", patterns: &patterns, pattern, check: None };
-        let fused = fuse_ops_by_pattern(store, &module, &[fusion], true, &[]).expect("it can be fused");
+        let fused = fuse_ops_by_pattern(store, &module, &mut [fusion], true, &[]).expect("it can be fused");
         let made = print::module(store, &fused, &PrintOptions::default());
         assert_eq!(made.matches("cls.fused_relax_exp_relax_nn_relu(").count(), 2, "{made}");
         assert!(made.contains("\"Composite\": \"x.exp_relu\", \"Primitive\": True"), "{made}");
-        let refuses = |_: &Store, _: &Matches| false;
-        let fusion = FusionPattern { name: "x.exp_relu", patterns: &patterns, pattern, check: Some(&refuses) };
-        assert_eq!(fuse_ops_by_pattern(store, &module, &[fusion], true, &[]), Ok(module));
+        let mut refuses = |_: &mut Store, _: ExprId, _: &Matches, _: &FxHashMap<ExprId, VarId>| false;
+        let fusion = FusionPattern { name: "x.exp_relu", patterns: &patterns, pattern, check: Some(&mut refuses) };
+        assert_eq!(fuse_ops_by_pattern(store, &module, &mut [fusion], true, &[]), Ok(module));
     }
 }

@@ -47,7 +47,7 @@ pub mod merge_composite_functions;
 pub mod normalize;
 pub mod normalize_global_var;
 pub mod optimize_layout_transform;
-mod pattern_rewriting;
+pub mod pattern_rewriting;
 pub mod realize_vdevice;
 pub mod remove_purity_checking;
 pub mod remove_redundant_reshape;

@@ -15,20 +15,20 @@ use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::walk::post_order;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, VarId};
 use crate::pass::PassError;
-use crate::pattern::{Bound, Matcher, Matches, Pat, Pattern, Patterns};
+use crate::pattern::{Bound, Context, Matcher, Matches, Pat, Pattern, Patterns, match_graph};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What the variables of some bindings become.
-pub(super) type Replacements = Vec<(VarId, ExprId)>;
+pub type Replacements = Vec<(VarId, ExprId)>;
 
 /// Finds what is to be replaced among bindings that have no side effects.
-pub(super) trait BindingRewriter {
+pub trait BindingRewriter {
     /// New values for some of the variables. What makes them records them.
     fn rewrite(&mut self, store: &mut Store, bindings: &[Binding]) -> Replacements;
 }
 
 /// Replaces what looks like a pattern by what a function makes of it; the same expression, or none, leaves it.
-pub(super) struct CallRewriter<'f> {
+pub struct CallRewriter<'f> {
     rule: &'static str,
     patterns: &'f Patterns,
     /// Alternatives, each with the patterns that it is one of.
@@ -86,8 +86,47 @@ impl BindingRewriter for CallRewriter<'_> {
     }
 }
 
+/// Replaces variables that patterns stand for which use one another, by what a function makes of them; none leaves all of them.
+pub struct GraphRewriter<'f> {
+    /// What it is called in the log.
+    pub rule: &'static str,
+    /// The patterns.
+    pub patterns: &'f Patterns,
+    /// Who uses whom.
+    pub context: &'f Context,
+    /// What variables become, of what the patterns stand for and what variables are bound to.
+    pub make: &'f mut MakeBindings<'f>,
+}
+
+/// Gives new values to variables that were found.
+pub type MakeBindings<'f> = dyn FnMut(&mut Store, &FxHashMap<Pat, VarId>, &[Binding]) -> Replacements + 'f;
+
+impl BindingRewriter for GraphRewriter<'_> {
+    fn rewrite(&mut self, store: &mut Store, bindings: &[Binding]) -> Replacements {
+        let mut remaining = bindings.to_vec();
+        let mut all: Replacements = Vec::new();
+        loop {
+            let bound: Bound = remaining.iter().map(|binding| (binding.var, binding.value)).collect();
+            let Some(found) = match_graph(store, self.patterns, self.context, &remaining, &bound) else { break };
+            let Some(last) = remaining.iter().rfind(|binding| found.values().any(|var| *var == binding.var)) else { break };
+            let mut new = Vec::new();
+            store.rewrite(self.rule, last.value, last.value, |store| {
+                new = (self.make)(store, &found, &remaining);
+                new.retain(|(var, _)| bound.contains_key(var));
+                new.iter().find(|(var, _)| *var == last.var).or(new.first()).map_or(last.value, |(_, value)| *value)
+            });
+            if new.is_empty() {
+                break;
+            }
+            remaining.retain(|binding| new.iter().all(|(var, _)| *var != binding.var));
+            all.extend(new);
+        }
+        all
+    }
+}
+
 /// Rewrites a function until nothing changes.
-pub(super) fn rewrite_bindings(
+pub fn rewrite_bindings(
     store: &mut Store,
     module: &Module,
     function: ExprId,

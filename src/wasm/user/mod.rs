@@ -14,16 +14,19 @@
 //! - [`read`]: nodes, types, attributes and constants as packed numbers.
 //! - [`build`]: the same back.
 //! - [`relax`]: what only Relax has: blocks, extents, types of which not all is known, the builder.
+//! - [`dpl`]: patterns, and rewriting by them.
 //! - [`tools`]: texts, types, equality, values of expressions.
 //! - [`run`]: passes, contexts and instruments.
 
 mod build;
+mod dpl;
 mod read;
 mod relax;
 mod run;
 mod tools;
 
 pub use build::*;
+pub use dpl::*;
 pub use read::*;
 pub use relax::*;
 pub use run::*;

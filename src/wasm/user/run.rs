@@ -56,7 +56,7 @@ fn instrument_descs(instruments: &JsValue) -> Js<Vec<(String, u32)>> {
     js_sys::Array::from(instruments).iter().map(desc).collect()
 }
 
-fn thrown(found: PassError) -> JsValue {
+pub(super) fn thrown(found: PassError) -> JsValue {
     let messages: Vec<String> = found.into_iter().map(|d| d.message).collect();
     error(&messages.join("\n"))
 }
@@ -226,7 +226,7 @@ pub fn user_run(passes: JsValue, module: &[u32]) -> Js<Vec<u32>> {
 
 /// Does something that may call the user's code again. Nodes that are made meanwhile are not products of the pass that
 /// is under way.
-fn reach<T>(f: impl FnOnce(&mut Lent) -> Js<T>) -> Js<T> {
+pub(super) fn reach<T>(f: impl FnOnce(&mut Lent) -> Js<T>) -> Js<T> {
     with(|lent| {
         let products = lent.store.makes_products();
         if products {

@@ -51,6 +51,11 @@ export const samples: readonly Sample[] = [
     dialect: "relax",
   },
   {
+    id: "patterns",
+    title: "Relax patterns: match and rewrite",
+    dialect: "relax",
+  },
+  {
     id: "build-two-conv",
     title: "Relax builder: two convolutions",
     dialect: "relax",
