@@ -8,8 +8,10 @@ import {
   type CompletionContext,
   type CompletionResult,
   closeBrackets,
+  completeFromList,
+  ifNotIn,
 } from "@codemirror/autocomplete";
-import { javascript, javascriptLanguage, localCompletionSource } from "@codemirror/lang-javascript";
+import { javascriptLanguage, localCompletionSource, snippets } from "@codemirror/lang-javascript";
 import { HighlightStyle, syntaxHighlighting, syntaxTree } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { hoverTooltip, placeholder, tooltips } from "@codemirror/view";
@@ -125,9 +127,24 @@ const hover = hoverTooltip(async (view, position) => {
   };
 });
 
-/** The extensions of the editor of scripts. */
+const KEYWORDS =
+  "break case const continue default delete extends false finally in instanceof let new return static super switch this throw true typeof var yield";
+
+/** Statements and words of the language; a script imports and exports nothing. */
+const words = completeFromList([
+  ...snippets.filter(({ label }) => label !== "import"),
+  ...KEYWORDS.split(" ").map((label) => ({ label, type: "keyword" })),
+]);
+const NO_WORDS =
+  "TemplateString String RegExp LineComment BlockComment Label VariableDefinition PropertyDefinition PropertyName PrivatePropertyDefinition PrivatePropertyName . ?.";
+
+/**
+ * The extensions of the editor of scripts. Put together here and not by the package's `javascript()`, which has TypeScript and
+ * JSX with it.
+ */
 export const scriptLanguage: Extension = [
-  javascript(),
+  javascriptLanguage,
+  javascriptLanguage.data.of({ autocomplete: ifNotIn(NO_WORDS.split(" "), words) }),
   javascriptLanguage.data.of({ autocomplete: complete }),
   javascriptLanguage.data.of({ autocomplete: localCompletionSource }),
   autocompletion({ icons: false, maxRenderedOptions: 60 }),

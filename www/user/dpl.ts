@@ -7,6 +7,7 @@ import { cross, nameId } from "./engine";
 import { IRModule, needModule } from "./module";
 import { type Expr, Func, needExpr, nodeAt, Op, type Var } from "./nodes";
 import { type DataflowBlock, needBlock } from "./relax";
+import { Scope } from "./scope";
 import { asType, type Dim, dimWords, shown, type Type } from "./types";
 
 /** Kinds in the engine's order. */
@@ -69,55 +70,52 @@ class PatternSeq {
 class PatternBase {
   declare readonly kind: number;
   declare readonly items: readonly Item[];
-  private get self(): DFPattern {
-    return this as never;
+  or(this: DFPattern, other: DFPattern): DFPattern {
+    return pattern("or", this, part(other));
   }
-  or(other: DFPattern): DFPattern {
-    return pattern("or", this.self, part(other));
+  and(this: DFPattern, other: DFPattern): DFPattern {
+    return pattern("and", this, part(other));
   }
-  and(other: DFPattern): DFPattern {
-    return pattern("and", this.self, part(other));
+  not(this: DFPattern): DFPattern {
+    return pattern("not", this);
   }
-  not(): DFPattern {
-    return pattern("not", this.self);
+  hasAttr(this: DFPattern, attrs: Record<string, unknown>): DFPattern {
+    return pattern("attr", this, attrsIdOf(attrs, null));
   }
-  hasAttr(attrs: Record<string, unknown>): DFPattern {
-    return pattern("attr", this.self, attrsIdOf(attrs, null));
+  hasTy(this: DFPattern, type: Type | string): DFPattern {
+    return pattern("type", this, asType(type).id);
   }
-  hasTy(type: Type | string): DFPattern {
-    return pattern("type", this.self, asType(type).id);
+  hasDtype(this: DFPattern, dtype: string): DFPattern {
+    return pattern("dtype", this, nameId(dtype));
   }
-  hasDtype(dtype: string): DFPattern {
-    return pattern("dtype", this.self, nameId(dtype));
+  hasShape(this: DFPattern, shape: readonly Dim[]): DFPattern {
+    return pattern("shape", this, ...shape.flatMap(dimWords));
   }
-  hasShape(shape: readonly Dim[]): DFPattern {
-    return pattern("shape", this.self, ...shape.flatMap(dimWords));
+  usedBy(this: DFPattern, other: DFPattern | PatternSeq, index = -1): PatternSeq {
+    return new PatternSeq([this]).usedBy(other, index);
   }
-  usedBy(other: DFPattern | PatternSeq, index = -1): PatternSeq {
-    return new PatternSeq([this.self]).usedBy(other, index);
+  onlyUsedBy(this: DFPattern, other: DFPattern | PatternSeq, index = -1): PatternSeq {
+    return new PatternSeq([this]).usedBy(other, index, true);
   }
-  onlyUsedBy(other: DFPattern | PatternSeq, index = -1): PatternSeq {
-    return new PatternSeq([this.self]).usedBy(other, index, true);
-  }
-  forkTo(...users: DFPattern[]): void {
+  forkTo(this: DFPattern, ...users: DFPattern[]): void {
     for (const user of users) this.usedBy(user);
   }
-  sameShapeAs(...others: DFPattern[]): void {
-    PatternContext.current()?.shapes.push([this.self, ...parts(others)]);
+  sameShapeAs(this: DFPattern, ...others: DFPattern[]): void {
+    PatternContext.current()?.shapes.push([this, ...parts(others)]);
   }
   /** Another pattern that looks the same and may stand for something else. */
   dup(): DFPattern {
     const copy = pattern("", ...this.items);
     return Object.assign(copy, { kind: this.kind });
   }
-  match(expr: Expr, values?: Map<Var, Expr> | null): boolean {
+  match(this: DFPattern, expr: Expr, values?: Map<Var, Expr> | null): boolean {
     return this.extractMatchedExpr(expr, values) !== null;
   }
   /** What each part stands for; null when the expression does not look like this. */
-  extractMatchedExpr(expr: Expr, values?: Map<Var, Expr> | null): Matched | null {
-    const sent = new Sent([this.self]);
+  extractMatchedExpr(this: DFPattern, expr: Expr, values?: Map<Var, Expr> | null): Matched | null {
+    const sent = new Sent([this]);
     const bound = [...(values ?? [])].flat().map((one) => needExpr(one).id);
-    const found = sent.do(0, [sent.at(this.self), needExpr(expr).id, ...bound]);
+    const found = sent.do(0, [sent.at(this), needExpr(expr).id, ...bound]);
     return found.length > 0 ? sent.matched(found.subarray(1)) : null;
   }
 }
@@ -167,11 +165,12 @@ class Sent {
 }
 
 /** Patterns that use one another: `new PatternContext().run((ctx) => ...)`, Python's `with`, notes who uses whom. */
-class PatternContext {
+class PatternContext extends Scope {
   private static stack: PatternContext[] = [];
   readonly edges: [producer: DFPattern, consumer: DFPattern, index: number, only: number][] = [];
   readonly shapes: DFPattern[][] = [];
   constructor(incremental = false) {
+    super();
     if (incremental) this.edges.push(...(PatternContext.current()?.edges ?? []));
   }
   static current(): PatternContext | undefined {
@@ -183,14 +182,6 @@ class PatternContext {
   }
   exit(): void {
     PatternContext.stack.pop();
-  }
-  run<T>(f: (context: this) => T): T {
-    this.enter();
-    try {
-      return f(this);
-    } finally {
-      this.exit();
-    }
   }
   get sent(): Sent {
     return new Sent([...this.edges.flatMap((edge) => edge.slice(0, 2)), ...this.shapes.flat()]);
@@ -272,12 +263,8 @@ export function fuseOpsByPattern(args: Record<string, unknown>, module: IRModule
     const matched = sent.matched(found.subarray(1), 3);
     const matchedBindings = new Map<Var, Expr>();
     for (let next = 1; next < found.length; next += 3) {
-      const kind = KINDS[(sent.list[found[next] as number] as DFPattern).kind];
-      if (found[next + 2] && (kind === "call" || kind === "item"))
-        matchedBindings.set(
-          nodeAt((found[next + 2] as number) - 1) as Var,
-          nodeAt(found[next + 1] as number),
-        );
+      const [expr, bound] = found.subarray(next + 1) as unknown as [number, number];
+      if (bound) matchedBindings.set(nodeAt(bound - 1) as Var, nodeAt(expr));
     }
     const named = Object.entries((list[at]?.[2] ?? {}) as Record<string, DFPattern>);
     const annotated = named.filter(([, one]) => matched.has(one));

@@ -45,30 +45,7 @@ import {
 import type { Type } from "./types";
 
 /** Hooks by kind of node. */
-export const HOOKS = [
-  "visitVar",
-  "visitGlobalVar",
-  "visitOp",
-  "visitConstructor",
-  "visitConstant",
-  "visitTuple",
-  "visitTupleGetItem",
-  "visitCall",
-  "visitLet",
-  "visitIf",
-  "visitFunction",
-  "visitMatch",
-  "visitRefCreate",
-  "visitRefRead",
-  "visitRefWrite",
-  "visitSeqExpr",
-  "visitShapeExpr",
-  "visitPrimValue",
-  "visitStringImm",
-  "visitDataTypeImm",
-  "visitExternFunc",
-  "visitPrimFunc",
-] as const;
+export const HOOKS = Object.keys(KIND).map((kind) => `visit${kind}` as `visit${keyof typeof KIND}`);
 
 /** How many nodes may be visited inside of each other. Each takes some ten calls of JavaScript. */
 const DEEP = 100;

@@ -5,6 +5,7 @@ import { IRModule, needModule } from "./module";
 import { type Expr, Func, nodeAt } from "./nodes";
 import { type BindingBlock, DataflowBlock, needBlock, PrimFunc } from "./relax";
 import { keepsOutputs, RelaxExprMutator } from "./relax-functor";
+import { refusePromise, Scope } from "./scope";
 import { shown } from "./types";
 
 export interface PassOptions {
@@ -384,7 +385,7 @@ export interface ContextOptions {
 }
 
 /** The options that passes run under. `run(f)` is what Python's `with` is. */
-export class PassContext {
+export class PassContext extends Scope {
   readonly optLevel: number;
   readonly requiredPass: readonly string[];
   readonly disabledPass: readonly string[];
@@ -392,24 +393,13 @@ export class PassContext {
   private readonly instruments: readonly unknown[];
 
   constructor(options: ContextOptions = {}) {
+    super();
     this.optLevel = options.optLevel ?? 2;
     this.requiredPass = [...(options.requiredPass ?? [])].map(String);
     this.disabledPass = [...(options.disabledPass ?? [])].map(String);
     this.config = { ...options.config };
     this.instruments = options.instruments ?? [];
     if (!Number.isInteger(this.optLevel)) throw new TypeError("the opt level must be an integer");
-  }
-
-  /** Enters the context, calls `f`, and leaves it, also when `f` throws. Gives what `f` gives. */
-  run<T>(f: (context: PassContext) => T): T {
-    this.enter();
-    try {
-      const result = f(this);
-      refusePromise(result, "what runs in a context");
-      return result;
-    } finally {
-      this.exit();
-    }
   }
 
   enter(): this {
@@ -555,12 +545,6 @@ export function host(what: string, index: number, words: Uint32Array, info: unkn
   refusePromise(answer, "a hook");
   // What a hook gives is no text for the log, except the answer to whether the pass may run.
   return what === "should_run" ? answer : undefined;
-}
-
-/** The engine waits for nothing: what is promised would come after the pass. */
-function refusePromise(result: unknown, what = "a pass"): void {
-  if (result instanceof Promise)
-    throw new TypeError(`${what} cannot be an async function: it must be done when it returns`);
 }
 
 function bodyOf(index: number): { kind: Kind; run: UserFunction } {

@@ -286,7 +286,10 @@ fn fuse(lent: &mut Lent, patterns: &Patterns, words: &[u32], left: usize, ask: J
             let mut check = |store: &mut Store, expr: ExprId, found: &Matches, bound: &FxHashMap<ExprId, VarId>| {
                 let mut words = vec![expr.index() as u32];
                 for (pat, found) in found.iter() {
-                    let var = bound.get(&found).map_or(0, |var| store.use_var(*var).index() as u32 + 1);
+                    // What goes into the function: not what wildcards stand for.
+                    let inside = matches!(patterns.get(pat), Pattern::Call { .. } | Pattern::TupleGetItem { .. });
+                    let var = bound.get(&found).filter(|_| inside);
+                    let var = var.map_or(0, |var| store.use_var(*var).index() as u32 + 1);
                     words.extend([pat.index() as u32, found.index() as u32, var]);
                 }
                 asking.ask(store, index, &words, |_, answer| Ok(answer.is_truthy())).unwrap_or(false)

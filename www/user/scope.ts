@@ -1,0 +1,24 @@
+/** What is entered and left, as Python's `with` does. */
+
+/** The engine waits for nothing: what is promised would come after the pass. */
+export function refusePromise(result: unknown, what = "a pass"): void {
+  if (result instanceof Promise)
+    throw new TypeError(`${what} cannot be an async function: it must be done when it returns`);
+}
+
+export abstract class Scope {
+  abstract enter(): this;
+  abstract exit(): void;
+
+  /** Enters, calls `f`, and leaves, also when `f` throws. Gives what `f` gives. */
+  run<T>(f: (scope: this) => T): T {
+    this.enter();
+    try {
+      const result = f(this);
+      refusePromise(result, "what runs in a context");
+      return result;
+    } finally {
+      this.exit();
+    }
+  }
+}
