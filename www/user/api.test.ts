@@ -124,7 +124,7 @@ modulePass({ name: "Outer" }, (mod) => inner(mod));`;
     said(run);
     const step = run.steps[0];
     expect(step?.rewrites).toBe(1);
-    const rows = bench.diff(step?.before as number, step?.after as number).rows;
+    const rows = bench.diff(step?.before as number, step?.after as number);
     // The line of the call it was is the line that changed: the new calls come from the old one.
     expect(rows.filter((row) => row.kind === "removed")).toEqual([]);
     expect(bench.text(step?.after as number)).toContain("tanh(");

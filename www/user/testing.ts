@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { PassItem, Run, RunDocument } from "../engine/protocol";
+import { rowsOf } from "../engine/diff";
+import type { Diff, DiffRow, PassItem, Run, RunDocument } from "../engine/protocol";
 import { provideSecond } from "../engine/second";
 import type { Engine } from "./engine";
 import { answer, installUserApi, type ScriptSession } from "./index";
@@ -69,8 +70,8 @@ export class Bench {
       .trim();
   }
 
-  diff(before: number, after: number): { summary: string[]; rows: { kind: string }[] } {
-    return this.session.handle({ id: 3, type: "diff", before, after }) as never;
+  diff(before: number, after: number): DiffRow[] {
+    return rowsOf(this.session.handle({ id: 3, type: "diff", before, after }) as Diff);
   }
 
   handle(request: unknown): unknown {

@@ -4,6 +4,7 @@
 
 use super::{HostCall, Js, Lent, Subject, Words, error, lend, module_words, run};
 use crate::diag::Diagnostic;
+use crate::ir::sort::sort_by;
 use crate::ir::{Binding, Dialect, Expr, ExprId, Id, Module, Store, VarId};
 use crate::pass::manager::Runner;
 use crate::passes::relax::fuse_ops_by_pattern::{Check, FusionPattern, annotate, fuse_ops_by_pattern};
@@ -142,7 +143,7 @@ fn pairs(matches: &Matches) -> impl Iterator<Item = u32> + '_ {
 /// The patterns that stand for a variable, with it.
 fn found_words(store: &mut Store, found: &FxHashMap<Pat, VarId>) -> Vec<u32> {
     let mut found: Vec<(Pat, VarId)> = found.iter().map(|(pat, var)| (*pat, *var)).collect();
-    found.sort_unstable_by_key(|(pat, _)| pat.index());
+    sort_by(&mut found, |a, b| a.0.index().cmp(&b.0.index()));
     found.into_iter().flat_map(|(pat, var)| [pat.index() as u32, store.use_var(var).index() as u32]).collect()
 }
 
