@@ -15,8 +15,10 @@ export function rowsOf(diff: Diff | null): DiffRow[] {
   let at = 0;
   const words = (count: number) => {
     if (count === 0) return none;
-    at += count;
-    return Array.from(numbers.subarray(at - count, at));
+    const found: number[] = [];
+    for (const end = Math.min(at + count, numbers.length); at < end; at++)
+      found.push(numbers[at] ?? 0);
+    return found;
   };
   while (at + 5 <= numbers.length) {
     const left = numbers[at + 1] ?? 0;

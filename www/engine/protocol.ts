@@ -184,8 +184,8 @@ export interface Diff {
   /** The two texts; empty where the versions are the same. */
   before: string;
   after: string;
-  /** The rows, packed: see `diff.ts`. */
-  rows: Uint32Array;
+  /** The rows, packed: see `diff.ts`. An `Uint32Array`, but a list where an answer crosses as text. */
+  rows: ArrayLike<number>;
   added: number;
   removed: number;
   changed: number;

@@ -12,6 +12,8 @@ import type { Request } from "../engine/protocol";
 
 const post = self.postMessage.bind(self) as (text: string) => void;
 const { stringify } = JSON;
+const { from } = Array;
+const Packed = Uint32Array;
 
 for (const way of ["postMessage", "reportError", "close"]) {
   for (let at: object | null = self; at; at = Object.getPrototypeOf(at))
@@ -25,6 +27,12 @@ for (const kind of ["error", "unhandledrejection"]) {
 
 function say(message: object): void {
   post(stringify(message));
+}
+
+/** Packed numbers are a list in text. */
+function asText(value: unknown): unknown {
+  const rows = (value as { rows?: unknown } | null)?.rows;
+  return rows instanceof Packed ? { ...(value as object), rows: from(rows) } : value;
 }
 
 function words(error: unknown): string {
@@ -45,7 +53,7 @@ self.onmessage = async (first: MessageEvent<ArrayBuffer[]>) => {
       }
       const { id, type } = data;
       try {
-        say({ id, type, value: await session.handle(data) });
+        say({ id, type, value: asText(await session.handle(data)) });
       } catch (error) {
         say({ id, type: "failed", message: words(error) });
       }
