@@ -1,11 +1,11 @@
 import { defineConfig } from "vitest/config";
 
-/** The built page in a real browser. One file after the other: the machine may have few processors. */
+/** The built page in a real browser. Two files at a time: much of it waits for a limit of time to pass. */
 export default defineConfig({
   test: {
     include: ["tests/e2e/**/*.e2e.ts"],
     environment: "node",
-    fileParallelism: false,
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
