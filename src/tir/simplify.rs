@@ -215,6 +215,7 @@ fn bounds_of(op: PrimOp, a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
             let most = if b.1 == INF { INF } else { b.1 - 1 };
             if a.0 >= 0 { if a.1 < b.0 { a } else { (0, most.min(a.1)) } } else { (0, most) }
         }
+        PrimOp::Mod if b.0 > 0 && b.1 < INF => (if a.0 >= 0 { 0 } else { 1 - b.1 }, b.1 - 1),
         _ if op.is_logic() => (0, 1),
         _ => (-INF, INF),
     }
@@ -247,7 +248,11 @@ impl Simplifier<'_> {
                     Some(0) => other,
                     Some(_) => then,
                     None if then == other => then,
-                    None => self.store.prim(PrimExpr::Select { cond, then, other }),
+                    None => {
+                        let then = choice::decided(self.store, then, cond, true);
+                        let other = choice::decided(self.store, other, cond, false);
+                        self.store.prim(PrimExpr::Select { cond, then, other })
+                    }
                 }
             }
             PrimExpr::Call { op, ref args, dtype } => {
@@ -268,14 +273,36 @@ impl Simplifier<'_> {
             PrimOp::Gt => binary(self.store, PrimOp::Lt, b, a),
             PrimOp::Ge => binary(self.store, PrimOp::Le, b, a),
             // Conjunctions lean to the left.
-            PrimOp::And | PrimOp::Or => match *self.store.prim_of_id(b) {
-                PrimExpr::Binary { op: inner, a: x, b: y } if inner == op => {
-                    let left = self.other_binary(op, a, x);
-                    self.other_binary(op, left, y)
+            PrimOp::And | PrimOp::Or => {
+                let (mut result, mut todo) = (a, vec![b]);
+                while let Some(next) = todo.pop() {
+                    match *self.store.prim_of_id(next) {
+                        PrimExpr::Binary { op: inner, a: x, b: y } if inner == op => todo.extend([y, x]),
+                        _ => result = binary(self.store, op, result, next),
+                    }
                 }
-                _ => binary(self.store, op, a, b),
-            },
+                result
+            }
             _ => binary(self.store, op, a, b),
+        }
+    }
+
+    /// A number of times an expression. What is no sum keeps a negative factor.
+    fn multiple(&mut self, a: PrimId, factor: i64) -> PrimId {
+        let dtype = self.store.prim_dtype(a);
+        let is_sum = matches!(*self.store.prim_of_id(a), PrimExpr::Binary { op: PrimOp::Add | PrimOp::Sub, .. });
+        let number = self.store.prim_int(factor, dtype);
+        match self.sum(a).times(factor) {
+            Some(sum) => match &sum.terms[..] {
+                [term] if !is_sum && sum.base == 0 && term.scale < 0 && term.scale > i64::MIN => {
+                    let positive = Term { scale: 1, ..term.clone() };
+                    let scale = self.store.prim_int(term.scale, dtype);
+                    let value = self.write_term(&positive, dtype);
+                    binary(self.store, PrimOp::Mul, value, scale)
+                }
+                _ => self.write(sum, dtype),
+            },
+            None => binary(self.store, PrimOp::Mul, a, number),
         }
     }
 
@@ -308,10 +335,11 @@ impl Simplifier<'_> {
                 self.plus(a, b, sign)
             }
             PrimOp::Mul => match (self.store.as_prim_int(a), self.store.as_prim_int(b)) {
-                (_, Some(factor)) => self.sum(a).times(factor),
-                (Some(factor), _) => self.sum(b).times(factor),
+                (_, Some(factor)) => return self.multiple(a, factor),
+                (Some(factor), _) => return self.multiple(b, factor),
                 _ => return self.product(a, b),
             },
+            PrimOp::Div => self.store.as_prim_int(b).filter(|c| *c > 0).and_then(|c| self.exact(a, c)),
             PrimOp::FloorDiv | PrimOp::FloorMod => match self.store.as_prim_int(b) {
                 Some(c) if c > 0 => self.divided(op, a, c),
                 _ => None,
@@ -334,7 +362,7 @@ impl Simplifier<'_> {
             sum.add(term, sign);
         }
         sum.base = sum.base.checked_add(other.base.checked_mul(sign)?)?;
-        Some(sum)
+        self.within_extreme(sum, self.store.prim_dtype(a))
     }
 
     /// The minimum, maximum or truth that follows from the bounds of the difference.
@@ -373,6 +401,10 @@ impl Simplifier<'_> {
             }
         }
         match op {
+            PrimOp::Min | PrimOp::Max => match self.scaled_extreme(op, a, b) {
+                Some(scaled) => scaled,
+                None => binary(self.store, op, a, b),
+            },
             PrimOp::Lt => order::less(self.store, a, b),
             PrimOp::Gt => order::less(self.store, b, a),
             PrimOp::Le => order::at_most(self.store, a, b),
@@ -418,6 +450,17 @@ impl Simplifier<'_> {
             (index, upper) = (a, c);
         }
         Term { index, lower, upper, scale: 1 }
+    }
+
+    /// `a / c` where everything is divisible.
+    fn exact(&mut self, a: PrimId, c: i64) -> Option<Sum> {
+        let mut sum = self.sum(a);
+        if sum.base % c != 0 || sum.terms.iter().any(|term| term.scale % c != 0) {
+            return None;
+        }
+        sum.base /= c;
+        sum.terms.iter_mut().for_each(|term| term.scale /= c);
+        self.within_extreme(sum, self.store.prim_dtype(a))
     }
 
     /// `a // c` or `a % c`: what is divisible is taken out first.
@@ -513,6 +556,8 @@ impl Simplifier<'_> {
     }
 }
 
+mod choice;
+mod extreme;
 mod order;
 #[cfg(test)]
 mod tests;

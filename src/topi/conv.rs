@@ -158,9 +158,10 @@ fn transposed(cx: &mut Lower) -> Lowered {
     let padded = pad_exprs(te, spread, &before, &after, nothing, "data_pad");
     let letters = ["d", "h", "w"];
     let letters = &letters[3 - dim..];
-    let turned_shape = [&[kernel[1], kernel[0]], &kernel[2..]].concat();
-    let names = [&["o", "i"], letters].concat().join(" ");
-    let turned = te.compute("kernel_transform", &names, &turned_shape, &mut |te, at| {
+    let turned_shape = [&[kernel[1], own[1]], &kernel[2..]].concat();
+    let ends = if groups > 1 && dim == 2 { ["i", "o"] } else { ["o", "i"] };
+    let names = [&ends, letters].concat().join(" ");
+    let turned = te.compute(if dim == 1 { "kernel" } else { "kernel_transform" }, &names, &turned_shape, &mut |te, at| {
         let mut from = vec![at[1], at[0]];
         for axis in 2..at.len() {
             let last = te.minus_int(kernel[axis], 1);
@@ -315,19 +316,15 @@ fn mirrored(te: &mut Te, mode: &str, index: PrimId, extent: PrimId, before: Prim
         let up = te.plus(own, extent);
         return te.floormod(up, extent);
     }
-    let (low, high) = (te.bin(PrimOp::Lt, own, zero), te.bin(PrimOp::Ge, own, extent));
-    let (first, last) = match mode {
-        "reflect" => {
-            let two = te.int(2);
-            let ends = te.times(two, extent);
-            let ends = te.minus_int(ends, 2);
-            let minus = te.int(-1);
-            (te.times(own, minus), te.minus(ends, own))
-        }
-        _ => (zero, te.minus_int(extent, 1)),
-    };
-    let inner = te.if_then_else(high, last, own);
-    te.if_then_else(low, first, inner)
+    let last = te.minus_int(extent, 1);
+    if mode == "replicate" {
+        let below = te.bin(PrimOp::Min, last, own);
+        return te.bin(PrimOp::Max, zero, below);
+    }
+    let size = te.abs(own);
+    let above = te.minus(last, size);
+    let above = te.abs(above);
+    te.minus(last, above)
 }
 
 /// `topi.nn.batch_matmul` of tensors of rank 3.

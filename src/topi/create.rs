@@ -6,8 +6,8 @@ use super::regions::Accesses;
 use super::te::{Axis, Body, Stage, Te, Tensor};
 use crate::ir::sort::sort_by;
 use crate::ir::{
-    AttrValue, Attrs, AttrsId, Block, DType, For, ForKind, Id, IterKind, IterVar, Name, PrimExpr, PrimFunc, PrimId, PrimParam,
-    Region, Stmt, StmtId, Symbol,
+    AttrValue, Attrs, AttrsId, Block, DType, For, ForKind, Id, IdMap, IterKind, IterVar, Name, PrimExpr, PrimFunc, PrimId,
+    PrimParam, Region, Stmt, StmtId, Symbol,
 };
 use crate::tir::substitute;
 use rustc_hash::FxHashMap;
@@ -140,7 +140,7 @@ impl Making<'_> {
             Body::Reduce(identities, sources, combine) => {
                 let name = self.fresh(te, &name);
                 let left: Vec<PrimId> = outputs.iter().map(|output| te.load(*output, &at)).collect();
-                let right: Vec<PrimId> = sources.iter().map(|source| te.simplify(*source)).collect();
+                let right: Vec<PrimId> = sources.iter().map(|source| final_form(te, *source)).collect();
                 let combined = combine(te, &left, &right);
                 let init: Vec<StmtId> =
                     outputs.iter().zip(identities).map(|(output, value)| write(te, *output, &at, value)).collect();
@@ -181,7 +181,7 @@ impl Making<'_> {
                     // Each block has variables of its own.
                     let (iters, at, value) =
                         if index == 0 { (iters.clone(), at.clone(), value) } else { again(te, &iters, value) };
-                    let value = te.simplify(value);
+                    let value = final_form(te, value);
                     let mut reads = Accesses::default();
                     reads.read(te, value);
                     let block = Block {
@@ -235,6 +235,54 @@ impl Making<'_> {
         }
         dict(te, &kept)
     }
+}
+
+/// An element in the form that a program has it in: simplified, and conditions on integers in 64 bits.
+fn final_form(te: &mut Te, value: PrimId) -> PrimId {
+    let value = te.simplify(value);
+    let mut order = Vec::new();
+    te.store.for_each_prim(value, &mut |id, _| order.push(id));
+    let mut wide: IdMap<PrimExpr, PrimId> = IdMap::new();
+    let mut done: IdMap<PrimExpr, PrimId> = IdMap::new();
+    for id in order {
+        let node = te.store.prim_rc(id);
+        let at = |map: &IdMap<PrimExpr, PrimId>, id: PrimId| map.get(id).copied().unwrap_or(id);
+        let plain = match &*node {
+            PrimExpr::Select { cond, then, other } => {
+                PrimExpr::Select { cond: at(&wide, *cond), then: at(&done, *then), other: at(&done, *other) }
+            }
+            PrimExpr::Call { op, args, dtype } => {
+                let choice = te.store.str(*op) == "if_then_else";
+                let arg = |(index, arg): (usize, &PrimId)| at(if choice && index == 0 { &wide } else { &done }, *arg);
+                PrimExpr::Call { op: *op, args: args.iter().enumerate().map(arg).collect(), dtype: *dtype }
+            }
+            PrimExpr::Load { buffer, indices } => {
+                PrimExpr::Load { buffer: *buffer, indices: indices.iter().map(|index| at(&done, *index)).collect() }
+            }
+            PrimExpr::Binary { op, a, b } => PrimExpr::Binary { op: *op, a: at(&done, *a), b: at(&done, *b) },
+            PrimExpr::Not(a) => PrimExpr::Not(at(&done, *a)),
+            PrimExpr::Cast { dtype, value } => PrimExpr::Cast { dtype: *dtype, value: at(&done, *value) },
+            other => other.clone(),
+        };
+        let plain = te.store.prim(plain);
+        done.insert(id, plain);
+        // The same as a part of a condition.
+        let narrow = |te: &Te, id: PrimId| te.type_of(id) == DType::I32;
+        let condition = match &*node {
+            PrimExpr::Binary { op, a, b } if op.is_logic() || narrow(te, id) => {
+                let (a, b) = (at(&wide, *a), at(&wide, *b));
+                te.store.prim_binary(*op, a, b)
+            }
+            PrimExpr::Not(a) => {
+                let a = at(&wide, *a);
+                te.store.prim(PrimExpr::Not(a))
+            }
+            _ if narrow(te, plain) => te.cast(DType::I64, plain),
+            _ => plain,
+        };
+        wide.insert(id, condition);
+    }
+    done.get(value).copied().unwrap_or(value)
 }
 
 /// The loop and the variable of the block for an axis.

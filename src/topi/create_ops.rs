@@ -4,8 +4,8 @@
 
 use super::lower::{Lower, Lowered, Operand, Refused};
 use super::te::{Te, Tensor};
-use super::{Rule, rule};
-use crate::ir::{DType, Expr, PrimExpr, PrimId, PrimOp};
+use super::{Known, Rule, rule};
+use crate::ir::{DType, PrimExpr, PrimId, PrimOp};
 
 pub(super) const RULES: &[Rule] = &[
     rule("full", "full", filled),
@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("eye", "eye", eye),
     rule("eye_like", "eye_like", eye),
     rule("arange", "arange", arange),
-    rule("shape_to_tensor", "shape_to_tensor", shape_to_tensor),
+    Rule { op: "shape_to_tensor", hint: "shape_to_tensor", lower: shape_to_tensor, known: Known::Nothing },
 ];
 
 /// `topi.full`
@@ -82,11 +82,11 @@ fn eye(cx: &mut Lower) -> Lowered {
         Some(arg) => cx.scalar_of(arg).ok_or(Refused::Leave)?,
         None => cx.te.int(0),
     };
-    let out = cx.te.compute("eye", "i", &shape, &mut |te, at| {
-        let diagonal = te.minus(at[1], at[0]);
-        let here = te.bin(PrimOp::Eq, diagonal, k);
+    let out = cx.te.compute("eye", "i j", &shape, &mut |te, at| {
+        let diagonal = te.minus(at[1], k);
+        let here = te.bin(PrimOp::Eq, at[0], diagonal);
         let (one, zero) = (te.number(1.0, dtype), te.number(0.0, dtype));
-        te.select(here, one, zero)
+        te.if_then_else(here, one, zero)
     });
     cx.finish(&[out])
 }
@@ -153,11 +153,7 @@ fn arange(cx: &mut Lower) -> Lowered {
 }
 
 fn shape_to_tensor(cx: &mut Lower) -> Lowered {
-    let arg = cx.arg(0)?;
-    if !matches!(cx.te.store.expr(arg), Expr::Shape(_) | Expr::Var(_)) {
-        return Err(Refused::Leave);
-    }
-    let extents = cx.shape_arg(0)?;
+    let Ok(extents) = cx.shape_arg(0) else { return super::runtime::shape_to_tensor(cx) };
     let count = cx.te.int(extents.len() as i64);
     let out = cx.te.compute("shape_to_tensor", "=i", &[count], &mut |te, at| {
         let mut value = te.int(0);

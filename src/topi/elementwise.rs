@@ -83,6 +83,9 @@ fn binary(cx: &mut Lower) -> Lowered {
         },
     };
     let op = cx.op;
+    if matches!(op, "power" | "log_add_exp") && !cx.out_dtype()?.is_float() {
+        return Err(format!("{op} only applies to float").as_str().into());
+    }
     let out = broadcast(&mut cx.te, op, a, b)?;
     cx.finish(&[out])
 }
@@ -205,8 +208,8 @@ fn apply(te: &mut Te, op: &str, a: PrimId, b: PrimId) -> PrimId {
         "bitwise_and" | "bitwise_or" | "bitwise_xor" => return integer_call(te, op, a, b),
         "left_shift" => return integer_call(te, "shift_left", a, b),
         "right_shift" => return integer_call(te, "shift_right", a, b),
-        "power" => return te.call("pow", &[a, b]),
-        "atan2" => return te.call("atan2", &[a, b]),
+        "power" => return float_call(te, "pow", a, b),
+        "atan2" => return float_call(te, "atan2", a, b),
         "log_add_exp" => return log_add_exp(te, a, b),
         _ => PrimOp::Add,
     };
@@ -214,6 +217,11 @@ fn apply(te: &mut Te, op: &str, a: PrimId, b: PrimId) -> PrimId {
 }
 
 fn integer_call(te: &mut Te, op: &str, a: PrimId, b: PrimId) -> PrimId {
+    let (a, b) = crate::tir::match_types(te.store, a, b);
+    te.call(op, &[a, b])
+}
+
+fn float_call(te: &mut Te, op: &str, a: PrimId, b: PrimId) -> PrimId {
     let (a, b) = crate::tir::match_types(te.store, a, b);
     te.call(op, &[a, b])
 }
@@ -236,7 +244,8 @@ fn floor_mod(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
 }
 
 fn truncated_mod(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
-    if te.type_of(a).is_float() { te.call("fmod", &[a, b]) } else { te.bin(PrimOp::Mod, a, b) }
+    let (a, b) = crate::tir::match_types(te.store, a, b);
+    te.bin(PrimOp::Mod, a, b)
 }
 
 fn log_add_exp(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
@@ -268,9 +277,35 @@ pub(super) fn each(te: &mut Te, name: &str, axes: &str, x: Tensor, f: &mut dyn F
     })
 }
 
-fn map(te: &mut Te, op: &str, x: Tensor) -> Result<Tensor, Refused> {
+/// A unary operator of TOPI.
+pub(super) fn map(te: &mut Te, op: &str, x: Tensor) -> Result<Tensor, Refused> {
     let dtype = te.dtype(x);
+    let float = dtype.is_float();
     Ok(match op {
+        "acos" | "acosh" | "asin" | "asinh" | "atanh" if !float => {
+            return Err(format!("topi.{op} only supports floating-point inputs, but got {dtype}").as_str().into());
+        }
+        "ceil" | "floor" | "round" | "trunc" if !float => each(te, "compute", "i", x, &mut |_, x| x),
+        "round" => intrinsic(te, "nearbyint", x),
+        // Roots and the like of integers are those of floats.
+        "sqrt" | "rsqrt" | "exp" | "log" | "sigmoid" | "tanh" if !float => {
+            let wide = cast(te, x, DType::F32);
+            intrinsic(te, op, wide)
+        }
+        "negative" => each(te, "compute", "i", x, &mut |te, x| {
+            let minus = te.number(-1.0, dtype);
+            te.times(x, minus)
+        }),
+        "abs" => each(te, "compute", "i", x, &mut |te, x| te.abs(x)),
+        "isnan" => each(te, "compute", "i", x, &mut |te, x| is_nan(te, x)),
+        "isinf" => each(te, "compute", "i", x, &mut |te, x| is_infinite(te, x)),
+        "isfinite" => each(te, "compute", "i", x, &mut |te, x| {
+            let (infinite, nan) = (is_infinite(te, x), is_nan(te, x));
+            let (finite, number) = (te.not(infinite), te.not(nan));
+            te.both(finite, number)
+        }),
+        "bitwise_not" => each(te, "T_bitwise_not", "ax", x, &mut |te, x| te.call("bitwise_not", &[x])),
+        "logical_not" => each(te, "T_logical_not", "ax", x, &mut |te, x| te.not(x)),
         "square" => of(te, "multiply", x, x),
         "sign" => each(te, "T_sign", "ax", x, &mut |te, x| {
             let (zero, one, minus) = (te.number(0.0, dtype), te.number(1.0, dtype), te.number(-1.0, dtype));
@@ -280,6 +315,24 @@ fn map(te: &mut Te, op: &str, x: Tensor) -> Result<Tensor, Refused> {
         }),
         _ => each(te, "compute", "i", x, &mut |te, x| te.call(op, &[x])),
     })
+}
+
+fn is_nan(te: &mut Te, x: PrimId) -> PrimId {
+    let dtype = te.type_of(x);
+    if !dtype.is_float() {
+        return te.store.prim_int(0, DType::BOOL);
+    }
+    let x = if dtype.bits == 16 { te.cast(DType::F32, x) } else { x };
+    te.store.prim_call("isnan", &[x], DType::BOOL)
+}
+
+fn is_infinite(te: &mut Te, x: PrimId) -> PrimId {
+    if !te.type_of(x).is_float() {
+        return te.store.prim_int(0, DType::BOOL);
+    }
+    let (size, infinity, nan) = (te.abs(x), te.number(f64::INFINITY, te.type_of(x)), is_nan(te, x));
+    let (same, number) = (te.bin(PrimOp::Eq, size, infinity), te.not(nan));
+    te.both(same, number)
 }
 
 fn clip(cx: &mut Lower) -> Lowered {

@@ -6,13 +6,13 @@ use super::elementwise::element;
 use super::lower::{Lower, Lowered, Operand, Refused, from_front};
 use super::manipulate::{broadcast, transpose, unravel};
 use super::te::{Te, Tensor};
-use super::{Rule, rule};
+use super::{Known, Rule, rule};
 use crate::ir::{DType, Dim, Expr, ExprId, Extents, PrimExpr, PrimId, PrimOp, Symbol, Type};
 
 pub(super) const RULES: &[Rule] = &[
     rule("take", "take", take),
     rule("strided_slice", "strided_slice", strided_slice),
-    Rule { op: "dynamic_strided_slice", hint: "dynamic_strided_slice", lower: dynamic_strided_slice, shapes: true },
+    Rule { op: "dynamic_strided_slice", hint: "dynamic_strided_slice", lower: dynamic_strided_slice, known: Known::Arguments },
     rule("where", "where", choose),
     rule("gather_elements", "gather", gather_elements),
     rule("gather_nd", "te_gather_nd", gather_nd),
@@ -33,6 +33,9 @@ fn take(cx: &mut Lower) -> Lowered {
     let Some(axis) = axis.map(|axis| from_front(axis, own.len())) else {
         // Without an axis the tensor is one row.
         let Operand::Tensor(tensor) = indices else { return Err(Refused::Leave) };
+        if mode == "nan" {
+            return Err("take without an axis has no mode nan".into());
+        }
         let size = te.product(&own);
         let out = te.compute("T_take", "ax", &places, &mut |te, at| {
             let index = te.load(tensor, at);
@@ -70,12 +73,14 @@ fn take(cx: &mut Lower) -> Lowered {
 fn place(te: &mut Te, mode: &str, index: PrimId, extent: PrimId) -> PrimId {
     match mode {
         "clip" => {
+            let index = te.cast(DType::I64, index);
             let zero = te.store.prim_int(0, te.type_of(index));
             let low = te.bin(PrimOp::Max, zero, index);
             let last = te.minus_int(extent, 1);
             te.bin(PrimOp::Min, low, last)
         }
         "wrap" => {
+            let index = te.cast(DType::I64, index);
             let rest = te.bin(PrimOp::Mod, index, extent);
             let up = te.plus(rest, extent);
             te.bin(PrimOp::Mod, up, extent)
@@ -126,14 +131,14 @@ fn strided_slice(cx: &mut Lower) -> Lowered {
         }
         let length = length(te, begin, end, stride, extent, inbound);
         shape[*axis] = te.simplify(length);
-        begins.push(begin);
+        begins.push(if inbound { begin } else { inside_of(te, begin, extent, stride) });
     }
     let name = if known { "T_strided_slice_with_axes" } else { "T_dynamic_strided_slice_with_axes" };
     let out = te.compute(name, "ax", &shape, &mut |te, at| {
         let mut from = at.to_vec();
         for (index, axis) in places.iter().enumerate() {
             let far = te.times(at[*axis], strides[index]);
-            from[*axis] = te.plus(far, begins[index]);
+            from[*axis] = te.plus(begins[index], far);
         }
         te.load(x, &from)
     });
@@ -151,6 +156,9 @@ fn inside(index: i64, extent: i64, stride: i64) -> i64 {
 fn inside_of(te: &mut Te, index: PrimId, extent: PrimId, stride: PrimId) -> PrimId {
     if let (Some(index), Some(extent), Some(stride)) = (te.known(index), te.known(extent), te.known(stride)) {
         return te.int(inside(index, extent, stride));
+    }
+    if index == extent && matches!(te.store.prim_of_id(index), PrimExpr::Var(_)) {
+        return index;
     }
     let (zero, minus) = (te.int(0), te.int(-1));
     let back = te.bin(PrimOp::Lt, stride, zero);
@@ -250,7 +258,15 @@ fn gather_nd(cx: &mut Lower) -> Lowered {
 
 fn index_tensor(cx: &mut Lower) -> Lowered {
     let x = cx.tensor(0)?;
-    let indices = cx.tensors(1)?;
+    let tuple = cx.arg(1)?;
+    let ty = cx.te.store.checked_type(tuple).map(|ty| cx.te.store.type_of_id(ty).clone());
+    let Some(Type::Tuple(types)) = ty else { return Err(Refused::Leave) };
+    let count = types.len();
+    let fields = cx.bound_fields(tuple, count)?;
+    let mut indices = Vec::new();
+    for field in fields {
+        indices.push(cx.tensor_of(field)?);
+    }
     let out_shape = cx.out_shape()?;
     let te = &mut cx.te;
     let own = te.shape(x);
@@ -272,10 +288,10 @@ fn index_tensor(cx: &mut Lower) -> Lowered {
 
 /// The shape is computed when the program runs, and a cast gives its extents names.
 fn dynamic_strided_slice(cx: &mut Lower) -> Lowered {
-    let call = cx.call;
     let args = cx.args.clone();
     let shape = {
-        let mut inner = Lower::new(cx.te.store, cx.builder, cx.scalars, (cx.op, "shape_func"), call, cx.ty);
+        let mut inner = cx.fresh(cx.call);
+        inner.hint = "shape_func";
         shape_func(&mut inner)?
     };
     let shape = cx.builder.normalize(cx.te.store, shape);

@@ -6,8 +6,10 @@ use super::lower::{Lower, Lowered, Refused};
 use super::te::{Reducer, Te, Tensor};
 use super::{Rule, rule};
 use crate::ir::{AttrValue, Dim, PrimExpr, PrimId};
+use std::collections::BTreeMap;
 
-pub(super) const RULES: &[Rule] = &[rule("matmul", "matmul", matmul), rule("outer", "outer", outer)];
+pub(super) const RULES: &[Rule] =
+    &[rule("matmul", "matmul", matmul), rule("outer", "outer", outer), rule("einsum", "einsum", einsum)];
 
 fn matmul(cx: &mut Lower) -> Lowered {
     for index in 0..2 {
@@ -74,4 +76,77 @@ fn outer(cx: &mut Lower) -> Lowered {
 pub(super) fn layout_free(te: &mut Te, tensor: Tensor) -> (&'static str, AttrValue) {
     let buffer = te.store.prim(PrimExpr::Buffer(tensor));
     ("layout_free_placeholders", AttrValue::Array([AttrValue::Dim(Dim::Expr(buffer))].into()))
+}
+
+// ---- sums of products that letters describe ----
+
+/// `ij,jk->ik`, one list of letters for each operand; dots are any number of axes.
+fn equation(text: &str) -> Option<(Vec<Vec<char>>, Vec<char>)> {
+    let text: String = text.replace("...", "\0").chars().filter(|letter| *letter != ' ').collect();
+    let (inputs, output) = match text.split_once("->") {
+        Some((inputs, output)) => (inputs, Some(output)),
+        None => (text.as_str(), None),
+    };
+    let inputs: Vec<Vec<char>> = inputs.split(',').map(|part| part.chars().collect()).collect();
+    let letters: BTreeMap<char, usize> = inputs.iter().flatten().fold(BTreeMap::new(), |mut counts, letter| {
+        *counts.entry(*letter).or_insert(0) += 1;
+        counts
+    });
+    let output = match output {
+        Some(output) => output.chars().collect(),
+        None => letters.into_iter().filter(|(letter, count)| *letter == '\0' || *count == 1).map(|(letter, _)| letter).collect(),
+    };
+    Some((inputs, output))
+}
+
+fn einsum(cx: &mut Lower) -> Lowered {
+    let tensors = cx.tensors(0)?;
+    let (inputs, output) = equation(&cx.text("subscripts")).ok_or(Refused::Leave)?;
+    if inputs.len() != tensors.len() || inputs.iter().flatten().any(|letter| *letter == '\0') {
+        return Err(Refused::Leave);
+    }
+    let te = &mut cx.te;
+    let mut extents: BTreeMap<char, PrimId> = BTreeMap::new();
+    for (letters, tensor) in inputs.iter().zip(&tensors) {
+        let shape = te.shape(*tensor);
+        if shape.len() != letters.len() {
+            return Err(Refused::Leave);
+        }
+        for (letter, extent) in letters.iter().zip(shape) {
+            let known = extents.entry(*letter).or_insert(extent);
+            if te.known(*known) == Some(1) {
+                *known = extent;
+            }
+        }
+    }
+    let shape: Vec<PrimId> = output.iter().filter_map(|letter| extents.get(letter).copied()).collect();
+    let names: Vec<(String, PrimId)> = (extents.iter())
+        .filter(|(letter, _)| !output.contains(letter))
+        .map(|(letter, extent)| (letter.to_string(), *extent))
+        .collect();
+    let reduced: Vec<(&str, PrimId)> = names.iter().map(|(name, extent)| (name.as_str(), *extent)).collect();
+    let mut product = |te: &mut Te, at: &[PrimId], k: &[PrimId]| {
+        let place = |letter: char| match output.iter().position(|other| *other == letter) {
+            Some(index) => at.get(index).copied(),
+            None => names.iter().position(|(name, _)| name.starts_with(letter)).and_then(|index| k.get(index).copied()),
+        };
+        let mut result = None;
+        for (letters, tensor) in inputs.iter().zip(&tensors) {
+            let own = te.shape(*tensor);
+            let mut from = Vec::new();
+            for (letter, extent) in letters.iter().zip(own) {
+                let wide = te.known(extent) == Some(1) && extents.get(letter) != Some(&extent);
+                let place = place(*letter).filter(|_| !wide);
+                from.push(place.unwrap_or_else(|| te.int(0)));
+            }
+            let value = te.load(*tensor, &from);
+            result = Some(result.map_or(value, |product| te.times(product, value)));
+        }
+        result.unwrap_or_else(|| te.int(0))
+    };
+    let out = match reduced.is_empty() {
+        true => te.compute("T_einsum", "ax", &shape, &mut |te, at| product(te, at, &[])),
+        false => te.reduce("T_einsum", "ax", &shape, &reduced, Reducer::Sum, &mut product),
+    };
+    cx.finish(&[out])
 }

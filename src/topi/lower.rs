@@ -222,8 +222,13 @@ impl<'a, 's> Lower<'a, 's> {
         }
         let ty = self.te.store.checked_type(arg).map(|ty| self.te.store.type_of_id(ty).clone());
         let Some(Type::Tuple(types)) = ty else { return Err(Refused::Leave) };
+        self.bound_fields(arg, types.len())
+    }
+
+    /// The fields of a tuple, each bound to a variable.
+    pub fn bound_fields(&mut self, arg: ExprId, count: usize) -> Result<Vec<ExprId>, Refused> {
         let mut fields = Vec::new();
-        for index in 0..types.len() as u32 {
+        for index in 0..count as u32 {
             let field = self.te.store.add(Expr::TupleGetItem { tuple: arg, index });
             fields.push(self.builder.emit(self.te.store, field, ""));
         }
@@ -285,7 +290,23 @@ impl<'a, 's> Lower<'a, 's> {
     }
 
     pub fn float(&self, name: &str) -> f64 {
-        self.te.store.attr_float(self.attrs, name).unwrap_or(0.0)
+        self.number(name).unwrap_or(0.0)
+    }
+
+    /// A number that may be left open, or be written with a type.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.number_of(self.te.store.attr(self.attrs, name)?)
+    }
+
+    fn number_of(&self, value: &AttrValue) -> Option<f64> {
+        match value {
+            AttrValue::Dim(Dim::Expr(prim)) => match *self.te.store.prim_of_id(*prim) {
+                PrimExpr::Float { value, .. } => Some(value.0),
+                PrimExpr::Int { value, .. } => Some(value as f64),
+                _ => None,
+            },
+            value => value.as_float(),
+        }
     }
 
     pub fn text(&self, name: &str) -> String {
@@ -294,6 +315,14 @@ impl<'a, 's> Lower<'a, 's> {
 
     pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
         self.te.store.attr_ints(self.attrs, name)
+    }
+
+    /// A list of numbers.
+    pub fn numbers(&self, name: &str) -> Option<Vec<f64>> {
+        match self.te.store.attr(self.attrs, name)? {
+            AttrValue::Array(items) => items.iter().map(|item| self.number_of(item)).collect(),
+            _ => None,
+        }
     }
 
     /// An element type that may be left open.
@@ -404,6 +433,23 @@ impl<'a, 's> Lower<'a, 's> {
             own.map(|(old, _)| store.prim(PrimExpr::Var(*old)))
         });
         self.te.store.dim_of_prim(prim)
+    }
+
+    /// A lowering of something else in the same place.
+    pub fn fresh(&mut self, call: ExprId) -> Lower<'_, '_> {
+        let ty = self.te.store.checked_type(call).unwrap_or(self.ty);
+        Lower::new(self.te.store, self.builder, self.scalars, (self.op, self.hint), call, ty)
+    }
+
+    /// What a call of another operator becomes.
+    pub fn again(&mut self, name: &str, args: &[ExprId], written: &[(&str, AttrValue)]) -> Lowered {
+        let call = self.relax_call(name, args, written);
+        let call = self.builder.normalize(self.te.store, call);
+        match super::legalize(self.te.store, self.builder, call, self.scalars) {
+            super::Legalized::New(new) => Ok(new),
+            super::Legalized::Same => Ok(call),
+            super::Legalized::Error(message) => Err(Refused::Error(message)),
+        }
     }
 
     /// A call of another operator of Relax.

@@ -24,6 +24,7 @@ mod conv;
 mod create;
 mod create_ops;
 mod elementwise;
+mod image;
 mod index;
 mod linear;
 mod lower;
@@ -34,6 +35,7 @@ mod pool;
 mod quantize;
 mod reduce;
 mod regions;
+mod runtime;
 mod te;
 
 use crate::build::BlockBuilder;
@@ -50,12 +52,23 @@ pub(crate) struct Rule {
     pub hint: &'static str,
     /// What it computes.
     pub lower: fn(&mut Lower) -> Lowered,
-    /// Whether the shapes of arguments and result have to be known.
-    pub shapes: bool,
+    /// Which shapes have to be known.
+    pub known: Known,
+}
+
+/// Which shapes have to be known for a rule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// Those of arguments and result.
+    All,
+    /// Those of arguments: the result depends on what they hold.
+    Arguments,
+    /// None.
+    Nothing,
 }
 
 const fn rule(op: &'static str, hint: &'static str, lower: fn(&mut Lower) -> Lowered) -> Rule {
-    Rule { op, hint, lower, shapes: true }
+    Rule { op, hint, lower, known: Known::All }
 }
 
 /// The rules, by family.
@@ -71,6 +84,8 @@ const RULES: &[&[Rule]] = &[
     norm::RULES,
     nn::RULES,
     quantize::RULES,
+    image::RULES,
+    runtime::RULES,
 ];
 
 /// What became of a call.
@@ -98,9 +113,9 @@ pub fn te_forms() -> impl Iterator<Item = &'static str> {
     RULES.iter().flat_map(|family| family.iter()).map(|rule| rule.op)
 }
 
-/// Whether the rule of an operator asks for known shapes of arguments and result.
-pub fn needs_shapes(op: &str) -> bool {
-    find(op).is_none_or(|rule| rule.shapes)
+/// Which shapes the rule of an operator asks for.
+pub fn needs(op: &str) -> Known {
+    find(op).map_or(Known::All, |rule| rule.known)
 }
 
 /// Makes a call of a tensor program of the call of an operator, which has a type. Bindings that it needs go into the block under

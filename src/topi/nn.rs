@@ -66,7 +66,15 @@ fn prelu(cx: &mut Lower) -> Lowered {
     let (x, slope) = (cx.tensor(0)?, cx.tensor(1)?);
     let axis = from_front(cx.int("axis").unwrap_or(1), cx.te.rank(x));
     let shape = cx.te.shape(x);
-    let out = cx.te.compute("T_prelu", "i", &shape, &mut |te, at| {
+    let mut slope = slope;
+    if cx.te.known(cx.te.shape(slope)[0]) == Some(1) {
+        let single = slope;
+        slope = cx.te.compute("slope_broadcasted", "c", &[shape[axis]], &mut |te, _| {
+            let zero = te.int(0);
+            te.load(single, &[zero])
+        });
+    }
+    let out = cx.te.compute("compute", "i", &shape, &mut |te, at| {
         let (value, slope) = (te.load(x, at), te.load(slope, &[at[axis]]));
         let zero = te.number(0.0, te.type_of(value));
         let (positive, small) = (te.bin(PrimOp::Gt, value, zero), te.times(value, slope));
@@ -272,7 +280,7 @@ fn nll_loss_of(cx: &mut Lower) -> Lowered {
 fn attention(cx: &mut Lower) -> Lowered {
     let (q, k, v) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     let bias = if cx.op == "nn.attention_bias" { Some(cx.tensor(3)?) } else { None };
-    let scale = cx.te.store.attr_float(cx.attrs, "scale");
+    let scale = cx.number("scale");
     let mask = cx.te.store.attr_str(cx.attrs, "causal_mask").map(str::to_owned);
     let te = &mut cx.te;
     let (query, value) = (te.shape(q), te.shape(v));

@@ -217,7 +217,9 @@ fn adaptive(cx: &mut Lower) -> Lowered {
     let mut extents = Vec::new();
     for (_, extent) in &places {
         let extent = te.simplify(*extent);
-        if te.known(extent).is_none() {
+        let mut varies = false;
+        te.store.for_each_prim(extent, &mut |id, _| varies |= at.contains(&id));
+        if varies {
             // Windows of different sizes need a block in a block.
             return Err(Refused::Leave);
         }
@@ -237,11 +239,12 @@ fn adaptive(cx: &mut Lower) -> Lowered {
     let out = te.compute_with("adaptive_pool_avg", "ax", &shape, attrs, &mut |te, at| {
         let mut count = te.number(1.0, te.dtype(sum));
         for (_, extent) in windows(te, at) {
+            let extent = te.simplify(extent);
             let extent = te.cast(DType::I32, extent);
+            let extent = te.cast(te.dtype(sum), extent);
             count = te.times(count, extent);
         }
         let sum = te.load(sum, at);
-        let count = te.simplify(count);
         te.over(sum, count)
     });
     cx.finish(&[out])

@@ -2,7 +2,7 @@
 //!
 //! Source: `include/tvm/topi/reduction.h`, `legalize_ops/statistical.py`, `search.py`.
 
-use super::elementwise::{each, intrinsic, of, with_scalar};
+use super::elementwise::{each, map, of, with_scalar};
 use super::lower::{Lower, Lowered, Refused, from_front};
 use super::manipulate::ravel;
 use super::te::{Axis, Body, Combine, Reducer, Te, Tensor};
@@ -190,7 +190,7 @@ fn statistic(cx: &mut Lower) -> Lowered {
         "variance" => variance(te, x, &axes, keep),
         _ => {
             let variance = variance(te, x, &axes, keep);
-            intrinsic(te, "sqrt", variance)
+            map(te, "sqrt", variance)?
         }
     };
     cx.finish(&[out])

@@ -113,7 +113,7 @@ fn between(te: &mut Te, index: PrimId) -> Between {
                 (a, b) if a == b => a,
                 (a, b) => {
                     let mut end = |op, a: Option<PrimId>, b: Option<PrimId>| Some(te.bin(op, a?, b?));
-                    Between { least: end(PrimOp::Min, a.least, b.least), most: end(PrimOp::Max, a.most, b.most) }
+                    Between { least: end(PrimOp::Min, b.least, a.least), most: end(PrimOp::Max, b.most, a.most) }
                 }
             },
             _ => Between::UNKNOWN,

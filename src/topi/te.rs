@@ -313,6 +313,30 @@ impl<'s> Te<'s> {
         }
     }
 
+    /// The size of a number.
+    pub fn abs(&mut self, x: PrimId) -> PrimId {
+        let dtype = self.type_of(x);
+        if dtype.is_float() {
+            return self.call("fabs", &[x]);
+        }
+        if dtype.code == DTypeCode::UInt {
+            return x;
+        }
+        if let Some(known) = self.known(x) {
+            return self.store.prim_int(known.wrapping_abs(), dtype);
+        }
+        let zero = self.number(0.0, dtype);
+        let (positive, minus) = (self.bin(PrimOp::Ge, x, zero), self.bin(PrimOp::Sub, zero, x));
+        self.select(positive, x, minus)
+    }
+
+    pub fn not(&mut self, x: PrimId) -> PrimId {
+        match self.known(x) {
+            Some(known) => self.store.prim_int(i64::from(known == 0), DType::BOOL),
+            None => self.store.prim(PrimExpr::Not(x)),
+        }
+    }
+
     pub fn simplify(&mut self, prim: PrimId) -> PrimId {
         simplify(self.store, &Facts::new(), prim)
     }

@@ -2,14 +2,16 @@
 //!
 //! Source: `src/relax/transform/legalize_ops.cc`; the programs are in [`crate::topi`].
 
+use super::support::with_attr;
 use crate::build::{BlockMutator, Mutation, rewrite_module};
 use crate::diag::Diagnostic;
 use crate::ir::walk::{for_each_binder, post_order};
-use crate::ir::{ExprId, Extents, Id, Module, Store, Symbol, Type, TypeId, VarId};
+use crate::ir::{AttrValue, Expr, ExprId, Extents, Id, Module, Object, PrimFunc, PrimParam, Store, Symbol, Type, TypeId, VarId};
 use crate::ops;
 use crate::pass::spec::Literal;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
-use crate::topi::{self, Legalized};
+use crate::tir::Copier;
+use crate::topi::{self, Known, Legalized};
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.LegalizeOps`.
@@ -65,12 +67,21 @@ T.Buffer((T.int64(2), T.int64(3)), \"float32\")):
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
-    let mut pass = Legalize { skipped: strings(args.get("skip_ops")), scalars: FxHashMap::default(), errors: Vec::new() };
+    if cx.config_int("relax.transform.apply_legalize_ops", 1) == 0 {
+        return Ok(module.clone());
+    }
+    let skipped = strings(args.get("skip_ops"));
+    let mut pass = Legalize { skipped, scalars: FxHashMap::default(), errors: Vec::new(), for_devices: false };
     for (_, function) in module.functions() {
         pass.find_scalars(cx.store, *function);
     }
     let result = rewrite_module(cx.store, module, &mut pass)?;
-    if pass.errors.is_empty() { Ok(result) } else { Err(pass.errors) }
+    match (pass.errors.is_empty(), pass.for_devices) {
+        (false, _) => Err(pass.errors),
+        // Programs that no device was said of may have no calls left.
+        (true, true) => cx.run("DeadCodeElimination()", &result),
+        (true, false) => Ok(result),
+    }
 }
 
 /// The strings of a list.
@@ -89,6 +100,8 @@ struct Legalize {
     /// The variables of the module that hold scalars, by the symbols that they are.
     scalars: FxHashMap<Id<Symbol>, VarId>,
     errors: PassError,
+    /// Whether a program was made for a device.
+    for_devices: bool,
 }
 
 impl Legalize {
@@ -101,6 +114,61 @@ impl Legalize {
             });
         }
     }
+
+    /// A call whose result is on a device calls a program for the target of that.
+    fn for_device(&mut self, store: &mut Store, cx: &mut Mutation, call: ExprId) -> ExprId {
+        let Expr::Call { callee, args, info: Some(info) } = store.expr(call) else { return call };
+        let Some(device) = store.call_info(info).type_args.iter().find_map(|ty| device_of(store, *ty)) else { return call };
+        let operands: Vec<ExprId> = store.items(args).collect();
+        let Some(Expr::Global(name)) = operands.first().map(|program| store.expr(*program)) else { return call };
+        let Some(Expr::PrimFunc(program)) = cx.builder.module().function(name).map(|function| store.expr(function)) else {
+            return call;
+        };
+        let Some(target) = target_of(store, device) else { return call };
+        let hint = format!("{}_{}", store.str(name), store.vdevice_kind(device));
+        let PrimFunc { params, ret, attrs, body } = store.prim_func(program).clone();
+        // It has buffers and variables of its own.
+        let mut copier = Copier::default();
+        let params = (params.iter())
+            .map(|param| match *param {
+                PrimParam::Var(symbol) => PrimParam::Var(copier.define(store, symbol)),
+                PrimParam::Buffer(buffer) => PrimParam::Buffer(copier.define_buffer(store, buffer)),
+            })
+            .collect();
+        let body = copier.stmt(store, body, &mut |_, _| {});
+        let attrs = Some(with_attr(store, attrs, "target", target));
+        let program = store.add_prim_func(PrimFunc { params, ret, attrs, body });
+        let program = store.add(Expr::PrimFunc(program));
+        let mut operands = operands;
+        operands[0] = cx.builder.add_function(store, program, &hint);
+        self.for_devices = true;
+        let args = store.list(&operands);
+        store.add(Expr::Call { callee, args, info: Some(info) })
+    }
+}
+
+/// The device of the first tensor in a type that has one.
+fn device_of(store: &Store, ty: TypeId) -> Option<Id<Object>> {
+    let mut types = vec![ty];
+    while let Some(ty) = types.pop() {
+        match store.type_of_id(ty) {
+            Type::PartialTensor(info) if info.vdevice.is_some() => return info.vdevice,
+            Type::Tuple(fields) => types.extend(fields.iter().rev()),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The target of a device as the attribute of a program.
+fn target_of(store: &mut Store, device: Id<Object>) -> Option<AttrValue> {
+    let fields = match store.object_field(device, "target")?.clone() {
+        AttrValue::Map(fields) => fields,
+        AttrValue::Str(kind) => [(store.name("kind"), AttrValue::Str(kind))].into(),
+        other => return Some(other),
+    };
+    let key = store.name("Target");
+    Some(AttrValue::Object(store.add_object(Object { key, fields, items: [].into(), repr: None })))
 }
 
 impl BlockMutator for Legalize {
@@ -113,11 +181,18 @@ impl BlockMutator for Legalize {
         if self.skipped.iter().any(|name| name.strip_prefix("relax.") == Some(row.name)) {
             return post;
         }
-        if topi::needs_shapes(row.name) && !shapes_are_known(store, post) {
+        let mut values = match topi::needs(row.name) {
+            Known::Nothing => Vec::new(),
+            _ => ops::build::args(store, post),
+        };
+        if topi::needs(row.name) == Known::All {
+            values.push(post);
+        }
+        if !shapes_are_known(store, &values) {
             return post;
         }
         match topi::legalize(store, &mut cx.builder, post, &self.scalars) {
-            Legalized::New(new) => new,
+            Legalized::New(new) => self.for_device(store, cx, new),
             Legalized::Same => post,
             Legalized::Error(message) => {
                 self.errors.push(Diagnostic::error("relax-legalize", message, store.source_span(post)));
@@ -127,11 +202,11 @@ impl BlockMutator for Legalize {
     }
 }
 
-/// Whether the shapes of the arguments of a call and of its result are known.
-fn shapes_are_known(store: &Store, call: ExprId) -> bool {
+/// Whether the shapes of values are known.
+fn shapes_are_known(store: &Store, values: &[ExprId]) -> bool {
     let mut types: Vec<TypeId> = Vec::new();
-    for expr in ops::build::args(store, call).into_iter().chain([call]) {
-        match store.checked_type(expr) {
+    for expr in values {
+        match store.checked_type(*expr) {
             Some(ty) => types.push(ty),
             None => return false,
         }

@@ -79,9 +79,11 @@ pub(super) fn less(store: &mut Store, mut a: PrimId, mut b: PrimId) -> PrimId {
             }
             (Some(x), Some(y)) if c != 0 && d != 0 && c == d => (x, y),
             (Some(x), Some(y)) if d.wrapping_sub(c) == 1 => return binary(store, PrimOp::Le, x, y),
-            (Some(x), Some(y)) if c != 0 && d != 0 => {
+            (Some(x), Some(y)) if (d < c && d != 0) || (d > c && c != 0) => {
                 let more = store.prim_int(d.abs_diff(c) as i64, dtype);
-                if d < c { (binary(store, PrimOp::Add, x, more), y) } else { (x, binary(store, PrimOp::Add, y, more)) }
+                let (a, b) =
+                    if d < c { (binary(store, PrimOp::Add, x, more), y) } else { (x, binary(store, PrimOp::Add, y, more)) };
+                return binary(store, PrimOp::Lt, a, b);
             }
             _ => break,
         };
@@ -110,8 +112,26 @@ pub(super) fn equal(store: &mut Store, a: PrimId, b: PrimId) -> PrimId {
     binary(store, PrimOp::Eq, a, b)
 }
 
-/// `not a`, which comparisons take in.
-pub(super) fn not(store: &mut Store, a: PrimId) -> PrimId {
+/// `not a`, which comparisons take in, and which goes into conjunctions.
+pub(super) fn not(store: &mut Store, root: PrimId) -> PrimId {
+    let mut todo = vec![(root, None)];
+    let mut done = Vec::new();
+    while let Some((id, join)) = todo.pop() {
+        if let Some(op) = join {
+            let (Some(b), Some(a)) = (done.pop(), done.pop()) else { break };
+            done.push(binary(store, op, a, b));
+            continue;
+        }
+        match *store.prim_of_id(id) {
+            PrimExpr::Binary { op: PrimOp::And, a, b } => todo.extend([(id, Some(PrimOp::Or)), (b, None), (a, None)]),
+            PrimExpr::Binary { op: PrimOp::Or, a, b } => todo.extend([(id, Some(PrimOp::And)), (b, None), (a, None)]),
+            _ => done.push(leaf_not(store, id)),
+        }
+    }
+    done.pop().unwrap_or(root)
+}
+
+fn leaf_not(store: &mut Store, a: PrimId) -> PrimId {
     match *store.prim_of_id(a) {
         PrimExpr::Int { value, .. } => store.prim_int(i64::from(value == 0), DType::BOOL),
         PrimExpr::Not(inner) => inner,

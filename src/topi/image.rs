@@ -1,0 +1,326 @@
+//! Images of another size, and where the elements of a transformed image come from.
+//!
+//! Source: `python/tvm/topi/image/resize.py`, `grid_sample.py`.
+
+use super::lower::{Lower, Lowered, Refused};
+use super::te::{Te, Tensor};
+use super::{Rule, rule};
+use crate::ir::{DType, PrimId, PrimOp};
+
+pub(super) const RULES: &[Rule] =
+    &[rule("image.resize2d", "resize2d", resize2d), rule("image.affine_grid", "affine_grid", affine_grid)];
+
+/// What a resizing is like along one axis.
+struct Along {
+    /// Extents before and after.
+    from: PrimId,
+    to: PrimId,
+    /// Beginning and end of the region of interest.
+    roi: (f64, f64),
+    /// Whether a coordinate is the quotient by a whole number.
+    whole: bool,
+}
+
+struct Resize {
+    x: Tensor,
+    /// Places of height and width.
+    axes: [usize; 2],
+    along: [Along; 2],
+    mode: String,
+    method: String,
+    rounding: String,
+    alpha: f64,
+    exclude: bool,
+    outside: f64,
+}
+
+fn resize2d(cx: &mut Lower) -> Lowered {
+    let x = cx.tensor(0)?;
+    let size = cx.shape_arg(1)?;
+    let layout = cx.text("layout");
+    let letters: Vec<char> = layout.chars().filter(char::is_ascii_alphabetic).collect();
+    let place = |letter| letters.iter().position(|other| *other == letter).ok_or(Refused::Leave);
+    let axes = [place('H')?, place('W')?];
+    let (mode, method, mut rounding) = (cx.text("coordinate_transformation_mode"), cx.text("method"), cx.text("rounding_method"));
+    let roi = cx.numbers("roi").unwrap_or_default();
+    let (alpha, exclude, outside) =
+        (cx.float("cubic_alpha"), cx.int("cubic_exclude") == Some(1), cx.float("extrapolation_value"));
+    let own = cx.te.shape(x);
+    if size.len() != 2 || own.len() != letters.len() {
+        return Err(Refused::Leave);
+    }
+    let nearest = method == "nearest_neighbor";
+    let quotient = nearest && mode == "asymmetric" && matches!(rounding.as_str(), "floor" | "");
+    if rounding.is_empty() {
+        rounding = if mode == "align_corners" { "round" } else { "floor" }.to_owned();
+    }
+    let along = [0, 1].map(|axis| {
+        let (from, to) = (own[axes[axis]], size[axis]);
+        let roi = (roi.get(axis).copied().unwrap_or(0.0), roi.get(axis + 2).copied().unwrap_or(0.0));
+        let whole = match (cx.te.known(from), cx.te.known(to)) {
+            (Some(from), Some(to)) => quotient && from > 0 && to % from == 0 && (to / from) as f64 <= 1e5 / (from as f64 + 1.0),
+            _ => false,
+        };
+        Along { from, to, roi, whole }
+    });
+    let mut shape = own;
+    (shape[axes[0]], shape[axes[1]]) = (size[0], size[1]);
+    let resize = Resize { x, axes, along, mode, method, rounding, alpha, exclude, outside };
+    let out = cx.te.compute("resize", "i", &shape, &mut |te, at| resize.element(te, at));
+    cx.finish(&[out])
+}
+
+impl Along {
+    /// The place in the image before that an index is at.
+    fn place(&self, te: &mut Te, index: PrimId, mode: &str) -> PrimId {
+        let (from, to) = (te.cast(DType::F32, self.from), te.cast(DType::F32, self.to));
+        let scale = te.over(from, to);
+        let half = te.number(0.5, DType::F32);
+        let middle = |te: &mut Te| {
+            let index = te.plus(index, half);
+            te.times(index, scale)
+        };
+        match mode {
+            "align_corners" => {
+                let last = te.minus_int(self.from, 1);
+                let last = te.cast(DType::F32, last);
+                let end = te.minus_int(self.to, 1);
+                let scale = te.over(last, end);
+                te.times(scale, index)
+            }
+            "asymmetric" if self.whole => {
+                let times = te.over(self.to, self.from);
+                te.over(index, times)
+            }
+            "asymmetric" => te.times(scale, index),
+            "tf_half_pixel_for_nn" => middle(te),
+            "pytorch_half_pixel" => {
+                let place = middle(te);
+                let (place, zero, one) = (te.minus(place, half), te.number(0.0, DType::F32), te.int(1));
+                let wide = te.bin(PrimOp::Gt, self.to, one);
+                te.if_then_else(wide, place, zero)
+            }
+            "tf_crop_and_resize" => {
+                let (start, end) = (te.number(self.roi.0, DType::F32), te.number(self.roi.1, DType::F32));
+                let (last, one) = (te.minus_int(self.from, 1), te.int(1));
+                let first = te.times(start, last);
+                let span = te.minus(end, start);
+                let far = te.times(index, span);
+                let last_float = te.cast(DType::F32, last);
+                let far = te.times(far, last_float);
+                let end_index = te.minus_int(self.to, 1);
+                let far = te.over(far, end_index);
+                let place = te.plus(first, far);
+                let both = te.plus(start, end);
+                let middle = te.times(half, both);
+                let middle = te.times(middle, last);
+                let wide = te.bin(PrimOp::Gt, self.to, one);
+                te.if_then_else(wide, place, middle)
+            }
+            _ => {
+                let place = middle(te);
+                te.minus(place, half)
+            }
+        }
+    }
+}
+
+impl Resize {
+    fn element(&self, te: &mut Te, at: &[PrimId]) -> PrimId {
+        let places = [0, 1].map(|axis| self.along[axis].place(te, at[self.axes[axis]], &self.mode));
+        let value = match self.method.as_str() {
+            "nearest_neighbor" => {
+                let near = [0, 1].map(|axis| self.nearest(te, places[axis], self.along[axis].whole));
+                self.pixel(te, at, near)
+            }
+            "linear" => self.linear(te, at, places),
+            _ => self.cubic(te, at, places),
+        };
+        let value = if self.mode == "tf_crop_and_resize" { self.cropped(te, places, value) } else { value };
+        te.cast(te.dtype(self.x), value)
+    }
+
+    /// The element of the image at a row and a column, which are kept inside.
+    fn pixel(&self, te: &mut Te, at: &[PrimId], place: [PrimId; 2]) -> PrimId {
+        let mut from = at.to_vec();
+        for axis in 0..2 {
+            let (last, zero) = (te.minus_int(self.along[axis].from, 1), te.int(0));
+            let low = te.bin(PrimOp::Min, place[axis], last);
+            from[self.axes[axis]] = te.bin(PrimOp::Max, low, zero);
+        }
+        let value = te.load(self.x, &from);
+        te.cast(DType::F32, value)
+    }
+
+    fn nearest(&self, te: &mut Te, place: PrimId, whole: bool) -> PrimId {
+        if whole {
+            return te.cast(DType::I64, place);
+        }
+        let shifted = |te: &mut Te, by: f64| {
+            let by = te.number(by, DType::F32);
+            te.plus(place, by)
+        };
+        let value = match self.rounding.as_str() {
+            "round" => te.call("round", &[place]),
+            "round_prefer_floor" => {
+                let half = te.number(0.5, DType::F32);
+                let place = te.minus(place, half);
+                te.call("ceil", &[place])
+            }
+            "round_prefer_ceil" => {
+                let place = shifted(te, 0.5);
+                te.call("floor", &[place])
+            }
+            "ceil" => {
+                let little = te.number(1e-5, DType::F32);
+                let place = te.minus(place, little);
+                te.call("ceil", &[place])
+            }
+            _ => {
+                let place = shifted(te, 1e-5);
+                te.call("floor", &[place])
+            }
+        };
+        te.cast(DType::I64, value)
+    }
+
+    fn linear(&self, te: &mut Te, at: &[PrimId], places: [PrimId; 2]) -> PrimId {
+        let floors = places.map(|place| te.call("floor", &[place]));
+        let whole = floors.map(|floor| te.cast(DType::I64, floor));
+        let [down, across] = [0, 1].map(|axis| {
+            let whole = te.cast(DType::I32, floors[axis]);
+            te.minus(places[axis], whole)
+        });
+        let mut rows = Vec::new();
+        for row in 0..2 {
+            let pixels = [0, 1].map(|column| {
+                let place = [te.plus_int(whole[0], row), te.plus_int(whole[1], column)];
+                self.pixel(te, at, place)
+            });
+            rows.push(lerp(te, pixels[0], pixels[1], across));
+        }
+        lerp(te, rows[0], rows[1], down)
+    }
+
+    fn cubic(&self, te: &mut Te, at: &[PrimId], places: [PrimId; 2]) -> PrimId {
+        let floors = places.map(|place| te.call("floor", &[place]));
+        let whole = floors.map(|floor| te.cast(DType::I64, floor));
+        let mut weights = [0, 1].map(|axis| {
+            let rest = te.minus(places[axis], floors[axis]);
+            spline(te, rest, self.alpha)
+        });
+        if self.exclude {
+            for axis in 0..2 {
+                for (index, weight) in weights[axis].iter_mut().enumerate() {
+                    let (zero, nothing) = (te.int(0), te.number(0.0, DType::F32));
+                    let place = te.plus_int(whole[axis], index as i64);
+                    let before = te.minus_int(place, 1);
+                    let (low, high) = (te.bin(PrimOp::Lt, before, zero), te.bin(PrimOp::Gt, place, self.along[axis].from));
+                    let out = te.bin(PrimOp::Or, low, high);
+                    *weight = te.if_then_else(out, nothing, *weight);
+                }
+                let zero = te.int(0);
+                let sum = weights[axis].iter().fold(zero, |sum, weight| te.plus(sum, *weight));
+                weights[axis] = weights[axis].map(|weight| te.over(weight, sum));
+            }
+        }
+        let mut rows = Vec::new();
+        for row in 0..4 {
+            let mut pixels = Vec::new();
+            for column in 0..4 {
+                let place = [te.plus_int(whole[0], row - 1), te.plus_int(whole[1], column - 1)];
+                pixels.push(self.pixel(te, at, place));
+            }
+            rows.push(weighted(te, &pixels, &weights[1]));
+        }
+        weighted(te, &rows, &weights[0])
+    }
+
+    /// The value, or another one outside of the image.
+    fn cropped(&self, te: &mut Te, places: [PrimId; 2], value: PrimId) -> PrimId {
+        let (outside, zero) = (te.number(self.outside, DType::F32), te.number(0.0, DType::F32));
+        [0, 1].into_iter().fold(value, |value, axis| {
+            let last = te.minus_int(self.along[axis].from, 1);
+            let (before, behind) = (te.bin(PrimOp::Lt, places[axis], zero), te.bin(PrimOp::Gt, places[axis], last));
+            let inner = te.if_then_else(behind, outside, value);
+            te.if_then_else(before, outside, inner)
+        })
+    }
+}
+
+/// `a * (1 - t) + b * t`
+fn lerp(te: &mut Te, a: PrimId, b: PrimId, t: PrimId) -> PrimId {
+    let one = te.number(1.0, DType::F32);
+    let rest = te.minus(one, t);
+    let (a, b) = (te.times(a, rest), te.times(b, t));
+    te.plus(a, b)
+}
+
+/// The weights of four neighbours.
+fn spline(te: &mut Te, t: PrimId, alpha: f64) -> [PrimId; 4] {
+    let mut number = |value: f64| te.number(value, DType::F32);
+    let [a, a2, a3, a32, minus, minus_a, two, one] =
+        [alpha, alpha + 2.0, 3.0 + alpha, 3.0 + 2.0 * alpha, -(alpha + 2.0), -alpha, 2.0, 1.0].map(&mut number);
+    let t2 = te.times(t, t);
+    let t3 = te.times(t2, t);
+    let twice = te.times(two, t2);
+    let first = te.minus(t3, twice);
+    let first = te.plus(first, t);
+    let first = te.times(a, first);
+    let (cubed, squared) = (te.times(a2, t3), te.times(a3, t2));
+    let second = te.minus(cubed, squared);
+    let second = te.plus(second, one);
+    let (cubed, squared, once) = (te.times(minus, t3), te.times(a32, t2), te.times(a, t));
+    let third = te.plus(cubed, squared);
+    let third = te.minus(third, once);
+    let (cubed, squared) = (te.times(minus_a, t3), te.times(a, t2));
+    [first, second, third, te.plus(cubed, squared)]
+}
+
+fn weighted(te: &mut Te, values: &[PrimId], weights: &[PrimId]) -> PrimId {
+    let zero = te.number(0.0, DType::F32);
+    values.iter().zip(weights).fold(zero, |sum, (value, weight)| {
+        let part = te.times(*value, *weight);
+        te.plus(sum, part)
+    })
+}
+
+fn affine_grid(cx: &mut Lower) -> Lowered {
+    let x = cx.tensor(0)?;
+    let target = cx.shape_arg(1)?;
+    let corners = cx.flag("align_corners");
+    let te = &mut cx.te;
+    let dtype = te.dtype(x);
+    let mut steps = Vec::new();
+    for extent in &target {
+        let Some(extent) = te.known(*extent) else {
+            return Err("affine_grid legalization requires static target_shape".into());
+        };
+        let extent = extent as f64;
+        let (start, step) = match corners {
+            true if extent <= 1.0 => return Err("target spatial dims should be greater than 1".into()),
+            true => (-1.0, (2.0 - 1e-7) / (extent - 1.0)),
+            false => (-1.0 + 1.0 / extent, 2.0 / extent),
+        };
+        steps.push((te.number(start, dtype), te.number(step, dtype)));
+    }
+    let dim = target.len();
+    let mut shape = vec![te.shape(x)[0], te.int(dim as i64)];
+    shape.extend(&target);
+    let out = te.compute("compute", "n dim", &shape, &mut |te, at| {
+        let entry = |te: &mut Te, column: usize| {
+            let column = te.int(column as i64);
+            te.load(x, &[at[0], at[1], column])
+        };
+        let mut value = entry(te, dim);
+        for (axis, (start, step)) in steps.iter().enumerate() {
+            let far = te.times(at[2 + axis], *step);
+            let place = te.plus(*start, far);
+            let entry = entry(te, dim - 1 - axis);
+            let part = te.times(entry, place);
+            value = te.plus(value, part);
+        }
+        value
+    });
+    cx.finish(&[out])
+}
