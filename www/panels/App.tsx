@@ -61,6 +61,16 @@ export function App(props: { onUpdate(): void }) {
   const [spoken, setSpoken] = createSignal("");
   let tabs!: HTMLDivElement;
 
+  // The frame of the page is drawn first, and then one pane after the other: made in one go they would keep a slow machine
+  // from drawing, and from hearing a key, several times as long.
+  const [there, setThere] = createSignal(0);
+  onMount(() => {
+    const timer = setInterval(() => {
+      if (setThere(there() + 1) === 3) clearInterval(timer);
+    });
+    onCleanup(() => clearInterval(timer));
+  });
+
   onMount(() => {
     const ahead = setTimeout(() => void Palette.preload(), 1500);
     onCleanup(() => clearTimeout(ahead));
@@ -137,6 +147,12 @@ export function App(props: { onUpdate(): void }) {
     app.dispatch({ type: "prefer", change: { widths: next } });
   };
   const hidden = (pane: Pane) => narrow() && state().pane !== pane;
+  // Behind a tab, a pane is made when it is first opened.
+  const opened = (pane: Pane, at: number) =>
+    createMemo<boolean>((was) => was || (there() > at && !hidden(pane)), false);
+  const passes = opened("passes", 0);
+  const result = opened("result", 1);
+  const program = opened("program", 2);
   type Choice = (typeof panes)[number];
   const current = ({ pane, editor }: Choice) =>
     pane === state().pane && (!editor || editor === state().editor);
@@ -284,7 +300,9 @@ export function App(props: { onUpdate(): void }) {
                 />
               </Part>
             </Show>
-            <ProgramPane narrow={narrow()} />
+            <Show when={program()}>
+              <ProgramPane narrow={narrow()} />
+            </Show>
           </section>
           <Splitter
             label="Width of the program"
@@ -300,7 +318,9 @@ export function App(props: { onUpdate(): void }) {
             aria-label="Passes and steps"
             hidden={hidden("passes")}
           >
-            <PassesPane />
+            <Show when={passes()}>
+              <PassesPane />
+            </Show>
           </section>
           <Splitter
             label="Width of the passes"
@@ -316,7 +336,9 @@ export function App(props: { onUpdate(): void }) {
             aria-label="Result"
             hidden={hidden("result")}
           >
-            <ResultPane />
+            <Show when={result()}>
+              <ResultPane />
+            </Show>
           </section>
         </div>
       </main>
