@@ -161,6 +161,7 @@ describe("access", () => {
   for (const [looks, width] of [
     ["dark", 360],
     ["forced colours", 1440],
+    ["light", 768],
   ] as const) {
     test(
       `axe finds nothing in what is opened on demand: ${looks}, ${width} wide`,

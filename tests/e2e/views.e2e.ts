@@ -160,4 +160,16 @@ test("values stand in tables and heat maps, on inputs that are typed, also of on
     const phases = page.getByRole("group", { name: "Phases" });
     await phases.getByRole("button", { name: /^Simplification/ }).click();
     await eventually(() => lab.selectedName(), /^FoldConstant changed/);
+    // Folded, a phase shows the selected step alone; the keys go on through all of them.
+    const fold = phases.getByRole("button", { name: "Passes of Simplification" });
+    const shown = () => page.getByRole("listbox", { name: "Steps" }).getByRole("option").count();
+    const all = await shown();
+    await fold.click();
+    expect(await fold.getAttribute("aria-expanded")).toBe("false");
+    await eventually(() => lab.selectedName(), /^FoldConstant changed/);
+    expect(await shown()).toBeLessThan(all);
+    await page.keyboard.press("n");
+    await eventually(() => lab.selectedName(), /^InferType changed, nested/);
+    await fold.click();
+    await eventually(shown, all);
   }));

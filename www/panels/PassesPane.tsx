@@ -83,6 +83,9 @@ export function PassesPane() {
   const [editing, setEditing] = createSignal<{ id: number; anchor: HTMLElement } | null>(null);
   const [drag, setDrag] = createSignal<{ id: number; to: number } | null>(null);
 
+  /** Names of phases of which only the selected step is shown. */
+  const [closed, setClosed] = createSignal<ReadonlySet<string>>(new Set());
+
   const layout = createMemo<Layout>(() => {
     const { good, rows } = state();
     const shown = app.shown();
@@ -107,8 +110,14 @@ export function PassesPane() {
       if (preferences.phases) {
         const name = phaseOf(callName(document.passes[row]?.call ?? ""));
         const last = result.phases.at(-1);
+        const open = !closed().has(name);
         if (last?.name === name) last.steps.push(...group);
-        else result.phases.push({ line: ++line, name, steps: [...group] });
+        else result.phases.push({ line: ++line, name, open, steps: [...group] });
+        if (!open) {
+          const selected = group.find((item) => item.index === app.selected());
+          if (selected) result.steps.set(selected.index, { line: ++line, listed: false });
+          return;
+        }
       }
       const listed = group.find((item) => item.step.role === "listed") ?? null;
       for (const item of group) {
@@ -238,10 +247,11 @@ export function PassesPane() {
     const track = (next: PointerEvent) => {
       const boxes = [...list.querySelectorAll<HTMLElement>("[data-row]")];
       let to = 0;
-      for (const box of boxes) {
+      boxes.forEach((box, row) => {
         const at = box.getBoundingClientRect();
-        if (next.clientY > at.top + at.height / 2) to++;
-      }
+        // What is folded away has no height, and goes with what stands before it.
+        if (at.height > 0 && next.clientY > at.top + at.height / 2) to = row + 1;
+      });
       setDrag({ id, to });
     };
     const end = (next: PointerEvent) => {
@@ -374,7 +384,16 @@ export function PassesPane() {
       </div>
       <div class="passes" ref={list} classList={{ "is-stale": state().stale }}>
         <Show when={layout().phases.length > 0}>
-          <Phases phases={layout().phases} />
+          <Phases
+            phases={layout().phases}
+            onFold={(name) =>
+              setClosed((before) => {
+                const after = new Set(before);
+                if (!after.delete(name)) after.add(name);
+                return after;
+              })
+            }
+          />
         </Show>
         <ul role="list" aria-label="Passes" class="contents">
           <For each={state().rows}>
@@ -386,7 +405,12 @@ export function PassesPane() {
               const place = () => layout().rows.get(id);
               const style = () => ({ "grid-row": String(place()?.line ?? 1) });
               return (
-                <li role="listitem" class="contents" classList={{ dragged: drag()?.id === id }}>
+                <li
+                  role="listitem"
+                  class="contents"
+                  hidden={!place()}
+                  classList={{ dragged: drag()?.id === id }}
+                >
                   <span
                     class="grip"
                     style={style()}
@@ -452,6 +476,7 @@ export function PassesPane() {
               return (
                 <div
                   role="option"
+                  hidden={!place()}
                   class={`step ${step().outcome} ${step().role}`}
                   aria-selected={selected()}
                   tabIndex={selected() ? 0 : -1}

@@ -1,4 +1,4 @@
-/** Heads of the phases in the list of passes; one leads to the first step in it that changed something. */
+/** Heads of the phases in the list of passes; one leads to the first step in it that changed something, and folds it. */
 import { Index } from "solid-js";
 import type { Shown } from "../state/steps";
 import { useApp } from "./context";
@@ -8,10 +8,12 @@ export interface Phase {
   /** Line in the grid, from 1. */
   line: number;
   name: string;
+  /** Whether its passes are shown. */
+  open: boolean;
   steps: Shown[];
 }
 
-export function Phases(props: { phases: readonly Phase[] }) {
+export function Phases(props: { phases: readonly Phase[]; onFold(name: string): void }) {
   const app = useApp();
   const changed = ({ steps }: Phase) => steps.filter(({ step }) => step.outcome === "changed");
   const words = (phase: Phase) =>
@@ -24,14 +26,19 @@ export function Phases(props: { phases: readonly Phase[] }) {
     <div role="group" aria-label="Phases" class="contents">
       <Index each={props.phases}>
         {(phase) => (
-          <button
-            type="button"
-            class="phase"
-            style={{ "grid-row": String(phase().line) }}
-            onClick={() => go(phase())}
-          >
-            {phase().name} <span class="quiet">{words(phase())}</span>
-          </button>
+          <div class="phase" style={{ "grid-row": String(phase().line) }}>
+            <button
+              type="button"
+              aria-expanded={phase().open}
+              aria-label={`Passes of ${phase().name}`}
+              onClick={() => props.onFold(phase().name)}
+            >
+              {phase().open ? "▾" : "▸"}
+            </button>
+            <button type="button" onClick={() => go(phase())}>
+              {phase().name} <span class="quiet">{words(phase())}</span>
+            </button>
+          </div>
         )}
       </Index>
     </div>
