@@ -83,7 +83,7 @@ export function PassesPane() {
   const [editing, setEditing] = createSignal<{ id: number; anchor: HTMLElement } | null>(null);
   const [drag, setDrag] = createSignal<{ id: number; to: number } | null>(null);
 
-  /** Names of phases of which only the selected step is shown. */
+  /** Keys of phases of which only the selected step is shown. */
   const [closed, setClosed] = createSignal<ReadonlySet<string>>(new Set());
 
   const layout = createMemo<Layout>(() => {
@@ -109,11 +109,16 @@ export function PassesPane() {
       const group = byRow.get(id) ?? [];
       if (preferences.phases) {
         const name = phaseOf(callName(document.passes[row]?.call ?? ""));
-        const last = result.phases.at(-1);
-        const open = !closed().has(name);
-        if (last?.name === name) last.steps.push(...group);
-        else result.phases.push({ line: ++line, name, open, steps: [...group] });
-        if (!open) {
+        const { phases } = result;
+        let phase = phases.at(-1);
+        if (phase?.name === name) phase.steps.push(...group);
+        else {
+          // A phase may come again.
+          const key = `${name} ${phases.filter((before) => before.name === name).length}`;
+          phase = { line: ++line, name, key, open: !closed().has(key), steps: [...group] };
+          phases.push(phase);
+        }
+        if (!phase.open) {
           const selected = group.find((item) => item.index === app.selected());
           if (selected) result.steps.set(selected.index, { line: ++line, listed: false });
           return;
@@ -386,10 +391,10 @@ export function PassesPane() {
         <Show when={layout().phases.length > 0}>
           <Phases
             phases={layout().phases}
-            onFold={(name) =>
+            onFold={(key) =>
               setClosed((before) => {
                 const after = new Set(before);
-                if (!after.delete(name)) after.add(name);
+                if (!after.delete(key)) after.add(key);
                 return after;
               })
             }

@@ -8,12 +8,14 @@ export interface Phase {
   /** Line in the grid, from 1. */
   line: number;
   name: string;
+  /** What tells it from others of its name. */
+  key: string;
   /** Whether its passes are shown. */
   open: boolean;
   steps: Shown[];
 }
 
-export function Phases(props: { phases: readonly Phase[]; onFold(name: string): void }) {
+export function Phases(props: { phases: readonly Phase[]; onFold(key: string): void }) {
   const app = useApp();
   const changed = ({ steps }: Phase) => steps.filter(({ step }) => step.outcome === "changed");
   const words = (phase: Phase) =>
@@ -31,7 +33,7 @@ export function Phases(props: { phases: readonly Phase[]; onFold(name: string): 
               type="button"
               aria-expanded={phase().open}
               aria-label={`Passes of ${phase().name}`}
-              onClick={() => props.onFold(phase().name)}
+              onClick={() => props.onFold(phase().key)}
             >
               {phase().open ? "▾" : "▸"}
             </button>
