@@ -1,7 +1,7 @@
 //! The machine: frames, activations, and one step for each kind of node.
 
 use super::value::{Closure, Fields, RefCell, Slot, Value};
-use super::{EvalFailure, EvalOptions};
+use super::{EvalFailure, EvalOptions, Watched};
 use crate::ir::walk::{free_vars, post_order, use_counts};
 use crate::ir::{Expr, ExprId, IdMap, Module, Pattern, PatternId, Store, VarId};
 use rustc_hash::FxHashMap;
@@ -20,8 +20,7 @@ pub(super) struct Machine<'a> {
     captures: FxHashMap<ExprId, Rc<[Slot]>>,
     now: Activation,
     frames: Vec<Frame>,
-    /// A node whose values are told.
-    watched: Option<(ExprId, &'a mut Vec<Value>)>,
+    watched: Watched<'a>,
 }
 
 /// The variables and kept values of a function that is being evaluated.
@@ -85,9 +84,9 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The values of a node are put into `seen`.
-    pub fn watching(self, node: ExprId, seen: &'a mut Vec<Value>) -> Machine<'a> {
-        Machine { watched: Some((node, seen)), ..self }
+    /// Tells what a node was.
+    pub fn watching(self, watched: Watched<'a>) -> Machine<'a> {
+        Machine { watched, ..self }
     }
 
     pub fn is_function(&self, expr: ExprId) -> bool {

@@ -71,33 +71,30 @@ pub fn eval_function(
     args: &[Value],
     options: EvalOptions,
 ) -> Result<Value, EvalFailure> {
-    let id = store.name(name);
-    let Some(function) = module.function(id) else {
-        return Err(EvalFailure::new(format!("the module has no function `@{name}`")));
-    };
-    if module.dialect() == Dialect::Relax {
-        return relax::apply(store, module, function, args, options);
-    }
-    let args = fit(store, function, args)?;
-    Machine::new(store, module, options).apply(function, &args)
+    eval_watching(store, module, name, args, options, None)
 }
 
-/// The same, and puts into `seen` what the expression `watched` was, each time that it was evaluated; so far not in Relax.
+/// An expression, and where it is told what it was each time that it was evaluated.
+pub type Watched<'a> = Option<(ExprId, &'a mut Vec<Value>)>;
+
+/// The same, and tells what an expression was.
 pub fn eval_watching(
     store: &mut Store,
     module: &Module,
     name: &str,
     args: &[Value],
     options: EvalOptions,
-    watched: Option<ExprId>,
-    seen: &mut Vec<Value>,
+    watched: Watched,
 ) -> Result<Value, EvalFailure> {
-    let function = module.function(store.name(name));
-    let (Some(function), Dialect::Relay, Some(watched)) = (function, module.dialect(), watched) else {
-        return eval_function(store, module, name, args, options);
+    let id = store.name(name);
+    let Some(function) = module.function(id) else {
+        return Err(EvalFailure::new(format!("the module has no function `@{name}`")));
     };
+    if module.dialect() == Dialect::Relax {
+        return relax::apply(store, module, function, args, options, watched);
+    }
     let args = fit(store, function, args)?;
-    Machine::new(store, module, options).watching(watched, seen).apply(function, &args)
+    Machine::new(store, module, options).watching(watched).apply(function, &args)
 }
 
 /// Arguments in the element types of the parameters: tensors of another type are converted, as TVM's
@@ -130,7 +127,7 @@ pub fn eval_expr(
 ) -> Result<Value, EvalFailure> {
     if module.dialect() == Dialect::Relax {
         return match store.expr(expr) {
-            Expr::Function(_) => relax::apply(store, module, expr, args, options),
+            Expr::Function(_) => relax::apply(store, module, expr, args, options, None),
             _ => relax::eval(store, module, expr, options),
         };
     }

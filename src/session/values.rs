@@ -58,7 +58,7 @@ impl Session {
         }
         let mut seen = Vec::new();
         let options = EvalOptions::default();
-        match eval::eval_watching(&mut self.store, &module, function, &args, options, watched, &mut seen) {
+        match eval::eval_watching(&mut self.store, &module, function, &args, options, watched.map(|node| (node, &mut seen))) {
             Ok(value) => parts("result", &value, &mut values.result),
             Err(failed) => values.failure = Some(failed.to_diagnostic()),
         }
@@ -140,5 +140,22 @@ mod tests {
         let values = session.values(0, "main", 0, &[("x".to_owned(), vec![1.0])], Some(node)).expect("it runs");
         assert_eq!(shown(&session, &values.seen), ["value: float32[2, 2] [[2, 2], [2, 2]]"]);
         assert_eq!(values.times, 1);
+    }
+
+    #[test]
+    fn an_expression_of_relax_is_watched_at_its_binding_and_at_its_uses() {
+        const RELAX: &str = "# from tvm.script import ir as I\n# from tvm.script import relax as R\n\n@I.ir_module\nclass Module:\n    \
+                             @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n        \
+                             y: R.Tensor((2,), dtype=\"float32\") = R.add(x, x)\n        \
+                             z: R.Tensor((2,), dtype=\"float32\") = R.multiply(y, x)\n        return z\n";
+        let mut session = Session::new(|| 0.0);
+        assert!(session.run(&document(RELAX, "Normalize", PassContext::default()).expect("passes"), false));
+        for (line, word) in [(8, "y"), (8, "R.add"), (9, "y")] {
+            let place = Place::Line { line, word: word.to_owned(), stable: false };
+            let node = session.history(0, &place).expect("it is there").node;
+            let values = session.values(0, "main", 0, &[("x".to_owned(), vec![1.0, 3.0])], Some(node)).expect("it runs");
+            assert_eq!(shown(&session, &values.seen), ["value: float32[2] [2, 6]"], "{word} in line {line}");
+            assert_eq!(values.times, 1);
+        }
     }
 }

@@ -92,6 +92,12 @@ function insertDirectly(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
+/**
+ * The search panel. It is no part of the first screen, but fetched once the editor has the focus: what is typed right after
+ * the key that opens it is meant for the panel, and not for the program.
+ */
+const searching = () => import("./search");
+
 /** What is highlighted: the source of an expression that is followed. */
 const mark = StateEffect.define<{ from: number; to: number } | null>();
 const marks = StateField.define<DecorationSet>({
@@ -177,14 +183,14 @@ export function createEditor(options: EditorOptions): Editor {
         indentUnit.of("  "),
         options.language,
         marks,
+        EditorView.domEventHandlers({ focus: () => void searching() }),
         keymap.of([
           { key: "Mod-]", run: indentMore },
           { key: "Mod-[", run: indentLess },
           {
             key: "Mod-f",
             run: (target) => {
-              // The search panel is not part of the first screen.
-              void import("./search").then(({ openSearch }) => openSearch(target));
+              void searching().then(({ openSearch }) => openSearch(target));
               return true;
             },
           },

@@ -19,7 +19,7 @@ mod tests;
 pub use seed::seeded_args;
 
 use super::value::{Closure, Fields, RefCell, Slot, Value};
-use super::{EvalFailure, EvalOptions, eval_prim};
+use super::{EvalFailure, EvalOptions, Watched, eval_prim};
 use crate::infer::relax::types::{Bindings, substitute_dim};
 use crate::ir::walk::{free_vars, post_order};
 use crate::ir::{Dim, Expr, ExprId, Function, Id, Module, PrimExpr, Store, Symbol, Tensor, Type, VarId};
@@ -34,6 +34,7 @@ pub(super) struct Machine<'a> {
     pub(super) fuel: u64,
     now: Activation,
     frames: Vec<Frame>,
+    watched: Watched<'a>,
 }
 
 /// What a function that is being evaluated knows.
@@ -61,6 +62,8 @@ enum Frame {
     Result(ExprId, String),
     /// The function is done; its caller goes on.
     Restore(Box<Activation>),
+    /// Somebody wants to know it.
+    Watch,
 }
 
 pub(super) enum Next {
@@ -77,8 +80,10 @@ pub(super) fn apply(
     function: ExprId,
     args: &[Value],
     options: EvalOptions,
+    watched: Watched,
 ) -> Result<Value, EvalFailure> {
-    let mut machine = Machine { store, module, fuel: options.fuel, now: Activation::default(), frames: Vec::new() };
+    let watched = watched.map(|(node, seen)| (bound_to(store, module, node), seen));
+    let mut machine = Machine { store, module, fuel: options.fuel, now: Activation::default(), frames: Vec::new(), watched };
     let closure = global(function);
     let start = machine.call(function, closure, args.to_vec())?;
     machine.run(start).map(read_cells)
@@ -86,8 +91,22 @@ pub(super) fn apply(
 
 /// Evaluates a closed expression.
 pub(super) fn eval(store: &mut Store, module: &Module, expr: ExprId, options: EvalOptions) -> Result<Value, EvalFailure> {
-    let machine = Machine { store, module, fuel: options.fuel, now: Activation::default(), frames: Vec::new() };
+    let now = Activation::default();
+    let machine = Machine { store, module, fuel: options.fuel, now, frames: Vec::new(), watched: None };
     machine.run(Next::Eval(expr)).map(read_cells)
+}
+
+/// What a variable is bound to, and anything else itself: a variable that is only bound is never evaluated.
+fn bound_to(store: &Store, module: &Module, node: ExprId) -> ExprId {
+    let Expr::Var(var) = store.expr(node) else { return node };
+    let vid = store.var_data(var).vid;
+    let all = module.functions().iter().flat_map(|(_, function)| post_order(store, *function));
+    let blocks = all.filter_map(|id| match store.expr(id) {
+        Expr::Seq { blocks, .. } => Some(store.items(blocks)),
+        _ => None,
+    });
+    let mut bindings = blocks.flatten().flat_map(|block| store.items(store.block(block).bindings)).map(|id| store.binding(id));
+    bindings.find(|bound| store.var_data(bound.var).vid == vid).map_or(node, |bound| bound.value)
 }
 
 /// A value with the tensors in the place of the cells that hold them. Tuples of a program nest no deeper than its types.
@@ -131,6 +150,9 @@ impl Machine<'_> {
 
     /// Starts the evaluation of a node.
     fn start(&mut self, id: ExprId) -> Step {
+        if self.watched.as_ref().is_some_and(|(node, _)| *node == id) {
+            self.frames.push(Frame::Watch);
+        }
         Ok(Next::Give(match self.store.expr(id) {
             Expr::Var(var) => self.variable(id, var)?,
             Expr::Constant(tensor) => {
@@ -308,6 +330,12 @@ impl Machine<'_> {
             }
             Frame::Restore(caller) => {
                 self.now = *caller;
+                Next::Give(value)
+            }
+            Frame::Watch => {
+                if let Some((_, seen)) = &mut self.watched {
+                    seen.push(read_cells(value.clone()));
+                }
                 Next::Give(value)
             }
         })
