@@ -1,7 +1,8 @@
 //! Programs that break a rule about types each.
 
 use super::typed::verify;
-use crate::ir::Store;
+use crate::ir::{Binding, DType, Dialect, Dim, Expr, ExprId, Function, Module, Store, Symbol, TypeId};
+use crate::ops;
 
 const PROGRAM: &str = "    @T.prim_func(s_tir=True)
     def twice(A: T.Buffer((T.int64(2),), \"float32\"), B: T.Buffer((T.int64(2),), \"float32\")):
@@ -53,4 +54,77 @@ fn arguments_of_a_tensor_program_stand_there_as_a_tuple() {
     let head = "x: R.Tuple(R.Tensor((2,), dtype=\"float32\"))";
     let found = messages(head, "gv = R.call_tir(cls.twice, x, out_ty=R.Tensor((2,), dtype=\"float32\"))\nreturn gv");
     assert!(found[0].contains("must hold its arguments as an in-line tuple"), "{found:?}");
+}
+
+/// What is wrong with a function of one binding that says of its variable and of its value what it likes.
+fn said(store: &mut Store, value: ExprId, variable: TypeId) -> Vec<String> {
+    let var = store.relax_var("y", Some(variable), false);
+    let block = store.add_block_of(&[Binding { var, value, cast: None }], false);
+    let result = store.use_var(var);
+    let body = store.add_seq(&[block], result);
+    let (params, type_params) = (store.list(&[]), store.list(&[]));
+    let function =
+        store.add_function(Function { params, type_params, ret: Some(variable), body, attrs: None, device: None, pure: true });
+    let function = store.add(Expr::Function(function));
+    let mut module = Module::of(Dialect::Relax);
+    let name = store.name("main");
+    module.set_function(name, function);
+    verify(store, &module).into_iter().map(|found| found.message).collect()
+}
+
+fn tensor(store: &mut Store, extent: i64) -> TypeId {
+    store.tensor_type(&[Dim::Int { value: extent, bits: 64 }], DType::F32)
+}
+
+#[test]
+fn the_type_of_a_call_is_one_that_it_can_have() {
+    // Rule 19; TVM: "All information in Type annotations must be correct. However, while the expression R.exp(x) is annotated as
+    // R.Tensor((3,), dtype="float32"), the expression outputs R.Tensor((2,), dtype="float32")".
+    let store = &mut Store::new();
+    let (two, three) = (tensor(store, 2), tensor(store, 3));
+    let x = store.relax_var("x", Some(two), false);
+    let x = store.use_var(x);
+    let exp = store.add(Expr::Op(ops::lookup_relax("exp").expect("an operator")));
+    let args = store.list(&[x]);
+    let call = |store: &mut Store, ty| store.add_typed(Expr::Call { callee: exp, args, info: None }, Some(ty));
+    let wrong = call(store, three);
+    assert_eq!(
+        said(store, wrong, three),
+        ["All information in Type annotations must be correct. However, while the expression is annotated as R.Tensor((3,), \
+          dtype=\"float32\"), the expression outputs R.Tensor((2,), dtype=\"float32\")"]
+    );
+    let right = call(store, two);
+    assert_eq!(said(store, right, two), Vec::<String>::new());
+}
+
+#[test]
+fn a_value_is_of_the_type_of_its_variable() {
+    // Rule 20; TVM: "Expression of type R.Tensor((2,), dtype="float32") cannot be assigned to a variable of type
+    // R.Tensor((3,), dtype="float32")".
+    let store = &mut Store::new();
+    let (two, three) = (tensor(store, 2), tensor(store, 3));
+    let x = store.relax_var("x", Some(two), false);
+    let x = store.use_var(x);
+    assert_eq!(
+        said(store, x, three),
+        ["Expression of type R.Tensor((2,), dtype=\"float32\") cannot be assigned to a variable of type R.Tensor((3,), \
+          dtype=\"float32\")"]
+    );
+    assert_eq!(said(store, x, two), Vec::<String>::new());
+}
+
+#[test]
+fn extents_of_a_shape_are_integers() {
+    // Rule 22; TVM: "Shape expressions must be of integer type, but got float32".
+    let store = &mut Store::new();
+    let name = store.name("n");
+    let shape = |store: &mut Store, dtype| {
+        let n = Dim::Symbol(store.add_symbol(Symbol { name, dtype, size: false }));
+        let dims = store.dims(&[n]);
+        let ty = store.ty(crate::ir::Type::Shape(crate::ir::Extents::Rank(1)));
+        let value = store.add_typed(Expr::Shape(dims), Some(ty));
+        said(store, value, ty)
+    };
+    assert_eq!(shape(store, DType::F32), ["Shape expressions must be of integer type, but got float32"]);
+    assert_eq!(shape(store, DType::I64), Vec::<String>::new());
 }
