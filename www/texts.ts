@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { parse, resolve } from "node:path";
 import type { Made } from "./made.ts";
 import { API } from "./user/docs.ts";
+import { samples } from "./user/samples/list.ts";
 
 const SOURCE = /\.(relay|py|js|md|json)$/;
 
@@ -29,7 +30,7 @@ export const texts: Record<string, Made> = {
   "passlab-lessons": { name: "lessons.json", make: () => JSON.stringify(lessons()) },
   "passlab-samples": {
     name: "samples.json",
-    make: () => JSON.stringify(folder("user/samples")),
+    make: () => JSON.stringify({ list: samples, scripts: folder("user/samples") }),
   },
   "passlab-api": { name: "api.json", make: () => JSON.stringify(API) },
 };

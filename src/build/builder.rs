@@ -20,6 +20,8 @@ pub struct BlockBuilder {
     /// Symbols that scopes define, those of inner ones behind those of outer ones.
     symbols: Vec<Id<Symbol>>,
     bound: FxHashMap<VarId, ExprId>,
+    /// Functions that are being built, inner ones behind outer ones.
+    pub(super) functions: Vec<super::functions::Open>,
     /// Functions of the module by what they look like from afar, once somebody adds one.
     alike: Option<FxHashMap<u64, Vec<Id<Name>>>>,
     errors: Vec<Diagnostic>,
@@ -51,6 +53,7 @@ impl BlockBuilder {
             scopes: Vec::new(),
             symbols: Vec::new(),
             bound: FxHashMap::default(),
+            functions: Vec::new(),
             alike: None,
             errors: Vec::new(),
         }

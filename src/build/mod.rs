@@ -50,6 +50,7 @@
 
 mod builder;
 mod copy;
+mod functions;
 mod mutate;
 mod names;
 mod run;

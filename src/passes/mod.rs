@@ -90,6 +90,7 @@ pub static ALL: &[&PassSpec] = &[
     &relax::kill_after_last_use::SPEC,
     &relax::lower_runtime_builtin::SPEC,
     &relax::compute_prim_value::SPEC,
+    &relax::update_param_type::SPEC,
     &relax::vm_shape_lower::SPEC,
     &relax::to_mixed_precision::SPEC,
     &relax::convert_layout::SPEC,

@@ -8,8 +8,6 @@ import {
   type CompletionContext,
   type CompletionResult,
   closeBrackets,
-  completeFromList,
-  ifNotIn,
 } from "@codemirror/autocomplete";
 import { javascriptLanguage, localCompletionSource, snippets } from "@codemirror/lang-javascript";
 import { HighlightStyle, syntaxHighlighting, syntaxTree } from "@codemirror/language";
@@ -94,6 +92,15 @@ async function names(): Promise<Names | null> {
 void names();
 
 /** Members after a dot and in the body of a class, globals elsewhere; nothing in texts and comments. */
+const KEYWORDS =
+  "break case const continue default delete extends false finally in instanceof let new return static super switch this throw true typeof var yield";
+
+/** Statements and words of the language; a script imports and exports nothing. */
+const WORDS: readonly Completion[] = [
+  ...snippets.filter(({ label }) => label !== "import"),
+  ...KEYWORDS.split(" ").map((label) => ({ label, type: "keyword" })),
+];
+
 async function complete(context: CompletionContext): Promise<CompletionResult | null> {
   const at = syntaxTree(context.state).resolveInner(context.pos, -1);
   if (/Comment|String|RegExp|Template/.test(at.name)) return null;
@@ -105,7 +112,7 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   if (!context.explicit && !member && from === context.pos) return null;
   const found = await names();
   if (!found) return null;
-  const options = member || declared ? found.memberOptions : found.globalOptions;
+  const options = member || declared ? found.memberOptions : [...found.globalOptions, ...WORDS];
   return { from, options, validFor: /^[\w$]*$/ };
 }
 
@@ -127,24 +134,12 @@ const hover = hoverTooltip(async (view, position) => {
   };
 });
 
-const KEYWORDS =
-  "break case const continue default delete extends false finally in instanceof let new return static super switch this throw true typeof var yield";
-
-/** Statements and words of the language; a script imports and exports nothing. */
-const words = completeFromList([
-  ...snippets.filter(({ label }) => label !== "import"),
-  ...KEYWORDS.split(" ").map((label) => ({ label, type: "keyword" })),
-]);
-const NO_WORDS =
-  "TemplateString String RegExp LineComment BlockComment Label VariableDefinition PropertyDefinition PropertyName PrivatePropertyDefinition PrivatePropertyName . ?.";
-
 /**
  * The extensions of the editor of scripts. Put together here and not by the package's `javascript()`, which has TypeScript and
  * JSX with it.
  */
 export const scriptLanguage: Extension = [
   javascriptLanguage,
-  javascriptLanguage.data.of({ autocomplete: ifNotIn(NO_WORDS.split(" "), words) }),
   javascriptLanguage.data.of({ autocomplete: complete }),
   javascriptLanguage.data.of({ autocomplete: localCompletionSource }),
   autocompletion({ icons: false, maxRenderedOptions: 60 }),

@@ -13,7 +13,7 @@ import { createEditor, type Editor } from "../editor/editor";
 import { scriptLanguage } from "../editor/script";
 import type { UserPass } from "../engine/protocol";
 import { callName } from "../state/calls";
-import { samples } from "../user/samples";
+import { type Sample, sampleList } from "../user/samples";
 import { panelCommands } from "./commands";
 import { useApp } from "./context";
 import "../styles/script.css";
@@ -54,8 +54,11 @@ export default function ScriptPane(props: { target: Target | null }) {
     } else editor?.jump(place.from, place.to ?? place.from);
   });
 
+  const [samples, setSamples] = createSignal<readonly Sample[]>([]);
+  // Without them the pane is as good.
+  onMount(() => void sampleList().then(setSamples, () => {}));
   const choose = (select: HTMLSelectElement) => {
-    const sample = samples.find((item) => item.id === select.value);
+    const sample = samples().find((item) => item.id === select.value);
     select.value = "";
     if (sample) void app.openSample(sample);
   };
@@ -65,7 +68,7 @@ export default function ScriptPane(props: { target: Target | null }) {
       <div class="bar script-bar">
         <select aria-label="Sample" onChange={(event) => choose(event.currentTarget)}>
           <option value="">Samples…</option>
-          <For each={samples}>{(item) => <option value={item.id}>{item.title}</option>}</For>
+          <For each={samples()}>{(item) => <option value={item.id}>{item.title}</option>}</For>
         </select>
         <span class="grow" />
         <Patience />

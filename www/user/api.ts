@@ -1,4 +1,5 @@
 /** Everything that is global in a script. */
+import { analysis } from "./analysis";
 import { attrsKey } from "./attrs";
 import * as builders from "./build";
 import { BlockBuilder } from "./builder";
@@ -155,6 +156,7 @@ const relax = builders.namespace({
   callTIR: relaxNodes.callTIR,
   callDPSPacked: relaxNodes.callDPSPacked,
   callPacked: relaxNodes.callPacked,
+  analysis,
   dpl,
   const: builders.constant,
   op: builders.op,

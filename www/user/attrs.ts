@@ -55,18 +55,18 @@ function written(item: unknown, name: string): string {
   throw new TypeError(`the attribute ${name} cannot be ${shown(item)}`);
 }
 
-/** A value as TVMScript writes it. */
-function script(item: unknown, name: string): string {
+/** A value as TVMScript and calls of passes write it. */
+export function python(item: unknown, name: string): string {
   if (item === null || item === undefined) return "None";
   if (typeof item === "boolean") return item ? "True" : "False";
   if (typeof item === "number" || typeof item === "bigint") return String(item);
   if (typeof item === "string") return JSON.stringify(item);
-  if (Array.isArray(item)) return `[${item.map((part) => script(part, name)).join(", ")}]`;
+  if (Array.isArray(item)) return `[${item.map((part) => python(part, name)).join(", ")}]`;
   if (typeof item === "object" && !(item instanceof GlobalVar) && !("object" in item)) {
     const pairs = Object.entries(item);
-    return `{${pairs.map(([key, part]) => `${JSON.stringify(key)}: ${script(part, name)}`).join(", ")}}`;
+    return `{${pairs.map(([key, part]) => `${JSON.stringify(key)}: ${python(part, name)}`).join(", ")}}`;
   }
-  throw new TypeError(`the attribute ${name} cannot be ${shown(item)}`);
+  throw new TypeError(`${name} cannot be ${shown(item)}`);
 }
 
 /** Attributes of Relax, as a text that has them: of a call of an operator, or of a function. */
@@ -76,12 +76,12 @@ function relaxAttrs(attrs: Attrs, op: Op | null): number {
   let text: string;
   if (op) {
     const vars = op.inputs.map((_, index) => `a${index}`);
-    const named = entries.map(([name, item]) => `${name}=${script(item, name)}`);
+    const named = entries.map(([name, item]) => `${name}=${python(item, name)}`);
     const params = vars.map((name) => `${name}: R.Any`).join(", ");
     const own = op.name.replace(/^relax\./, "");
     text = `@R.function(private=True)\ndef main(${params}):\n    return R.${own}(${[...vars, ...named].join(", ")})\n`;
   } else
-    text = `@R.function(private=True)\ndef main():\n    R.func_attr(${script(attrs, "attrs")})\n    return R.tuple()\n`;
+    text = `@R.function(private=True)\ndef main():\n    R.func_attr(${python(attrs, "attrs")})\n    return R.tuple()\n`;
   let id = space().written.get(text);
   if (id === undefined) {
     // The attributes of the function, or of the call that its last binding or result is.

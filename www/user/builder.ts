@@ -1,17 +1,18 @@
 /** TVM's `BlockBuilder`: programs of Relax put together binding by binding, in normal form and with types. */
+import { attrsIdOf } from "./attrs";
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 import { IRModule, needModule } from "./module";
 import {
-  type AttrsLike,
   type Expr,
-  Func,
+  type Func,
   GlobalVar,
   needExpr,
   needVar,
   nodeAt,
+  Tuple,
   type Var,
 } from "./nodes";
-import { type Binding, type BindingBlock, blockFrom, type PrimFunc, SeqExpr } from "./relax";
+import { type Binding, type BindingBlock, blockFrom, type PrimFunc } from "./relax";
 import { asType, type Type } from "./types";
 
 /** What the engine's builder does, in its order. */
@@ -33,6 +34,10 @@ const DO = {
   isDataflow: 14,
   operand: 15,
   uniqueName: 16,
+  beginFunction: 20,
+  switchBlock: 21,
+  emitFuncOutput: 22,
+  endFunction: 23,
 } as const;
 
 export interface FunctionOptions {
@@ -44,19 +49,20 @@ export interface FunctionOptions {
   pure?: boolean;
 }
 
-/** A function that is being built. */
-interface Open {
-  name: string;
-  params: readonly Var[];
-  options: FunctionOptions;
-  blocks: BindingBlock[];
-  result: GlobalVar | null;
+type Values = Expr | readonly Values[];
+
+/** A list is a tuple. */
+function exprOf(value: Values): Expr {
+  return Array.isArray(value) ? new Tuple(value.map(exprOf)) : needExpr(value);
 }
+
+type Params = Var | readonly Var[] | null | undefined;
+const paramWords = (params: Params) =>
+  params ? [1, ...[params].flat().map((one) => needVar(one).id)] : [0];
 
 export class BlockBuilder {
   readonly space: Space = space();
   private readonly id: number;
-  private open: Open | null = null;
 
   /** A builder in a module; without one, in an empty module. */
   constructor(module?: IRModule) {
@@ -76,12 +82,12 @@ export class BlockBuilder {
   // ---- bindings ----
 
   /** Binds a value in the block under way to a new variable and gives that: `lv` in a dataflow block, else `gv`. */
-  emit(value: Expr, name = ""): Var {
-    return this.node("emit", [needExpr(value).id, name ? nameId(name) + 1 : 0]) as Var;
+  emit(value: Values, name = ""): Var {
+    return this.node("emit", [exprOf(value).id, name ? nameId(name) + 1 : 0]) as Var;
   }
   /** Binds a value in a dataflow block to a variable that is visible behind it. */
-  emitOutput(value: Expr, name = ""): Var {
-    return this.node("emitOutput", [needExpr(value).id, name ? nameId(name) + 1 : 0]) as Var;
+  emitOutput(value: Values, name = ""): Var {
+    return this.node("emitOutput", [exprOf(value).id, name ? nameId(name) + 1 : 0]) as Var;
   }
   /** Binds a value to a variable of this type, which is checked when the program runs. */
   matchCast(value: Expr, type: Type | string, name = ""): Var {
@@ -148,73 +154,44 @@ export class BlockBuilder {
 
   // ---- functions ----
 
-  /** Builds a function: `f` emits its bindings and calls `emitFuncOutput`. Gives the name of the function in the module. */
+  /**
+   * Builds a function: `f` emits its bindings and calls `emitFuncOutput`, which may give the parameters where they are null
+   * here. Gives the name of the function in the module.
+   */
   function(
     name: string,
-    params: readonly Var[],
+    params: Params,
     ...rest: [() => void] | [FunctionOptions, () => void]
   ): GlobalVar {
     const [options, f] = rest.length === 1 ? [{}, rest[0]] : rest;
-    if (this.open) throw new Error("a function is being built already");
-    const open: Open = { name: String(name), params, options, blocks: [], result: null };
-    this.open = open;
-    this.beginScope(params);
-    this.beginBindingBlock();
+    const attrs = { ...options.attrs, ...(options.private ? {} : { global_symbol: name }) };
+    const pure = options.pure === false ? 0 : 1;
+    const words = [nameId(String(name)), attrsIdOf(attrs, null), pure, ...paramWords(params)];
+    this.do("beginFunction", words);
+    let made = 0;
     try {
       f();
     } finally {
-      this.open = null;
-      if (!open.result) {
-        this.endBlock();
-        this.endScope();
-      }
+      made = this.do("endFunction")[0] as number;
     }
-    if (!open.result) throw new Error(`emitFuncOutput must be called in the function ${name}`);
-    return open.result;
+    if (made === 0) throw new Error("emitFuncOutput must be called in a relax function.");
+    return nodeAt(made - 1) as GlobalVar;
   }
 
   /** A dataflow block in the function that is being built. */
   dataflow<T>(f: () => T): T {
-    const open = this.needOpen("dataflow");
-    this.close(open);
-    this.beginDataflowBlock();
+    this.do("switchBlock", [1]);
     try {
       return f();
     } finally {
-      this.close(open);
-      this.beginBindingBlock();
+      this.do("switchBlock", [0]);
     }
   }
 
   /** Says what the function that is being built gives. A list is a tuple. */
-  emitFuncOutput(output: Expr): GlobalVar {
-    const open = this.needOpen("emitFuncOutput");
-    if (open.result) throw new Error("emitFuncOutput was called already");
-    const body = this.normalizeArgument(output);
-    this.close(open);
-    const { name, params, options } = open;
-    const symbol = options.private ? {} : { global_symbol: name };
-    const attrs: AttrsLike = { ...symbol, ...options.attrs };
-    const func = new Func(
-      params,
-      new SeqExpr(open.blocks, body),
-      null,
-      options.pure ?? true,
-      attrs,
-    );
-    this.endScope();
-    open.result = this.addFunc(this.normalize(func) as Func, name);
-    return open.result;
-  }
-
-  private close(open: Open): void {
-    const block = this.endBlock();
-    if (block.bindings.length > 0) open.blocks.push(block);
-  }
-
-  private needOpen(what: string): Open {
-    if (!this.open) throw new Error(`${what} is called inside of function(...)`);
-    return this.open;
+  emitFuncOutput(output: Values, params?: Params): GlobalVar {
+    const words = [exprOf(output).id, ...paramWords(params)];
+    return this.node("emitFuncOutput", words) as GlobalVar;
   }
 
   /** Adds a function to the module, unless an equal one is there, and gives its name. */

@@ -47,7 +47,7 @@ const PASSES: readonly Row[] = [
   [
     "transform",
     "transform.FoldConstant(args?: object): Pass",
-    "The passes that are built in, by TVM's names: transform.FuseOps({ fuse_opt_level: 2 }). A pass is called with a module and gives a module. transform.FuseOpsByPattern({ patterns: [[name, pattern, annotations?, check?]] }) takes patterns of relax.dpl; check gets { matchedExpr, annotatedExpr, matchedBindings }.",
+    "The passes that are built in, by TVM's names: transform.FuseOps({ fuse_opt_level: 2 }). A pass is called with a module and gives a module. transform.FuseOpsByPattern({ patterns: [[name, pattern, annotations?, check?]] }) takes patterns of relax.dpl; check gets { matchedExpr, annotatedExpr, matchedBindings }. transform.UpdateParamType({ ty_func: (param) => type or null }) takes a function.",
   ],
   [
     "rulePass",

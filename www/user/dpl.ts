@@ -5,7 +5,7 @@
 import { attrsIdOf } from "./attrs";
 import { cross, nameId } from "./engine";
 import { IRModule, needModule } from "./module";
-import { type Expr, Func, needExpr, nodeAt, Op, type Var } from "./nodes";
+import { type Expr, type Func, needExpr, nodeAt, Op, type Var } from "./nodes";
 import { type DataflowBlock, needBlock } from "./relax";
 import { Scope } from "./scope";
 import { asType, type Dim, dimWords, shown, type Type } from "./types";
@@ -194,10 +194,6 @@ class PatternContext extends Scope {
   }
 }
 
-function needFunc(value: unknown): Func {
-  if (value instanceof Func) return value;
-  throw new TypeError(`a function is needed here, not ${shown(value)}`);
-}
 const moduleWords = (module?: IRModule) => (module ? needModule(module) : new IRModule()).toWords();
 
 /** Replaces what looks like a pattern by what `rewriter` makes of it: TVM's `rewrite_call`. */
@@ -208,7 +204,7 @@ function rewriteCall(
   module?: IRModule,
 ): Func {
   const sent = new Sent([root]);
-  const words = [0, 0, sent.at(root), needFunc(func).id, ...moduleWords(module)];
+  const words = [0, 0, sent.at(root), needExpr(func).id, ...moduleWords(module)];
   const [id] = sent.do(2, words, (found) => {
     const orig = nodeAt(found[0] as number);
     return Uint32Array.of(needExpr(rewriter(orig, sent.matched(found.subarray(1)))).id);
@@ -224,7 +220,7 @@ function rewriteBindings(
   module?: IRModule,
 ): Func {
   const { sent } = context;
-  const words = [...sent.context(context), 0, needFunc(func).id, ...moduleWords(module)];
+  const words = [...sent.context(context), 0, needExpr(func).id, ...moduleWords(module)];
   const [id] = sent.do(3, words, (found) => {
     const end = 1 + (found[0] as number);
     const nodes = Array.from(found.subarray(end), (one) => nodeAt(one));

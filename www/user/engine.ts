@@ -41,6 +41,7 @@ export interface Engine {
   user_prim_func(id: number): unknown[];
   user_builder(module: Uint32Array): number;
   user_builder_do(builder: number, what: number, words: Uint32Array): Uint32Array;
+  user_analysis(what: number, words: Uint32Array): Uint32Array;
   user_dpl(what: number, words: Uint32Array, ask?: unknown): Uint32Array;
   user_record(pre: number, post: number): boolean;
   user_run(passes: unknown, module: Uint32Array): Uint32Array;

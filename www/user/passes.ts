@@ -1,12 +1,13 @@
 /** Passes, contexts and instruments, as TVM's Python has them (`tvm.transform`, `tvm.instrument`). */
+import { python } from "./attrs";
 import { fuseOpsByPattern } from "./dpl";
 import { cross, here, type Space, space } from "./engine";
 import { IRModule, needModule } from "./module";
-import { type Expr, Func, nodeAt } from "./nodes";
+import { type Expr, Func, nodeAt, type Var } from "./nodes";
 import { type BindingBlock, DataflowBlock, needBlock, PrimFunc } from "./relax";
 import { keepsOutputs, RelaxExprMutator } from "./relax-functor";
 import { refusePromise, Scope } from "./scope";
-import { shown } from "./types";
+import { asType, shown, type Type } from "./types";
 
 export interface PassOptions {
   /** Its name in lists and in the trace; by default that of the function or class. */
@@ -220,28 +221,28 @@ export function sequential(passes: readonly Pass[], options: PassOptions = {}): 
   return options.name ? list(pass) : pass;
 }
 
-/** A value as Python writes it. */
-function python(value: unknown): string {
-  if (value === null || value === undefined) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (typeof value === "number") return String(value);
-  if (Array.isArray(value)) return `[${value.map(python).join(", ")}]`;
-  if (typeof value === "object")
-    return `{${Object.entries(value)
-      .map(([key, item]) => `${JSON.stringify(key)}: ${python(item)}`)
-      .join(", ")}}`;
-  return JSON.stringify(String(value));
+/** What a function says of the types of parameters, by function and parameter. */
+function paramTypes(module: IRModule, f: (param: Var) => Type | string | null) {
+  const types: Record<string, string> = {};
+  for (const [name, func] of module.functions)
+    for (const param of func instanceof Func ? func.params : []) {
+      const type = f(param);
+      if (type) types[`${name.nameHint}.${param.nameHint}`] = String(asType(type));
+    }
+  return types;
 }
 
 /** A pass that is built in, by TVM's name: `transform.FuseOps({ fuse_opt_level: 2 })`. */
 function builtIn(name: string, args: Record<string, unknown> = {}): Pass {
   const info = { name, optLevel: 0, required: [] };
-  // Patterns are no text: with them it is a pass of the script's.
-  if (name === "FuseOpsByPattern" && Array.isArray(args.patterns)) {
-    const run = (module: IRModule) => fuseOpsByPattern(args, module);
-    return makePass(info, { kind: "module", run, call: "", passes: [], doc: "" });
-  }
-  const given = Object.entries(args).map(([key, value]) => `${key}=${python(value)}`);
+  // Patterns and functions are no text: with them it is a pass of the script's.
+  let run: ((module: IRModule) => IRModule) | null = null;
+  if (name === "FuseOpsByPattern" && Array.isArray(args.patterns))
+    run = (module) => fuseOpsByPattern(args, module);
+  if (name === "UpdateParamType" && typeof args.ty_func === "function")
+    run = (module) => builtIn(name, { ty_func: paramTypes(module, args.ty_func as never) })(module);
+  if (run) return makePass(info, { kind: "module", run, call: "", passes: [], doc: "" });
+  const given = Object.entries(args).map(([key, value]) => `${key}=${python(value, key)}`);
   const call = `${name}(${given.join(", ")})`;
   return makePass(info, { kind: "built-in", run: null, call, passes: [], doc: "" });
 }
@@ -320,13 +321,8 @@ const HOOKS = {
   before: "runBeforePass",
   after: "runAfterPass",
 } as const;
-const TVM_HOOKS = [
-  "enter_pass_ctx",
-  "exit_pass_ctx",
-  "should_run",
-  "run_before_pass",
-  "run_after_pass",
-];
+/** The name of a hook in Python. */
+const inPython = (hook: string) => hook.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 interface Instrument {
   name: string;
@@ -403,7 +399,7 @@ export class PassContext extends Scope {
   }
 
   enter(): this {
-    const config = Object.entries(this.config).map(([key, value]) => [key, python(value)]);
+    const config = Object.entries(this.config).map(([key, value]) => [key, python(value, key)]);
     cross().user_enter({
       optLevel: this.optLevel,
       required: this.requiredPass,
@@ -575,9 +571,9 @@ export function registered() {
       })),
       instruments: shownOnes.map(({ name, hooks }) => ({
         name,
-        hooks: Object.values(HOOKS).flatMap((hook, at) =>
-          hook in hooks ? [TVM_HOOKS[at] as string] : [],
-        ),
+        hooks: Object.values(HOOKS)
+          .filter((hook) => hook in hooks)
+          .map(inPython),
         doc: hooks.doc ?? "",
       })),
     },

@@ -78,6 +78,11 @@ const TYPES: readonly Row[] = [
 
 const NAMESPACE: readonly Row[] = [
   [
+    "relax.analysis",
+    "const { udchain, getVar2val } = relax.analysis",
+    "Questions about programs, by TVM's names.",
+  ],
+  [
     "relax",
     "relax.nn.conv2d(x, w, { padding: 1 }), relax.reshape(x, [4, 2]), relax.Var, relax.Function(params, body, retType, isPure, attrs)",
     "Every operator of Relax by its name, called as TVM's Python calls it, and what makes nodes and types. The old names of types (TensorStructInfo and so on) are here too.",
@@ -144,6 +149,71 @@ const NAMESPACE: readonly Row[] = [
   ],
 ];
 
+const ANALYSES: readonly Row[] = (
+  [
+    ["freeVars", "expr: Expr", "Var[]", "Variables that are used and not bound."],
+    [
+      "boundVars",
+      "expr: Expr",
+      "Var[]",
+      "Variables that are bound. Symbols are no variables here: see definedSymbolicVars.",
+    ],
+    ["allVars", "expr: Expr", "Var[]", "Variables that are used or bound."],
+    ["allGlobalVars", "expr: Expr", "GlobalVar[]", "Functions of the module that are mentioned."],
+    [
+      "calledGlobalVars",
+      "expr: Expr",
+      "GlobalVar[]",
+      "Functions of the module that are called, also by call_tir.",
+    ],
+    [
+      "definedSymbolicVars",
+      "expr: Expr",
+      "Dim[]",
+      "Symbols that parameters and match_cast define.",
+    ],
+    ["freeSymbolicVars", "expr: Expr", "Dim[]", "Symbols that are used and not defined."],
+    [
+      "containsImpureCall",
+      "expr: Expr, mod?: IRModule",
+      "boolean",
+      "Whether something in it may have side effects; without the module its functions count as pure.",
+    ],
+    [
+      "hasReshapePattern",
+      "func: PrimFunc",
+      "boolean",
+      "Whether a tensor program only copies elements in their order.",
+    ],
+    ["getVar2val", "func: Function", "Map<Var, Expr>", "What variables are bound to."],
+    [
+      "nameToBinding",
+      "func: Function",
+      "Record<string, Binding[]>",
+      "The bindings by the names of their variables.",
+    ],
+    [
+      "udchain",
+      "block: DataflowBlock",
+      "Map<Var, Var[]>",
+      "For each variable those whose values use it.",
+    ],
+    [
+      "typeBaseCheck",
+      "base: Type, derived: Type",
+      "number",
+      "Whether a value of one type fits the other: 0 never, 1 and 2 perhaps, 3 always. Once struct_info_base_check.",
+    ],
+    ["typeLca", "a: Type, b: Type", "Type", "The type that covers both and says most."],
+    ["wellFormed", "thing: IRModule | Function", "void", "Throws what is wrong first."],
+    ["checkWellFormed", "thing: IRModule | Function", "boolean", "Whether nothing is wrong."],
+  ] as const
+).map(([name, args, result, doc]) => [
+  `relax.analysis.${name}`,
+  `relax.analysis.${name}(${args}): ${result}`,
+  doc,
+]);
+
 const BUILDER: readonly Row[] = [
   [
     "BlockBuilder",
@@ -152,8 +222,8 @@ const BUILDER: readonly Row[] = [
   ],
   [
     "BlockBuilder.function",
-    "function(name: string, params: Var[], options?: { attrs, private, pure }, f: () => void): GlobalVar",
-    "Builds a function of the module: f emits its bindings and calls emitFuncOutput.",
+    "function(name: string, params: Var | Var[] | null, options?: { attrs, private, pure }, f: () => void): GlobalVar",
+    "Builds a function of the module: f emits its bindings and calls emitFuncOutput, which gives the parameters where they are null here. Python's with bb.function(...). Another one may be built inside.",
   ],
   [
     "BlockBuilder.dataflow",
@@ -172,8 +242,8 @@ const BUILDER: readonly Row[] = [
   ],
   [
     "BlockBuilder.emitFuncOutput",
-    "emitFuncOutput(output: Expr): GlobalVar",
-    "Says what the function that is being built gives.",
+    "emitFuncOutput(output: Expr | list, params?: Var[]): GlobalVar",
+    "Says what the function that is being built gives; a list is a tuple. Called once.",
   ],
   [
     "BlockBuilder.matchCast",
@@ -287,6 +357,7 @@ const HOOKS: readonly Row[] = [
 export const RELAX: readonly Row[] = [
   ...NAMESPACE,
   ...PATTERNS,
+  ...ANALYSES,
   ...BUILDER,
   ...NODES,
   ...TYPES,

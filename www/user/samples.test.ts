@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { samples } from "./samples";
+import { samples } from "./samples/list";
 import { Bench, built, said } from "./testing";
 
 const read = (path: string): string => readFileSync(resolve(import.meta.dirname, path), "utf8");

@@ -5,27 +5,50 @@
 //! [`super::types::symbols`] (`TIRVarsInType` and `DefinableTIRVarsInType`).
 
 use super::types::symbols;
-use crate::ir::walk::{for_each_binder, free_vars, post_order};
-use crate::ir::{Binding, Dim, Expr, ExprId, Id, Name, PrimExpr, Store, Symbol, VarId};
+use crate::ir::walk::{for_each_binder, for_each_child, free_vars, post_order};
+use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Id, IdMap, Name, PrimExpr, Store, Symbol, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The variables that are bound in `root`: parameters, and those of bindings (TVM's `bound_vars`).
+/// The variables that are bound in `root`: parameters, and those of bindings (TVM's `bound_vars`), as the program has them.
 pub fn bound_vars(store: &Store, root: ExprId) -> Vec<VarId> {
-    let mut found = Vec::new();
-    for id in post_order(store, root) {
-        for_each_binder(store, id, |var| found.push(var));
-    }
-    once(found)
+    vars(store, root, false)
 }
 
-/// All variables in `root`, bound or free (TVM's `all_vars`).
+/// All variables in `root`, bound or free (TVM's `all_vars`), as the program has them.
 pub fn all_vars(store: &Store, root: ExprId) -> Vec<VarId> {
-    let mut found = Vec::new();
-    for id in post_order(store, root) {
+    vars(store, root, true)
+}
+
+fn vars(store: &Store, root: ExprId, used: bool) -> Vec<VarId> {
+    enum Step {
+        Bind(VarId),
+        Visit(ExprId),
+    }
+    let (mut found, mut seen, mut stack) = (Vec::new(), IdMap::new(), vec![Step::Visit(root)]);
+    while let Some(step) = stack.pop() {
+        let id = match step {
+            Step::Bind(var) => {
+                found.push(var);
+                continue;
+            }
+            Step::Visit(id) if seen.insert(id, ()).is_some() => continue,
+            Step::Visit(id) => id,
+        };
+        let first = stack.len();
         match store.expr(id) {
-            Expr::Var(var) => found.push(var),
-            _ => for_each_binder(store, id, |var| found.push(var)),
+            Expr::Var(var) if used => found.push(var),
+            Expr::Function(function) => {
+                let function = store.function(function);
+                stack.extend(store.items(function.params).map(Step::Bind));
+                stack.push(Step::Visit(function.body));
+            }
+            Expr::Seq { blocks, body } => {
+                stack.extend(store.bindings(blocks).flat_map(|binding| [Step::Visit(binding.value), Step::Bind(binding.var)]));
+                stack.push(Step::Visit(body));
+            }
+            _ => for_each_child(store, id, |child| stack.push(Step::Visit(child))),
         }
+        stack[first..].reverse();
     }
     once(found)
 }
@@ -122,6 +145,23 @@ pub fn udchain(store: &Store, root: ExprId) -> (FxHashMap<VarId, Vec<VarId>>, Fx
         results.extend(free_vars(store, body));
     }
     (users, results)
+}
+
+/// Who uses what in one block, variables in the order in which they are mentioned first. A value that is cast has no user.
+pub fn udchain_of_block(store: &Store, block: Id<BindingBlock>) -> Vec<(VarId, Vec<VarId>)> {
+    let mut found: Vec<(VarId, Vec<VarId>)> = Vec::new();
+    let mut place: FxHashMap<VarId, usize> = FxHashMap::default();
+    for Binding { var, value, cast } in store.block_bindings(block) {
+        let used = if cast.is_none() { free_vars(store, value) } else { Vec::new() };
+        for (mentioned, user) in used.into_iter().map(|used| (used, Some(var))).chain([(var, None)]) {
+            let at = *place.entry(mentioned).or_insert_with(|| {
+                found.push((mentioned, Vec::new()));
+                found.len() - 1
+            });
+            found[at].1.extend(user);
+        }
+    }
+    found
 }
 
 /// The bindings of `root` by the names of their variables, in the order in which they stand (TVM's `name_to_binding`).

@@ -61,6 +61,7 @@ mod support;
 pub mod to_mixed_precision;
 pub mod to_non_dataflow;
 pub mod topological_sort;
+pub mod update_param_type;
 pub mod vm_shape_lower;
 
 #[cfg(test)]

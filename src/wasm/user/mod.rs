@@ -14,10 +14,12 @@
 //! - [`read`]: nodes, types, attributes and constants as packed numbers.
 //! - [`build`]: the same back.
 //! - [`relax`]: what only Relax has: blocks, extents, types of which not all is known, the builder.
+//! - [`analysis`]: questions about programs.
 //! - [`dpl`]: patterns, and rewriting by them.
 //! - [`tools`]: texts, types, equality, values of expressions.
 //! - [`run`]: passes, contexts and instruments.
 
+mod analysis;
 mod build;
 mod dpl;
 mod read;
@@ -25,6 +27,7 @@ mod relax;
 mod run;
 mod tools;
 
+pub use analysis::*;
 pub use build::*;
 pub use dpl::*;
 pub use read::*;

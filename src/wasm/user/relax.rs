@@ -211,7 +211,7 @@ pub(super) fn read_type(read: &mut Words<'_>, kind: u32) -> Js<(Type, Vec<TypeId
 // ---- nodes ----
 
 /// A block: its id, whether it is a dataflow block, the number of bindings, and for each variable, value and cast or 0.
-fn block_words(store: &mut Store, block: Id<BindingBlock>, words: &mut Vec<u32>) {
+pub(super) fn block_words(store: &mut Store, block: Id<BindingBlock>, words: &mut Vec<u32>) {
     let bindings: Vec<Binding> = store.block_bindings(block).collect();
     words.extend([index(block), u32::from(store.block(block).dataflow), bindings.len() as u32]);
     for binding in bindings {
@@ -386,6 +386,13 @@ pub fn user_builder_do(builder: u32, what: u32, words: &[u32]) -> Js<Vec<u32>> {
     })
 }
 
+/// Whether there are parameters, and which.
+fn read_params(read: &mut Words<'_>) -> Js<Option<Vec<VarId>>> {
+    let known = read.word()? != 0;
+    let params = read.rest(Words::var)?;
+    Ok(known.then_some(params))
+}
+
 fn step(store: &mut Store, builder: &mut BlockBuilder, what: u32, words: &[u32]) -> Js<Vec<u32>> {
     let mut read = Words::new(store, words);
     let emits = matches!(what, 2..=5);
@@ -483,6 +490,25 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: u32, words: &[u32])
             let unique = builder.unique_name(&hint);
             vec![index(store.name(&unique))]
         }
+        20 => {
+            let (name, attrs, pure) = (read.name()?, read.maybe(Store::attrs_at)?, read.word()? != 0);
+            let params = read_params(&mut read)?;
+            let name = store.str(name).to_owned();
+            builder.begin_function(store, &name, params.as_deref(), attrs, pure);
+            Vec::new()
+        }
+        21 => {
+            let dataflow = read.word()? != 0;
+            if !builder.switch_block(store, dataflow) {
+                return Err(error("a dataflow block is opened in a function that is being built"));
+            }
+            Vec::new()
+        }
+        22 => {
+            let (output, params) = (read.expr()?, read_params(&mut read)?);
+            vec![index(builder.emit_func_output(store, output, params.as_deref()).map_err(error)?)]
+        }
+        23 => vec![builder.end_function().map_or(0, |name| index(name) + 1)],
         _ => return Err(error("a builder does nothing of the kind")),
     })
 }

@@ -4,6 +4,7 @@ use super::{Js, Subject, Words, error, module_words, with};
 use crate::diag::Diagnostic;
 use crate::eval::{EvalOptions, eval_expr, value_to_expr};
 use crate::infer::infer_expr;
+use crate::infer::relax::analysis::{all_vars, bound_vars};
 use crate::ir::equal::{self, EqualOptions};
 use crate::ir::walk::{for_each_binder, free_vars, post_order};
 use crate::ir::{Dialect, Expr, ExprId, Function, Module, VarId};
@@ -142,6 +143,10 @@ pub fn user_walk(what: u32, id: u32) -> Js<Vec<u32>> {
         let nodes: Vec<ExprId> = match what {
             0 => post_order(store, id),
             1 => free_vars(store, id).into_iter().map(|var| store.use_var(var)).collect(),
+            _ if lent.dialect == Dialect::Relax => {
+                let vars = if what == 3 { all_vars(store, id) } else { bound_vars(store, id) };
+                vars.into_iter().map(|var| store.use_var(var)).collect()
+            }
             _ => {
                 for node in post_order(store, id) {
                     match store.expr(node) {

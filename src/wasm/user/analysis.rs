@@ -1,0 +1,93 @@
+//! Questions about programs (`relax.analysis`), by numbers.
+
+use super::relax::{block_words, dim_words};
+use super::{Js, Words, error, with};
+use crate::infer::relax::analysis::{
+    all_global_vars, called_global_vars, defined_symbolic_vars, free_symbolic_vars, udchain_of_block,
+};
+use crate::infer::relax::effects::contains_impure_call;
+use crate::infer::relax::types::{common, fit};
+use crate::ir::walk::post_order;
+use crate::ir::{Dim, Expr, Id, Name, Store, Symbol};
+use crate::tir::has_reshape_pattern;
+use crate::verify;
+use wasm_bindgen::prelude::*;
+
+fn globals(store: &mut Store, names: Vec<Id<Name>>) -> Vec<u32> {
+    names.into_iter().map(|name| store.add(Expr::Global(name)).index() as u32).collect()
+}
+
+fn extents(symbols: Vec<Id<Symbol>>) -> Vec<u32> {
+    symbols.into_iter().flat_map(|symbol| dim_words(Dim::Symbol(symbol))).collect()
+}
+
+/// What is asked by its number in `www/user/analysis.ts`, about what.
+#[wasm_bindgen]
+pub fn user_analysis(what: u32, words: &[u32]) -> Js<Vec<u32>> {
+    with(|lent| {
+        let mut read = Words::new(&lent.store, words);
+        let place = |store: &mut Store, read: u32| Words::new(store, &[read]).expr();
+        let (first, second) = (words.first().copied().unwrap_or(u32::MAX), words.get(1).copied().unwrap_or(u32::MAX));
+        match what {
+            0..=3 | 5 | 6 => {
+                let expr = place(&mut lent.store, first)?;
+                let store = &mut lent.store;
+                Ok(match what {
+                    0 => {
+                        let names = all_global_vars(store, expr);
+                        globals(store, names)
+                    }
+                    1 => {
+                        let names = called_global_vars(store, expr);
+                        globals(store, names)
+                    }
+                    2 => extents(defined_symbolic_vars(store, expr)),
+                    3 => extents(free_symbolic_vars(store, expr)),
+                    5 => match store.expr(expr) {
+                        Expr::PrimFunc(func) => vec![u32::from(has_reshape_pattern(store, func))],
+                        _ => return Err(error("a tensor program is needed here")),
+                    },
+                    _ => {
+                        let mut words = Vec::new();
+                        for id in post_order(store, expr) {
+                            let Expr::Seq { blocks, .. } = store.expr(id) else { continue };
+                            for block in store.items(blocks).collect::<Vec<_>>() {
+                                block_words(store, block, &mut words);
+                            }
+                        }
+                        words
+                    }
+                })
+            }
+            4 => {
+                let (expr, module) = (read.expr()?, read.module()?);
+                Ok(vec![u32::from(contains_impure_call(&lent.store, &module, expr))])
+            }
+            7 => {
+                let block = read.block()?;
+                let store = &mut lent.store;
+                let mut words = Vec::new();
+                for (var, users) in udchain_of_block(store, block) {
+                    words.extend([store.use_var(var).index() as u32, users.len() as u32]);
+                    words.extend(users.into_iter().map(|user| store.use_var(user).index() as u32));
+                }
+                Ok(words)
+            }
+            8 | 9 => {
+                let mut read = Words::new(&lent.store, &[first, second]).rest(Words::ty)?.into_iter();
+                let (Some(a), Some(b)) = (read.next(), read.next()) else { return Err(error("two types are needed here")) };
+                Ok(vec![match what {
+                    8 => fit(&mut lent.store, a, b) as u32,
+                    _ => common(&mut lent.store, a, b).index() as u32,
+                }])
+            }
+            // Messages of what is wrong with a module; of a function alone nobody knows which others there are.
+            _ => {
+                let (alone, module) = (read.word()? != 0, read.module()?);
+                let mut found = verify::verify(&mut lent.store, &module);
+                found.retain(|d| d.is_error() && !(alone && d.code == "relax-unbound-global"));
+                Ok(found.iter().map(|d| lent.store.name(&d.message).index() as u32).collect())
+            }
+        }
+    })
+}
