@@ -20,6 +20,7 @@ import { scriptPasses } from "../state/model";
 import { phaseOf } from "../state/phases";
 import { duration, outcomeMark, type Shown, stepWords } from "../state/steps";
 import { needsScript } from "../state/trust";
+import { Context } from "./ContextFoot";
 import { panelCommands } from "./commands";
 import { useApp } from "./context";
 import { Part } from "./Part";
@@ -27,7 +28,6 @@ import { type Phase, Phases } from "./Phases";
 import { Toggle } from "./Toggle";
 
 const AddPass = lazy(() => import("./AddPass"));
-const ContextForm = lazy(() => import("./ContextForm"));
 const EditPass = lazy(() => import("./EditPass"));
 
 interface Place {
@@ -589,29 +589,4 @@ function metaOf(step: Step, micros: number): string {
   if (step.outcome === "failed") return "failed";
   if (step.outcome === "not-reached") return "";
   return duration(micros);
-}
-
-/** What else a PassContext holds, closed until it is needed. */
-function Context() {
-  const app = useApp();
-  const [opened, setOpened] = createSignal(false);
-  const set = createMemo(() => {
-    const { required, disabled, config, instruments } = app.state().document;
-    return required.length + disabled.length + Object.keys(config).length + instruments.length;
-  });
-  return (
-    <details class="foot context" onToggle={() => setOpened(true)}>
-      <summary>
-        Context
-        <Show when={set() > 0}>
-          <span class="count">{set()}</span>
-        </Show>
-      </summary>
-      <Show when={opened()}>
-        <Part waiting="Loading…">
-          <ContextForm />
-        </Part>
-      </Show>
-    </details>
-  );
 }

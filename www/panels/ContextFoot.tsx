@@ -1,0 +1,31 @@
+/** The foot of the list of passes: what the context of a run holds beside the opt level. */
+import { createMemo, createSignal, lazy, Show } from "solid-js";
+import { useApp } from "./context";
+import { Part } from "./Part";
+
+const ContextForm = lazy(() => import("./ContextForm"));
+
+/** What else a PassContext holds, closed until it is needed. */
+export function Context() {
+  const app = useApp();
+  const [opened, setOpened] = createSignal(false);
+  const set = createMemo(() => {
+    const { required, disabled, config, instruments } = app.state().document;
+    return required.length + disabled.length + Object.keys(config).length + instruments.length;
+  });
+  return (
+    <details class="foot context" onToggle={() => setOpened(true)}>
+      <summary>
+        Context
+        <Show when={set() > 0}>
+          <span class="count">{set()}</span>
+        </Show>
+      </summary>
+      <Show when={opened()}>
+        <Part waiting="Loading…">
+          <ContextForm />
+        </Part>
+      </Show>
+    </details>
+  );
+}
