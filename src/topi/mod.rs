@@ -36,7 +36,10 @@ mod quantize;
 mod reduce;
 mod regions;
 mod runtime;
+mod scatter;
 mod te;
+#[cfg(test)]
+mod tests;
 
 use crate::build::BlockBuilder;
 use crate::ir::{AttrValue, Expr, ExprId, Id, Store, Symbol, VarId};
@@ -86,6 +89,7 @@ const RULES: &[&[Rule]] = &[
     quantize::RULES,
     image::RULES,
     runtime::RULES,
+    scatter::RULES,
 ];
 
 /// What became of a call.
@@ -173,10 +177,23 @@ impl BlockBuilder {
         let attrs = set.map(|set| store.attrs(set));
         let callee = store.add(Expr::Op(id));
         let call = store.add_call(callee, args, attrs);
+        self.lower_call(store, call)
+    }
+
+    /// What [`BlockBuilder::call_te`] gives for a call of an operator that is put together already.
+    pub fn lower_call(&mut self, store: &mut Store, call: ExprId) -> Result<ExprId, String> {
+        let Some(row) = store.called_op(call).and_then(|op| ops::info(op).relax) else {
+            return Err("a tensor program is made of a call of an operator".to_owned());
+        };
+        if !has_te_form(row.name) {
+            return Err(format!("R.{} has no tensor-expression form", row.name));
+        }
         let call = self.normalize(store, call);
         match legalize(store, self, call, &FxHashMap::default()) {
             Legalized::New(new) => Ok(new),
-            Legalized::Same => Err(format!("R.{op} cannot be lowered for these arguments: their shapes have to be known")),
+            Legalized::Same => {
+                Err(format!("R.{} cannot be lowered for these arguments: their shapes have to be known", row.name))
+            }
             Legalized::Error(message) => Err(message),
         }
     }

@@ -6,7 +6,7 @@ use super::conv::batch_matmul;
 use super::create_ops::{full, trilu};
 use super::elementwise::{each, erf_of, intrinsic, of, scalar_with, with_scalar};
 use super::lower::{Lower, Lowered, Refused, from_front};
-use super::manipulate::{reshape, transpose};
+use super::manipulate::{broadcast, reshape, transpose};
 use super::reduce::over;
 use super::te::{Reducer, Te, Tensor};
 use super::{Rule, rule};
@@ -28,6 +28,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("nn.attention", "attention", attention),
     rule("nn.attention_bias", "attention_bias", attention),
     rule("nn.nll_loss", "nll_loss", nll_loss_of),
+    rule("grad.nll_loss_backward", "nll_loss_backward", nll_loss_backward),
     rule("nn.pixel_shuffle", "pixel_shuffle", pixel_shuffle),
 ];
 
@@ -273,6 +274,55 @@ fn nll_loss_of(cx: &mut Lower) -> Lowered {
         _ => loss,
     };
     cx.finish_as(if weighted { "nll_loss" } else { "nll_loss_without_weight" }, &[out])
+}
+
+fn nll_loss_backward(cx: &mut Lower) -> Lowered {
+    let (mut grad, x, targets) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+    let weighted = cx.args.len() > 3;
+    let weights = if weighted { Some(cx.tensor(3)?) } else { None };
+    let (reduction, ignored) = (cx.text("reduction"), cx.int("ignore_index").unwrap_or(-100));
+    let te = &mut cx.te;
+    let (shape, dtype) = (te.shape(x), te.dtype(x));
+    let single = shape.len() == 1;
+    let mut weights = match weights {
+        Some(weights) => weights,
+        None => {
+            let one = te.number(1.0, dtype);
+            full(te, &[shape[usize::from(!single)]], one)
+        }
+    };
+    if ignored >= 0 {
+        let all = te.shape(weights);
+        weights = te.compute("weights_new", "=i", &all, &mut |te, at| {
+            let (ignored, zero) = (te.int(ignored), te.number(0.0, dtype));
+            let out = te.bin(PrimOp::Eq, at[0], ignored);
+            let weight = te.load(weights, at);
+            te.select(out, zero, weight)
+        });
+    }
+    let places = te.shape(targets);
+    let chosen = te.compute("all_weights", "i", &places, &mut |te, at| {
+        let class = te.load(targets, at);
+        te.load(weights, &[class])
+    });
+    if matches!(reduction.as_str(), "sum" | "mean") {
+        grad = broadcast(te, grad, &places);
+    }
+    if reduction == "mean" {
+        let axes: Vec<usize> = (0..places.len()).collect();
+        let sum = if places.is_empty() { chosen } else { over(te, chosen, &axes, false, Reducer::Sum) };
+        grad = of(te, "divide", grad, sum);
+    }
+    let out = te.compute("pred_grad", if single { "=i" } else { "i" }, &shape, &mut |te, at| {
+        let class = if single { at[0] } else { at[1] };
+        let from = if single { Vec::new() } else { without(at, 1) };
+        let (target, weight, grad) = (te.load(targets, &from), te.load(chosen, &from), te.load(grad, &from));
+        let minus = te.number(-1.0, dtype);
+        let weight = te.times(weight, minus);
+        let (here, value, zero) = (te.bin(PrimOp::Eq, class, target), te.times(weight, grad), te.number(0.0, dtype));
+        te.select(here, value, zero)
+    });
+    cx.finish_as(if weighted { "nll_loss_backward" } else { "te_nll_loss_backward_no_weight" }, &[out])
 }
 
 // ---- attention ----

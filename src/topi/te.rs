@@ -30,7 +30,6 @@ pub(crate) enum Body {
     /// Sums and the like: identities, sources (one of each for every output), how two are combined.
     Reduce(Vec<PrimId>, Vec<PrimId>, Combine),
     /// A statement that says it all, and the tensors that it reads (`te.extern`).
-    #[allow(dead_code, reason = "what scatters has no rule yet")]
     Extern(crate::ir::StmtId, Vec<Tensor>),
 }
 
@@ -51,6 +50,8 @@ pub(crate) struct Te<'s> {
     pub stages: Vec<Stage>,
     /// Which stage computes a tensor; placeholders have none.
     pub made_by: FxHashMap<Tensor, usize>,
+    /// Whether tensors that are made now may begin anywhere in their memory.
+    pub offsets: bool,
 }
 
 /// The closure that says what an element is; it is given the variables of the axes.
@@ -58,7 +59,7 @@ pub(crate) type Element<'f> = &'f mut dyn FnMut(&mut Te, &[PrimId]) -> PrimId;
 
 impl<'s> Te<'s> {
     pub fn new(store: &'s mut Store) -> Te<'s> {
-        Te { store, stages: Vec::new(), made_by: FxHashMap::default() }
+        Te { store, stages: Vec::new(), made_by: FxHashMap::default(), offsets: false }
     }
 
     // ---- tensors ----
@@ -66,7 +67,11 @@ impl<'s> Te<'s> {
     /// A tensor that nobody computes.
     pub fn placeholder(&mut self, name: &str, shape: &[PrimId], dtype: DType) -> Tensor {
         let (name, scope) = (self.store.name(name), self.store.name("global"));
-        let offset = None;
+        let offset = self.offsets.then(|| {
+            let name = self.store.name("elem_offset");
+            let symbol = self.store.add_symbol(Symbol { name, dtype: DType::I64, size: false });
+            self.store.prim(PrimExpr::Var(symbol))
+        });
         self.store.add_buffer(Buffer {
             name,
             dtype,
@@ -79,6 +84,14 @@ impl<'s> Te<'s> {
             data: None,
             scalar: false,
         })
+    }
+
+    /// A buffer that lives where a statement allocates it.
+    pub fn local(&mut self, name: &str, shape: &[PrimId], dtype: DType) -> Tensor {
+        let (name, scope) = (self.store.name(name), self.store.name("local"));
+        let (shape, strides) = (shape.into(), [].into());
+        let (elem_offset, offset_factor, align, data, scalar) = (None, 1, 64, None, false);
+        self.store.add_buffer(Buffer { name, dtype, shape, strides, elem_offset, offset_factor, scope, align, data, scalar })
     }
 
     pub fn shape(&self, tensor: Tensor) -> Vec<PrimId> {

@@ -3,13 +3,14 @@
 
 mod deep;
 mod generate;
+mod lowered;
 mod mutate;
 
 use generate::program;
 use passlab::eval::{self, EvalOptions, Value};
 use passlab::ir::{DType, Store, equal};
 use passlab::pass::PassContext;
-use passlab::pass::manager::{Row, Runner, resolve};
+use passlab::pass::manager::{Registry, Row, Runner, resolve, resolve_in};
 use passlab::pass::trace::Trace;
 use passlab::pass::{call::parse_calls, instrument};
 use passlab::passes;
@@ -44,9 +45,10 @@ fn run(store: &mut Store, trace: Trace, calls: &str) -> Trace {
     let context = PassContext { opt_level: 4, ..PassContext::default() };
     let instruments = vec![instrument::resolve("VerifyEach", "").expect("it is built in")];
     let calls = parse_calls(calls).expect("the list is well formed");
+    let registry = Registry::from(passes::ALL).of(trace.last().dialect());
     let rows: Vec<Row> =
-        calls.iter().map(|c| Row { pass: resolve(passes::ALL, c).expect("the pass exists"), enabled: true }).collect();
-    let mut runner = Runner::new(passes::ALL, || 0.0, trace);
+        calls.iter().map(|c| Row { pass: resolve_in(&registry, c).expect("the pass exists"), enabled: true }).collect();
+    let mut runner = Runner::new(registry, || 0.0, trace);
     runner.enter(context, instruments).expect("VerifyEach enters");
     runner.run_rows(store, &rows, 0, true);
     assert!(runner.trace.is_complete(), "{calls:?}: {:?}", runner.trace.failures());

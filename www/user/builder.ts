@@ -1,5 +1,6 @@
 /** TVM's `BlockBuilder`: programs of Relax put together binding by binding, in normal form and with types. */
 import { attrsIdOf } from "./attrs";
+import { op } from "./build";
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 import { IRModule, needModule } from "./module";
 import {
@@ -38,6 +39,7 @@ const DO = {
   switchBlock: 21,
   emitFuncOutput: 22,
   endFunction: 23,
+  emitTE: 17,
 } as const;
 
 export interface FunctionOptions {
@@ -98,11 +100,15 @@ export class BlockBuilder {
   emitNormalized(binding: Binding): void {
     this.do("emitNormalized", binding.words);
   }
-  /** There are no tensor expressions here. */
-  emitTE(): never {
-    throw new Error(
-      "emit_te is not here: emit a call of an operator, or callTIR of a PrimFunc that parseModule has read",
-    );
+  /**
+   * Binds a call of a tensor program that computes `f(...args)` to a new variable and gives that. `f` is an operator with a
+   * tensor-expression form (`relax.nn.relu`, `op("matmul")`) or its name; the program is in the module.
+   */
+  emitTE(f: ((...args: never[]) => Expr) | string, ...args: unknown[]): Var {
+    const make = typeof f === "string" ? op(f) : (f as (...args: unknown[]) => Expr);
+    if (typeof make !== "function")
+      throw new TypeError("emitTE needs an operator and its arguments: emitTE(relax.nn.relu, x)");
+    return this.node("emitTE", [needExpr(make(...args)).id, 0]) as Var;
   }
   /** An expression in normal form and with types; what is nested is bound in the block under way. */
   normalize(expr: Expr): Expr {

@@ -218,7 +218,7 @@ const BUILDER: readonly Row[] = [
   [
     "BlockBuilder",
     "new BlockBuilder(mod?: IRModule): BlockBuilder",
-    "Builds functions of Relax binding by binding, in normal form and with types. What does not fit is an exception where it is emitted. emit_te is not here: emit operators, or relax.callTIR of a PrimFunc that parseModule has read.",
+    "Builds functions of Relax binding by binding, in normal form and with types. What does not fit is an exception where it is emitted.",
   ],
   [
     "BlockBuilder.function",
@@ -255,7 +255,11 @@ const BUILDER: readonly Row[] = [
     "emitNormalized(binding: Binding): void",
     "Adds a binding as it is: its value is in normal form and has a type.",
   ],
-  ["BlockBuilder.emitTE", "emitTE(): never", "Not here: there are no tensor expressions."],
+  [
+    "BlockBuilder.emitTE",
+    "emitTE(f: Operator | string, ...args): Var",
+    "Adds the tensor program of an operator to the module and binds its call: emitTE(relax.nn.conv2d, x, w, { padding: [1, 1] }).",
+  ],
   [
     "BlockBuilder.normalize",
     "normalize(expr: Expr): Expr",

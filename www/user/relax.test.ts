@@ -130,6 +130,35 @@ describe.skipIf(!built)("Relax", () => {
     expect(wrong.script?.problems[0]?.message).toContain("Matmul requires");
   });
 
+  test("an operator becomes a tensor program, and equal programs are one", async () => {
+    const out = await run(
+      `modulePass({ name: "Build" }, () => {
+        const bb = new BlockBuilder();
+        const x = new relax.Var("x", new TensorType([2, 4]));
+        bb.function("main", [x], () => {
+          const y = bb.emitTE(relax.add, x, x);
+          bb.emitFuncOutput(bb.emitTE("add", y, y));
+        });
+        bb.beginBindingBlock();
+        try { bb.emitTE("topk", x); } catch (e) { console.log(e.message); }
+        try { bb.emitTE(relax.exp, new relax.Var("y", "R.Tensor(ndim=1)")); } catch (e) { console.log(e.message); }
+        bb.endBlock();
+        return bb.get();
+      });`,
+      ["Build"],
+    );
+    expect(said(out)).toEqual([
+      "R.topk has no tensor-expression form",
+      "R.exp cannot be lowered for these arguments: their shapes have to be known",
+    ]);
+    const text = bench.text(out.versions - 1);
+    expect(text).toContain("T_add[v_ax0, v_ax1] = x[v_ax0, v_ax1] + x_1[v_ax0, v_ax1]");
+    expect(text).toContain(`        cls = Module
+        gv = R.call_tir(cls.add, (x, x), out_ty=R.Tensor((2, 4), dtype="float32"))
+        gv1 = R.call_tir(cls.add, (gv, gv), out_ty=R.Tensor((2, 4), dtype="float32"))
+        return gv1`);
+  });
+
   test("a mutator of normal form emits, and types follow", async () => {
     const out = await run(
       `class Longer extends relax.ExprMutator {

@@ -7,6 +7,8 @@
 //!
 //! Large results (more than 1024 elements) of calls that take no tensor stay calls: they would only make the program larger.
 //!
+//! TVM lowers an operator to a tensor program, as LegalizeOps does, and runs that; here its kernel is run.
+//!
 //! Divergences: TVM compiles tensor programs with LLVM; here they are interpreted, and those that take more than ten million
 //! steps stay as they are, as do programs that cannot be run (see `eval::tir`). Operators are computed by the kernels of
 //! `eval::relax`, whose last digit may differ from that of compiled code; those without a kernel stay.

@@ -71,6 +71,35 @@ fn sums_have_one_form() {
 }
 
 #[test]
+fn comparisons_have_numbers_on_one_side_and_extremes_take_in_what_is_added() {
+    let s = &mut setting();
+    s.facts = Facts::new();
+    let (n, m) = (s.n, s.m);
+    let [zero, one, two, eight] = [0, 1, 2, 8].map(|value| s.int(value));
+    let (next, before) = (s.op(PrimOp::Add, n, two), s.op(PrimOp::Sub, n, one));
+    let twice = s.op(PrimOp::Mul, n, two);
+    let greater = s.op(PrimOp::Gt, next, one);
+    assert_eq!(s.simple(greater), "(-1 < n)");
+    let even = s.op(PrimOp::Lt, twice, eight);
+    assert_eq!(s.simple(even), "(n < 4)");
+    let at_least = s.op(PrimOp::Ge, m, before);
+    assert_eq!(s.simple(at_least), "(n <= (m + 1))");
+    // min(n + 2, 8) - n, max(n - 1, 0) + 1, min(n * 2, 8)
+    let least = s.op(PrimOp::Min, next, eight);
+    let rest = s.op(PrimOp::Sub, least, n);
+    assert_eq!(s.simple(rest), "min(2, (8 - n))");
+    let most = s.op(PrimOp::Max, before, zero);
+    let more = s.op(PrimOp::Add, most, one);
+    assert_eq!(s.simple(more), "max(n, 1)");
+    let least = s.op(PrimOp::Min, twice, eight);
+    assert_eq!(s.simple(least), "(min(n, 4)*2)");
+    // Products keep their order.
+    let product = s.op(PrimOp::Mul, m, n);
+    let product = s.op(PrimOp::Mul, two, product);
+    assert_eq!(s.simple(product), "((m*n)*2)");
+}
+
+#[test]
 fn equality_is_proved_where_the_normal_forms_agree() {
     let s = &mut setting();
     let (n, m) = (s.n, s.m);

@@ -395,7 +395,7 @@ fn read_params(read: &mut Words<'_>) -> Js<Option<Vec<VarId>>> {
 
 fn step(store: &mut Store, builder: &mut BlockBuilder, what: u32, words: &[u32]) -> Js<Vec<u32>> {
     let mut read = Words::new(store, words);
-    let emits = matches!(what, 2..=5);
+    let emits = matches!(what, 2..=5 | 17);
     if (emits || what == 1) && !builder.has_block() {
         return Err(error("no block is open: emit inside of function(...) or between beginBindingBlock and endBlock"));
     }
@@ -509,6 +509,12 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: u32, words: &[u32])
             vec![index(builder.emit_func_output(store, output, params.as_deref()).map_err(error)?)]
         }
         23 => vec![builder.end_function().map_or(0, |name| index(name) + 1)],
+        17 => {
+            let (call, name) = (read.expr()?, read.maybe(Store::name_at)?);
+            let hint = hint(store, name);
+            let lowered = builder.lower_call(store, call).map_err(|message| error(&message))?;
+            vec![index(builder.emit(store, lowered, &hint))]
+        }
         _ => return Err(error("a builder does nothing of the kind")),
     })
 }

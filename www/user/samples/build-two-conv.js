@@ -1,5 +1,5 @@
-// Two convolutions in a row, built with the BlockBuilder. TVM's tutorial emits them as tensor expressions, which are
-// not here: a tensor program is read from its text instead and called.
+// Two convolutions in a row, built with the BlockBuilder. TVM's tutorial emits tensor expressions of its own, which
+// are not here: a tensor program is read from its text and called (`emitTE` lowers an operator).
 const CONV2D = `
 @I.ir_module
 class Module:
