@@ -64,11 +64,18 @@ export function App(props: { onUpdate(): void }) {
   // The frame of the page is drawn first, and then one pane after the other: made in one go they would keep a slow machine
   // from drawing, and from hearing a key, several times as long.
   const [there, setThere] = createSignal(0);
+  const [used, setUsed] = createSignal(false);
   onMount(() => {
     const timer = setInterval(() => {
       if (setThere(there() + 1) === 3) clearInterval(timer);
     });
     onCleanup(() => clearInterval(timer));
+    const use = () => setUsed(true);
+    const kinds = ["pointerdown", "keydown", "click"];
+    for (const kind of kinds) document.addEventListener(kind, use, { capture: true, once: true });
+    onCleanup(() => {
+      for (const kind of kinds) document.removeEventListener(kind, use, { capture: true });
+    });
   });
 
   onMount(() => {
@@ -147,9 +154,9 @@ export function App(props: { onUpdate(): void }) {
     app.dispatch({ type: "prefer", change: { widths: next } });
   };
   const hidden = (pane: Pane) => narrow() && state().pane !== pane;
-  // Behind a tab, a pane is made when it is first opened.
+  // Behind a tab, a pane is made when somebody begins to use the page: a command may be meant for it.
   const opened = (pane: Pane, at: number) =>
-    createMemo<boolean>((was) => was || (there() > at && !hidden(pane)), false);
+    createMemo<boolean>((was) => was || (there() > at && (used() || !hidden(pane))), false);
   const passes = opened("passes", 0);
   const result = opened("result", 1);
   const program = opened("program", 2);
