@@ -345,7 +345,8 @@ impl<'s> Reader<'s, '_> {
         }
         let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
         let ty = match ty_args[..] {
-            [] => Some(self.store.ty(Type::Any)),
+            // What the variable is annotated with, and otherwise anything.
+            [] => None,
             [ty] => Some(ty),
             _ => Some(self.store.tuple_type(&ty_args)),
         };

@@ -130,3 +130,16 @@ fn nonsense_is_an_error_with_a_place_and_no_panic() {
         assert!(found.iter().any(|d| d.is_error() && d.span.is_some()), "{source}: {found:?}");
     }
 }
+
+#[test]
+fn a_packed_function_that_says_no_type_gives_what_its_variable_is_annotated_with() {
+    let source = "@I.ir_module\nclass Module:\n    @R.function(pure=False)\n    def f(x: R.Tensor((4,), \"float32\")):\n        \
+                  a: R.Tensor((4, 1), \"float32\") = R.call_packed(\"view\", x)\n        \
+                  b = R.call_packed(\"view\", x)\n        return b\n";
+    let store = &mut Store::new();
+    let module = parse(store, source).program;
+    let module = crate::infer::infer_module(store, &module.module).expect("types");
+    let text = module_lines(store, &module, &PrintOptions { metadata: false, ..PrintOptions::default() }).text;
+    assert!(text.contains("a: R.Tensor((4, 1), dtype=\"float32\") = R.call_packed(\"view\", x)"), "{text}");
+    assert!(text.contains("b: R.Any = R.call_packed(\"view\", x)"), "{text}");
+}
