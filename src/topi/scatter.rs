@@ -11,6 +11,7 @@ use crate::ir::{AttrNode, DType, For, ForKind, PrimExpr, PrimId, PrimOp, Stmt, S
 pub(super) const RULES: &[Rule] = &[
     rule("scatter_elements", "scatter_elements", scatter_elements),
     rule("scatter_nd", "scatter_nd", scatter_nd),
+    rule("grad.take_backward", "take_backward", take_backward),
     rule("bucketize", "searchsorted", searchsorted),
 ];
 
@@ -192,6 +193,55 @@ fn scatter_nd(cx: &mut Lower) -> Lowered {
     }
     let body = in_order(te, &[copied, scattered]);
     extern_stage(te, "scatter_nd_generic", out, &[x, indices, updates], body);
+    cx.finish(&[out])
+}
+
+/// The gradient of `take`: each element is added to where it was taken from.
+fn take_backward(cx: &mut Lower) -> Lowered {
+    cx.te.offsets = true;
+    let (grad, x, indices) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+    cx.te.offsets = false;
+    let te = &mut cx.te;
+    let (own, theirs) = (te.shape(x), te.shape(grad));
+    let [count] = te.shape(indices)[..] else { return Err(Refused::Leave) };
+    let axis = te.store.attr_int(cx.attrs, "axis").map(|axis| from_front(axis, own.len()));
+    if axis.is_some_and(|axis| axis >= own.len()) || theirs.len() != own.len() {
+        return Err(Refused::Leave);
+    }
+    let out = te.placeholder("out_buf", &own, te.dtype(x));
+    let zero = te.number(0.0, te.dtype(x));
+    let size = te.product(&own);
+    let cleared = each(te, size, false, &mut |te, flat| store_flat(te, out, flat, zero));
+    let added = |te: &mut Te, to: PrimId, from: PrimId| {
+        let (old, more) = (load_flat(te, out, to), load_flat(te, grad, from));
+        let value = te.plus(old, more);
+        store_flat(te, out, to, value)
+    };
+    let body = match axis {
+        None => each(te, count, false, &mut |te, l| {
+            let to = te.load(indices, &[l]);
+            added(te, to, l)
+        }),
+        Some(axis) => {
+            let (before, after) = (te.product(&theirs[..axis]), te.product(&theirs[axis + 1..]));
+            let rows = te.times(before, after);
+            each(te, rows, false, &mut |te, fused| {
+                let (i, j) = (te.floordiv(fused, after), te.floormod(fused, after));
+                let row = te.times(i, after);
+                each(te, count, false, &mut |te, l| {
+                    let index = te.load(indices, &[l]);
+                    let [to, from] = [(own[axis], index), (count, l)].map(|(extent, index)| {
+                        let (start, far) = (te.times(row, extent), te.times(index, after));
+                        let place = te.plus(start, far);
+                        te.plus(place, j)
+                    });
+                    added(te, to, from)
+                })
+            })
+        }
+    };
+    let body = in_order(te, &[cleared, body]);
+    extern_stage(te, "take_backward", out, &[grad, x, indices], body);
     cx.finish(&[out])
 }
 
