@@ -157,7 +157,7 @@ fn bindings_keep_the_numbers_that_the_text_gives_them() {
     let after = after(&mut s, &before, &mut Drop("negative"));
     let diff = super::diff(&s, &before, &after);
     let rows: Vec<(&str, &str, &str)> =
-        diff.rows.iter().skip(2).map(|row| (row.kind.word(), &*diff.left_text(row), diff.right_text(row))).collect();
+        diff.rows.iter().skip(2).map(|row| (row.kind.word(), diff.left_text(row), diff.right_text(row))).collect();
     assert_eq!(rows[0], ("removed", "  %7 = negative(%x);", ""));
     assert_eq!(rows[1], ("changed", "  %9 = exp(%7);", "  %9 = exp(%x);"));
     assert_eq!(rows[2], ("same", "  %4 = exp(%9);", "  %4 = exp(%9);"));
