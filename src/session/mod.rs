@@ -27,7 +27,7 @@ use crate::parse;
 use crate::pass::call::parse_calls;
 use crate::pass::instrument::{self, Instrument};
 use crate::pass::manager::{Pass, Registry, Row, Runner, resolve_in};
-use crate::pass::trace::{LogKind, Trace, Version};
+use crate::pass::trace::{LogKind, Step, Trace, Version};
 use crate::pass::{PassContext, config};
 use crate::passes;
 use crate::print::{self, Numbering, PrintOptions};
@@ -356,6 +356,14 @@ impl Session {
             all += &self.text(version, Numbering::Exact).unwrap_or_default();
         }
         format!("{:06x}", repro::hash(all.as_bytes()) >> 8)
+    }
+
+    /// The functions of the module that a step changed, made or took away.
+    pub fn changed_functions(&self, step: &Step) -> Vec<&str> {
+        let (Some(before), Some(after)) = (self.version(step.before), self.version(step.after)) else { return Vec::new() };
+        let gone = before.functions().iter().filter(|(name, _)| after.function(*name).is_none());
+        let changed = after.functions().iter().filter(|(name, root)| before.function(*name) != Some(*root));
+        changed.chain(gone).map(|(name, _)| self.store.str(*name)).collect()
     }
 
     /// The files of the `DumpIR` instrument: name and text, in the order they are numbered.

@@ -53,14 +53,6 @@ impl Session {
         Ok(Preview { changed: self.trace.versions[version] != after, rewrites: self.store.log.done.len() - done })
     }
 
-    /// The functions of the module that a step changed, made or took away.
-    pub fn changed_functions(&self, step: &Step) -> Vec<&str> {
-        let (Some(before), Some(after)) = (self.version(step.before), self.version(step.after)) else { return Vec::new() };
-        let gone = before.functions().iter().filter(|(name, _)| after.function(*name).is_none());
-        let changed = after.functions().iter().filter(|(name, root)| before.function(*name) != Some(*root));
-        changed.chain(gone).map(|(name, _)| self.store.str(*name)).collect()
-    }
-
     /// How often each operator is called in two versions: name, before, after; sorted by name.
     pub fn operators(&self, before: Version, after: Version) -> Vec<(&'static str, usize, usize)> {
         let (Some(old), Some(new)) = (self.version(before), self.version(after)) else {
