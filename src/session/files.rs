@@ -119,7 +119,8 @@ impl Session {
 /// Nodes that are evaluated to find out whether two programs compute the same: an answer is wanted while somebody types.
 const PATIENCE: eval::EvalOptions = eval::EvalOptions { fuel: 500_000 };
 
-/// Nothing when a program has no `main` that can be run, or is too much to be run here. Values that differ by no more than what another order of additions does count as the same.
+/// Nothing when a program has no `main` that can be run, or is too much to be run here. Values that differ by no more than
+/// what another order of additions does count as the same.
 fn same_values(store: &mut crate::ir::Store, left: &crate::ir::Module, right: &crate::ir::Module) -> Option<bool> {
     for seed in 1..4 {
         let mut shown = [left, right].into_iter().map(|module| {

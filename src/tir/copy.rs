@@ -1,7 +1,9 @@
 //! Copies of tensor programs: whatever a body defines is defined anew, and what comes from outside can be given another
 //! meaning (TVM's `RenewDefs`, `src/s_tir/transform/renew_defs.cc`, and the substitution of buffers in FuseTIR).
 
-use crate::ir::{AttrNode, Block, Buffer, For, Id, IdMap, PrimExpr, PrimId, Region, Stmt, StmtId, Store, Symbol};
+use crate::ir::{
+    AttrNode, Block, Buffer, For, Id, IdMap, PrimExpr, PrimFunc, PrimId, PrimParam, Region, Stmt, StmtId, Store, Symbol,
+};
 use rustc_hash::FxHashMap;
 
 /// A copying under way. What is said of symbols and buffers beforehand is put in their place.
@@ -82,6 +84,19 @@ impl Copier {
     /// What a buffer has become; itself when nothing is said.
     pub fn buffer(&self, buffer: Id<Buffer>) -> Id<Buffer> {
         self.buffers.get(&buffer).copied().unwrap_or(buffer)
+    }
+
+    /// The copy of a whole program, with parameters of its own.
+    pub fn program(&mut self, store: &mut Store, program: Id<PrimFunc>) -> PrimFunc {
+        let PrimFunc { params, ret, attrs, body } = store.prim_func(program).clone();
+        let params = (params.iter())
+            .map(|param| match *param {
+                PrimParam::Var(symbol) => PrimParam::Var(self.define(store, symbol)),
+                PrimParam::Buffer(buffer) => PrimParam::Buffer(self.define_buffer(store, buffer)),
+            })
+            .collect();
+        let body = self.stmt(store, body, &mut |_, _| {});
+        PrimFunc { params, ret, attrs, body }
     }
 
     /// A buffer is defined: it becomes another one that looks the same.

@@ -66,23 +66,39 @@ fn in_order(te: &mut Te, stmts: &[StmtId]) -> StmtId {
     te.store.add_stmt(Stmt::Attr { node: AttrNode::Nothing, key, value, body })
 }
 
-/// What the old and the new value of an element come to.
-fn merged(te: &mut Te, how: &str, out: Tensor, at: PrimId, update: PrimId) -> Result<PrimId, Refused> {
-    let op = match how {
-        "update" => return Ok(update),
-        "add" | "mean" => PrimOp::Add,
-        "mul" => PrimOp::Mul,
-        "min" => PrimOp::Min,
-        "max" => PrimOp::Max,
-        _ => return Err("there is no such reduction".into()),
-    };
-    let old = load_flat(te, out, at);
-    let value = te.bin(op, old, update);
-    if how != "mean" {
-        return Ok(value);
+/// What is made of the old and the new value of an element.
+struct Reduction {
+    /// None where the new one takes the place of the old.
+    op: Option<PrimOp>,
+    /// Whether half of what comes out counts.
+    mean: bool,
+}
+
+impl Reduction {
+    fn of(name: &str) -> Result<Reduction, Refused> {
+        let op = match name {
+            "update" => None,
+            "add" | "mean" => Some(PrimOp::Add),
+            "mul" => Some(PrimOp::Mul),
+            "min" => Some(PrimOp::Min),
+            "max" => Some(PrimOp::Max),
+            _ => return Err("there is no such reduction".into()),
+        };
+        Ok(Reduction { op, mean: name == "mean" })
     }
-    let two = te.number(2.0, te.type_of(value));
-    Ok(te.over(value, two))
+
+    fn store(&self, te: &mut Te, out: Tensor, at: PrimId, update: PrimId) -> StmtId {
+        let mut value = update;
+        if let Some(op) = self.op {
+            let old = load_flat(te, out, at);
+            value = te.bin(op, old, update);
+        }
+        if self.mean {
+            let two = te.number(2.0, te.type_of(value));
+            value = te.over(value, two);
+        }
+        store_flat(te, out, at, value)
+    }
 }
 
 fn copy_of(te: &mut Te, x: Tensor, out: Tensor, parallel: bool) -> StmtId {
@@ -98,7 +114,7 @@ fn scatter_elements(cx: &mut Lower) -> Lowered {
     cx.te.offsets = true;
     let (x, indices, updates) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     cx.te.offsets = false;
-    let how = cx.text("reduction");
+    let reduction = Reduction::of(&cx.text("reduction"))?;
     let te = &mut cx.te;
     let (own, theirs) = (te.shape(x), te.shape(indices));
     let axis = from_front(te.store.attr_int(cx.attrs, "axis").unwrap_or(0), own.len());
@@ -112,7 +128,6 @@ fn scatter_elements(cx: &mut Lower) -> Lowered {
     let (before, behind) = (te.product(&theirs[..axis]), te.product(&theirs[axis + 1..]));
     let step = te.times(theirs[axis], behind);
     let rows = te.times(before, behind);
-    let mut refused = None;
     let scattered = each(te, rows, true, &mut |te, fused| {
         let (i, j) = (te.floordiv(fused, behind), te.floormod(fused, behind));
         let (first, second) = (te.times(i, step), te.times(i, stride));
@@ -129,16 +144,9 @@ fn scatter_elements(cx: &mut Lower) -> Lowered {
             let far = te.times(index, after);
             let to = te.plus(second, far);
             let update = load_flat(te, updates, from);
-            let value = merged(te, &how, out, to, update).unwrap_or_else(|why| {
-                refused = Some(why);
-                update
-            });
-            store_flat(te, out, to, value)
+            reduction.store(te, out, to, update)
         })
     });
-    if let Some(why) = refused {
-        return Err(why);
-    }
     let body = in_order(te, &[copied, scattered]);
     extern_stage(te, "scatter_elements_generic", out, &[x, indices, updates], body);
     cx.finish(&[out])
@@ -152,7 +160,7 @@ fn scatter_nd(cx: &mut Lower) -> Lowered {
     cx.te.offsets = true;
     let updates = cx.tensor(2)?;
     cx.te.offsets = false;
-    let how = cx.text("reduction");
+    let reduction = Reduction::of(&cx.text("reduction"))?;
     let te = &mut cx.te;
     let rank = te.rank(indices);
     let axes: Vec<usize> = [rank - 1].into_iter().chain(0..rank - 1).collect();
@@ -165,7 +173,6 @@ fn scatter_nd(cx: &mut Lower) -> Lowered {
     let out = te.placeholder("out_buf", &own, te.dtype(x));
     let copied = copy_of(te, x, out, false);
     let (rows, width) = (te.product(&theirs[1..]), te.product(&news[rank - 1..]));
-    let mut refused = None;
     let scattered = each(te, rows, false, &mut |te, i| {
         each(te, width, true, &mut |te, j| {
             let (mut offset, mut to) = (width, j);
@@ -181,16 +188,9 @@ fn scatter_nd(cx: &mut Lower) -> Lowered {
             let from = te.times(i, width);
             let from = te.plus(from, j);
             let update = load_flat(te, updates, from);
-            let value = merged(te, &how, out, to, update).unwrap_or_else(|why| {
-                refused = Some(why);
-                update
-            });
-            store_flat(te, out, to, value)
+            reduction.store(te, out, to, update)
         })
     });
-    if let Some(why) = refused {
-        return Err(why);
-    }
     let body = in_order(te, &[copied, scattered]);
     extern_stage(te, "scatter_nd_generic", out, &[x, indices, updates], body);
     cx.finish(&[out])

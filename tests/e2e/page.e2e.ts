@@ -39,6 +39,23 @@ describe("a program of Relax", () => {
 });
 
 describe("editing", () => {
+  test("what is typed right after the key that opens the search panel is searched for, and not written", () =>
+    withPage({}, async (lab) => {
+      await lab.write(SMALL);
+      // Written by keys, so the editor had the focus, and with it the panel's code was fetched.
+      await lab.program.click();
+      await lab.page.waitForFunction(() =>
+        performance
+          .getEntriesByType("resource")
+          .some(({ name }) => /\/search-[^/]*\.js$/.test(name)),
+      );
+      await lab.page.keyboard.press("Control+f");
+      await lab.page.keyboard.type("relu");
+      const field = lab.page.getByRole("textbox", { name: "Find" });
+      await eventually(() => field.inputValue(), "relu");
+      expect(await lab.source()).toBe(SMALL);
+    }));
+
   test("an edit runs at once, a mistake is underlined and listed, and leads to its place", () =>
     withPage({}, async (lab) => {
       await lab.write(SMALL.replace("%1)\n", "%missing)\n"));

@@ -6,7 +6,7 @@ import { Part } from "./Part";
 const ContextForm = lazy(() => import("./ContextForm"));
 
 /** What else a PassContext holds, closed until it is needed. */
-export function Context() {
+export function ContextFoot() {
   const app = useApp();
   const [opened, setOpened] = createSignal(false);
   const set = createMemo(() => {

@@ -20,7 +20,7 @@ import { scriptPasses } from "../state/model";
 import { phaseOf } from "../state/phases";
 import { duration, outcomeMark, type Shown, stepWords } from "../state/steps";
 import { needsScript } from "../state/trust";
-import { Context } from "./ContextFoot";
+import { ContextFoot } from "./ContextFoot";
 import { panelCommands } from "./commands";
 import { useApp } from "./context";
 import { Part } from "./Part";
@@ -550,7 +550,7 @@ export function PassesPane() {
           <p class="quiet">{pipeline()?.missing.map(callName).join(", ")}</p>
         </details>
       </Show>
-      <Context />
+      <ContextFoot />
       <Show when={adding()}>
         <Part>
           <AddPass anchor={addButton} onClose={() => setAdding(false)} />

@@ -39,10 +39,11 @@ export const analysis = {
   getVar2val(func: Expr): Map<Var, Expr> {
     const values = new Map<Var, Expr>();
     const words = ask(6, needExpr(func).id);
-    for (let at = 0; at < words.length; at += 3 + 3 * (words[at + 2] as number))
-      for (const one of blockFrom(words.subarray(at, at + 3 + 3 * (words[at + 2] as number)))
-        .bindings)
+    for (let at = 0, end = 0; at < words.length; at = end) {
+      end = at + 3 + 3 * (words[at + 2] as number);
+      for (const one of blockFrom(words.subarray(at, end)).bindings)
         if (!(one instanceof MatchCast)) values.set(one.var, one.value);
+    }
     return values;
   },
   nameToBinding(func: Func): Record<string, Binding[]> {

@@ -6,7 +6,7 @@ use super::calls::{args, fields, op_name};
 use super::support::with_attr;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
 use crate::ir::rewrite::Visit;
-use crate::ir::{AttrValue, Expr, ExprId, Id, Module, PrimFunc, PrimParam, Store, VarId};
+use crate::ir::{AttrValue, Expr, ExprId, Id, Module, PrimFunc, Store, VarId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::tir::Copier;
 use rustc_hash::FxHashSet;
@@ -120,18 +120,10 @@ impl BlockMutator for Attach<'_> {
 
 /// The program with the attribute, and with buffers and variables of its own.
 fn copy(store: &mut Store, program: Id<PrimFunc>, places: &[i64]) -> ExprId {
-    let PrimFunc { params, ret, attrs, body } = store.prim_func(program).clone();
-    let mut copier = Copier::default();
-    let params = (params.iter())
-        .map(|param| match *param {
-            PrimParam::Var(symbol) => PrimParam::Var(copier.define(store, symbol)),
-            PrimParam::Buffer(buffer) => PrimParam::Buffer(copier.define_buffer(store, buffer)),
-        })
-        .collect();
-    let body = copier.stmt(store, body, &mut |_, _| {});
+    let copy = Copier::default().program(store, program);
     // Integers in attributes of TIR have 64 bits.
     let places = AttrValue::Array(places.iter().map(|&value| AttrValue::Int { value, bits: 64 }).collect());
-    let attrs = Some(with_attr(store, attrs, "layout_free_buffers", places));
-    let program = store.add_prim_func(PrimFunc { params, ret, attrs, body });
+    let attrs = Some(with_attr(store, copy.attrs, "layout_free_buffers", places));
+    let program = store.add_prim_func(PrimFunc { attrs, ..copy });
     store.add(Expr::PrimFunc(program))
 }

@@ -6,7 +6,7 @@ use super::support::with_attr;
 use crate::build::{BlockMutator, Mutation, rewrite_module};
 use crate::diag::Diagnostic;
 use crate::ir::walk::{for_each_binder, post_order};
-use crate::ir::{AttrValue, Expr, ExprId, Extents, Id, Module, Object, PrimFunc, PrimParam, Store, Symbol, Type, TypeId, VarId};
+use crate::ir::{AttrValue, Expr, ExprId, Extents, Id, Module, Object, PrimFunc, Store, Symbol, Type, TypeId, VarId};
 use crate::ops;
 use crate::pass::spec::Literal;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
@@ -126,18 +126,10 @@ impl Legalize {
         };
         let Some(target) = target_of(store, device) else { return call };
         let hint = format!("{}_{}", store.str(name), store.vdevice_kind(device));
-        let PrimFunc { params, ret, attrs, body } = store.prim_func(program).clone();
         // It has buffers and variables of its own.
-        let mut copier = Copier::default();
-        let params = (params.iter())
-            .map(|param| match *param {
-                PrimParam::Var(symbol) => PrimParam::Var(copier.define(store, symbol)),
-                PrimParam::Buffer(buffer) => PrimParam::Buffer(copier.define_buffer(store, buffer)),
-            })
-            .collect();
-        let body = copier.stmt(store, body, &mut |_, _| {});
-        let attrs = Some(with_attr(store, attrs, "target", target));
-        let program = store.add_prim_func(PrimFunc { params, ret, attrs, body });
+        let copy = Copier::default().program(store, program);
+        let attrs = Some(with_attr(store, copy.attrs, "target", target));
+        let program = store.add_prim_func(PrimFunc { attrs, ..copy });
         let program = store.add(Expr::PrimFunc(program));
         let mut operands = operands;
         operands[0] = cx.builder.add_function(store, program, &hint);
