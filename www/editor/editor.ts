@@ -6,13 +6,7 @@ import {
   indentLess,
   indentMore,
 } from "@codemirror/commands";
-import {
-  bracketMatching,
-  HighlightStyle,
-  indentUnit,
-  StreamLanguage,
-  syntaxHighlighting,
-} from "@codemirror/language";
+import { bracketMatching, indentUnit } from "@codemirror/language";
 import { type Diagnostic, diagnosticCount, setDiagnostics } from "@codemirror/lint";
 import {
   Annotation,
@@ -32,44 +26,7 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
 import type { Problem } from "../engine/protocol";
-import { type Depth, scan } from "./relay";
-
-const names = {
-  comment: tags.comment,
-  "type-comment": tags.docComment,
-  keyword: tags.keyword,
-  local: tags.variableName,
-  global: tags.definition(tags.variableName),
-  op: tags.function(tags.variableName),
-  type: tags.typeName,
-  number: tags.number,
-  string: tags.string,
-  attribute: tags.attributeName,
-  meta: tags.meta,
-};
-
-const relay = StreamLanguage.define<Depth>({
-  name: "relay",
-  startState: () => ({ comment: 0 }),
-  copyState: (state) => ({ ...state }),
-  token(stream, state) {
-    const [token, end] = scan(stream.string, stream.pos, state);
-    stream.pos = end;
-    return token;
-  },
-  languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },
-  tokenTable: names,
-});
-
-/** The classes of the read-only views, so that both look alike and follow the theme through CSS alone. */
-const colours = HighlightStyle.define(
-  Object.entries(names).map(([name, tag]) => ({ tag, class: `t-${name}` })),
-);
-
-/** Relay, as the program is written in. */
-export const relayLanguage: Extension = [relay, syntaxHighlighting(colours)];
 
 /**
  * Inserts a typed character as a transaction of its own instead of letting the browser edit the page and reading the

@@ -91,4 +91,28 @@ describe("colours", () => {
     }
     expect(at).toBe(line.length);
   });
+
+  test("a long line is cut once, not once per sign", () => {
+    for (const [sign, count] of [
+      ["a//", 4000],
+      ["Tensor[", 2000],
+    ] as const) {
+      let read = 0;
+      const line = sign.repeat(count);
+      const text = new Proxy(Object(line), {
+        get(target, name) {
+          const found = target[name];
+          if (name === "slice")
+            return (from: number, to: number) => {
+              read += to - from;
+              return line.slice(from, to);
+            };
+          if (typeof name === "string" && /^\d+$/.test(name)) read++;
+          return typeof found === "function" ? found.bind(line) : found;
+        },
+      });
+      pieces(text);
+      expect(read).toBeLessThan(200 * line.length);
+    }
+  });
 });

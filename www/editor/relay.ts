@@ -1,5 +1,5 @@
 /**
- * Colours for Relay text and TVMScript: one small tokeniser, used by the editor (as a stream language) and by the
+ * Colours for Relay text and TVMScript: one small tokeniser, used by the editor and by the
  * read-only views (line by line, so a line must tell by itself which of the two it is). It follows TVM's lexer where
  * that can be seen: nested comments, `%0` and `%name`, `@global`, `meta[...]`, numbers with their width suffix; and
  * Python where TVMScript is written in it. It never judges; the engine does.
@@ -65,6 +65,8 @@ const OPEN = "([";
 const CLOSE = ")]";
 const TYPE =
   /^(?:Tensor|int\d|uint\d|float\d|bfloat|bool$|int$|[RI]\.[A-Z]|T\.(?:u?int\d|float\d|bfloat|bool$|handle$|[A-Z]))/;
+/** Characters that are looked at before and behind a sign to tell what it is, so that a long line costs no square. */
+const FAR = 400;
 /** What only Relay has in a line: behind it, `//` is a comment and no division. */
 const RELAY = /[%@]\w|[;{}]|^\s*$/;
 
@@ -78,7 +80,9 @@ export function scan(text: string, at: number, depth: Depth): [Token, number] {
   if (depth.comment > 0) return insideComment(text, at, depth, "comment");
   const char = text[at] ?? "";
   if (char === "/" && text[at + 1] === "/") {
-    return RELAY.test(text.slice(0, at)) ? ["comment", text.length] : [null, at + 2];
+    return RELAY.test(text.slice(Math.max(0, at - FAR), at))
+      ? ["comment", text.length]
+      : [null, at + 2];
   }
   if (char === "/" && text[at + 1] === "*") {
     depth.comment = 1;
@@ -112,10 +116,11 @@ export function scan(text: string, at: number, depth: Depth): [Token, number] {
   return [null, at + 1];
 }
 
-/** Behind the bracket that closes the one at `from`; `from` itself where there is none on this line. */
+/** Behind the bracket that closes the one at `from`; `from` itself where there is none near on this line. */
 function closing(text: string, from: number): number {
   let depth = 0;
-  for (let at = from; at < text.length; at++) {
+  const end = Math.min(text.length, from + FAR);
+  for (let at = from; at < end; at++) {
     const char = text[at] ?? "";
     if (OPEN.includes(char)) depth++;
     else if (CLOSE.includes(char)) depth--;

@@ -13,7 +13,8 @@ import {
   Suspense,
 } from "solid-js";
 import { Dynamic } from "solid-js/web";
-import { createEditor, type Editor, relayLanguage } from "../editor/editor";
+import { relayLanguage } from "../editor/colours";
+import { createEditor, type Editor } from "../editor/editor";
 import type { Problem } from "../engine/protocol";
 import { passProblems } from "../state/instruments";
 import { type Editor as EditorName, scriptProblems } from "../state/model";
