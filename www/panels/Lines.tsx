@@ -61,17 +61,19 @@ function html(span: Span | null, mark: "ins" | "del", spokenFirst: string): stri
   for (const piece of scannedPieces(text)) {
     if (piece.to <= span.from) continue;
     if (piece.from >= span.to) break;
+    // Names look like text, and everything that is an element costs the browser its share of every frame.
+    const token = piece.token === "local" ? null : piece.token;
     let at = Math.max(piece.from, span.from);
     const end = Math.min(piece.to, span.to);
     for (let index = 0; index + 1 < words.length && at < end; index += 2) {
       const from = words[index] ?? 0;
       const to = words[index + 1] ?? 0;
       if (to <= at || from >= end) continue;
-      put(at, Math.max(at, from), piece.token, false);
-      put(Math.max(at, from), Math.min(end, to), piece.token, true);
+      put(at, Math.max(at, from), token, false);
+      put(Math.max(at, from), Math.min(end, to), token, true);
       at = Math.min(end, to);
     }
-    put(at, end, piece.token, false);
+    put(at, end, token, false);
   }
   return result;
 }

@@ -49,12 +49,14 @@ export function ResultPane() {
   const stepId = createMemo(() => step()?.id ?? "");
   createEffect(on(stepId, () => setOpen(new Set<string>()), { defer: true }));
 
+  // A diff is laid out anew when one of these changes, and not with all else that does.
+  const preferences = createMemo(() => state().preferences);
+  const isDiff = createMemo(() => state().view === "diff");
   const options = createMemo<Options>(() => {
-    const { wrap, types } = state().preferences;
+    const { wrap, types } = preferences();
     const columns = columnsOf(room());
-    const split =
-      state().preferences.split && state().view === "diff" && columns.half >= NARROWEST_HALF;
-    const most = state().view !== "diff" ? columns.plain : split ? columns.half : columns.unified;
+    const split = preferences().split && isDiff() && columns.half >= NARROWEST_HALF;
+    const most = !isDiff() ? columns.plain : split ? columns.half : columns.unified;
     return {
       split,
       types,

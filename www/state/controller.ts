@@ -63,11 +63,24 @@ export function createController(environment: Environment) {
     const before = state();
     const after = update(before, action);
     if (after === before) return;
+    // What is drawn is drawn once, with the diff that came along and not with the one before first.
     batch(() => {
       // An offer to undo one thing must not undo the next as well.
       const outdated = after.document !== before.document && after.notice?.action === "undo";
       setState(outdated ? { ...after, notice: null } : after);
       if (after.document !== before.document) changed(before);
+      if (
+        after.good !== before.good ||
+        after.step !== before.step ||
+        after.view !== before.view ||
+        after.answers !== before.answers
+      ) {
+        pulls.pull();
+      }
+      if (after.good !== before.good || after.step !== before.step) {
+        follow.refresh();
+        rewrites.refresh();
+      }
     });
     if (after.preferences !== before.preferences) keeper.keepPreferences(after.preferences);
     if (
@@ -78,18 +91,6 @@ export function createController(environment: Environment) {
       after.example !== before.example
     ) {
       sharing.keepSoon();
-    }
-    if (
-      after.good !== before.good ||
-      after.step !== before.step ||
-      after.view !== before.view ||
-      after.answers !== before.answers
-    ) {
-      pulls.pull();
-    }
-    if (after.good !== before.good || after.step !== before.step) {
-      follow.refresh();
-      rewrites.refresh();
     }
   }
 
