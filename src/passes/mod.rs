@@ -57,6 +57,8 @@ pub static ALL: &[&PassSpec] = &[
     &relax::remove_unused_parameters::SPEC,
     &relax::remove_unused_outputs::SPEC,
     &relax::bundle_model_params::SPEC,
+    &relax::dispatch_sampling::SPEC,
+    &relax::dispatch_sort_scan::SPEC,
     &relax::legalize_ops::SPEC,
     &relax::lift_transform_params::SPEC,
     &relax::lazy_get_input::SPEC,

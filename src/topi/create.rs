@@ -44,7 +44,7 @@ pub(crate) fn create_prim_func(te: &mut Te, params: &[PrimParam]) -> PrimFunc {
     PrimFunc { params: params.into(), ret: None, attrs, body }
 }
 
-fn dict(te: &mut Te, fields: &[(&str, AttrValue)]) -> Option<AttrsId> {
+pub(super) fn dict(te: &mut Te, fields: &[(&str, AttrValue)]) -> Option<AttrsId> {
     if fields.is_empty() {
         return None;
     }
@@ -198,11 +198,8 @@ impl Making<'_> {
                 }
             }
         }
-        let mut body = te.store.add_stmts(&blocks);
-        for head in loops.into_iter().rev() {
-            body = te.store.add_stmt(Stmt::For(Box::new(head), body));
-        }
-        body
+        let body = te.store.add_stmts(&blocks);
+        in_loops(te, loops, body)
     }
 
     /// The hints of a block. Which parameters are weights is said by the function instead.
@@ -285,8 +282,19 @@ fn final_form(te: &mut Te, value: PrimId) -> PrimId {
     done.get(value).copied().unwrap_or(value)
 }
 
+/// A block in loops, the first of them outermost.
+pub(super) fn within_loops(te: &mut Te, loops: Vec<For>, block: Block) -> StmtId {
+    let block = te.store.add_prim_block(block);
+    let body = te.store.add_stmt(Stmt::Block(block));
+    in_loops(te, loops, body)
+}
+
+fn in_loops(te: &mut Te, loops: Vec<For>, body: StmtId) -> StmtId {
+    loops.into_iter().rev().fold(body, |body, head| te.store.add_stmt(Stmt::For(Box::new(head), body)))
+}
+
 /// The loop and the variable of the block for an axis.
-fn spread(te: &mut Te, axis: &Axis, kind: IterKind) -> (For, IterVar) {
+pub(super) fn spread(te: &mut Te, axis: &Axis, kind: IterKind) -> (For, IterVar) {
     let dtype = te.store.symbol(axis.var).dtype;
     let name = te.store.name(&axis.name);
     let var = te.store.add_symbol(Symbol { name, dtype, size: false });
@@ -331,7 +339,7 @@ fn point(buffer: Tensor, at: &[PrimId]) -> Region {
 }
 
 /// A block that does nothing yet.
-fn empty_block(te: &mut Te) -> Block {
+pub(super) fn empty_block(te: &mut Te) -> Block {
     Block {
         name: te.store.name("root"),
         iters: [].into(),
@@ -348,7 +356,7 @@ fn empty_block(te: &mut Te) -> Block {
 }
 
 /// Puts the body into a block of its own, unless it is one without variables already.
-fn with_root(te: &mut Te, body: StmtId, allocs: &[Tensor]) -> StmtId {
+pub(super) fn with_root(te: &mut Te, body: StmtId, allocs: &[Tensor]) -> StmtId {
     let is_root = matches!(te.store.stmt(body), Stmt::Block(block) if te.store.prim_block(*block).iters.is_empty());
     if is_root && allocs.is_empty() {
         return body;

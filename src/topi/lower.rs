@@ -131,11 +131,6 @@ impl<'a, 's> Lower<'a, 's> {
 
     /// A value as a parameter of the program.
     pub fn tensor_of(&mut self, arg: ExprId) -> Result<Tensor, Refused> {
-        let info = self.info(arg).ok_or(Refused::Leave)?;
-        let Extents::Known(dims) = info.extents else { return Err(Refused::Leave) };
-        let dtype = info.dtype.ok_or(Refused::Leave)?;
-        self.device = self.device.or(info.vdevice);
-        let shape = self.dims(&dims);
         let name = match self.te.store.expr(arg) {
             Expr::Var(var) => self.te.store.var_name(var).to_owned(),
             _ => match u8::try_from(self.params.len()).ok().filter(|n| *n < 26) {
@@ -143,7 +138,17 @@ impl<'a, 's> Lower<'a, 's> {
                 None => format!("tensor_input_{}", self.params.len()),
             },
         };
-        let tensor = self.te.placeholder(&name, &shape, dtype);
+        self.tensor_named(arg, &name)
+    }
+
+    /// [`Lower::tensor_of`] with a name for the parameter.
+    pub fn tensor_named(&mut self, arg: ExprId, name: &str) -> Result<Tensor, Refused> {
+        let info = self.info(arg).ok_or(Refused::Leave)?;
+        let Extents::Known(dims) = info.extents else { return Err(Refused::Leave) };
+        let dtype = info.dtype.ok_or(Refused::Leave)?;
+        self.device = self.device.or(info.vdevice);
+        let shape = self.dims(&dims);
+        let tensor = self.te.placeholder(name, &shape, dtype);
         self.params.push(PrimParam::Buffer(tensor));
         self.given.push(arg);
         Ok(tensor)

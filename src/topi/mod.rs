@@ -37,6 +37,7 @@ mod reduce;
 mod regions;
 mod runtime;
 mod scatter;
+mod sort;
 mod te;
 #[cfg(test)]
 mod tests;
@@ -107,6 +108,12 @@ fn find(op: &str) -> Option<&'static Rule> {
     RULES.iter().flat_map(|family| family.iter()).find(|rule| rule.op == op)
 }
 
+/// [`legalize`] for the operators that sort, search and scan, of which there is a program for processors without threads. It is
+/// a library of the runtime that sorts.
+pub fn dispatch(store: &mut Store, builder: &mut BlockBuilder, call: ExprId) -> Legalized {
+    legalize_by(store, builder, call, &FxHashMap::default(), |op| sort::RULES.iter().find(|rule| rule.op == op))
+}
+
 /// Whether an operator has a tensor-expression form.
 pub fn has_te_form(op: &str) -> bool {
     find(op).is_some()
@@ -129,6 +136,16 @@ pub fn legalize(
     builder: &mut BlockBuilder,
     call: ExprId,
     scalars: &FxHashMap<Id<Symbol>, VarId>,
+) -> Legalized {
+    legalize_by(store, builder, call, scalars, find)
+}
+
+fn legalize_by(
+    store: &mut Store,
+    builder: &mut BlockBuilder,
+    call: ExprId,
+    scalars: &FxHashMap<Id<Symbol>, VarId>,
+    find: fn(&str) -> Option<&'static Rule>,
 ) -> Legalized {
     let name = ops::build::op_name(store, call);
     let relax = store.called_op(call).and_then(|op| ops::info(op).relax).map_or(name, |row| row.name);

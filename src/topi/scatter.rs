@@ -12,8 +12,11 @@ pub(super) const RULES: &[Rule] = &[
     rule("scatter_elements", "scatter_elements", scatter_elements),
     rule("scatter_nd", "scatter_nd", scatter_nd),
     rule("grad.take_backward", "take_backward", take_backward),
-    rule("bucketize", "searchsorted", searchsorted),
+    SEARCH,
 ];
+
+/// `bucketize`, which [`super::sort`] has too.
+pub(super) const SEARCH: Rule = rule("bucketize", "searchsorted", searchsorted);
 
 /// The indices of the element at a place of a packed tensor, the first one without a remainder.
 fn place(te: &mut Te, tensor: Tensor, mut flat: PrimId) -> Vec<PrimId> {
@@ -31,18 +34,18 @@ fn place(te: &mut Te, tensor: Tensor, mut flat: PrimId) -> Vec<PrimId> {
     at
 }
 
-fn load_flat(te: &mut Te, tensor: Tensor, flat: PrimId) -> PrimId {
+pub(super) fn load_flat(te: &mut Te, tensor: Tensor, flat: PrimId) -> PrimId {
     let at = place(te, tensor, flat);
     te.load(tensor, &at)
 }
 
-fn store_flat(te: &mut Te, buffer: Tensor, flat: PrimId, value: PrimId) -> StmtId {
+pub(super) fn store_flat(te: &mut Te, buffer: Tensor, flat: PrimId, value: PrimId) -> StmtId {
     let indices = place(te, buffer, flat).into();
     te.store.add_stmt(Stmt::Store { buffer, indices, value })
 }
 
 /// A loop, and what it does with its variable.
-fn each(te: &mut Te, extent: PrimId, parallel: bool, body: &mut dyn FnMut(&mut Te, PrimId) -> StmtId) -> StmtId {
+pub(super) fn each(te: &mut Te, extent: PrimId, parallel: bool, body: &mut dyn FnMut(&mut Te, PrimId) -> StmtId) -> StmtId {
     let name = te.store.name("v");
     let var = te.store.add_symbol(Symbol { name, dtype: DType::I64, size: false });
     let used = te.store.prim(PrimExpr::Var(var));
@@ -53,8 +56,8 @@ fn each(te: &mut Te, extent: PrimId, parallel: bool, body: &mut dyn FnMut(&mut T
 }
 
 /// A tensor that a statement fills from others.
-fn extern_stage(te: &mut Te, name: &str, out: Tensor, inputs: &[Tensor], body: StmtId) {
-    let (body, outputs) = (Body::Extern(body, inputs.to_vec()), vec![out]);
+pub(super) fn extern_stage(te: &mut Te, name: &str, outs: &[Tensor], inputs: &[Tensor], body: StmtId) {
+    let (body, outputs) = (Body::Extern(body, inputs.to_vec()), outs.to_vec());
     te.add_stage(Stage { name: name.to_owned(), outputs, axes: Vec::new(), reduced: Vec::new(), body, attrs: Vec::new() });
 }
 
@@ -148,7 +151,7 @@ fn scatter_elements(cx: &mut Lower) -> Lowered {
         })
     });
     let body = in_order(te, &[copied, scattered]);
-    extern_stage(te, "scatter_elements_generic", out, &[x, indices, updates], body);
+    extern_stage(te, "scatter_elements_generic", &[out], &[x, indices, updates], body);
     cx.finish(&[out])
 }
 
@@ -192,7 +195,7 @@ fn scatter_nd(cx: &mut Lower) -> Lowered {
         })
     });
     let body = in_order(te, &[copied, scattered]);
-    extern_stage(te, "scatter_nd_generic", out, &[x, indices, updates], body);
+    extern_stage(te, "scatter_nd_generic", &[out], &[x, indices, updates], body);
     cx.finish(&[out])
 }
 
@@ -241,7 +244,7 @@ fn take_backward(cx: &mut Lower) -> Lowered {
         }
     };
     let body = in_order(te, &[cleared, body]);
-    extern_stage(te, "take_backward", out, &[grad, x, indices], body);
+    extern_stage(te, "take_backward", &[out], &[grad, x, indices], body);
     cx.finish(&[out])
 }
 
@@ -270,7 +273,10 @@ fn searchsorted(cx: &mut Lower) -> Lowered {
         let bit = te.number(1.0, dtype);
         let half = te.call("shift_right", &[span, bit]);
         let middle = te.plus(low, half);
-        let place = te.cast(DType::I64, middle);
+        // As an index it has 64 bits, and so have its parts.
+        let [from, wide] = [low, span].map(|part| te.cast(DType::I64, part));
+        let half = te.call("shift_right", &[wide, one]);
+        let place = te.plus(from, half);
         let (there, value) = (te.load(sorted, &[place]), load_flat(te, x, flat));
         let cond = te.bin(if right { PrimOp::Le } else { PrimOp::Lt }, there, value);
         let next = te.plus_int(middle, 1);
@@ -281,6 +287,6 @@ fn searchsorted(cx: &mut Lower) -> Lowered {
         stmts.push(store_flat(te, out, flat, low));
         te.store.add_stmts(&stmts)
     });
-    extern_stage(te, "searchsorted", out, &[sorted, x], body);
+    extern_stage(te, "searchsorted", &[out], &[sorted, x], body);
     cx.finish(&[out])
 }

@@ -52,6 +52,8 @@ pub(crate) struct Te<'s> {
     pub made_by: FxHashMap<Tensor, usize>,
     /// Whether tensors that are made now may begin anywhere in their memory.
     pub offsets: bool,
+    /// The alignment of tensors that are made now, in bytes.
+    pub align: u32,
 }
 
 /// The closure that says what an element is; it is given the variables of the axes.
@@ -59,7 +61,7 @@ pub(crate) type Element<'f> = &'f mut dyn FnMut(&mut Te, &[PrimId]) -> PrimId;
 
 impl<'s> Te<'s> {
     pub fn new(store: &'s mut Store) -> Te<'s> {
-        Te { store, stages: Vec::new(), made_by: FxHashMap::default(), offsets: false }
+        Te { store, stages: Vec::new(), made_by: FxHashMap::default(), offsets: false, align: 64 }
     }
 
     // ---- tensors ----
@@ -80,7 +82,7 @@ impl<'s> Te<'s> {
             elem_offset: offset,
             offset_factor: 1,
             scope,
-            align: 64,
+            align: self.align,
             data: None,
             scalar: false,
         })

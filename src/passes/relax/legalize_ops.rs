@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relax/transform/legalize_ops.cc`; the programs are in [`crate::topi`].
 
-use super::support::with_attr;
+use super::support::{device_of, with_attr};
 use crate::build::{BlockMutator, Mutation, rewrite_module};
 use crate::diag::Diagnostic;
 use crate::ir::walk::{for_each_binder, post_order};
@@ -137,19 +137,6 @@ impl Legalize {
         let args = store.list(&operands);
         store.add(Expr::Call { callee, args, info: Some(info) })
     }
-}
-
-/// The device of the first tensor in a type that has one.
-fn device_of(store: &Store, ty: TypeId) -> Option<Id<Object>> {
-    let mut types = vec![ty];
-    while let Some(ty) = types.pop() {
-        match store.type_of_id(ty) {
-            Type::PartialTensor(info) if info.vdevice.is_some() => return info.vdevice,
-            Type::Tuple(fields) => types.extend(fields.iter().rev()),
-            _ => {}
-        }
-    }
-    None
 }
 
 /// The target of a device as the attribute of a program.

@@ -19,6 +19,8 @@ pub mod convert_layout;
 pub mod convert_to_dataflow;
 pub mod dead_code_elimination;
 pub mod decompose_ops;
+pub mod dispatch_sampling;
+pub mod dispatch_sort_scan;
 pub mod eliminate_common_subexpr;
 pub mod expand_matmul_of_sum;
 pub mod expand_tuple_arguments;

@@ -8,7 +8,10 @@ pub(super) mod symbols;
 use crate::diag::Diagnostic;
 use crate::infer::relax::types;
 use crate::ir::walk::post_order;
-use crate::ir::{AttrValue, Attrs, AttrsId, Dim, Expr, ExprId, Function, Id, Module, Name, PrimExpr, PrimId, Store, Symbol};
+use crate::ir::{
+    AttrValue, Attrs, AttrsId, Dim, Expr, ExprId, Function, Id, Module, Name, Object, PrimExpr, PrimId, Store, Symbol, Type,
+    TypeId,
+};
 use crate::pass::PassError;
 
 /// The attributes with one of them set.
@@ -91,6 +94,29 @@ pub(super) fn renamed(store: &mut Store, module: &Module, names: &[(Id<Name>, Id
         result.set_function(name, new);
     }
     result
+}
+
+/// The device of the first tensor in a type that has one.
+pub(super) fn device_of(store: &Store, ty: TypeId) -> Option<Id<Object>> {
+    let mut types = vec![ty];
+    while let Some(ty) = types.pop() {
+        match store.type_of_id(ty) {
+            Type::PartialTensor(info) if info.vdevice.is_some() => return info.vdevice,
+            Type::Tuple(fields) => types.extend(fields.iter().rev()),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether the target of a device is one for many threads (`gpu` is among its keys).
+pub(super) fn is_gpu(store: &Store, device: Id<Object>) -> bool {
+    let Some(AttrValue::Map(target)) = store.object_field(device, "target") else {
+        return matches!(store.vdevice_kind(device), "cuda" | "rocm" | "metal" | "vulkan" | "opencl" | "webgpu");
+    };
+    let keys = target.iter().find(|(name, _)| store.str(*name) == "keys").map(|(_, keys)| keys);
+    let Some(AttrValue::Array(keys)) = keys else { return false };
+    keys.iter().any(|key| matches!(key, AttrValue::Str(key) if store.str(*key) == "gpu"))
 }
 
 /// The symbol that a scalar is.

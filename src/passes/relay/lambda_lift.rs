@@ -5,7 +5,8 @@
 //! with them where it stood. A let-bound function that calls itself calls the global one.
 //!
 //! Does nothing to primitive functions and inside functions for other compilers. The names differ from
-//! TVM's: it numbers them by its structural hash, here they are numbered by a hash of the text.
+//! TVM's: it numbers them by its structural hash, which is made of addresses of captured variables too; here
+//! they are numbered by a hash of the text. Equal functions have one name, as in TVM.
 //!
 //! Source: `src/relay/backend/vm/lambda_lift.cc`.
 
@@ -40,8 +41,14 @@ it, marked `Closure=1`. Primitive functions stay where they are.",
 const RULE: &str = "function moved into the module";
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
-    let mut lifter =
-        Lifter { result: module.clone(), depth: 0, let_bound: IdMap::new(), recursive: Vec::new(), plans: FxHashMap::default() };
+    let mut lifter = Lifter {
+        result: module.clone(),
+        depth: 0,
+        let_bound: IdMap::new(),
+        recursive: Vec::new(),
+        plans: FxHashMap::default(),
+        captures: FxHashMap::default(),
+    };
     for (name, function) in module.functions() {
         if is_external(cx.store, *function) {
             continue;
@@ -70,6 +77,8 @@ struct Lifter {
     /// Let-bound functions that are being visited, and what calls of them become.
     recursive: Vec<(VarId, Option<ExprId>)>,
     plans: FxHashMap<ExprId, Plan>,
+    /// What the functions of these names capture.
+    captures: FxHashMap<Id<Name>, Vec<VarId>>,
 }
 
 impl ExprMutator for Lifter {
@@ -135,8 +144,14 @@ impl Lifter {
         let free = free_vars(store, id);
         let calls_itself = innermost.is_some_and(|var| free.contains(&var));
         let captured: Vec<VarId> = free.into_iter().filter(|var| Some(*var) != innermost).collect();
-        let text = print::expr(store, id, &PrintOptions::default());
-        let name = store.name(&format!("lifted_name{}", hash(&text)));
+        let names: Vec<&str> = captured.iter().map(|var| store.var_name(*var)).collect();
+        let text = without_names(&print::expr(store, id, &PrintOptions::default()), &names);
+        let mut name = store.name(&format!("lifted_name{}", hash(&text)));
+        // Functions that differ in what they capture are two, though the variables may be called alike.
+        while self.captures.entry(name).or_insert_with(|| captured.clone()) != &captured {
+            let longer = format!("{}_", store.str(name));
+            name = store.name(&longer);
+        }
         if calls_itself {
             let global = store.add(Expr::Global(name));
             let becomes = apply(store, global, &captured);
@@ -263,6 +278,26 @@ fn type_vars(store: &Store, ty: TypeId, out: &mut Vec<Id<TypeVar>>) {
     }
 }
 
+/// The text with variables numbered as they come, so that functions which differ in names alone have one text. These names stay.
+fn without_names(text: &str, kept: &[&str]) -> String {
+    let mut numbers: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut parts = text.split('%');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len());
+        let (name, rest) = part.split_at(end);
+        out.push('%');
+        if kept.contains(&name) {
+            out.push_str(name);
+        } else {
+            let next = numbers.len();
+            out.push_str(&numbers.entry(name).or_insert(next).to_string());
+        }
+        out.push_str(rest);
+    }
+    out
+}
+
 /// FNV-1a: a hash that is the same on every machine.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
@@ -278,6 +313,19 @@ mod tests {
         let made = after("LambdaLift()", program);
         assert_eq!((made.matches("def @").count(), made.matches("fn (%").count()), (2, 0), "{made}");
         assert_eq!(made, after("LambdaLift()", program));
+    }
+
+    #[test]
+    fn functions_that_differ_in_names_alone_become_one_and_those_that_capture_other_variables_two() {
+        let made = after(
+            "LambdaLift()",
+            "def @main(%x: int32) { let %f = fn (%y: int32) -> int32 { abs(%y) }; let %g = fn (%z: int32) -> int32 { abs(%z) }; \
+             %f(%g(%x)) }",
+        );
+        assert_eq!(made.matches("def @").count(), 2, "{made}");
+        let other = "def @main(%x: int32) { fn (%y: int32) -> int32 { add(%x, %y) } }
+             def @other(%x: int32) { fn (%y: int32) -> int32 { add(%x, %y) } }";
+        assert_eq!(after("LambdaLift()", other).matches("def @").count(), 4);
     }
 
     #[test]
