@@ -9,7 +9,7 @@
 //!
 //! Source: `src/relay/transforms/to_a_normal_form.cc`.
 
-use super::support::let_lists::{Options, fill};
+use super::support::let_lists::{Bound, fill};
 use super::support::normal_form;
 use super::support::scope::Scopes;
 use crate::ir::Module;
@@ -49,7 +49,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let mut names = 0;
     Ok(normal_form::each_function(cx.store, module, "everything bound by let", |store, function| {
         let scopes = Scopes::of(store, function);
-        fill(store, function, &scopes, Options { lifted_only: false, reuse: false }, &mut names)
+        fill(store, function, &scopes, Bound::All, &mut names)
     }))
 }
 

@@ -8,21 +8,23 @@ use super::scope::{ScopeId, Scopes};
 use crate::ir::walk::for_each_child;
 use crate::ir::{Clause, Expr, ExprId, Function, IdMap, Store, VarId};
 
-/// What to bind, and how names go on.
-pub struct Options {
-    /// Only what is lifted, not every expression.
-    pub lifted_only: bool,
-    /// Give back the node itself where nothing about it changed. TVM makes a new one without a type.
-    pub reuse: bool,
+/// What to bind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// Every expression.
+    All,
+    /// What is lifted out of its scope.
+    Lifted,
 }
 
-/// Rewrites the function `root`. `names` counts the names `x_0`, `x_1`, ... that were taken.
-pub fn fill(store: &mut Store, root: ExprId, scopes: &Scopes, options: Options, names: &mut u32) -> ExprId {
+/// Rewrites the function `root`. `names` counts the names `x_0`, `x_1`, ... that were taken. All of the function is made anew
+/// and most of it has no type, as in TVM.
+pub fn fill(store: &mut Store, root: ExprId, scopes: &Scopes, bound: Bound, names: &mut u32) -> ExprId {
     let lists = vec![LetList::default(); scopes.len()];
-    let mut fill = Fill { store, scopes, options, names, lists, cells: Vec::new(), memo: IdMap::new(), nesting: 0 };
+    let mut fill = Fill { store, scopes, bound, names, lists, cells: Vec::new(), memo: IdMap::new(), nesting: 0 };
     fill.run(root);
     let body = fill.done(root);
-    fill.wrap(scopes.get(root), body, None)
+    fill.wrap(scopes.get(root), body)
 }
 
 /// Bindings in order: a linked list, so that one list can be moved behind another at once.
@@ -45,7 +47,7 @@ enum Step {
 struct Fill<'a> {
     store: &'a mut Store,
     scopes: &'a Scopes,
-    options: Options,
+    bound: Bound,
     names: &'a mut u32,
     lists: Vec<LetList>,
     cells: Vec<Cell>,
@@ -121,7 +123,7 @@ impl Fill<'_> {
             },
             Expr::Function(function) => {
                 let function = *self.store.function(function);
-                let body = self.wrap(self.scopes.opened(id, 1), self.done(function.body), Some(function.body));
+                let body = self.wrap(self.scopes.opened(id, 1), self.done(function.body));
                 self.nesting -= 1;
                 let new = if body == function.body {
                     id
@@ -157,8 +159,8 @@ impl Fill<'_> {
             Expr::RefRead(reference) => Expr::RefRead(self.done(reference)),
             Expr::RefWrite { reference, value } => Expr::RefWrite { reference: self.done(reference), value: self.done(value) },
             Expr::If { cond, then, other } => {
-                let new_then = self.wrap(self.scopes.opened(id, 1), self.done(then), Some(then));
-                let new_other = self.wrap(self.scopes.opened(id, 2), self.done(other), Some(other));
+                let new_then = self.wrap(self.scopes.opened(id, 1), self.done(then));
+                let new_other = self.wrap(self.scopes.opened(id, 2), self.done(other));
                 Expr::If { cond: self.done(cond), then: new_then, other: new_other }
             }
             Expr::Match { data, clauses, complete } => {
@@ -166,7 +168,7 @@ impl Fill<'_> {
                 let mut new = Vec::with_capacity(old.len());
                 for (clause, slot) in old.iter().zip(1..) {
                     let Clause { pattern, body } = *self.store.clause(*clause);
-                    let done = self.wrap(self.scopes.opened(id, slot), self.done(body), Some(body));
+                    let done = self.wrap(self.scopes.opened(id, slot), self.done(body));
                     new.push(if done == body { *clause } else { self.store.add_clause(Clause { pattern, body: done }) });
                 }
                 let clauses = if new == old { clauses } else { self.store.list(&new) };
@@ -174,9 +176,6 @@ impl Fill<'_> {
             }
             other => other,
         };
-        if self.options.reuse && self.same(id, expr) {
-            return id;
-        }
         self.store.rebuild(id, expr, ty)
     }
 
@@ -186,24 +185,6 @@ impl Fill<'_> {
         }
         let new: Vec<ExprId> = self.store.items(list).map(|id| self.done(id)).collect();
         self.store.list(&new)
-    }
-
-    /// Whether `expr` is the node `id` again.
-    fn same(&self, id: ExprId, expr: Expr) -> bool {
-        let mut old = Vec::new();
-        for_each_child(self.store, id, |child| old.push(child));
-        let new: Vec<ExprId> = match expr {
-            Expr::Call { callee, args, .. } => std::iter::once(callee).chain(self.store.items(args)).collect(),
-            Expr::Tuple(fields) => self.store.items(fields).collect(),
-            Expr::TupleGetItem { tuple: a, .. } | Expr::RefCreate(a) | Expr::RefRead(a) => vec![a],
-            Expr::RefWrite { reference, value } => vec![reference, value],
-            Expr::If { cond, then, other } => vec![cond, then, other],
-            Expr::Match { data, clauses, .. } => {
-                std::iter::once(data).chain(self.store.items(clauses).map(|c| self.store.clause(c).body)).collect()
-            }
-            _ => return true,
-        };
-        old == new
     }
 
     /// Binds `new`, which is what `old` became, unless it may stay where it is used.
@@ -221,7 +202,7 @@ impl Fill<'_> {
         }
         let number = *self.names;
         *self.names += 1;
-        let needed = !self.options.lifted_only || self.scopes.is_lifted(old);
+        let needed = self.bound == Bound::All || self.scopes.is_lifted(old);
         needed.then(|| self.store.var(&format!("x_{number}"), None))
     }
 
@@ -230,7 +211,7 @@ impl Fill<'_> {
     fn bind_let(&mut self, id: ExprId, body: ExprId, var: Option<VarId>) -> ExprId {
         let inner = self.scopes.opened(id, 1);
         let Some(var) = self.name(id, var) else {
-            return self.wrap(inner, body, Some(id));
+            return self.wrap(inner, body);
         };
         let outer = self.scopes.get(id);
         let moved = std::mem::take(&mut self.lists[inner]);
@@ -262,20 +243,14 @@ impl Fill<'_> {
         }
     }
 
-    /// `body` inside the bindings of a scope. `old` is what stood there before.
-    fn wrap(&mut self, scope: ScopeId, body: ExprId, old: Option<ExprId>) -> ExprId {
+    /// `body` inside the bindings of a scope.
+    fn wrap(&mut self, scope: ScopeId, body: ExprId) -> ExprId {
         let list = std::mem::take(&mut self.lists[scope]);
         let mut bindings = Vec::new();
         let mut next = list.ends.map(|(head, _)| head);
         while let Some(cell) = next {
             bindings.push((self.cells[cell].var, self.cells[cell].value));
             next = self.cells[cell].next;
-        }
-        if let (true, Some(old), [(var, value)]) = (self.options.reuse, old, bindings.as_slice())
-            && let Expr::Let { var: old_var, value: old_value, body: old_body } = self.store.expr(old)
-            && (old_var, old_value, old_body) == (*var, *value, body)
-        {
-            return old;
         }
         bindings.into_iter().rev().fold(body, |body, (var, value)| self.store.add(Expr::Let { var, value, body }))
     }
