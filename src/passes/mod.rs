@@ -57,6 +57,7 @@ pub static ALL: &[&PassSpec] = &[
     &relax::remove_unused_parameters::SPEC,
     &relax::remove_unused_outputs::SPEC,
     &relax::bundle_model_params::SPEC,
+    &relax::dataflow_use_inplace_calls::SPEC,
     &relax::dispatch_sampling::SPEC,
     &relax::dispatch_sort_scan::SPEC,
     &relax::legalize_ops::SPEC,

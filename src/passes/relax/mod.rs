@@ -17,6 +17,7 @@ mod composite_groups;
 pub mod compute_prim_value;
 pub mod convert_layout;
 pub mod convert_to_dataflow;
+pub mod dataflow_use_inplace_calls;
 pub mod dead_code_elimination;
 pub mod decompose_ops;
 pub mod dispatch_sampling;
