@@ -17,6 +17,11 @@ fn read(store: &mut Store, source: &str) -> Module {
 
 /// What calls of passes make of a program, as text.
 pub(super) fn after(source: &str, calls: &str) -> String {
+    after_in(PassContext::default(), source, calls)
+}
+
+/// [`after`] in a context.
+pub(super) fn after_in(context: PassContext, source: &str, calls: &str) -> String {
     let store = &mut Store::new();
     let module = read(store, source);
     let registry = Registry::from(passes::ALL).of(Dialect::Relax);
@@ -24,7 +29,7 @@ pub(super) fn after(source: &str, calls: &str) -> String {
     let rows: Vec<Row> =
         calls.iter().map(|call| Row { pass: resolve_in(&registry, call).expect("a pass"), enabled: true }).collect();
     let mut runner = Runner::new(registry, || 0.0, Trace::new(module));
-    runner.enter(PassContext::default(), Vec::new()).expect("nothing refuses");
+    runner.enter(context, Vec::new()).expect("nothing refuses");
     runner.run_rows(store, &rows, 0, true);
     assert!(runner.trace.is_complete(), "{:?}", runner.trace.failures());
     print::module(store, runner.trace.last(), &PrintOptions::default())
