@@ -328,7 +328,13 @@ impl Planner<'_> {
                 _ => false,
             },
             Type::Shape(Extents::Known(dims)) => self.fixed_dims(dims, found),
-            Type::Tuple(fields) => fields.iter().fold(true, |all, field| self.fixed_type(*field, found) && all),
+            Type::Tuple(fields) => {
+                let mut all = true;
+                for field in fields {
+                    all &= self.fixed_type(*field, found);
+                }
+                all
+            }
             Type::Any | Type::Prim(_) => true,
             _ => false,
         }

@@ -6,6 +6,7 @@
 //! Source: `src/relax/transform/dataflow_inplace.cc`.
 
 use crate::infer::relax::analysis::all_vars;
+use crate::ir::sort::sort_by;
 use crate::ir::walk::free_vars;
 use crate::ir::{Binding, Expr, ExprId, Store, Type, TypeId, VarId};
 use crate::ops;
@@ -43,7 +44,7 @@ pub(in crate::passes::relax) struct Aliases {
 
 fn insert(places: &mut Places, new: &[u32]) {
     places.extend_from_slice(new);
-    places.sort_unstable();
+    sort_by(places, Ord::cmp);
     places.dedup();
 }
 
@@ -156,7 +157,7 @@ impl Aliases {
             }
         }
         let mut places: Places = found.into_iter().collect();
-        places.sort_unstable();
+        sort_by(&mut places, Ord::cmp);
         let mut waiting = vec![result];
         let mut seen: FxHashSet<u32> = FxHashSet::default();
         while let Some(place) = waiting.pop() {
