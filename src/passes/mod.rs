@@ -41,6 +41,7 @@ pub static ALL: &[&PassSpec] = &[
     &relay::remove_unused_functions::SPEC,
     &relay::inline::SPEC,
     &relay::eta_expand::SPEC,
+    &relay::fake_quantization_to_integer::SPEC,
     &relay::lambda_lift::SPEC,
     &relax::normalize::SPEC,
     &relax::fold_constant::SPEC,

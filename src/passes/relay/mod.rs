@@ -12,6 +12,7 @@ pub mod div_to_mul;
 pub mod dynamic_to_static;
 pub mod eliminate_common_subexpr;
 pub mod eta_expand;
+pub mod fake_quantization_to_integer;
 pub mod fast_math;
 pub mod flatten_atrous_conv;
 pub mod fold_constant;

@@ -1,5 +1,6 @@
 //! What several Relay passes need.
 
+pub mod affine;
 pub mod combine;
 pub mod combine_batch;
 pub mod copy;
