@@ -32,6 +32,7 @@ pub static ALL: &[&PassSpec] = &[
     &relay::fold_explicit_padding::SPEC,
     &relay::flatten_atrous_conv::SPEC,
     &relay::div_to_mul::SPEC,
+    &relay::convert_layout::SPEC,
     &relay::to_mixed_precision::SPEC,
     &relay::dynamic_to_static::SPEC,
     &relay::split_args::SPEC,

@@ -50,6 +50,7 @@ const SECOND: &[&str] = &[
     "parse::tir::",
     "passes::relax::",
     "passes::relay::combine_parallel",
+    "passes::relay::convert_layout::",
     "passes::relay::defuse_ops::",
     "passes::relay::dynamic_to_static::",
     "passes::relay::eta_expand::",

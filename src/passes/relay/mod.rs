@@ -6,6 +6,7 @@ pub mod canonicalize_ops;
 pub mod combine_parallel_batch_matmul;
 pub mod combine_parallel_conv2d;
 pub mod combine_parallel_dense;
+pub mod convert_layout;
 pub mod dead_code_elimination;
 pub mod defuse_ops;
 pub mod div_to_mul;
