@@ -43,6 +43,8 @@ pub static ALL: &[&PassSpec] = &[
     &relay::inline::SPEC,
     &relay::eta_expand::SPEC,
     &relay::fake_quantization_to_integer::SPEC,
+    &relay::annotate_spans::SPEC,
+    &relay::capture_post_dfs_index_in_spans::SPEC,
     &relay::lambda_lift::SPEC,
     &relax::normalize::SPEC,
     &relax::fold_constant::SPEC,

@@ -1,8 +1,10 @@
 //! Passes over Relay programs.
 
+pub mod annotate_spans;
 pub mod backward_fold_scale_axis;
 pub mod canonicalize_cast;
 pub mod canonicalize_ops;
+pub mod capture_post_dfs_index_in_spans;
 pub mod combine_parallel_batch_matmul;
 pub mod combine_parallel_conv2d;
 pub mod combine_parallel_dense;

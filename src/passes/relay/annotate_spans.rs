@@ -1,0 +1,27 @@
+//! AnnotateSpans: every expression says where it stands in the program's text.
+//!
+//! TVM prints the program and reads it again, so that programs that were built by other programs have places to tell errors
+//! by. Here every node knows the place that it came from anyway, and keeps it: what is left to be seen is that the program
+//! that was read has types.
+//!
+//! Source: `AnnotateSpans` in `src/relay/parser/parser.cc`.
+
+use crate::infer::infer_module;
+use crate::pass::{PassSpec, Run};
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "AnnotateSpans",
+    info_name: "AnnotateSpans",
+    dialects: crate::pass::spec::RELAY,
+    opt_level: 0,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "Notes for every expression where it stands in the text.",
+    doc: "TVM prints the program, reads it again and so has a place for every expression, with its type. Places are not printed; \
+passlab shows them when an expression is followed.",
+    example_before: "def @main(%x: int32) {\n  add(%x, 1)\n}\n",
+    example_after: "def @main(%x: int32) -> int32 {\n  add(%x, 1)\n}\n",
+    run: Run::Module(|cx, module, _| infer_module(cx.store, module)),
+};
