@@ -77,7 +77,7 @@ fn order(te: &Te, tensors: &[Tensor]) -> Vec<usize> {
 fn inputs(te: &Te, stage: &Stage) -> Vec<Tensor> {
     let values = match &stage.body {
         Body::Values(values) | Body::Reduce(_, values, _) => values,
-        Body::Extern(_, inputs) => return inputs.clone(),
+        Body::Extern(_, inputs) | Body::Whole(_, inputs) => return inputs.clone(),
     };
     let mut found = Vec::new();
     for value in values {
@@ -117,6 +117,9 @@ impl Making<'_> {
     /// The loops and blocks of a stage.
     fn stage(&mut self, te: &mut Te, stage: Stage) -> StmtId {
         let Stage { name, outputs, axes, reduced, body, attrs } = stage;
+        if let Body::Whole(body, _) = body {
+            return body;
+        }
         let annotations = self.annotations(te, attrs);
         let at = te.vars(&axes);
         let mut loops = Vec::new();
@@ -131,7 +134,7 @@ impl Making<'_> {
         }
         let mut blocks = Vec::new();
         match body {
-            Body::Extern(body, _) => {
+            Body::Extern(body, _) | Body::Whole(body, _) => {
                 let name = self.fresh(te, &name);
                 let block = Block { name, body, annotations, ..empty_block(te) };
                 let block = te.store.add_prim_block(block);

@@ -26,6 +26,7 @@ mod create_ops;
 mod elementwise;
 mod image;
 mod index;
+mod layout;
 mod linear;
 mod lower;
 mod manipulate;
@@ -91,6 +92,7 @@ const RULES: &[&[Rule]] = &[
     image::RULES,
     runtime::RULES,
     scatter::RULES,
+    layout::RULES,
 ];
 
 /// What became of a call.

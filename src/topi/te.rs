@@ -31,6 +31,8 @@ pub(crate) enum Body {
     Reduce(Vec<PrimId>, Vec<PrimId>, Combine),
     /// A statement that says it all, and the tensors that it reads (`te.extern`).
     Extern(crate::ir::StmtId, Vec<Tensor>),
+    /// The same with blocks of its own.
+    Whole(crate::ir::StmtId, Vec<Tensor>),
 }
 
 /// One computation.
@@ -210,7 +212,7 @@ impl<'s> Te<'s> {
         let types: Vec<DType> = match &body {
             Body::Values(values) => values.iter().map(|value| self.store.prim_dtype(*value)).collect(),
             Body::Reduce(_, sources, _) => sources.iter().map(|value| self.store.prim_dtype(*value)).collect(),
-            Body::Extern(..) => Vec::new(),
+            Body::Extern(..) | Body::Whole(..) => Vec::new(),
         };
         let several = types.len() > 1;
         let outputs: Vec<Tensor> = (types.into_iter().enumerate())

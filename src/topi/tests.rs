@@ -45,3 +45,24 @@ fn a_block_says_what_it_reads_and_arguments_that_do_not_do_are_refused() {
     assert!(text.contains("T.reads(x0[v_i0, v_k], x1[v_k])"), "{text}");
     assert!(built("image.affine_grid", &[&[1, 2, 3]], &[]).is_err(), "it needs a shape");
 }
+
+#[test]
+fn places_that_nobody_writes_are_padded() {
+    let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((7,), dtype=\"float32\")) -> \
+                R.Tensor((2, 2, 2), dtype=\"float32\"):\n        y: R.Tensor((2, 2, 2), dtype=\"float32\") = \
+                R.layout_transform(x, index_map=T.index_map(lambda i: (i // 4, i // 2 % 2, i % 2)), pad_value=None)\n        return y\n";
+    let store = &mut Store::new();
+    let module = crate::parse::parse(store, text).program.module;
+    let module = crate::infer::infer_module(store, &module).unwrap();
+    let mut builder = BlockBuilder::new(store, &module);
+    let call = module.functions().iter().flat_map(|(_, function)| crate::ir::walk::post_order(store, *function));
+    let call = call.into_iter().find(|id| store.called_op(*id).is_some()).unwrap();
+    builder.begin_block(false);
+    builder.lower_call(store, call).unwrap();
+    let module = builder.finish().unwrap();
+    let made = print::module(store, &module, &PrintOptions::default());
+    // Of eight places the last one is none of the seven.
+    let wanted = "T.if_then_else(v_axis0 == T.int64(1) and v_axis1 * T.int64(2) + v_axis2 == T.int64(3), T.float32(0.0), \
+                  x[v_axis0 * T.int64(4) + v_axis1 * T.int64(2) + v_axis2])";
+    assert!(made.contains(wanted), "{made}");
+}
