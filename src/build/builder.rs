@@ -6,7 +6,9 @@ use crate::infer::relax::types::{self, Fit, fit};
 use crate::infer::relax::{Signatures, function_type, result_type, signatures};
 use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::walk::post_order;
-use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, Store, Symbol, Type, TypeId, VarId};
+use crate::ir::{
+    Binding, BindingBlock, Expr, ExprId, Function, Id, IdMap, List, Module, Name, Store, Symbol, Type, TypeId, Var, VarId,
+};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
@@ -19,7 +21,7 @@ pub struct BlockBuilder {
     scopes: Vec<Scope>,
     /// Symbols that scopes define, those of inner ones behind those of outer ones.
     symbols: Vec<Id<Symbol>>,
-    bound: FxHashMap<VarId, ExprId>,
+    bound: IdMap<Var, ExprId>,
     /// Functions that are being built, inner ones behind outer ones.
     pub(super) functions: Vec<super::functions::Open>,
     /// Functions of the module by what they look like from afar, once somebody adds one.
@@ -52,7 +54,7 @@ impl BlockBuilder {
             blocks: Vec::new(),
             scopes: Vec::new(),
             symbols: Vec::new(),
-            bound: FxHashMap::default(),
+            bound: IdMap::new(),
             functions: Vec::new(),
             alike: None,
             errors: Vec::new(),
@@ -256,7 +258,7 @@ impl BlockBuilder {
 
     /// The value that a variable is bound to. Nothing for parameters and for what a `match_cast` binds, as in TVM.
     pub fn lookup_binding(&self, var: VarId) -> Option<ExprId> {
-        self.bound.get(&var).copied()
+        self.bound.get(var).copied()
     }
 
     /// The value behind a variable, through variables that only name another one; any other expression is itself.
@@ -357,6 +359,19 @@ impl BlockBuilder {
             .collect();
         store.list(&ids)
     }
+}
+
+/// Whether a node has no operands and is no function.
+pub fn is_leaf(store: &Store, id: ExprId) -> bool {
+    !matches!(store.expr(id), Expr::Tuple(_)) && is_leaf_or_tuple(store, id)
+}
+
+/// Whether a node may be an operand (TVM's `IsLeafOrTuple`).
+pub fn is_leaf_or_tuple(store: &Store, id: ExprId) -> bool {
+    !matches!(
+        store.expr(id),
+        Expr::Call { .. } | Expr::TupleGetItem { .. } | Expr::Seq { .. } | Expr::If { .. } | Expr::Function(_)
+    )
 }
 
 /// What calls see of a function.

@@ -55,8 +55,8 @@ mod mutate;
 mod names;
 mod run;
 
-pub use builder::{BlockBuilder, function_again, function_over, signature, visited};
+pub use builder::{BlockBuilder, function_again, function_over, is_leaf, is_leaf_or_tuple, signature, visited};
 pub use copy::{bind, bind_in, copy_with_new_vars, defined_symbols, infer_symbols, known_dims};
 pub use mutate::{BlockMutator, Mutation, Saved};
 pub use names::NameSupply;
-pub use run::{Normalize, is_leaf, is_leaf_or_tuple, rewrite_function, rewrite_module, run};
+pub use run::{Normalize, rewrite_function, rewrite_module, run};

@@ -3,8 +3,7 @@
 use super::BlockBuilder;
 use crate::infer::relax::types::{self, Bindings};
 use crate::ir::rewrite::Visit;
-use crate::ir::{Binding, BindingBlock, Dim, Dims, Expr, ExprId, Extents, Id, Store, Type, TypeId, VarId};
-use rustc_hash::FxHashMap;
+use crate::ir::{Binding, BindingBlock, Dim, Dims, Expr, ExprId, Extents, Id, IdMap, Store, Type, TypeId, Var, VarId};
 
 /// What a pass does with each kind of node and binding. Every hook has the default of changing nothing but what follows from
 /// changes elsewhere: what is bound to a new value has its type, and uses follow their variables.
@@ -14,7 +13,14 @@ pub trait BlockMutator {
     /// Name of the rule that is recorded when a hook changes something.
     fn rule(&self) -> &'static str;
 
-    /// A node is reached. [`Visit::Replace`] need not be in normal form.
+    /// Whether `enter` and `leave` are asked about operands without children, too: variables, constants, names, shapes,
+    /// scalars. Most nodes are such, and most passes look at calls, functions and bindings alone.
+    fn wants_leaves(&self) -> bool {
+        false
+    }
+
+    /// A node is reached; a leaf only if the pass [wants leaves](BlockMutator::wants_leaves). [`Visit::Replace`] need not be in
+    /// normal form.
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         let _ = (store, cx, id);
         Visit::Descend
@@ -63,21 +69,21 @@ pub struct Mutation {
     pub builder: BlockBuilder,
     /// What symbols become, in types and shapes and scalars.
     pub symbols: Bindings,
-    vars: FxHashMap<VarId, ExprId>,
+    vars: IdMap<Var, ExprId>,
     /// Whether a variable that holds a shape has become something else, which types may mention.
     shapes_changed: bool,
 }
 
 /// What variables had become at some time.
 pub struct Saved {
-    vars: FxHashMap<VarId, ExprId>,
+    vars: IdMap<Var, ExprId>,
     shapes_changed: bool,
 }
 
 impl Mutation {
     /// A rewriting that has seen nothing yet.
     pub fn new(builder: BlockBuilder) -> Mutation {
-        Mutation { builder, symbols: Bindings::default(), vars: FxHashMap::default(), shapes_changed: false }
+        Mutation { builder, symbols: Bindings::default(), vars: IdMap::new(), shapes_changed: false }
     }
 
     /// From here on uses of a variable become this, a leaf (TVM: writing into `var_remap_`).
@@ -89,7 +95,7 @@ impl Mutation {
 
     /// What uses of a variable become, if that is something else.
     pub fn replaced(&self, var: VarId) -> Option<ExprId> {
-        self.vars.get(&var).copied()
+        self.vars.get(var).copied()
     }
 
     /// What variables have become so far, for [`Mutation::restore`].
@@ -105,7 +111,7 @@ impl Mutation {
 
     /// Forgets what variables have become, before the next function.
     pub fn forget(&mut self) {
-        self.vars.clear();
+        self.vars = IdMap::new();
         self.shapes_changed = false;
     }
 
@@ -124,6 +130,11 @@ impl Mutation {
             _ => expr,
         };
         self.builder.value_of(store, expr)
+    }
+
+    /// Whether types stay as they are: nothing that they may mention has become something else.
+    pub(super) fn keeps_types(&self) -> bool {
+        self.symbols.is_empty() && !self.shapes_changed
     }
 
     /// A type with what symbols and variables have become.

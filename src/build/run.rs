@@ -1,10 +1,10 @@
 //! The driver of [`BlockMutator`]s and of normalisation: one loop over a stack of its own.
 
-use super::{BlockBuilder, BlockMutator, Mutation};
+use super::{BlockBuilder, BlockMutator, Mutation, is_leaf, is_leaf_or_tuple};
 use crate::infer::relax::deduce_call;
 use crate::infer::relax::types;
 use crate::ir::rewrite::Visit;
-use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Extents, Function, Id, Module, Store, Type, TypeId, VarId};
+use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Extents, Function, Id, List, Module, Store, Type, TypeId, VarId};
 use crate::ops;
 
 /// Rewrites every function of Relax of a module. The error is everything that does not fit any more.
@@ -39,7 +39,7 @@ pub fn rewrite_function(
 
 /// Rewrites an expression: what its bindings are goes into the blocks that are open in the builder or that it opens itself.
 pub fn run(store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, root: ExprId) -> ExprId {
-    let mut run = Run { tasks: vec![Task::Visit(root)], done: Vec::new(), blocks: Vec::new(), vars: Vec::new() };
+    let mut run = Run { tasks: vec![Task::Visit(root)], wants_leaves: mutator.wants_leaves(), ..Run::default() };
     while let Some(task) = run.tasks.pop() {
         run.step(store, cx, mutator, task);
     }
@@ -94,19 +94,6 @@ impl BlockBuilder {
     }
 }
 
-/// Whether a node has no operands and is no function.
-pub fn is_leaf(store: &Store, id: ExprId) -> bool {
-    !matches!(store.expr(id), Expr::Tuple(_)) && is_leaf_or_tuple(store, id)
-}
-
-/// Whether a node may be an operand (TVM's `IsLeafOrTuple`).
-pub fn is_leaf_or_tuple(store: &Store, id: ExprId) -> bool {
-    !matches!(
-        store.expr(id),
-        Expr::Call { .. } | Expr::TupleGetItem { .. } | Expr::Seq { .. } | Expr::If { .. } | Expr::Function(_)
-    )
-}
-
 /// A variable that holds the empty tuple, which is not named but written again.
 fn is_void_var(store: &Store, id: ExprId) -> bool {
     let Expr::Var(var) = store.expr(id) else { return false };
@@ -140,6 +127,7 @@ enum Task {
     Wrap,
 }
 
+#[derive(Default)]
 struct Run {
     tasks: Vec<Task>,
     /// Results that nobody has taken yet.
@@ -148,6 +136,8 @@ struct Run {
     blocks: Vec<Vec<Id<BindingBlock>>>,
     /// Parameters of functions under way.
     vars: Vec<Vec<VarId>>,
+    /// Whether the pass is asked about leaves.
+    wants_leaves: bool,
 }
 
 impl Run {
@@ -155,15 +145,25 @@ impl Run {
         self.done.pop().unwrap_or(fallback)
     }
 
+    /// What the elements of a list have become; nothing where all have stayed the same.
+    fn take_list(&mut self, store: &Store, list: List<Expr>) -> Option<Vec<ExprId>> {
+        let first = self.done.len().saturating_sub(list.len());
+        let same = store.items(list).eq(self.done[first..].iter().copied());
+        let new = (!same).then(|| self.done[first..].to_vec());
+        self.done.truncate(first);
+        new
+    }
+
     fn step(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, task: Task) {
         match task {
             Task::Visit(id) => self.enter(store, cx, mutator, id),
             Task::Operand(id) => match cx.builder.bound_here(id) {
                 Some(used) => self.done.push(used),
-                None => {
-                    self.tasks.push(Task::Bind(id));
-                    self.tasks.push(Task::Visit(id));
+                None if !self.wants_leaves && is_leaf(store, id) => {
+                    let post = self.rebuild(store, cx, id);
+                    self.done.push(post);
                 }
+                None => self.tasks.extend([Task::Bind(id), Task::Visit(id)]),
             },
             Task::Bind(id) => {
                 let value = self.take(id);
@@ -172,8 +172,7 @@ impl Run {
             }
             Task::Leave(id) => {
                 let post = self.rebuild(store, cx, id);
-                let rule = mutator.rule();
-                let result = store.rewrite(rule, id, post, |store| mutator.leave(store, cx, id, post));
+                let result = store.rewrite(mutator.rule(), id, post, |store| mutator.leave(store, cx, id, post));
                 let result = if result == post { post } else { cx.builder.normalize(store, result) };
                 self.done.push(result);
             }
@@ -336,10 +335,10 @@ impl Run {
                 if is_void_var(store, new) { unit(store) } else { new }
             }
             Expr::Tuple(fields) => {
-                let new = self.done.split_off(self.done.len().saturating_sub(fields.len()));
-                if store.items(fields).eq(new.iter().copied()) && store.checked_type(id).is_some() {
+                let new = self.take_list(store, fields);
+                let Some(new) = new.or_else(|| store.checked_type(id).is_none().then(|| store.items(fields).collect())) else {
                     return id;
-                }
+                };
                 let ty = tuple_type(store, &new);
                 let fields = store.list(&new);
                 store.rebuild(id, Expr::Tuple(fields), Some(ty))
@@ -418,14 +417,17 @@ impl Run {
 
     fn call(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> ExprId {
         let Expr::Call { callee, args, info } = store.expr(id) else { return id };
-        let new_args = self.done.split_off(self.done.len().saturating_sub(args.len()));
+        let new_args = self.take_list(store, args);
         let new_callee = self.take(callee);
-        let new_info = info.and_then(|info| {
-            let found = store.call_info(info).clone();
-            let ty_args: Vec<TypeId> = found.type_args.iter().map(|ty| cx.ty(store, *ty)).collect();
-            store.add_call_info(found.attrs, &ty_args)
-        });
-        let same = new_callee == callee && new_info == info && store.items(args).eq(new_args.iter().copied());
+        let new_info = match info {
+            Some(given) if !cx.keeps_types() => {
+                let found = store.call_info(given).clone();
+                let ty_args: Vec<TypeId> = found.type_args.iter().map(|ty| cx.ty(store, *ty)).collect();
+                store.add_call_info(found.attrs, &ty_args)
+            }
+            same => same,
+        };
+        let same = new_callee == callee && new_info == info && new_args.is_none();
         let old = store.checked_type(id);
         let post = match old {
             Some(ty) if same => {
@@ -433,7 +435,7 @@ impl Run {
                 if new == ty { id } else { store.rebuild(id, Expr::Call { callee, args, info }, Some(new)) }
             }
             _ => {
-                let args = if same { args } else { store.list(&new_args) };
+                let args = new_args.map_or(args, |args| store.list(&args));
                 let ty = match deduce_call(store, cx.builder.signatures(), new_callee, args, new_info) {
                     Ok(ty) => ty,
                     Err(message) => {
@@ -468,7 +470,7 @@ impl Run {
 /// `R.tuple()`
 fn unit(store: &mut Store) -> ExprId {
     let ty = store.tuple_type(&[]);
-    store.add_typed(Expr::Tuple(crate::ir::List::EMPTY), Some(ty))
+    store.add_typed(Expr::Tuple(List::EMPTY), Some(ty))
 }
 
 fn tuple_type(store: &mut Store, fields: &[ExprId]) -> TypeId {

@@ -21,7 +21,8 @@ cargo xtask test [STAGE...]               every test, or only the stages named
 cargo xtask conformance [--check|--update] [FILTER]
                                           our passes against results that TVM itself gave
 cargo xtask bench [ARGUMENT...]           how fast the engine is: cargo bench
-cargo xtask bench page                    how fast the page in dist/ answers, in a real browser";
+cargo xtask bench page                    how fast the page in dist/ answers, in a real browser
+cargo xtask bench tvm [PART...]           passes of Relax beside TVM's own, where $PASSLAB_PYTHON has it";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
@@ -33,6 +34,9 @@ fn main() -> ExitCode {
         "test" => test::test(&rest),
         "conformance" => test::conformance(&rest),
         "bench" if rest == ["page"] => test::bench_page(),
+        "bench" if rest.first().is_some_and(|first| first == "tvm") => {
+            sh::cargo().args(["bench", "--bench", "tvm", "--"]).args(&rest[1..]).run()
+        }
         "bench" => sh::cargo().arg("bench").args(&rest).run(),
         "help" | "--help" | "-h" => {
             println!("{HELP}");

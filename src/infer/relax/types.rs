@@ -24,6 +24,9 @@ fn for_each_child(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId)) {
 
 /// Types inside of `ty` and itself, children first, each once; those inside of function types only if asked for.
 fn post_order(store: &Store, ty: TypeId, functions: bool) -> Vec<TypeId> {
+    if !matches!(store.type_of_id(ty), Type::Tuple(_) | Type::Callable { .. } | Type::Distributed { .. }) {
+        return vec![ty];
+    }
     let mut seen = FxHashSet::default();
     let mut order = Vec::new();
     let mut stack = vec![(ty, false)];

@@ -74,6 +74,10 @@ impl BlockMutator for Bundle {
         "a weight to a field of the tuple of weights"
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         match store.expr(id) {
             Expr::Function(_) => match self.function(store, cx, id) {

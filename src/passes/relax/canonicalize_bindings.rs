@@ -7,7 +7,7 @@ use super::support::symbols::canonical_symbols;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::{for_each_child, free_vars, post_order};
-use crate::ir::{Binding, BindingBlock, Expr, ExprId, Extents, Id, Module, Store, Type, VarId};
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Extents, Id, IdMap, Module, Store, Type, Var, VarId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -58,8 +58,8 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
 /// The pass on one function.
 pub fn canonicalize_bindings(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     // What is known of a symbol may mention another one: TVM goes twice too.
-    let function = canonical_symbols(store, module, function)?;
-    let function = canonical_symbols(store, module, function)?;
+    let once = canonical_symbols(store, module, function)?;
+    let function = if once == function { once } else { canonical_symbols(store, module, once)? };
     let plan = Planner::collect(store, function);
     rewrite_function(store, module, function, &mut Canonicalize(plan))
 }
@@ -67,10 +67,10 @@ pub fn canonicalize_bindings(store: &mut Store, module: &Module, function: ExprI
 /// What is to be done, from a look at the whole function.
 #[derive(Default)]
 struct Plan {
-    used_as: FxHashMap<VarId, VarId>,
-    bound_as: FxHashMap<VarId, VarId>,
+    used_as: IdMap<Var, VarId>,
+    bound_as: IdMap<Var, VarId>,
     removed: FxHashSet<VarId>,
-    constants: FxHashMap<VarId, ExprId>,
+    constants: IdMap<Var, ExprId>,
 }
 
 /// The block around, and whether it is a dataflow block.
@@ -83,12 +83,12 @@ enum Task {
 
 #[derive(Default)]
 struct Planner {
-    homes: FxHashMap<VarId, Id<BindingBlock>>,
+    homes: IdMap<Var, Id<BindingBlock>>,
     /// In the order in which they are bound, which counts.
     trivial: Vec<(VarId, VarId)>,
-    trivial_of: FxHashMap<VarId, VarId>,
-    known: FxHashMap<VarId, ExprId>,
-    constants: FxHashMap<VarId, ExprId>,
+    trivial_of: IdMap<Var, VarId>,
+    known: IdMap<Var, ExprId>,
+    constants: IdMap<Var, ExprId>,
     in_dataflow: Vec<VarId>,
     used_outside: FxHashSet<VarId>,
 }
@@ -135,7 +135,7 @@ impl Planner {
 
     fn used(&mut self, var: VarId, home: Home) {
         let elsewhere =
-            |(block, dataflow): (Id<BindingBlock>, bool)| !dataflow || self.homes.get(&var).is_some_and(|home| *home != block);
+            |(block, dataflow): (Id<BindingBlock>, bool)| !dataflow || self.homes.get(var).is_some_and(|home| *home != block);
         if home.is_none_or(elsewhere) {
             self.used_outside.insert(var);
         }
@@ -171,7 +171,7 @@ impl Planner {
     fn unwrapped(&self, store: &Store, expr: ExprId) -> ExprId {
         let mut expr = expr;
         while let Expr::Var(var) = store.expr(expr)
-            && let Some(value) = self.known.get(&var)
+            && let Some(value) = self.known.get(var)
         {
             expr = *value;
         }
@@ -218,7 +218,7 @@ impl Planner {
         }
         for (var, parent) in self.trivial {
             let mut parent = parent;
-            while let Some(earlier) = self.trivial_of.get(&parent) {
+            while let Some(earlier) = self.trivial_of.get(parent) {
                 parent = *earlier;
             }
             parent = follow(&plan.bound_as, parent);
@@ -236,9 +236,9 @@ impl Planner {
     }
 }
 
-fn follow(map: &FxHashMap<VarId, VarId>, var: VarId) -> VarId {
+fn follow(map: &IdMap<Var, VarId>, var: VarId) -> VarId {
     let mut var = var;
-    while let Some(next) = map.get(&var) {
+    while let Some(next) = map.get(var) {
         var = *next;
     }
     var
@@ -251,10 +251,14 @@ impl BlockMutator for Canonicalize {
         "a variable that only names a value to the value"
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         let Expr::Var(var) = store.expr(id) else { return Visit::Descend };
         let new = follow(&self.0.used_as, var);
-        if let Some(constant) = self.0.constants.get(&new) {
+        if let Some(constant) = self.0.constants.get(new) {
             return Visit::Replace(*constant);
         }
         if new == var {

@@ -75,6 +75,10 @@ impl BlockMutator for Compute {
         "scalar to function"
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         let Expr::Prim(prim) = store.expr(id) else { return Visit::Descend };
         if matches!(store.prim_of_id(prim), PrimExpr::Int { .. } | PrimExpr::Var(_)) {

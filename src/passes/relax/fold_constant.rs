@@ -81,6 +81,10 @@ impl BlockMutator for Fold<'_> {
         "computed"
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         match store.expr(id) {
             Expr::Var(_) => {

@@ -309,6 +309,10 @@ impl BlockMutator for Inside {
         "parameter"
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, _: &mut Store, _: &mut Mutation, id: ExprId) -> Visit {
         self.known.get(&id).map_or(Visit::Descend, |param| Visit::Replace(*param))
     }

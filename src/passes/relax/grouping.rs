@@ -124,7 +124,7 @@ impl BlockMutator for Grouping<'_> {
         self.done = store.block(block).dataflow;
         if self.done {
             let bindings: Vec<Binding> = store.block_bindings(block).collect();
-            self.group(store, cx, &bindings);
+            self.done = self.group(store, cx, &bindings);
         }
     }
 
@@ -148,8 +148,8 @@ impl Grouping<'_> {
         size <= 1 && self.partition.attrs.get(group).is_none_or(Vec::is_empty)
     }
 
-    /// Binds what a dataflow block becomes.
-    fn group(&mut self, store: &mut Store, cx: &mut Mutation, bindings: &[Binding]) {
+    /// Binds what a dataflow block becomes. False when it has no groups and its bindings can be visited like any others.
+    fn group(&mut self, store: &mut Store, cx: &mut Mutation, bindings: &[Binding]) -> bool {
         let mut functions: FxHashMap<usize, GroupFunction> = FxHashMap::default();
         for binding in bindings {
             let group = self.group_of(binding.var);
@@ -159,6 +159,9 @@ impl Grouping<'_> {
             }
         }
         self.boundaries(store, bindings, &mut functions);
+        if functions.is_empty() && !bindings.iter().any(|binding| matches!(store.expr(binding.value), Expr::Function(_))) {
+            return false;
+        }
         let sorted = self.ordered(bindings);
         self.limit(store, &sorted, &mut functions);
         let mut waiting: FxHashMap<usize, Vec<VarId>> = FxHashMap::default();
@@ -181,6 +184,7 @@ impl Grouping<'_> {
                 self.call(store, cx, binding, function, attrs, &results);
             }
         }
+        true
     }
 
     /// Binds the call of a group's function and its results.

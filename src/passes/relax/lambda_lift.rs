@@ -96,6 +96,10 @@ impl BlockMutator for Lift {
         "inner function to function of the module"
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter_binding(&mut self, store: &mut Store, _: &mut Mutation, binding: Binding) -> bool {
         if matches!(store.expr(binding.value), Expr::Function(_)) {
             self.vars.push(binding.var);

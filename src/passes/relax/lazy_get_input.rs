@@ -84,6 +84,10 @@ impl BlockMutator for Fetch {
         "a parameter to a call that fetches it"
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         let Expr::Var(var) = store.expr(id) else { return Visit::Descend };
         let Some(&index) = self.weights.get(&var) else { return Visit::Descend };

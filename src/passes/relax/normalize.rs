@@ -4,7 +4,7 @@
 
 use crate::build::{Normalize, function_over, rewrite_module};
 use crate::infer::relax::{infer_module, result_type};
-use crate::ir::{Function, Module};
+use crate::ir::{Expr, ExprId, Function, Module, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
 /// TVM's `relax.transform.Normalize`.
@@ -42,7 +42,8 @@ class Module:
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
     let store = &mut *cx.store;
-    let typed = infer_module(store, module)?;
+    let is_typed = module.functions().iter().all(|(_, function)| is_typed(store, *function));
+    let typed = if is_typed { module.clone() } else { infer_module(store, module)? };
     let mut result = rewrite_module(store, &typed, &mut Normalize)?;
     // Unlike other passes this one keeps a result that the body does not have.
     for &(name, id) in typed.functions() {
@@ -56,6 +57,39 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         }
     }
     Ok(result)
+}
+
+/// Whether everything that is bound in a function has a type; then types stay as they are. Those of constants and tuples are
+/// found where they are missing.
+fn is_typed(store: &Store, function: ExprId) -> bool {
+    let mut stack = vec![function];
+    while let Some(id) = stack.pop() {
+        match store.expr(id) {
+            Expr::Function(function) => {
+                let Function { params, ret, body, .. } = *store.function(function);
+                if ret.is_none() || store.items(params).any(|param| store.var_type(param).is_none()) {
+                    return false;
+                }
+                stack.push(body);
+            }
+            Expr::Seq { blocks, body } => {
+                for binding in store.bindings(blocks) {
+                    if store.var_type(binding.var).is_none() {
+                        return false;
+                    }
+                    stack.push(binding.value);
+                }
+                stack.push(body);
+            }
+            Expr::If { then, other, .. } => stack.extend([then, other]),
+            Expr::Call { .. } | Expr::Tuple(_) | Expr::TupleGetItem { .. } => {}
+            _ => continue,
+        }
+        if store.checked_type(id).is_none() {
+            return false;
+        }
+    }
+    true
 }
 
 #[cfg(test)]

@@ -87,6 +87,10 @@ impl BlockMutator for Convert {
         "another layout"
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         // What the rules do not see is used as it was.
         if cx.builder.is_dataflow() && matches!(store.expr(id), Expr::Var(_)) {

@@ -224,6 +224,10 @@ impl BlockMutator for Launcher<'_> {
         RULE
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         match store.expr(id) {
             Expr::Var(var) if self.now.contains_key(&var) => Visit::Replace(self.value(store, cx, var)),

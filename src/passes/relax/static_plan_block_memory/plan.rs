@@ -165,9 +165,12 @@ impl Planner<'_> {
 
     fn set(&mut self, user: User, tokens: Tokens) {
         tokens.each(&mut |token| self.users.entry(token).or_default().push(user));
-        match user {
-            User::Expr(id) => self.exprs.insert(id, tokens),
-            User::Var(var) => self.vars.insert(var, tokens),
+        match (user, tokens) {
+            // Most of a program uses no memory that is planned.
+            (User::Expr(id), Tokens::None) => self.exprs.remove(&id),
+            (User::Var(var), Tokens::None) => self.vars.remove(&var),
+            (User::Expr(id), tokens) => self.exprs.insert(id, tokens),
+            (User::Var(var), tokens) => self.vars.insert(var, tokens),
         };
     }
 

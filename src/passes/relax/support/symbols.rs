@@ -16,11 +16,34 @@ pub(in crate::passes::relax) fn canonical_symbols(
     module: &Module,
     function: ExprId,
 ) -> Result<ExprId, PassError> {
-    rewrite_function(store, module, function, &mut Symbols::default())
+    let casts = has_casts(store, function);
+    rewrite_function(store, module, function, &mut Symbols { casts, ..Symbols::default() })
+}
+
+fn has_casts(store: &Store, function: ExprId) -> bool {
+    let mut stack = vec![function];
+    while let Some(id) = stack.pop() {
+        match store.expr(id) {
+            Expr::Function(function) => stack.push(store.function(function).body),
+            Expr::If { then, other, .. } => stack.extend([then, other]),
+            Expr::Seq { blocks, .. } => {
+                for binding in store.bindings(blocks) {
+                    if binding.cast.is_some() {
+                        return true;
+                    }
+                    stack.push(binding.value);
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 #[derive(Default)]
 struct Symbols {
+    /// Whether there is a cast at all; otherwise there is nothing to know.
+    casts: bool,
     /// What was known where the sequences began that are under way.
     outer: Vec<Bindings>,
     /// Symbols that are read when the program runs, for the functions under way.
@@ -34,9 +57,13 @@ impl BlockMutator for Symbols {
         "a symbol that a cast defines is known"
     }
 
+    fn wants_leaves(&self) -> bool {
+        self.casts
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         match store.expr(id) {
-            Expr::Function(_) => self.used.push(read_symbols(store, id)),
+            Expr::Function(_) if self.casts => self.used.push(read_symbols(store, id)),
             Expr::Seq { .. } => self.outer.push(cx.symbols.clone()),
             // Only extents are replaced: a value that is read stays read, and so does the cast that defines it.
             Expr::Prim(_) => return Visit::Keep,

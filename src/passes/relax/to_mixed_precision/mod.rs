@@ -92,6 +92,10 @@ impl BlockMutator for Rewrite {
         "half precision"
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         match store.expr(id) {
             Expr::Function(function) => self.params = store.items(store.function(function).params).collect(),

@@ -251,6 +251,10 @@ impl BlockMutator for Lower {
         "shape from the heap"
     }
 
+    fn wants_leaves(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         match store.expr(id) {
             Expr::Var(var) => match self.place_of(store, var) {

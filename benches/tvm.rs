@@ -1,0 +1,129 @@
+//! The engine beside TVM itself, in one run: reading programs of Relax, and each pass over them. `cargo xtask bench tvm`.
+//!
+//! It needs a Python with `apache-tvm` 0.27, which $PASSLAB_PYTHON names, and programs: those of `../shared/corpus/relax` or
+//! of the folder $PASSLAB_CORPUS. A program is read once; then each pass runs over it again and again, in one process here
+//! and in one there (`benches/beside_tvm.py`), and the best time of each counts. With arguments only what has one of them in its
+//! name is run (`cargo xtask bench tvm FuseOps vit`).
+//!
+//! Where TVM takes less than 20 µs it does next to nothing; such rows are in the table and not in the summary.
+
+use passlab::ir::{Dialect, Module, Store};
+use passlab::pass::call::PassCall;
+use passlab::pass::manager::{Registry, Runner, resolve_in};
+use passlab::pass::trace::Trace;
+use passlab::session::open;
+use passlab::{parse, passes};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// A time in milliseconds: the best of at least `LEAST` runs, of as many as fit into `SECONDS`, of at most `MOST`.
+const SECONDS: f64 = 0.2;
+const LEAST: usize = 2;
+const MOST: usize = 500;
+
+/// What TVM does in less time is nothing to be faster at, in milliseconds.
+const NOTHING: f64 = 0.02;
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let Some(python) = std::env::var_os("PASSLAB_PYTHON") else {
+        println!("tvm: skipped, because $PASSLAB_PYTHON does not name a Python with apache-tvm 0.27");
+        return;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let corpus = std::env::var_os("PASSLAB_CORPUS").map_or_else(|| root.join("../shared/corpus/relax"), PathBuf::from);
+    let names: Vec<&str> = passes::ALL.iter().filter(|spec| spec.dialects == [Dialect::Relax]).map(|spec| spec.name).collect();
+    let mut all = BTreeMap::<String, Vec<Row>>::new();
+    println!("{:30} {:30} {:>10} {:>10} {:>8}", "program", "what", "TVM ms", "ours ms", "times");
+    for path in programs(&corpus) {
+        let program = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let chosen = |what: &str| wanted.is_empty() || wanted.iter().any(|part| what.contains(part) || program.contains(part));
+        let names = names.iter().copied().filter(|name| chosen(name));
+        let script = Command::new(&python).arg(root.join("benches/beside_tvm.py")).arg(&path).args(names).output();
+        let theirs = match script {
+            Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
+            Ok(output) => {
+                let why = String::from_utf8_lossy(&output.stderr).into_owned();
+                println!("{program:30} {}", why.lines().last().unwrap_or_default());
+                continue;
+            }
+            Err(error) => return println!("tvm: {} does not run: {error}", python.to_string_lossy()),
+        };
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        for (what, tvm) in theirs.lines().filter_map(|line| line.split_once('\t')).filter(|(what, _)| chosen(what)) {
+            let (tvm, ours) = (tvm.parse().unwrap_or(f64::NAN), ours(&text, what));
+            let Some(ours) = ours else {
+                println!("{program:30} {what:30} {tvm:>10.3}     does not run");
+                continue;
+            };
+            println!("{program:30} {what:30} {tvm:>10.3} {ours:>10.4} {:>8.1}", tvm / ours);
+            all.entry(what.to_owned()).or_default().push(Row { program: program.clone(), tvm, ours });
+        }
+    }
+    summary(&all);
+}
+
+struct Row {
+    program: String,
+    /// Milliseconds.
+    tvm: f64,
+    ours: f64,
+}
+
+fn summary(all: &BTreeMap<String, Vec<Row>>) {
+    println!("\n{:30} {:>4} {:>8} {:>8} {:>8}  least at", "times faster", "n", "least", "median", "of sums");
+    for (what, rows) in all {
+        let mut rows: Vec<&Row> = rows.iter().filter(|row| row.tvm >= NOTHING).collect();
+        rows.sort_by(|a, b| (a.tvm / a.ours).total_cmp(&(b.tvm / b.ours)));
+        let Some(least) = rows.first() else {
+            println!("{what:30}      TVM does next to nothing");
+            continue;
+        };
+        let times = |row: &Row| row.tvm / row.ours;
+        let sums = rows.iter().map(|row| row.tvm).sum::<f64>() / rows.iter().map(|row| row.ours).sum::<f64>();
+        let median = times(rows[rows.len() / 2]);
+        println!("{what:30} {:>4} {:>8.1} {median:>8.1} {sums:>8.1}  {}", rows.len(), times(least), least.program);
+    }
+}
+
+/// The programs of the corpus, each with its constants where a file has them.
+fn programs(corpus: &Path) -> Vec<PathBuf> {
+    let found = std::fs::read_dir(corpus).into_iter().flatten().flatten().map(|entry| entry.path());
+    let with_constants = |path: &Path| path.with_extension("meta.py");
+    let mut found: Vec<PathBuf> =
+        found.filter(|path| path.extension().is_some_and(|end| end == "py") && !with_constants(path).exists()).collect();
+    found.sort();
+    found
+}
+
+/// The best time of parsing or of a pass; nothing when it fails.
+fn ours(text: &str, what: &str) -> Option<f64> {
+    if what == "parse" {
+        return Some(best(|| drop(black_box(parse::parse(&mut Store::new(), text)))));
+    }
+    let mut store = Store::new();
+    let module = open(&mut store, text).module;
+    let registry = Registry::from(passes::ALL).of(Dialect::Relax);
+    let pass = resolve_in(&registry, &PassCall { name: what.to_owned(), args: Vec::new() }).ok()?;
+    let mut run = || -> Option<Module> {
+        let mut runner = Runner::new(registry.clone(), || 0.0, Trace::new(module.clone()));
+        runner.call(&mut store, &pass, &module).ok()
+    };
+    run()?;
+    Some(best(|| drop(black_box(run()))))
+}
+
+fn best(mut run: impl FnMut()) -> f64 {
+    run();
+    let (mut best, mut runs, begin) = (f64::MAX, 0, Instant::now());
+    while runs < LEAST || runs < MOST && begin.elapsed().as_secs_f64() < SECONDS {
+        let start = Instant::now();
+        run();
+        best = best.min(start.elapsed().as_secs_f64() * 1e3);
+        runs += 1;
+    }
+    best
+}
