@@ -44,6 +44,8 @@ pub static ALL: &[&PassSpec] = &[
     &relay::eta_expand::SPEC,
     &relay::fake_quantization_to_integer::SPEC,
     &relay::annotate_spans::SPEC,
+    &relay::merge_compiler_regions::SPEC,
+    &relay::partition_graph::SPEC,
     &relay::capture_post_dfs_index_in_spans::SPEC,
     &relay::lambda_lift::SPEC,
     &relax::normalize::SPEC,

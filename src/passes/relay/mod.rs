@@ -26,6 +26,8 @@ pub mod fuse_ops;
 pub mod infer_type;
 pub mod inline;
 pub mod lambda_lift;
+pub mod merge_compiler_regions;
+pub mod partition_graph;
 pub mod remove_unused_functions;
 pub mod simplify_expr;
 pub mod simplify_expr_post_alter_op;

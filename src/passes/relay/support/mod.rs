@@ -11,6 +11,7 @@ pub mod normal_form;
 pub mod pattern;
 pub mod precision;
 pub mod purity;
+pub mod regions;
 pub mod scale_axis;
 pub mod scope;
 pub mod simplify;
