@@ -85,7 +85,7 @@ struct Groups<'m> {
     /// The compiler of each group that has one.
     compiler: Vec<Option<String>>,
     /// The groups that each group waits for, by their roots.
-    deps: Vec<FxHashSet<usize>>,
+    deps: Vec<Set>,
     /// The group of each expression, variables by their uses.
     of: FxHashMap<ExprId, usize>,
     bound: FxHashMap<VarId, ExprId>,
@@ -93,12 +93,45 @@ struct Groups<'m> {
     outputs: Vec<VarId>,
 }
 
+/// Numbers of groups, a bit each: what a group waits for is nearly everything before it.
+#[derive(Default)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn contains(&self, number: usize) -> bool {
+        self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+
+    fn insert(&mut self, number: usize) {
+        if self.0.len() <= number / 64 {
+            self.0.resize(number / 64 + 1, 0);
+        }
+        self.0[number / 64] |= 1 << (number % 64);
+    }
+
+    /// Whether it was there.
+    fn remove(&mut self, number: usize) -> bool {
+        let there = self.contains(number);
+        if there {
+            self.0[number / 64] &= !(1 << (number % 64));
+        }
+        there
+    }
+
+    fn extend(&mut self, other: &Set) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(word, more)| *word |= more);
+    }
+}
+
 impl Groups<'_> {
     fn add(&mut self, compiler: Option<String>) -> usize {
         self.parent.push(self.parent.len());
         self.size.push(1);
         self.compiler.push(compiler);
-        self.deps.push(FxHashSet::default());
+        self.deps.push(Set::default());
         self.parent.len() - 1
     }
 
@@ -145,8 +178,9 @@ impl Groups<'_> {
         let operands: Vec<usize> = args.iter().filter_map(|arg| self.of.get(arg)).map(|group| self.root(*group)).collect();
         let group = match &compiler {
             Some(_) => {
-                let waits: FxHashSet<usize> = operands.iter().flat_map(|group| self.deps[*group].iter().copied()).collect();
-                let fits = |group: &&usize| self.compiler[**group] == compiler && !waits.contains(*group);
+                let mut waits = Set::default();
+                operands.iter().for_each(|group| waits.extend(&self.deps[*group]));
+                let fits = |group: &&usize| self.compiler[**group] == compiler && !waits.contains(**group);
                 let mut fitting = operands.iter().filter(fits).copied().collect::<Vec<usize>>().into_iter();
                 match fitting.next() {
                     Some(first) => {
@@ -207,9 +241,9 @@ impl Groups<'_> {
         self.parent[from] = to;
         self.size[to] += self.size[from];
         let waits = std::mem::take(&mut self.deps[from]);
-        self.deps[to].extend(waits);
+        self.deps[to].extend(&waits);
         for deps in &mut self.deps {
-            if deps.remove(&from) {
+            if deps.remove(from) {
                 deps.insert(to);
             }
         }
@@ -225,9 +259,10 @@ impl Groups<'_> {
                 continue;
             }
             let Some(other) = self.of.get(&arg).map(|group| self.root(*group)).filter(|other| *other != root) else { continue };
-            let waits: Vec<usize> = self.deps[other].iter().copied().collect();
-            self.deps[root].insert(other);
-            self.deps[root].extend(waits);
+            let mut waits = std::mem::take(&mut self.deps[root]);
+            waits.insert(other);
+            waits.extend(&self.deps[other]);
+            self.deps[root] = waits;
         }
     }
 

@@ -49,7 +49,10 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     let store = &mut *cx.store;
     let function = canonicalize_bindings(store, module, function)?;
     let unused = unused_names(store, function);
-    let function = rewrite_function(store, module, function, &mut Remove { unused })?;
+    let function = match unused.is_empty() {
+        true => function,
+        false => rewrite_function(store, module, function, &mut Remove { unused })?,
+    };
     rewrite_function(store, module, function, &mut Kill { last: FxHashMap::default() })
 }
 

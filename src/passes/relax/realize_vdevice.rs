@@ -89,8 +89,8 @@ struct Found<'d> {
     known: Vec<(VarId, Device)>,
     /// Variables that hints are about.
     hints: Vec<(VarId, Device)>,
-    /// Variables that are on one device.
-    together: FxHashMap<VarId, Vec<VarId>>,
+    /// Variables that are on one device, pair by pair.
+    together: Vec<(VarId, VarId)>,
     values: FxHashMap<VarId, ExprId>,
 }
 
@@ -127,8 +127,7 @@ impl Found<'_> {
                 Expr::Var(var) => {
                     let scalar = |var: VarId| store.var_type(var).is_some_and(|ty| matches!(store.type_of_id(ty), Type::Prim(_)));
                     if let Some(current) = current.filter(|current| !scalar(*current) && !scalar(var)) {
-                        self.together.entry(current).or_default().push(var);
-                        self.together.entry(var).or_default().push(current);
+                        self.together.push((current, var));
                     }
                 }
                 _ => for_each_child(store, id, |child| stack.push((child, current))),
@@ -171,6 +170,14 @@ impl Found<'_> {
     /// The device of each variable: what is said first, then what is hinted at.
     fn places(self) -> FxHashMap<VarId, Device> {
         let mut places: FxHashMap<VarId, Device> = FxHashMap::default();
+        if self.known.is_empty() && self.hints.is_empty() {
+            return places;
+        }
+        let mut together: FxHashMap<VarId, Vec<VarId>> = FxHashMap::default();
+        for (a, b) in self.together {
+            together.entry(a).or_default().push(b);
+            together.entry(b).or_default().push(a);
+        }
         for (round, list) in [self.known, self.hints].into_iter().enumerate() {
             let mut stack = Vec::new();
             for (var, device) in list {
@@ -181,7 +188,7 @@ impl Found<'_> {
             }
             while let Some(var) = stack.pop() {
                 let Some(device) = places.get(&var).copied() else { continue };
-                for other in self.together.get(&var).into_iter().flatten() {
+                for other in together.get(&var).into_iter().flatten() {
                     if !places.contains_key(other) {
                         places.insert(*other, device);
                         stack.push(*other);
@@ -205,9 +212,9 @@ impl BlockMutator for Realize<'_> {
 
     fn define_var(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> VarId {
         let new = cx.define_var(store, var);
-        let info = store.var_type(new).and_then(|ty| store.tensor_info(ty));
-        match (info, self.places.get(&var)) {
-            (Some(info), Some(device)) if info.vdevice != Some(*device) => {
+        let Some(device) = self.places.get(&var) else { return new };
+        match store.var_type(new).and_then(|ty| store.tensor_info(ty)) {
+            Some(info) if info.vdevice != Some(*device) => {
                 let ty = store.tensor_like(TensorInfo { vdevice: Some(*device), ..info });
                 store.retyped_var(new, ty)
             }
@@ -218,9 +225,16 @@ impl BlockMutator for Realize<'_> {
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         if op_name(store, post) != "hint_on_device" {
             // An annotation that names no device gives way to what follows from the operands.
-            let device = |expr: ExprId| store.checked_type(expr).and_then(|ty| store.tensor_info(ty)).map(|info| info.vdevice);
-            let placed = args(store, post).into_iter().any(|arg| matches!(device(arg), Some(Some(_))));
-            return if placed && device(post) == Some(None) { store.add(store.expr(post)) } else { post };
+            let device = |expr: ExprId| match store.type_of_id(store.checked_type(expr)?) {
+                Type::Tensor { .. } => Some(None),
+                Type::PartialTensor(info) => Some(info.vdevice),
+                _ => None,
+            };
+            let placed = || match store.call(post) {
+                Some(call) => store.items(call.args).any(|arg| matches!(device(arg), Some(Some(_)))),
+                None => false,
+            };
+            return if device(post) == Some(None) && placed() { store.add(store.expr(post)) } else { post };
         }
         let Some(&arg) = args(store, post).first() else { return post };
         let attrs = store.call(post).and_then(|call| call.attrs);
