@@ -56,6 +56,7 @@ const SECOND: &[&str] = &[
     "passes::relay::dynamic_to_static::",
     "passes::relay::eta_expand::",
     "passes::relay::fake_quantization_to_integer::",
+    "passes::relay::first_order_gradient::",
     "passes::relay::inline::",
     "passes::relay::lambda_lift::",
     "passes::relay::merge_compiler_regions::",

@@ -17,6 +17,7 @@ pub mod eliminate_common_subexpr;
 pub mod eta_expand;
 pub mod fake_quantization_to_integer;
 pub mod fast_math;
+pub mod first_order_gradient;
 pub mod flatten_atrous_conv;
 pub mod fold_constant;
 pub mod fold_explicit_padding;

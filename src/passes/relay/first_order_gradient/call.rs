@@ -1,0 +1,108 @@
+//! What a rule for a gradient sees, and what rules are made of.
+
+use crate::ir::{AttrValue, AttrsId, DType, Dim, ExprId, Store, Type, TypeId};
+use crate::ops::build::{call, call_with, ints, scalar};
+
+/// A call, and the gradient of what it gives.
+pub(super) struct Call<'a> {
+    pub store: &'a mut Store,
+    /// What it is given.
+    pub args: &'a [ExprId],
+    pub types: &'a [TypeId],
+    /// Type of the result.
+    pub ty: TypeId,
+    pub attrs: Option<AttrsId>,
+    pub orig: ExprId,
+    pub grad: ExprId,
+}
+
+impl Call<'_> {
+    /// A call of an operator without attributes.
+    pub fn of(&mut self, op: &str, args: &[ExprId]) -> ExprId {
+        match crate::ops::info(crate::ops::op(op)).attrs {
+            Some(_) => call_with(self.store, op, args, &[]),
+            None => call(self.store, op, args),
+        }
+    }
+
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.store.attr_int(self.attrs, name)
+    }
+
+    pub fn shape(&self, index: usize) -> Option<Vec<Dim>> {
+        match self.store.type_of_id(*self.types.get(index)?) {
+            Type::Tensor { shape, .. } => Some(shape.to_vec()),
+            _ => None,
+        }
+    }
+
+    pub fn dtype(&self, index: usize) -> Option<DType> {
+        match self.store.type_of_id(*self.types.get(index)?) {
+            Type::Tensor { dtype, .. } => Some(*dtype),
+            _ => None,
+        }
+    }
+
+    /// A number of the element type of the first argument.
+    pub fn number(&mut self, value: f64) -> Option<ExprId> {
+        let dtype = self.dtype(0)?;
+        Some(scalar(self.store, dtype, value))
+    }
+
+    pub fn zeros(&mut self, index: usize) -> Option<ExprId> {
+        let arg = *self.args.get(index)?;
+        Some(self.of("zeros_like", &[arg]))
+    }
+
+    /// Summed up to the shape of an argument.
+    pub fn collapsed(&mut self, value: ExprId, index: usize) -> ExprId {
+        let arg = self.args.get(index).copied().unwrap_or(value);
+        self.of("collapse_sum_like", &[value, arg])
+    }
+
+    /// As the first argument is.
+    pub fn like(&mut self, op: &str, value: ExprId) -> Option<ExprId> {
+        let first = *self.args.first()?;
+        Some(self.of(op, &[value, first]))
+    }
+
+    pub fn reshaped(&mut self, value: ExprId) -> Option<ExprId> {
+        self.like("reshape_like", value)
+    }
+
+    /// The gradient times an operator of the first argument.
+    pub fn scaled(&mut self, op: &str) -> Option<Vec<ExprId>> {
+        let first = *self.args.first()?;
+        let factor = self.of(op, &[first]);
+        Some(vec![self.of("multiply", &[self.grad, factor])])
+    }
+
+    pub fn summed(&mut self, value: ExprId, keep: bool, exclude: bool) -> Option<ExprId> {
+        let axis = ints(&[self.int("axis")?]);
+        let set = [("axis", axis), ("keepdims", AttrValue::Bool(keep)), ("exclude", AttrValue::Bool(exclude))];
+        Some(call_with(self.store, "sum", &[value], &set))
+    }
+
+    pub fn transposed(&mut self, value: ExprId) -> ExprId {
+        self.transposed_by(value, AttrValue::Null)
+    }
+
+    pub fn transposed_by(&mut self, value: ExprId, axes: AttrValue) -> ExprId {
+        call_with(self.store, "transpose", &[value], &[("axes", axes)])
+    }
+
+    /// `nn.dense` with as many results as the second extent of an argument.
+    pub fn dense(&mut self, data: ExprId, weight: ExprId, units_of: usize) -> Option<ExprId> {
+        let units = self.shape(units_of)?.get(1)?.known()?;
+        Some(call_with(self.store, "nn.dense", &[data, weight], &[("units", AttrValue::int(units))]))
+    }
+
+    pub fn pool(&mut self, op: &str, kept: &[&'static str]) -> Option<Vec<ExprId>> {
+        let mut set = Vec::new();
+        for name in kept {
+            set.push((*name, self.store.attr(self.attrs, name)?.clone()));
+        }
+        let data = *self.args.first()?;
+        Some(vec![call_with(self.store, op, &[self.grad, data], &set)])
+    }
+}

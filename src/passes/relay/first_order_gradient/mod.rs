@@ -1,0 +1,365 @@
+//! FirstOrderGradient: a function that also gives the gradients of its result.
+//!
+//! Every value gets a variable and a second one for its gradient, zero at first. From the result backwards each call then adds
+//! to the gradients of its arguments what its operator says ([`rules`]). Only graphs of operators, tuples and constants are
+//! taken; everything else is an error, as is an operator without a gradient.
+//!
+//! Known divergences: of operators for which TVM has a gradient those of `take`, `arange`, `gather_nd`, `one_hot`,
+//! `strided_slice`, `stack`, `max`, `variance`, the cross entropies and dynamic shapes are missing, and function literals that
+//! are called are not taken.
+//!
+//! Source: `src/relay/transforms/first_order_gradient.cc`, `gradient.h`.
+
+mod call;
+mod rules;
+
+use crate::diag::Diagnostic;
+use crate::ir::walk::post_order;
+use crate::ir::{AttrValue, Dim, Expr, ExprId, Function, Module, Store, Type, TypeId, VarId};
+use crate::ops::build::{self, args, call_with, op_name};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use call::Call;
+use rules::rule;
+use rustc_hash::FxHashMap;
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "FirstOrderGradient",
+    info_name: "FirstOrderGradient",
+    dialects: crate::pass::spec::RELAY,
+    opt_level: 0,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "Makes functions give the gradients of their results as well.",
+    doc: "A function becomes one that gives its result and, beside it, a tuple with the gradient of the result for each \
+parameter (of the sum of its elements). Every operator on the way needs a gradient; `let`, `if` and calls of other functions \
+are not taken.\n\n*DeadCodeElimination* and *ToGraphNormalForm* tidy up what comes out.",
+    example_before: "\
+def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  exp(%x)
+}
+",
+    example_after: "\
+def @main(%x: Tensor[(4), float32]) -> (Tensor[(4), float32], (Tensor[(4), float32],)) {
+  let %x_0 = %x;
+  let %x_1 = zeros_like(%x_0);
+  let %x_2 = exp(%x_0);
+  let %x_3 = zeros_like(%x_2);
+  %0 = ones_like(%x_2);
+  %1 = exp(%x_0);
+  %2 = multiply(%0, %1);
+  %3 = (
+    let %x_4 = add(%x_1, %2);
+    (%x_4,)
+  );
+  (%x_2, %3)
+}
+",
+    run: Run::Module(run),
+};
+
+const RULE: &str = "gradients beside the result";
+
+fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
+    let mut result = module.clone();
+    let mut names = 0;
+    for &(name, function) in module.functions() {
+        let mut outcome = Ok(function);
+        let new = cx.store.rewrite(RULE, function, function, |store| {
+            outcome = with_gradient(store, function, &mut names);
+            *outcome.as_ref().unwrap_or(&function)
+        });
+        outcome?;
+        result.set_function(name, new);
+    }
+    Ok(result)
+}
+
+fn refused(store: &Store, at: ExprId, code: &'static str, message: impl Into<String>) -> PassError {
+    vec![Diagnostic::error(code, message, store.source_span(at))]
+}
+
+/// A value and its gradient so far.
+struct Dual {
+    forward: ExprId,
+    reverse: ExprId,
+    ty: TypeId,
+}
+
+/// How gradients go back from a value.
+enum Back {
+    Call { result: usize, arguments: Vec<usize>, call: ExprId },
+    Item { result: usize, tuple: usize, index: usize },
+    Tuple { result: usize, fields: Vec<usize> },
+}
+
+struct Gradient<'s> {
+    store: &'s mut Store,
+    names: &'s mut u32,
+    /// Bindings under way, those of the way back behind the others.
+    lets: Vec<(VarId, ExprId)>,
+    values: Vec<Dual>,
+    back: Vec<Back>,
+}
+
+fn with_gradient(store: &mut Store, function: ExprId, names: &mut u32) -> Result<ExprId, PassError> {
+    let Some(data) = store.as_function(function) else { return Ok(function) };
+    if !data.type_params.is_empty() {
+        return Err(refused(store, function, "relay-gradient", "first-order AD does not support polymorphism yet."));
+    }
+    let params: Vec<VarId> = store.items(data.params).collect();
+    let order = post_order(store, data.body);
+    let unsupported = order.iter().find_map(|id| {
+        let feature = match store.expr(*id) {
+            Expr::Let { .. } => "fLet",
+            Expr::If { .. } => "fIf",
+            Expr::Match { .. } => "fMatch",
+            Expr::Global(_) => "fGlobalVar",
+            Expr::Ctor(_) => "fConstructor",
+            Expr::RefCreate(_) | Expr::RefRead(_) | Expr::RefWrite { .. } => "fRef",
+            _ => return None,
+        };
+        Some((*id, feature))
+    });
+    if let Some((at, feature)) = unsupported {
+        return Err(refused(store, at, "relay-gradient", format!("AD has unsupported feature: [{feature}, ]")));
+    }
+    let mut cx = Gradient { store, names, lets: Vec::new(), values: Vec::new(), back: Vec::new() };
+    let mut env: FxHashMap<ExprId, usize> = FxHashMap::default();
+    for param in &params {
+        let used = cx.store.use_var(*param);
+        let ty = cx.type_of(used)?;
+        let value = cx.dual(used, ty);
+        env.insert(used, value);
+    }
+    for id in order {
+        if !env.contains_key(&id) {
+            let value = cx.visit(id, &env)?;
+            env.extend(value.map(|value| (id, value)));
+        }
+    }
+    let Some(&result) = env.get(&data.body) else { return Ok(function) };
+    let forward_lets = std::mem::take(&mut cx.lets);
+    let Dual { forward, ty, .. } = cx.values[result];
+    cx.values[result].reverse = cx.like(forward, ty, "ones_like", "ones");
+    for back in std::mem::take(&mut cx.back).into_iter().rev() {
+        cx.go_back(back)?;
+    }
+    let gradients: Vec<ExprId> = (0..params.len()).map(|param| cx.values[param].reverse).collect();
+    let gradients = cx.store.add_tuple(&gradients);
+    let backward_lets = std::mem::take(&mut cx.lets);
+    let bind = |store: &mut Store, lets: Vec<(VarId, ExprId)>, body: ExprId| {
+        lets.into_iter().rev().fold(body, |body, (var, value)| store.add(Expr::Let { var, value, body }))
+    };
+    let gradients = bind(store, backward_lets, gradients);
+    let pair = store.add_tuple(&[forward, gradients]);
+    let body = bind(store, forward_lets, pair);
+    let types: Option<Vec<TypeId>> = params.iter().map(|param| store.var_data(*param).annotation).collect();
+    let ret = data.ret.zip(types).map(|(ret, types)| {
+        let gradients = store.tuple_type(&types);
+        store.tuple_type(&[ret, gradients])
+    });
+    let new = store.add_function(Function { body, ret, ..data });
+    Ok(store.rebuild(function, Expr::Function(new), None))
+}
+
+impl Gradient<'_> {
+    fn type_of(&self, id: ExprId) -> Result<TypeId, PassError> {
+        let ty = self.store.checked_type(id);
+        ty.ok_or_else(|| refused(self.store, id, "relay-gradient", "a type is not known: run InferType first"))
+    }
+
+    fn push(&mut self, value: ExprId) -> ExprId {
+        let name = format!("x_{}", self.names);
+        *self.names += 1;
+        let var = self.store.var(&name, None);
+        self.lets.push((var, value));
+        self.store.use_var(var)
+    }
+
+    /// A value of this type full of a number; of a tensor like the value that is there.
+    fn like(&mut self, value: ExprId, ty: TypeId, like: &str, plain: &str) -> ExprId {
+        match self.store.type_of_id(ty) {
+            Type::Tuple(_) => self.full(ty, plain),
+            _ => build::call(self.store, like, &[value]),
+        }
+    }
+
+    /// Types nest at most as deep as the parser lets them, so this may recurse.
+    fn full(&mut self, ty: TypeId, plain: &str) -> ExprId {
+        match self.store.type_of_id(ty).clone() {
+            Type::Tuple(fields) => {
+                let fields: Vec<ExprId> = fields.iter().map(|field| self.full(*field, plain)).collect();
+                self.store.add_tuple(&fields)
+            }
+            Type::Tensor { shape, dtype } => {
+                let dim = |dim: &Dim| match *dim {
+                    Dim::Int { value, bits } => AttrValue::Int { value, bits },
+                    other => AttrValue::Dim(other),
+                };
+                let shape = AttrValue::Array(shape.iter().map(dim).collect());
+                call_with(self.store, plain, &[], &[("shape", shape), ("dtype", AttrValue::DType(Some(dtype)))])
+            }
+            _ => self.store.add_tuple(&[]),
+        }
+    }
+
+    /// Binds a value and a gradient of zero.
+    fn dual(&mut self, value: ExprId, ty: TypeId) -> usize {
+        let forward = self.push(value);
+        let zeros = self.like(forward, ty, "zeros_like", "zeros");
+        let reverse = self.push(zeros);
+        self.values.push(Dual { forward, reverse, ty });
+        self.values.len() - 1
+    }
+
+    fn visit(&mut self, id: ExprId, env: &FxHashMap<ExprId, usize>) -> Result<Option<usize>, PassError> {
+        let found = |child: ExprId| {
+            let missing = || refused(self.store, child, "relay-op-unsupported", "AD takes no function literals here");
+            env.get(&child).copied().ok_or_else(missing)
+        };
+        match self.store.expr(id) {
+            Expr::Constant(_) => {
+                let ty = self.type_of(id)?;
+                Ok(Some(self.dual(id, ty)))
+            }
+            Expr::Tuple(fields) => {
+                let fields = self.store.items(fields).map(found).collect::<Result<Vec<usize>, _>>()?;
+                let forwards: Vec<ExprId> = fields.iter().map(|field| self.values[*field].forward).collect();
+                let (list, ty) = (self.store.list(&forwards), self.type_of(id)?);
+                let tuple = self.store.rebuild(id, Expr::Tuple(list), Some(ty));
+                let result = self.dual(tuple, ty);
+                self.back.push(Back::Tuple { result, fields });
+                Ok(Some(result))
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                let (tuple, ty) = (found(tuple)?, self.type_of(id)?);
+                let item = Expr::TupleGetItem { tuple: self.values[tuple].forward, index };
+                let item = self.store.rebuild(id, item, Some(ty));
+                let result = self.dual(item, ty);
+                self.back.push(Back::Item { result, tuple, index: index as usize });
+                Ok(Some(result))
+            }
+            Expr::Call { callee, info, .. } => {
+                let name = op_name(self.store, id);
+                if let (None, false) = (rule(name), name.is_empty()) {
+                    let message = format!("the operator {name} does not have a registered gradient.");
+                    let code = if rules::TVM_HAS.contains(&name) { "relay-op-unsupported" } else { "relay-gradient" };
+                    return Err(refused(self.store, id, code, message));
+                }
+                if name.is_empty() {
+                    return Err(refused(self.store, id, "relay-op-unsupported", "AD takes no function literals here"));
+                }
+                let arguments = args(self.store, id).into_iter().map(found).collect::<Result<Vec<usize>, _>>()?;
+                let forwards: Vec<ExprId> = arguments.iter().map(|argument| self.values[*argument].forward).collect();
+                let (list, ty) = (self.store.list(&forwards), self.type_of(id)?);
+                let call = self.store.rebuild(id, Expr::Call { callee, args: list, info }, Some(ty));
+                let result = self.dual(call, ty);
+                self.back.push(Back::Call { result, arguments, call });
+                Ok(Some(result))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn add(&mut self, ty: TypeId, x: ExprId, y: ExprId) -> ExprId {
+        let Type::Tuple(fields) = self.store.type_of_id(ty).clone() else {
+            let sum = build::call(self.store, "add", &[x, y]);
+            return self.push(sum);
+        };
+        let mut sums = Vec::new();
+        for (index, field) in (0u32..).zip(&fields) {
+            // The second one first, as the compiler of TVM orders them.
+            let [y, x] = [y, x].map(|tuple| {
+                let item = self.store.add(Expr::TupleGetItem { tuple, index });
+                self.push(item)
+            });
+            sums.push(self.add(*field, x, y));
+        }
+        let sums = self.store.add_tuple(&sums);
+        self.push(sums)
+    }
+
+    fn accumulate(&mut self, value: usize, more: ExprId) {
+        let Dual { reverse, ty, .. } = self.values[value];
+        self.values[value].reverse = self.add(ty, reverse, more);
+    }
+
+    fn go_back(&mut self, back: Back) -> Result<(), PassError> {
+        match back {
+            Back::Call { result, arguments, call } => {
+                let forwards: Vec<ExprId> = arguments.iter().map(|argument| self.values[*argument].forward).collect();
+                let types: Vec<TypeId> = arguments.iter().map(|argument| self.values[*argument].ty).collect();
+                let Dual { reverse, ty, .. } = self.values[result];
+                let name = op_name(self.store, call);
+                let Some(rule) = rule(name) else { return Ok(()) };
+                let attrs = self.store.call(call).and_then(|call| call.attrs);
+                let asked =
+                    Call { store: &mut *self.store, args: &forwards, types: &types, ty, attrs, orig: call, grad: reverse };
+                let found = rule(asked).filter(|found| found.len() == arguments.len());
+                let Some(found) = found else {
+                    let message = format!("the gradient of {name} is not known for these attributes");
+                    return Err(refused(self.store, call, "relay-gradient", message));
+                };
+                for (argument, more) in arguments.into_iter().zip(found) {
+                    self.accumulate(argument, more);
+                }
+            }
+            Back::Item { result, tuple, index } => {
+                let Dual { reverse, ty, .. } = self.values[tuple];
+                let Type::Tuple(types) = self.store.type_of_id(ty).clone() else { return Ok(()) };
+                let gradient = self.values[result].reverse;
+                let mut fields = Vec::new();
+                for (at, ty) in types.iter().enumerate() {
+                    let before = self.store.add(Expr::TupleGetItem { tuple: reverse, index: at as u32 });
+                    fields.push(if at == index { self.add(*ty, before, gradient) } else { before });
+                }
+                let fields = self.store.add_tuple(&fields);
+                self.values[tuple].reverse = self.push(fields);
+            }
+            Back::Tuple { result, fields } => {
+                let tuple = self.values[result].reverse;
+                for (index, field) in (0u32..).zip(fields) {
+                    let more = self.store.add(Expr::TupleGetItem { tuple, index });
+                    self.accumulate(field, more);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{after, failure};
+
+    #[test]
+    fn gradients_of_what_is_used_twice_add_up() {
+        let made = after("FirstOrderGradient()", "def @main(%x: Tensor[(4), float32]) { multiply(%x, %x) }");
+        assert!(made.contains("collapse_sum_like(%1, %x_0)") && made.contains("let %x_5 = add(%x_4, "), "{made}");
+    }
+
+    #[test]
+    fn gradients_have_the_types_of_what_they_are_of() {
+        let shapes = [
+            ("nn.batch_matmul(%x, %y, transpose_b=True)", "(2, 3, 4)", "(2, 5, 4)"),
+            ("nn.matmul(%x, %y, units=None)", "(2, 3)", "(3, 4)"),
+            ("concatenate((atan(%x), erf(%y)))", "(2, 3)", "(1, 3)"),
+            ("multiply(mean(nn.avg_pool2d(%x, pool_size=[2, 2]), axis=[2, 3]), %y)", "(1, 2, 4, 4)", "(2)"),
+        ];
+        for (body, x, y) in shapes {
+            let program = format!("def @main(%x: Tensor[{x}, float32], %y: Tensor[{y}, float32]) {{ {body} }}");
+            let made = after("FirstOrderGradient(), InferType()", &program);
+            assert!(made.contains(&format!(", (Tensor[{x}, float32], Tensor[{y}, float32])) {{")), "{made}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_gradient_is_an_error() {
+        let message = failure("FirstOrderGradient()", "def @main(%x: Tensor[(4), float32]) { floor(%x) }");
+        assert!(message.contains("the operator floor does not have a registered gradient"), "{message}");
+        let message = failure("FirstOrderGradient()", "def @main(%x: Tensor[(4), float32]) { let %y = exp(%x); %y }");
+        assert!(message.contains("fLet"), "{message}");
+    }
+}

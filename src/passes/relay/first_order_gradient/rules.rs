@@ -1,0 +1,400 @@
+//! Gradients of operators.
+//!
+//! Source: `python/tvm/relay/op/_tensor_grad.py`.
+
+use super::call::Call;
+use crate::ir::{AttrValue, Dim, Expr, ExprId, Type};
+use crate::ops::build::{call_with, ints};
+
+/// The gradients of the arguments; nothing where they are not known.
+type Rule = fn(Call) -> Option<Vec<ExprId>>;
+
+/// Operators for which TVM has a gradient and this table has none.
+pub(super) const TVM_HAS: &[&str] = &[
+    "arange",
+    "contrib_reverse_reshape",
+    "collapse_sum_to",
+    "dyn.ones",
+    "dyn.reshape",
+    "dyn.zeros",
+    "gather_nd",
+    "max",
+    "nn.cross_entropy",
+    "nn.cross_entropy_with_logits",
+    "one_hot",
+    "shape_of",
+    "stack",
+    "strided_slice",
+    "take",
+    "variance",
+];
+
+/// The rule of an operator.
+pub(super) fn rule(op: &str) -> Option<Rule> {
+    Some(match op {
+        "add" => |mut c| Some(vec![c.collapsed(c.grad, 0), c.collapsed(c.grad, 1)]),
+        "subtract" => |mut c| {
+            let first = c.collapsed(c.grad, 0);
+            let minus = c.of("negative", &[c.grad]);
+            Some(vec![first, c.collapsed(minus, 1)])
+        },
+        "multiply" => |mut c| {
+            let [x, y] = *c.args else { return None };
+            let by_y = c.of("multiply", &[c.grad, y]);
+            let first = c.collapsed(by_y, 0);
+            let by_x = c.of("multiply", &[c.grad, x]);
+            Some(vec![first, c.collapsed(by_x, 1)])
+        },
+        "divide" => |mut c| {
+            let y = *c.args.get(1)?;
+            let part = c.of("divide", &[c.grad, y]);
+            let first = c.collapsed(part, 0);
+            let whole = c.of("multiply", &[c.grad, c.orig]);
+            let part = c.of("divide", &[whole, y]);
+            let minus = c.of("negative", &[part]);
+            Some(vec![first, c.collapsed(minus, 1)])
+        },
+        "negative" => |mut c| Some(vec![c.of("negative", &[c.grad])]),
+        "copy" => |c| Some(vec![c.grad]),
+        "exp" => |mut c| c.scaled("exp"),
+        "cosh" => |mut c| c.scaled("sinh"),
+        "sinh" => |mut c| c.scaled("cosh"),
+        "sin" => |mut c| c.scaled("cos"),
+        "cos" => |mut c| {
+            let x = *c.args.first()?;
+            let ones = c.of("ones_like", &[x]);
+            let (minus, sine) = (c.of("negative", &[ones]), c.of("sin", &[x]));
+            let factor = c.of("multiply", &[minus, sine]);
+            Some(vec![c.of("multiply", &[c.grad, factor])])
+        },
+        "tan" => |mut c| {
+            let x = *c.args.first()?;
+            let cosines = [c.of("cos", &[x]), c.of("cos", &[x])];
+            let square = c.of("multiply", &cosines);
+            Some(vec![c.of("divide", &[c.grad, square])])
+        },
+        "log" => |mut c| {
+            let x = *c.args.first()?;
+            let ones = c.of("ones_like", &[x]);
+            let grad = c.of("multiply", &[c.grad, ones]);
+            Some(vec![c.of("divide", &[grad, x])])
+        },
+        "log2" | "log10" => |mut c| {
+            let x = *c.args.first()?;
+            let base = if crate::ops::build::op_name(c.store, c.orig) == "log2" { 2.0 } else { 10.0 };
+            let ones = c.of("ones_like", &[x]);
+            let base = c.number(base)?;
+            let grad = c.of("multiply", &[c.grad, ones]);
+            let log = c.of("log", &[base]);
+            let product = c.of("multiply", &[log, x]);
+            Some(vec![c.of("divide", &[grad, product])])
+        },
+        "sqrt" => |mut c| {
+            let x = *c.args.first()?;
+            let half = c.number(0.5)?;
+            let grad = c.of("multiply", &[c.grad, half]);
+            let minus = c.of("negative", &[half]);
+            let power = c.of("power", &[x, minus]);
+            Some(vec![c.of("multiply", &[grad, power])])
+        },
+        "sigmoid" => |mut c| {
+            let grad = c.of("multiply", &[c.grad, c.orig]);
+            let ones = c.of("ones_like", &[c.orig]);
+            let rest = c.of("subtract", &[ones, c.orig]);
+            Some(vec![c.of("multiply", &[grad, rest])])
+        },
+        "tanh" => |mut c| {
+            let ones = c.of("ones_like", &[c.orig]);
+            let square = c.of("multiply", &[c.orig, c.orig]);
+            let rest = c.of("subtract", &[ones, square]);
+            Some(vec![c.of("multiply", &[c.grad, rest])])
+        },
+        "nn.relu" => |mut c| {
+            let x = *c.args.first()?;
+            let (zeros, ones) = (c.of("zeros_like", &[x]), c.of("ones_like", &[x]));
+            let (less, grad) = (c.of("less", &[x, zeros]), c.of("multiply", &[ones, c.grad]));
+            Some(vec![c.of("where", &[less, zeros, grad])])
+        },
+        "abs" => |mut c| {
+            let x = *c.args.first()?;
+            let (zeros, ones) = (c.of("zeros_like", &[x]), c.of("ones_like", &[x]));
+            let less = c.of("less", &[x, zeros]);
+            let minus = c.of("negative", &[ones]);
+            let (down, up) = (c.of("multiply", &[minus, c.grad]), c.of("multiply", &[ones, c.grad]));
+            Some(vec![c.of("where", &[less, down, up])])
+        },
+        "clip" => |mut c| {
+            let x = *c.args.first()?;
+            let bound = |c: &Call, name: &str| c.store.attr(c.attrs, name).and_then(AttrValue::as_float);
+            let mut bounds = Vec::new();
+            for name in ["a_min", "a_max"] {
+                // TVM takes whole numbers here.
+                let value = c.number(bound(&c, name)?.trunc())?;
+                bounds.push(c.of("broadcast_to_like", &[value, x]));
+            }
+            let (zeros, ones) = (c.of("zeros_like", &[x]), c.of("ones_like", &[x]));
+            let (below, above) = (c.of("less", &[x, bounds[0]]), c.of("less", &[bounds[1], x]));
+            let grad = c.of("multiply", &[ones, c.grad]);
+            let inner = c.of("where", &[above, zeros, grad]);
+            Some(vec![c.of("where", &[below, zeros, inner])])
+        },
+        "zeros" | "ones" => |_| Some(Vec::new()),
+        "zeros_like" => |c| Some(vec![c.orig]),
+        "ones_like" => |mut c| Some(vec![c.zeros(0)?]),
+        "less_equal" | "not_equal" => |mut c| Some(vec![c.zeros(0)?, c.zeros(1)?]),
+        "where" => |mut c| {
+            let cond = *c.args.first()?;
+            let zeros = c.of("zeros_like", &[c.grad]);
+            let (then, other) = (c.of("where", &[cond, c.grad, zeros]), c.of("where", &[cond, zeros, c.grad]));
+            let (then, other) = (c.collapsed(then, 1), c.collapsed(other, 2));
+            Some(vec![c.zeros(0)?, then, other])
+        },
+        "collapse_sum_like" => |mut c| {
+            let first = c.like("broadcast_to_like", c.grad)?;
+            Some(vec![first, c.zeros(1)?])
+        },
+        "cast" => |mut c| Some(vec![c.like("cast_like", c.grad)?]),
+        "cast_like" => |mut c| {
+            let first = c.like("cast_like", c.grad)?;
+            Some(vec![first, c.zeros(1)?])
+        },
+        "reshape" | "nn.batch_flatten" | "squeeze" => |mut c| Some(vec![c.reshaped(c.grad)?]),
+        "reshape_like" => |mut c| {
+            let first = c.reshaped(c.grad)?;
+            Some(vec![first, c.zeros(1)?])
+        },
+        "expand_dims" => |c| {
+            let (axis, count) = (c.int("axis")?, c.int("num_newaxis")?);
+            let mut grad = c.grad;
+            for _ in 0..count.min(1 << 10) {
+                grad = call_with(c.store, "squeeze", &[grad], &[("axis", ints(&[axis]))]);
+            }
+            Some(vec![grad])
+        },
+        "transpose" => |mut c| {
+            let axes = c.store.attr_ints(c.attrs, "axes").filter(|axes| !axes.is_empty());
+            let back = axes.map(|axes| {
+                let mut back = vec![0; axes.len()];
+                let count = axes.len() as i64;
+                for (index, axis) in axes.iter().enumerate() {
+                    let axis = if *axis < 0 { axis + count } else { *axis };
+                    if let Some(slot) = usize::try_from(axis).ok().and_then(|axis| back.get_mut(axis)) {
+                        *slot = index as i64;
+                    }
+                }
+                ints(&back)
+            });
+            Some(vec![c.transposed_by(c.grad, back.unwrap_or(AttrValue::Null))])
+        },
+        "sum" | "mean" => |mut c| {
+            let mean = crate::ops::build::op_name(c.store, c.orig) == "mean";
+            let shape = c.shape(0)?;
+            let axes = reduced(&c, shape.len())?;
+            let mut grad = c.grad;
+            if c.int("keepdims") != Some(1) {
+                for axis in &axes {
+                    let set = [("axis", AttrValue::int(*axis)), ("num_newaxis", AttrValue::int(1))];
+                    grad = call_with(c.store, "expand_dims", &[grad], &set);
+                }
+            }
+            if mean {
+                let mut factor = 1.0;
+                for axis in &axes {
+                    factor /= shape.get(*axis as usize)?.known()? as f64;
+                }
+                let factor = c.number(factor)?;
+                grad = c.of("multiply", &[grad, factor]);
+            }
+            Some(vec![c.like("broadcast_to_like", grad)?])
+        },
+        "nn.softmax" => |mut c| {
+            let product = c.of("multiply", &[c.grad, c.orig]);
+            let sum = c.summed(product, true, false)?;
+            let rest = c.of("subtract", &[c.grad, sum]);
+            Some(vec![c.of("multiply", &[rest, c.orig])])
+        },
+        "nn.log_softmax" => |mut c| {
+            let sum = c.summed(c.grad, true, false)?;
+            let exp = c.of("exp", &[c.orig]);
+            let product = c.of("multiply", &[sum, exp]);
+            Some(vec![c.of("subtract", &[c.grad, product])])
+        },
+        "nn.bias_add" => |mut c| {
+            let data = c.collapsed(c.grad, 0);
+            Some(vec![data, c.summed(c.grad, false, true)?])
+        },
+        "acos" | "acosh" | "asin" | "asinh" | "atan" | "atanh" => inverse,
+        "erf" => |mut c| {
+            let x = *c.args.first()?;
+            let (factor, minus) = (c.number(std::f64::consts::FRAC_2_SQRT_PI)?, c.of("negative", &[x]));
+            let square = c.of("multiply", &[minus, x]);
+            let exp = c.of("exp", &[square]);
+            let product = c.of("multiply", &[factor, exp]);
+            Some(vec![c.of("multiply", &[product, c.grad])])
+        },
+        "nn.dense" => dense,
+        "nn.matmul" | "nn.batch_matmul" => matmul,
+        "nn.conv2d" => conv2d,
+        "nn.max_pool2d" => |mut c| c.pool("nn.max_pool2d_grad", &["pool_size", "strides", "padding", "layout", "ceil_mode"]),
+        "nn.avg_pool2d" => {
+            |mut c| c.pool("nn.avg_pool2d_grad", &["pool_size", "strides", "padding", "layout", "ceil_mode", "count_include_pad"])
+        }
+        "nn.global_avg_pool2d" => |c| {
+            let shape = c.shape(0)?;
+            let layout = c.store.attr(c.attrs, "layout")?.clone();
+            let from = match c.store.attr_str(c.attrs, "layout")? {
+                "NCHW" => 2,
+                "NHWC" => 1,
+                _ => return None,
+            };
+            let size = [shape.get(from)?.known()?, shape.get(from + 1)?.known()?];
+            let set = [("pool_size", ints(&size)), ("strides", ints(&[1, 1])), ("padding", ints(&[0, 0])), ("layout", layout)];
+            Some(vec![call_with(c.store, "nn.avg_pool2d_grad", &[c.grad, *c.args.first()?], &set)])
+        },
+        "concatenate" => |c| {
+            let Type::Tuple(fields) = c.store.type_of_id(*c.types.first()?).clone() else { return None };
+            let axis = c.int("axis")?;
+            let (mut places, mut sum) = (Vec::new(), 0);
+            for field in &fields {
+                let Type::Tensor { shape, .. } = c.store.type_of_id(*field) else { return None };
+                let at = if axis < 0 { axis + shape.len() as i64 } else { axis };
+                sum += shape.get(usize::try_from(at).ok()?)?.known()?;
+                places.push(sum);
+            }
+            places.pop();
+            let key = c.store.name("runtime.BoxInt");
+            let mut boxed = Vec::new();
+            for place in places {
+                let repr = Some(place.to_string().into());
+                let object = crate::ir::Object { key, fields: [].into(), items: [].into(), repr };
+                boxed.push(AttrValue::Object(c.store.add_object(object)));
+            }
+            let set = [("indices_or_sections", AttrValue::Array(boxed.into())), ("axis", AttrValue::int(axis))];
+            let parts = call_with(c.store, "split", &[c.grad], &set);
+            let items = (0..fields.len() as u32).map(|index| c.store.add(Expr::TupleGetItem { tuple: parts, index }));
+            let items: Vec<ExprId> = items.collect();
+            Some(vec![c.store.add_tuple(&items)])
+        },
+        _ => return None,
+    })
+}
+
+/// Functions whose derivative has a square and one below.
+fn inverse(mut c: Call) -> Option<Vec<ExprId>> {
+    let (x, op) = (*c.args.first()?, crate::ops::build::op_name(c.store, c.orig));
+    let ones = c.of("ones_like", &[x]);
+    let square = c.of("multiply", &[x, x]);
+    let mut below = match op {
+        "acosh" => c.of("subtract", &[square, ones]),
+        "asinh" | "atan" => c.of("add", &[ones, square]),
+        _ => c.of("subtract", &[ones, square]),
+    };
+    if !op.starts_with("atan") {
+        below = c.of("sqrt", &[below]);
+    }
+    if op == "acos" {
+        let minus = c.of("negative", &[ones]);
+        let factor = c.of("divide", &[minus, below]);
+        return Some(vec![c.of("multiply", &[c.grad, factor])]);
+    }
+    let grad = c.of("multiply", &[c.grad, ones]);
+    Some(vec![c.of("divide", &[grad, below])])
+}
+
+fn dense(mut c: Call) -> Option<Vec<ExprId>> {
+    let [data, weight] = *c.args else { return None };
+    let turned = c.transposed(weight);
+    let first = c.dense(c.grad, turned, 1)?;
+    let first = c.collapsed(first, 0);
+    let (grad, turned) = (c.transposed(c.grad), c.transposed(data));
+    let second = c.dense(grad, turned, 0)?;
+    Some(vec![first, c.collapsed(second, 1)])
+}
+
+/// Products of matrices, one or many, either of them transposed.
+fn matmul(mut c: Call) -> Option<Vec<ExprId>> {
+    let [a, b] = *c.args else { return None };
+    let grad = c.grad;
+    let op = crate::ops::build::op_name(c.store, c.orig);
+    let turns = [c.int("transpose_a") == Some(1), c.int("transpose_b") == Some(1)];
+    if turns == [false, true] && op == "nn.matmul" {
+        return dense(c);
+    }
+    let [first, second] = match turns {
+        [true, true] => [(b, grad, true, true), (grad, a, true, true)],
+        [true, false] => [(b, grad, false, true), (a, grad, false, false)],
+        [false, false] => [(grad, b, false, true), (a, grad, true, false)],
+        // Kept with the second one transposed.
+        [false, true] => {
+            let [b, left, a] = [b, grad, a].map(|value| c.transposed_by(value, ints(&[0, 2, 1])));
+            [(grad, b, false, true), (left, a, false, true)]
+        }
+    };
+    let [first, second] = [first, second].map(|(a, b, turn_a, turn_b)| {
+        let set = [("transpose_a", AttrValue::Bool(turn_a)), ("transpose_b", AttrValue::Bool(turn_b))];
+        let units = [("units", AttrValue::Null)];
+        let set = if op == "nn.matmul" { [&units[..], &set[..]].concat() } else { set.to_vec() };
+        call_with(c.store, op, &[a, b], &set)
+    });
+    Some(vec![c.collapsed(first, 0), c.collapsed(second, 1)])
+}
+
+/// The axes that a sum is over, in order.
+fn reduced(c: &Call, rank: usize) -> Option<Vec<i64>> {
+    let all = 0..rank as i64;
+    let Some(axes) = c.store.attr_ints(c.attrs, "axis") else { return Some(all.collect()) };
+    let axes: Vec<i64> = axes.into_iter().map(|axis| if axis < 0 { axis + rank as i64 } else { axis }).collect();
+    let exclude = c.int("exclude") == Some(1);
+    Some(all.filter(|axis| axes.contains(axis) != exclude).collect())
+}
+
+fn conv2d(c: Call) -> Option<Vec<ExprId>> {
+    let [data, weight] = *c.args else { return None };
+    let known = |shape: Vec<Dim>| shape.iter().map(|dim| dim.known()).collect::<Option<Vec<i64>>>();
+    let Type::Tensor { shape: out, .. } = c.store.type_of_id(c.ty) else { return None };
+    let (out, input, filter) = (known(out.to_vec())?, known(c.shape(0)?)?, known(c.shape(1)?)?);
+    let ([_, _, out @ ..], [_, _, input @ ..], [_, _, filter @ ..]) = (&out[..], &input[..], &filter[..]) else { return None };
+    let text = |name: &str| c.store.attr_str(c.attrs, name).unwrap_or_default();
+    if text("data_layout") != "NCHW" || text("kernel_layout") != "OIHW" || !matches!(text("out_layout"), "" | "NCHW") {
+        return None;
+    }
+    let list = |name: &str| c.store.attr_ints(c.attrs, name);
+    let (strides, mut padding) = (list("strides")?, list("padding")?);
+    if padding.len() == 2 {
+        padding = [&padding[..], &padding[..]].concat();
+    }
+    let &[top, left, bottom, right] = &padding[..] else { return None };
+    let mut over = Vec::new();
+    for (axis, pads) in [top + bottom, left + right].into_iter().enumerate() {
+        let size = (out.get(axis)? - 1) * strides.get(axis)? - pads + filter.get(axis)?;
+        over.push(input.get(axis)? - size);
+    }
+    let attr = |name: &str| c.store.attr(c.attrs, name).cloned();
+    let dtype = match attr("out_dtype") {
+        Some(AttrValue::DType(Some(dtype))) => dtype,
+        _ => c.dtype(0)?,
+    };
+    let dtype = AttrValue::DType(Some(dtype));
+    let common = [
+        ("strides", attr("strides")?),
+        ("padding", ints(&padding)),
+        ("dilation", attr("dilation")?),
+        ("groups", attr("groups")?),
+    ];
+    let channels = attr("channels")?;
+    let mut set = common.to_vec();
+    set.extend([("output_padding", ints(&over)), ("out_dtype", dtype.clone())]);
+    let first = call_with(c.store, "nn.conv2d_transpose", &[c.grad, weight], &set);
+    let [grad_layout, kernel_layout] = ["NCHW", "OIHW"].map(|layout| AttrValue::Str(c.store.name(layout)));
+    let mut set = common.to_vec();
+    set.extend([
+        ("channels", channels),
+        ("kernel_size", ints(filter)),
+        ("data_layout", grad_layout.clone()),
+        ("kernel_layout", grad_layout),
+        ("out_layout", kernel_layout),
+        ("out_dtype", dtype),
+    ]);
+    let second = call_with(c.store, "nn.conv2d_backward_weight", &[c.grad, data], &set);
+    Some(vec![first, second])
+}
