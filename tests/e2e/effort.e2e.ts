@@ -57,7 +57,7 @@ async function untilDrawn(lab: Lab, key: string): Promise<string[]> {
 
 /** Where a digit typed changes every type of the network: in the shape of its input. */
 async function intoTheShape(lab: Lab): Promise<void> {
-  await lab.program.getByText("%data", { exact: true }).first().click();
+  await lab.program.getByText("%data:").first().click();
   await lab.page.keyboard.press("End");
   for (let count = 0; count < 12; count++) await lab.page.keyboard.press("ArrowLeft");
 }
