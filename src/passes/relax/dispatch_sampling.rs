@@ -5,9 +5,9 @@
 //!
 //! Source: `python/tvm/relax/backend/dispatch_sampling.py`, `gpu_generic/sampling.py`.
 
-use super::dispatch_sort_scan::dispatch;
-use crate::build::{BlockMutator, Mutation, rewrite_module};
-use crate::ir::{ExprId, Module, Store};
+use super::dispatch_sort_scan::Dispatch;
+use crate::build::rewrite_module;
+use crate::ir::Module;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
 /// TVM's `relax.backend.DispatchSampling`.
@@ -68,19 +68,7 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
-    rewrite_module(cx.store, module, &mut Dispatch)
-}
-
-struct Dispatch;
-
-impl BlockMutator for Dispatch {
-    fn rule(&self) -> &'static str {
-        "drawing as a running sum"
-    }
-
-    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
-        dispatch(store, cx, post, &["multinomial_from_uniform"])
-    }
+    rewrite_module(cx.store, module, &mut Dispatch(&["multinomial_from_uniform"]))
 }
 
 #[cfg(test)]

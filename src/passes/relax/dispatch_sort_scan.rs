@@ -61,36 +61,32 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
-    rewrite_module(cx.store, module, &mut Dispatch)
+    rewrite_module(cx.store, module, &mut Dispatch(&["bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"]))
 }
 
-struct Dispatch;
+/// Makes programs of calls of these operators, as the target of their result computes them.
+pub(super) struct Dispatch(pub &'static [&'static str]);
 
 impl BlockMutator for Dispatch {
     fn rule(&self) -> &'static str {
         "a program for the target"
     }
 
-    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
-        dispatch(store, cx, post, &["bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"])
-    }
-}
-
-/// What a call of one of these operators becomes on the target of its result.
-pub(super) fn dispatch(store: &mut Store, cx: &mut Mutation, call: ExprId, operators: &[&str]) -> ExprId {
-    if !operators.contains(&op_name(store, call)) {
-        return call;
-    }
-    let device = store.checked_type(call).and_then(|ty| device_of(store, ty));
-    if device.is_some_and(|device| is_gpu(store, device)) {
-        return call;
-    }
-    match topi::dispatch(store, &mut cx.builder, call) {
-        Legalized::New(new) => new,
-        Legalized::Same => call,
-        Legalized::Error(message) => {
-            cx.builder.error("relax-dispatch", message, store.source_span(call));
-            call
+    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, call: ExprId) -> ExprId {
+        if !self.0.contains(&op_name(store, call)) {
+            return call;
+        }
+        let device = store.checked_type(call).and_then(|ty| device_of(store, ty));
+        if device.is_some_and(|device| is_gpu(store, device)) {
+            return call;
+        }
+        match topi::dispatch(store, &mut cx.builder, call) {
+            Legalized::New(new) => new,
+            Legalized::Same => call,
+            Legalized::Error(message) => {
+                cx.builder.error("relax-dispatch", message, store.source_span(call));
+                call
+            }
         }
     }
 }

@@ -1,0 +1,352 @@
+//! ManifestLifetimes: says where a variable is no longer needed.
+//!
+//! First names for the same thing become one: a variable bound to another, a copy to the device where the value is already, and a
+//! pattern that is a variable. Then, going backwards through the bindings, every variable that a binding uses and nothing
+//! behind it does is followed by `memory.kill` of it.
+//!
+//! Does nothing for parameters that are never used, nor for what a branch yields. `if` and `match` must be values of a `let`, and
+//! functions inside may have no `let`, which is what ToANormalForm and LambdaLift leave.
+//!
+//! As in TVM, a branch that has a branch in it forgets behind that one what is needed after itself (the edge to what follows
+//! starts at the first block of the branch, in `ControlFlowGraph::Creator`). Where a binding uses the last of several
+//! variables, TVM kills them in no particular order; here it is that of their use.
+//!
+//! Source: `src/relay/backend/vm/manifest_lifetimes.cc`, `src/relay/backend/liveness_analysis.cc`.
+
+use super::support::copy::substitute;
+use super::support::{has_nonzero, strip_on_device};
+use crate::diag::Diagnostic;
+use crate::ir::rewrite::{Bound, ExprMutator, rewrite};
+use crate::ir::{Clause, Expr, ExprId, IdMap, Module, Pattern, Store, VarId};
+use crate::ops::build::{arg, call, is_call};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use rustc_hash::FxHashSet;
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "ManifestLifetimes",
+    info_name: "ManifestLifetimes",
+    dialects: crate::pass::spec::RELAY,
+    opt_level: 0,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "Puts `memory.kill` behind the last use of a variable.",
+    doc: "The virtual machine of Relay keeps what a variable holds until its function returns, unless it is told that it is \
+needed no longer. This pass finds the last use of every variable, through branches, and binds a call of `memory.kill` behind it. \
+The program must be in A-normal form.",
+    example_before: "\
+def @main(%x: Tensor[(4), float32]) {
+  let %a = exp(%x);
+  let %b = negative(%a);
+  let %c = add(%b, %x);
+  %c
+}
+",
+    example_after: "\
+def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+  let %a: Tensor[(4), float32] = exp(%x);
+  let %b: Tensor[(4), float32] = negative(%a);
+  let %x_0: () = memory.kill(%a);
+  let %c: Tensor[(4), float32] = add(%b, %x);
+  let %x_1: () = memory.kill(%b);
+  let %x_2: () = memory.kill(%x);
+  %c
+}
+",
+    run: Run::Function(run),
+};
+
+fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
+    let function = rewrite(cx.store, function, &mut OneName);
+    let fail = |text: String| vec![Diagnostic::error("relay-lifetimes", text, cx.store.source_span(function))];
+    let mut lifetimes = Lifetimes::default();
+    lifetimes.run(cx.store, function).map_err(fail)?;
+    let mut kill = Kill::new(cx.store, function, &lifetimes);
+    let result = rewrite(cx.store, function, &mut kill);
+    if kill.unknown {
+        let text = "all Let exprs should be mapped in the CFG: a function inside has bindings";
+        return Err(vec![Diagnostic::error("relay-lifetimes", text, cx.store.source_span(function))]);
+    }
+    Ok(result)
+}
+
+/// Gives what has several names one.
+struct OneName;
+
+impl ExprMutator for OneName {
+    fn rule(&self) -> &'static str {
+        "second name for the same"
+    }
+
+    fn bind(&mut self, store: &mut Store, _: ExprId, value: ExprId) -> Bound {
+        let inner = strip_on_device(store, value);
+        let copied = if is_call(store, inner, "device_copy") {
+            let attrs = store.call(inner).and_then(|call| call.attrs);
+            let same = store.attr(attrs, "src_virtual_device") == store.attr(attrs, "dst_virtual_device");
+            if same { arg(store, inner, 0) } else { return Bound::Keep }
+        } else {
+            inner
+        };
+        if matches!(store.expr(copied), Expr::Var(_)) { Bound::Substitute(copied) } else { Bound::Keep }
+    }
+
+    fn leave(&mut self, store: &mut Store, _: ExprId, post: ExprId) -> ExprId {
+        let Expr::Match { data, clauses, complete } = store.expr(post) else { return post };
+        let data = strip_on_device(store, data);
+        if !matches!(store.expr(data), Expr::Var(_)) {
+            return post;
+        }
+        let old: Vec<_> = store.items(clauses).collect();
+        let mut new = Vec::with_capacity(old.len());
+        for clause in &old {
+            let Clause { pattern, body } = *store.clause(*clause);
+            new.push(match *store.pattern(pattern) {
+                Pattern::Var(var) => {
+                    let body = substitute(store, body, &[(var, data)]);
+                    store.add_clause(Clause { pattern, body })
+                }
+                _ => *clause,
+            });
+        }
+        let clauses = if new == old { clauses } else { store.list(&new) };
+        let ty = store.checked_type(post);
+        if new == old { post } else { store.rebuild(post, Expr::Match { data, clauses, complete }, ty) }
+    }
+}
+
+type Needed = FxHashSet<VarId>;
+
+/// Which variables die where.
+#[derive(Default)]
+struct Lifetimes {
+    /// For each let of the function the variables that nothing behind it needs.
+    kills: IdMap<Expr, Vec<VarId>>,
+    /// For each scope that is open, what is needed at the place at hand.
+    needed: Vec<Needed>,
+}
+
+enum Step {
+    /// A scope, which is gone through backwards. What is needed behind it is what is needed at the place at hand.
+    Scope(ExprId),
+    /// A let of a scope, and whether it is the first that branches.
+    Let(ExprId, bool),
+    /// The branches of that let are done.
+    Join(ExprId, bool),
+    /// The scope is done.
+    End,
+}
+
+impl Lifetimes {
+    fn run(&mut self, store: &Store, function: ExprId) -> Result<(), String> {
+        let mut body = function;
+        for _ in 0..if has_nonzero(store, function, "Closure") { 2 } else { 1 } {
+            body = store.as_function(body).ok_or("a closure must yield a function")?.body;
+        }
+        // What is needed behind each scope that is open, and where the branches of each let that is open begin.
+        let (mut behind, mut begins) = (Vec::new(), vec![Needed::default()]);
+        self.needed.push(Needed::default());
+        let mut stack = vec![Step::Scope(body)];
+        while let Some(step) = stack.pop() {
+            match step {
+                Step::Scope(id) => {
+                    let mut lets = Vec::new();
+                    let mut end = id;
+                    while let Expr::Let { body, .. } = store.expr(end) {
+                        lets.push(end);
+                        end = body;
+                    }
+                    let first = lets.iter().position(|id| !branches(store, *id).is_empty());
+                    let after = self.at().clone();
+                    let mut needed = if first.is_some() { Needed::default() } else { after.clone() };
+                    needed.extend(match store.expr(end) {
+                        Expr::If { .. } => return Err("If expressions should be bound to variables.".to_owned()),
+                        Expr::Match { .. } => return Err("Match expressions should be bound to variables.".to_owned()),
+                        Expr::Function(_) => return Err("nested functions not supported by CFG analysis".to_owned()),
+                        _ => uses(store, end)?,
+                    });
+                    behind.push(after);
+                    self.needed.push(needed);
+                    stack.push(Step::End);
+                    stack.extend(lets.into_iter().enumerate().map(|(at, id)| Step::Let(id, first == Some(at))));
+                }
+                Step::Let(id, first) => match branches(store, id) {
+                    scopes if scopes.is_empty() => self.leave(store, id)?,
+                    scopes => {
+                        begins.push(Needed::default());
+                        stack.push(Step::Join(id, first));
+                        stack.extend(scopes.into_iter().map(Step::Scope));
+                    }
+                },
+                Step::Join(id, first) => {
+                    let from = begins.pop().unwrap_or_default();
+                    self.at().extend(from);
+                    if first && let Some(after) = behind.last() {
+                        self.at().extend(after.iter().copied());
+                    }
+                    self.leave(store, id)?;
+                }
+                Step::End => {
+                    behind.pop();
+                    let begin = self.needed.pop().unwrap_or_default();
+                    begins.last_mut().expect("that of the function").extend(begin);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is needed at the place at hand.
+    fn at(&mut self) -> &mut Needed {
+        self.needed.last_mut().expect("the function has one")
+    }
+
+    /// What a let uses and nothing behind it needs dies there.
+    fn leave(&mut self, store: &Store, id: ExprId) -> Result<(), String> {
+        let Expr::Let { var, value, .. } = store.expr(id) else { return Ok(()) };
+        let used = uses(store, value)?;
+        let needed = self.at();
+        let kills = used.iter().copied().filter(|var| !needed.contains(var)).collect();
+        needed.remove(&var);
+        needed.extend(used);
+        self.kills.insert(id, kills);
+        Ok(())
+    }
+}
+
+/// The scopes that the value of a let may take.
+fn branches(store: &Store, id: ExprId) -> Vec<ExprId> {
+    let Expr::Let { value, .. } = store.expr(id) else { return Vec::new() };
+    match store.expr(strip_on_device(store, value)) {
+        Expr::If { then, other, .. } => vec![then, other],
+        Expr::Match { clauses, .. } => store.items(clauses).map(|clause| store.clause(clause).body).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The variables that an expression reads itself, each once: of an `if` those of its condition, of a function none.
+fn uses(store: &Store, id: ExprId) -> Result<Vec<VarId>, String> {
+    let mut found = Vec::new();
+    let mut seen = Needed::default();
+    let mut stack = vec![id];
+    while let Some(id) = stack.pop() {
+        match store.expr(id) {
+            Expr::Var(var) => found.extend(seen.insert(var).then_some(var)),
+            Expr::Call { callee, args, .. } => {
+                stack.extend(store.items(args).rev());
+                stack.push(callee);
+            }
+            Expr::Tuple(fields) => stack.extend(store.items(fields).rev()),
+            Expr::TupleGetItem { tuple, .. } => stack.push(tuple),
+            Expr::If { cond, .. } => stack.push(cond),
+            Expr::Match { data, .. } => stack.push(data),
+            Expr::Let { .. } | Expr::RefCreate(_) | Expr::RefRead(_) | Expr::RefWrite { .. } => {
+                return Err("Do not have a default for bindings and references inside of a value".to_owned());
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Binds the calls of `memory.kill`.
+struct Kill {
+    /// For each let the variables that die, and what the calls are bound to.
+    kills: IdMap<Expr, Vec<(VarId, VarId)>>,
+    /// Whether a let was met that is not known.
+    unknown: bool,
+}
+
+impl Kill {
+    /// Numbers the calls in the order of the program.
+    fn new(store: &mut Store, function: ExprId, lifetimes: &Lifetimes) -> Kill {
+        let mut kills = IdMap::new();
+        let mut number = 0;
+        for id in evaluated(store, function) {
+            let Some(dying) = lifetimes.kills.get(id) else { continue };
+            let named = dying.iter().map(|var| {
+                number += 1;
+                (*var, store.var(&format!("x_{}", number - 1), None))
+            });
+            let named: Vec<_> = named.collect();
+            kills.insert(id, named);
+        }
+        Kill { kills, unknown: false }
+    }
+}
+
+/// The lets of a function, each behind those inside of its value.
+fn evaluated(store: &Store, function: ExprId) -> Vec<ExprId> {
+    let mut lets = Vec::new();
+    let mut stack = vec![(function, false)];
+    while let Some((id, done)) = stack.pop() {
+        match store.expr(id) {
+            Expr::Let { .. } if done => lets.push(id),
+            Expr::Let { body, .. } => {
+                stack.extend([(body, false), (id, true)]);
+                stack.extend(branches(store, id).into_iter().rev().map(|scope| (scope, false)));
+            }
+            Expr::Function(function) => stack.push((store.function(function).body, false)),
+            _ => {}
+        }
+    }
+    lets
+}
+
+impl ExprMutator for Kill {
+    fn rule(&self) -> &'static str {
+        "behind its last use"
+    }
+
+    fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        let Expr::Let { var, value, mut body } = store.expr(post) else { return post };
+        let Some(dying) = self.kills.get(pre) else {
+            self.unknown = true;
+            return post;
+        };
+        if dying.is_empty() {
+            return post;
+        }
+        for (dies, name) in dying.iter().rev() {
+            let used = store.use_var(*dies);
+            let value = call(store, "memory.kill", &[used]);
+            body = store.add(Expr::Let { var: *name, value, body });
+        }
+        store.rebuild(post, Expr::Let { var, value, body }, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{after, failure};
+
+    #[test]
+    fn a_second_name_keeps_nothing_alive() {
+        let text = after(
+            "ManifestLifetimes()",
+            "def @main(%x: int32) { let %a = negative(%x); let %b = %a; let %c = negative(%b); %c }",
+        );
+        assert!(text.contains("negative(%a)") && text.matches("memory.kill").count() == 2, "{text}");
+    }
+
+    #[test]
+    fn what_only_one_branch_needs_dies_in_it() {
+        let text = after(
+            "ManifestLifetimes()",
+            "def @main(%c: bool, %x: int32, %y: int32) {
+               let %r = if (%c) { let %a = negative(%x); %a } else { let %b = add(%x, %y); %b };
+               let %s = negative(%r);
+               %s
+             }",
+        );
+        // In the first branch %x, in the second both, then %c and %r.
+        let killed: Vec<&str> = text.match_indices("memory.kill(").map(|(at, _)| &text[at + 12..at + 14]).collect();
+        assert_eq!(killed, ["%x", "%x", "%y", "%c", "%r"]);
+    }
+
+    #[test]
+    fn a_branch_that_is_bound_to_nothing_is_an_error() {
+        let text = failure("ManifestLifetimes()", "def @main(%c: bool) { if (%c) { 1 } else { 2 } }");
+        assert_eq!(text, "If expressions should be bound to variables.");
+    }
+}
