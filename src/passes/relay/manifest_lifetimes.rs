@@ -227,11 +227,15 @@ fn branches(store: &Store, id: ExprId) -> Vec<ExprId> {
 /// The variables that an expression reads itself, each once: of an `if` those of its condition, of a function none.
 fn uses(store: &Store, id: ExprId) -> Result<Vec<VarId>, String> {
     let mut found = Vec::new();
-    let mut seen = Needed::default();
+    // A variable is one node wherever it is used. What is shared is gone through once.
+    let mut seen = FxHashSet::default();
     let mut stack = vec![id];
     while let Some(id) = stack.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
         match store.expr(id) {
-            Expr::Var(var) => found.extend(seen.insert(var).then_some(var)),
+            Expr::Var(var) => found.push(var),
             Expr::Call { callee, args, .. } => {
                 stack.extend(store.items(args).rev());
                 stack.push(callee);
