@@ -50,10 +50,14 @@ function insertDirectly(event: InputEvent, view: EditorView): boolean {
 }
 
 /**
- * The search panel. It is no part of the first screen, but fetched once the editor has the focus: what is typed right after
- * the key that opens it is meant for the panel, and not for the program.
+ * The search panel. It is no part of the first screen, but fetched once the editor has the focus. When it is there it opens
+ * before the next key is heard: what is typed right after the key that opens it is meant for the panel, not for the program.
  */
-const searching = () => import("./search");
+let search: typeof import("./search") | null = null;
+const searching = async () => {
+  search ??= await import("./search");
+  return search;
+};
 
 /** What is highlighted: the source of an expression that is followed. */
 const mark = StateEffect.define<{ from: number; to: number } | null>();
@@ -147,7 +151,8 @@ export function createEditor(options: EditorOptions): Editor {
           {
             key: "Mod-f",
             run: (target) => {
-              void searching().then(({ openSearch }) => openSearch(target));
+              if (search) search.openSearch(target);
+              else void searching().then(({ openSearch }) => openSearch(target));
               return true;
             },
           },
