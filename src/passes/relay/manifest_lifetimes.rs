@@ -349,6 +349,26 @@ mod tests {
     }
 
     #[test]
+    fn behind_a_branch_in_a_branch_what_is_needed_later_is_forgotten_as_in_tvm() {
+        let text = after(
+            "ManifestLifetimes()",
+            "def @main(%c: bool, %x: int32) {
+               let %a = if (%c) {
+                 let %b = if (%c) { let %d = negative(%x); %d } else { let %e = abs(%x); %e };
+                 let %f = add(%b, %x);
+                 %f
+               } else { let %g = negative(%x); %g };
+               let %h = add(%a, %x);
+               %h
+             }",
+        );
+        // The inner branch uses %c last, so it dies behind that and not behind the outer one. The block of %f has no edge to that
+        // of %h, so %x dies there, too; in the other branches it is seen to be needed.
+        let killed: Vec<&str> = text.match_indices("memory.kill(").map(|(at, _)| &text[at + 12..at + 14]).collect();
+        assert_eq!(killed, ["%c", "%b", "%x", "%a", "%x"], "{text}");
+    }
+
+    #[test]
     fn a_branch_that_is_bound_to_nothing_is_an_error() {
         let text = failure("ManifestLifetimes()", "def @main(%c: bool) { if (%c) { 1 } else { 2 } }");
         assert_eq!(text, "If expressions should be bound to variables.");

@@ -126,8 +126,11 @@ impl Merger {
     /// The regions that the parts of an `if` belong to, or the `if`s in them.
     fn through_branches(&self, store: &Store, id: ExprId, related: &mut Vec<RegionId>) {
         let mut stack = vec![id];
+        let mut seen = FxHashSet::default();
         while let Some(id) = stack.pop() {
-            if let Expr::If { cond, then, other } = store.expr(id) {
+            if let Expr::If { cond, then, other } = store.expr(id)
+                && seen.insert(id)
+            {
                 for part in [cond, then, other] {
                     match self.regions.get(part) {
                         Some(region) => related.push(region),
@@ -185,6 +188,19 @@ mod tests {
     fn regions_for_one_compiler_become_one() {
         let text = after("MergeCompilerRegions()", &program("a"));
         assert_eq!((text.matches("compiler_begin(").count(), text.matches("compiler_end(").count()), (1, 1), "{text}");
+    }
+
+    #[test]
+    fn branches_that_are_shared_are_gone_through_once() {
+        // Every `if` has the one before it in both of its branches: as a tree they would be 2^60.
+        let mut text = String::from("def @main(%c: bool, %x: Tensor[(4), float32]) {\n  %0 = exp(%x);\n");
+        for i in 1..60 {
+            text += &format!("  %{i} = if (%c) {{ %{} }} else {{ %{} }};\n", i - 1, i - 1);
+        }
+        let key = "attrs_type_key=\"relay.attrs.CompilerAttrs\"";
+        text += &format!("  %60 = annotation.compiler_begin(%59, compiler=\"a\", {key});\n");
+        text += &format!("  annotation.compiler_end(exp(%60), compiler=\"a\", {key})\n}}");
+        unchanged("MergeCompilerRegions()", &text);
     }
 
     #[test]

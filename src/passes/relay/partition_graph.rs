@@ -118,8 +118,10 @@ struct Made {
     inputs: Vec<(VarId, ExprId)>,
     /// Which parameter stands for what comes from outside.
     known: FxHashMap<ExprId, VarId>,
-    /// The call and whether it yields a tuple.
-    call: Option<(ExprId, bool)>,
+    /// What goes out, each once.
+    outputs: Vec<ExprId>,
+    /// The call of its function, which yields a tuple when more than one thing goes out.
+    call: Option<ExprId>,
 }
 
 /// Takes the regions out of a function of `module`, to which their functions are added.
@@ -151,7 +153,8 @@ fn partition(store: &mut Store, module: &mut Module, name: Id<Name>, function: E
             }
         };
         let call = create(store, module, (name, regions.region(region)), made, (body, ret), bind);
-        made.call = Some((call, fields.len() > 1));
+        made.call = Some(call);
+        made.outputs = outputs;
     }
     let mut outputs = Outputs { regions: &regions, made, ends };
     let closed = store.rewrite(outputs.rule(), function, open, |store| Rewriting::new().run(store, open, &mut outputs));
@@ -280,16 +283,13 @@ impl ExprMutator for Outputs<'_> {
 
     fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
         let Some(end) = self.ends.get(id).copied() else { return Visit::Descend };
-        let region = self.regions.get(end);
-        let Some((region, (call, several))) = region.and_then(|region| Some((region, self.made.get(&region)?.call?))) else {
-            return Visit::Descend;
-        };
-        if !several {
+        let made = self.regions.get(end).and_then(|region| self.made.get(&region));
+        let Some((made, call)) = made.and_then(|made| Some((made, made.call?))) else { return Visit::Descend };
+        if made.outputs.len() == 1 {
             return Visit::Follow(call);
         }
         let output = arg(store, end, 0);
-        let outputs = unique(self.regions.region(region).outputs.iter().map(|end| arg(store, *end, 0)));
-        let index = outputs.iter().position(|other| *other == output).unwrap_or(0) as u32;
+        let index = made.outputs.iter().position(|other| *other == output).unwrap_or(0) as u32;
         Visit::Follow(store.add(Expr::TupleGetItem { tuple: call, index }))
     }
 }

@@ -4,6 +4,7 @@
 use crate::ir::walk::for_each_child;
 use crate::ir::{Expr, ExprId, IdMap, Store};
 use crate::ops::build::{arg, is_call};
+use rustc_hash::FxHashSet;
 
 /// The sign of an input of a region.
 pub const BEGIN: &str = "annotation.compiler_begin";
@@ -101,7 +102,7 @@ impl Regions {
         let all = std::mem::take(&mut self.all[target.0].inputs);
         let (inner, inputs): (Vec<ExprId>, Vec<ExprId>) =
             all.into_iter().partition(|input| self.get(arg(store, *input, 0)) == Some(source));
-        let gone: Vec<ExprId> = inner.iter().map(|input| arg(store, *input, 0)).collect();
+        let gone: FxHashSet<ExprId> = inner.iter().map(|input| arg(store, *input, 0)).collect();
         let region = &mut self.all[target.0];
         region.inputs = inputs;
         region.outputs.retain(|output| !gone.contains(output));
