@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { Plugin } from "vite";
+import { minifySync, type Plugin } from "vite";
 import solid from "vite-plugin-solid";
 import { defineConfig } from "vitest/config";
 import { made } from "./www/made.ts";
@@ -78,7 +78,7 @@ function offline(): Plugin {
       const source = readFileSync(resolve(here, "www/sw.js"), "utf8")
         .replace('"__VERSION__"', JSON.stringify(hash.digest("hex").slice(0, 16)))
         .replace('["__FILES__"]', JSON.stringify(list));
-      writeFileSync(join(out, "sw.js"), source);
+      writeFileSync(join(out, "sw.js"), minifySync("sw.js", source).code);
     },
   };
 }
@@ -111,7 +111,9 @@ const engine = {
 };
 
 const panels =
-  /www\/(panels\/(AddPass|Compare|ContextForm|EditPass|Help|HistoryPanel|Matrix|Operators|Palette|Popover|Rewrites|Timing|Values|choices)|state\/flame)\.tsx?$/;
+  /www\/(graph\/|share\/|lessons\/(LessonList|LessonPane|judge|prose)|panels\/(AddPass|Compare|ContextForm|EditPass|Help|HistoryPanel|Matrix|Operators|Palette|Popover|Rewrites|TensorView|Timing|Values|choices)|state\/(beside|flame))/;
+/** What two of the above, or the page and the frame that is put into other pages, have in common. */
+const shared = /www\/|passlab-|node_modules\/solid-js|preload-helper/;
 const editor =
   /node_modules\/(@codemirror\/(view|state|language|commands|lint|streamparser)|@lezer\/(common|highlight)|@marijn|style-mod|w3c-keyname|crelt)/;
 
@@ -141,6 +143,7 @@ export default defineConfig({
           groups: [
             { name: "editor", test: editor },
             { name: "panels", test: panels },
+            { name: "shared", test: shared, minShareCount: 2 },
           ],
         },
       },
