@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, SMALL, type Stage, setUp } from "./browser";
+import { eventually, profile, SMALL, type Stage, setUp } from "./browser";
 
 let stage: Stage;
 
@@ -60,6 +60,35 @@ describe("links", () => {
       await lab.page.getByRole("alert").getByText("This link").waitFor();
       expect(await lab.source()).toBe(SMALL);
     }));
+
+  test("what is typed while the panel of Share is fetched goes into the program", async () => {
+    const all = await profile(stage.browser);
+    // Nothing may come out of the store for offline use.
+    await all.context.addInitScript("delete Navigator.prototype.serviceWorker");
+    let arrive = () => {};
+    const arrived = new Promise<void>((done) => {
+      arrive = done;
+    });
+    await all.context.route(/assets\/panels-.*js$/, async (route) => {
+      await arrived;
+      await route.continue();
+    });
+    const lab = await all.open(stage.site.url);
+    await lab.settled();
+    await lab.button("Share").click();
+    await lab.page.getByText("Link copied").waitFor();
+    await lab.write(SMALL);
+    const come = lab.page.waitForEvent("requestfinished", (request) =>
+      /panels-.*js$/.test(request.url()),
+    );
+    arrive();
+    await come;
+    await lab.page.keyboard.type("// end");
+    await eventually(() => lab.source(), `${SMALL}// end`);
+    expect(await lab.page.getByRole("dialog", { name: "Share" }).count()).toBe(0);
+    expect(all.errors).toEqual([]);
+    await all.context.close();
+  });
 
   test("a link cut in half is named, and one's own program stays", () =>
     withPage({}, async (lab) => {

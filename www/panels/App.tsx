@@ -17,6 +17,7 @@ import { commandOf, panelCommands } from "./commands";
 import { useApp } from "./context";
 import { Header } from "./Header";
 import { Importer } from "./Importer";
+import { fetchPanels, late } from "./late";
 import { Part } from "./Part";
 import { PassesPane } from "./PassesPane";
 import { editors, ProgramPane } from "./ProgramPane";
@@ -28,7 +29,10 @@ const Matrix = lazy(() => import("./Matrix"));
 const Compare = lazy(() => import("./Compare"));
 const LessonPane = lazy(() => import("../lessons/LessonPane"));
 const LessonList = lazy(() => import("../lessons/LessonList"));
-const Palette = lazy(() => import("./Palette"));
+const Palette = late(() => import("./Palette"));
+
+/** Milliseconds after the start in which the code of the panels is left alone. */
+const PANELS_AHEAD = 1500;
 
 const NARROW = "(max-width: 899.98px)";
 const STANDARD = [320, 240] as const;
@@ -79,7 +83,7 @@ export function App(props: { onUpdate(): void }) {
   });
 
   onMount(() => {
-    const ahead = setTimeout(() => void Palette.preload(), 1500);
+    const ahead = setTimeout(fetchPanels, PANELS_AHEAD);
     onCleanup(() => clearTimeout(ahead));
     const resize = () => setNarrow(query.matches);
     const keys = (event: KeyboardEvent) => {

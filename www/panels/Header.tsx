@@ -1,13 +1,14 @@
 /** The one line of chrome: what is shown, how it is compiled, and how to pass it on. */
-import { createMemo, createSignal, For, lazy, onCleanup, onMount, Show } from "solid-js";
+import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
 import { examples } from "../examples";
 import { matchingPipeline } from "../state/calls";
 import type { Theme } from "../state/model";
 import { keyLabel, panelCommands } from "./commands";
 import { useApp } from "./context";
+import { focusStays, late } from "./late";
 import { Part } from "./Part";
 
-const ShareMenu = lazy(() => import("../share/ShareMenu"));
+const ShareMenu = late(() => import("../share/ShareMenu"));
 
 const nextTheme: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 const themeMark: Record<Theme, string> = { system: "◐", light: "☀", dark: "☾" };
@@ -40,8 +41,9 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
   const share = async () => {
     clearTimeout(clear);
     setSaid("");
+    const stayed = focusStays();
     setSaid(await app.share());
-    setSharing(true);
+    if (stayed()) setSharing(true);
     clear = setTimeout(() => setSaid(""), 6000);
   };
   onMount(() => {

@@ -8,7 +8,6 @@ import {
   createMemo,
   createSignal,
   For,
-  lazy,
   on,
   onCleanup,
   onMount,
@@ -23,12 +22,13 @@ import { needsScript } from "../state/trust";
 import { ContextFoot } from "./ContextFoot";
 import { panelCommands } from "./commands";
 import { useApp } from "./context";
+import { late } from "./late";
 import { Part } from "./Part";
 import { type Phase, Phases } from "./Phases";
 import { Toggle } from "./Toggle";
 
-const AddPass = lazy(() => import("./AddPass"));
-const EditPass = lazy(() => import("./EditPass"));
+const AddPass = late(() => import("./AddPass"));
+const EditPass = late(() => import("./EditPass"));
 
 interface Place {
   /** Line in the grid, from 1. */
@@ -37,9 +37,6 @@ interface Place {
 
 /** Milliseconds without a new run after which the times beside the steps are those of the last one. */
 const TIMES_SETTLE = 300;
-
-/** Milliseconds after the start in which the code of the dialogs is left alone. */
-const DIALOGS_AHEAD = 1500;
 
 /** Where every row and every step stands in the grid. */
 interface Layout {
@@ -170,14 +167,6 @@ export function PassesPane() {
   });
 
   const openAdd = () => setAdding(true);
-  // Once the page has settled: what is typed right after the click is meant for the dialog.
-  onMount(() => {
-    const timer = setTimeout(() => {
-      void AddPass.preload();
-      void EditPass.preload();
-    }, DIALOGS_AHEAD);
-    onCleanup(() => clearTimeout(timer));
-  });
   const leave = () => {
     const option = list.querySelector<HTMLElement>('[role="option"][tabIndex="0"]');
     (option ?? addButton).focus();
