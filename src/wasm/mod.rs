@@ -36,11 +36,17 @@ pub fn load_second() {
     load_second_half();
 }
 
+thread_local! {
+    /// Looked up once: a run asks for the time twice for each of its passes.
+    static PERFORMANCE: Option<web_sys::Performance> = {
+        let performance = js_sys::Reflect::get(&js_sys::global(), &JsValue::from_str("performance"));
+        performance.ok().and_then(|p| p.dyn_into().ok())
+    };
+}
+
 /// Microseconds since the worker started.
 fn clock() -> f64 {
-    let performance = js_sys::Reflect::get(&js_sys::global(), &JsValue::from_str("performance"));
-    let performance = performance.ok().and_then(|p| p.dyn_into::<web_sys::Performance>().ok());
-    performance.map_or_else(js_sys::Date::now, |p| p.now()) * 1000.0
+    PERFORMANCE.with(|performance| performance.as_ref().map_or_else(js_sys::Date::now, |p| p.now())) * 1000.0
 }
 
 /// A session of the engine, for one page.

@@ -69,6 +69,8 @@ pub struct Store {
     /// What InferType made of roots, for `infer` alone. Facts about root ids stay true, so they are
     /// never removed.
     pub inferred: FxHashMap<ExprId, Rc<Inferred>>,
+    /// What the relations of operators said of the output where all inputs were known, for `infer` alone.
+    pub related: FxHashMap<Box<[u32]>, TypeId>,
     /// The rewrites of this session.
     pub log: RewriteLog,
     /// The rewrite under way, if any: nodes made now are its products.
