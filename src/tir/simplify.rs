@@ -283,7 +283,29 @@ impl Simplifier<'_> {
                 }
                 result
             }
+            PrimOp::Sub => self.cancelled(a, b).unwrap_or_else(|| binary(self.store, op, a, b)),
             _ => binary(self.store, op, a, b),
+        }
+    }
+
+    /// A difference of floats one of whose sides has the other as a summand.
+    fn cancelled(&mut self, a: PrimId, b: PrimId) -> Option<PrimId> {
+        let dtype = self.store.prim_dtype(a);
+        if !dtype.is_float() {
+            return None;
+        }
+        let without = |sum: PrimId, part: PrimId| match *self.store.prim_of_id(sum) {
+            PrimExpr::Binary { op: PrimOp::Add, a, b } if b == part => Some(a),
+            PrimExpr::Binary { op: PrimOp::Add, a, b } if a == part => Some(b),
+            _ => None,
+        };
+        let (left, right) = (without(a, b), without(b, a));
+        let zero = self.store.prim_float(0.0, dtype);
+        match (left, right) {
+            _ if a == b => Some(zero),
+            (Some(left), _) => Some(left),
+            (None, Some(right)) => Some(binary(self.store, PrimOp::Sub, zero, right)),
+            (None, None) => None,
         }
     }
 

@@ -116,10 +116,11 @@ impl Making<'_> {
 
     /// The loops and blocks of a stage.
     fn stage(&mut self, te: &mut Te, stage: Stage) -> StmtId {
-        let Stage { name, outputs, axes, reduced, body, attrs } = stage;
+        let Stage { name, outputs, mut axes, mut reduced, body, attrs } = stage;
         if let Body::Whole(body, _) = body {
             return body;
         }
+        let wide = widened(te, axes.iter_mut().chain(&mut reduced));
         let annotations = self.annotations(te, attrs);
         let at = te.vars(&axes);
         let mut loops = Vec::new();
@@ -143,8 +144,9 @@ impl Making<'_> {
             Body::Reduce(identities, sources, combine) => {
                 let name = self.fresh(te, &name);
                 let left: Vec<PrimId> = outputs.iter().map(|output| te.load(*output, &at)).collect();
-                let right: Vec<PrimId> = sources.iter().map(|source| final_form(te, *source)).collect();
-                let combined = combine(te, &left, &right);
+                let right: Vec<PrimId> = sources.iter().map(|source| te.simplify(*source)).collect();
+                let combined: Vec<PrimId> =
+                    combine(te, &left, &right).into_iter().map(|value| in_wide_integers(te, value, &wide)).collect();
                 let init: Vec<StmtId> =
                     outputs.iter().zip(identities).map(|(output, value)| write(te, *output, &at, value)).collect();
                 let mut reads = Accesses::default();
@@ -184,7 +186,8 @@ impl Making<'_> {
                     // Each block has variables of its own.
                     let (iters, at, value) =
                         if index == 0 { (iters.clone(), at.clone(), value) } else { again(te, &iters, value) };
-                    let value = final_form(te, value);
+                    let value = te.simplify(value);
+                    let value = in_wide_integers(te, value, &wide);
                     let mut reads = Accesses::default();
                     reads.read(te, value);
                     let block = Block {
@@ -237,9 +240,23 @@ impl Making<'_> {
     }
 }
 
-/// An element in the form that a program has it in: simplified, and conditions on integers in 64 bits.
-fn final_form(te: &mut Te, value: PrimId) -> PrimId {
-    let value = te.simplify(value);
+/// Gives axes of 32 bits, which expressions know, the 64 bits that they have in a program: what their variables become.
+fn widened<'a>(te: &mut Te, axes: impl Iterator<Item = &'a mut Axis>) -> FxHashMap<Id<Symbol>, PrimId> {
+    let mut new = FxHashMap::default();
+    for axis in axes {
+        if te.store.symbol(axis.var).dtype == DType::I64 {
+            continue;
+        }
+        let symbol = Symbol { dtype: DType::I64, ..te.store.symbol(axis.var).clone() };
+        let var = te.store.add_symbol(symbol);
+        new.insert(axis.var, te.store.prim(PrimExpr::Var(var)));
+        (axis.var, axis.extent) = (var, te.cast(DType::I64, axis.extent));
+    }
+    new
+}
+
+/// An element in the form that a program has it in: indices and conditions on integers have 64 bits.
+fn in_wide_integers(te: &mut Te, value: PrimId, renamed: &FxHashMap<Id<Symbol>, PrimId>) -> PrimId {
     let mut order = Vec::new();
     te.store.for_each_prim(value, &mut |id, _| order.push(id));
     let mut wide: IdMap<PrimExpr, PrimId> = IdMap::new();
@@ -257,7 +274,13 @@ fn final_form(te: &mut Te, value: PrimId) -> PrimId {
                 PrimExpr::Call { op: *op, args: args.iter().enumerate().map(arg).collect(), dtype: *dtype }
             }
             PrimExpr::Load { buffer, indices } => {
-                PrimExpr::Load { buffer: *buffer, indices: indices.iter().map(|index| at(&done, *index)).collect() }
+                let known = if renamed.is_empty() { &done } else { &wide };
+                PrimExpr::Load { buffer: *buffer, indices: indices.iter().map(|index| at(known, *index)).collect() }
+            }
+            PrimExpr::Var(symbol) if renamed.contains_key(symbol) => {
+                done.insert(id, renamed[symbol]);
+                wide.insert(id, renamed[symbol]);
+                continue;
             }
             PrimExpr::Binary { op, a, b } => PrimExpr::Binary { op: *op, a: at(&done, *a), b: at(&done, *b) },
             PrimExpr::Not(a) => PrimExpr::Not(at(&done, *a)),
@@ -269,9 +292,14 @@ fn final_form(te: &mut Te, value: PrimId) -> PrimId {
         // The same as a part of a condition.
         let narrow = |te: &Te, id: PrimId| te.type_of(id) == DType::I32;
         let condition = match &*node {
-            PrimExpr::Binary { op, a, b } if op.is_logic() || narrow(te, id) => {
+            PrimExpr::Binary { op, a, b } if op.is_logic() || narrow(te, id) || !renamed.is_empty() => {
                 let (a, b) = (at(&wide, *a), at(&wide, *b));
                 te.store.prim_binary(*op, a, b)
+            }
+            PrimExpr::Cast { dtype, value } if !renamed.is_empty() => te.cast(*dtype, at(&wide, *value)),
+            PrimExpr::Select { cond, then, other } if !renamed.is_empty() => {
+                let [cond, then, other] = [cond, then, other].map(|part| at(&wide, *part));
+                te.store.prim(PrimExpr::Select { cond, then, other })
             }
             PrimExpr::Not(a) => {
                 let a = at(&wide, *a);

@@ -7,11 +7,16 @@ use super::te::{Te, Tensor};
 use super::{Rule, rule};
 use crate::ir::{DType, PrimId, PrimOp};
 
-pub(super) const RULES: &[Rule] =
-    &[rule("image.resize2d", "resize2d", resize2d), rule("image.affine_grid", "affine_grid", affine_grid)];
+pub(super) const RULES: &[Rule] = &[
+    rule("image.resize2d", "resize2d", resize),
+    rule("image.resize3d", "resize3d", resize),
+    rule("image.affine_grid", "affine_grid", affine_grid),
+];
 
 /// What a resizing is like along one axis.
 struct Along {
+    /// Its place in the tensor.
+    axis: usize,
     /// Extents before and after.
     from: PrimId,
     to: PrimId,
@@ -23,9 +28,8 @@ struct Along {
 
 struct Resize {
     x: Tensor,
-    /// Places of height and width.
-    axes: [usize; 2],
-    along: [Along; 2],
+    /// The axes that change, the outermost first.
+    along: Vec<Along>,
     mode: String,
     method: String,
     rounding: String,
@@ -34,38 +38,41 @@ struct Resize {
     outside: f64,
 }
 
-fn resize2d(cx: &mut Lower) -> Lowered {
+fn resize(cx: &mut Lower) -> Lowered {
     let x = cx.tensor(0)?;
     let size = cx.shape_arg(1)?;
     let layout = cx.text("layout");
     let letters: Vec<char> = layout.chars().filter(char::is_ascii_alphabetic).collect();
-    let place = |letter| letters.iter().position(|other| *other == letter).ok_or(Refused::Leave);
-    let axes = [place('H')?, place('W')?];
+    let flat = cx.op == "image.resize2d";
+    let wanted: &[char] = if flat { &['H', 'W'] } else { &['D', 'H', 'W'] };
     let (mode, method, mut rounding) = (cx.text("coordinate_transformation_mode"), cx.text("method"), cx.text("rounding_method"));
     let roi = cx.numbers("roi").unwrap_or_default();
     let (alpha, exclude, outside) =
         (cx.float("cubic_alpha"), cx.int("cubic_exclude") == Some(1), cx.float("extrapolation_value"));
     let own = cx.te.shape(x);
-    if size.len() != 2 || own.len() != letters.len() {
+    let dim = wanted.len();
+    if size.len() != dim || own.len() != letters.len() {
         return Err(Refused::Leave);
     }
-    let nearest = method == "nearest_neighbor";
-    let quotient = nearest && mode == "asymmetric" && matches!(rounding.as_str(), "floor" | "");
+    let quotient = flat && method == "nearest_neighbor" && mode == "asymmetric" && matches!(rounding.as_str(), "floor" | "");
     if rounding.is_empty() {
         rounding = if mode == "align_corners" { "round" } else { "floor" }.to_owned();
     }
-    let along = [0, 1].map(|axis| {
-        let (from, to) = (own[axes[axis]], size[axis]);
-        let roi = (roi.get(axis).copied().unwrap_or(0.0), roi.get(axis + 2).copied().unwrap_or(0.0));
+    let (mut along, mut shape) = (Vec::new(), own.clone());
+    for (index, letter) in wanted.iter().enumerate() {
+        let axis = letters.iter().position(|other| other == letter).ok_or(Refused::Leave)?;
+        let (from, to) = (own[axis], size[index]);
+        // TVM reads the region of a volume from behind.
+        let place = if flat { index } else { dim - 1 - index };
+        let end = |place: usize| roi.get(place).copied().unwrap_or(0.0);
         let whole = match (cx.te.known(from), cx.te.known(to)) {
             (Some(from), Some(to)) => quotient && from > 0 && to % from == 0 && (to / from) as f64 <= 1e5 / (from as f64 + 1.0),
             _ => false,
         };
-        Along { from, to, roi, whole }
-    });
-    let mut shape = own;
-    (shape[axes[0]], shape[axes[1]]) = (size[0], size[1]);
-    let resize = Resize { x, axes, along, mode, method, rounding, alpha, exclude, outside };
+        shape[axis] = to;
+        along.push(Along { axis, from, to, roi: (end(place), end(place + dim)), whole });
+    }
+    let resize = Resize { x, along, mode, method, rounding, alpha, exclude, outside };
     let out = cx.te.compute("resize", "i", &shape, &mut |te, at| resize.element(te, at));
     cx.finish(&[out])
 }
@@ -127,29 +134,46 @@ impl Along {
 
 impl Resize {
     fn element(&self, te: &mut Te, at: &[PrimId]) -> PrimId {
-        let places = [0, 1].map(|axis| self.along[axis].place(te, at[self.axes[axis]], &self.mode));
+        let places: Vec<PrimId> = self.along.iter().map(|along| along.place(te, at[along.axis], &self.mode)).collect();
         let value = match self.method.as_str() {
             "nearest_neighbor" => {
-                let near = [0, 1].map(|axis| self.nearest(te, places[axis], self.along[axis].whole));
-                self.pixel(te, at, near)
+                let near: Vec<PrimId> = (self.along.iter().zip(&places))
+                    .map(|(along, place)| self.nearest(te, *place, along.whole))
+                    .collect();
+                self.pixel(te, at, &near)
             }
-            "linear" => self.linear(te, at, places),
-            _ => self.cubic(te, at, places),
+            "linear" => self.linear(te, at, &places),
+            _ => self.cubic(te, at, &places),
         };
-        let value = if self.mode == "tf_crop_and_resize" { self.cropped(te, places, value) } else { value };
+        let value = if self.mode == "tf_crop_and_resize" { self.cropped(te, &places, value) } else { value };
         te.cast(te.dtype(self.x), value)
     }
 
-    /// The element of the image at a row and a column, which are kept inside.
-    fn pixel(&self, te: &mut Te, at: &[PrimId], place: [PrimId; 2]) -> PrimId {
+    /// The element of the image at a place, which is kept inside.
+    fn pixel(&self, te: &mut Te, at: &[PrimId], place: &[PrimId]) -> PrimId {
         let mut from = at.to_vec();
-        for axis in 0..2 {
-            let (last, zero) = (te.minus_int(self.along[axis].from, 1), te.int(0));
-            let low = te.bin(PrimOp::Min, place[axis], last);
-            from[self.axes[axis]] = te.bin(PrimOp::Max, low, zero);
+        for (along, place) in self.along.iter().zip(place) {
+            let (last, zero) = (te.minus_int(along.from, 1), te.int(0));
+            let low = te.bin(PrimOp::Min, *place, last);
+            from[along.axis] = te.bin(PrimOp::Max, low, zero);
         }
         let value = te.load(self.x, &from);
         te.cast(DType::F32, value)
+    }
+
+    /// The elements around a place, `width` along each axis from `first` on: the last axis runs fastest.
+    fn around(&self, te: &mut Te, at: &[PrimId], whole: &[PrimId], width: usize, first: i64) -> Vec<PrimId> {
+        let mut pixels = Vec::new();
+        for number in 0..width.pow(self.along.len() as u32) {
+            let mut place = whole.to_vec();
+            let mut rest = number;
+            for axis in place.iter_mut().rev() {
+                *axis = te.plus_int(*axis, (rest % width) as i64 + first);
+                rest /= width;
+            }
+            pixels.push(self.pixel(te, at, &place));
+        }
+        pixels
     }
 
     fn nearest(&self, te: &mut Te, place: PrimId, whole: bool) -> PrimId {
@@ -184,64 +208,66 @@ impl Resize {
         te.cast(DType::I64, value)
     }
 
-    fn linear(&self, te: &mut Te, at: &[PrimId], places: [PrimId; 2]) -> PrimId {
-        let floors = places.map(|place| te.call("floor", &[place]));
-        let whole = floors.map(|floor| te.cast(DType::I64, floor));
-        let [down, across] = [0, 1].map(|axis| {
-            let whole = te.cast(DType::I32, floors[axis]);
-            te.minus(places[axis], whole)
-        });
-        let mut rows = Vec::new();
-        for row in 0..2 {
-            let pixels = [0, 1].map(|column| {
-                let place = [te.plus_int(whole[0], row), te.plus_int(whole[1], column)];
-                self.pixel(te, at, place)
-            });
-            rows.push(lerp(te, pixels[0], pixels[1], across));
+    fn linear(&self, te: &mut Te, at: &[PrimId], places: &[PrimId]) -> PrimId {
+        let floors: Vec<PrimId> = places.iter().map(|place| te.call("floor", &[*place])).collect();
+        let whole: Vec<PrimId> = floors.iter().map(|floor| te.cast(DType::I64, *floor)).collect();
+        let mut values = self.around(te, at, &whole, 2, 0);
+        for (place, floor) in places.iter().zip(floors).rev() {
+            let whole = te.cast(DType::I32, floor);
+            let rest = te.minus(*place, whole);
+            values = values.chunks(2).map(|pair| lerp(te, pair[0], pair[1], rest)).collect();
         }
-        lerp(te, rows[0], rows[1], down)
+        values[0]
     }
 
-    fn cubic(&self, te: &mut Te, at: &[PrimId], places: [PrimId; 2]) -> PrimId {
-        let floors = places.map(|place| te.call("floor", &[place]));
-        let whole = floors.map(|floor| te.cast(DType::I64, floor));
-        let mut weights = [0, 1].map(|axis| {
-            let rest = te.minus(places[axis], floors[axis]);
-            spline(te, rest, self.alpha)
-        });
+    fn cubic(&self, te: &mut Te, at: &[PrimId], places: &[PrimId]) -> PrimId {
+        let floors: Vec<PrimId> = places.iter().map(|place| te.call("floor", &[*place])).collect();
+        let whole: Vec<PrimId> = floors.iter().map(|floor| te.cast(DType::I64, *floor)).collect();
+        let mut weights = Vec::new();
+        for (place, floor) in places.iter().zip(floors) {
+            let rest = te.minus(*place, floor);
+            weights.push(spline(te, rest, self.alpha));
+        }
         if self.exclude {
-            for axis in 0..2 {
-                for (index, weight) in weights[axis].iter_mut().enumerate() {
-                    let (zero, nothing) = (te.int(0), te.number(0.0, DType::F32));
-                    let place = te.plus_int(whole[axis], index as i64);
-                    let before = te.minus_int(place, 1);
-                    let (low, high) = (te.bin(PrimOp::Lt, before, zero), te.bin(PrimOp::Gt, place, self.along[axis].from));
-                    let out = te.bin(PrimOp::Or, low, high);
-                    *weight = te.if_then_else(out, nothing, *weight);
-                }
-                let zero = te.int(0);
-                let sum = weights[axis].iter().fold(zero, |sum, weight| te.plus(sum, *weight));
-                weights[axis] = weights[axis].map(|weight| te.over(weight, sum));
-            }
+            weights = self.excluded(te, &whole, &weights);
         }
-        let mut rows = Vec::new();
-        for row in 0..4 {
-            let mut pixels = Vec::new();
-            for column in 0..4 {
-                let place = [te.plus_int(whole[0], row - 1), te.plus_int(whole[1], column - 1)];
-                pixels.push(self.pixel(te, at, place));
-            }
-            rows.push(weighted(te, &pixels, &weights[1]));
+        let mut values = self.around(te, at, &whole, 4, -1);
+        for weights in weights.iter().rev() {
+            values = values.chunks(4).map(|four| weighted(te, four, weights)).collect();
         }
-        weighted(te, &rows, &weights[0])
+        values[0]
     }
 
-    /// The value, or another one outside of the image.
-    fn cropped(&self, te: &mut Te, places: [PrimId; 2], value: PrimId) -> PrimId {
+    /// Weights without those of neighbours outside of the image.
+    fn excluded(&self, te: &mut Te, whole: &[PrimId], weights: &[[PrimId; 4]]) -> Vec<[PrimId; 4]> {
+        let last = weights.len() - 1;
+        (0..weights.len())
+            .map(|axis| {
+                // Of a volume, TVM asks the columns where it means the planes, and holds them against the height.
+                let (asked, extent) = if axis == 0 && last == 2 { (last, 1) } else { (axis, axis) };
+                let mut number = 0;
+                let kept = weights[asked].map(|weight| {
+                    let (zero, nothing) = (te.int(0), te.number(0.0, DType::F32));
+                    let place = te.plus_int(whole[asked], number);
+                    number += 1;
+                    let before = te.minus_int(place, 1);
+                    let (low, high) = (te.bin(PrimOp::Lt, before, zero), te.bin(PrimOp::Gt, place, self.along[extent].from));
+                    let out = te.bin(PrimOp::Or, low, high);
+                    te.if_then_else(out, nothing, weight)
+                });
+                let zero = te.int(0);
+                let sum = kept.iter().fold(zero, |sum, weight| te.plus(sum, *weight));
+                kept.map(|weight| te.over(weight, sum))
+            })
+            .collect()
+    }
+
+    /// The value, or another one outside of the image; of a volume nobody asks about the planes.
+    fn cropped(&self, te: &mut Te, places: &[PrimId], value: PrimId) -> PrimId {
         let (outside, zero) = (te.number(self.outside, DType::F32), te.number(0.0, DType::F32));
-        [0, 1].into_iter().fold(value, |value, axis| {
-            let last = te.minus_int(self.along[axis].from, 1);
-            let (before, behind) = (te.bin(PrimOp::Lt, places[axis], zero), te.bin(PrimOp::Gt, places[axis], last));
+        (self.along.iter().zip(places).skip(places.len() - 2)).fold(value, |value, (along, place)| {
+            let last = te.minus_int(along.from, 1);
+            let (before, behind) = (te.bin(PrimOp::Lt, *place, zero), te.bin(PrimOp::Gt, *place, last));
             let inner = te.if_then_else(behind, outside, value);
             te.if_then_else(before, outside, inner)
         })

@@ -33,6 +33,7 @@ mod manipulate;
 mod nn;
 mod norm;
 mod pool;
+mod pool_grad;
 mod quantize;
 mod reduce;
 mod regions;
@@ -86,6 +87,7 @@ const RULES: &[&[Rule]] = &[
     linear::RULES,
     conv::RULES,
     pool::RULES,
+    pool_grad::RULES,
     norm::RULES,
     nn::RULES,
     quantize::RULES,

@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// The axes of a layout that a window moves along.
-fn window_axes(layout: &str, dim: usize) -> Option<Vec<usize>> {
+pub(super) fn window_axes(layout: &str, dim: usize) -> Option<Vec<usize>> {
     let letters: Vec<char> = layout.chars().filter(|letter| letter.is_ascii_alphabetic()).collect();
     let wanted = &['D', 'H', 'W'][3 - dim..];
     wanted.iter().map(|letter| letters.iter().position(|other| other == letter)).collect()
@@ -144,7 +144,7 @@ fn pool(cx: &mut Lower) -> Lowered {
 }
 
 /// The padding of TOPI's C++, which asks about each side by itself.
-fn pad(te: &mut Te, x: Tensor, before: &[i64], after: &[i64], value: PrimId) -> Tensor {
+pub(super) fn pad(te: &mut Te, x: Tensor, before: &[i64], after: &[i64], value: PrimId) -> Tensor {
     let own = te.shape(x);
     let shape: Vec<PrimId> = (own.iter().zip(before.iter().zip(after)))
         .map(|(extent, (before, after))| {

@@ -169,7 +169,7 @@ fn place(cx: &mut Lower) -> Lowered {
 }
 
 /// The better of two places with values: of equal ones the first.
-fn better(te: &mut Te, op: PrimOp, a: &[PrimId], b: &[PrimId]) -> Vec<PrimId> {
+pub(super) fn better(te: &mut Te, op: PrimOp, a: &[PrimId], b: &[PrimId]) -> Vec<PrimId> {
     let better = te.bin(op, a[1], b[1]);
     let (same, before) = (te.bin(PrimOp::Eq, a[1], b[1]), te.bin(PrimOp::Lt, a[0], b[0]));
     let tie = te.both(same, before);

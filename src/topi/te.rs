@@ -402,7 +402,7 @@ pub(crate) enum Reducer {
 }
 
 impl Reducer {
-    fn parts(self, te: &mut Te, dtype: DType) -> (PrimId, Combine) {
+    pub fn parts(self, te: &mut Te, dtype: DType) -> (PrimId, Combine) {
         match self {
             Reducer::Sum => (te.number(0.0, dtype), |te, a, b| vec![te.plus(a[0], b[0])]),
             Reducer::Prod => (te.number(1.0, dtype), |te, a, b| vec![te.times(a[0], b[0])]),

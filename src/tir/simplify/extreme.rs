@@ -87,11 +87,19 @@ impl Simplifier<'_> {
     pub(super) fn scaled_extreme(&mut self, op: PrimOp, a: PrimId, b: PrimId) -> Option<PrimId> {
         let dtype = self.store.prim_dtype(a);
         let (x, y) = (self.sum(a), self.sum(b));
+        // Of several terms, as of `(x - y) * 2 - 2`, the number has to be that factor.
+        let common = |sum: &Sum| {
+            let scale = sum.terms.first().map_or(0, |term| term.scale.saturating_abs());
+            let same = sum.terms.iter().all(|term| term.scale.saturating_abs() == scale);
+            if same && (sum.base == 0 || sum.base.saturating_abs() == scale) { scale } else { 0 }
+        };
         let scale = match (&x.terms[..], &y.terms[..]) {
             ([term], []) if x.base == 0 => term.scale,
             ([], [term]) if y.base == 0 => term.scale,
             ([], [term]) => term.scale.abs(),
             ([term], []) => term.scale.abs(),
+            (_, []) => common(&x),
+            ([], _) => common(&y),
             _ => return None,
         };
         if matches!(scale, 0 | 1 | -1 | i64::MIN) || x.base % scale != 0 || y.base % scale != 0 {
