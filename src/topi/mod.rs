@@ -38,6 +38,7 @@ mod quantize;
 mod reduce;
 mod regions;
 mod runtime;
+mod sample;
 mod scatter;
 mod sort;
 mod te;
@@ -92,6 +93,7 @@ const RULES: &[&[Rule]] = &[
     nn::RULES,
     quantize::RULES,
     image::RULES,
+    sample::RULES,
     runtime::RULES,
     scatter::RULES,
     layout::RULES,

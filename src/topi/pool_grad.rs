@@ -49,8 +49,14 @@ impl Window {
             let last = te.over(self.from, scale);
             stop = te.bin(PrimOp::Min, stop, last);
         }
-        let start = te.bin(PrimOp::Max, start, zero);
-        let count = te.minus(stop, start);
+        let count = if within && factor == stride {
+            // `x + n - max(x, 0)`
+            let short = te.bin(PrimOp::Min, zero, start);
+            te.plus_int(short, self.size / factor)
+        } else {
+            let start = te.bin(PrimOp::Max, start, zero);
+            te.minus(stop, start)
+        };
         te.times(count, scale)
     }
 }

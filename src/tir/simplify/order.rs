@@ -27,6 +27,20 @@ fn number_minus(store: &Store, id: PrimId) -> Option<(i64, PrimId)> {
     }
 }
 
+/// The number in `x + number - y - z`, and what is there without it.
+fn buried(store: &mut Store, id: PrimId) -> Option<(PrimId, i64)> {
+    let (mut taken, mut at) = (Vec::new(), id);
+    while let PrimExpr::Binary { op: PrimOp::Sub, a, b } = *store.prim_of_id(at) {
+        taken.push(b);
+        at = a;
+    }
+    let (Some(x), number) = offset(store, at) else { return None };
+    if number == 0 || taken.is_empty() {
+        return None;
+    }
+    Some((taken.into_iter().rev().fold(x, |sum, y| binary(store, PrimOp::Sub, sum, y)), number))
+}
+
 /// `x * number`, where the number is positive.
 fn scaled(store: &Store, id: PrimId) -> Option<(PrimId, i64)> {
     match *store.prim_of_id(id) {
@@ -76,6 +90,10 @@ pub(super) fn less(store: &mut Store, mut a: PrimId, mut b: PrimId) -> PrimId {
             (None, Some(_)) if divided(store, b).is_some() => {
                 let Some((y, by)) = divided(store, b) else { break };
                 (store.prim_int(c.wrapping_add(1).wrapping_mul(by).wrapping_sub(1), dtype), y)
+            }
+            (Some(x), None) => {
+                let Some((x, number)) = buried(store, x) else { break };
+                (x, store.prim_int(d.wrapping_sub(number), dtype))
             }
             (Some(x), Some(y)) if c != 0 && d != 0 && c == d => (x, y),
             (Some(x), Some(y)) if d.wrapping_sub(c) == 1 => return binary(store, PrimOp::Le, x, y),
