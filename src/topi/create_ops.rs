@@ -2,8 +2,9 @@
 //!
 //! Source: `include/tvm/topi/elemwise.h`, `transform.h`, `python/tvm/topi/tensor.py`, `legalize_ops/create.py`.
 
+use super::elementwise::{each, intrinsic, scalar_with, with_scalar};
 use super::lower::{Lower, Lowered, Operand, Refused};
-use super::te::{Te, Tensor};
+use super::te::{Body, Te, Tensor};
 use super::{Known, Rule, rule};
 use crate::ir::{DType, PrimExpr, PrimId, PrimOp};
 
@@ -19,12 +20,67 @@ pub(super) const RULES: &[Rule] = &[
     rule("eye", "eye", eye),
     rule("eye_like", "eye_like", eye),
     rule("arange", "arange", arange),
+    rule("hamming_window", "hamming_window", hamming_window),
     Rule { op: "shape_to_tensor", hint: "shape_to_tensor", lower: shape_to_tensor, known: Known::Nothing },
 ];
 
 /// `topi.full`
 pub(super) fn full(te: &mut Te, shape: &[PrimId], value: PrimId) -> Tensor {
     te.compute("T_full", "ax", shape, &mut |_, _| value)
+}
+
+/// `topi.arange` from 0 on. TVM counts in 32 bits where Python says how far.
+pub(super) fn counted(te: &mut Te, count: i64, dtype: DType) -> Tensor {
+    let (extent, narrow) = (te.int(count), te.store.prim_int(count, DType::I32));
+    let axis = te.axis("ax0", narrow);
+    let at = te.store.prim(PrimExpr::Var(axis.var));
+    let value = te.cast(dtype, at);
+    te.add("T_arange", &[extent], vec![axis], Vec::new(), Body::Values(vec![value]), Vec::new())[0]
+}
+
+/// The number that a scalar is.
+fn number(te: &Te, prim: PrimId) -> Option<f64> {
+    match *te.store.prim_of_id(prim) {
+        PrimExpr::Int { value, .. } => Some(value as f64),
+        PrimExpr::Float { value, .. } => Some(value.0),
+        _ => None,
+    }
+}
+
+/// A window of cosine form, which TVM computes in 64 bits.
+fn hamming_window(cx: &mut Lower) -> Lowered {
+    let dtype = cx.out_dtype()?;
+    let mut given = Vec::new();
+    for index in 0..4 {
+        let arg = cx.arg(index)?;
+        let prim = cx.scalar_of(arg).ok_or(Refused::Leave)?;
+        given.push(number(&cx.te, prim).ok_or(Refused::Leave)?);
+    }
+    let [size, periodic, alpha, beta] = given[..] else { return Err(Refused::Leave) };
+    let (mut size, periodic) = (size as i64, periodic != 0.0);
+    let te = &mut cx.te;
+    if size == 1 {
+        let (one, value) = (te.int(1), te.number(1.0, dtype));
+        let out = te.compute("const_vector", "=i", &[one], &mut |_, _| value);
+        return cx.finish(&[out]);
+    }
+    size += i64::from(periodic);
+    let index = counted(te, size, dtype);
+    let turn = te.number(2.0 * std::f64::consts::PI, dtype);
+    let far = scalar_with(te, "multiply", turn, index);
+    let steps = te.number((size - 1) as f64, dtype);
+    let angle = with_scalar(te, "divide", far, steps);
+    let cosine = intrinsic(te, "cos", angle);
+    let wide = DType { bits: 64, ..DType::F32 };
+    let (alpha, beta) = (te.number(alpha, wide), te.number(beta, wide));
+    let swing = scalar_with(te, "multiply", beta, cosine);
+    let value = scalar_with(te, "subtract", alpha, swing);
+    let mut out = each(te, "compute", "i", value, &mut |te, x| te.cast(dtype, x));
+    if periodic {
+        let shape = [te.int(size - 1)];
+        out = te.compute("T_strided_slice", "ax", &shape, &mut |te, at| te.load(out, at));
+    }
+    cx.finish(&[out])
 }
 
 fn filled(cx: &mut Lower) -> Lowered {
@@ -98,12 +154,7 @@ fn arange(cx: &mut Lower) -> Lowered {
         let arg = cx.arg(index)?;
         given.push(cx.scalar_of(arg).ok_or(Refused::Leave)?);
     }
-    let number = |cx: &Lower, prim: PrimId| match *cx.te.store.prim_of_id(prim) {
-        PrimExpr::Int { value, .. } => Some(value as f64),
-        PrimExpr::Float { value, .. } => Some(value.0),
-        _ => None,
-    };
-    if let (Some(start), Some(end), Some(step)) = (number(cx, given[0]), number(cx, given[1]), number(cx, given[2])) {
+    if let [Some(start), Some(end), Some(step)] = [0, 1, 2].map(|index| number(&cx.te, given[index])) {
         let count = ((end - start) / step).ceil().max(0.0);
         if !count.is_finite() || count > f64::from(u32::MAX) {
             return Err("arange has no finite number of elements".into());

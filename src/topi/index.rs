@@ -2,9 +2,10 @@
 //!
 //! Source: `include/tvm/topi/transform.h`, `detail/strided_slice.h`, `legalize_ops/index.py`, `manipulate.py`, `search.py`.
 
-use super::elementwise::element;
+use super::create_ops;
+use super::elementwise::{each, element, of, with_scalar};
 use super::lower::{Lower, Lowered, Operand, Refused, from_front};
-use super::manipulate::{broadcast, transpose, unravel};
+use super::manipulate::{broadcast, reshape, transpose, unravel};
 use super::te::{Te, Tensor};
 use super::{Known, Rule, rule};
 use crate::ir::{DType, Dim, Expr, ExprId, Extents, PrimExpr, PrimId, PrimOp, Symbol, Type};
@@ -14,6 +15,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("strided_slice", "strided_slice", strided_slice),
     Rule { op: "dynamic_strided_slice", hint: "dynamic_strided_slice", lower: dynamic_strided_slice, known: Known::Arguments },
     rule("where", "where", choose),
+    rule("slice_scatter", "slice_scatter", slice_scatter),
     rule("gather_elements", "gather", gather_elements),
     rule("gather_nd", "te_gather_nd", gather_nd),
     rule("index_tensor", "index_tensor", index_tensor),
@@ -202,30 +204,100 @@ pub(super) fn ceildiv(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
 fn choose(cx: &mut Lower) -> Lowered {
     let (condition, x, y) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     let shape = cx.out_shape()?;
-    let out = cx.te.compute("T_where", "ax", &shape, &mut |te, at| {
-        let value = element(te, condition, &shape, at);
+    let out = chosen(&mut cx.te, condition, x, y, &shape);
+    cx.finish(&[out])
+}
+
+/// `topi.where`
+fn chosen(te: &mut Te, condition: Tensor, x: Tensor, y: Tensor, shape: &[PrimId]) -> Tensor {
+    te.compute("T_where", "ax", shape, &mut |te, at| {
+        let value = element(te, condition, shape, at);
         let value = match te.type_of(value) {
             dtype if dtype.is_float() => value,
             _ => te.cast(DType::I64, value),
         };
         let zero = te.number(0.0, te.type_of(value));
         let truth = te.bin(PrimOp::Ne, value, zero);
-        let (then, other) = (element(te, x, &shape, at), element(te, y, &shape, at));
+        let (then, other) = (element(te, x, shape, at), element(te, y, shape, at));
         te.select(truth, then, other)
+    })
+}
+
+/// A tensor with others in a slice of it: a row says which places are in the slice, and another one what stands there.
+fn slice_scatter(cx: &mut Lower) -> Lowered {
+    let (x, source) = (cx.tensor(0)?, cx.tensor(1)?);
+    let mut given = Vec::new();
+    for index in 2..5 {
+        let arg = cx.arg(index)?;
+        given.push(cx.scalar_of(arg).ok_or(Refused::Leave)?);
+    }
+    let [start, end, step] = given[..] else { return Err(Refused::Leave) };
+    let (axis, rank) = (cx.int("axis").unwrap_or(0), cx.te.rank(x));
+    let axis = from_front(axis, rank);
+    let te = &mut cx.te;
+    let own = te.shape(x);
+    let Some(size) = own.get(axis).and_then(|extent| te.known(*extent)) else { return Err(Refused::Leave) };
+    let (first, last, single) = (te.known(start) == Some(0), te.known(end) == Some(size), te.known(step) == Some(1));
+    if first && last && single {
+        let out = each(te, "T_identity", "ax", source, &mut |_, x| x);
+        return cx.finish(&[out]);
+    }
+    let extent = te.int(size);
+    let truth = te.store.prim_int(1, DType::BOOL);
+    let mut mask = create_ops::full(te, &[extent], truth);
+    let places = create_ops::counted(te, size, DType::I64);
+    if !first {
+        let inside = with_scalar(te, "greater_equal", places, start);
+        mask = of(te, "logical_and", mask, inside);
+    }
+    if !last {
+        let inside = with_scalar(te, "less", places, end);
+        mask = of(te, "logical_and", mask, inside);
+    }
+    if !single {
+        let far = with_scalar(te, "subtract", places, start);
+        let rest = with_scalar(te, "floor_mod", far, step);
+        let zero = te.int(0);
+        let hit = with_scalar(te, "equal", rest, zero);
+        mask = of(te, "logical_and", mask, hit);
+    }
+    let mut row = vec![te.int(1); rank];
+    row[axis] = extent;
+    let mask = reshape(te, mask, &row);
+    let mask = broadcast(te, mask, &own);
+    let far = with_scalar(te, "subtract", places, start);
+    let more = te.minus_int(step, 1);
+    let far = with_scalar(te, "add", far, more);
+    let index = with_scalar(te, "floor_divide", far, step);
+    let index = each(te, "compute", "i", index, &mut |te, index| {
+        let (zero, most) = (te.int(0), te.int(size - 1));
+        let low = te.bin(PrimOp::Min, index, most);
+        te.bin(PrimOp::Max, low, zero)
     });
+    let taken = te.compute("T_take", "ax", &own, &mut |te, at| {
+        let mut from = at.to_vec();
+        from[axis] = te.load(index, &[at[axis]]);
+        te.load(source, &from)
+    });
+    let out = chosen(te, mask, taken, x, &own);
     cx.finish(&[out])
 }
 
 fn gather_elements(cx: &mut Lower) -> Lowered {
     let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
     let axis = from_front(cx.int("axis").unwrap_or(0), cx.te.rank(x));
-    let shape = cx.te.shape(indices);
-    let out = cx.te.compute("T_gather", "ax", &shape, &mut |te, at| {
+    let out = gather(&mut cx.te, x, axis, indices);
+    cx.finish(&[out])
+}
+
+/// `topi.gather`
+pub(super) fn gather(te: &mut Te, x: Tensor, axis: usize, indices: Tensor) -> Tensor {
+    let shape = te.shape(indices);
+    te.compute("T_gather", "ax", &shape, &mut |te, at| {
         let mut from = at.to_vec();
         from[axis] = te.load(indices, at);
         te.load(x, &from)
-    });
-    cx.finish(&[out])
+    })
 }
 
 fn gather_nd(cx: &mut Lower) -> Lowered {

@@ -4,7 +4,9 @@
 
 use super::elementwise::{each, map, of, with_scalar};
 use super::lower::{Lower, Lowered, Refused, from_front};
-use super::manipulate::ravel;
+use super::manipulate::{ravel, reshape, squeeze};
+use super::sort::argsort;
+use super::index::gather;
 use super::te::{Axis, Body, Combine, Reducer, Te, Tensor};
 use super::{Rule, create_ops, rule};
 use crate::ir::sort::sort_by;
@@ -18,6 +20,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("mean", "mean", statistic),
     rule("variance", "variance", statistic),
     rule("std", "std", statistic),
+    rule("median", "median", median),
     rule("argmax", "argmax", place),
     rule("argmin", "argmin", place),
 ];
@@ -212,4 +215,45 @@ pub(super) fn variance(te: &mut Te, x: Tensor, axes: &[usize], keep: bool) -> Te
     let deviation = of(te, "subtract", x, mean_of);
     let squared = of(te, "multiply", deviation, deviation);
     mean(te, squared, axes, keep)
+}
+
+/// The element in the middle, and where it stands; of a whole tensor only the element.
+fn median(cx: &mut Lower) -> Lowered {
+    let given = cx.ints("axis").filter(|axes| !axes.is_empty());
+    let keep = cx.flag("keepdims");
+    let arg = cx.arg(0)?;
+    let (x, along) = match &given {
+        Some(axes) => {
+            cx.te.align = 8;
+            let x = cx.tensor_named(arg, "data_buf")?;
+            cx.te.align = 64;
+            (x, axes[0])
+        }
+        None => {
+            let x = cx.tensor(0)?;
+            let shape = cx.te.shape(x);
+            let size = cx.te.product(&shape);
+            (reshape(&mut cx.te, x, &[size]), -1)
+        }
+    };
+    let te = &mut cx.te;
+    let mut shape = te.shape(x);
+    let axis = from_front(along, shape.len());
+    let Some(extent) = shape.get(axis).copied() else { return Err(Refused::Leave) };
+    let (last, two) = (te.minus_int(extent, 1), te.int(2));
+    let middle = te.floordiv(last, two);
+    let order = argsort(te, x, along, true, DType::I64);
+    let sorted = gather(te, x, axis, order);
+    shape[axis] = te.int(1);
+    let middle = create_ops::full(te, &shape, middle);
+    let mut outs = vec![gather(te, sorted, axis, middle)];
+    if given.is_some() {
+        outs.push(gather(te, order, axis, middle));
+    }
+    if !keep {
+        let axes = [axis];
+        let axes = given.as_ref().map(|_| &axes[..]);
+        outs = outs.into_iter().map(|out| squeeze(te, out, axes)).collect();
+    }
+    cx.finish(&outs)
 }

@@ -12,6 +12,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("scatter_elements", "scatter_elements", scatter_elements),
     rule("scatter_nd", "scatter_nd", scatter_nd),
     rule("grad.take_backward", "take_backward", take_backward),
+    rule("index_put", "index_put", index_put),
     SEARCH,
 ];
 
@@ -196,6 +197,78 @@ fn scatter_nd(cx: &mut Lower) -> Lowered {
     });
     let body = in_order(te, &[copied, scattered]);
     extern_stage(te, "scatter_nd_generic", &[out], &[x, indices, updates], body);
+    cx.finish(&[out])
+}
+
+/// Elements take the place of others, or are added to them, where indices say; an index for each axis.
+fn index_put(cx: &mut Lower) -> Lowered {
+    let tuple = cx.arg(1)?;
+    let fields = if cx.info(tuple).is_some() { vec![tuple] } else { cx.fields(1)? };
+    cx.te.offsets = true;
+    let x = cx.tensor(0)?;
+    let mut indices = Vec::new();
+    for field in fields {
+        indices.push(cx.tensor_of(field)?);
+    }
+    let values = cx.tensor(2)?;
+    cx.te.offsets = false;
+    let accumulate = cx.flag("accumulate");
+    let te = &mut cx.te;
+    let own = te.shape(x);
+    if indices.len() != own.len() {
+        return Err("Number of index tensors must match data dimensions".into());
+    }
+    let rank = indices.iter().map(|index| te.rank(*index)).max().unwrap_or(0);
+    let mut shared = vec![te.int(1); rank];
+    for index in &indices {
+        let shape = te.shape(*index);
+        let behind = rank - shape.len();
+        for (axis, extent) in shape.into_iter().enumerate() {
+            if te.known(extent) != Some(1) {
+                shared[behind + axis] = extent;
+            }
+        }
+    }
+    let out = te.placeholder("out_buf", &own, te.dtype(x));
+    let copied = copy_of(te, x, out, true);
+    let count = te.product(&shared);
+    let put = each(te, count, true, &mut |te, k| {
+        let (mut places, mut rest) = (Vec::new(), k);
+        for extent in shared.iter().rev() {
+            places.push(te.floormod(rest, *extent));
+            rest = te.floordiv(rest, *extent);
+        }
+        places.reverse();
+        let (mut to, mut stride) = (te.int(0), te.int(1));
+        for (index, extent) in indices.iter().zip(&own).rev() {
+            let (mut from, mut step) = (te.int(0), te.int(1));
+            for (place, width) in places.iter().rev().zip(te.shape(*index).into_iter().rev()) {
+                if te.known(width) != Some(1) {
+                    let far = te.times(*place, step);
+                    from = te.plus(from, far);
+                }
+                step = te.times(step, width);
+            }
+            let value = load_flat(te, *index, from);
+            let zero = te.store.prim_int(0, te.type_of(value));
+            let negative = te.bin(PrimOp::Lt, value, zero);
+            let negative = te.cast(DType::I64, negative);
+            let up = te.times(negative, *extent);
+            let value = te.plus(value, up);
+            let far = te.times(value, stride);
+            to = te.plus(to, far);
+            stride = te.times(stride, *extent);
+        }
+        let mut value = load_flat(te, values, k);
+        if accumulate {
+            let old = load_flat(te, out, to);
+            value = te.plus(old, value);
+        }
+        store_flat(te, out, to, value)
+    });
+    let body = in_order(te, &[copied, put]);
+    let inputs = [&[x], &indices[..], &[values]].concat();
+    extern_stage(te, "index_put_generic", &[out], &inputs, body);
     cx.finish(&[out])
 }
 

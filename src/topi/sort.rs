@@ -39,7 +39,13 @@ fn described(te: &mut Te, tensor: Tensor, shape: &[PrimId]) -> PrimId {
 
 /// The program that gives its tensors and some more to a function of the runtime.
 fn linked(cx: &mut Lower, symbol: &str, data: Tensor, outs: &[(Tensor, Vec<PrimId>)], more: &[PrimId]) -> Lowered {
-    let te = &mut cx.te;
+    packed(&mut cx.te, symbol, data, outs, more);
+    let outs: Vec<Tensor> = outs.iter().map(|(out, _)| *out).collect();
+    cx.finish(&outs)
+}
+
+/// The stage that does so.
+fn packed(te: &mut Te, symbol: &str, data: Tensor, outs: &[(Tensor, Vec<PrimId>)], more: &[PrimId]) {
     let name = te.store.name(&format!("tvm.contrib.sort.{symbol}"));
     let shape = te.shape(data);
     let mut args = vec![te.store.prim(PrimExpr::Str(name)), described(te, data, &shape)];
@@ -51,7 +57,17 @@ fn linked(cx: &mut Lower, symbol: &str, data: Tensor, outs: &[(Tensor, Vec<PrimI
     let body = te.store.add_stmt(Stmt::Evaluate(call));
     let outs: Vec<Tensor> = outs.iter().map(|(out, _)| *out).collect();
     extern_stage(te, &format!("{symbol}_cpu"), &outs, &[data], body);
-    cx.finish(&outs)
+}
+
+/// The places of elements in order along an axis, the least first.
+pub(super) fn argsort(te: &mut Te, data: Tensor, axis: i64, ascending: bool, dtype: DType) -> Tensor {
+    let shape = te.shape(data);
+    let align = std::mem::replace(&mut te.align, 8);
+    let out = te.placeholder("out_buf", &shape, dtype);
+    te.align = align;
+    let more = [int(te, axis), te.store.prim_int(i64::from(ascending), DType::BOOL)];
+    packed(te, "argsort", data, &[(out, shape)], &more);
+    out
 }
 
 /// A number as Python passes it on.
