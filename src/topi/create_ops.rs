@@ -47,7 +47,7 @@ fn number(te: &Te, prim: PrimId) -> Option<f64> {
     }
 }
 
-/// A window of cosine form, which TVM computes in 64 bits.
+/// A window of cosine form, whose angles have 32 bits and values 64.
 fn hamming_window(cx: &mut Lower) -> Lowered {
     let dtype = cx.out_dtype()?;
     let mut given = Vec::new();
@@ -66,9 +66,9 @@ fn hamming_window(cx: &mut Lower) -> Lowered {
     }
     size += i64::from(periodic);
     let index = counted(te, size, dtype);
-    let turn = te.number(2.0 * std::f64::consts::PI, dtype);
+    let turn = te.number(2.0 * std::f64::consts::PI, DType::F32);
     let far = scalar_with(te, "multiply", turn, index);
-    let steps = te.number((size - 1) as f64, dtype);
+    let steps = te.number((size - 1) as f64, DType::F32);
     let angle = with_scalar(te, "divide", far, steps);
     let cosine = intrinsic(te, "cos", angle);
     let wide = DType { bits: 64, ..DType::F32 };

@@ -137,9 +137,8 @@ impl Resize {
         let places: Vec<PrimId> = self.along.iter().map(|along| along.place(te, at[along.axis], &self.mode)).collect();
         let value = match self.method.as_str() {
             "nearest_neighbor" => {
-                let near: Vec<PrimId> = (self.along.iter().zip(&places))
-                    .map(|(along, place)| self.nearest(te, *place, along.whole))
-                    .collect();
+                let near: Vec<PrimId> =
+                    (self.along.iter().zip(&places)).map(|(along, place)| self.nearest(te, *place, along.whole)).collect();
                 self.pixel(te, at, &near)
             }
             "linear" => self.linear(te, at, &places),

@@ -239,7 +239,7 @@ fn slice_scatter(cx: &mut Lower) -> Lowered {
     let Some(size) = own.get(axis).and_then(|extent| te.known(*extent)) else { return Err(Refused::Leave) };
     let (first, last, single) = (te.known(start) == Some(0), te.known(end) == Some(size), te.known(step) == Some(1));
     if first && last && single {
-        let out = each(te, "T_identity", "ax", source, &mut |_, x| x);
+        let out = each(te, "compute", "i", source, &mut |_, x| x);
         return cx.finish(&[out]);
     }
     let extent = te.int(size);

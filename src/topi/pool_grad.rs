@@ -34,7 +34,9 @@ impl Window {
         let end = self.size - self.before;
         // TVM takes out the factor that both ends have.
         let factor = match te.known(self.from) {
-            Some(from) if from % stride == 0 && [0, stride].contains(&self.before) && [0, stride, -stride].contains(&end) => stride,
+            Some(from) if from % stride == 0 && [0, stride].contains(&self.before) && [0, stride, -stride].contains(&end) => {
+                stride
+            }
             _ => 1,
         };
         let (scale, step, zero) = (te.int(factor), te.int(stride / factor), te.int(0));
@@ -129,11 +131,7 @@ impl Grad {
     }
 
     /// The sum over the windows of what `part` makes of them.
-    fn gather(
-        &self,
-        te: &mut Te,
-        part: &mut dyn FnMut(&mut Te, &[PrimId], &[PrimId], &[PrimId]) -> (PrimId, PrimId),
-    ) -> Tensor {
+    fn gather(&self, te: &mut Te, part: &mut dyn FnMut(&mut Te, &[PrimId], &[PrimId], &[PrimId]) -> (PrimId, PrimId)) -> Tensor {
         let shape = te.shape(self.x);
         let axes = te.axes("ax", &shape);
         let at = te.vars(&axes);
@@ -188,11 +186,7 @@ impl Grad {
                 let out = outs[window.axis];
                 let low = te.bin(PrimOp::Lt, out, window.to);
                 conds.push(te.both(*inside, low));
-                let wide = if self.include {
-                    te.int(window.size)
-                } else {
-                    window.covered(te, out)
-                };
+                let wide = if self.include { te.int(window.size) } else { window.covered(te, out) };
                 count = Some(match count {
                     Some(count) => te.times(count, wide),
                     None => wide,

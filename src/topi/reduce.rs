@@ -3,10 +3,10 @@
 //! Source: `include/tvm/topi/reduction.h`, `legalize_ops/statistical.py`, `search.py`.
 
 use super::elementwise::{each, map, of, with_scalar};
+use super::index::gather;
 use super::lower::{Lower, Lowered, Refused, from_front};
 use super::manipulate::{ravel, reshape, squeeze};
 use super::sort::argsort;
-use super::index::gather;
 use super::te::{Axis, Body, Combine, Reducer, Te, Tensor};
 use super::{Rule, create_ops, rule};
 use crate::ir::sort::sort_by;

@@ -6,7 +6,7 @@ use passlab::ir::Store;
 use passlab::pass::trace::Trace;
 use passlab::session::seeded_args;
 
-/// Parameters and an expression; `x` is always the first.
+/// Parameters and an expression.
 const PROGRAMS: &[(&str, &str)] = &[
     ("x: R.Tensor((2, 3), \"float32\"), y: R.Tensor((3,), \"float32\")", "R.divide(R.add(x, y), R.const(3.0, \"float32\"))"),
     ("x: R.Tensor((2, 3), \"float32\"), y: R.Tensor((2, 1), \"float32\")", "R.where(R.less(x, y), R.exp(x), R.negative(x))"),
@@ -45,9 +45,63 @@ const PROGRAMS: &[(&str, &str)] = &[
         "R.nn.group_norm(x, g, b, num_groups=2, channel_axis=1, axes=[2])",
     ),
     ("x: R.Tensor((1, 1, 4, 4), \"float32\")", "R.image.resize2d(x, R.shape([6, 8]), method=\"linear\")"),
+    (
+        "x: R.Tensor((1, 2, 3, 4, 5), \"float32\")",
+        "R.image.resize3d(x, R.shape([4, 3, 7]), roi=[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], method=\"linear\")",
+    ),
+    (
+        "x: R.Tensor((1, 2, 4, 5), \"float32\"), g: R.Tensor((1, 2, 3, 3), \"float32\")",
+        "R.image.grid_sample(x, g, method=\"bilinear\", padding_mode=\"border\")",
+    ),
+    (
+        "x: R.Tensor((1, 2, 4, 5), \"float32\"), g: R.Tensor((1, 2, 3, 3), \"float32\")",
+        "R.image.grid_sample(x, g, method=\"bicubic\", padding_mode=\"reflection\", align_corners=True)",
+    ),
     ("x: R.Tensor((2, 3), \"float32\"), y: R.Tensor((3, 4), \"float32\")", "R.einsum((x, y), subscripts=\"ij,jk->ki\")"),
     ("x: R.Tensor((2, 3), \"float32\")", "R.nn.pad(x, pad_width=[1, 0, 2, 1], pad_value=1.5)"),
 ];
+
+/// Operators without a kernel: an expression, and what it comes to, counted by hand.
+const COUNTED: &[(&str, &str)] = &[
+    (
+        "R.slice_scatter(R.zeros(R.shape([5]), \"float32\"), R.ones(R.shape([2]), \"float32\"), R.prim_value(1), \
+         R.prim_value(5), R.prim_value(2), axis=0)",
+        "[0, 1, 0, 1, 0]",
+    ),
+    (
+        "R.index_put(R.ones(R.shape([4]), \"float32\"), (R.full(R.shape([2]), R.const(-1, \"int64\"), dtype=\"int64\"),), \
+         R.full(R.shape([2]), R.const(2.0, \"float32\"), dtype=\"float32\"), accumulate=True)",
+        "[1, 1, 1, 5]",
+    ),
+    // Windows of two by two that do not overlap: of equal elements the first one gets all.
+    (
+        "R.grad.max_pool2d_backward(R.ones(R.shape([1, 1, 1, 2]), \"float32\"), R.ones(R.shape([1, 1, 2, 4]), \"float32\"), \
+         pool_size=[2, 2], strides=[2, 2])",
+        "[[[[1, 0, 1, 0], [0, 0, 0, 0]]]]",
+    ),
+    // The first of the windows covers one element only.
+    (
+        "R.grad.avg_pool2d_backward(R.ones(R.shape([1, 1, 1, 2]), \"float32\"), R.ones(R.shape([1, 1, 1, 3]), \"float32\"), \
+         pool_size=[1, 2], strides=[1, 2], padding=[0, 1, 0, 0])",
+        "[[[[1, 0.5, 0.5]]]]",
+    ),
+];
+
+#[test]
+fn what_has_no_kernel_computes_what_is_counted_by_hand() {
+    for (expr, wanted) in COUNTED {
+        let source = format!(
+            "@I.ir_module\nclass Module:\n    @R.function\n    def main() -> R.Any:\n        gv = {expr}\n        return gv\n"
+        );
+        let mut store = Store::new();
+        let module = super::opened(&mut store, &source).module;
+        let trace = super::run(&mut store, Trace::new(module), "LegalizeOps()");
+        let value = eval::eval_function(&mut store, &trace.last().clone(), "main", &[], EvalOptions::default());
+        let value = value.unwrap_or_else(|error| panic!("{expr}: {error:?}"));
+        let shown = eval::show(&store, &value);
+        assert!(shown.contains(wanted), "{expr}: {shown}");
+    }
+}
 
 #[test]
 fn a_lowered_program_computes_what_its_operators_do() {

@@ -155,7 +155,11 @@ impl<'s> Compiler<'s> {
     /// A buffer of which nothing but the shape is known yet.
     fn declare(&mut self, id: Id<Buffer>) -> Done<usize> {
         let buffer = self.store.buffer(id).clone();
-        if !buffer.strides.is_empty() || buffer.elem_offset.is_some_and(|offset| self.store.as_prim_int(offset) != Some(0)) {
+        // A variable offset is for the caller to choose; tensors here begin where their memory does.
+        let moved = buffer.elem_offset.is_some_and(|offset| {
+            self.store.as_prim_int(offset) != Some(0) && !matches!(self.store.prim_of_id(offset), PrimExpr::Var(_))
+        });
+        if !buffer.strides.is_empty() || moved {
             return unsupported("a buffer with strides or an offset");
         }
         if buffer.dtype.lanes != 1 {
