@@ -191,9 +191,13 @@ impl<'a> Collector<'a> {
             }
             Expr::TupleGetItem { tuple, index } => {
                 let tuple = self.slot(tuple);
-                let result = self.solver.hole(self.store);
-                self.solver.relate(self.store, Rule::Field(index), &[tuple, result], None, id);
-                result
+                if let Some(field) = self.solver.field(self.store, tuple, index) {
+                    self.solver.occurrence(self.store, field)
+                } else {
+                    let result = self.solver.hole(self.store);
+                    self.solver.relate(self.store, Rule::Field(index), &[tuple, result], None, id);
+                    result
+                }
             }
             Expr::Call { .. } => match self.store.call(id) {
                 Some(call) => self.call(id, call),
@@ -385,6 +389,12 @@ impl<'a> Collector<'a> {
         let args: Vec<Slot> = self.store.items(call.args).map(|arg| self.slot(arg)).collect();
         if let Expr::Op(op) = self.store.expr(call.callee) {
             let info = ops::info(op);
+            if args.len() == info.args.len()
+                && let Some(rule) = info.rule
+                && let Some(ty) = self.solver.output(self.store, rule, &args, call.attrs)
+            {
+                return self.solver.occurrence(self.store, ty);
+            }
             let result = self.solver.hole(self.store);
             if args.len() != info.args.len() {
                 self.arity(id, info.args.len(), args.len(), &format!("operator {}", info.name));

@@ -74,9 +74,17 @@ pub fn infer_expr(store: &mut Store, module: &Module, expr: ExprId) -> Result<Ex
     if !ill_formed.is_empty() {
         return Err(ill_formed);
     }
+    // At first as if all extents were plain numbers. When one turns up that is not, or something is wrong, all is asked in
+    // TVM's order.
     let mut found = Collector::new(store, module, nodes);
+    found.solver.at_once = !found.store.has_open_extents();
     found.run(expr);
     unknown::report(&mut found, expr);
+    if found.solver.at_once && (!found.errors.is_empty() || found.store.has_open_extents()) {
+        found = Collector::new(store, module, nodes);
+        found.run(expr);
+        unknown::report(&mut found, expr);
+    }
     if found.errors.is_empty() {
         let new = rebuild::rebuild(&mut found, expr);
         let globals = std::mem::take(&mut found.globals);

@@ -69,8 +69,10 @@ pub struct Store {
     /// What InferType made of roots, for `infer` alone. Facts about root ids stay true, so they are
     /// never removed.
     pub inferred: FxHashMap<ExprId, Rc<Inferred>>,
-    /// What the relations of operators said of the output where all inputs were known, for `infer` alone.
+    /// What the relations of operators said of the output where all inputs were known: their address, attributes and the
+    /// types of the inputs. For `infer` alone.
     pub related: FxHashMap<Box<[u32]>, TypeId>,
+    open_extents: bool,
     /// The rewrites of this session.
     pub log: RewriteLog,
     /// The rewrite under way, if any: nodes made now are its products.
@@ -184,7 +186,18 @@ impl Store {
 
     /// The id of a type.
     pub fn ty(&mut self, ty: Type) -> TypeId {
+        if let Type::Tensor { shape, .. } = &ty
+            && !self.open_extents
+        {
+            self.open_extents = shape.iter().any(|dim| !matches!(dim, Dim::Int { bits: 32, .. }));
+        }
         self.interned_types.intern(ty)
+    }
+
+    /// Whether there ever was a tensor type with an extent that is no plain number: unknown, a symbol or of another width
+    /// than the usual one.
+    pub fn has_open_extents(&self) -> bool {
+        self.open_extents
     }
 
     /// The type behind an id.

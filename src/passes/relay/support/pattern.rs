@@ -101,6 +101,11 @@ impl Sites {
         }
         sites
     }
+
+    /// The matches of a rule that may be replaced together. Types are not looked at.
+    pub fn find(&self, store: &Store, rule: &Rule) -> Found {
+        Finder::find(store, self, &rule.pattern)
+    }
 }
 
 /// Whether a call of this operator can be the root of a match.
@@ -116,12 +121,11 @@ fn may_begin(pattern: &Pat, op: OpId) -> bool {
     }
 }
 
-/// Rewrites `root` with one rule at every place where it matches; `sites` are those of `root`. The program must have types.
-pub fn rewrite_with(store: &mut Store, module: &Module, root: ExprId, sites: &Sites, rule: &Rule) -> ExprId {
-    let found = Finder::find(store, sites, &rule.pattern);
-    if found.is_empty() {
-        return root;
-    }
+/// Where a rule may be applied at once: the roots of its matches and their parts.
+pub type Found = Vec<(ExprId, Parts)>;
+
+/// Rewrites `root` with one rule where it was found in it. The program must have types.
+pub fn rewrite_found(store: &mut Store, module: &Module, root: ExprId, found: Found, rule: &Rule) -> ExprId {
     let mut apply = Apply { rule, module, roots: IdMap::new(), done: IdMap::new() };
     for (id, parts) in found {
         apply.roots.insert(id, parts);
@@ -262,7 +266,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn find(store: &Store, sites: &Sites, pattern: &Pat) -> Vec<(ExprId, Parts)> {
+    fn find(store: &Store, sites: &Sites, pattern: &Pat) -> Found {
         let wanted: Vec<bool> = sites.ops.iter().map(|op| may_begin(pattern, *op)).collect();
         if !wanted.contains(&true) {
             return Vec::new();

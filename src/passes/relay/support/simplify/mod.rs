@@ -5,7 +5,7 @@ pub mod casts;
 pub mod layouts;
 pub mod like;
 
-use super::pattern::{Rule, Sites, rewrite_with};
+use super::pattern::{Rule, Sites, rewrite_found};
 use crate::diag::Diagnostic;
 use crate::infer::infer_expr;
 use crate::ir::{AttrValue, Dim, ExprId, Module};
@@ -14,8 +14,8 @@ use crate::pass::{PassCx, PassError};
 /// TVM applies at most this many rules before it takes them for rules that undo each other.
 const MAX_APPLIED: usize = 100;
 
-/// Applies the rules in order, again and again until a whole round changes nothing. Types are
-/// inferred whenever something has changed.
+/// Applies the rules in order, again and again until a whole round changes nothing. What matches is found without types;
+/// they are inferred when a rule is applied to something that has changed, and at the end.
 pub fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, rules: &[&Rule]) -> Result<ExprId, PassError> {
     let mut current = function;
     let mut sites = Sites::new(cx.store, current);
@@ -24,21 +24,27 @@ pub fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, rules: &[&Rul
     loop {
         let mut changed = false;
         for rule in rules {
+            applied += 1;
+            let mut found = sites.find(cx.store, rule);
+            if found.is_empty() {
+                continue;
+            }
             if !typed {
                 current = infer_expr(cx.store, module, current)?;
                 sites = Sites::new(cx.store, current);
+                found = sites.find(cx.store, rule);
                 typed = true;
             }
-            let next = rewrite_with(cx.store, module, current, &sites, rule);
+            let next = rewrite_found(cx.store, module, current, found, rule);
             if next != current {
                 current = next;
+                sites = Sites::new(cx.store, current);
                 changed = true;
                 typed = false;
             }
-            applied += 1;
         }
         if !changed {
-            return Ok(current);
+            return Ok(if typed { current } else { infer_expr(cx.store, module, current)? });
         }
         if applied + rules.len() >= MAX_APPLIED {
             let text = "the rules were applied as often as TVM allows, and there is more to simplify; TVM fails here";
