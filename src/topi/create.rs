@@ -145,8 +145,13 @@ impl Making<'_> {
                 let name = self.fresh(te, &name);
                 let left: Vec<PrimId> = outputs.iter().map(|output| te.load(*output, &at)).collect();
                 let right: Vec<PrimId> = sources.iter().map(|source| te.simplify(*source)).collect();
-                let combined: Vec<PrimId> =
-                    combine(te, &left, &right).into_iter().map(|value| in_wide_integers(te, value, &wide)).collect();
+                // How two are combined is asked in the types that elements have, unless indices are among them.
+                let combined: Vec<PrimId> = if wide.is_empty() {
+                    let right: Vec<PrimId> = right.into_iter().map(|value| in_wide_integers(te, value, &wide)).collect();
+                    combine(te, &left, &right)
+                } else {
+                    combine(te, &left, &right).into_iter().map(|value| in_wide_integers(te, value, &wide)).collect()
+                };
                 let init: Vec<StmtId> =
                     outputs.iter().zip(identities).map(|(output, value)| write(te, *output, &at, value)).collect();
                 let mut reads = Accesses::default();

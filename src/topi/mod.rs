@@ -41,9 +41,11 @@ mod runtime;
 mod sample;
 mod scatter;
 mod sort;
+mod suppress;
 mod te;
 #[cfg(test)]
 mod tests;
+mod vision;
 
 use crate::build::BlockBuilder;
 use crate::ir::{AttrValue, Expr, ExprId, Id, Store, Symbol, VarId};
@@ -96,6 +98,8 @@ const RULES: &[&[Rule]] = &[
     sample::RULES,
     runtime::RULES,
     scatter::RULES,
+    suppress::RULES,
+    vision::RULES,
     layout::RULES,
 ];
 

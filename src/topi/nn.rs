@@ -159,7 +159,7 @@ fn axis_attr(axis: usize) -> Vec<(&'static str, AttrValue)> {
 }
 
 /// `topi.nn.softmax`
-fn softmax(te: &mut Te, x: Tensor, axis: usize) -> Tensor {
+pub(super) fn softmax(te: &mut Te, x: Tensor, axis: usize) -> Tensor {
     let shape = te.shape(x);
     let (left, extent) = (without(&shape, axis), shape[axis]);
     let most = te.reduce("T_softmax_maxelem", "i", &left, &[("k", extent)], Reducer::Max, &mut |te, at, k| {

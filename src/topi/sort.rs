@@ -59,6 +59,21 @@ fn packed(te: &mut Te, symbol: &str, data: Tensor, outs: &[(Tensor, Vec<PrimId>)
     extern_stage(te, &format!("{symbol}_cpu"), &outs, &[data], body);
 }
 
+/// The places of the elements of rows in order, the greatest first; of each row the first ones count.
+pub(super) fn argsort_valid(te: &mut Te, data: Tensor, valid: Tensor) -> Tensor {
+    let (shape, count) = (te.shape(data), te.shape(valid));
+    let align = std::mem::replace(&mut te.align, 8);
+    let out = te.placeholder("out_buf", &shape, DType::I32);
+    te.align = align;
+    let name = te.store.name("tvm.contrib.sort.argsort_nms");
+    let mut args = vec![te.store.prim(PrimExpr::Str(name)), described(te, data, &shape), described(te, valid, &count)];
+    args.extend([described(te, out, &shape), int(te, 1), te.store.prim_int(0, DType::BOOL)]);
+    let call = te.store.prim_call("call_packed", &args, DType::I32);
+    let body = te.store.add_stmt(Stmt::Evaluate(call));
+    extern_stage(te, "argsort_nms_cpu", &[out], &[data, valid], body);
+    out
+}
+
 /// The places of elements in order along an axis, the least first.
 pub(super) fn argsort(te: &mut Te, data: Tensor, axis: i64, ascending: bool, dtype: DType) -> Tensor {
     let shape = te.shape(data);

@@ -1,6 +1,6 @@
 //! Detection.
 
-use super::{MixedPrecision, RelaxOp, value};
+use super::{MixedPrecision, RelaxOp, deduce, value};
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
 /// Attributes `relax.attrs.AllClassNonMaximumSuppressionAttrs`.
@@ -89,6 +89,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "vision.get_valid_counts",
+        deduce: Some(deduce::vision::valid_counts),
         doc: "Boxes with a score above a threshold.",
         args: &[value("data")],
         attrs: Some(&GET_VALID_COUNTS),
@@ -96,6 +97,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "vision.multibox_transform_loc",
+        deduce: Some(deduce::vision::multibox),
         doc: "Boxes from anchors and predictions.",
         args: &[value("cls_pred"), value("loc_pred"), value("anchor")],
         attrs: Some(&MULTIBOX_TRANSFORM_LOC),
@@ -103,6 +105,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "vision.non_max_suppression",
+        deduce: Some(deduce::vision::suppression),
         doc: "Boxes that do not overlap better ones.",
         args: &[value("data"), value("valid_count"), value("indices")],
         attrs: Some(&NON_MAXIMUM_SUPPRESSION),
@@ -110,6 +113,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "vision.roi_align",
+        deduce: Some(deduce::vision::regions),
         doc: "Regions of interest, sampled.",
         args: &[value("data"), value("rois")],
         attrs: Some(&ROI_ALIGN),
@@ -118,6 +122,7 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "vision.roi_pool",
+        deduce: Some(deduce::vision::regions),
         doc: "Regions of interest, pooled.",
         args: &[value("data"), value("rois")],
         attrs: Some(&ROI_POOL),

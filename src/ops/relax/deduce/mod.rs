@@ -19,6 +19,7 @@ pub(super) mod runtime;
 pub(super) mod search;
 pub(super) mod statistic;
 pub(super) mod unary;
+pub(super) mod vision;
 
 #[cfg(test)]
 mod tests;
