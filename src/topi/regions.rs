@@ -98,6 +98,7 @@ fn between(te: &mut Te, index: PrimId) -> Between {
     for id in order {
         let of = |id: PrimId| known.get(id).copied().unwrap_or(Between::UNKNOWN);
         let range = match *te.store.prim_rc(id) {
+            PrimExpr::Load { .. } if te.type_of(id).is_float() => Between::UNKNOWN,
             PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Var(_) | PrimExpr::Load { .. } => Between::point(id),
             PrimExpr::Binary { op, a, b } => combined(te, id, op, of(a), of(b), (a, b)),
             PrimExpr::Cast { dtype, value } => {

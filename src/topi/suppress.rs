@@ -227,7 +227,7 @@ impl Nms {
         stmts.push(put(te, keep, number));
         let number = get(te, keep);
         let (number, top) = (wide(te, number), te.int(self.top));
-        let fewer = te.bin(PrimOp::Lt, top, number);
+        let fewer = te.bin(PrimOp::Gt, number, top);
         let limited = te.store.prim_int(i64::from(self.top > 0), DType::BOOL);
         let cond = te.both(limited, fewer);
         let top = narrow(te, self.top);
@@ -415,8 +415,7 @@ impl Nms {
     /// The best box changes places with the first that is none yet.
     fn swapped(&self, te: &mut Te, i: PrimId, (found, best): (Tensor, Tensor), (index, value): (Tensor, Tensor)) -> StmtId {
         let (first, there) = (get(te, found), get(te, best));
-        let (a, b) = (wide(te, there), wide(te, first));
-        let cond = te.bin(PrimOp::Ne, a, b);
+        let cond = te.bin(PrimOp::Ne, there, first);
         let (own, other) = (te.load(self.boxes, &[i, first]), te.load(self.boxes, &[i, there]));
         let kept = get(te, index);
         let names = [put(te, index, own), set(te, self.boxes, &[i, first], other), set(te, self.boxes, &[i, there], kept)];
