@@ -26,6 +26,7 @@ mod create_ops;
 mod elementwise;
 mod image;
 mod index;
+mod inspect;
 mod layout;
 mod linear;
 mod lower;
@@ -96,6 +97,7 @@ const RULES: &[&[Rule]] = &[
     quantize::RULES,
     image::RULES,
     sample::RULES,
+    inspect::RULES,
     runtime::RULES,
     scatter::RULES,
     suppress::RULES,

@@ -133,28 +133,56 @@ pub static OPS: &[RelaxOp] = &[
     },
     RelaxOp {
         name: "inspect.tensor_byte_offset",
+        deduce: Some(deduce::runtime::inspected),
         doc: "Where the data begin, in bytes.",
         args: &[value("tensor")],
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "inspect.tensor_dtype_bits", doc: "Bits of the element type.", args: &[value("tensor")], ..RelaxOp::BASE },
-    RelaxOp { name: "inspect.tensor_dtype_code", doc: "Family of the element type.", args: &[value("tensor")], ..RelaxOp::BASE },
-    RelaxOp { name: "inspect.tensor_dtype_lanes", doc: "Lanes of the element type.", args: &[value("tensor")], ..RelaxOp::BASE },
+    RelaxOp {
+        name: "inspect.tensor_dtype_bits",
+        deduce: Some(deduce::runtime::inspected),
+        doc: "Bits of the element type.",
+        args: &[value("tensor")],
+        ..RelaxOp::BASE
+    },
+    RelaxOp {
+        name: "inspect.tensor_dtype_code",
+        deduce: Some(deduce::runtime::inspected),
+        doc: "Family of the element type.",
+        args: &[value("tensor")],
+        ..RelaxOp::BASE
+    },
+    RelaxOp {
+        name: "inspect.tensor_dtype_lanes",
+        deduce: Some(deduce::runtime::inspected),
+        doc: "Lanes of the element type.",
+        args: &[value("tensor")],
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "inspect.tensor_elem_offset",
+        deduce: Some(deduce::runtime::inspected),
         doc: "Where the data begin, in elements.",
         args: &[value("tensor")],
         ..RelaxOp::BASE
     },
-    RelaxOp { name: "inspect.tensor_ndim", doc: "How many axes there are.", args: &[value("tensor")], ..RelaxOp::BASE },
+    RelaxOp {
+        name: "inspect.tensor_ndim",
+        deduce: Some(deduce::runtime::inspected),
+        doc: "How many axes there are.",
+        args: &[value("tensor")],
+        ..RelaxOp::BASE
+    },
     RelaxOp {
         name: "inspect.tensor_shape_i",
+        deduce: Some(deduce::runtime::inspected),
         doc: "The extent of one axis.",
         args: &[value("tensor"), value("axis")],
         ..RelaxOp::BASE
     },
     RelaxOp {
         name: "inspect.tensor_stride_i",
+        deduce: Some(deduce::runtime::inspected),
         doc: "The stride of one axis.",
         args: &[value("tensor"), value("axis")],
         ..RelaxOp::BASE

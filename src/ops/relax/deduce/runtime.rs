@@ -1,7 +1,7 @@
 //! Calls of what is compiled elsewhere, memory, closures (TVM: src/relax/op/op.cc, memory).
 
 use super::{Deduce, int};
-use crate::ir::{AttrValue, DType, Expr, Extents, PrimOp, Type, TypeId};
+use crate::ir::{AttrValue, DType, DTypeCode, Expr, Extents, PrimOp, Type, TypeId};
 
 /// `call_tir` and its kin: what they say they give.
 pub fn named(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -121,4 +121,18 @@ fn scaled(cx: &mut Deduce<'_>, op: PrimOp) -> Result<TypeId, String> {
         shape[0] = cx.arith(op, first, int(workers));
     }
     Ok(cx.out(&shape, data.dtype(), data.vdevice()))
+}
+
+/// `inspect.tensor_...`: a number of the structure that describes a tensor.
+pub fn inspected(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.tensor(0)?;
+    let uint = |bits| DType::new(DTypeCode::UInt, bits);
+    let dtype = match cx.op {
+        "inspect.tensor_dtype_code" | "inspect.tensor_dtype_bits" => uint(8),
+        "inspect.tensor_dtype_lanes" => uint(16),
+        "inspect.tensor_ndim" => DType::I32,
+        "inspect.tensor_byte_offset" | "inspect.tensor_elem_offset" => uint(64),
+        _ => DType::I64,
+    };
+    Ok(cx.store.ty(Type::Prim(dtype)))
 }
