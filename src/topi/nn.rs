@@ -369,10 +369,7 @@ fn attention(cx: &mut Lower) -> Lowered {
                 "TopLeft" => te.int(0),
                 _ => {
                     let difference = te.minus(rows, columns);
-                    match te.known(difference) {
-                        Some(difference) => te.int(difference.abs()),
-                        None => te.call("abs", &[difference]),
-                    }
+                    te.abs(difference)
                 }
             };
             let masked = trilu(te, scores, offset, false);

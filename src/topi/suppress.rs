@@ -75,7 +75,8 @@ fn cleared(te: &mut Te, buffer: Tensor, at: &[PrimId], length: PrimId) -> StmtId
 fn valid_counts(cx: &mut Lower) -> Lowered {
     let data = cx.arg(0)?;
     let data = cx.tensor_named(data, "data")?;
-    let (threshold, id, score) = (cx.float("score_threshold"), cx.int("id_index").unwrap_or(0), cx.int("score_index").unwrap_or(1));
+    let (threshold, id, score) =
+        (cx.float("score_threshold"), cx.int("id_index").unwrap_or(0), cx.int("score_index").unwrap_or(1));
     let te = &mut cx.te;
     let [batch, count, length] = te.shape(data)[..] else { return Err(Refused::Leave) };
     let valid = te.placeholder("valid_count", &[batch], DType::I32);
@@ -170,7 +171,23 @@ fn suppression(cx: &mut Lower) -> Lowered {
     let one = te.int(1);
     let left = named.then(|| te.placeholder("out_valid_box_count", &[batch, one], DType::I32));
     let nms = Nms {
-        data, sorted, valid, indices, out, boxes, left, count, length, most, overlap, force, top, coordinates, score, id, sigma,
+        data,
+        sorted,
+        valid,
+        indices,
+        out,
+        boxes,
+        left,
+        count,
+        length,
+        most,
+        overlap,
+        force,
+        top,
+        coordinates,
+        score,
+        id,
+        sigma,
         threshold,
     };
     let body = each(te, batch, true, &mut |te, i| nms.image(te, i));

@@ -85,6 +85,28 @@ const COUNTED: &[(&str, &str)] = &[
          pool_size=[1, 2], strides=[1, 2], padding=[0, 1, 0, 0])",
         "[[[[1, 0.5, 0.5]]]]",
     ),
+    // Two boxes, each with a score above the threshold.
+    (
+        "R.vision.get_valid_counts(R.full(R.shape([1, 2, 3]), R.const(0.75, \"float32\"), dtype=\"float32\"), \
+         score_threshold=0.5, id_index=-1, score_index=0)",
+        "[2]",
+    ),
+    // A region of no size is taken as one of a single element.
+    (
+        "R.vision.roi_align(R.ones(R.shape([1, 1, 4, 4]), \"float32\"), R.zeros(R.shape([1, 5]), \"float32\"), pooled_size=[1, 2], \
+         spatial_scale=1.0, sample_ratio=1)",
+        "[[[[1, 1]]]]",
+    ),
+    (
+        "R.vision.roi_pool(R.ones(R.shape([1, 1, 4, 4]), \"float32\"), R.zeros(R.shape([1, 5]), \"float32\"), pooled_size=[1, 1], \
+         spatial_scale=1.0)",
+        "[[[[1]]]]",
+    ),
+    // Windows that open and close at 0.08.
+    (
+        "R.hamming_window(R.prim_value(3), R.prim_value(False), R.prim_value(0.54), R.prim_value(0.46), dtype=\"float32\")",
+        "0.08, 1, 0.08",
+    ),
 ];
 
 #[test]

@@ -38,7 +38,16 @@ impl Store {
     /// A new variable that stands for `old` with this type; it keeps the identity of `old`, and the
     /// symbolic extent that it is.
     pub fn retyped_var(&mut self, old: VarId, ty: TypeId) -> VarId {
-        self.var_from(old, Some(ty), Some(ty))
+        let new = self.var_from(old, Some(ty), Some(ty));
+        // A scalar of another type is another symbol.
+        if let (Type::Prim(dtype), Some(symbol)) = (self.type_of_id(ty).clone(), self.var_data(new).symbol)
+            && self.symbol(symbol).dtype != dtype
+        {
+            let symbol = Symbol { dtype, ..self.symbol(symbol).clone() };
+            let symbol = self.add_symbol(symbol);
+            self.set_var_symbol(new, Some(symbol));
+        }
+        new
     }
 
     /// The type of a variable.

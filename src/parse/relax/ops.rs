@@ -124,6 +124,8 @@ impl<'s> Reader<'s, '_> {
     /// An argument by what the operator wants.
     fn operand_of(&mut self, arg: &RelaxArg, value: Value, span: Span) -> Read<Value> {
         match (arg.kind, value) {
+            // What may be left out is written as nothing.
+            (ArgKind::Shape, Value::Tuple(items)) if arg.optional && items.is_empty() => self.argument(Value::Tuple(items), span),
             (ArgKind::Shape, value @ (Value::Tuple(_) | Value::List(_) | Value::Int(_) | Value::Prim(_))) => {
                 let mut dims = self.extents(&value, span)?;
                 // One number is a square.
