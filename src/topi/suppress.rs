@@ -126,7 +126,7 @@ fn valid_counts(cx: &mut Lower) -> Lowered {
 /// A suppression on its way: what it reads and writes, and what was asked.
 struct Nms {
     data: Tensor,
-    sorted: Tensor,
+    order: Tensor,
     valid: Tensor,
     indices: Tensor,
     out: Tensor,
@@ -172,7 +172,7 @@ fn suppression(cx: &mut Lower) -> Lowered {
     let left = named.then(|| te.placeholder("out_valid_box_count", &[batch, one], DType::I32));
     let nms = Nms {
         data,
-        sorted,
+        order: sorted,
         valid,
         indices,
         out,
@@ -254,7 +254,7 @@ impl Nms {
             let number = get(te, keep);
             let number = wide(te, number);
             let cond = te.bin(PrimOp::Lt, j, number);
-            let from = te.load(self.sorted, &[i, j]);
+            let from = te.load(self.order, &[i, j]);
             let copy = each(te, self.length, false, &mut |te, k| {
                 let value = te.load(self.data, &[i, from, k]);
                 set(te, self.out, &[i, j, k], value)
