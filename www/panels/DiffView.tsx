@@ -1,5 +1,15 @@
 /** The diff of the step, or why there is none. */
-import { createMemo, createSignal, For, lazy, Match, Show, Suspense, Switch } from "solid-js";
+import {
+  createMemo,
+  createSignal,
+  For,
+  Index,
+  lazy,
+  Match,
+  Show,
+  Suspense,
+  Switch,
+} from "solid-js";
 import { rowsOf } from "../engine/diff";
 import type { Diff, Step } from "../engine/protocol";
 import { useApp } from "./context";
@@ -140,14 +150,14 @@ export function Summary(props: { diff: Diff }) {
   return (
     <div class="summary">
       <p class="counts">
-        <For each={counts()}>
-          {([sign, count, word]) => (
-            <span class={`tally ${word}`}>
-              {sign}
-              {count} {word}
+        <Index each={counts()}>
+          {(item) => (
+            <span class={`tally ${item()[2]}`}>
+              {item()[0]}
+              {item()[1]} {item()[2]}
             </span>
           )}
-        </For>
+        </Index>
       </p>
       <Show when={props.diff.summary.length > 0}>
         <ul class="sentences">

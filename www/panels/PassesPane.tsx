@@ -70,6 +70,23 @@ const gone: Shown = {
   },
 };
 
+/** Whether two steps look alike in the list, but for their times. */
+function looksAlike(a: Shown, b: Shown): boolean {
+  const [x, y] = [a.step, b.step];
+  return (
+    a.index === b.index &&
+    a.parent === b.parent &&
+    a.folded === b.folded &&
+    x.name === y.name &&
+    x.depth === y.depth &&
+    x.row === y.row &&
+    x.role === y.role &&
+    x.outcome === y.outcome &&
+    x.reason === y.reason &&
+    x.optLevel === y.optLevel
+  );
+}
+
 export function PassesPane() {
   const app = useApp();
   const state = app.state;
@@ -82,6 +99,13 @@ export function PassesPane() {
 
   /** Keys of phases of which only the selected step is shown. */
   const [closed, setClosed] = createSignal<ReadonlySet<string>>(new Set());
+
+  // What a row shows follows from few things, and most of them outlive an edit and its run: a row is drawn anew when one of
+  // these has changed, and not with all else that does.
+  const rows = createMemo(() => state().rows);
+  const passes = createMemo(() => state().document.passes);
+  /** The rows that the steps belong to. */
+  const owners = createMemo(() => state().good?.rows ?? []);
 
   const layout = createMemo<Layout>(() => {
     const { good, rows } = state();
@@ -155,7 +179,9 @@ export function PassesPane() {
   const timeOf = (step: Step) => times().get(step.id) ?? step.micros;
 
   const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
-  const own = createMemo(() => new Set(scriptPasses(state()).map((pass) => pass.name)));
+  const own = createMemo(() => new Set(scriptPasses(state()).map((pass) => pass.name)), undefined, {
+    equals: (a, b) => a.size === b.size && [...a].every((name) => b.has(name)),
+  });
   /** Not a pass of the engine, while there is a script that may not run. */
   const held = (call: string) => state().trust !== "own" && needsScript(state().catalogue, call);
 
@@ -390,13 +416,16 @@ export function PassesPane() {
           />
         </Show>
         <ul role="list" aria-label="Passes" class="contents">
-          <For each={state().rows}>
+          <For each={rows()}>
             {(id) => {
-              const row = () => state().rows.indexOf(id);
-              const pass = (): PassItem =>
-                state().document.passes[row()] ?? { call: "", enabled: false };
+              const row = () => rows().indexOf(id);
+              const pass = createMemo<PassItem>(
+                () => passes()[row()] ?? { call: "", enabled: false },
+              );
               const name = () => callName(pass().call);
-              const place = () => layout().rows.get(id);
+              const place = createMemo(() => layout().rows.get(id), undefined, {
+                equals: (a, b) => a?.line === b?.line && !a?.shown === !b?.shown,
+              });
               const style = () => ({ "grid-row": String(place()?.line ?? 1) });
               return (
                 <li
@@ -458,14 +487,17 @@ export function PassesPane() {
           {/* By id, not by object: a row outlives a run, and the focus with it. */}
           <For each={ids()}>
             {(id) => {
-              const item = () => byId().get(id) ?? gone;
+              const item = createMemo(() => byId().get(id) ?? gone, gone, { equals: looksAlike });
               const step = () => item().step;
-              const place = () => layout().steps.get(item().index);
+              const place = createMemo(() => layout().steps.get(item().index), undefined, {
+                equals: (a, b) => a?.line === b?.line && a?.listed === b?.listed,
+              });
               const selected = () => app.selected() === item().index;
               const call = () => {
-                const owner = state().good?.rows[step().row];
-                const row = owner === undefined ? -1 : state().rows.indexOf(owner);
-                return place()?.listed ? (state().document.passes[row]?.call ?? "") : "";
+                if (!place()?.listed) return "";
+                const owner = owners()[step().row];
+                const row = owner === undefined ? -1 : rows().indexOf(owner);
+                return passes()[row]?.call ?? "";
               };
               return (
                 <div
