@@ -8,6 +8,11 @@ import { afterAll, beforeAll, test } from "vitest";
 import { type Lab, launch, profile, serveDist } from "./browser";
 import type { Site } from "./site";
 
+/**
+ * Milliseconds for which a key is held, as a hand does. Let go of at once it asks the browser for one more frame, and what
+ * the engine answers waits for that.
+ */
+const HELD = 80;
 const EDITS = 100;
 const STEPS = 40;
 
@@ -66,7 +71,7 @@ function timed(lab: Lab, key: string, region: string): Promise<number> {
         watcher.observe(target, { subtree: true, childList: true, characterData: true });
       });
     }, region)
-    .then(() => lab.page.keyboard.press(key))
+    .then(() => lab.page.keyboard.press(key, { delay: HELD }))
     .then(() =>
       lab.page.evaluate(() => (window as unknown as { repaint: Promise<number> }).repaint),
     );
