@@ -119,11 +119,10 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
           </For>
         </div>
       </div>
-      <span class="grow" />
-      <EngineStatus />
       <span class="said" role="status">
         {said()}
       </span>
+      <EngineStatus />
       <button
         type="button"
         class="find"

@@ -18,8 +18,6 @@ export interface Surroundings {
   copy(text: string): Promise<void>;
 }
 
-/** Links beyond this are cut by some programs that people paste them into. */
-const LONG_LINK = 8000;
 const KEEP_AFTER = 250;
 
 /** What the page says when a document gives something else here than where its link was made. */
@@ -208,10 +206,8 @@ export function createSharing({
     if (state().trust === "own") void decide(state().document.script, "own", keeper);
     environment.history.replaceState(null, "", href);
     keepSoon();
-    const size = `${href.length.toLocaleString("en")} characters`;
-    const note = href.length > LONG_LINK ? `${size}: too long for some chats and mails` : size;
-    const copied = await copyText(href);
-    return copied ? `Link copied (${note}).` : `The link is in the address bar (${note}).`;
+    // How long it is, and where that fits, is said in the panel that opens.
+    return (await copyText(href)) ? "Link copied." : "The link is in the address bar.";
   }
 
   function restoreDraft(kept: Draft): void {
