@@ -27,6 +27,8 @@ pub struct BlockBuilder {
     /// Functions of the module by what they look like from afar, once somebody adds one.
     alike: Option<FxHashMap<u64, Vec<Id<Name>>>>,
     errors: Vec<Diagnostic>,
+    /// Of rewritings that are over, for the next one to use again.
+    pub(super) spare: Vec<super::run::Run>,
 }
 
 /// A block under way.
@@ -47,8 +49,13 @@ struct Scope {
 impl BlockBuilder {
     /// A builder in a module, which says what its functions take and give. An empty one will do for a function that calls none.
     pub fn new(store: &mut Store, module: &Module) -> BlockBuilder {
+        BlockBuilder { signatures: signatures(store, module), ..BlockBuilder::without_signatures(module) }
+    }
+
+    /// A builder that does not know what the functions of its module take and give.
+    pub(super) fn without_signatures(module: &Module) -> BlockBuilder {
         BlockBuilder {
-            signatures: signatures(store, module),
+            signatures: Signatures::default(),
             module: module.clone(),
             names: NameSupply::new(),
             blocks: Vec::new(),
@@ -58,6 +65,7 @@ impl BlockBuilder {
             functions: Vec::new(),
             alike: None,
             errors: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -320,6 +328,15 @@ impl BlockBuilder {
     /// Blocks without those that are empty; neighbours of one kind are one block; a sequence that is bound is opened, its
     /// blocks standing before the binding of its value (TVM's `NormalizeBlocks`).
     pub fn join_blocks(&self, store: &mut Store, blocks: &[Id<BindingBlock>]) -> List<BindingBlock> {
+        let joined = |block: Id<BindingBlock>| {
+            let mut bindings = store.block_bindings(block);
+            bindings.len() > 0 && bindings.all(|binding| !matches!(store.expr(binding.value), Expr::Seq { .. }))
+        };
+        if blocks.iter().all(|block| joined(*block))
+            && blocks.windows(2).all(|pair| store.block(pair[0]).dataflow != store.block(pair[1]).dataflow)
+        {
+            return store.list(blocks);
+        }
         let mut parts: Vec<(Vec<Binding>, bool, Option<Id<BindingBlock>>)> = Vec::new();
         let mut add = |bindings: Vec<Binding>, dataflow: bool, whole: Option<Id<BindingBlock>>| match parts.last_mut() {
             _ if bindings.is_empty() => {}
@@ -432,8 +449,8 @@ pub fn function_again(store: &mut Store, pre: ExprId, function: Function) -> Exp
     let found = store.checked_type(function.body);
     let ret = function.ret.filter(|ret| found.is_none_or(|found| fit(store, found, *ret) == Fit::Always));
     let ret = result_type(store, &Function { ret, ..function }, found);
-    let params: Vec<VarId> = store.items(function.params).collect();
-    let same = |old: Function| (old.ret, old.body) == (ret, function.body) && store.items(old.params).eq(params.iter().copied());
+    let same =
+        |old: Function| (old.ret, old.body) == (ret, function.body) && store.items(old.params).eq(store.items(function.params));
     if store.as_function(pre).is_some_and(same) && store.checked_type(pre).is_some() {
         return pre;
     }

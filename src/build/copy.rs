@@ -13,6 +13,10 @@ impl BlockMutator for Substitute {
     fn rule(&self) -> &'static str {
         "substitute"
     }
+
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
 }
 
 /// A function in which variables and symbols are what they stand for. Parameters that stand for something are none any more.
@@ -130,6 +134,9 @@ pub fn copy_with_new_vars(store: &mut Store, cx: &mut Mutation, function: ExprId
     impl BlockMutator for Fresh {
         fn rule(&self) -> &'static str {
             "copy"
+        }
+        fn wants(&self, _: &Store, _: ExprId) -> bool {
+            false
         }
         fn define_var(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> VarId {
             let typed = cx.define_var(store, var);

@@ -1,9 +1,21 @@
 //! The rewriting of functions of Relax, binding by binding: TVM's `ExprMutator` of Relax (src/relax/ir/expr_functor.cc).
 
-use super::BlockBuilder;
+use super::run::is_void_var;
+use super::{BlockBuilder, is_leaf};
 use crate::infer::relax::types::{self, Bindings};
 use crate::ir::rewrite::Visit;
+use crate::ir::walk::for_each_child;
 use crate::ir::{Binding, BindingBlock, Dim, Dims, Expr, ExprId, Extents, Id, IdMap, Store, Type, TypeId, Var, VarId};
+
+/// Whether there is such a leaf in a node over leaves and tuples of leaves, or it is one itself.
+pub fn any_leaf(store: &Store, id: ExprId, is: &mut dyn FnMut(ExprId) -> bool) -> bool {
+    let mut found = is(id);
+    for_each_child(store, id, |child| match store.expr(child) {
+        Expr::Tuple(fields) => found = found || store.items(fields).any(&mut *is),
+        _ => found = found || is(child),
+    });
+    found
+}
 
 /// What a pass does with each kind of node and binding. Every hook has the default of changing nothing but what follows from
 /// changes elsewhere: what is bound to a new value has its type, and uses follow their variables.
@@ -17,6 +29,13 @@ pub trait BlockMutator {
     /// scalars. Most nodes are such, and most passes look at calls, functions and bindings alone.
     fn wants_leaves(&self) -> bool {
         false
+    }
+
+    /// Whether `enter` or `leave` may do anything about a node over leaves, leaves included. Where they do not, a value stays
+    /// as it is, unless something in it has become something else.
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        let _ = (store, id);
+        true
     }
 
     /// A node is reached; a leaf only if the pass [wants leaves](BlockMutator::wants_leaves). [`Visit::Replace`] need not be in
@@ -130,6 +149,34 @@ impl Mutation {
             _ => expr,
         };
         self.builder.value_of(store, expr)
+    }
+
+    /// Whether a value is in normal form over leaves of which none has become something else, so that it stays as it is.
+    pub(super) fn is_untouched(&self, store: &Store, id: ExprId) -> bool {
+        let typed = |id: ExprId| store.checked_type(id).is_some();
+        let same = |id: ExprId| match store.expr(id) {
+            Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
+            Expr::Var(var) => !self.vars.contains(var) && !is_void_var(store, id),
+            _ => is_leaf(store, id) && typed(id),
+        };
+        let same_field = |id: ExprId| match store.expr(id) {
+            Expr::Tuple(fields) => typed(id) && store.items(fields).all(same),
+            _ => same(id),
+        };
+        let whole = match store.expr(id) {
+            // The second of two may be a variable for a tuple that is to be written in place.
+            Expr::Call { callee, args, .. } => {
+                let in_place =
+                    |id: ExprId| store.checked_type(id).is_none_or(|ty| matches!(store.type_of_id(ty), Type::Tuple(_)));
+                let second = (args.len() == 2).then(|| store.item(args, 1)).filter(|id| matches!(store.expr(*id), Expr::Var(_)));
+                same(callee) && store.items(args).all(same_field) && !second.is_some_and(in_place)
+            }
+            Expr::Tuple(fields) => store.items(fields).all(same),
+            Expr::TupleGetItem { tuple, .. } => same(tuple),
+            Expr::Var(_) | Expr::Constant(_) => same(id),
+            _ => false,
+        };
+        whole && typed(id) && self.keeps_types() && !self.builder.has_nested()
     }
 
     /// Whether types stay as they are: nothing that they may mention has become something else.

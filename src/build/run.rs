@@ -1,11 +1,8 @@
 //! The driver of [`BlockMutator`]s and of normalisation: one loop over a stack of its own.
 
 use super::{BlockBuilder, BlockMutator, Mutation, is_leaf, is_leaf_or_tuple};
-use crate::infer::relax::deduce_call;
-use crate::infer::relax::types;
 use crate::ir::rewrite::Visit;
-use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Extents, Function, Id, List, Module, Store, Type, TypeId, VarId};
-use crate::ops;
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Store, Type, VarId};
 
 /// Rewrites every function of Relax of a module. The error is everything that does not fit any more.
 pub fn rewrite_module(
@@ -39,11 +36,18 @@ pub fn rewrite_function(
 
 /// Rewrites an expression: what its bindings are goes into the blocks that are open in the builder or that it opens itself.
 pub fn run(store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, root: ExprId) -> ExprId {
-    let mut run = Run { tasks: vec![Task::Visit(root)], wants_leaves: mutator.wants_leaves(), ..Run::default() };
+    if !mutator.wants(store, root) && cx.is_untouched(store, root) {
+        return root;
+    }
+    let mut run = cx.builder.spare.pop().unwrap_or_default();
+    run.wants_leaves = mutator.wants_leaves();
+    run.tasks.push(Task::Visit(root));
     while let Some(task) = run.tasks.pop() {
         run.step(store, cx, mutator, task);
     }
-    run.done.pop().unwrap_or(root)
+    let result = run.done.pop().unwrap_or(root);
+    cx.builder.spare.push(run);
+    result
 }
 
 /// Changes nothing: what is left is normal form.
@@ -52,6 +56,10 @@ pub struct Normalize;
 impl BlockMutator for Normalize {
     fn rule(&self) -> &'static str {
         "normal form"
+    }
+
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
     }
 }
 
@@ -63,8 +71,8 @@ impl BlockBuilder {
             return expr;
         }
         // The builder is lent to a rewriting that changes nothing.
-        let module = Module::new();
-        let lent = std::mem::replace(self, BlockBuilder::new(store, &module));
+        let stand_in = BlockBuilder::without_signatures(self.module());
+        let lent = std::mem::replace(self, stand_in);
         let mut cx = Mutation::new(lent);
         let result = run(store, &mut cx, &mut Normalize, expr);
         *self = cx.builder;
@@ -89,18 +97,24 @@ impl BlockBuilder {
         used
     }
 
+    /// Whether something that was nested has got a variable in the block under way.
+    pub(super) fn has_nested(&self) -> bool {
+        self.blocks.last().is_some_and(|frame| !frame.normal.is_empty())
+    }
+
     fn bound_here(&self, expr: ExprId) -> Option<ExprId> {
         self.blocks.last().and_then(|frame| frame.normal.get(&expr)).copied()
     }
 }
 
 /// A variable that holds the empty tuple, which is not named but written again.
-fn is_void_var(store: &Store, id: ExprId) -> bool {
+pub(super) fn is_void_var(store: &Store, id: ExprId) -> bool {
     let Expr::Var(var) = store.expr(id) else { return false };
     let void = store.var_type(var).is_some_and(|ty| matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty()));
     void && !store.var_data(var).dataflow
 }
 
+#[derive(Clone, Copy)]
 enum Task {
     /// Rewrite it; the result is put on the pile.
     Visit(ExprId),
@@ -127,13 +141,14 @@ enum Task {
     Wrap,
 }
 
+/// The piles of a rewriting under way. Between two of one builder they are empty and wait for the next.
 #[derive(Default)]
-struct Run {
+pub(super) struct Run {
     tasks: Vec<Task>,
     /// Results that nobody has taken yet.
     done: Vec<ExprId>,
     /// Blocks that are done; of each sequence under way where its own begin.
-    blocks: Vec<Vec<Id<BindingBlock>>>,
+    pub(super) blocks: Vec<Vec<Id<BindingBlock>>>,
     /// Parameters of functions under way.
     vars: Vec<Vec<VarId>>,
     /// Whether the pass is asked about leaves.
@@ -141,12 +156,12 @@ struct Run {
 }
 
 impl Run {
-    fn take(&mut self, fallback: ExprId) -> ExprId {
+    pub(super) fn take(&mut self, fallback: ExprId) -> ExprId {
         self.done.pop().unwrap_or(fallback)
     }
 
     /// What the elements of a list have become; nothing where all have stayed the same.
-    fn take_list(&mut self, store: &Store, list: List<Expr>) -> Option<Vec<ExprId>> {
+    pub(super) fn take_list(&mut self, store: &Store, list: List<Expr>) -> Option<Vec<ExprId>> {
         let first = self.done.len().saturating_sub(list.len());
         let same = store.items(list).eq(self.done[first..].iter().copied());
         let new = (!same).then(|| self.done[first..].to_vec());
@@ -159,10 +174,7 @@ impl Run {
             Task::Visit(id) => self.enter(store, cx, mutator, id),
             Task::Operand(id) => match cx.builder.bound_here(id) {
                 Some(used) => self.done.push(used),
-                None if !self.wants_leaves && is_leaf(store, id) => {
-                    let post = self.rebuild(store, cx, id);
-                    self.done.push(post);
-                }
+                None if !self.wants_leaves && is_leaf(store, id) => self.leaf(store, cx, id),
                 None => self.tasks.extend([Task::Bind(id), Task::Visit(id)]),
             },
             Task::Bind(id) => {
@@ -170,12 +182,7 @@ impl Run {
                 let used = cx.builder.operand(store, id, value);
                 self.done.push(used);
             }
-            Task::Leave(id) => {
-                let post = self.rebuild(store, cx, id);
-                let result = store.rewrite(mutator.rule(), id, post, |store| mutator.leave(store, cx, id, post));
-                let result = if result == post { post } else { cx.builder.normalize(store, result) };
-                self.done.push(result);
-            }
+            Task::Leave(id) => self.leave(store, cx, mutator, id),
             Task::Branch(id) => {
                 cx.builder.begin_inner_scope();
                 self.tasks.push(Task::EndScope);
@@ -184,14 +191,21 @@ impl Run {
             Task::EndScope => cx.builder.end_scope(),
             Task::Function(id) => self.end_function(store, cx, mutator, id),
             Task::Binding(binding) => {
-                if mutator.enter_binding(store, cx, binding) {
+                let stays = mutator.enter_binding(store, cx, binding);
+                if stays && !mutator.wants(store, binding.value) && cx.is_untouched(store, binding.value) {
+                    self.done.push(binding.value);
+                    self.emit(store, cx, mutator, binding);
+                } else if stays {
                     self.tasks.push(Task::Emit(binding));
-                    self.tasks.push(Task::Visit(binding.value));
+                    self.enter(store, cx, mutator, binding.value);
                 }
             }
             Task::Emit(binding) => self.emit(store, cx, mutator, binding),
             Task::BeginBlock(block) => {
                 cx.builder.begin_block(store.block(block).dataflow);
+                if let Some(bindings) = cx.builder.bindings() {
+                    bindings.reserve(store.block(block).bindings.len());
+                }
                 mutator.begin_block(store, cx, block);
             }
             Task::EndBlock(block) => {
@@ -300,10 +314,41 @@ impl Run {
             _ => {
                 self.tasks.push(Task::Leave(id));
                 let first = self.tasks.len();
-                crate::ir::walk::for_each_child(store, id, |child| self.tasks.push(Task::Operand(child)));
-                self.tasks[first..].reverse();
+                let mut flat = !self.wants_leaves;
+                crate::ir::walk::for_each_child(store, id, |child| {
+                    flat &= is_leaf(store, child);
+                    self.tasks.push(Task::Operand(child));
+                });
+                if !flat {
+                    return self.tasks[first..].reverse();
+                }
+                // Most nodes are over leaves alone, and are done at once.
+                for at in first..self.tasks.len() {
+                    let Task::Operand(child) = self.tasks[at] else { continue };
+                    match cx.builder.bound_here(child) {
+                        Some(used) => self.done.push(used),
+                        None => self.leaf(store, cx, child),
+                    }
+                }
+                self.tasks.truncate(first - 1);
+                self.leave(store, cx, mutator, id);
             }
         }
+    }
+
+    fn leaf(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) {
+        let post = match store.expr(id) {
+            Expr::Op(_) | Expr::Global(_) => id,
+            _ => self.rebuild(store, cx, id),
+        };
+        self.done.push(post);
+    }
+
+    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, id: ExprId) {
+        let post = self.rebuild(store, cx, id);
+        let result = store.rewrite(mutator.rule(), id, post, |store| mutator.leave(store, cx, id, post));
+        let result = if result == post { post } else { cx.builder.normalize(store, result) };
+        self.done.push(result);
     }
 
     fn emit(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, binding: Binding) {
@@ -327,129 +372,6 @@ impl Run {
         }
     }
 
-    /// `id` over the results on top of the pile, with its type: itself when nothing changed.
-    fn rebuild(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> ExprId {
-        match store.expr(id) {
-            Expr::Var(var) => {
-                let new = cx.replaced(var).unwrap_or(id);
-                if is_void_var(store, new) { unit(store) } else { new }
-            }
-            Expr::Tuple(fields) => {
-                let new = self.take_list(store, fields);
-                let Some(new) = new.or_else(|| store.checked_type(id).is_none().then(|| store.items(fields).collect())) else {
-                    return id;
-                };
-                let ty = tuple_type(store, &new);
-                let fields = store.list(&new);
-                store.rebuild(id, Expr::Tuple(fields), Some(ty))
-            }
-            Expr::TupleGetItem { tuple, index } => {
-                let new = self.take(tuple);
-                if new == tuple && store.checked_type(id).is_some() {
-                    return id;
-                }
-                let ty = field_type(store, cx, id, new, index);
-                store.rebuild(id, Expr::TupleGetItem { tuple: new, index }, Some(ty))
-            }
-            Expr::Call { .. } => self.call(store, cx, id),
-            Expr::If { cond, then, other } => {
-                let (new_other, new_then, new_cond) = (self.take(other), self.take(then), self.take(cond));
-                if (new_cond, new_then, new_other) == (cond, then, other) && store.checked_type(id).is_some() {
-                    return id;
-                }
-                let any = store.ty(Type::Any);
-                let [a, b] = [new_then, new_other].map(|branch| {
-                    let ty = store.checked_type(branch).unwrap_or(any);
-                    cx.builder.erase(store, ty)
-                });
-                let ty = types::common(store, a, b);
-                store.rebuild(id, Expr::If { cond: new_cond, then: new_then, other: new_other }, Some(ty))
-            }
-            Expr::Seq { blocks, body } => {
-                let new_body = self.take(body);
-                let parts = self.blocks.pop().unwrap_or_default();
-                let new = cx.builder.join_blocks(store, &parts);
-                let same = store.items(blocks).eq(store.items(new)) && new_body == body;
-                let old = store.checked_type(id);
-                if same && old.is_some_and(|ty| cx.ty(store, ty) == ty) {
-                    return id;
-                }
-                let ty = store.checked_type(new_body).map(|ty| cx.builder.erase(store, ty));
-                store.rebuild(id, Expr::Seq { blocks: new, body: new_body }, ty)
-            }
-            Expr::Shape(dims) => {
-                let new = cx.dims(store, dims);
-                if new == dims && store.checked_type(id).is_some() {
-                    return id;
-                }
-                let ty = store.ty(Type::Shape(Extents::Known(store.dims_of_id(new).into())));
-                store.rebuild(id, Expr::Shape(new), Some(ty))
-            }
-            Expr::Prim(prim) => {
-                let old = store.dim_of_prim(prim);
-                let new = types::substitute_dim(store, old, &cx.symbols);
-                if new == old && store.checked_type(id).is_some() {
-                    return id;
-                }
-                let prim = store.prim_of_dim(new);
-                let ty = store.ty(Type::Prim(store.prim_dtype(prim)));
-                store.rebuild(id, Expr::Prim(prim), Some(ty))
-            }
-            Expr::Constant(tensor) if store.checked_type(id).is_none() => {
-                let tensor_data = store.tensor(tensor);
-                let dims: Vec<Dim> = tensor_data.shape.iter().map(|&value| Dim::Int { value, bits: 64 }).collect();
-                let dtype = tensor_data.dtype;
-                let ty = store.tensor_type(&dims, dtype);
-                store.rebuild(id, Expr::Constant(tensor), Some(ty))
-            }
-            Expr::Str(_) | Expr::DataType(_) if store.checked_type(id).is_none() => {
-                let expr = store.expr(id);
-                let ty = match expr {
-                    Expr::Str(_) => Type::Str,
-                    _ => Type::Any,
-                };
-                let ty = store.ty(ty);
-                store.rebuild(id, expr, Some(ty))
-            }
-            _ => id,
-        }
-    }
-
-    fn call(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> ExprId {
-        let Expr::Call { callee, args, info } = store.expr(id) else { return id };
-        let new_args = self.take_list(store, args);
-        let new_callee = self.take(callee);
-        let new_info = match info {
-            Some(given) if !cx.keeps_types() => {
-                let found = store.call_info(given).clone();
-                let ty_args: Vec<TypeId> = found.type_args.iter().map(|ty| cx.ty(store, *ty)).collect();
-                store.add_call_info(found.attrs, &ty_args)
-            }
-            same => same,
-        };
-        let same = new_callee == callee && new_info == info && new_args.is_none();
-        let old = store.checked_type(id);
-        let post = match old {
-            Some(ty) if same => {
-                let new = cx.ty(store, ty);
-                if new == ty { id } else { store.rebuild(id, Expr::Call { callee, args, info }, Some(new)) }
-            }
-            _ => {
-                let args = new_args.map_or(args, |args| store.list(&args));
-                let ty = match deduce_call(store, cx.builder.signatures(), new_callee, args, new_info) {
-                    Ok(ty) => ty,
-                    Err(message) => {
-                        let span = store.source_span(id);
-                        cx.builder.error("relax-type", message, span);
-                        store.ty(Type::Any)
-                    }
-                };
-                store.rebuild(id, Expr::Call { callee: new_callee, args, info: new_info }, Some(ty))
-            }
-        };
-        inline_tuple(store, cx, post)
-    }
-
     fn end_function(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, id: ExprId) {
         let params = self.vars.pop().unwrap_or_default();
         let Expr::Function(function) = store.expr(id) else { return };
@@ -467,69 +389,10 @@ impl Run {
     }
 }
 
-/// `R.tuple()`
-fn unit(store: &mut Store) -> ExprId {
-    let ty = store.tuple_type(&[]);
-    store.add_typed(Expr::Tuple(List::EMPTY), Some(ty))
-}
-
-fn tuple_type(store: &mut Store, fields: &[ExprId]) -> TypeId {
-    let any = store.ty(Type::Any);
-    let types: Vec<TypeId> = fields.iter().map(|field| store.checked_type(*field).unwrap_or(any)).collect();
-    store.tuple_type(&types)
-}
-
-fn field_type(store: &mut Store, cx: &mut Mutation, pre: ExprId, tuple: ExprId, index: u32) -> TypeId {
-    let found = match store.checked_type(tuple).map(|ty| store.type_of_id(ty)) {
-        Some(Type::Tuple(fields)) => fields.get(index as usize).copied().ok_or(fields.len()),
-        _ => Ok(store.ty(Type::Any)),
-    };
-    match found {
-        Ok(ty) => ty,
-        Err(count) => {
-            let message = format!("Index out of bounds: Tuple has {count} fields, and cannot be accessed at index {index}");
-            let span = store.source_span(pre);
-            cx.builder.error("relax-type", message, span);
-            store.ty(Type::Any)
-        }
-    }
-}
-
-/// `R.call_tir` and its kin hold their arguments in place, not in a variable (TVM's `NormalizeCallTIR`).
-fn inline_tuple(store: &mut Store, cx: &mut Mutation, call: ExprId) -> ExprId {
-    let Expr::Call { callee, args, info } = store.expr(call) else { return call };
-    let Expr::Op(op) = store.expr(callee) else { return call };
-    let name = ops::info(op).relax.map_or("", |row| row.name);
-    if args.len() != 2 || !["call_tir", "call_tir_with_grad", "call_tir_inplace"].contains(&name) {
-        return call;
-    }
-    let tuple = store.item(args, 1);
-    if !matches!(store.expr(tuple), Expr::Var(_)) {
-        return call;
-    }
-    let mut found = cx.builder.value_of(store, tuple);
-    if !matches!(store.expr(found), Expr::Tuple(_)) {
-        let Some(Type::Tuple(types)) = store.checked_type(tuple).map(|ty| store.type_of_id(ty)) else { return call };
-        let types = types.to_vec();
-        let mut fields = Vec::with_capacity(types.len());
-        for (index, ty) in types.iter().enumerate() {
-            let item = store.add_typed(Expr::TupleGetItem { tuple, index: index as u32 }, Some(*ty));
-            let dataflow = cx.builder.is_dataflow();
-            fields.push(cx.builder.emit_normal(store, item, dataflow, ""));
-        }
-        let ty = store.tuple_type(&types);
-        let fields = store.list(&fields);
-        found = store.add_typed(Expr::Tuple(fields), Some(ty));
-    }
-    let args = [store.item(args, 0), found];
-    let args = store.list(&args);
-    let ty = store.checked_type(call);
-    store.rebuild(call, Expr::Call { callee, args, info }, ty)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops;
     use crate::print::{self, PrintOptions};
 
     fn read(store: &mut Store, text: &str) -> Module {

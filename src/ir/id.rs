@@ -112,7 +112,7 @@ impl<T> fmt::Debug for List<T> {
 }
 
 /// Ids of one page of an [`IdMap`].
-const PAGE: usize = 256;
+const PAGE: usize = 64;
 
 /// A side table: a fact for some of the ids of an arena. Reads and writes are about as quick as in a
 /// vector; memory is taken a page at a time where there are facts, so that a table about a small

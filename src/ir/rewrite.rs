@@ -117,12 +117,7 @@ impl Rewriting {
                 }
                 Step::Bind(id) => self.bind(store, id, mutator, &mut stack),
                 Step::Define(var) => self.define(store, var, mutator),
-                Step::Leave(id) => {
-                    let post = self.rebuild(store, id);
-                    let rule = mutator.rule();
-                    let result = store.rewrite(rule, id, post, |store| mutator.leave(store, id, post));
-                    self.memo.insert(id, result);
-                }
+                Step::Leave(id) => self.leave(store, id, mutator),
                 Step::Alias(id, target) => {
                     let becomes = self.done(target);
                     self.memo.insert(id, becomes);
@@ -130,6 +125,12 @@ impl Rewriting {
             }
         }
         self.done(root)
+    }
+
+    fn leave(&mut self, store: &mut Store, id: ExprId, mutator: &mut dyn ExprMutator) {
+        let post = self.rebuild(store, id);
+        let result = store.rewrite(mutator.rule(), id, post, |store| mutator.leave(store, id, post));
+        self.memo.insert(id, result);
     }
 
     fn done(&self, id: ExprId) -> ExprId {
@@ -205,8 +206,20 @@ impl Rewriting {
             _ => {
                 stack.push(Step::Leave(id));
                 let first = stack.len();
-                super::walk::for_each_child(store, id, |child| stack.push(Step::Enter(child)));
-                stack[first..].reverse();
+                // What was done before is not entered again.
+                let mut enter = |child| {
+                    if !self.memo.contains(child) {
+                        stack.push(Step::Enter(child))
+                    }
+                };
+                super::walk::for_each_child(store, id, &mut enter);
+                match stack.len() {
+                    len if len == first => {
+                        stack.pop();
+                        self.leave(store, id, mutator);
+                    }
+                    _ => stack[first..].reverse(),
+                }
             }
         }
     }

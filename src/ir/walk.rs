@@ -102,12 +102,16 @@ pub fn visit(store: &Store, root: ExprId, visitor: &mut impl ExprVisitor) {
                 if seen.insert(id, ()).is_some() {
                     continue;
                 }
-                stack.push(Step::Leave(id));
+                children.clear();
                 if visitor.enter(store, id) {
-                    children.clear();
                     for_each_child(store, id, |child| children.push(child));
-                    stack.extend(children.iter().rev().filter(|c| !seen.contains(**c)).map(|c| Step::Enter(*c)));
                 }
+                if children.is_empty() {
+                    visitor.leave(store, id);
+                    continue;
+                }
+                stack.push(Step::Leave(id));
+                stack.extend(children.iter().rev().filter(|c| !seen.contains(**c)).map(|c| Step::Enter(*c)));
             }
             Step::Leave(id) => visitor.leave(store, id),
         }

@@ -67,6 +67,9 @@ pub(crate) fn result_type(store: &mut Store, function: &Function, found: Option<
     {
         return Some(ret);
     }
+    if types::is_plain(store, found) {
+        return Some(found);
+    }
     let params: Vec<VarId> = store.items(function.params).collect();
     let mut known: Vec<Id<Symbol>> = Vec::new();
     for param in params {

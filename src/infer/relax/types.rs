@@ -44,6 +44,25 @@ fn post_order(store: &Store, ty: TypeId, functions: bool) -> Vec<TypeId> {
     order
 }
 
+/// Whether a type is known to mention neither symbols nor variables, as most types do. Of nested tuples it is not known.
+pub(super) fn is_plain(store: &Store, ty: TypeId) -> bool {
+    let number = |dim: &Dim| matches!(dim, Dim::Int { .. } | Dim::Any);
+    let leaf = |ty: &TypeId| match store.type_of_id(*ty) {
+        Type::Tensor { shape, .. } => shape.iter().all(number),
+        Type::PartialTensor(TensorInfo { extents, .. }) | Type::Shape(extents) => match extents {
+            Extents::Known(dims) => dims.iter().all(number),
+            Extents::Var(_) => false,
+            Extents::Unknown | Extents::Rank(_) => true,
+        },
+        Type::Prim(_) | Type::Any | Type::Str | Type::PackedFunc => true,
+        _ => false,
+    };
+    match store.type_of_id(ty) {
+        Type::Tuple(fields) => fields.iter().all(leaf),
+        _ => leaf(&ty),
+    }
+}
+
 /// A type with every node replaced, children first. `f` gets the node over its new children. Function types stay as they are:
 /// what they mention they define.
 fn map(store: &mut Store, ty: TypeId, f: &mut dyn FnMut(&mut Store, Type) -> Type) -> TypeId {
@@ -152,7 +171,7 @@ fn substitute_extents(store: &mut Store, extents: Extents, to: &Bindings) -> Ext
 
 /// A type with symbols replaced by what they stand for.
 pub fn substitute(store: &mut Store, ty: TypeId, to: &Bindings) -> TypeId {
-    if to.is_empty() {
+    if to.is_empty() || is_plain(store, ty) {
         return ty;
     }
     map(store, ty, &mut |store, node| match node {
@@ -169,6 +188,9 @@ pub fn substitute(store: &mut Store, ty: TypeId, to: &Bindings) -> TypeId {
 
 /// A type with the variables that hold the shapes in it replaced by what `f` gives for them.
 pub fn substitute_shapes(store: &mut Store, ty: TypeId, f: &dyn Fn(&Store, VarId) -> Option<Extents>) -> TypeId {
+    if is_plain(store, ty) {
+        return ty;
+    }
     map(store, ty, &mut |store, node| match node {
         Type::PartialTensor(info) => match info.extents {
             Extents::Var(var) => {
@@ -184,6 +206,9 @@ pub fn substitute_shapes(store: &mut Store, ty: TypeId, f: &dyn Fn(&Store, VarId
 /// The symbols that a type mentions. With `whole`, only those that stand for a whole extent: these a
 /// parameter's or a `match_cast`'s type defines.
 pub fn symbols(store: &Store, ty: TypeId, whole: bool) -> Vec<Id<Symbol>> {
+    if is_plain(store, ty) {
+        return Vec::new();
+    }
     let mut found = Vec::new();
     let mut add = |dims: &[Dim]| {
         for dim in dims {
@@ -213,6 +238,9 @@ pub fn symbols(store: &Store, ty: TypeId, whole: bool) -> Vec<Id<Symbol>> {
 /// A type without what is not in scope: extents with unknown symbols and shapes in unknown variables are
 /// forgotten, their number is kept (TVM's `EraseToWellDefined`).
 pub fn erase(store: &mut Store, ty: TypeId, knows: &dyn Fn(Id<Symbol>) -> bool, knows_var: &dyn Fn(VarId) -> bool) -> TypeId {
+    if is_plain(store, ty) {
+        return ty;
+    }
     let forget = |store: &Store, extents: Extents| match extents {
         Extents::Known(dims) => {
             let mut all = true;
@@ -261,6 +289,9 @@ pub enum Fit {
 
 /// How a value of type `derived` fits where `base` is wanted (TVM's `TypeBaseCheck`).
 pub fn fit(store: &mut Store, base: TypeId, derived: TypeId) -> Fit {
+    if base == derived {
+        return Fit::Always;
+    }
     let mut worst = Fit::Always;
     let mut pairs = vec![(base, derived, false)];
     while let Some((base, derived, param)) = pairs.pop() {

@@ -91,6 +91,10 @@ impl BlockMutator for Attach<'_> {
         "weights of a tensor program"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        op_name(store, id) == "call_tir"
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         if op_name(store, id) != "call_tir" {
             return Visit::Descend;

@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relax/transform/bundle_model_params.cc`.
 
-use crate::build::{BlockMutator, Mutation, rewrite_function, rewrite_module};
+use crate::build::{BlockMutator, Mutation, any_leaf, rewrite_function, rewrite_module};
 use crate::infer::relax::types;
 use crate::ir::rewrite::Visit;
 use crate::ir::{Binding, Expr, ExprId, Function, Module, Store, Type, TypeId, VarId};
@@ -72,6 +72,10 @@ struct Bundle {
 impl BlockMutator for Bundle {
     fn rule(&self) -> &'static str {
         "a weight to a field of the tuple of weights"
+    }
+
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        any_leaf(store, id, &mut |leaf| matches!(store.expr(leaf), Expr::Var(var) if self.weights.contains_key(&var)))
     }
 
     fn wants_leaves(&self) -> bool {

@@ -67,6 +67,10 @@ impl BlockMutator for Rewrite {
         "outputs allocated"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        ["call_tir", "call_tir_inplace", "call_dps_packed"].contains(&op_name(store, id))
+    }
+
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         let name = op_name(store, post);
         if !["call_tir", "call_tir_inplace", "call_dps_packed"].contains(&name) {

@@ -4,7 +4,7 @@
 //! Source: `src/relax/transform/canonicalize_bindings.cc`.
 
 use super::support::symbols::canonical_symbols;
-use crate::build::{BlockMutator, Mutation, rewrite_function};
+use crate::build::{BlockMutator, Mutation, any_leaf, rewrite_function};
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::{for_each_child, free_vars, post_order};
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Extents, Id, IdMap, Module, Store, Type, Var, VarId};
@@ -249,6 +249,11 @@ struct Canonicalize(Plan);
 impl BlockMutator for Canonicalize {
     fn rule(&self) -> &'static str {
         "a variable that only names a value to the value"
+    }
+
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        let named = |var: VarId| self.0.used_as.contains(var) || self.0.constants.contains(var);
+        any_leaf(store, id, &mut |leaf| matches!(store.expr(leaf), Expr::Var(var) if named(var)))
     }
 
     fn wants_leaves(&self) -> bool {

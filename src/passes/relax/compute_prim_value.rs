@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relax/transform/compute_prim_value.cc`.
 
-use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
+use crate::build::{BlockBuilder, BlockMutator, Mutation, any_leaf, run as rewrite};
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, Attrs, Expr, ExprId, Id, Module, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt, Store, Symbol, Type};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
@@ -73,6 +73,10 @@ struct Compute {
 impl BlockMutator for Compute {
     fn rule(&self) -> &'static str {
         "scalar to function"
+    }
+
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        any_leaf(store, id, &mut |leaf| matches!(store.expr(leaf), Expr::Prim(_)))
     }
 
     fn wants_leaves(&self) -> bool {

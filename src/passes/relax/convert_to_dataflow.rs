@@ -59,6 +59,10 @@ impl BlockMutator for Extract<'_> {
         "bindings without side effects to a dataflow block"
     }
 
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
+
     fn leave(&mut self, store: &mut Store, _: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         let Expr::Seq { blocks, body } = store.expr(post) else { return post };
         let mut split = Split { min_size: self.min_size, ..Split::default() };

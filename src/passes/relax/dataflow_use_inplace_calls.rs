@@ -96,6 +96,10 @@ impl BlockMutator for InPlace {
         "written in place"
     }
 
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
+
     fn begin_block(&mut self, store: &mut Store, _: &mut Mutation, block: Id<BindingBlock>) {
         let block = *store.block(block);
         if block.dataflow {

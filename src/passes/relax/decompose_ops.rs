@@ -140,6 +140,10 @@ impl BlockMutator for Decompose {
         "an operator as arithmetic"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        ["nn.batch_norm", "nn.layer_norm", "tensor_to_shape"].contains(&calls::op_name(store, id))
+    }
+
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         let new = match (calls::op_name(store, post), self.training) {
             ("nn.batch_norm", true) => batch_norm_of_batch(store, post),

@@ -110,6 +110,10 @@ impl BlockMutator for Eliminate<'_> {
         "a value that was computed before to its variable"
     }
 
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         match store.expr(id) {
             // A function knows nothing of what is around it.

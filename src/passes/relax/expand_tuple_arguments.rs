@@ -142,6 +142,10 @@ impl BlockMutator for Calls {
         "a tuple argument to its fields"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        store.call(id).is_some_and(|call| matches!(store.expr(call.callee), Expr::Global(_)))
+    }
+
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         let Some(call) = store.call(post) else { return post };
         match store.expr(call.callee) {

@@ -180,6 +180,10 @@ impl BlockMutator for Calls<'_> {
         "call of a fused program"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        store.call(id).is_some_and(|call| matches!(store.expr(call.callee), Expr::Global(_)))
+    }
+
     fn leave(&mut self, store: &mut Store, _: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         let Expr::Call { callee, args, .. } = store.expr(post) else { return post };
         let Expr::Global(name) = store.expr(callee) else { return post };

@@ -113,11 +113,19 @@ impl BlockMutator for Plain {
     fn rule(&self) -> &'static str {
         "argument"
     }
+
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
 }
 
 impl BlockMutator for Grouping<'_> {
     fn rule(&self) -> &'static str {
         "bindings fused into a function"
+    }
+
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
     }
 
     fn begin_block(&mut self, store: &mut Store, cx: &mut Mutation, block: Id<BindingBlock>) {

@@ -151,6 +151,10 @@ impl BlockMutator for Inline {
         "a call of a private function to its body"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        store.call(id).is_some_and(|call| matches!(store.expr(call.callee), Expr::Global(_)))
+    }
+
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         let Some(call) = store.call(post) else { return post };
         let Expr::Global(name) = store.expr(call.callee) else { return post };

@@ -89,6 +89,10 @@ impl BlockMutator for Remove {
         "a name that nobody uses"
     }
 
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
+
     fn enter_binding(&mut self, _: &mut Store, _: &mut Mutation, binding: Binding) -> bool {
         !self.unused.contains(&binding.var)
     }
@@ -110,6 +114,10 @@ struct Kill {
 impl BlockMutator for Kill {
     fn rule(&self) -> &'static str {
         "not needed any more"
+    }
+
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
     }
 
     fn enter(&mut self, store: &mut Store, _: &mut Mutation, id: ExprId) -> crate::ir::rewrite::Visit {

@@ -3,7 +3,7 @@
 //! Source: `src/relax/transform/lambda_lift.cc`.
 
 use super::support::lambda_names::lambda_names;
-use crate::build::{BlockBuilder, BlockMutator, Mutation, bind_in, copy_with_new_vars, run as rewrite_in, signature};
+use crate::build::{BlockBuilder, BlockMutator, Mutation, any_leaf, bind_in, copy_with_new_vars, run as rewrite_in, signature};
 use crate::infer::relax::types::Bindings;
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::free_vars;
@@ -94,6 +94,12 @@ struct Lift {
 impl BlockMutator for Lift {
     fn rule(&self) -> &'static str {
         "inner function to function of the module"
+    }
+
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        let lifted = |leaf: ExprId| matches!(store.expr(leaf), Expr::Var(var) if self.globals.contains_key(&var));
+        let of_var = store.call(id).is_some_and(|call| matches!(store.expr(call.callee), Expr::Var(_)));
+        of_var || any_leaf(store, id, &mut |leaf| lifted(leaf))
     }
 
     fn wants_leaves(&self) -> bool {

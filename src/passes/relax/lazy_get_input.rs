@@ -5,7 +5,7 @@
 use super::dead_code_elimination::remove_all_unused;
 use super::eliminate_common_subexpr::eliminate_common_subexpr;
 use super::support::{global_symbol, with_attr};
-use crate::build::{BlockMutator, Mutation, rewrite_function};
+use crate::build::{BlockMutator, Mutation, any_leaf, rewrite_function};
 use crate::infer::relax::types;
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, DType, Expr, ExprId, Function, Module, Store, Type, VarId};
@@ -82,6 +82,10 @@ struct Fetch {
 impl BlockMutator for Fetch {
     fn rule(&self) -> &'static str {
         "a parameter to a call that fetches it"
+    }
+
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        any_leaf(store, id, &mut |leaf| matches!(store.expr(leaf), Expr::Var(var) if self.weights.contains_key(&var)))
     }
 
     fn wants_leaves(&self) -> bool {

@@ -119,6 +119,10 @@ impl BlockMutator for HandOver {
         "a result is handed over"
     }
 
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
+
     fn bind(&mut self, store: &mut Store, cx: &mut Mutation, pre: Binding, value: ExprId) {
         cx.reemit(store, pre, value);
         for index in self.outputs.get(&pre.var).cloned().unwrap_or_default() {

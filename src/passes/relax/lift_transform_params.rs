@@ -265,6 +265,10 @@ impl BlockMutator for Suppress {
         "what depends on weights only is given"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        stops(store, id)
+    }
+
     fn enter_binding(&mut self, _: &mut Store, _: &mut Mutation, binding: Binding) -> bool {
         !self.gone.contains(&binding.var) || self.given.contains(&binding.value)
     }
@@ -286,6 +290,10 @@ struct Consume {
 impl BlockMutator for Consume {
     fn rule(&self) -> &'static str {
         "a weight is freed once it was taken"
+    }
+
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
     }
 
     fn bind(&mut self, store: &mut Store, cx: &mut Mutation, pre: Binding, value: ExprId) {

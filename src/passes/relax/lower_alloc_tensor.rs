@@ -53,6 +53,10 @@ impl BlockMutator for Lower {
         "memory for a tensor"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        op_name(store, id) == "builtin.alloc_tensor"
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         if op_name(store, id) != "builtin.alloc_tensor" {
             return Visit::Descend;

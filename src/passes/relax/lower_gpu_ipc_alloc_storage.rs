@@ -53,6 +53,10 @@ impl BlockMutator for Lower {
         "memory that processes share"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        ["memory.alloc_storage", "builtin.alloc_tensor"].contains(&op_name(store, id))
+    }
+
     fn enter(&mut self, store: &mut Store, _: &mut Mutation, id: ExprId) -> Visit {
         let given = args(store, id);
         let shared =

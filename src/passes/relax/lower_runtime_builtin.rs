@@ -55,6 +55,12 @@ impl BlockMutator for Lower {
         "operator to builtin"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        let name = op_name(store, id);
+        let by_kind = ["vm.", "memory.", "builtin."].iter().any(|kind| name.starts_with(kind));
+        by_kind || LOWERED.contains(&name)
+    }
+
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         match lower(store, cx, post) {
             Ok(result) => result.unwrap_or(post),
@@ -65,6 +71,10 @@ impl BlockMutator for Lower {
         }
     }
 }
+
+/// Operators that are lowered, besides those of the machine and of memory.
+const LOWERED: [&str; 7] =
+    ["reshape", "shape_of", "tensor_to_shape", "call_py_func", "to_vdevice", "make_closure", "invoke_closure"];
 
 /// What stands for a call; nothing when it stays.
 fn lower(store: &mut Store, cx: &Mutation, id: ExprId) -> Result<Option<ExprId>, String> {

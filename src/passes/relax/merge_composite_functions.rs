@@ -123,6 +123,10 @@ impl BlockMutator for Annotate<'_> {
         "function for an external compiler"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        store.call(id).is_some_and(|call| matches!(store.expr(call.callee), Expr::Global(_)))
+    }
+
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         let Expr::Call { callee, args, info } = store.expr(post) else { return post };
         let Expr::Global(name) = store.expr(callee) else { return post };
@@ -177,6 +181,10 @@ struct Inline<'m> {
 impl BlockMutator for Inline<'_> {
     fn rule(&self) -> &'static str {
         "composite function inside"
+    }
+
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        store.call(id).is_some_and(|call| matches!(store.expr(call.callee), Expr::Global(_)))
     }
 
     fn leave(&mut self, store: &mut Store, _: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {

@@ -191,11 +191,19 @@ impl BlockMutator for Plain {
     fn rule(&self) -> &'static str {
         "argument"
     }
+
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
 }
 
 impl BlockMutator for Blocks<'_> {
     fn rule(&self) -> &'static str {
         "what looks like a pattern"
+    }
+
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
     }
 
     fn begin_block(&mut self, store: &mut Store, cx: &mut Mutation, block: Id<BindingBlock>) {

@@ -210,6 +210,10 @@ impl BlockMutator for Realize<'_> {
         "on a device"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        !self.devices.is_empty() || op_name(store, id) == "hint_on_device"
+    }
+
     fn define_var(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> VarId {
         let new = cx.define_var(store, var);
         let Some(device) = self.places.get(&var) else { return new };

@@ -177,6 +177,10 @@ impl BlockMutator for Calls {
         "a call that gives only what is used"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        store.call(id).is_some_and(|call| matches!(store.expr(call.callee), Expr::Global(_)))
+    }
+
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
         let Some(call) = store.call(post) else { return post };
         let Expr::Global(name) = store.expr(call.callee) else { return post };

@@ -263,6 +263,10 @@ impl BlockMutator for Rewrite {
         "layout of weights apart"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        op_name(store, id) == "call_tir"
+    }
+
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         if op_name(store, post) != "call_tir" {
             return post;

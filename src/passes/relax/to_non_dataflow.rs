@@ -58,6 +58,10 @@ impl BlockMutator for Ordinary {
         "dataflow block to ordinary block"
     }
 
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
+
     fn define_var(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> VarId {
         if !store.var_data(var).dataflow {
             return var;

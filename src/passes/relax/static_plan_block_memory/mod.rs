@@ -130,6 +130,10 @@ impl BlockMutator for Rewrite<'_> {
         "memory that is planned"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        op_name(store, id) == "builtin.alloc_tensor"
+    }
+
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         if op_name(store, id) != "builtin.alloc_tensor" {
             return Visit::Descend;

@@ -57,6 +57,10 @@ impl BlockMutator for Symbols {
         "a symbol that a cast defines is known"
     }
 
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
+
     fn wants_leaves(&self) -> bool {
         self.casts
     }

@@ -92,6 +92,10 @@ impl BlockMutator for Rewrite {
         "half precision"
     }
 
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
+
     fn wants_leaves(&self) -> bool {
         true
     }

@@ -6,7 +6,7 @@ mod check;
 mod slots;
 
 use super::calls::{external, int, op, packed, tuple};
-use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
+use crate::build::{BlockBuilder, BlockMutator, Mutation, any_leaf, run as rewrite};
 use crate::ir::rewrite::Visit;
 use crate::ir::{
     Binding, Buffer, DType, Dim, Expr, ExprId, Extents, Function, Id, Module, Name, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt,
@@ -249,6 +249,15 @@ impl Lower {
 impl BlockMutator for Lower {
     fn rule(&self) -> &'static str {
         "shape from the heap"
+    }
+
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        any_leaf(store, id, &mut |leaf| match store.expr(leaf) {
+            Expr::Var(var) => store.var_data(var).symbol.is_some(),
+            Expr::Shape(dims) => store.dims_of_id(dims).iter().any(|dim| dim.known().is_none()),
+            Expr::Prim(_) => true,
+            _ => false,
+        })
     }
 
     fn wants_leaves(&self) -> bool {

@@ -1,0 +1,193 @@
+//! Nodes over what their children have become, with types: the other half of the driver in [`super::run`].
+
+use super::Mutation;
+use super::run::{Run, is_void_var};
+use crate::infer::relax::deduce_call;
+use crate::infer::relax::types;
+use crate::ir::{Dim, Expr, ExprId, Extents, List, Store, Type, TypeId};
+use crate::ops;
+
+impl Run {
+    /// `id` over the results on top of the pile, with its type: itself when nothing changed.
+    pub(super) fn rebuild(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> ExprId {
+        match store.expr(id) {
+            Expr::Var(var) => {
+                let new = cx.replaced(var).unwrap_or(id);
+                if is_void_var(store, new) { unit(store) } else { new }
+            }
+            Expr::Tuple(fields) => {
+                let new = self.take_list(store, fields);
+                let Some(new) = new.or_else(|| store.checked_type(id).is_none().then(|| store.items(fields).collect())) else {
+                    return id;
+                };
+                let ty = tuple_type(store, &new);
+                let fields = store.list(&new);
+                store.rebuild(id, Expr::Tuple(fields), Some(ty))
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                let new = self.take(tuple);
+                if new == tuple && store.checked_type(id).is_some() {
+                    return id;
+                }
+                let ty = field_type(store, cx, id, new, index);
+                store.rebuild(id, Expr::TupleGetItem { tuple: new, index }, Some(ty))
+            }
+            Expr::Call { .. } => self.call(store, cx, id),
+            Expr::If { cond, then, other } => {
+                let (new_other, new_then, new_cond) = (self.take(other), self.take(then), self.take(cond));
+                if (new_cond, new_then, new_other) == (cond, then, other) && store.checked_type(id).is_some() {
+                    return id;
+                }
+                let any = store.ty(Type::Any);
+                let [a, b] = [new_then, new_other].map(|branch| {
+                    let ty = store.checked_type(branch).unwrap_or(any);
+                    cx.builder.erase(store, ty)
+                });
+                let ty = types::common(store, a, b);
+                store.rebuild(id, Expr::If { cond: new_cond, then: new_then, other: new_other }, Some(ty))
+            }
+            Expr::Seq { blocks, body } => {
+                let new_body = self.take(body);
+                let parts = self.blocks.pop().unwrap_or_default();
+                let new = cx.builder.join_blocks(store, &parts);
+                let same = store.items(blocks).eq(store.items(new)) && new_body == body;
+                let old = store.checked_type(id);
+                if same && old.is_some_and(|ty| cx.ty(store, ty) == ty) {
+                    return id;
+                }
+                let ty = store.checked_type(new_body).map(|ty| cx.builder.erase(store, ty));
+                store.rebuild(id, Expr::Seq { blocks: new, body: new_body }, ty)
+            }
+            Expr::Shape(dims) => {
+                let new = cx.dims(store, dims);
+                if new == dims && store.checked_type(id).is_some() {
+                    return id;
+                }
+                let ty = store.ty(Type::Shape(Extents::Known(store.dims_of_id(new).into())));
+                store.rebuild(id, Expr::Shape(new), Some(ty))
+            }
+            Expr::Prim(prim) => {
+                let old = store.dim_of_prim(prim);
+                let new = types::substitute_dim(store, old, &cx.symbols);
+                if new == old && store.checked_type(id).is_some() {
+                    return id;
+                }
+                let prim = store.prim_of_dim(new);
+                let ty = store.ty(Type::Prim(store.prim_dtype(prim)));
+                store.rebuild(id, Expr::Prim(prim), Some(ty))
+            }
+            Expr::Constant(tensor) if store.checked_type(id).is_none() => {
+                let tensor_data = store.tensor(tensor);
+                let dims: Vec<Dim> = tensor_data.shape.iter().map(|&value| Dim::Int { value, bits: 64 }).collect();
+                let dtype = tensor_data.dtype;
+                let ty = store.tensor_type(&dims, dtype);
+                store.rebuild(id, Expr::Constant(tensor), Some(ty))
+            }
+            Expr::Str(_) | Expr::DataType(_) if store.checked_type(id).is_none() => {
+                let expr = store.expr(id);
+                let ty = match expr {
+                    Expr::Str(_) => Type::Str,
+                    _ => Type::Any,
+                };
+                let ty = store.ty(ty);
+                store.rebuild(id, expr, Some(ty))
+            }
+            _ => id,
+        }
+    }
+
+    fn call(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> ExprId {
+        let Expr::Call { callee, args, info } = store.expr(id) else { return id };
+        let new_args = self.take_list(store, args);
+        let new_callee = self.take(callee);
+        let new_info = match info {
+            Some(given) if !cx.keeps_types() => {
+                let found = store.call_info(given).clone();
+                let ty_args: Vec<TypeId> = found.type_args.iter().map(|ty| cx.ty(store, *ty)).collect();
+                store.add_call_info(found.attrs, &ty_args)
+            }
+            same => same,
+        };
+        let same = new_callee == callee && new_info == info && new_args.is_none();
+        let old = store.checked_type(id);
+        let post = match old {
+            Some(ty) if same => {
+                let new = cx.ty(store, ty);
+                if new == ty { id } else { store.rebuild(id, Expr::Call { callee, args, info }, Some(new)) }
+            }
+            _ => {
+                let args = new_args.map_or(args, |args| store.list(&args));
+                let ty = match deduce_call(store, cx.builder.signatures(), new_callee, args, new_info) {
+                    Ok(ty) => ty,
+                    Err(message) => {
+                        let span = store.source_span(id);
+                        cx.builder.error("relax-type", message, span);
+                        store.ty(Type::Any)
+                    }
+                };
+                store.rebuild(id, Expr::Call { callee: new_callee, args, info: new_info }, Some(ty))
+            }
+        };
+        inline_tuple(store, cx, post)
+    }
+}
+
+/// `R.tuple()`
+fn unit(store: &mut Store) -> ExprId {
+    let ty = store.tuple_type(&[]);
+    store.add_typed(Expr::Tuple(List::EMPTY), Some(ty))
+}
+
+fn tuple_type(store: &mut Store, fields: &[ExprId]) -> TypeId {
+    let any = store.ty(Type::Any);
+    let types: Vec<TypeId> = fields.iter().map(|field| store.checked_type(*field).unwrap_or(any)).collect();
+    store.tuple_type(&types)
+}
+
+fn field_type(store: &mut Store, cx: &mut Mutation, pre: ExprId, tuple: ExprId, index: u32) -> TypeId {
+    let found = match store.checked_type(tuple).map(|ty| store.type_of_id(ty)) {
+        Some(Type::Tuple(fields)) => fields.get(index as usize).copied().ok_or(fields.len()),
+        _ => Ok(store.ty(Type::Any)),
+    };
+    match found {
+        Ok(ty) => ty,
+        Err(count) => {
+            let message = format!("Index out of bounds: Tuple has {count} fields, and cannot be accessed at index {index}");
+            let span = store.source_span(pre);
+            cx.builder.error("relax-type", message, span);
+            store.ty(Type::Any)
+        }
+    }
+}
+
+/// `R.call_tir` and its kin hold their arguments in place, not in a variable (TVM's `NormalizeCallTIR`).
+fn inline_tuple(store: &mut Store, cx: &mut Mutation, call: ExprId) -> ExprId {
+    let Expr::Call { callee, args, info } = store.expr(call) else { return call };
+    let Expr::Op(op) = store.expr(callee) else { return call };
+    if args.len() != 2 || !matches!(store.expr(store.item(args, 1)), Expr::Var(_)) {
+        return call;
+    }
+    let tuple = store.item(args, 1);
+    let name = ops::info(op).relax.map_or("", |row| row.name);
+    if !["call_tir", "call_tir_with_grad", "call_tir_inplace"].contains(&name) {
+        return call;
+    }
+    let mut found = cx.builder.value_of(store, tuple);
+    if !matches!(store.expr(found), Expr::Tuple(_)) {
+        let Some(Type::Tuple(types)) = store.checked_type(tuple).map(|ty| store.type_of_id(ty)) else { return call };
+        let types = types.to_vec();
+        let mut fields = Vec::with_capacity(types.len());
+        for (index, ty) in types.iter().enumerate() {
+            let item = store.add_typed(Expr::TupleGetItem { tuple, index: index as u32 }, Some(*ty));
+            let dataflow = cx.builder.is_dataflow();
+            fields.push(cx.builder.emit_normal(store, item, dataflow, ""));
+        }
+        let ty = store.tuple_type(&types);
+        let fields = store.list(&fields);
+        found = store.add_typed(Expr::Tuple(fields), Some(ty));
+    }
+    let args = [store.item(args, 0), found];
+    let args = store.list(&args);
+    let ty = store.checked_type(call);
+    store.rebuild(call, Expr::Call { callee, args, info }, ty)
+}
