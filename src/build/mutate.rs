@@ -154,6 +154,9 @@ impl Mutation {
     /// Whether a value is in normal form over leaves of which none has become something else, so that it stays as it is.
     pub(super) fn is_untouched(&self, store: &Store, id: ExprId) -> bool {
         let typed = |id: ExprId| store.checked_type(id).is_some();
+        if !typed(id) || !self.keeps_types() || self.builder.has_nested() {
+            return false;
+        }
         let same = |id: ExprId| match store.expr(id) {
             Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
             Expr::Var(var) => !self.vars.contains(var) && !is_void_var(store, id),
@@ -163,7 +166,7 @@ impl Mutation {
             Expr::Tuple(fields) => typed(id) && store.items(fields).all(same),
             _ => same(id),
         };
-        let whole = match store.expr(id) {
+        match store.expr(id) {
             // The second of two may be a variable for a tuple that is to be written in place.
             Expr::Call { callee, args, .. } => {
                 let in_place =
@@ -175,8 +178,7 @@ impl Mutation {
             Expr::TupleGetItem { tuple, .. } => same(tuple),
             Expr::Var(_) | Expr::Constant(_) => same(id),
             _ => false,
-        };
-        whole && typed(id) && self.keeps_types() && !self.builder.has_nested()
+        }
     }
 
     /// Whether types stay as they are: nothing that they may mention has become something else.

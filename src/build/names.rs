@@ -1,6 +1,8 @@
 //! Names that nobody has yet.
 
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::fmt::Write;
 
 /// Gives names out once (TVM's `UniqueNameSupply`): `lv`, `lv1`, `lv2`. It knows the names that it gave or was told, and not
 /// those of a program; the printer takes care of the rest.
@@ -23,20 +25,23 @@ impl NameSupply {
 
     /// A name that was not given yet: the hint itself, or the hint with the next number. Dots become underscores, as in TVM.
     pub fn fresh(&mut self, hint: &str) -> String {
-        let hint = if hint.is_empty() { "v".to_owned() } else { hint.replace('.', "_") };
-        let Some(&last) = self.given.get(&hint) else {
-            self.given.insert(hint.clone(), 0);
-            return hint;
+        let hint: Cow<'_, str> = match hint {
+            "" => "v".into(),
+            hint if hint.contains('.') => hint.replace('.', "_").into(),
+            hint => hint.into(),
         };
-        let mut number = last;
-        let name = loop {
-            number += 1;
-            let name = format!("{hint}{number}");
-            if !self.given.contains_key(&name) {
-                break name;
+        let mut name = hint.to_string();
+        if let Some(&last) = self.given.get(&*hint) {
+            let mut number = last;
+            while self.given.contains_key(&name) {
+                number += 1;
+                name.truncate(hint.len());
+                let _ = write!(name, "{number}");
             }
-        };
-        self.given.insert(hint, number);
+            if let Some(last) = self.given.get_mut(&*hint) {
+                *last = number;
+            }
+        }
         self.given.insert(name.clone(), 0);
         name
     }

@@ -39,7 +39,7 @@ pub fn run(store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator,
     if !mutator.wants(store, root) && cx.is_untouched(store, root) {
         return root;
     }
-    let mut run = cx.builder.spare.pop().unwrap_or_default();
+    let mut run = cx.builder.spare.pop().unwrap_or_else(Run::new);
     run.wants_leaves = mutator.wants_leaves();
     run.tasks.push(Task::Visit(root));
     while let Some(task) = run.tasks.pop() {
@@ -156,6 +156,10 @@ pub(super) struct Run {
 }
 
 impl Run {
+    fn new() -> Run {
+        Run { tasks: Vec::with_capacity(64), done: Vec::with_capacity(16), ..Run::default() }
+    }
+
     pub(super) fn take(&mut self, fallback: ExprId) -> ExprId {
         self.done.pop().unwrap_or(fallback)
     }

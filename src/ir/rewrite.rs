@@ -42,6 +42,13 @@ pub trait ExprMutator {
     /// Name of the rule that is recorded when `enter`, `leave` or `bind` changes something.
     fn rule(&self) -> &'static str;
 
+    /// Whether any hook may do something about a node over leaves, leaves included. Where none does, the node stays as it is,
+    /// unless something in it has become something else.
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        let _ = (store, id);
+        true
+    }
+
     /// A node is reached for the first time.
     fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
         let _ = (store, id);
@@ -113,6 +120,10 @@ impl Rewriting {
                     if self.memo.contains(id) {
                         continue;
                     }
+                    if !mutator.wants(store, id) && self.is_untouched(store, id) {
+                        self.memo.insert(id, id);
+                        continue;
+                    }
                     self.enter(store, id, mutator, &mut stack);
                 }
                 Step::Bind(id) => self.bind(store, id, mutator, &mut stack),
@@ -131,6 +142,15 @@ impl Rewriting {
         let post = self.rebuild(store, id);
         let result = store.rewrite(mutator.rule(), id, post, |store| mutator.leave(store, id, post));
         self.memo.insert(id, result);
+    }
+
+    /// Whether a node is over leaves of which none has become something else.
+    fn is_untouched(&self, store: &Store, id: ExprId) -> bool {
+        let mut same = true;
+        super::walk::for_each_child(store, id, |child| {
+            same = same && !super::walk::has_children(store, child) && self.get(child).is_none_or(|new| new == child);
+        });
+        same
     }
 
     fn done(&self, id: ExprId) -> ExprId {

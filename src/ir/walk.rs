@@ -44,6 +44,18 @@ pub fn for_each_child(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
     }
 }
 
+/// Whether a node is of a kind that has children: none of the leaves that nearly all operands are.
+pub fn has_children(store: &Store, id: ExprId) -> bool {
+    let leaf = match store.expr(id) {
+        Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => true,
+        expr => matches!(
+            expr,
+            Expr::Shape(_) | Expr::Prim(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_)
+        ),
+    };
+    !leaf
+}
+
 /// Calls `f` with each variable that the node itself binds: parameters, a let's variable, the
 /// variables of patterns and of blocks.
 pub fn for_each_binder(store: &Store, id: ExprId, mut f: impl FnMut(VarId)) {
@@ -94,28 +106,52 @@ pub fn visit(store: &Store, root: ExprId, visitor: &mut impl ExprVisitor) {
         Leave(ExprId),
     }
     let mut seen: IdMap<Expr, ()> = IdMap::new();
-    let mut stack = vec![Step::Enter(root)];
-    let mut children = Vec::new();
+    let mut stack = Vec::with_capacity(64);
+    stack.push(Step::Enter(root));
     while let Some(step) = stack.pop() {
-        match step {
-            Step::Enter(id) => {
-                if seen.insert(id, ()).is_some() {
-                    continue;
-                }
-                children.clear();
-                if visitor.enter(store, id) {
-                    for_each_child(store, id, |child| children.push(child));
-                }
-                if children.is_empty() {
-                    visitor.leave(store, id);
-                    continue;
-                }
-                stack.push(Step::Leave(id));
-                stack.extend(children.iter().rev().filter(|c| !seen.contains(**c)).map(|c| Step::Enter(*c)));
+        let id = match step {
+            Step::Enter(id) => id,
+            Step::Leave(id) => {
+                visitor.leave(store, id);
+                continue;
             }
-            Step::Leave(id) => visitor.leave(store, id),
+        };
+        if seen.insert(id, ()).is_some() {
+            continue;
+        }
+        stack.push(Step::Leave(id));
+        let first = stack.len();
+        if visitor.enter(store, id) {
+            for_each_child(store, id, |child| {
+                if stack.len() > first || has_children(store, child) {
+                    stack.push(Step::Enter(child));
+                } else if seen.insert(child, ()).is_none() {
+                    visitor.enter(store, child);
+                    visitor.leave(store, child);
+                }
+            });
+        }
+        if stack.len() > first {
+            stack[first..].reverse();
+        } else {
+            stack.pop();
+            visitor.leave(store, id);
         }
     }
+}
+
+/// What is reachable from a node over few leaves, as nearly every value in normal form is: no memory of nodes is needed.
+fn over_leaves(store: &Store, root: ExprId) -> Option<Vec<ExprId>> {
+    let mut order = Vec::with_capacity(8);
+    let mut flat = true;
+    for_each_child(store, root, |child| {
+        flat = flat && order.len() < 16 && !has_children(store, child);
+        if flat && !order.contains(&child) {
+            order.push(child);
+        }
+    });
+    order.push(root);
+    flat.then_some(order)
 }
 
 /// Everything reachable from `root`, children before parents, each node once.
@@ -126,7 +162,13 @@ pub fn post_order(store: &Store, root: ExprId) -> Vec<ExprId> {
             self.0.push(id);
         }
     }
-    let mut collect = Collect(Vec::new());
+    let mut collect = match store.expr(root) {
+        Expr::Seq { .. } | Expr::Function(_) => Collect(Vec::with_capacity(64)),
+        _ => match over_leaves(store, root) {
+            Some(order) => return order,
+            None => Collect(Vec::new()),
+        },
+    };
     visit(store, root, &mut collect);
     collect.0
 }

@@ -106,76 +106,76 @@ impl<'p> Matcher<'p> {
 
     /// Variables were looked through before any pattern is asked, as in TVM: one that is bound here is no variable.
     fn visit_new(&mut self, store: &mut Store, pat: Pat, expr: ExprId) -> bool {
-        let pattern = self.patterns.get(pat).clone();
-        match pattern {
+        let patterns: &'p Patterns = self.patterns;
+        match patterns.get(pat) {
             Pattern::Wildcard => true,
             Pattern::Var(name) => is_var(store, expr, name.as_deref()).is_some(),
             Pattern::DataflowVar(name) => is_var(store, expr, name.as_deref()).is_some_and(|var| store.var_data(var).dataflow),
-            Pattern::Global(name) => matches!(store.expr(expr), Expr::Global(global) if store.str(global).contains(&name)),
+            Pattern::Global(name) => matches!(store.expr(expr), Expr::Global(global) if store.str(global).contains(name)),
             Pattern::Extern(name) => match store.expr(expr) {
-                Expr::Extern(symbol) => name.is_none_or(|name| name.is_empty() || name == store.str(symbol)),
+                Expr::Extern(symbol) => name.as_ref().is_none_or(|name| name.is_empty() || name == store.str(symbol)),
                 _ => false,
             },
             Pattern::Constant => matches!(store.expr(expr), Expr::Constant(_)),
-            Pattern::Op(op) => matches!(store.expr(expr), Expr::Op(other) if other == op),
-            Pattern::Expr(other) => exprs(store, other, expr, EqualOptions::default()).is_ok(),
-            Pattern::Call { callee, args, more } => self.call(store, callee, &args, more, expr),
+            Pattern::Op(op) => matches!(store.expr(expr), Expr::Op(other) if other == *op),
+            Pattern::Expr(other) => exprs(store, *other, expr, EqualOptions::default()).is_ok(),
+            Pattern::Call { callee, args, more } => self.call(store, *callee, args, *more, expr),
             Pattern::Function { params, body } => {
                 let Expr::Function(function) = store.expr(expr) else { return false };
                 let function = *store.function(function);
                 let own: Vec<VarId> = store.items(function.params).collect();
-                let fits = params.is_none_or(|params| {
+                let fits = params.as_ref().is_none_or(|params| {
                     params.len() == own.len()
                         && params.iter().zip(own).all(|(pat, param)| {
                             let used = store.use_var(param);
                             self.visit(store, *pat, used)
                         })
                 });
-                fits && self.visit(store, body, function.body)
+                fits && self.visit(store, *body, function.body)
             }
             Pattern::Tuple(pats) => match fields(store, expr) {
-                Some(fields) => self.all(store, &pats, &fields),
+                Some(fields) => self.all(store, pats, &fields),
                 None => false,
             },
             Pattern::UnorderedTuple(pats) => match fields(store, expr) {
-                Some(fields) if fields.len() == pats.len() => self.unordered(store, &pats, &fields),
+                Some(fields) if fields.len() == pats.len() => self.unordered(store, pats, &fields),
                 _ => false,
             },
             Pattern::TupleGetItem { tuple, index } => match store.expr(expr) {
                 Expr::TupleGetItem { tuple: other, index: at } => {
-                    index.is_none_or(|index| index == at) && self.visit(store, tuple, other)
+                    index.is_none_or(|index| index == at) && self.visit(store, *tuple, other)
                 }
                 _ => false,
             },
-            Pattern::Or(a, b) => self.visit(store, a, expr) || self.visit(store, b, expr),
-            Pattern::And(a, b) => self.visit(store, a, expr) && self.visit(store, b, expr),
-            Pattern::Not(pat) => !self.visit(store, pat, expr),
+            Pattern::Or(a, b) => self.visit(store, *a, expr) || self.visit(store, *b, expr),
+            Pattern::And(a, b) => self.visit(store, *a, expr) && self.visit(store, *b, expr),
+            Pattern::Not(pat) => !self.visit(store, *pat, expr),
             Pattern::Attrs(pat, wanted) => {
                 let attrs = |store: &Store| match store.expr(expr) {
                     Expr::Function(function) => store.function(function).attrs,
                     _ => store.call(expr).and_then(|call| call.attrs),
                 };
-                self.visit(store, pat, expr)
+                self.visit(store, *pat, expr)
                     && wanted.iter().all(|(name, value)| {
                         let attrs = attrs(store);
                         same_value(store, store.attr(attrs, name), value)
                     })
             }
             Pattern::Type(pat, ty) => {
-                self.visit(store, pat, expr) && store.checked_type(expr).is_some_and(|found| self.type_fits(store, ty, found))
+                self.visit(store, *pat, expr) && store.checked_type(expr).is_some_and(|found| self.type_fits(store, *ty, found))
             }
             Pattern::Shape(pat, dims) => match tensor_shape(store, expr) {
-                Some(shape) => same_extents(store, &dims, &shape) && self.visit(store, pat, expr),
+                Some(shape) => same_extents(store, dims, &shape) && self.visit(store, *pat, expr),
                 None => false,
             },
             Pattern::DType(pat, dtype) => {
                 let found = store.checked_type(expr).and_then(|ty| store.tensor_info(ty));
-                found.is_some_and(|info| info.dtype == Some(dtype)) && self.visit(store, pat, expr)
+                found.is_some_and(|info| info.dtype == Some(*dtype)) && self.visit(store, *pat, expr)
             }
             Pattern::Extents(dims) => match store.expr(expr) {
                 Expr::Shape(other) => {
                     let other = store.dims_of_id(other).to_vec();
-                    same_extents(store, &dims, &other)
+                    same_extents(store, dims, &other)
                 }
                 _ => false,
             },
@@ -217,6 +217,11 @@ impl<'p> Matcher<'p> {
 
     fn call(&mut self, store: &mut Store, callee: Pat, pats: &[Pat], more: bool, expr: ExprId) -> bool {
         let Some(call) = store.call(expr) else { return false };
+        // Most calls are of another operator.
+        if matches!(self.patterns.get(callee), Pattern::Op(op) if !matches!(store.expr(call.callee), Expr::Op(other) if other == *op))
+        {
+            return false;
+        }
         let args: Vec<ExprId> = store.items(call.args).collect();
         let mark = self.matches.order.len();
         if !self.visit(store, callee, call.callee) {

@@ -1,6 +1,6 @@
 //! Which calls may do more than give a value (TVM: `IsImpureCall` and `ContainsImpureCall`).
 
-use crate::ir::walk::for_each_child;
+use crate::ir::walk::{for_each_child, has_children};
 use crate::ir::{Expr, ExprId, Module, Store, Type};
 use crate::ops;
 
@@ -32,15 +32,16 @@ pub fn is_impure_call(store: &Store, module: &Module, call: ExprId) -> bool {
 /// Whether evaluating an expression may do more than give a value. A function that is only made does nothing yet; of a function
 /// that is asked about, its body counts.
 pub fn contains_impure_call(store: &Store, module: &Module, root: ExprId) -> bool {
-    let mut stack = vec![store.as_function(root).map_or(root, |function| function.body)];
-    while let Some(id) = stack.pop() {
-        if matches!(store.expr(id), Expr::Function(_)) {
-            continue;
-        }
+    let mut stack = Vec::new();
+    let mut next = Some(store.as_function(root).map_or(root, |function| function.body));
+    while let Some(id) = next {
         if is_impure_call(store, module, id) {
             return true;
         }
-        for_each_child(store, id, |child| stack.push(child));
+        if !matches!(store.expr(id), Expr::Function(_)) {
+            for_each_child(store, id, |child| stack.extend(has_children(store, child).then_some(child)));
+        }
+        next = stack.pop();
     }
     false
 }

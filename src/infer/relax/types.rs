@@ -45,7 +45,7 @@ fn post_order(store: &Store, ty: TypeId, functions: bool) -> Vec<TypeId> {
 }
 
 /// Whether a type is known to mention neither symbols nor variables, as most types do. Of nested tuples it is not known.
-pub(super) fn is_plain(store: &Store, ty: TypeId) -> bool {
+pub fn is_plain(store: &Store, ty: TypeId) -> bool {
     let number = |dim: &Dim| matches!(dim, Dim::Int { .. } | Dim::Any);
     let leaf = |ty: &TypeId| match store.type_of_id(*ty) {
         Type::Tensor { shape, .. } => shape.iter().all(number),

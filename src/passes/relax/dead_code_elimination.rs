@@ -79,7 +79,7 @@ pub fn eliminate_dead_code(store: &mut Store, module: &Module, entries: &[&str])
             result.set_function(name, new);
         }
     }
-    without_unreachable(store, &result, entries)
+    if result == reachable { result } else { without_unreachable(store, &result, entries) }
 }
 
 fn without_unreachable(store: &Store, module: &Module, entries: &[&str]) -> Module {
@@ -157,11 +157,11 @@ pub fn remove_all_unused(store: &mut Store, module: &Module, function: ExprId) -
 fn used_bindings(store: &Store, module: &Module, function: ExprId) -> FxHashSet<VarId> {
     let mut values: IdMap<Var, ExprId> = IdMap::default();
     let mut needed: FxHashSet<VarId> = FxHashSet::default();
-    let mut visited: FxHashSet<ExprId> = FxHashSet::default();
+    let mut visited: IdMap<Expr, ()> = IdMap::default();
     // Expressions whose uses count.
     let mut stack: Vec<ExprId> = vec![function];
     while let Some(id) = stack.pop() {
-        if !visited.insert(id) {
+        if visited.insert(id, ()).is_some() {
             continue;
         }
         match store.expr(id) {
@@ -202,6 +202,10 @@ struct Remove {
 impl ExprMutator for Remove {
     fn rule(&self) -> &'static str {
         "remove a binding that is not used"
+    }
+
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        matches!(store.expr(id), Expr::Seq { .. })
     }
 
     fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {

@@ -8,7 +8,7 @@
 use super::grouping::{Partition, make_grouped_functions, may_be_grouped, used_vars};
 use crate::ir::walk::post_order;
 use crate::ir::{Expr, ExprId, Id, Module, Name, Store, VarId};
-use crate::ops::{self, OpPattern};
+use crate::ops::OpPattern;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use crate::passes::any::fusion::{Node, partition};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -173,8 +173,7 @@ impl Graph<'_> {
 
     /// How a call computes: what the tensor program says.
     fn call_pattern(&self, store: &Store, call: ExprId) -> OpPattern {
-        let op = store.called_op(call);
-        if op.is_none() || (op != ops::lookup_relax("call_tir") && op != ops::lookup_relax("call_tir_inplace")) {
+        if !["call_tir", "call_tir_inplace"].contains(&super::calls::op_name(store, call)) {
             return OpPattern::Opaque;
         }
         let program = store.call(call).and_then(|call| store.items(call.args).next());

@@ -7,7 +7,7 @@ use super::group_function::GroupFunction;
 use crate::build::{self, BlockMutator, Mutation};
 use crate::diag::Diagnostic;
 use crate::ir::sort::sort_by;
-use crate::ir::walk::{for_each_child, post_order};
+use crate::ir::walk::{for_each_child, has_children, post_order};
 use crate::ir::{AttrValue, Binding, BindingBlock, Expr, ExprId, Id, Module, Name, Store, VarId};
 use crate::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -54,9 +54,13 @@ pub(super) fn make_grouped_functions(
         done: false,
         errors: Vec::new(),
     };
+    let has_groups = (0..partition.sizes.len()).any(|group| !grouping.is_alone(group));
     functions.retain(|(_, function)| may_be_grouped(store, *function));
     for (name, function) in functions {
-        grouping.outer = bound_values(store, function);
+        // Only who makes a group asks.
+        if has_groups {
+            grouping.outer = bound_values(store, function);
+        }
         let new = build::run(store, &mut cx, &mut grouping, function);
         cx.builder.update_function(store, name, new);
     }
@@ -305,7 +309,11 @@ pub(super) fn used_vars(store: &Store, value: ExprId) -> Vec<VarId> {
             used.push(var);
         }
         let first = stack.len();
-        for_each_child(store, id, |child| stack.push(child));
+        for_each_child(store, id, |child| match store.expr(child) {
+            Expr::Var(var) if stack.len() == first => used.push(var),
+            _ if stack.len() > first || has_children(store, child) => stack.push(child),
+            _ => {}
+        });
         stack[first..].reverse();
     }
     used

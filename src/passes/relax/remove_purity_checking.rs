@@ -64,6 +64,10 @@ impl ExprMutator for Unwrap {
         "a call declared pure to the call itself"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        ["call_pure_packed", "call_inplace_packed", "invoke_pure_closure"].contains(&super::calls::op_name(store, id))
+    }
+
     fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
         if matches!(store.expr(post), Expr::Function(_)) {
             return forced(store, post);

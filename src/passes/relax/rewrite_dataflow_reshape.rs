@@ -81,6 +81,10 @@ impl ExprMutator for Reshape<'_> {
         "a program that reshapes"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        matches!(store.expr(id), Expr::Seq { .. }) || super::calls::op_name(store, id) == "call_tir"
+    }
+
     fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
         if let Expr::Seq { blocks, .. } = store.expr(id) {
             for block in store.items(blocks).filter(|block| store.block(*block).dataflow) {

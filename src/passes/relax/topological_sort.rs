@@ -6,10 +6,9 @@ use super::support::type_error;
 use crate::build::visited;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::sort::sort_by;
-use crate::ir::walk::for_each_child;
-use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, VarId};
+use crate::ir::walk::{for_each_child, has_children};
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, IdMap, Module, Store, Var, VarId};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
 /// TVM's `relax.transform.TopologicalSort`.
@@ -59,7 +58,7 @@ class Module:
 fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, args: &Args) -> Result<ExprId, PassError> {
     let depth_first = choice(args, "order", ["depth-first", "breadth-first"])?;
     let from_inputs = choice(args, "direction", ["from-inputs", "from-outputs"])?;
-    let mut places = FxHashMap::default();
+    let mut places = IdMap::new();
     let mut functions = vec![function];
     while let Some(function) = functions.pop() {
         let graph = Graph::of(cx.store, function);
@@ -85,18 +84,10 @@ fn choice(args: &Args, name: &str, words: [&str; 2]) -> Result<bool, PassError> 
     }
 }
 
-/// What depends on what. There are two nodes beside the variables.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Node {
-    Input,
-    Output,
-    Var(VarId),
-}
-
-type Edges = FxHashMap<Node, VecDeque<Node>>;
-
-#[derive(Default)]
+/// What depends on what: variables by number, behind the two nodes beside them.
 struct Graph {
+    numbers: IdMap<Var, usize>,
+    vars: Vec<VarId>,
     users: Edges,
     needs: Edges,
     /// Dataflow blocks of the function itself.
@@ -105,105 +96,150 @@ struct Graph {
     functions: Vec<ExprId>,
 }
 
+const INPUT: usize = 0;
+const OUTPUT: usize = 1;
+const FIRST_VAR: usize = 2;
+
+/// The neighbours of each node, in one list.
+struct Edges {
+    starts: Vec<usize>,
+    ends: Vec<usize>,
+}
+
+impl Edges {
+    /// Of pairs of a node of `count` and a neighbour; neighbours stay in order.
+    fn of(count: usize, pairs: &[(usize, usize)], turned: bool) -> Edges {
+        let turn = |(a, b): (usize, usize)| if turned { (b, a) } else { (a, b) };
+        let mut starts = vec![0; count + 2];
+        pairs.iter().for_each(|pair| starts[turn(*pair).0 + 2] += 1);
+        for node in 2..starts.len() {
+            starts[node] += starts[node - 1];
+        }
+        let mut ends = vec![0; pairs.len()];
+        for pair in pairs {
+            let (node, other) = turn(*pair);
+            ends[starts[node + 1]] = other;
+            starts[node + 1] += 1;
+        }
+        Edges { starts, ends }
+    }
+
+    fn at(&self, node: usize) -> &[usize] {
+        &self.ends[self.starts[node]..self.starts[node + 1]]
+    }
+}
+
 enum Task {
-    Expr(ExprId, Node),
+    Expr(ExprId, usize),
     Binding(Binding),
 }
 
 impl Graph {
     fn of(store: &Store, function: ExprId) -> Graph {
-        let mut graph = Graph::default();
-        let mut known: FxHashSet<VarId> = FxHashSet::default();
-        let mut order: Vec<VarId> = Vec::new();
-        let mut tasks = vec![Task::Expr(function, Node::Output)];
+        let mut numbers: IdMap<Var, usize> = IdMap::new();
+        let mut vars: Vec<VarId> = Vec::new();
+        let mut number = |numbers: &mut IdMap<Var, usize>, var: VarId| {
+            if let Some(number) = numbers.get(var) {
+                return *number;
+            }
+            let number = FIRST_VAR + vars.len();
+            vars.push(var);
+            numbers.insert(var, number);
+            number
+        };
+        // What is needed and who needs it.
+        let mut edges: Vec<(usize, usize)> = Vec::new();
+        let (mut blocks, mut functions): (Vec<Id<BindingBlock>>, Vec<ExprId>) = Default::default();
+        let mut bound: Vec<usize> = Vec::new();
+        let mut tasks = vec![Task::Expr(function, OUTPUT)];
         while let Some(task) = tasks.pop() {
             let (id, user) = match task {
                 Task::Binding(Binding { var, value, .. }) => {
-                    known.insert(var);
-                    order.push(var);
-                    (value, Node::Var(var))
+                    let own = number(&mut numbers, var);
+                    bound.push(own);
+                    (value, own)
                 }
                 Task::Expr(id, user) => (id, user),
             };
             match store.expr(id) {
-                Expr::Var(var) if known.contains(&var) => graph.edge(Node::Var(var), user),
+                Expr::Var(var) => edges.extend(numbers.get(var).map(|needed| (*needed, user))),
                 Expr::Function(data) => {
                     let data = store.function(data);
                     for param in store.items(data.params) {
-                        known.insert(param);
-                        graph.edge(Node::Input, Node::Var(param));
+                        edges.push((INPUT, number(&mut numbers, param)));
                     }
                     if id != function {
-                        graph.functions.push(id);
+                        functions.push(id);
                     }
                     tasks.push(Task::Expr(data.body, user));
                 }
-                Expr::Seq { blocks, body } => {
-                    graph.blocks.extend(store.items(blocks).filter(|block| store.block(*block).dataflow));
+                Expr::Seq { blocks: inner, body } => {
+                    blocks.extend(store.items(inner).filter(|block| store.block(*block).dataflow));
                     tasks.push(Task::Expr(body, user));
                     let first = tasks.len();
-                    tasks.extend(store.bindings(blocks).map(Task::Binding));
+                    tasks.extend(store.bindings(inner).map(Task::Binding));
                     tasks[first..].reverse();
                 }
                 _ => {
                     let first = tasks.len();
-                    for_each_child(store, id, |child| tasks.push(Task::Expr(child, user)));
+                    for_each_child(store, id, |child| match store.expr(child) {
+                        Expr::Var(var) if tasks.len() == first => edges.extend(numbers.get(var).map(|needed| (*needed, user))),
+                        _ if tasks.len() > first || has_children(store, child) => tasks.push(Task::Expr(child, user)),
+                        _ => {}
+                    });
                     tasks[first..].reverse();
                 }
             }
         }
-        // What needs nothing comes from the input, and what nobody uses goes to the output.
-        let needless: Vec<VarId> = order.iter().copied().filter(|var| !graph.needs.contains_key(&Node::Var(*var))).collect();
-        let unused: Vec<VarId> = order.iter().copied().filter(|var| !graph.users.contains_key(&Node::Var(*var))).collect();
-        for var in needless {
-            graph.edge(Node::Input, Node::Var(var));
+        // What needs nothing comes from the input, and what nobody uses goes to the output, before all that does.
+        let count = FIRST_VAR + vars.len();
+        let (mut has_needs, mut has_users) = (vec![false; count], vec![false; count]);
+        for (needed, user) in &edges {
+            has_needs[*user] = true;
+            has_users[*needed] = true;
         }
-        for var in unused.into_iter().rev() {
-            graph.needs.entry(Node::Output).or_default().push_front(Node::Var(var));
-            graph.users.entry(Node::Var(var)).or_default().push_front(Node::Output);
-        }
-        graph
-    }
-
-    fn edge(&mut self, needed: Node, user: Node) {
-        self.users.entry(needed).or_default().push_back(user);
-        self.needs.entry(user).or_default().push_back(needed);
+        let mut pairs: Vec<(usize, usize)> = Vec::with_capacity(edges.len() + bound.len());
+        pairs.extend(bound.iter().filter(|var| !has_users[**var]).map(|var| (*var, OUTPUT)));
+        pairs.append(&mut edges);
+        pairs.extend(bound.iter().filter(|var| !has_needs[**var]).map(|var| (INPUT, *var)));
+        let (users, needs) = (Edges::of(count, &pairs, false), Edges::of(count, &pairs, true));
+        Graph { numbers, vars, users, needs, blocks, functions }
     }
 
     /// The variables of a block in their new order.
     fn ordered(&self, store: &Store, block: Id<BindingBlock>, depth_first: bool, from_inputs: bool) -> Vec<VarId> {
-        let mut waiting: FxHashSet<VarId> = store.block_bindings(block).map(|binding| binding.var).collect();
+        let count = FIRST_VAR + self.vars.len();
+        let mut waiting = vec![false; count];
+        for binding in store.block_bindings(block) {
+            waiting[self.numbers.get(binding.var).copied().unwrap_or(INPUT)] = true;
+        }
         let (start, next, before) = match from_inputs {
-            true => (Node::Input, &self.users, &self.needs),
-            false => (Node::Output, &self.needs, &self.users),
+            true => (INPUT, &self.users, &self.needs),
+            false => (OUTPUT, &self.needs, &self.users),
         };
-        let mut visited: FxHashSet<Node> = FxHashSet::default();
+        let mut visited = vec![false; count];
         let mut open = VecDeque::from([start]);
         let mut order = Vec::new();
         while let Some(node) = if depth_first { open.pop_back() } else { open.pop_front() } {
-            if let Node::Var(var) = node
-                && waiting.remove(&var)
-            {
-                order.push(var);
+            if node >= FIRST_VAR && std::mem::take(&mut waiting[node]) {
+                order.push(self.vars[node - FIRST_VAR]);
             }
-            visited.insert(node);
-            let Some(adjacent) = next.get(&node) else { continue };
-            let mut push = |other: &Node| {
-                let ready = !visited.contains(other)
-                    && before.get(other).is_none_or(|before| before.iter().all(|node| visited.contains(node)));
-                if ready {
+            visited[node] = true;
+            let mut push = |other: &usize| {
+                if !visited[*other] && before.at(*other).iter().all(|node| visited[*node]) {
                     open.push_back(*other);
                 }
             };
             // TVM turns the lists of users around for a search by depth, whichever way it goes.
             if depth_first && from_inputs {
-                adjacent.iter().rev().for_each(&mut push);
+                next.at(node).iter().rev().for_each(&mut push);
             } else {
-                adjacent.iter().for_each(&mut push);
+                next.at(node).iter().for_each(&mut push);
             }
         }
         // Nothing should be left; what is keeps its order.
-        let mut rest: Vec<VarId> = store.block_bindings(block).map(|b| b.var).filter(|var| waiting.contains(var)).collect();
+        let left = |var: &VarId| self.numbers.get(*var).is_some_and(|number| waiting[*number]);
+        let mut rest: Vec<VarId> = store.block_bindings(block).map(|binding| binding.var).filter(left).collect();
         if !from_inputs {
             order.reverse();
         }
@@ -213,7 +249,7 @@ impl Graph {
 }
 
 struct Reorder {
-    places: FxHashMap<VarId, usize>,
+    places: IdMap<Var, usize>,
 }
 
 impl ExprMutator for Reorder {
@@ -221,12 +257,16 @@ impl ExprMutator for Reorder {
         "another order of bindings"
     }
 
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        matches!(store.expr(id), Expr::Seq { .. })
+    }
+
     fn leave(&mut self, store: &mut Store, _: ExprId, post: ExprId) -> ExprId {
         let Expr::Seq { blocks, body } = store.expr(post) else { return post };
         let old: Vec<Id<BindingBlock>> = store.items(blocks).collect();
         let mut new = Vec::with_capacity(old.len());
         for block in &old {
-            let place = |binding: &Binding| self.places.get(&binding.var).copied().unwrap_or(usize::MAX);
+            let place = |binding: &Binding| self.places.get(binding.var).copied().unwrap_or(usize::MAX);
             let mut bindings: Vec<Binding> = store.block_bindings(*block).collect();
             let sorted = bindings.windows(2).all(|pair| place(&pair[0]) <= place(&pair[1]));
             if !store.block(*block).dataflow || sorted {

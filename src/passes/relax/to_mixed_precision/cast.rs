@@ -7,8 +7,10 @@ use crate::ops;
 
 /// A value with its tensors of single and half precision as these types.
 pub(super) fn cast(store: &mut Store, expr: ExprId, to: &DTypes) -> ExprId {
-    match (store.checked_type(expr).map(|ty| store.type_of_id(ty).clone()), to) {
-        (Some(Type::Tuple(types)), DTypes::Fields(to)) => {
+    let Some(ty) = store.checked_type(expr) else { return expr };
+    match (store.type_of_id(ty), to) {
+        (Type::Tuple(types), DTypes::Fields(to)) => {
+            let types = types.clone();
             let mut fields = Vec::with_capacity(types.len());
             let mut same = true;
             for (at, (ty, to)) in types.iter().zip(to).enumerate() {
@@ -22,13 +24,12 @@ pub(super) fn cast(store: &mut Store, expr: ExprId, to: &DTypes) -> ExprId {
             }
             if same { expr } else { tuple(store, &fields) }
         }
-        (Some(_), DTypes::Leaf(Some(to))) => {
-            let given = store.checked_type(expr).and_then(|ty| store.tensor_info(ty)).and_then(|info| info.dtype);
-            match given {
-                Some(given) if given != *to && (given == DType::F16 || given == DType::F32) => astype(store, expr, *to),
-                _ => expr,
+        (_, DTypes::Leaf(Some(to))) => match DTypes::of(store, ty, None) {
+            Some(DTypes::Leaf(Some(given))) if given != *to && (given == DType::F16 || given == DType::F32) => {
+                astype(store, expr, *to)
             }
-        }
+            _ => expr,
+        },
         _ => expr,
     }
 }

@@ -22,10 +22,9 @@ impl DTypes {
             Type::Tuple(fields) => {
                 Some(DTypes::Fields(fields.iter().map(|field| DTypes::of(store, *field, all)).collect::<Option<_>>()?))
             }
-            _ => {
-                let info = store.tensor_info(ty)?;
-                Some(DTypes::Leaf(all.or(info.dtype)))
-            }
+            Type::Tensor { dtype, .. } => Some(DTypes::Leaf(all.or(Some(*dtype)))),
+            Type::PartialTensor(info) => Some(DTypes::Leaf(all.or(info.dtype))),
+            _ => None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::calls::extents_of;
 use super::super::compute_prim_value::symbols_of;
+use crate::infer::relax::types::is_plain;
 use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{Binding, DType, Dim, Expr, ExprId, Function, Id, PrimExpr, PrimId, Store, Symbol, Type, TypeId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -190,6 +191,9 @@ impl Collector {
     }
 
     fn ty(&mut self, store: &mut Store, ty: TypeId, stack: &mut Vec<Task>) {
+        if is_plain(store, ty) {
+            return;
+        }
         match store.type_of_id(ty).clone() {
             Type::Tuple(fields) => stack.extend(fields.iter().map(|field| Task::Type(*field))),
             Type::PartialTensor(info) => {
@@ -209,7 +213,7 @@ impl Collector {
     }
 
     fn dims(&mut self, store: &mut Store, dims: &[Dim]) {
-        for dim in dims {
+        for dim in dims.iter().filter(|dim| dim.known().is_none()) {
             let prim = store.prim_of_dim(*dim);
             self.handle(store, prim);
         }
@@ -242,15 +246,14 @@ impl Collector {
                 stack.extend(ty.map(Task::Type));
             }
             Expr::Call { callee, args, info } => {
-                stack.push(Task::Expr(callee));
-                if let Some(info) = info {
-                    stack.extend(store.call_info(info).type_args.iter().map(|ty| Task::Type(*ty)));
-                }
-                stack.extend(store.items(args).map(Task::Expr));
-                stack.extend(ty.map(Task::Type));
+                let ty_args = info.map(|info| &store.call_info(info).type_args[..]).unwrap_or_default();
+                stack.extend(matters(store, callee).then_some(Task::Expr(callee)));
+                stack.extend(ty_args.iter().filter(|ty| !is_plain(store, **ty)).map(|ty| Task::Type(*ty)));
+                stack.extend(store.items(args).filter(|arg| matters(store, *arg)).map(Task::Expr));
+                stack.extend(ty.filter(|ty| !is_plain(store, *ty)).map(Task::Type));
             }
             Expr::Tuple(_) | Expr::TupleGetItem { .. } | Expr::If { .. } => {
-                for_each_child(store, id, |child| stack.push(Task::Expr(child)));
+                for_each_child(store, id, |child| stack.extend(matters(store, child).then_some(Task::Expr(child))));
                 stack.extend(ty.map(Task::Type));
             }
             _ => {}
@@ -287,5 +290,14 @@ impl Collector {
         }
         self.slots.places.insert(expr, self.slots.list.len());
         self.slots.list.push(Slot { expr, users: Vec::new(), outstanding: 0, computed: false });
+    }
+}
+
+/// Whether an operand can need a place: it is or has a symbol, or something is in it.
+fn matters(store: &Store, id: ExprId) -> bool {
+    match store.expr(id) {
+        Expr::Var(var) => store.var_data(var).symbol.is_some() || store.var_type(var).is_some_and(|ty| !is_plain(store, ty)),
+        Expr::Constant(_) | Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) | Expr::Str(_) | Expr::DataType(_) => false,
+        _ => true,
     }
 }
