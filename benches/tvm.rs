@@ -3,7 +3,8 @@
 //! It needs a Python with `apache-tvm` 0.27, which $PASSLAB_PYTHON names, and programs: those of `../shared/corpus/relax` or
 //! of the folder $PASSLAB_CORPUS. A program is read once; then each pass runs over it again and again, in one process here
 //! and in one there (`benches/beside_tvm.py`), and the best time of each counts. With arguments only what has one of them in its
-//! name is run (`cargo xtask bench tvm FuseOps vit`).
+//! name is run (`cargo xtask bench tvm FuseOps vit`). Where `cargo xtask build` has made the page's engine and there is a Node,
+//! a second column says how long a pass takes there (`benches/in_wasm.mjs`).
 //!
 //! Where TVM takes less than 20 µs it does next to nothing; such rows are in the table and not in the summary.
 
@@ -37,12 +38,16 @@ fn main() {
     let corpus = std::env::var_os("PASSLAB_CORPUS").map_or_else(|| root.join("../shared/corpus/relax"), PathBuf::from);
     let names: Vec<&str> = passes::ALL.iter().filter(|spec| spec.dialects == [Dialect::Relax]).map(|spec| spec.name).collect();
     let mut all = BTreeMap::<String, Vec<Row>>::new();
-    println!("{:30} {:30} {:>10} {:>10} {:>8}", "program", "what", "TVM ms", "ours ms", "times");
+    let columns = ("TVM ms", "ours ms", "times", "wasm ms", "times");
+    println!(
+        "{:30} {:30} {:>10} {:>10} {:>8} {:>10} {:>8}",
+        "program", "what", columns.0, columns.1, columns.2, columns.3, columns.4
+    );
     for path in programs(&corpus) {
         let program = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let chosen = |what: &str| wanted.is_empty() || wanted.iter().any(|part| what.contains(part) || program.contains(part));
-        let names = names.iter().copied().filter(|name| chosen(name));
-        let script = Command::new(&python).arg(root.join("benches/beside_tvm.py")).arg(&path).args(names).output();
+        let names: Vec<&str> = names.iter().copied().filter(|name| chosen(name)).collect();
+        let script = Command::new(&python).arg(root.join("benches/beside_tvm.py")).arg(&path).args(&names).output();
         let theirs = match script {
             Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
             Ok(output) => {
@@ -53,14 +58,17 @@ fn main() {
             Err(error) => return println!("tvm: {} does not run: {error}", python.to_string_lossy()),
         };
         let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let in_wasm = in_wasm(root, &path, &names);
         for (what, tvm) in theirs.lines().filter_map(|line| line.split_once('\t')).filter(|(what, _)| chosen(what)) {
             let (tvm, ours) = (tvm.parse().unwrap_or(f64::NAN), ours(&text, what));
             let Some(ours) = ours else {
                 println!("{program:30} {what:30} {tvm:>10.3}     does not run");
                 continue;
             };
-            println!("{program:30} {what:30} {tvm:>10.3} {ours:>10.4} {:>8.1}", tvm / ours);
-            all.entry(what.to_owned()).or_default().push(Row { program: program.clone(), tvm, ours });
+            let wasm = in_wasm.get(what).copied();
+            let beside = wasm.map_or(String::new(), |wasm| format!(" {wasm:>10.4} {:>8.1}", tvm / wasm));
+            println!("{program:30} {what:30} {tvm:>10.3} {ours:>10.4} {:>8.1}{beside}", tvm / ours);
+            all.entry(what.to_owned()).or_default().push(Row { program: program.clone(), tvm, ours, wasm });
         }
     }
     summary(&all);
@@ -71,10 +79,11 @@ struct Row {
     /// Milliseconds.
     tvm: f64,
     ours: f64,
+    wasm: Option<f64>,
 }
 
 fn summary(all: &BTreeMap<String, Vec<Row>>) {
-    println!("\n{:30} {:>4} {:>8} {:>8} {:>8}  least at", "times faster", "n", "least", "median", "of sums");
+    println!("\n{:30} {:>4} {:>8} {:>8} {:>8} {:>14}  least at", "times faster", "n", "least", "median", "of sums", "wasm");
     for (what, rows) in all {
         let mut rows: Vec<&Row> = rows.iter().filter(|row| row.tvm >= NOTHING).collect();
         rows.sort_by(|a, b| (a.tvm / a.ours).total_cmp(&(b.tvm / b.ours)));
@@ -85,7 +94,11 @@ fn summary(all: &BTreeMap<String, Vec<Row>>) {
         let times = |row: &Row| row.tvm / row.ours;
         let sums = rows.iter().map(|row| row.tvm).sum::<f64>() / rows.iter().map(|row| row.ours).sum::<f64>();
         let median = times(rows[rows.len() / 2]);
-        println!("{what:30} {:>4} {:>8.1} {median:>8.1} {sums:>8.1}  {}", rows.len(), times(least), least.program);
+        let mut in_wasm: Vec<f64> = rows.iter().filter_map(|row| Some(row.tvm / row.wasm?)).collect();
+        in_wasm.sort_by(f64::total_cmp);
+        let in_wasm = in_wasm.first().map_or(String::new(), |least| format!("{least:.1} {:>7.1}", in_wasm[in_wasm.len() / 2]));
+        let (count, place) = (rows.len(), &least.program);
+        println!("{what:30} {count:>4} {:>8.1} {median:>8.1} {sums:>8.1} {in_wasm:>14}  {place}", times(least));
     }
 }
 
@@ -97,6 +110,18 @@ fn programs(corpus: &Path) -> Vec<PathBuf> {
         found.filter(|path| path.extension().is_some_and(|end| end == "py") && !with_constants(path).exists()).collect();
     found.sort();
     found
+}
+
+/// The best times of passes in the engine of the page; none where it is not built.
+fn in_wasm(root: &Path, program: &Path, passes: &[&str]) -> BTreeMap<String, f64> {
+    let package = root.join("www/pkg");
+    if !package.join("passlab_second.wasm").exists() {
+        return BTreeMap::new();
+    }
+    let script = Command::new("node").arg(root.join("benches/in_wasm.mjs")).arg(package).arg(program).args(passes).output();
+    let lines = script.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let times = lines.lines().filter_map(|line| line.split_once('\t'));
+    times.filter_map(|(what, time)| Some((what.to_owned(), time.parse().ok()?))).collect()
 }
 
 /// The best time of parsing or of a pass; nothing when it fails.

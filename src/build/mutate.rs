@@ -1,7 +1,6 @@
 //! The rewriting of functions of Relax, binding by binding: TVM's `ExprMutator` of Relax (src/relax/ir/expr_functor.cc).
 
-use super::run::is_void_var;
-use super::{BlockBuilder, is_leaf};
+use super::BlockBuilder;
 use crate::infer::relax::types::{self, Bindings};
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::for_each_child;
@@ -153,32 +152,7 @@ impl Mutation {
 
     /// Whether a value is in normal form over leaves of which none has become something else, so that it stays as it is.
     pub(super) fn is_untouched(&self, store: &Store, id: ExprId) -> bool {
-        let typed = |id: ExprId| store.checked_type(id).is_some();
-        if !typed(id) || !self.keeps_types() || self.builder.has_nested() {
-            return false;
-        }
-        let same = |id: ExprId| match store.expr(id) {
-            Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
-            Expr::Var(var) => !self.vars.contains(var) && !is_void_var(store, id),
-            _ => is_leaf(store, id) && typed(id),
-        };
-        let same_field = |id: ExprId| match store.expr(id) {
-            Expr::Tuple(fields) => typed(id) && store.items(fields).all(same),
-            _ => same(id),
-        };
-        match store.expr(id) {
-            // The second of two may be a variable for a tuple that is to be written in place.
-            Expr::Call { callee, args, .. } => {
-                let in_place =
-                    |id: ExprId| store.checked_type(id).is_none_or(|ty| matches!(store.type_of_id(ty), Type::Tuple(_)));
-                let second = (args.len() == 2).then(|| store.item(args, 1)).filter(|id| matches!(store.expr(*id), Expr::Var(_)));
-                same(callee) && store.items(args).all(same_field) && !second.is_some_and(in_place)
-            }
-            Expr::Tuple(fields) => store.items(fields).all(same),
-            Expr::TupleGetItem { tuple, .. } => same(tuple),
-            Expr::Var(_) | Expr::Constant(_) => same(id),
-            _ => false,
-        }
+        self.keeps_types() && self.builder.is_normal(store, id, &|var| !self.vars.contains(var))
     }
 
     /// Whether types stay as they are: nothing that they may mention has become something else.

@@ -115,21 +115,55 @@ impl Run {
                 let new = cx.ty(store, ty);
                 if new == ty { id } else { store.rebuild(id, Expr::Call { callee, args, info }, Some(new)) }
             }
+            Some(ty)
+                if new_callee == callee && cx.keeps_types() && store.is_deduced(id) && same_kinds(store, args, &new_args) =>
+            {
+                let args = new_args.map_or(args, |args| store.list(&args));
+                let new = store.rebuild(id, Expr::Call { callee, args, info }, Some(ty));
+                store.set_deduced(new);
+                new
+            }
             _ => {
                 let args = new_args.map_or(args, |args| store.list(&args));
+                let mut deduced = matches!(store.expr(new_callee), Expr::Op(_));
                 let ty = match deduce_call(store, cx.builder.signatures(), new_callee, args, new_info) {
                     Ok(ty) => ty,
                     Err(message) => {
                         let span = store.source_span(id);
                         cx.builder.error("relax-type", message, span);
+                        deduced = false;
                         store.ty(Type::Any)
                     }
                 };
-                store.rebuild(id, Expr::Call { callee: new_callee, args, info: new_info }, Some(ty))
+                let new = store.rebuild(id, Expr::Call { callee: new_callee, args, info: new_info }, Some(ty));
+                if deduced {
+                    store.set_deduced(new);
+                }
+                new
             }
         };
         inline_tuple(store, cx, post)
     }
+}
+
+/// Whether operands differ from others in nothing that the type of a call follows from: in which variables of one type they
+/// are. Variables that hold shapes and scalars are mentioned in types.
+fn same_kinds(store: &Store, old: List<Expr>, new: &Option<Vec<ExprId>>) -> bool {
+    let tensor = |ty: TypeId| matches!(store.type_of_id(ty), Type::Tensor { .. } | Type::PartialTensor(_));
+    let same = |old: ExprId, new: ExprId| {
+        let ty = store.checked_type(old);
+        let vars = matches!((store.expr(old), store.expr(new)), (Expr::Var(_), Expr::Var(_)));
+        old == new || vars && ty == store.checked_type(new) && ty.is_some_and(tensor)
+    };
+    let Some(new) = new else { return true };
+    store.items(old).zip(new).all(|(old, &new)| match (store.expr(old), store.expr(new)) {
+        (Expr::Tuple(a), Expr::Tuple(b)) => {
+            a.len() == b.len()
+                && store.checked_type(old) == store.checked_type(new)
+                && store.items(a).zip(store.items(b)).all(|(old, new)| same(old, new))
+        }
+        _ => same(old, new),
+    })
 }
 
 /// `R.tuple()`

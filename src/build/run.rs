@@ -39,7 +39,7 @@ pub fn run(store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator,
     if !mutator.wants(store, root) && cx.is_untouched(store, root) {
         return root;
     }
-    let mut run = cx.builder.spare.pop().unwrap_or_else(Run::new);
+    let mut run = cx.builder.spare.pop().unwrap_or_else(Run::with_room);
     run.wants_leaves = mutator.wants_leaves();
     run.tasks.push(Task::Visit(root));
     while let Some(task) = run.tasks.pop() {
@@ -70,6 +70,9 @@ impl BlockBuilder {
         if named || is_leaf(store, expr) && store.checked_type(expr).is_some() && !is_void_var(store, expr) {
             return expr;
         }
+        if self.is_normal(store, expr, &|_| true) {
+            return expr;
+        }
         // The builder is lent to a rewriting that changes nothing.
         let stand_in = BlockBuilder::without_signatures(self.module());
         let lent = std::mem::replace(self, stand_in);
@@ -97,9 +100,34 @@ impl BlockBuilder {
         used
     }
 
-    /// Whether something that was nested has got a variable in the block under way.
-    pub(super) fn has_nested(&self) -> bool {
-        self.blocks.last().is_some_and(|frame| !frame.normal.is_empty())
+    /// Whether a value is in normal form, with types, over leaves; only variables of which `stays` is true may be among them.
+    pub(super) fn is_normal(&self, store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
+        let typed = |id: ExprId| store.checked_type(id).is_some();
+        if !typed(id) || self.blocks.last().is_some_and(|frame| !frame.normal.is_empty()) {
+            return false;
+        }
+        let same = |id: ExprId| match store.expr(id) {
+            Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
+            Expr::Var(var) => stays(var) && !is_void_var(store, id),
+            _ => is_leaf(store, id) && typed(id),
+        };
+        let same_field = |id: ExprId| match store.expr(id) {
+            Expr::Tuple(fields) => typed(id) && store.items(fields).all(same),
+            _ => same(id),
+        };
+        match store.expr(id) {
+            // The second of two may be a variable for a tuple that is to be written in place.
+            Expr::Call { callee, args, .. } => {
+                let in_place =
+                    |id: ExprId| store.checked_type(id).is_none_or(|ty| matches!(store.type_of_id(ty), Type::Tuple(_)));
+                let second = (args.len() == 2).then(|| store.item(args, 1)).filter(|id| matches!(store.expr(*id), Expr::Var(_)));
+                same(callee) && store.items(args).all(same_field) && !second.is_some_and(in_place)
+            }
+            Expr::Tuple(fields) => store.items(fields).all(same),
+            Expr::TupleGetItem { tuple, .. } => same(tuple),
+            Expr::Var(_) | Expr::Constant(_) => same(id),
+            _ => false,
+        }
     }
 
     fn bound_here(&self, expr: ExprId) -> Option<ExprId> {
@@ -156,7 +184,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    fn new() -> Run {
+    fn with_room() -> Run {
         Run { tasks: Vec::with_capacity(64), done: Vec::with_capacity(16), ..Run::default() }
     }
 

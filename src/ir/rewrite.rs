@@ -113,7 +113,8 @@ impl Rewriting {
 
     /// Rewrites everything reachable from `root` and returns what it becomes.
     pub fn run(&mut self, store: &mut Store, root: ExprId, mutator: &mut dyn ExprMutator) -> ExprId {
-        let mut stack = vec![Step::Enter(root)];
+        let mut stack = Vec::with_capacity(64);
+        stack.push(Step::Enter(root));
         while let Some(step) = stack.pop() {
             match step {
                 Step::Enter(id) => {

@@ -193,14 +193,16 @@ impl Trace {
         let Place { parent, row } = place;
         let name = &info.name;
         let occurrence = 1 + self.steps.iter().filter(|s| s.parent == parent && s.name == *name).count();
-        let prefix = parent.map(|p| format!("{}/", self.steps[p].id)).unwrap_or_default();
+        let mut id = parent.map_or(String::with_capacity(name.len() + 4), |parent| format!("{}/", self.steps[parent].id));
+        id.push_str(name.trim());
+        let _ = write!(id, "#{occurrence}");
         // What a pass has made so far and gives to a nested one is a version of its own.
         if self.versions[self.current] != *module {
             self.versions.push(module.clone());
             self.current = self.versions.len() - 1;
         }
         self.steps.push(Step {
-            id: format!("{prefix}{}#{occurrence}", name.trim()),
+            id,
             name: name.clone(),
             opt_level: info.opt_level,
             role,

@@ -193,9 +193,14 @@ impl<'s> Deducer<'s> {
     /// `post` with its type.
     fn typed(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
         let node = store.expr(post);
+        let mut deduced = false;
         let ty = match node {
             Expr::Call { callee, args, info } => match deduce_call(store, self.signatures, callee, args, info) {
-                Ok(ty) => Some(self.annotated.get(&pre).copied().unwrap_or(ty)),
+                Ok(ty) => {
+                    let written = self.annotated.get(&pre).copied().unwrap_or(ty);
+                    deduced = written == ty && matches!(store.expr(callee), Expr::Op(_));
+                    Some(written)
+                }
                 Err(message) => {
                     let place = store.source_span(pre);
                     self.errors.push(Diagnostic::error("relax-type", message, place));
@@ -229,10 +234,14 @@ impl<'s> Deducer<'s> {
             Expr::Function(id) => return self.function(store, post, id),
             _ => None,
         };
-        match ty {
+        let result = match ty {
             Some(ty) if store.checked_type(post) != Some(ty) => store.rebuild(pre, node, Some(ty)),
             _ => post,
+        };
+        if deduced {
+            store.set_deduced(result);
         }
+        result
     }
 
     /// The type of a sequence's value outside of it: without the symbols and variables that it defines.

@@ -31,6 +31,8 @@ pub struct Store {
     /// `checked_type` of each expression, by index: fixed when the node is made.
     types: Vec<Option<TypeId>>,
     origins: Vec<Origin>,
+    /// Calls of operators of Relax whose type follows from their operands, and is not merely written.
+    deduced: IdMap<Expr, ()>,
     vars: Vec<Var>,
     functions: Vec<Function>,
     clauses: Vec<Clause>,

@@ -56,6 +56,17 @@ impl Store {
         data.ty.or(data.annotation)
     }
 
+    /// Says that the type of a call of an operator is the one that follows from its operands.
+    pub fn set_deduced(&mut self, call: ExprId) {
+        self.deduced.insert(call, ());
+    }
+
+    /// Whether the type of a call of an operator is known to be the one that follows from its operands, so that it stays when
+    /// they become others of the same types.
+    pub fn is_deduced(&self, call: ExprId) -> bool {
+        self.deduced.contains(call)
+    }
+
     /// Adds `body` behind blocks of bindings.
     pub fn add_seq(&mut self, blocks: &[Id<BindingBlock>], body: ExprId) -> ExprId {
         let ty = self.checked_type(body);

@@ -96,7 +96,9 @@ struct Planner {
 impl Planner {
     fn collect(store: &mut Store, function: ExprId) -> Plan {
         let mut planner = Planner::default();
-        let mut tasks = vec![Task::Expr(function, None)];
+        // What is free in the whole is bound nowhere in it.
+        let body = store.as_function(function).map_or(function, |function| function.body);
+        let mut tasks = vec![Task::Expr(body, None)];
         while let Some(task) = tasks.pop() {
             match task {
                 Task::Expr(id, home) => planner.expr(store, id, home, &mut tasks),

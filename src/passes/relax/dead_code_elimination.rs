@@ -91,6 +91,10 @@ fn without_unreachable(store: &Store, module: &Module, entries: &[&str]) -> Modu
             stack.push(name);
         }
     }
+    // Most programs are one function.
+    if stack.len() == module.functions().len() {
+        return module.clone();
+    }
     while let Some(name) = stack.pop() {
         if !reached.insert(name) {
             continue;
@@ -148,13 +152,20 @@ fn called_by_program(store: &Store, id: Id<PrimFunc>) -> FxHashSet<&str> {
 
 /// The function without bindings that nobody uses (TVM's `RemoveAllUnused`).
 pub fn remove_all_unused(store: &mut Store, module: &Module, function: ExprId) -> ExprId {
-    let kept = used_bindings(store, module, function);
-    let new = rewrite(store, function, &mut Remove { kept });
-    visited(store, new)
+    let (kept, all) = used_bindings(store, module, function);
+    match all.iter().all(|var| kept.contains(var)) {
+        true => visited(store, function),
+        false => {
+            let new = rewrite(store, function, &mut Remove { kept });
+            visited(store, new)
+        }
+    }
 }
 
-/// The variables whose bindings have to stay: a walk from what is needed for itself to what that needs.
-fn used_bindings(store: &Store, module: &Module, function: ExprId) -> FxHashSet<VarId> {
+/// The variables whose bindings have to stay: a walk from what is needed for itself to what that needs. And all that are bound
+/// on the way.
+fn used_bindings(store: &Store, module: &Module, function: ExprId) -> (FxHashSet<VarId>, Vec<VarId>) {
+    let mut all: Vec<VarId> = Vec::new();
     let mut values: IdMap<Var, ExprId> = IdMap::default();
     let mut needed: FxHashSet<VarId> = FxHashSet::default();
     let mut visited: IdMap<Expr, ()> = IdMap::default();
@@ -177,6 +188,7 @@ fn used_bindings(store: &Store, module: &Module, function: ExprId) -> FxHashSet<
                     let dataflow = store.block(block).dataflow;
                     for binding in store.block_bindings(block) {
                         values.insert(binding.var, binding.value);
+                        all.push(binding.var);
                         let stays = binding.cast.is_some() || (!dataflow && contains_impure_call(store, module, binding.value));
                         if stays {
                             needed.insert(binding.var);
@@ -192,7 +204,7 @@ fn used_bindings(store: &Store, module: &Module, function: ExprId) -> FxHashSet<
         }
         // Shapes in variables keep what they name alive through their uses in values only, as in TVM.
     }
-    needed
+    (needed, all)
 }
 
 struct Remove {

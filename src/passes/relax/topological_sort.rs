@@ -60,14 +60,20 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, args: &Args) -> Result
     let from_inputs = choice(args, "direction", ["from-inputs", "from-outputs"])?;
     let mut places = IdMap::new();
     let mut functions = vec![function];
+    let mut sorted = true;
     while let Some(function) = functions.pop() {
         let graph = Graph::of(cx.store, function);
         functions.extend(graph.functions.iter().copied());
         for block in &graph.blocks {
-            for (place, var) in graph.ordered(cx.store, *block, depth_first, from_inputs).into_iter().enumerate() {
+            let order = graph.ordered(cx.store, *block, depth_first, from_inputs);
+            sorted &= cx.store.block_bindings(*block).map(|binding| binding.var).eq(order.iter().copied());
+            for (place, var) in order.into_iter().enumerate() {
                 places.insert(var, place);
             }
         }
+    }
+    if sorted {
+        return Ok(visited(cx.store, function));
     }
     let sorted = rewrite(cx.store, function, &mut Reorder { places });
     Ok(visited(cx.store, sorted))

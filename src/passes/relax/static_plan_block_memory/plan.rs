@@ -39,6 +39,9 @@ pub(super) fn plan(store: &mut Store, module: &Module, bounds: &mut Bounds) -> R
         bounds.read(store, store.function(id))?;
         planner.walk(store, bounds, store.function(id).body, Round::Count);
     }
+    if planner.tokens.is_empty() {
+        return Ok(Plan { tokens: Vec::new(), allocated: planner.allocated });
+    }
     for &(_, function) in module.functions() {
         let Expr::Function(id) = store.expr(function) else { continue };
         planner.pool.clear();
@@ -143,6 +146,9 @@ impl Planner<'_> {
 
     /// The memory that an operand uses.
     fn tokens_of(&mut self, store: &Store, id: ExprId) -> Tokens {
+        if self.tokens.is_empty() {
+            return Tokens::None;
+        }
         match store.expr(id) {
             Expr::Var(var) => self.vars.get(&var).cloned().unwrap_or_default(),
             Expr::Tuple(fields) => {
@@ -164,6 +170,9 @@ impl Planner<'_> {
     }
 
     fn set(&mut self, user: User, tokens: Tokens) {
+        if self.tokens.is_empty() {
+            return;
+        }
         tokens.each(&mut |token| self.users.entry(token).or_default().push(user));
         match (user, tokens) {
             // Most of a program uses no memory that is planned.
@@ -197,6 +206,9 @@ impl Planner<'_> {
 
     /// The first round: who uses what, and how often.
     fn count(&mut self, store: &mut Store, bounds: &Bounds, call: ExprId) {
+        if self.tokens.is_empty() && op_name(store, call) != "builtin.alloc_tensor" {
+            return;
+        }
         let given = args(store, call);
         match op_name(store, call) {
             "builtin.alloc_tensor" => return self.create(store, bounds, call),

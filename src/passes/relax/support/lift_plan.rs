@@ -8,8 +8,8 @@ use crate::infer::relax::types::{Bindings, substitute, symbols};
 use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::walk::{free_vars, post_order};
 use crate::ir::{Binding, Dim, Expr, ExprId, Id, Module, PrimExpr, Store, Symbol, VarId};
-use crate::ops;
 use crate::pass::PassError;
+use crate::passes::relax::calls::op_name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A function whose parameters behind the inputs are weights.
@@ -81,7 +81,9 @@ fn defined(store: &Store, var: VarId) -> Vec<Id<Symbol>> {
 }
 
 /// Variables and symbols that a value uses.
-fn uses(store: &Store, value: ExprId) -> (Vec<VarId>, Vec<Id<Symbol>>) {
+type Uses = (Vec<VarId>, Vec<Id<Symbol>>);
+
+fn uses(store: &Store, value: ExprId) -> Uses {
     let mut found = Vec::new();
     let mut add = |dim: Dim| match dim {
         Dim::Symbol(symbol) => found.push(symbol),
@@ -104,7 +106,7 @@ fn uses(store: &Store, value: ExprId) -> (Vec<VarId>, Vec<Id<Symbol>>) {
 
 /// Whether a value ends the lifting: `R.builtin.stop_lift_params(x)`.
 pub(in crate::passes::relax) fn stops(store: &Store, value: ExprId) -> bool {
-    store.called_op(value).is_some_and(|op| Some(op) == ops::lookup_relax("builtin.stop_lift_params"))
+    op_name(store, value) == "builtin.stop_lift_params"
 }
 
 #[derive(Default)]
@@ -114,8 +116,7 @@ struct Liftable {
 }
 
 impl Liftable {
-    fn allows(&self, store: &Store, binding: Binding, dataflow: bool) -> bool {
-        let (vars, read) = uses(store, binding.value);
+    fn allows(&self, store: &Store, binding: Binding, dataflow: bool, (vars, read): &Uses) -> bool {
         let of_type = store.var_type(binding.var).map_or(Vec::new(), |ty| symbols(store, ty, false));
         dataflow
             && !stops(store, binding.value)
@@ -143,20 +144,20 @@ pub(in crate::passes::relax) fn plan(store: &Store, target: &Target, shared: Opt
         liftable.symbols.extend(defined(store, *var));
     }
     for (binding, dataflow) in bindings(store, target.function) {
-        let (vars, read) = uses(store, binding.value);
-        let lift = liftable.allows(store, binding, dataflow)
+        let uses = uses(store, binding.value);
+        let lift = liftable.allows(store, binding, dataflow, &uses)
             && shared.as_ref().is_none_or(|shared| shared.vars.contains_key(&binding.var));
         if lift {
             plan.lifted.push(binding);
             liftable.vars.insert(binding.var);
-            if vars.iter().any(|var| plan.from_weights.contains(var)) {
+            if uses.0.iter().any(|var| plan.from_weights.contains(var)) {
                 plan.from_weights.insert(binding.var);
             }
             continue;
         }
         plan.needed.insert(binding.var);
-        plan.needed.extend(vars);
-        plan.needed_symbols.extend(read);
+        plan.needed.extend(uses.0);
+        plan.needed_symbols.extend(uses.1);
         if let Some(info) = store.call(binding.value).and_then(|call| call.info) {
             let types = store.call_info(info).type_args.iter();
             plan.needed_symbols.extend(types.flat_map(|ty| symbols(store, *ty, false)));
@@ -209,7 +210,7 @@ pub(in crate::passes::relax) fn shared_plan(store: &mut Store, module: &Module, 
             if binding.cast.is_some() {
                 return Err(type_error("MatchCast is not supported in global lifting"));
             }
-            if !liftable.allows(store, binding, dataflow) {
+            if !liftable.allows(store, binding, dataflow, &uses(store, binding.value)) {
                 continue;
             }
             liftable.vars.insert(binding.var);

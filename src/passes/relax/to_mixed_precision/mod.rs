@@ -151,9 +151,10 @@ impl BlockMutator for Rewrite {
         if let Some(Expr::Var(new)) = cx.replaced(var).map(|expr| store.expr(expr)) {
             return new;
         }
-        let info = store.var_type(var).and_then(|ty| store.tensor_info(ty));
-        let named = self.half_inputs.iter().any(|name| name == store.var_name(var));
-        let Some(info) = info.filter(|_| named) else { return var };
+        if !self.half_inputs.iter().any(|name| name == store.var_name(var)) {
+            return var;
+        }
+        let Some(info) = store.var_type(var).and_then(|ty| store.tensor_info(ty)) else { return var };
         let ty = store.tensor_like(TensorInfo { dtype: Some(DType::F16), ..info });
         let name = store.var_name(var).to_owned();
         let new = store.relax_var(&name, Some(ty), false);
