@@ -7,7 +7,7 @@
 
 use super::grouping::{Partition, make_grouped_functions, may_be_grouped, used_vars};
 use crate::ir::walk::post_order;
-use crate::ir::{Expr, ExprId, Id, Module, Name, Store, VarId};
+use crate::ir::{Expr, ExprId, Id, IdMap, Module, Name, Store, Var, VarId};
 use crate::ops::OpPattern;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use crate::passes::any::fusion::{Node, partition};
@@ -100,8 +100,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
     };
     let max_depth = usize::try_from(cx.config_int("relax.FuseOps.max_depth", 256)).unwrap_or(usize::MAX);
     let store = &mut *cx.store;
-    let mut graph =
-        Graph { module, nodes: Vec::new(), vars: Vec::new(), number: FxHashMap::default(), packed: FxHashSet::default() };
+    let mut graph = Graph { module, nodes: Vec::new(), vars: Vec::new(), number: IdMap::new(), packed: FxHashSet::default() };
     for (_, function) in module.functions() {
         if may_be_grouped(store, *function) {
             graph.add_function(store, *function);
@@ -124,7 +123,7 @@ struct Graph<'m> {
     nodes: Vec<Node>,
     /// The variable of each node.
     vars: Vec<VarId>,
-    number: FxHashMap<VarId, usize>,
+    number: IdMap<Var, usize>,
     /// Parameters that hold the weights of a model as a tuple.
     packed: FxHashSet<VarId>,
 }
@@ -160,7 +159,7 @@ impl Graph<'_> {
                 _ => used_vars(store, binding.value),
             };
             for var in used {
-                if let Some(producer) = self.number.get(&var) {
+                if let Some(producer) = self.number.get(var) {
                     self.nodes[*producer].outputs.push((number, pattern));
                 }
             }

@@ -170,10 +170,10 @@ impl Grouping<'_> {
                 functions.entry(group).or_insert_with(|| GroupFunction::new(lift)).append(store, *binding, &self.outer);
             }
         }
-        self.boundaries(store, bindings, &mut functions);
         if functions.is_empty() && !bindings.iter().any(|binding| matches!(store.expr(binding.value), Expr::Function(_))) {
             return false;
         }
+        self.boundaries(store, bindings, &mut functions);
         let sorted = self.ordered(bindings);
         self.limit(store, &sorted, &mut functions);
         let mut waiting: FxHashMap<usize, Vec<VarId>> = FxHashMap::default();

@@ -5,8 +5,8 @@
 use super::calls::{args, call, op_name};
 use super::canonicalize_bindings::canonicalize_bindings;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
-use crate::ir::walk::for_each_child;
-use crate::ir::{Binding, Expr, ExprId, Module, Store, Type, TypeId, VarId};
+use crate::ir::walk::{for_each_child, has_children};
+use crate::ir::{Binding, Expr, ExprId, IdMap, Module, Store, Type, TypeId, Var, VarId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -58,12 +58,12 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
 
 /// Variables that only name another one and that nobody uses.
 fn unused_names(store: &Store, function: ExprId) -> FxHashSet<VarId> {
-    let mut used: FxHashSet<VarId> = FxHashSet::default();
+    let mut used: IdMap<Var, ()> = IdMap::new();
     let mut names: FxHashSet<VarId> = FxHashSet::default();
     for id in crate::ir::walk::post_order(store, function) {
         match store.expr(id) {
             Expr::Var(var) => {
-                used.insert(var);
+                used.insert(var, ());
             }
             Expr::Seq { blocks, .. } => {
                 for binding in store.bindings(blocks) {
@@ -76,7 +76,7 @@ fn unused_names(store: &Store, function: ExprId) -> FxHashSet<VarId> {
             _ => {}
         }
     }
-    names.retain(|var| !used.contains(var));
+    names.retain(|var| !used.contains(*var));
     names
 }
 
@@ -153,10 +153,10 @@ struct Usage {
     /// Bindings in order.
     order: Vec<VarId>,
     /// The binding that uses a variable last; none where the result does.
-    last: FxHashMap<VarId, Option<VarId>>,
-    storage: FxHashSet<VarId>,
-    constants: FxHashSet<VarId>,
-    killed: FxHashSet<VarId>,
+    last: IdMap<Var, Option<VarId>>,
+    storage: IdMap<Var, ()>,
+    constants: IdMap<Var, ()>,
+    killed: IdMap<Var, ()>,
 }
 
 enum Step {
@@ -166,13 +166,8 @@ enum Step {
 }
 
 fn last_uses(store: &Store, root: ExprId) -> FxHashMap<VarId, Last> {
-    let mut usage = Usage {
-        order: Vec::new(),
-        last: FxHashMap::default(),
-        storage: FxHashSet::default(),
-        constants: FxHashSet::default(),
-        killed: FxHashSet::default(),
-    };
+    let mut usage =
+        Usage { order: Vec::new(), last: IdMap::new(), storage: IdMap::new(), constants: IdMap::new(), killed: IdMap::new() };
     let mut stack = vec![Step::Visit(root, None)];
     while let Some(step) = stack.pop() {
         let first = stack.len();
@@ -193,7 +188,8 @@ fn last_uses(store: &Store, root: ExprId) -> FxHashMap<VarId, Last> {
                     stack[first..].reverse();
                 }
                 _ => {
-                    for_each_child(store, id, |child| stack.push(Step::Visit(child, binding)));
+                    let counts = |child| matches!(store.expr(child), Expr::Var(_)) || has_children(store, child);
+                    for_each_child(store, id, |child| stack.extend(counts(child).then_some(Step::Visit(child, binding))));
                     stack[first..].reverse();
                 }
             },
@@ -217,19 +213,19 @@ impl Usage {
         if binding.cast.is_none() {
             match (op_name(store, binding.value), store.expr(binding.value)) {
                 ("vm.alloc_storage" | "memory.alloc_storage", _) => {
-                    self.storage.insert(binding.var);
+                    self.storage.insert(binding.var, ());
                     return;
                 }
                 ("memory.kill_tensor" | "memory.kill_storage" | "vm.kill_object", _) => {
                     if let Some(&arg) = args(store, binding.value).first()
                         && let Expr::Var(var) = store.expr(arg)
                     {
-                        self.killed.insert(var);
+                        self.killed.insert(var, ());
                     }
                     return;
                 }
                 ("null_value", _) | (_, Expr::Constant(_)) => {
-                    self.constants.insert(binding.var);
+                    self.constants.insert(binding.var, ());
                     return;
                 }
                 _ => {}
@@ -241,16 +237,16 @@ impl Usage {
     fn result(self, store: &Store) -> FxHashMap<VarId, Last> {
         let mut result: FxHashMap<VarId, Last> = FxHashMap::default();
         for var in self.order {
-            let Some(Some(at)) = self.last.get(&var) else { continue };
-            if self.killed.contains(&var) {
+            let Some(Some(at)) = self.last.get(var) else { continue };
+            if self.killed.contains(var) {
                 continue;
             }
             let ty = store.var_type(var);
-            let is_storage = self.storage.contains(&var);
+            let is_storage = self.storage.contains(var);
             // The others live in no register of the machine.
             let in_register = match ty.map(|ty| store.type_of_id(ty)) {
                 Some(Type::Callable { .. } | Type::PackedFunc | Type::Shape(_) | Type::Prim(_)) => false,
-                _ => !self.constants.contains(&var),
+                _ => !self.constants.contains(var),
             };
             if !is_storage && !in_register {
                 continue;
