@@ -17,7 +17,7 @@ import type { PassItem, Step } from "../engine/protocol";
 import { callArguments, callName, matchingPipeline } from "../state/calls";
 import { scriptPasses } from "../state/model";
 import { phaseOf } from "../state/phases";
-import { duration, outcomeMark, type Shown, stepWords } from "../state/steps";
+import { duration, gone, looksAlike, outcomeMark, type Shown, stepWords } from "../state/steps";
 import { needsScript } from "../state/trust";
 import { ContextFoot } from "./ContextFoot";
 import { panelCommands } from "./commands";
@@ -44,47 +44,6 @@ interface Layout {
   steps: Map<number, Place & { listed: boolean }>;
   phases: Phase[];
   lines: number;
-}
-
-/** Stands in for a step while its row is being taken away. */
-const gone: Shown = {
-  index: -1,
-  parent: false,
-  folded: false,
-  step: {
-    id: "",
-    name: "",
-    depth: 0,
-    parent: null,
-    row: -1,
-    role: "listed",
-    outcome: "not-reached",
-    reason: "",
-    optLevel: 0,
-    before: 0,
-    after: 0,
-    micros: 0,
-    rewrites: 0,
-    functions: [],
-    problems: [],
-  },
-};
-
-/** Whether two steps look alike in the list, but for their times. */
-function looksAlike(a: Shown, b: Shown): boolean {
-  const [x, y] = [a.step, b.step];
-  return (
-    a.index === b.index &&
-    a.parent === b.parent &&
-    a.folded === b.folded &&
-    x.name === y.name &&
-    x.depth === y.depth &&
-    x.row === y.row &&
-    x.role === y.role &&
-    x.outcome === y.outcome &&
-    x.reason === y.reason &&
-    x.optLevel === y.optLevel
-  );
 }
 
 export function PassesPane() {

@@ -77,6 +77,47 @@ export interface Filter {
   selected: number;
 }
 
+/** Stands in for a step while its row is being taken away. */
+export const gone: Shown = {
+  index: -1,
+  parent: false,
+  folded: false,
+  step: {
+    id: "",
+    name: "",
+    depth: 0,
+    parent: null,
+    row: -1,
+    role: "listed",
+    outcome: "not-reached",
+    reason: "",
+    optLevel: 0,
+    before: 0,
+    after: 0,
+    micros: 0,
+    rewrites: 0,
+    functions: [],
+    problems: [],
+  },
+};
+
+/** Whether two steps look alike in the list, but for their times. */
+export function looksAlike(a: Shown, b: Shown): boolean {
+  const [x, y] = [a.step, b.step];
+  return (
+    a.index === b.index &&
+    a.parent === b.parent &&
+    a.folded === b.folded &&
+    x.name === y.name &&
+    x.depth === y.depth &&
+    x.row === y.row &&
+    x.role === y.role &&
+    x.outcome === y.outcome &&
+    x.reason === y.reason &&
+    x.optLevel === y.optLevel
+  );
+}
+
 /** The steps to be seen, in order. */
 export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
   const parents = new Set<number>();
