@@ -111,7 +111,7 @@ describe("a new version", () => {
           await lab.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
           await lab.write(SMALL);
           const worker = await readFile(join(folder, "sw.js"), "utf8");
-          await writeFile(join(folder, "sw.js"), worker.replace(/const VERSION = "/, "$&2"));
+          await writeFile(join(folder, "sw.js"), worker.replace(/VERSION\s*=\s*["`]/, "$&2"));
           const index = await readFile(join(folder, "index.html"), "utf8");
           await writeFile(join(folder, "index.html"), index.replace("<title>", "<title>new "));
           await lab.page.reload();
