@@ -50,6 +50,7 @@ pub static ALL: &[&PassSpec] = &[
     &relay::partition_graph::SPEC,
     &relay::capture_post_dfs_index_in_spans::SPEC,
     &relay::lambda_lift::SPEC,
+    &relay::lazy_gradient_init::SPEC,
     &relax::normalize::SPEC,
     &relax::fold_constant::SPEC,
     &relax::normalize_global_var::SPEC,

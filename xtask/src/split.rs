@@ -62,6 +62,7 @@ const SECOND: &[&str] = &[
     "passes::relay::first_order_gradient::",
     "passes::relay::inline::",
     "passes::relay::lambda_lift::",
+    "passes::relay::lazy_gradient_init::",
     "passes::relay::manifest_lifetimes::",
     "passes::relay::merge_compiler_regions::",
     "passes::relay::partition_graph::",

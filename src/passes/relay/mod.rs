@@ -27,6 +27,7 @@ pub mod fuse_ops;
 pub mod infer_type;
 pub mod inline;
 pub mod lambda_lift;
+pub mod lazy_gradient_init;
 pub mod manifest_lifetimes;
 pub mod merge_compiler_regions;
 pub mod partition_graph;
