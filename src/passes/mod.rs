@@ -45,6 +45,7 @@ pub static ALL: &[&PassSpec] = &[
     &relay::eta_expand::SPEC,
     &relay::fake_quantization_to_integer::SPEC,
     &relay::annotate_spans::SPEC,
+    &relay::annotate_target::SPEC,
     &relay::manifest_lifetimes::SPEC,
     &relay::merge_compiler_regions::SPEC,
     &relay::partition_graph::SPEC,

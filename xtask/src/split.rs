@@ -52,6 +52,7 @@ const SECOND: &[&str] = &[
     "parse::tir::",
     "passes::any::apply_pass_to_function::",
     "passes::relax::",
+    "passes::relay::annotate_target::",
     "passes::relay::combine_parallel",
     "passes::relay::convert_layout::",
     "passes::relay::defuse_ops::",

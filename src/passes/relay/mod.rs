@@ -1,6 +1,7 @@
 //! Passes over Relay programs.
 
 pub mod annotate_spans;
+pub mod annotate_target;
 pub mod backward_fold_scale_axis;
 pub mod canonicalize_cast;
 pub mod canonicalize_ops;
