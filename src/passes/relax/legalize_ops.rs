@@ -70,6 +70,11 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     if cx.config_int("relax.transform.apply_legalize_ops", 1) == 0 {
         return Ok(module.clone());
     }
+    let own = args.get("customize_legalize_map");
+    if !matches!(own, Literal::None) && *own != Literal::Dict(Vec::new()) {
+        let text = "customize_legalize_map has functions of Python, which do not run here; `skip_ops` leaves operators alone";
+        return Err(vec![Diagnostic::error("relax-legalize", text, None)]);
+    }
     let skipped = strings(args.get("skip_ops"));
     let mut pass = Legalize { skipped, scalars: FxHashMap::default(), errors: Vec::new(), for_devices: false };
     for (_, function) in module.functions() {

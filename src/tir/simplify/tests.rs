@@ -125,3 +125,25 @@ fn bounds_follow_from_extents_that_are_not_negative() {
     assert_eq!(bounds(&s.store, &s.facts, rest), (0, 3));
     assert_eq!(bounds(&s.store, &Facts::new(), n), (-INF, INF));
 }
+
+#[test]
+fn a_number_inside_of_a_difference_goes_to_the_other_side() {
+    let mut s = setting();
+    let (n, m, two, nine) = (s.n, s.m, s.int(2), s.int(9));
+    let sum = s.op(PrimOp::Add, n, two);
+    let difference = s.op(PrimOp::Sub, sum, m);
+    let less = s.op(PrimOp::Lt, difference, nine);
+    let found = simplify(&mut s.store, &s.facts, less);
+    let text = show_dim(&s.store, s.store.dim_of_prim(found));
+    assert_eq!(text, "((n - m) < 7i64)");
+}
+
+#[test]
+fn what_is_added_to_a_float_and_taken_away_is_gone() {
+    let mut s = setting();
+    let (half, x) = (s.store.prim_float(0.5, DType::F32), s.n);
+    let x = s.store.prim(PrimExpr::Cast { dtype: DType::F32, value: x });
+    let sum = s.op(PrimOp::Add, half, x);
+    let difference = s.op(PrimOp::Sub, sum, half);
+    assert_eq!(simplify(&mut s.store, &s.facts, difference), x);
+}

@@ -114,9 +114,24 @@ fn a_split_in_unequal_parts_has_a_shorter_last_one() {
 #[test]
 fn every_operator_of_relax_says_what_it_gives_or_gives_anything() {
     for op in crate::ops::relax::FAMILIES.iter().copied().flatten() {
-        let vague = ["inspect.", "vision.", "layout_transform", "null_value"];
+        let vague = ["vision.all_class_non_max_suppression", "layout_transform", "null_value"];
         assert!(op.deduce.is_some() || vague.iter().any(|start| op.name.starts_with(start)), "{} has no rule", op.name);
     }
+}
+
+#[test]
+fn boxes_need_as_many_numbers_as_are_asked_for() {
+    let store = &mut Store::new();
+    let data = tensor(store, &[1, 5, 6]);
+    let found = deduce(store, "vision.get_valid_counts", &[data], &[("score_index", AttrValue::int(6))]);
+    assert_eq!(found, Err("get_valid_counts expects score_index to be in range [0, 6), but got 6".to_owned()));
+    let found = deduce(store, "vision.get_valid_counts", &[data], &[]).expect("it fits");
+    assert!(found.contains("int32") && found.contains("Tensor[(1i64, 5i64, 6i64), float32]"), "{found}");
+    let flat = tensor(store, &[5, 6]);
+    let found = deduce(store, "vision.get_valid_counts", &[flat], &[]);
+    assert_eq!(found, Err("get_valid_counts expects 3-D input, got ndim 2".to_owned()));
+    let found = deduce(store, "inspect.tensor_ndim", &[data], &[]);
+    assert!(found.is_ok_and(|found| found.contains("int32")));
 }
 
 /// Extents are written as TVM's analyzer leaves them.
