@@ -110,34 +110,15 @@ def @main(%x3: Tensor[(4), float32]) -> Tensor[(4), float32] {
     run: Run::Module(run),
 };
 
-/// The cell, and sums and products of cells.
-const CELLS: &str = "\
-#[version = \"0.0.5\"]
-type GradCell[T] { Raw(T), One(fn() -> T), Zero(fn() -> T), }
-def @FromGradCell[T](%g: GradCell[T]) -> T {
-  match (%g) { Raw(%x) => { %x }, One(%x) => { %x() }, Zero(%x) => { %x() }, }
-}
-def @MultiplyGradCell[T](%multiply: fn(T, T) -> T, %l: GradCell[T], %r: GradCell[T]) -> GradCell[T] {
-  match((%l, %r)) {
-    (Zero(_), _) => { %l }, (_, Zero(_)) => { %r }, (One(_), _) => { %r }, (_, One(_)) => { %l },
-    _ => { Raw(%multiply(@FromGradCell(%l), @FromGradCell(%r))) },
-  }
-}
-def @AddGradCell[T](%add: fn(T, T) -> T, %l: GradCell[T], %r: GradCell[T]) -> GradCell[T] {
-  match((%l, %r)) {
-    (Zero(_), _) => { %r }, (_, Zero(_)) => { %l },
-    _ => { Raw(%add(@FromGradCell(%l), @FromGradCell(%r))) },
-  }
-}
-";
-
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
     let store = &mut *cx.store;
     let mut result = module.clone();
     let cell = store.name("GradCell");
     if module.adt(cell).is_none() {
         let mark = store.mark();
-        let read = crate::parse::parse(store, CELLS);
+        // The example has the cell, and sums and products of cells, before the program.
+        let cells = SPEC.example_after.split("def @main").next().unwrap_or_default();
+        let read = crate::parse::parse(store, &format!("#[version = \"0.0.5\"]\n{cells}"));
         store.disown(mark);
         for (name, adt) in read.program.module.adts() {
             result.set_adt(*name, *adt);
