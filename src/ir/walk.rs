@@ -8,6 +8,11 @@ use super::store::Store;
 /// arguments; a let's value before its body; a match's data before its arms; bindings before the result. Variables that a node
 /// binds are not children; see [`for_each_binder`].
 pub fn for_each_child(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
+    each_child(store, id, &mut f);
+}
+
+/// The same, once for all callers: written out for each of them it was a fiftieth of the engine.
+fn each_child(store: &Store, id: ExprId, f: &mut dyn FnMut(ExprId)) {
     match store.expr(id) {
         Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => {}
         Expr::Shape(_) | Expr::Prim(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => {}
