@@ -95,6 +95,9 @@ const SECOND: &[&str] = &[
     "wasm::values::",
 ];
 
+/// Instructions of a function that is left where it is, being about as small as what would stand for it.
+const STUB: u64 = 40;
+
 /// The two halves. Imports of the second are the exports of the first, by the module name `first`.
 pub struct Halves {
     pub first: Vec<u8>,
@@ -162,23 +165,29 @@ fn elements(module: &Module, wanted: TableId) -> Result<Vec<(u32, FunctionId)>> 
 
 /// The functions that go: those that are named, and those that nothing else reaches.
 fn moved(module: &Module) -> BTreeSet<FunctionId> {
+    let pointed: HashSet<FunctionId> = (module.elements.iter())
+        .flat_map(|element| match &element.items {
+            ElementItems::Functions(functions) => functions.clone(),
+            ElementItems::Expressions(..) => Vec::new(),
+        })
+        .collect();
+    // Of equal functions the compiler keeps one, under whichever name. Those that are called through a pointer are mostly
+    // small closures, which both halves may have: they stay, where a stub would hardly be smaller.
+    let small: HashSet<FunctionId> =
+        module.funcs.iter_local().filter(|(id, local)| local.size() <= STUB && pointed.contains(id)).map(|(id, _)| id).collect();
     let named: HashSet<FunctionId> = module
         .funcs
         .iter_local()
         .map(|(id, _)| id)
-        .filter(|id| module.funcs.get(*id).name.as_deref().is_some_and(is_named))
+        .filter(|id| !small.contains(id) && module.funcs.get(*id).name.as_deref().is_some_and(is_named))
         .collect();
     let exported = module.exports.iter().filter_map(|export| match export.item {
         walrus::ExportItem::Function(function) => Some(function),
         _ => None,
     });
-    let pointed = module.elements.iter().flat_map(|element| match &element.items {
-        ElementItems::Functions(functions) => functions.clone(),
-        ElementItems::Expressions(..) => Vec::new(),
-    });
     // An exported function has to stay, whatever its name.
     let mut kept: HashSet<FunctionId> = exported.chain(module.start).collect();
-    kept.extend(pointed.filter(|function| !named.contains(function)));
+    kept.extend(pointed.into_iter().filter(|function| !named.contains(function)));
     let mut waiting: Vec<FunctionId> = kept.iter().copied().collect();
     while let Some(function) = waiting.pop() {
         for callee in calls(module, function) {
