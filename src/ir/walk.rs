@@ -51,14 +51,11 @@ fn each_child(store: &Store, id: ExprId, f: &mut dyn FnMut(ExprId)) {
 
 /// Whether a node is of a kind that has children: none of the leaves that nearly all operands are.
 pub fn has_children(store: &Store, id: ExprId) -> bool {
-    let leaf = match store.expr(id) {
-        Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => true,
-        expr => matches!(
-            expr,
-            Expr::Shape(_) | Expr::Prim(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_)
-        ),
-    };
-    !leaf
+    match store.expr(id) {
+        Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => false,
+        Expr::Shape(_) | Expr::Prim(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => false,
+        _ => true,
+    }
 }
 
 /// Calls `f` with each variable that the node itself binds: parameters, a let's variable, the

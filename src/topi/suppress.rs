@@ -386,16 +386,10 @@ impl Nms {
             let minus = narrow(te, -1);
             let begin = [put(te, best, minus), put(te, high, least)];
             let search = each(te, number, false, &mut |te, j| {
-                let (first, zero) = (get(te, found), te.int(0));
-                let first = wide(te, first);
-                let behind = te.bin(PrimOp::Ge, j, first);
-                let named = te.load(self.boxes, &[i, j]);
-                let named = wide(te, named);
-                let named = te.bin(PrimOp::Ge, named, zero);
+                let named = self.named_from(te, PrimOp::Ge, [i, j], found);
                 let (score, so_far) = (self.score_of(te, i, j), get(te, high));
                 let better = te.bin(PrimOp::Gt, score, so_far);
-                let cond = te.both(behind, named);
-                let cond = te.both(cond, better);
+                let cond = te.both(named, better);
                 let place = te.cast(DType::I32, j);
                 let taken = [put(te, best, place), put(te, high, score)];
                 when(te, cond, &taken, &[])
@@ -445,20 +439,26 @@ impl Nms {
         when(te, cond, &[names[0], names[1], names[2], boxes], &[])
     }
 
+    /// Whether a box is one, and stands behind the one that was found, or with `Ge` is that one.
+    fn named_from(&self, te: &mut Te, op: PrimOp, [i, j]: [PrimId; 2], found: Tensor) -> PrimId {
+        let (first, zero) = (get(te, found), te.int(0));
+        let first = wide(te, first);
+        let behind = te.bin(op, j, first);
+        let named = te.load(self.boxes, &[i, j]);
+        let named = wide(te, named);
+        let named = te.bin(PrimOp::Ge, named, zero);
+        te.both(behind, named)
+    }
+
     /// The scores of boxes behind the one that was found.
     fn lowered(&self, te: &mut Te, i: PrimId, number: PrimId, found: Tensor, least: PrimId) -> StmtId {
         let dtype = te.dtype(self.out);
         each(te, number, false, &mut |te, j| {
-            let (first, zero) = (get(te, found), te.int(0));
-            let place = wide(te, first);
-            let behind = te.bin(PrimOp::Gt, j, place);
-            let named = te.load(self.boxes, &[i, j]);
-            let named = wide(te, named);
-            let named = te.bin(PrimOp::Ge, named, zero);
+            let first = get(te, found);
+            let named = self.named_from(te, PrimOp::Gt, [i, j], found);
             let score = self.score_of(te, i, j);
             let good = te.bin(PrimOp::Gt, score, least);
-            let cond = te.both(behind, named);
-            let cond = te.both(cond, good);
+            let cond = te.both(named, good);
             let same = self.same_class(te, i, first, j);
             let shared = self.shared(te, i, first, j);
             let (overlap, minus) = (te.number(self.overlap, dtype), narrow(te, -1));
