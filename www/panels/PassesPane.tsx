@@ -65,16 +65,16 @@ export function PassesPane() {
   const passes = createMemo(() => state().document.passes);
   /** The rows that the steps belong to. */
   const owners = createMemo(() => state().good?.rows ?? []);
+  const inPhases = createMemo(() => state().preferences.phases);
 
   const layout = createMemo<Layout>(() => {
-    const { good, rows } = state();
     const shown = app.shown();
     const result: Layout = { rows: new Map(), steps: new Map(), phases: [], lines: 0 };
     const byRow = new Map<number, Shown[]>();
     const loose: Shown[] = [];
     for (const item of shown) {
-      const id = good?.rows[item.step.row];
-      if (id === undefined || !rows.includes(id)) {
+      const id = owners()[item.step.row];
+      if (id === undefined || !rows().includes(id)) {
         loose.push(item);
       } else {
         const group = byRow.get(id);
@@ -84,11 +84,10 @@ export function PassesPane() {
     }
     let line = 0;
     for (const item of loose) result.steps.set(item.index, { line: ++line, listed: false });
-    const { document, preferences } = state();
-    rows.forEach((id, row) => {
+    rows().forEach((id, row) => {
       const group = byRow.get(id) ?? [];
-      if (preferences.phases) {
-        const name = phaseOf(callName(document.passes[row]?.call ?? ""));
+      if (inPhases()) {
+        const name = phaseOf(callName(passes()[row]?.call ?? ""));
         const { phases } = result;
         let phase = phases.at(-1);
         if (phase?.name === name) phase.steps.push(...group);
