@@ -51,11 +51,11 @@ fn each_child(store: &Store, id: ExprId, f: &mut dyn FnMut(ExprId)) {
 
 /// Whether a node is of a kind that has children: none of the leaves that nearly all operands are.
 pub fn has_children(store: &Store, id: ExprId) -> bool {
-    match store.expr(id) {
-        Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => false,
-        Expr::Shape(_) | Expr::Prim(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => false,
-        _ => true,
-    }
+    use Expr::{Constant, Ctor, DataType, Extern, Global, Op, Prim, PrimFunc, Shape, Str, Var};
+    let expr = store.expr(id);
+    let is_name = matches!(expr, Var(_) | Global(_) | Op(_) | Ctor(_) | Extern(_) | PrimFunc(_));
+    let is_literal = matches!(expr, Constant(_) | Shape(_) | Prim(_) | Str(_) | DataType(_));
+    !is_name && !is_literal
 }
 
 /// Calls `f` with each variable that the node itself binds: parameters, a let's variable, the
