@@ -413,10 +413,7 @@ export function PassesPane() {
                   </span>
                   <Show when={!place()?.shown}>
                     <span class="step idle" classList={{ off: !pass().enabled }} style={style()}>
-                      <span class="name">
-                        {name()}
-                        <span class="arguments">{argumentsOf(pass().call)}</span>
-                      </span>
+                      <CallName name={name()} call={pass().call} />
                       <Show when={own().has(name())}>
                         <span class="tag">yours</span>
                       </Show>
@@ -473,10 +470,7 @@ export function PassesPane() {
                   <span class={`mark ${step().outcome}`} aria-hidden="true">
                     {outcomeMark[step().outcome]}
                   </span>
-                  <span class="name">
-                    {step().name}
-                    <span class="arguments">{argumentsOf(call())}</span>
-                  </span>
+                  <CallName name={step().name} call={call()} />
                   <Show when={own().has(step().name)}>
                     <span class="tag" aria-hidden="true">
                       yours
@@ -555,10 +549,22 @@ export function PassesPane() {
 const notYet = (count: number) =>
   `${count} ${count === 1 ? "pass" : "passes"} of this pipeline not in passlab yet`;
 
-const argumentsOf = (call: string) => {
-  const inner = callArguments(call);
-  return inner ? `(${inner})` : "";
-};
+/** Characters of a name that fit into a row at every width of the page. */
+const SHORT = 14;
+
+/** The name of a pass and the arguments of its call; clipped only where it may be wider than its row. */
+function CallName(props: { name: string; call: string }) {
+  const given = () => {
+    const inner = callArguments(props.call);
+    return inner ? `(${inner})` : "";
+  };
+  return (
+    <span class="name" classList={{ long: props.name.length + given().length > SHORT }}>
+      {props.name}
+      <span class="arguments">{given()}</span>
+    </span>
+  );
+}
 
 /** What stands at the end of a step's row: its time, or why it did not run. */
 function metaOf(step: Step, micros: number): string {
