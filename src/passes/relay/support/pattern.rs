@@ -121,11 +121,32 @@ fn may_begin(pattern: &Pat, op: OpId) -> bool {
     }
 }
 
+/// Whether a program that calls these operators may hold what the pattern asks for.
+fn may_occur(pattern: &Pat, called: &[OpId]) -> bool {
+    let occurs = |pattern: &Pat| may_occur(pattern, called);
+    match pattern {
+        Pat::Any(_) | Pat::Const(_) => true,
+        Pat::Call(_, arguments) | Pat::Broadcast(arguments) => {
+            called.iter().any(|op| may_begin(pattern, *op)) && arguments.iter().all(occurs)
+        }
+        Pat::Named(_, inner) | Pat::Casts(inner) => occurs(inner),
+        Pat::Or(options) => options.iter().any(occurs),
+    }
+}
+
 /// Where a rule may be applied at once: the roots of its matches and their parts.
 pub type Found = Vec<(ExprId, Parts)>;
 
 /// Rewrites `root` with one rule where it was found in it. The program must have types.
 pub fn rewrite_found(store: &mut Store, module: &Module, root: ExprId, found: Found, rule: &Rule) -> ExprId {
+    // What no match leads to a change of, as it stands, need not be walked: most sums of a constant do not add zero.
+    let changes = |(id, parts): &(ExprId, Parts)| {
+        let parts = parts.iter().map(|&(slot, id)| (slot, id, id)).collect();
+        (rule.apply)(store, module, &Match { pre: *id, post: *id, parts }).is_some_and(|next| next != *id)
+    };
+    if !found.iter().any(changes) {
+        return root;
+    }
     let mut apply = Apply { rule, module, roots: IdMap::new(), done: IdMap::new() };
     for (id, parts) in found {
         apply.roots.insert(id, parts);
@@ -267,10 +288,10 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     fn find(store: &Store, sites: &Sites, pattern: &Pat) -> Found {
-        let wanted: Vec<bool> = sites.ops.iter().map(|op| may_begin(pattern, *op)).collect();
-        if !wanted.contains(&true) {
+        if !may_occur(pattern, &sites.ops) {
             return Vec::new();
         }
+        let wanted: Vec<bool> = sites.ops.iter().map(|op| may_begin(pattern, *op)).collect();
         let mut finder = Finder { store, order: &sites.order, taken: IdMap::new(), users: None, dominators: None };
         let mut found = Vec::new();
         for &(place, op) in sites.calls.iter().rev() {
