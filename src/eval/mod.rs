@@ -19,7 +19,7 @@ pub use tir::{Given, eval_prim, run_prim_func};
 pub use value::{Closure, Fields, RefCell, Value, value_to_expr};
 
 use crate::diag::{Diagnostic, Span};
-use crate::ir::{Dialect, Expr, ExprId, Module, Store};
+use crate::ir::{Dialect, Expr, ExprId, Module, OpId, Store};
 use crate::ops::kernel::{by_lane, read, write};
 use crate::ops::tensor_of;
 use machine::Machine;
@@ -133,6 +133,12 @@ pub fn eval_expr(
     }
     let machine = Machine::new(store, module, options);
     if machine.is_function(expr) { machine.apply(expr, args) } else { machine.eval(expr) }
+}
+
+/// What an operator of Relay gives for these arguments, with the attributes of `call`, and in the type that is known of
+/// it if any is.
+pub fn eval_operator(store: &mut Store, module: &Module, call: ExprId, op: OpId, args: Vec<Value>) -> Result<Value, EvalFailure> {
+    Machine::new(store, module, EvalOptions::default()).call_op(call, op, args)
 }
 
 #[cfg(test)]

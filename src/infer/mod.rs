@@ -28,6 +28,7 @@ mod unknown;
 mod well_formed;
 
 pub(crate) use kind::KindChecker;
+pub(crate) use subst::map_children as map_type_children;
 pub use well_formed::well_formed;
 
 use crate::diag::Diagnostic;

@@ -87,7 +87,7 @@ pub(super) fn for_each_child(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId
 }
 
 /// The type with each type directly inside replaced by what `f` makes of it.
-pub(super) fn map_children(store: &mut Store, ty: TypeId, f: &mut dyn FnMut(&mut Store, TypeId) -> TypeId) -> TypeId {
+pub(crate) fn map_children(store: &mut Store, ty: TypeId, f: &mut dyn FnMut(&mut Store, TypeId) -> TypeId) -> TypeId {
     let mapped = match &*store.type_rc(ty) {
         Type::Tensor { .. } | Type::Var(_) | Type::Global(_) | Type::Hole(_) => return ty,
         Type::Tuple(fields) => Type::Tuple(fields.iter().map(|t| f(store, *t)).collect()),

@@ -52,6 +52,7 @@ pub static ALL: &[&PassSpec] = &[
     &relay::capture_post_dfs_index_in_spans::SPEC,
     &relay::lambda_lift::SPEC,
     &relay::lazy_gradient_init::SPEC,
+    &relay::partial_evaluate::SPEC,
     &relax::normalize::SPEC,
     &relax::fold_constant::SPEC,
     &relax::normalize_global_var::SPEC,

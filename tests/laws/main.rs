@@ -5,6 +5,7 @@ mod deep;
 mod generate;
 mod lowered;
 mod mutate;
+mod partial;
 
 use generate::program;
 use passlab::eval::{self, EvalOptions, Value};
@@ -25,6 +26,8 @@ const MEANING_PRESERVING: &[&str] = &[
     "DeadCodeElimination()",
     "EliminateCommonSubexpr()",
     "ToANormalForm()",
+    "ToANormalForm(), PartialEvaluate()",
+    "ToANormalForm(), PartialEvaluate(), InferType(), DeadCodeElimination(inline_once=True)",
     "ToGraphNormalForm()",
     "CanonicalizeOps()",
     "FuseOps(fuse_opt_level=2)",

@@ -66,6 +66,7 @@ const SECOND: &[&str] = &[
     "passes::relay::lazy_gradient_init::",
     "passes::relay::manifest_lifetimes::",
     "passes::relay::merge_compiler_regions::",
+    "passes::relay::partial_evaluate::",
     "passes::relay::partition_graph::",
     "passes::relay::support::affine::",
     "passes::relay::support::let_lists::",

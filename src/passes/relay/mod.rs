@@ -31,6 +31,7 @@ pub mod lambda_lift;
 pub mod lazy_gradient_init;
 pub mod manifest_lifetimes;
 pub mod merge_compiler_regions;
+pub mod partial_evaluate;
 pub mod partition_graph;
 pub mod remove_unused_functions;
 pub mod simplify_expr;

@@ -1,0 +1,129 @@
+//! PartialEvaluate: runs the program as far as it is known before it runs.
+//!
+//! An interpreter whose values are known in part ([`value`]) goes through every global function with parameters of which it
+//! knows nothing ([`machine`]). Calls of known functions are expanded, operators on constants are run ([`apply`]), and whatever
+//! cannot be known becomes a binding of the new program ([`residual`]). References are followed: a branch that may or may not
+//! run works on a copy of what they hold, and after code that is not known nothing is known of them any more. A function is
+//! expanded inside of its own expansion only with an older argument or a smaller natural number ([`value::Fuel`]), so
+//! the pass ends; DeadCodeElimination is to follow, since it leaves much behind that is not used.
+//!
+//! TVM copies a function before each expansion and marks its copies with a number (`annotation.with_funcid`); here each
+//! expansion has an environment of its own and nothing is copied, so that the literal itself is that number, and no
+//! variable needs to be renamed afterwards (`PostProcess`). Names are counted from `x_0` in each run, and in TVM over the
+//! whole process; those that its interpreter takes for a call of an operator are left out here too.
+//!
+//! As in TVM, and against the meaning of the program: what is known of a reference outlives a call that is left in the program
+//! for lack of fuel, even if the function writes to it; and a function literal that is met again inside of its own
+//! expansion, where no fuel is left, becomes a function that only calls itself, of which a warning tells.
+//!
+//! As in TVM, too: a primitive function literal that is called with something unknown twice is an error, because the result
+//! holds it twice; and so is a primitive global function, whose parameters the result would bind twice.
+//!
+//! Known divergences. TVM stops where a pattern has bound a variable before it turns out to be undecided (`Cons(%x, Nil)` on
+//! a list with an unknown tail), and where an operator that is no stateful one gets a function or a reference; here the
+//! match and the call stay. A call of an operator on constants that cannot be evaluated here stays, with a warning. An
+//! evaluation that takes too many steps is an error, where TVM goes on for as long as there is memory.
+//!
+//! Source: `src/relay/transforms/partial_eval.cc`, `let_list.h`, `de_duplicate.cc`, `src/relay/analysis/feature.cc`.
+
+mod apply;
+mod machine;
+mod residual;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use super::support::{is_primitive, strip_on_device};
+use crate::diag::Diagnostic;
+use crate::ir::walk::{for_each_child, has_children};
+use crate::ir::{ExprId, IdMap, Module, Store};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use machine::Evaluator;
+
+/// The pass.
+pub static SPEC: PassSpec = PassSpec {
+    name: "PartialEvaluate",
+    info_name: "PartialEval",
+    dialects: crate::pass::spec::RELAY,
+    opt_level: 1,
+    required: &[],
+    params: &[],
+    config: &[],
+    summary: "Runs what is known of the program before it runs.",
+    doc: "Functions, data types, references and branches are evaluated as far as they depend on nothing unknown: calls of known \
+functions are expanded, operators on constants are run, a `match` or `if` on a known value becomes the arm that it takes, and \
+a reference that was written before is not read. What remains is bound by `let`, in order; a recursive function is expanded for \
+as long as an argument shrinks.\n\n\
+The program may share nothing but names and constants: run *ToANormalForm* first. Much of the result is not used; \
+*DeadCodeElimination* after *InferType* tidies up.",
+    example_before: "\
+def @main(%x: float32) -> float32 {
+  let %twice = fn (%f: fn (float32) -> float32) -> float32 { %f(%f(%x)) };
+  %twice(fn (%y: float32) -> float32 { multiply(%y, %y) })
+}
+",
+    example_after: "\
+def @main(%x: float32) -> float32 {
+  let %twice: fn (fn (float32) -> float32) -> float32 = fn (%f: fn (float32) -> float32) -> float32 {
+    let %x_0 = %f(%x);
+    let %x_1 = %f(%x_0);
+    %x_1
+  };
+  let %x_2 = fn (%y: float32) -> float32 {
+    let %x_3 = multiply(%y, %y);
+    %x_3
+  };
+  let %x_4 = multiply(%x, %x);
+  let %x_5 = multiply(%x_4, %x_4);
+  %x_5
+}
+",
+    run: Run::Module(run),
+};
+
+fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
+    let size = shares_nothing(cx.store, module)?;
+    let mut evaluator = Evaluator::new(cx.store, module, size);
+    for (name, function) in module.functions() {
+        evaluator.visit_global(*name, *function)?;
+    }
+    let done = std::mem::take(&mut evaluator.done);
+    cx.diagnostics.extend(std::mem::take(&mut evaluator.warnings));
+    let mut result = module.clone();
+    for (name, function) in module.functions() {
+        let new = done.get(name).copied().unwrap_or(*function);
+        result.set_function(*name, cx.store.rewrite("evaluated in part", *function, *function, |_| new));
+    }
+    shares_nothing(cx.store, &result)?;
+    Ok(result)
+}
+
+/// Holds that no function uses anything but leaves twice, primitive functions aside (TVM: all features but `fGraph`), and
+/// counts nodes.
+fn shares_nothing(store: &Store, module: &Module) -> Result<usize, PassError> {
+    let mut count = 0;
+    for (_, function) in module.functions() {
+        let mut seen = IdMap::new();
+        let mut left = vec![*function];
+        while let Some(id) = left.pop() {
+            if seen.insert(id, ()).is_some() {
+                return Err(shared(store, id));
+            }
+            count += 1;
+            if !is_primitive(store, id) {
+                for_each_child(store, id, |child| {
+                    left.extend(has_children(store, strip_on_device(store, child)).then_some(child))
+                });
+            }
+        }
+    }
+    Ok(count)
+}
+
+fn shared(store: &Store, id: ExprId) -> PassError {
+    let message = match is_primitive(store, id) {
+        true => "has unsupported feature: [fGraph, ]: a primitive function is called twice with something that is not known",
+        false => "has unsupported feature: [fGraph, ]: this is used more than once; run ToANormalForm first",
+    };
+    vec![Diagnostic::error("relay-partial-evaluate", message, store.source_span(id))]
+}
