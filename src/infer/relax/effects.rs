@@ -1,8 +1,9 @@
 //! Which calls may do more than give a value (TVM: `IsImpureCall` and `ContainsImpureCall`).
 
 use crate::ir::walk::{for_each_child, has_children};
-use crate::ir::{Expr, ExprId, Module, Store, Type};
+use crate::ir::{Buffer, Expr, ExprId, Id, Module, PrimExpr, PrimFunc, Stmt, Store, Type};
 use crate::ops;
+use rustc_hash::FxHashSet;
 
 /// Whether calls of `callee` have no side effects.
 pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
@@ -12,8 +13,7 @@ pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
         Expr::Global(name) => match module.function(name) {
             Some(function) => match store.expr(function) {
                 Expr::Function(id) => return store.function(id).pure,
-                // A tensor program that gives a value writes none into its arguments.
-                Expr::PrimFunc(id) => return store.prim_func(id).ret.is_some(),
+                Expr::PrimFunc(id) => return is_pure_program(store, id),
                 _ => store.checked_type(function),
             },
             None => return true,
@@ -22,6 +22,55 @@ pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
         _ => store.checked_type(callee),
     };
     matches!(ty.map(|ty| store.type_of_id(ty)), Some(Type::Callable { pure: true, .. }))
+}
+
+/// Intrinsics that may do anything (TVM: `CallEffectKind`).
+const OPAQUE: &[&str] = &[
+    "call_cpacked",
+    "call_extern",
+    "call_llvm_intrin",
+    "call_packed",
+    "prefetch",
+    "tvm_storage_sync",
+    "tvm_struct_set",
+];
+
+/// Whether a tensor program writes nothing but memory that its statements allocate, and calls nothing that may do more
+/// (TVM: `s_tir::IsPureFunction`). A program that is only hinted at, whose body is `T.evaluate(0)`, is one.
+pub(crate) fn is_pure_program(store: &Store, id: Id<PrimFunc>) -> bool {
+    let mut own: FxHashSet<Id<Buffer>> = FxHashSet::default();
+    let mut stack = vec![store.prim_func(id).body];
+    while let Some(id) = stack.pop() {
+        let stmt = store.stmt(id);
+        let first = stack.len();
+        match stmt {
+            Stmt::Seq(list) => stack.extend(store.items(*list)),
+            Stmt::Block(block) => {
+                let block = store.prim_block(*block);
+                stack.extend(block.init.into_iter().chain([block.body]));
+            }
+            Stmt::Alloc(buffer) => {
+                own.insert(*buffer);
+            }
+            Stmt::Store { buffer, .. } if !own.contains(buffer) => return false,
+            Stmt::Bind { value, .. } | Stmt::Attr { value, .. } | Stmt::Evaluate(value) | Stmt::Return(value) => {
+                let mut pure = true;
+                store.for_each_prim(*value, &mut |_, expr| {
+                    if let PrimExpr::Call { op, .. } = expr {
+                        let name = store.str(*op);
+                        pure &= !name.starts_with('@') && !OPAQUE.contains(&name);
+                    }
+                });
+                if !pure {
+                    return false;
+                }
+            }
+            _ => {}
+        }
+        stack.extend(stmt.nested().into_iter().flatten());
+        stack[first..].reverse();
+    }
+    true
 }
 
 /// Whether `call` is a call that may have side effects.

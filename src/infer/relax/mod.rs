@@ -39,9 +39,9 @@ pub fn signatures(store: &mut Store, module: &Module) -> Signatures {
 
 /// The type of a tensor program as calls see it. What it takes is checked by the calls that write its outputs.
 pub(crate) fn prim_func_type(store: &mut Store, id: Id<PrimFunc>) -> TypeId {
-    let given = store.prim_func(id).ret;
-    let ret = given.unwrap_or_else(|| store.tuple_type(&[]));
-    store.ty(Type::Callable { params: None, ret, pure: given.is_some() })
+    let ret = store.prim_func(id).ret.unwrap_or_else(|| store.tuple_type(&[]));
+    let pure = effects::is_pure_program(store, id);
+    store.ty(Type::Callable { params: None, ret, pure })
 }
 
 /// `R.Callable`, of which nothing is known.

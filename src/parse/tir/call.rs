@@ -206,13 +206,36 @@ impl Reader<'_, '_, '_> {
         Ok(self.store.prim_call(&format!("@{name}"), &prims, DType::I32))
     }
 
+    /// The type that `T.handle(...)` makes.
+    pub(super) fn pointer(&mut self, args: &[Arg], at: Id<Node>) -> Read<DType> {
+        let (element, scope) = match args {
+            [] => return Ok(HANDLE),
+            [element] => (element.value, None),
+            [element, scope] => (element.value, self.tree.string(scope.value)),
+            _ => return Err(self.error("tir-syntax", "`T.handle` takes an element type and a scope", at)),
+        };
+        let element = self.dtype(element)?;
+        let global = scope.is_none_or(|scope| scope == "global");
+        let pointer = DType::pointer_to(element).filter(|_| global);
+        pointer.ok_or_else(|| self.error("tir-type", "only pointers to scalars in global memory are read", at))
+    }
+
     fn lanes(&mut self, id: Id<Node>) -> Read<u16> {
         let lanes = self.tree.int(id).and_then(|n| u16::try_from(n).ok()).filter(|n| *n > 0);
         lanes.ok_or_else(|| self.error("tir-type", "expected the number of lanes", id))
     }
 
-    /// A type as a string: `"float32"`, or `T.float32`.
+    /// A type as a string: `"float32"`, or `T.float32`, or a pointer: `T.handle("int64", "global")`, `T.handle().ty`.
     pub(super) fn dtype(&mut self, id: Id<Node>) -> Read<DType> {
+        let made = match self.tree.expr(id) {
+            Node::Attribute { value, name } if self.tree.text(name) == "ty" => value,
+            _ => id,
+        };
+        if let Node::Call { callee, args } = self.tree.expr(made)
+            && self.intrinsic(callee) == Some("handle")
+        {
+            return self.pointer(&self.tree.args(args).to_vec(), made);
+        }
         let text = match self.tree.string(id) {
             Some(text) => text.into_owned(),
             None => self.intrinsic(id).unwrap_or("").to_owned(),

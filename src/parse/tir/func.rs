@@ -100,12 +100,12 @@ impl<'s> Reader<'_, 's, '_> {
     }
 
     /// The type in `n: T.int64`, `p: T.handle`.
-    fn scalar_type(&self, id: Id<Node>) -> Option<DType> {
-        let id = match self.tree.expr(id) {
-            Node::Call { callee, .. } => callee,
-            _ => id,
-        };
-        DType::parse(self.intrinsic(id)?)
+    fn scalar_type(&mut self, id: Id<Node>) -> Option<DType> {
+        match self.tree.expr(id) {
+            Node::Call { callee, args } if self.intrinsic(callee) == Some("handle") && !args.is_empty() => self.dtype(id).ok(),
+            Node::Call { callee, .. } => DType::parse(self.intrinsic(callee)?),
+            _ => DType::parse(self.intrinsic(id)?),
+        }
     }
 
     fn param(&mut self, name: &'s str, annotation: Id<Node>) -> Read<PrimParam> {

@@ -361,9 +361,11 @@ impl<'s> Reader<'_, 's, '_> {
                 self.push(TirStmt::Bind { var, value }, lines);
             }
             _ => {
-                let Some(dtype) = DType::parse(intrinsic).filter(|d| args.is_empty() || d.code == DTypeCode::Handle) else {
-                    return Ok(false);
+                let dtype = match intrinsic {
+                    "handle" => Some(self.pointer(args, at)?),
+                    _ => DType::parse(intrinsic).filter(|_| args.is_empty()),
                 };
+                let Some(dtype) = dtype else { return Ok(false) };
                 // A quoted shape may have made the variable already.
                 let known = match self.meaning(name) {
                     Some(Meaning::Symbol(symbol)) if self.matched.contains(&symbol) => Some(symbol),

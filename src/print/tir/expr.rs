@@ -3,7 +3,7 @@
 use super::super::script::{push_dict, push_float_literal, push_str_literal};
 use super::uses::Named;
 use super::{Tir, is_scalar};
-use crate::ir::{AttrValue, Buffer, DType, Dim, Id, Name, PrimExpr, PrimId, PrimOp, Region, Symbol};
+use crate::ir::{AttrValue, Buffer, DType, DTypeCode, Dim, Id, Name, PrimExpr, PrimId, PrimOp, Region, Symbol};
 use crate::tir;
 use std::fmt::Write;
 
@@ -35,6 +35,14 @@ fn operator(name: &str) -> Option<(&'static str, u8)> {
         "shift_right" => (" >> ", 10),
         _ => return None,
     })
+}
+
+/// `T.float32`, `T.handle`, `T.handle("int64", "global")`
+pub(super) fn type_name(dtype: DType) -> String {
+    match dtype.pointee() {
+        Some(element) => format!("T.handle(\"{element}\", \"global\")"),
+        None => format!("T.{dtype}"),
+    }
 }
 
 impl Tir<'_, '_> {
@@ -205,9 +213,16 @@ impl Tir<'_, '_> {
                 out.push(Piece::Text(", "));
             }
         };
+        let ty = || {
+            Piece::Owned(match dtype.code {
+                DTypeCode::Handle if dtype.pointee().is_none() => "T.handle().ty".to_owned(),
+                DTypeCode::Handle => format!("{}.ty", type_name(dtype)),
+                _ => format!("\"{dtype}\""),
+            })
+        };
         if tir::TYPE_FIRST.contains(&name) {
             comma(out);
-            out.push(Piece::Owned(format!("\"{dtype}\"")));
+            out.push(ty());
         }
         for arg in args {
             comma(out);
@@ -215,7 +230,7 @@ impl Tir<'_, '_> {
         }
         if tir::TYPE_LAST.contains(&name) {
             comma(out);
-            out.push(Piece::Owned(format!("\"{dtype}\"")));
+            out.push(ty());
         }
         out.push(Piece::Text(")"));
         u8::MAX
@@ -327,7 +342,8 @@ impl Tir<'_, '_> {
         let frame = self.home(Named::Symbol(symbol));
         let name = self.script.define_symbol(symbol, self.frames[frame].scope);
         let dtype = self.script.store.symbol(symbol).dtype;
-        self.declare(frame, &format!("{name} = T.{dtype}()"));
+        let made = if dtype.pointee().is_some() { "" } else { "()" };
+        self.declare(frame, &format!("{name} = {}{made}", type_name(dtype)));
         name
     }
 

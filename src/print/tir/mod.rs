@@ -85,8 +85,8 @@ impl<'a> Tir<'_, 'a> {
             match *param {
                 PrimParam::Var(symbol) => {
                     text.push_str(self.script.symbol_name(symbol).unwrap_or("v"));
-                    text.push_str(": T.");
-                    text.push_str(&store.symbol(symbol).dtype.to_string());
+                    text.push_str(": ");
+                    text.push_str(&expr::type_name(store.symbol(symbol).dtype));
                     bound.insert(symbol);
                 }
                 PrimParam::Buffer(buffer) => self.buffer_param(buffer, &type_vars, &mut bound, &mut prelude, &mut text),

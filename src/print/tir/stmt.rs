@@ -2,6 +2,7 @@
 
 use super::super::LineRole;
 use super::super::script::push_str_literal;
+use super::expr::type_name;
 use super::uses::Spot;
 use super::{Tir, as_loop, is_scalar};
 use crate::ir::{AttrNode, Block, Buffer, For, ForKind, Id, IterKind, IterVar, PrimExpr, PrimId, Region, Stmt, StmtId, Store};
@@ -147,7 +148,7 @@ impl Tir<'_, '_> {
                 self.prim(*value, &mut right);
                 let scope = self.scope();
                 let name = self.script.define_symbol(*var, scope);
-                self.line(LineRole::Binding, &format!("{name}: T.let[T.{}] = {right}", store.symbol(*var).dtype));
+                self.line(LineRole::Binding, &format!("{name}: T.let[{}] = {right}", type_name(store.symbol(*var).dtype)));
             }
             Stmt::Attr { .. } => self.attr(id, concise, steps),
             Stmt::Alloc(buffer) if is_scalar(store.buffer(*buffer)) => {

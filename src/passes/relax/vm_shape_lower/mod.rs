@@ -316,7 +316,7 @@ impl BlockMutator for Lower {
 }
 /// A type as error contexts have it: TVM prints tuples that stand in no program as tensor programs have them.
 fn shown(store: &Store, ty: TypeId) -> String {
-    let text = print::relax_ty(store, ty).replace("R.Tuple", "T.Tuple");
+    let text = without_quotes(&print::relax_ty(store, ty)).replace("R.Tuple", "T.Tuple");
     let Some(start) = text.find("T.Tuple") else { return text };
     // In there the extents are numbers of tensor programs.
     let (before, tuple) = text.split_at(start);
@@ -338,6 +338,22 @@ fn shown(store: &Store, ty: TypeId) -> String {
     out + rest
 }
 
+/// The text without the quotes around what is computed of symbols, which stand only in the head of a function. Those of
+/// arguments with a name stay.
+fn without_quotes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut parts = text.split('"');
+    out += parts.next().unwrap_or_default();
+    while let Some(inside) = parts.next() {
+        let quote = if out.ends_with('=') { "\"" } else { "" };
+        out += quote;
+        out += inside;
+        out += quote;
+        out += parts.next().unwrap_or_default();
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use crate::passes::relax::testing::after;
@@ -349,5 +365,16 @@ mod tests {
                     x: R.Tensor((2,), dtype=\"float32\") = t[0]\n        return x\n";
         let made = after(text, "VMShapeLower()");
         assert!(made.contains("annotation=T.Tuple(R.Tensor((T.int64(2),), dtype="), "{made}");
+    }
+
+    /// As TVM has it of a function with such a parameter (`test_vm_build.py`).
+    #[test]
+    fn extents_that_are_computed_stand_in_the_context_without_quotes_and_the_last_is_computed_first() {
+        let text = "n = T.int64()\n@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((\"n\",), dtype=\"float32\"), \
+                    y: R.Tensor((\"n + 1\", \"n * 2\"), dtype=\"float32\")) -> R.Tensor:\n        return x\n";
+        let made = after(text, "VMShapeLower()");
+        assert!(made.contains("annotation=R.Tensor((n + 1, n * 2), dtype=\\\"float32\\\")"), "{made}");
+        let at = |text: &str| made.find(text);
+        assert!(at("H[T.int64(2)] =") < at("H[T.int64(1)] ="), "{made}");
     }
 }

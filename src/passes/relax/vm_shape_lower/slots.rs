@@ -6,6 +6,7 @@ use crate::infer::relax::types::is_plain;
 use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{Binding, DType, Dim, Expr, ExprId, Function, Id, PrimExpr, PrimId, Store, Symbol, Type, TypeId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
 
 /// An expression with a place in the heap.
 pub(super) struct Slot {
@@ -50,7 +51,7 @@ impl Slots {
             collector.walk(store, Task::Type(ret));
         }
         let mut slots = collector.slots;
-        for place in 0..slots.list.len() {
+        for place in in_order_of_buckets(slots.list.len()) {
             let expr = slots.list[place].expr;
             if matches!(store.prim_of_id(expr), PrimExpr::Var(_)) {
                 continue;
@@ -66,6 +67,21 @@ impl Slots {
         }
         Ok(slots)
     }
+}
+
+/// Places in the order in which TVM's hash table of expressions has them, as far as no two share a bucket: what is new stands
+/// first, and when the table grows all are put in again.
+fn in_order_of_buckets(count: usize) -> impl Iterator<Item = usize> {
+    // Numbers of buckets of libstdc++, each about twice the one before.
+    let sizes = [13, 29, 59, 127, 257, 541, 1109, 2357, 5087];
+    let mut order = VecDeque::with_capacity(count);
+    for place in 0..count {
+        if sizes.contains(&place) {
+            order.make_contiguous().reverse();
+        }
+        order.push_front(place);
+    }
+    order.into_iter()
 }
 
 struct Collector {
