@@ -1,13 +1,13 @@
 //! What is asked of a tensor when the program runs: fields of the structure that describes it.
 //!
-//! Source: `src/relax/op/tensor/inspect.cc`, `legalize_ops/inspect_op.py`. The extents and strides of one axis need
-//! pointers to numbers, which are not lowered.
+//! Source: `src/relax/op/tensor/inspect.cc`, `legalize_ops/inspect_op.py`.
 
 use super::create::dict;
-use super::lower::{Lower, Lowered};
+use super::lower::{Lower, Lowered, Refused};
 use super::{Known, Rule};
 use crate::infer::relax::prim_func_type;
 use crate::ir::{AttrValue, DType, DTypeCode, Expr, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Stmt, StmtId, Symbol, Type};
+use crate::parse::parse;
 
 const fn field(op: &'static str, hint: &'static str) -> Rule {
     Rule { op, hint, lower: getter, known: Known::Nothing }
@@ -20,7 +20,64 @@ pub(super) const RULES: &[Rule] = &[
     field("inspect.tensor_ndim", "_get_tensor_ndim"),
     field("inspect.tensor_byte_offset", "_get_tensor_byte_offset"),
     field("inspect.tensor_elem_offset", "_get_tensor_elem_offset"),
+    Rule { op: "inspect.tensor_shape_i", hint: "_get_tensor_shape_i", lower: of_axis, known: Known::Nothing },
+    Rule { op: "inspect.tensor_stride_i", hint: "_get_tensor_stride_i", lower: of_axis, known: Known::Nothing },
 ];
+
+/// What extents and strides of an axis begin with.
+const CHECKED: &str = "\
+        T.func_attr({\"tirx.is_host_func\": True, \"tirx.is_scheduled\": True})
+        assert T.int64(0) <= axis, (\"RuntimeError\", [\"Specified axis may not be negative\"])
+        ndim: T.let[T.int32] = T.tvm_struct_get(dlpack_handle, 0, 4, \"int32\")
+        assert axis < T.Cast(\"int64\", ndim), \
+(\"RuntimeError\", [\"Specified axis may not be larger than the tensor's dimensionality\"])
+";
+
+const SHAPE: &str = "\
+        shape = T.decl_buffer((ndim,), \"int64\", data=T.tvm_struct_get(dlpack_handle, 0, 2, T.handle(\"int64\").ty))
+        extent: T.let[T.int64] = shape[axis]
+        return extent
+";
+
+/// Of a packed tensor, whose strides are not given, it is the product of the extents behind the axis.
+const STRIDE: &str = "\
+        stride_ptr: T.let[T.handle(\"int64\")] = T.tvm_struct_get(dlpack_handle, 0, 3, T.handle(\"int64\").ty)
+        if T.isnullptr(stride_ptr):
+            shape_ptr: T.let[T.handle(\"int64\")] = T.tvm_struct_get(dlpack_handle, 0, 2, T.handle(\"int64\").ty)
+            shape = T.decl_buffer((ndim,), \"int64\", data=shape_ptr)
+            product = T.alloc_buffer((), \"int64\")
+            product[()] = T.int64(1)
+            for dim_offset in range(T.Cast(\"int64\", ndim) - axis - T.int64(1)):
+                dim: T.let[T.int64] = dim_offset + (axis + T.int64(1))
+                product[()] = product[()] * shape[dim]
+            return product[()]
+        else:
+            strides = T.decl_buffer((ndim,), \"int64\", data=stride_ptr)
+            stride: T.let[T.int64] = strides[axis]
+            return stride
+";
+
+/// A call of a function that reads the extent or stride of one axis. They follow pointers, and stand as text.
+fn of_axis(cx: &mut Lower) -> Lowered {
+    let (flags, rest) = match cx.op {
+        "inspect.tensor_shape_i" => ("private=True", SHAPE),
+        _ => ("private=True, s_tir=True", STRIDE),
+    };
+    let text = format!(
+        "@I.ir_module\nclass Module:\n    @T.prim_func({flags})\n    def read(dlpack_handle: T.handle, axis: T.int64) -> \
+         T.int64:\n{CHECKED}{rest}"
+    );
+    let read = parse(cx.te.store, &text);
+    let Some(&(_, program)) = read.program.module.functions().first() else { return Err(Refused::Leave) };
+    let program = cx.te.store.expr(program);
+    let Expr::PrimFunc(id) = program else { return Err(Refused::Leave) };
+    let ty = prim_func_type(cx.te.store, id);
+    let program = cx.te.store.add_typed(program, Some(ty));
+    let hint = cx.hint;
+    let program = cx.builder.add_function(cx.te.store, program, hint);
+    let args = cx.args.clone();
+    Ok(cx.te.store.add_call(program, &args, None))
+}
 
 const fn uint(bits: u8) -> DType {
     DType::new(DTypeCode::UInt, bits)

@@ -92,9 +92,14 @@ fn moved(te: &mut Te, x: Tensor, out: Tensor, vars: &[Id<Symbol>], indices: &[Pr
             facts.assume_between(axis.var, 0, extent - 1);
         }
     }
+    // In a sum an axis of one element counts nothing; an index that is such an axis stays one.
+    let zero = te.store.prim_int(0, DType::I64);
+    let inside = |(axis, at): (&Axis, &PrimId)| if te.known(axis.extent) == Some(1) { zero } else { *at };
+    let inside: Vec<PrimId> = axes.iter().zip(&at).map(inside).collect();
     let mut places = Vec::new();
     for index in indices {
-        let place = substitute(te.store, *index, &mut |_, symbol| Some(at[vars.iter().position(|var| *var == symbol)?]));
+        let values = if matches!(te.store.prim_of_id(*index), PrimExpr::Var(_)) { &at } else { &inside };
+        let place = substitute(te.store, *index, &mut |_, symbol| Some(values[vars.iter().position(|var| *var == symbol)?]));
         places.push(if at.contains(&place) { place } else { simplify(te.store, &facts, place) });
     }
     let value = te.load(x, &at);

@@ -25,15 +25,8 @@ pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
 }
 
 /// Intrinsics that may do anything (TVM: `CallEffectKind`).
-const OPAQUE: &[&str] = &[
-    "call_cpacked",
-    "call_extern",
-    "call_llvm_intrin",
-    "call_packed",
-    "prefetch",
-    "tvm_storage_sync",
-    "tvm_struct_set",
-];
+const OPAQUE: &[&str] =
+    &["call_cpacked", "call_extern", "call_llvm_intrin", "call_packed", "prefetch", "tvm_storage_sync", "tvm_struct_set"];
 
 /// Whether a tensor program writes nothing but memory that its statements allocate, and calls nothing that may do more
 /// (TVM: `s_tir::IsPureFunction`). A program that is only hinted at, whose body is `T.evaluate(0)`, is one.

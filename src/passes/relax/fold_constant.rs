@@ -347,7 +347,8 @@ mod tests {
     /// As TVM has it of the frontend's `test_cross_entropy`: what becomes a constant at once is no result of a program.
     #[test]
     fn a_scalar_that_is_cast_stays() {
-        let text = folded("x: R.Tensor((), \"float32\")", "lv = R.astype(R.const(4, \"int64\"), \"float32\")\ngv = R.divide(x, lv)");
+        let text =
+            folded("x: R.Tensor((), \"float32\")", "lv = R.astype(R.const(4, \"int64\"), \"float32\")\ngv = R.divide(x, lv)");
         assert!(text.contains("R.astype(R.const(4"), "{text}");
     }
 

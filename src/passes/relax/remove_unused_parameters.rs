@@ -112,6 +112,8 @@ fn narrower(store: &mut Store, function: ExprId) -> Option<(ExprId, Callee)> {
     }
     let mut missing = free_symbols(store, data.body);
     missing.retain(|symbol| !known.contains(symbol));
+    // TVM has them from a hash table of few elements, where what came last stands first.
+    missing.reverse();
     for symbol in &missing {
         let name = format!("param_{}", store.str(store.symbol(*symbol).name));
         let ty = store.ty(Type::Shape(Extents::Known([Dim::Symbol(*symbol)].into())));

@@ -130,7 +130,9 @@ type Copied = (usize, Id<Buffer>, Id<Buffer>);
 
 fn split(store: &mut Store, program: Id<PrimFunc>) -> Result<Option<Split>, String> {
     let function = store.prim_func(program).clone();
-    let Stmt::Block(root) = *store.stmt(function.body) else { return Ok(None) };
+    let Stmt::Block(root) = *store.stmt(function.body) else {
+        return Err("The body of the primfunc should be a root block.".to_owned());
+    };
     let root = store.prim_block(root).clone();
     let parts: Vec<StmtId> = match store.stmt(root.body) {
         Stmt::Seq(stmts) => store.items(*stmts).collect(),

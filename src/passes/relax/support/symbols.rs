@@ -82,7 +82,10 @@ impl BlockMutator for Symbols {
                 self.used.pop();
             }
             Expr::Seq { .. } => cx.symbols = self.outer.pop().unwrap_or_default(),
-            Expr::If { .. } if post != pre => return with_casts(store, cx, pre, post),
+            // TVM puts blocks together again, so that a branch with bindings is another one whatever became of them.
+            Expr::If { then, other, .. } if post != pre || has_bindings(store, then) || has_bindings(store, other) => {
+                return with_casts(store, cx, pre, post);
+            }
             _ => {}
         }
         post
@@ -143,6 +146,10 @@ fn read_symbols(store: &Store, function: ExprId) -> FxHashSet<Id<Symbol>> {
         }
     }
     found
+}
+
+fn has_bindings(store: &Store, arm: ExprId) -> bool {
+    matches!(store.expr(arm), Expr::Seq { blocks, .. } if !blocks.is_empty())
 }
 
 /// A branch whose arms know different symbols keeps the type that it had: the arms cast to it.
