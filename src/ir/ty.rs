@@ -181,9 +181,6 @@ pub struct DType {
     pub lanes: u16,
 }
 
-/// What the width of a pointer to typed elements begins with.
-const POINTER: u8 = 1 << 7;
-
 impl DType {
     /// `float32`
     pub const F32: DType = DType::new(DTypeCode::Float, 32);
@@ -209,28 +206,9 @@ impl DType {
         DType { code, bits, lanes: 1 }
     }
 
-    /// A pointer to elements of a type in global memory, which TVM calls `T.handle("int64", "global")`. The type of the
-    /// elements stands in the bits above those that a handle of 64 bits has: a mark, the family, and the width as a power
-    /// of two. Vectors and widths of other kinds have no such pointer.
-    pub fn pointer_to(element: DType) -> Option<DType> {
-        let plain = element.lanes == 1 && element.bits.is_power_of_two() && element.bits <= 64;
-        let bits = POINTER | (element.code as u8) << 3 | element.bits.trailing_zeros() as u8;
-        plain.then_some(DType::new(DTypeCode::Handle, bits))
-    }
-
-    /// What a pointer of [`DType::pointer_to`] points to.
-    pub fn pointee(self) -> Option<DType> {
-        use DTypeCode::{BFloat, E4M3Float, E5M2Float, Float, Handle, Int, UInt};
-        let is_pointer = self.code == Handle && self.bits & POINTER != 0;
-        let codes = [Int, UInt, Float, Handle, BFloat, E4M3Float, E5M2Float];
-        let code = codes.into_iter().find(|code| *code as u8 == (self.bits & !POINTER) >> 3)?;
-        is_pointer.then(|| DType::new(code, 1 << (self.bits & 7)))
-    }
-
     /// Bytes that one element takes in memory.
     pub fn bytes(self) -> usize {
-        let bits = if self.pointee().is_some() { 64 } else { self.bits as usize };
-        (bits * self.lanes as usize).div_ceil(8)
+        (self.bits as usize * self.lanes as usize).div_ceil(8)
     }
 
     /// Whether it is `float*`, `bfloat*` or a float8.
@@ -293,16 +271,5 @@ mod tests {
             assert_eq!(DType::parse(text).map(|d| d.to_string()).as_deref(), Some(text));
         }
         assert_eq!(DType::parse("flout32"), None);
-    }
-
-    #[test]
-    fn pointers_know_what_they_point_to() {
-        for element in [DType::I64, DType::F32, DType::BOOL, DType::new(DTypeCode::E5M2Float, 8)] {
-            let pointer = DType::pointer_to(element);
-            assert_eq!(pointer.and_then(DType::pointee), Some(element));
-            assert_eq!(pointer.map(DType::bytes), Some(8));
-        }
-        assert_eq!(DType::new(DTypeCode::Handle, 64).pointee(), None);
-        assert_eq!(DType::pointer_to(DType { lanes: 4, ..DType::F32 }), None);
     }
 }

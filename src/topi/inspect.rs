@@ -25,23 +25,22 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// What extents and strides of an axis begin with.
-const CHECKED: &str = "\
-        T.func_attr({\"tirx.is_host_func\": True, \"tirx.is_scheduled\": True})
+const CHECKED: &str = "        T.func_attr({\"tirx.is_host_func\": True, \"tirx.is_scheduled\": True})
         assert T.int64(0) <= axis, (\"RuntimeError\", [\"Specified axis may not be negative\"])
         ndim: T.let[T.int32] = T.tvm_struct_get(dlpack_handle, 0, 4, \"int32\")
         assert axis < T.Cast(\"int64\", ndim), \
 (\"RuntimeError\", [\"Specified axis may not be larger than the tensor's dimensionality\"])
 ";
 
-const SHAPE: &str = "\
-        shape = T.decl_buffer((ndim,), \"int64\", data=T.tvm_struct_get(dlpack_handle, 0, 2, T.handle(\"int64\").ty))
+const SHAPE: &str =
+    "        shape = T.decl_buffer((ndim,), \"int64\", data=T.tvm_struct_get(dlpack_handle, 0, 2, T.handle(\"int64\").ty))
         extent: T.let[T.int64] = shape[axis]
         return extent
 ";
 
 /// Of a packed tensor, whose strides are not given, it is the product of the extents behind the axis.
-const STRIDE: &str = "\
-        stride_ptr: T.let[T.handle(\"int64\")] = T.tvm_struct_get(dlpack_handle, 0, 3, T.handle(\"int64\").ty)
+const STRIDE: &str =
+    "        stride_ptr: T.let[T.handle(\"int64\")] = T.tvm_struct_get(dlpack_handle, 0, 3, T.handle(\"int64\").ty)
         if T.isnullptr(stride_ptr):
             shape_ptr: T.let[T.handle(\"int64\")] = T.tvm_struct_get(dlpack_handle, 0, 2, T.handle(\"int64\").ty)
             shape = T.decl_buffer((ndim,), \"int64\", data=shape_ptr)
@@ -68,6 +67,7 @@ fn of_axis(cx: &mut Lower) -> Lowered {
          T.int64:\n{CHECKED}{rest}"
     );
     let read = parse(cx.te.store, &text);
+    debug_assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
     let Some(&(_, program)) = read.program.module.functions().first() else { return Err(Refused::Leave) };
     let program = cx.te.store.expr(program);
     let Expr::PrimFunc(id) = program else { return Err(Refused::Leave) };

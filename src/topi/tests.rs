@@ -46,11 +46,8 @@ fn a_block_says_what_it_reads_and_arguments_that_do_not_do_are_refused() {
     assert!(built("image.affine_grid", &[&[1, 2, 3]], &[]).is_err(), "it needs a shape");
 }
 
-#[test]
-fn places_that_nobody_writes_are_padded() {
-    let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((7,), dtype=\"float32\")) -> \
-                R.Tensor((2, 2, 2), dtype=\"float32\"):\n        y: R.Tensor((2, 2, 2), dtype=\"float32\") = \
-                R.layout_transform(x, index_map=T.index_map(lambda i: (i // 4, i // 2 % 2, i % 2)), pad_value=None)\n        return y\n";
+/// The program that the call of an operator in `text` is lowered to.
+fn lowered(text: &str) -> String {
     let store = &mut Store::new();
     let module = crate::parse::parse(store, text).program.module;
     let module = crate::infer::infer_module(store, &module).unwrap();
@@ -60,7 +57,30 @@ fn places_that_nobody_writes_are_padded() {
     builder.begin_block(false);
     builder.lower_call(store, call).unwrap();
     let module = builder.finish().unwrap();
-    let made = print::module(store, &module, &PrintOptions::default());
+    print::module(store, &module, &PrintOptions::default())
+}
+
+#[test]
+fn extents_and_strides_of_an_axis_follow_a_pointer() {
+    let text = |op: &str| {
+        format!(
+            "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor, axis: T.int64) -> T.int64:\n        y: T.int64 = \
+             R.inspect.{op}(x, axis)\n        return y\n"
+        )
+    };
+    let made = lowered(&text("tensor_shape_i"));
+    assert!(made.contains("T.tvm_struct_get(dlpack_handle, 0, 2, T.handle(\"int64\", \"global\").ty)"), "{made}");
+    let made = lowered(&text("tensor_stride_i"));
+    assert!(made.contains("shape_ptr: T.let[T.handle(\"int64\", \"global\")] = "), "{made}");
+    assert!(made.contains("product[()] = product[()] * shape[dim]"), "{made}");
+}
+
+#[test]
+fn places_that_nobody_writes_are_padded() {
+    let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((7,), dtype=\"float32\")) -> \
+                R.Tensor((2, 2, 2), dtype=\"float32\"):\n        y: R.Tensor((2, 2, 2), dtype=\"float32\") = \
+                R.layout_transform(x, index_map=T.index_map(lambda i: (i // 4, i // 2 % 2, i % 2)), pad_value=None)\n        return y\n";
+    let made = lowered(text);
     // Of eight places the last one is none of the seven.
     let wanted = "T.if_then_else(v_axis0 == T.int64(1) and v_axis1 * T.int64(2) + v_axis2 == T.int64(3), T.float32(0.0), \
                   x[v_axis0 * T.int64(4) + v_axis1 * T.int64(2) + v_axis2])";

@@ -216,7 +216,7 @@ impl Reader<'_, '_, '_> {
         };
         let element = self.dtype(element)?;
         let global = scope.is_none_or(|scope| scope == "global");
-        let pointer = DType::pointer_to(element).filter(|_| global);
+        let pointer = tir::pointer_to(element).filter(|_| global);
         pointer.ok_or_else(|| self.error("tir-type", "only pointers to scalars in global memory are read", at))
     }
 
@@ -234,7 +234,7 @@ impl Reader<'_, '_, '_> {
         if let Node::Call { callee, args } = self.tree.expr(made)
             && self.intrinsic(callee) == Some("handle")
         {
-            return self.pointer(&self.tree.args(args).to_vec(), made);
+            return self.pointer(self.tree.args(args), made);
         }
         let text = match self.tree.string(id) {
             Some(text) => text.into_owned(),

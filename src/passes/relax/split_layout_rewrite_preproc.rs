@@ -143,6 +143,9 @@ fn split(store: &mut Store, program: Id<PrimFunc>) -> Result<Option<Split>, Stri
         match is_preparation(store, &function, *part, &mut copied)? {
             Some(true) => before.push(*part),
             Some(false) => rest.push(*part),
+            None if parts.len() == 1 => {
+                return Err("There should be a compute block if there is only one subtree under the root.".to_owned());
+            }
             // TVM asks for a block everywhere; a part without one computes something.
             None => rest.push(*part),
         }

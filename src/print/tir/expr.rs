@@ -39,7 +39,7 @@ fn operator(name: &str) -> Option<(&'static str, u8)> {
 
 /// `T.float32`, `T.handle`, `T.handle("int64", "global")`
 pub(super) fn type_name(dtype: DType) -> String {
-    match dtype.pointee() {
+    match tir::pointee(dtype) {
         Some(element) => format!("T.handle(\"{element}\", \"global\")"),
         None => format!("T.{dtype}"),
     }
@@ -215,7 +215,7 @@ impl Tir<'_, '_> {
         };
         let ty = || {
             Piece::Owned(match dtype.code {
-                DTypeCode::Handle if dtype.pointee().is_none() => "T.handle().ty".to_owned(),
+                DTypeCode::Handle if tir::pointee(dtype).is_none() => "T.handle().ty".to_owned(),
                 DTypeCode::Handle => format!("{}.ty", type_name(dtype)),
                 _ => format!("\"{dtype}\""),
             })
@@ -342,7 +342,7 @@ impl Tir<'_, '_> {
         let frame = self.home(Named::Symbol(symbol));
         let name = self.script.define_symbol(symbol, self.frames[frame].scope);
         let dtype = self.script.store.symbol(symbol).dtype;
-        let made = if dtype.pointee().is_some() { "" } else { "()" };
+        let made = if tir::pointee(dtype).is_some() { "" } else { "()" };
         self.declare(frame, &format!("{name} = {}{made}", type_name(dtype)));
         name
     }

@@ -114,3 +114,16 @@ fn a_chain_of_a_hundred_thousand_operators_prints() {
     let source = format!("@T.prim_func\ndef main(n: T.int32):\n    T.evaluate(n{sum})\n");
     assert!(printed(&source).ends_with(&format!("T.evaluate(n{sum})")));
 }
+
+#[test]
+fn pointers_say_what_they_point_to() {
+    let wanted = r#"
+@T.prim_func(s_tir=True)
+def main(p: T.handle, q: T.handle("float32", "global")) -> T.int64:
+    a: T.let[T.handle("int64", "global")] = T.tvm_struct_get(p, 0, 3, T.handle("int64", "global").ty)
+    b: T.let[T.handle] = T.tvm_struct_get(p, 0, 15, T.handle().ty)
+    assert not T.isnullptr(T.reinterpret(T.handle("bool", "global").ty, b)), ("RuntimeError", ["none"])
+    shape = T.decl_buffer((2,), "int64", data=a)
+    return shape[1]"#;
+    assert!(printed(wanted).ends_with(wanted), "{}", printed(wanted));
+}

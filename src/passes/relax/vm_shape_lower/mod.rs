@@ -370,7 +370,7 @@ mod tests {
     /// As TVM has it of a function with such a parameter (`test_vm_build.py`).
     #[test]
     fn extents_that_are_computed_stand_in_the_context_without_quotes_and_the_last_is_computed_first() {
-        let text = "n = T.int64()\n@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((\"n\",), dtype=\"float32\"), \
+        let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((\"n\",), dtype=\"float32\"), \
                     y: R.Tensor((\"n + 1\", \"n * 2\"), dtype=\"float32\")) -> R.Tensor:\n        return x\n";
         let made = after(text, "VMShapeLower()");
         assert!(made.contains("annotation=R.Tensor((n + 1, n * 2), dtype=\\\"float32\\\")"), "{made}");
