@@ -413,7 +413,7 @@ export function PassesPane() {
                   </span>
                   <Show when={!place()?.shown}>
                     <span class="step idle" classList={{ off: !pass().enabled }} style={style()}>
-                      <CallName name={name()} call={pass().call} />
+                      <CallName name={name()} call={pass().call} depth={0} />
                       <Show when={own().has(name())}>
                         <span class="tag">yours</span>
                       </Show>
@@ -470,7 +470,7 @@ export function PassesPane() {
                   <span class={`mark ${step().outcome}`} aria-hidden="true">
                     {outcomeMark[step().outcome]}
                   </span>
-                  <CallName name={step().name} call={call()} />
+                  <CallName name={step().name} call={call()} depth={step().depth} />
                   <Show when={own().has(step().name)}>
                     <span class="tag" aria-hidden="true">
                       yours
@@ -549,17 +549,19 @@ export function PassesPane() {
 const notYet = (count: number) =>
   `${count} ${count === 1 ? "pass" : "passes"} of this pipeline not in passlab yet`;
 
-/** Characters of a name that fit into a row at every width of the page. */
+/** Characters of a name that fit into a row at every width of the page, and how many an indentation takes. */
 const SHORT = 14;
+const INDENTATION = 3;
 
 /** The name of a pass and the arguments of its call; clipped only where it may be wider than its row. */
-function CallName(props: { name: string; call: string }) {
+function CallName(props: { name: string; call: string; depth: number }) {
   const given = () => {
     const inner = callArguments(props.call);
     return inner ? `(${inner})` : "";
   };
+  const length = () => props.name.length + given().length + INDENTATION * props.depth;
   return (
-    <span class="name" classList={{ long: props.name.length + given().length > SHORT }}>
+    <span class="name" classList={{ long: length() > SHORT }}>
       {props.name}
       <span class="arguments">{given()}</span>
     </span>
