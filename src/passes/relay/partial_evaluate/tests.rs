@@ -182,6 +182,38 @@ fn a_reference_is_followed_until_something_unknown_may_have_written_to_it() {
 }
 
 #[test]
+fn gradients_that_are_passed_back_through_references_and_closures_become_straight_code() {
+    check(
+        PURE,
+        "def @main(%d: float32) -> (float32, float32) {
+           let %back = ref(fn () -> () { () });
+           let %square = fn (%x: (float32, ref(float32))) -> (float32, ref(float32)) {
+             let %result = (multiply(%x.0, %x.0), ref(zeros_like(%x.0)));
+             let %rest = ref_read(%back);
+             let %u = ref_write(%back, fn () -> () {
+               let %g = ref_read(%result.1);
+               let %a = ref_write(%x.1, add(ref_read(%x.1), multiply(%g, %x.0)));
+               let %b = ref_write(%x.1, add(ref_read(%x.1), multiply(%g, %x.0)));
+               %rest()
+             });
+             %result
+           };
+           let %x = (%d, ref(zeros_like(%d)));
+           let %y = %square(%x);
+           let %v = ref_write(%y.1, ones_like(%y.0));
+           let %go = ref_read(%back);
+           let %w = %go();
+           (%y.0, ref_read(%x.1))
+         }",
+        "def @main(%d: float32) -> (float32, float32) {
+           let %y = multiply(%d, %d);
+           let %one = ones_like(%y);
+           (%y, add(add(zeros_like(%d), multiply(%one, %d)), multiply(%one, %d)))
+         }",
+    );
+}
+
+#[test]
 fn a_function_is_evaluated_with_references_that_anyone_may_have_written() {
     // The function is chosen when the program runs, so its call may write; its body reads what is there then.
     let text = after(
