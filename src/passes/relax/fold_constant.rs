@@ -21,6 +21,7 @@ use super::support::type_error;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::eval::relax::operators::{self, Operands};
 use crate::eval::{EvalOptions, Given, Value, eval_prim, run_prim_func};
+use crate::infer::relax::{Signatures, deduce_call, types};
 use crate::ir::rewrite::Visit;
 use crate::ir::{DType, Dim, Expr, ExprId, Extents, Module, PrimExpr, PrimId, Store, Tensor, Type, TypeId};
 use crate::ops::build::constant;
@@ -112,6 +113,7 @@ impl BlockMutator for Fold<'_> {
             return self.call_tir(store, post).unwrap_or(post);
         }
         let post = with_shapes(store, cx, post);
+        let post = deduced_anew(store, post);
         if !cx.builder.is_dataflow() {
             return post;
         }
@@ -209,6 +211,16 @@ fn with_shapes(store: &mut Store, cx: &Mutation, call: ExprId) -> ExprId {
     store.rebuild(call, Expr::Call { callee, args, info }, None)
 }
 
+/// The call with the type that its operator gives it where that says more than what was written: TVM makes the call anew.
+fn deduced_anew(store: &mut Store, call: ExprId) -> ExprId {
+    let node = store.expr(call);
+    let (Expr::Call { callee, args, info }, Some(old)) = (node, store.checked_type(call)) else { return call };
+    match deduce_call(store, &Signatures::default(), callee, args, info) {
+        Ok(new) if new != old && types::fit(store, old, new) == types::Fit::Always => store.rebuild(call, node, Some(new)),
+        _ => call,
+    }
+}
+
 fn shape_from(store: &mut Store, operand: ExprId) -> Option<ExprId> {
     let tensor = known(store, operand).filter(|tensor| tensor.dtype == DType::I64 && tensor.shape.len() == 1)?;
     let dims: Vec<Dim> = read::<i64>(&tensor).ok()?.into_iter().map(int).collect();
@@ -251,6 +263,15 @@ fn makes_program_of_unknown(store: &Store, name: &str, operands: &[ExprId]) -> b
     operands.iter().any(unknown)
 }
 
+/// Operators that take a tensor for its shape alone.
+const FILLS: &[&str] = &["eye_like", "full_like", "ones_like", "zeros_like"];
+
+/// A tensor of zeros, unless it is large beyond reason.
+fn blank(dtype: DType, shape: &[i64]) -> Option<Value> {
+    let bytes = usize::try_from(shape.iter().try_fold(dtype.bytes() as i64, |size, extent| size.checked_mul(*extent))?).ok()?;
+    (bytes <= 1 << 28).then(|| Value::Tensor(Tensor::new(dtype, shape, vec![0; bytes])))
+}
+
 /// What a call of an operator computes from constants, as constants.
 fn compute(store: &mut Store, name: &str, call: ExprId, operands: &[ExprId]) -> Option<ExprId> {
     // TVM makes another constant of a scalar that is cast, which it does not take for a result.
@@ -265,7 +286,11 @@ fn compute(store: &mut Store, name: &str, call: ExprId, operands: &[ExprId]) -> 
     };
     let fixed: Option<Vec<(DType, Vec<i64>)>> = types.iter().map(|ty| fixed(store, *ty)).collect();
     let fixed = fixed?;
-    let values: Option<Vec<Value>> = operands.iter().map(|operand| value_of(store, *operand)).collect();
+    let value = |(at, operand): (usize, &ExprId)| match &fixed[..] {
+        [(dtype, shape)] if at == 0 && FILLS.contains(&name) => blank(*dtype, shape),
+        _ => value_of(store, *operand),
+    };
+    let values: Option<Vec<Value>> = operands.iter().enumerate().map(value).collect();
     let (op, attrs) = (store.called_op(call)?, store.call(call)?.attrs);
     let made = operators::compute(store, op, Operands { args: &values?, attrs, out }).ok()?;
     let tensors: Vec<Tensor> = match &made {
@@ -350,6 +375,13 @@ mod tests {
         let text =
             folded("x: R.Tensor((), \"float32\")", "lv = R.astype(R.const(4, \"int64\"), \"float32\")\ngv = R.divide(x, lv)");
         assert!(text.contains("R.astype(R.const(4"), "{text}");
+    }
+
+    #[test]
+    fn what_is_only_like_another_tensor_is_known_and_types_are_found_anew() {
+        let body = "lv = R.zeros_like(x)\ngv: R.Tensor(\"float32\", ndim=1) = R.add(x, lv)";
+        let text = folded("x: R.Tensor((2,), \"float32\")", body);
+        assert!(!text.contains("R.zeros_like(") && text.contains("gv: R.Tensor((2,), dtype=\"float32\")"), "{text}");
     }
 
     #[test]
