@@ -211,12 +211,12 @@ fn with_shapes(store: &mut Store, cx: &Mutation, call: ExprId) -> ExprId {
     store.rebuild(call, Expr::Call { callee, args, info }, None)
 }
 
-/// The call with the type that its operator gives it where that says more than what was written: TVM makes the call anew.
+/// The call with the type that its operator gives it unless that says less than what was written: TVM makes the call anew.
 fn deduced_anew(store: &mut Store, call: ExprId) -> ExprId {
     let node = store.expr(call);
     let (Expr::Call { callee, args, info }, Some(old)) = (node, store.checked_type(call)) else { return call };
     match deduce_call(store, &Signatures::default(), callee, args, info) {
-        Ok(new) if new != old && types::fit(store, old, new) == types::Fit::Always => store.rebuild(call, node, Some(new)),
+        Ok(new) if new != old && types::fit(store, new, old) != types::Fit::Always => store.rebuild(call, node, Some(new)),
         _ => call,
     }
 }
