@@ -5,13 +5,14 @@
 use super::bundle_model_params::bundle_model_params;
 use super::canonicalize_bindings::canonicalize_bindings;
 use super::dead_code_elimination::remove_all_unused;
+use super::support::compose::{compose_functions, with_own_vars};
 use super::support::lift_plan::{Plan, Shared, Target, plan, shared_plan, stops};
 use super::support::{type_error, with_attr, with_attrs};
 use crate::build::{BlockBuilder, BlockMutator, Mutation, copy_with_new_vars, rewrite_function};
 use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrValue, Attrs, Binding, BindingBlock, Dim, Expr, ExprId, Extents, Function, Id, List, Module, Name, Store, Symbol, Type,
-    VarId,
+    TypeId, VarId,
 };
 use crate::ops;
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
@@ -33,8 +34,8 @@ pub static SPEC: PassSpec = PassSpec {
     summary: "Moves computations on weights into functions of their own.",
     doc: "A function with the attribute `num_input` takes that many inputs, and weights after them. Bindings of dataflow blocks \
 that depend on weights only go into `<function>_transform_params`, which takes all weights as a tuple and gives what the function \
-needs; the function takes that in the place of its weights. `R.builtin.stop_lift_params` ends the lifting at a value.\n\nKnown \
-divergence: where there is a function of that name already, TVM composes the two; here it is an error.",
+needs; the function takes that in the place of its weights. `R.builtin.stop_lift_params` ends the lifting at a value. Where there is a function of that \
+name already, such as an earlier run made, the two become one that computes the old and then the new.",
     example_before: "\
 @I.ir_module
 class Module:
@@ -140,15 +141,17 @@ fn partition(store: &mut Store, module: &Module, shared: &Literal) -> Result<Mod
         let symbols = plan.symbols(store, weights, &[], &outputs);
         lifted.push((SUFFIX.to_owned(), compile_time_function(store, module, weights, plan, &symbols, &outputs)?));
     }
-    for (name, function) in lifted {
-        // One of that name, as an earlier run made it, is replaced.
+    for (name, mut function) in lifted {
         let id = store.name(&name);
+        if let Some(old) = module.function(id) {
+            function = compose_functions(store, module, old, function)?;
+        }
         result.set_function(id, function);
     }
     Ok(result)
 }
 
-fn shape_of(store: &mut Store, symbols: &[Id<Symbol>]) -> (ExprId, crate::ir::TypeId) {
+fn shape_of(store: &mut Store, symbols: &[Id<Symbol>]) -> (ExprId, TypeId) {
     let dims: Vec<Dim> = symbols.iter().map(|symbol| Dim::Symbol(*symbol)).collect();
     let ty = store.ty(Type::Shape(Extents::Known(dims.as_slice().into())));
     let dims = store.dims(&dims);
@@ -191,10 +194,7 @@ fn compile_time_function(
     let attrs = with_attr(store, Some(attrs), "num_input", AttrValue::Int { value: 0, bits: 32 });
     let params = store.list(weights);
     let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: Some(attrs), device: None, pure: true };
-    let mut cx = Mutation::new(BlockBuilder::new(store, module));
-    let function = crate::build::function_over(store, None, data);
-    let function = copy_with_new_vars(store, &mut cx, function);
-    cx.builder.finish()?;
+    let function = with_own_vars(store, module, data)?;
     let function = bundle_model_params(store, module, function)?;
     let function = canonicalize_bindings(store, module, function)?;
     Ok(remove_all_unused(store, module, function))
@@ -352,8 +352,13 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_made_is_replaced() {
+    fn what_an_earlier_run_made_computes_first() {
         let made = after(super::SPEC.example_before, "LiftTransformParams(), LiftTransformParams()");
         assert_eq!(made.matches("def main_transform_params(").count(), 1, "{made}");
+        assert_eq!(made.matches("R.exp(w)").count(), 1, "{made}");
+        let again = super::SPEC.example_after.replace("R.add(x, v)", "R.add(x, R.exp(v))");
+        let made = after(&again, "LiftTransformParams()");
+        assert_eq!(made.matches("R.exp(").count(), 2, "{made}");
+        assert!(made.contains("R.add(x, lv)"), "{made}");
     }
 }

@@ -1,6 +1,7 @@
 //! What several passes of Relax need.
 
 pub(super) mod aliases;
+pub(super) mod compose;
 pub(super) mod lambda_names;
 pub(super) mod lift_plan;
 pub(super) mod liveness;
