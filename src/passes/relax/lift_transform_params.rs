@@ -1,5 +1,9 @@
 //! LiftTransformParams: what depends on weights only is computed before the model runs.
 //!
+//! Known divergences: a scalar weight that is an extent of another weight is bound in the new function by TVM 0.27, here it is
+//! only a symbol there. Where a result is computed from weights alone by a call of another function, TVM may leave it unbound in
+//! the function that remains, which is not well formed; here it is given.
+//!
 //! Source: `src/relax/transform/lift_transform_params.cc`.
 
 use super::bundle_model_params::bundle_model_params;
