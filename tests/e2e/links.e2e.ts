@@ -113,6 +113,7 @@ describe("links", () => {
       await lab.page.getByText("Link copied").waitFor();
       const link = lab.page.url();
       await lab.write(SMALL);
+      await eventually(() => lab.source(), SMALL);
       await eventually(() => lab.page.url().includes("#"), false);
       await lab.page.evaluate((hash) => {
         location.hash = hash;
