@@ -13,7 +13,11 @@ pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
         Expr::Global(name) => match module.function(name) {
             Some(function) => match store.expr(function) {
                 Expr::Function(id) => return store.function(id).pure,
-                Expr::PrimFunc(id) => return is_pure_program(store, id),
+                // Its type says it, if it has one already.
+                Expr::PrimFunc(id) => match store.checked_type(function) {
+                    None => return is_pure_program(store, id),
+                    ty => ty,
+                },
                 _ => store.checked_type(function),
             },
             None => return true,
@@ -24,46 +28,58 @@ pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
     matches!(ty.map(|ty| store.type_of_id(ty)), Some(Type::Callable { pure: true, .. }))
 }
 
-/// Intrinsics that may do anything (TVM: `CallEffectKind`).
-const OPAQUE: &[&str] =
-    &["call_cpacked", "call_extern", "call_llvm_intrin", "call_packed", "prefetch", "tvm_storage_sync", "tvm_struct_set"];
+/// Whether an intrinsic may do anything (`kOpaque` and `kUpdateState` in TVM's `src/tirx/op/builtin.cc` and of what devices add).
+fn is_opaque(name: &str) -> bool {
+    const BEGINNINGS: &[&str] = &[
+        "@",
+        "anylist_resetitem",
+        "anylist_setitem_call_",
+        "atomic_add",
+        "call_cpacked",
+        "call_extern",
+        "call_llvm_intrin",
+        "call_packed",
+        "cooperative_tensor_",
+        "dma_",
+        "lookup_param",
+        "nd_mem_alloc_with_scope",
+        "prefetch",
+        "print_buffer",
+        "ptx_",
+        "texture2d_",
+        "tvm_call_",
+        "tvm_global_barrier_kinit",
+        "tvm_kernel_replace_point",
+        "tvm_stack_",
+        "tvm_storage_sync",
+        "tvm_struct_set",
+        "tvm_thread_allreduce",
+        "tvm_throw_last_error",
+        "tvm_warp_",
+    ];
+    BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+}
 
 /// Whether a tensor program writes nothing but memory that its statements allocate, and calls nothing that may do more
 /// (TVM: `s_tir::IsPureFunction`). A program that is only hinted at, whose body is `T.evaluate(0)`, is one.
 pub(crate) fn is_pure_program(store: &Store, id: Id<PrimFunc>) -> bool {
     let mut own: FxHashSet<Id<Buffer>> = FxHashSet::default();
-    let mut stack = vec![store.prim_func(id).body];
-    while let Some(id) = stack.pop() {
-        let stmt = store.stmt(id);
-        let first = stack.len();
+    let mut pure = true;
+    store.for_each_stmt(store.prim_func(id).body, &mut |stmt| {
         match stmt {
-            Stmt::Seq(list) => stack.extend(store.items(*list)),
-            Stmt::Block(block) => {
-                let block = store.prim_block(*block);
-                stack.extend(block.init.into_iter().chain([block.body]));
-            }
-            Stmt::Alloc(buffer) => {
-                own.insert(*buffer);
-            }
-            Stmt::Store { buffer, .. } if !own.contains(buffer) => return false,
-            Stmt::Bind { value, .. } | Stmt::Attr { value, .. } | Stmt::Evaluate(value) | Stmt::Return(value) => {
-                let mut pure = true;
-                store.for_each_prim(*value, &mut |_, expr| {
-                    if let PrimExpr::Call { op, .. } = expr {
-                        let name = store.str(*op);
-                        pure &= !name.starts_with('@') && !OPAQUE.contains(&name);
-                    }
-                });
-                if !pure {
-                    return false;
-                }
-            }
+            Stmt::Alloc(buffer) => drop(own.insert(*buffer)),
+            Stmt::Store { buffer, .. } => pure &= own.contains(buffer),
             _ => {}
         }
-        stack.extend(stmt.nested().into_iter().flatten());
-        stack[first..].reverse();
-    }
-    true
+        if pure {
+            store.for_each_prim_of(stmt, &mut |root| {
+                store.for_each_prim(root, &mut |_, expr| {
+                    pure &= !matches!(expr, PrimExpr::Call { op, .. } if is_opaque(store.str(*op)));
+                });
+            });
+        }
+    });
+    pure
 }
 
 /// Whether `call` is a call that may have side effects.
@@ -86,4 +102,27 @@ pub fn contains_impure_call(store: &Store, module: &Module, root: ExprId) -> boo
         next = stack.pop();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By TVM's `is_pure_function.cc`: calls count wherever they stand, and so do stores into what others have.
+    #[test]
+    fn a_program_is_pure_when_nothing_in_it_writes_or_calls_out() {
+        let pure = |body: &str| {
+            let head = "@I.ir_module\nclass Module:\n    @T.prim_func\n    def main(a: T.Buffer((2,), \"int32\")):\n        ";
+            let text = format!("{head}b = T.alloc_buffer((2,), \"int32\")\n        {body}\n");
+            let mut store = Store::new();
+            let read = crate::parse::parse(&mut store, &text);
+            assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+            let Expr::PrimFunc(id) = store.expr(read.program.module.functions()[0].1) else { panic!("it is a tensor program") };
+            is_pure_program(&store, id)
+        };
+        assert!(pure("b[0] = a[0] + T.max(a[1], 2)"));
+        assert!(!pure("a[0] = 1"));
+        assert!(!pure("b[0] = T.call_extern(\"int32\", \"rand\")"));
+        assert!(!pure("if T.call_extern(\"int32\", \"rand\") == 0:\n            b[0] = 1"));
+    }
 }

@@ -155,6 +155,40 @@ impl Store {
         }
     }
 
+    /// Calls `visit` with each statement in `root`, in the order of the text.
+    pub fn for_each_stmt(&self, root: StmtId, visit: &mut dyn FnMut(&Stmt)) {
+        let mut stack = vec![root];
+        while let Some(id) = stack.pop() {
+            let stmt = self.stmt(id);
+            visit(stmt);
+            let first = stack.len();
+            match stmt {
+                Stmt::Seq(list) => stack.extend(self.items(*list)),
+                Stmt::Block(block) => {
+                    let block = self.prim_block(*block);
+                    stack.extend(block.init.into_iter().chain([block.body]));
+                }
+                _ => stack.extend(stmt.nested().into_iter().flatten()),
+            }
+            stack[first..].reverse();
+        }
+    }
+
+    /// Calls `visit` with each expression that stands in a statement itself, rather than in a statement inside of it.
+    pub fn for_each_prim_of(&self, stmt: &Stmt, visit: &mut dyn FnMut(PrimId)) {
+        match stmt {
+            Stmt::Block(block) => {
+                let block = self.prim_block(*block);
+                block.iters.iter().filter_map(|iter| iter.value).chain(block.predicate).for_each(visit);
+            }
+            Stmt::Store { indices, value, .. } => indices.iter().copied().chain([*value]).for_each(visit),
+            Stmt::For(head, _) => [head.min, head.extent].into_iter().chain(head.step).for_each(visit),
+            Stmt::If { cond: value, .. } | Stmt::While { cond: value, .. } | Stmt::Assert { cond: value, .. } => visit(*value),
+            Stmt::Bind { value, .. } | Stmt::Attr { value, .. } | Stmt::Evaluate(value) | Stmt::Return(value) => visit(*value),
+            Stmt::Seq(_) | Stmt::Alloc(_) | Stmt::Declare(_) | Stmt::Break | Stmt::Continue => {}
+        }
+    }
+
     /// The statements of a body in order: those of a sequence, or the one that it is.
     pub fn stmts_of(&self, id: StmtId) -> Vec<StmtId> {
         match self.stmt(id) {

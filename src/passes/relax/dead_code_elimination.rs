@@ -7,9 +7,7 @@ use crate::build::visited;
 use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::post_order;
-use crate::ir::{
-    Binding, BindingBlock, Expr, ExprId, Id, IdMap, Module, Name, PrimExpr, PrimFunc, PrimId, Stmt, Store, Var, VarId,
-};
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, IdMap, Module, Name, PrimExpr, PrimFunc, PrimId, Store, Var, VarId};
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashSet;
 
@@ -130,23 +128,7 @@ fn called_by_program(store: &Store, id: Id<PrimFunc>) -> FxHashSet<&str> {
             }
         });
     };
-    let mut stack = vec![store.prim_func(id).body];
-    while let Some(id) = stack.pop() {
-        let stmt = store.stmt(id);
-        match stmt {
-            Stmt::Seq(list) => stack.extend(store.items(*list)),
-            Stmt::Block(block) => {
-                let block = store.prim_block(*block);
-                stack.extend(block.init.into_iter().chain([block.body]));
-            }
-            Stmt::Store { indices, value, .. } => indices.iter().copied().chain([*value]).for_each(&mut look),
-            Stmt::For(head, _) => [head.min, head.extent].into_iter().for_each(&mut look),
-            Stmt::If { cond: value, .. } | Stmt::While { cond: value, .. } | Stmt::Assert { cond: value, .. } => look(*value),
-            Stmt::Bind { value, .. } | Stmt::Attr { value, .. } | Stmt::Evaluate(value) | Stmt::Return(value) => look(*value),
-            Stmt::Alloc(_) | Stmt::Declare(_) | Stmt::Break | Stmt::Continue => {}
-        }
-        stack.extend(stmt.nested().into_iter().flatten());
-    }
+    store.for_each_stmt(store.prim_func(id).body, &mut |stmt| store.for_each_prim_of(stmt, &mut look));
     found
 }
 

@@ -147,27 +147,11 @@ fn uses(store: &Store, body: StmtId, param: PrimParam) -> bool {
             };
         });
     };
-    let mut stack = vec![body];
     let mut stored = false;
-    while let Some(id) = stack.pop() {
-        let stmt = store.stmt(id);
-        match stmt {
-            Stmt::Seq(list) => stack.extend(store.items(*list)),
-            Stmt::Block(block) => {
-                let block = store.prim_block(*block);
-                stack.extend(block.init.into_iter().chain([block.body]));
-            }
-            Stmt::Store { buffer: other, indices, value } => {
-                stored |= *other == buffer;
-                indices.iter().copied().chain([*value]).for_each(&mut look);
-            }
-            Stmt::For(head, _) => [head.min, head.extent].into_iter().for_each(&mut look),
-            Stmt::If { cond: value, .. } | Stmt::While { cond: value, .. } | Stmt::Assert { cond: value, .. } => look(*value),
-            Stmt::Bind { value, .. } | Stmt::Attr { value, .. } | Stmt::Evaluate(value) | Stmt::Return(value) => look(*value),
-            Stmt::Alloc(_) | Stmt::Declare(_) | Stmt::Break | Stmt::Continue => {}
-        }
-        stack.extend(stmt.nested().into_iter().flatten());
-    }
+    store.for_each_stmt(body, &mut |stmt| {
+        stored |= matches!(stmt, Stmt::Store { buffer: other, .. } if *other == buffer);
+        store.for_each_prim_of(stmt, &mut look);
+    });
     found || stored
 }
 
