@@ -12,7 +12,7 @@ use super::dead_code_elimination::remove_all_unused;
 use super::support::compose::{compose_functions, with_own_vars};
 use super::support::lift_plan::{Plan, Shared, Target, plan, shared_plan, stops};
 use super::support::{type_error, with_attr, with_attrs};
-use crate::build::{BlockBuilder, BlockMutator, Mutation, copy_with_new_vars, rewrite_function};
+use crate::build::{BlockMutator, Mutation, function_over, rewrite_function};
 use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrValue, Attrs, Binding, BindingBlock, Dim, Expr, ExprId, Extents, Function, Id, List, Module, Name, Store, Symbol, Type,
@@ -38,8 +38,8 @@ pub static SPEC: PassSpec = PassSpec {
     summary: "Moves computations on weights into functions of their own.",
     doc: "A function with the attribute `num_input` takes that many inputs, and weights after them. Bindings of dataflow blocks \
 that depend on weights only go into `<function>_transform_params`, which takes all weights as a tuple and gives what the function \
-needs; the function takes that in the place of its weights. `R.builtin.stop_lift_params` ends the lifting at a value. Where there is a function of that \
-name already, such as an earlier run made, the two become one that computes the old and then the new.",
+needs; the function takes that in the place of its weights. `R.builtin.stop_lift_params` ends the lifting at a value. Where there \
+is a function of that name already, such as an earlier run made, the two become one that computes the old and then the new.",
     example_before: "\
 @I.ir_module
 class Module:
@@ -198,7 +198,8 @@ fn compile_time_function(
     let attrs = with_attr(store, Some(attrs), "num_input", AttrValue::Int { value: 0, bits: 32 });
     let params = store.list(weights);
     let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: Some(attrs), device: None, pure: true };
-    let function = with_own_vars(store, module, data)?;
+    let function = function_over(store, None, data);
+    let function = with_own_vars(store, module, function)?;
     let function = bundle_model_params(store, module, function)?;
     let function = canonicalize_bindings(store, module, function)?;
     Ok(remove_all_unused(store, module, function))
@@ -251,9 +252,7 @@ fn runtime_function(
     let gone = plan.lifted.iter().map(|binding| binding.var).filter(|var| plan.from_weights.contains(var)).collect();
     let given = bindings.iter().map(|binding| binding.value).collect();
     let new = rewrite_function(store, module, new, &mut Suppress { gone, given })?;
-    let mut cx = Mutation::new(BlockBuilder::new(store, module));
-    let new = copy_with_new_vars(store, &mut cx, new);
-    cx.builder.finish()?;
+    let new = with_own_vars(store, module, new)?;
     canonicalize_bindings(store, module, new)
 }
 

@@ -10,9 +10,8 @@ use crate::passes::relax::canonicalize_bindings::canonicalize_bindings;
 use crate::passes::relax::dead_code_elimination::remove_all_unused;
 
 /// The function over variables of its own.
-pub(in crate::passes::relax) fn with_own_vars(store: &mut Store, module: &Module, data: Function) -> Result<ExprId, PassError> {
+pub(in crate::passes::relax) fn with_own_vars(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     let mut cx = Mutation::new(BlockBuilder::new(store, module));
-    let function = function_over(store, None, data);
     let function = copy_with_new_vars(store, &mut cx, function);
     cx.builder.finish()?;
     Ok(function)
@@ -64,7 +63,8 @@ pub(in crate::passes::relax) fn compose_functions(
     blocks.push(store.add_block_of(&bindings, false));
     blocks.extend(store.items(after));
     let body = store.add_seq(&blocks, body);
-    let function = with_own_vars(store, module, Function { body, ret: b.ret, pure: a.pure && b.pure, ..a })?;
+    let function = function_over(store, None, Function { body, ret: b.ret, pure: a.pure && b.pure, ..a });
+    let function = with_own_vars(store, module, function)?;
     let function = canonicalize_bindings(store, module, function)?;
     Ok(remove_all_unused(store, module, function))
 }

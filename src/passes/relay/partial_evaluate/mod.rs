@@ -10,7 +10,8 @@
 //! TVM copies a function before each expansion and marks its copies with a number (`annotation.with_funcid`); here each
 //! expansion has an environment of its own and nothing is copied, so that the literal itself is that number, and no
 //! variable needs to be renamed afterwards (`PostProcess`). Names are counted from `x_0` in each run, and in TVM over the
-//! whole process; those that its interpreter takes for a call of an operator are left out here too.
+//! whole process; those that its interpreter takes for a call of an operator are left out here too, except where it takes the
+//! operator apart first (`qnn` and what SimplifyInference replaces), for which it takes more.
 //!
 //! As in TVM, and against the meaning of the program: what is known of a reference outlives a call that is left in the program
 //! for lack of fuel, even if the function writes to it; and a function literal that is met again inside of its own

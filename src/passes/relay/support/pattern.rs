@@ -139,7 +139,8 @@ pub type Found = Vec<(ExprId, Parts)>;
 
 /// Rewrites `root` with one rule where it was found in it. The program must have types.
 pub fn rewrite_found(store: &mut Store, module: &Module, root: ExprId, found: Found, rule: &Rule) -> ExprId {
-    // What no match leads to a change of, as it stands, need not be walked: most sums of a constant do not add zero.
+    // The innermost match that changes something sees its operands as they are. So where none changes anything as it stands,
+    // nothing will: most additions of a constant do not add zero.
     let changes = |(id, parts): &(ExprId, Parts)| {
         let parts = parts.iter().map(|&(slot, id)| (slot, id, id)).collect();
         (rule.apply)(store, module, &Match { pre: *id, post: *id, parts }).is_some_and(|next| next != *id)
