@@ -30,34 +30,11 @@ pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
 
 /// Whether an intrinsic may do anything (`kOpaque` and `kUpdateState` in TVM's `src/tirx/op/builtin.cc` and of what devices add).
 fn is_opaque(name: &str) -> bool {
-    const BEGINNINGS: &[&str] = &[
-        "@",
-        "anylist_resetitem",
-        "anylist_setitem_call_",
-        "atomic_add",
-        "call_cpacked",
-        "call_extern",
-        "call_llvm_intrin",
-        "call_packed",
-        "cooperative_tensor_",
-        "dma_",
-        "lookup_param",
-        "nd_mem_alloc_with_scope",
-        "prefetch",
-        "print_buffer",
-        "ptx_",
-        "texture2d_",
-        "tvm_call_",
-        "tvm_global_barrier_kinit",
-        "tvm_kernel_replace_point",
-        "tvm_stack_",
-        "tvm_storage_sync",
-        "tvm_struct_set",
-        "tvm_thread_allreduce",
-        "tvm_throw_last_error",
-        "tvm_warp_",
-    ];
-    BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+    const BEGINNINGS: &str = "@ anylist_reset anylist_set atomic_add call_cpacked call_extern call_llvm_intrin call_packed \
+                              cooperative_tensor_ dma_ lookup_param nd_mem_alloc prefetch print_buffer ptx_ texture2d_ tvm_call_ \
+                              tvm_global_barrier tvm_kernel_replace tvm_stack_ tvm_storage_sync tvm_struct_set tvm_thread_allreduce \
+                              tvm_throw tvm_warp_";
+    BEGINNINGS.split(' ').any(|beginning| name.starts_with(beginning))
 }
 
 /// Whether a tensor program writes nothing but memory that its statements allocate, and calls nothing that may do more
@@ -65,14 +42,14 @@ fn is_opaque(name: &str) -> bool {
 pub(crate) fn is_pure_program(store: &Store, id: Id<PrimFunc>) -> bool {
     let mut own: FxHashSet<Id<Buffer>> = FxHashSet::default();
     let mut pure = true;
-    store.for_each_stmt(store.prim_func(id).body, &mut |stmt| {
+    store.for_each_stmt(store.prim_func(id).body, |stmt| {
         match stmt {
             Stmt::Alloc(buffer) => drop(own.insert(*buffer)),
             Stmt::Store { buffer, .. } => pure &= own.contains(buffer),
             _ => {}
         }
         if pure {
-            store.for_each_prim_of(stmt, &mut |root| {
+            store.for_each_prim_of(stmt, |root| {
                 store.for_each_prim(root, &mut |_, expr| {
                     pure &= !matches!(expr, PrimExpr::Call { op, .. } if is_opaque(store.str(*op)));
                 });

@@ -156,7 +156,7 @@ impl Store {
     }
 
     /// Calls `visit` with each statement in `root`, in the order of the text.
-    pub fn for_each_stmt(&self, root: StmtId, visit: &mut dyn FnMut(&Stmt)) {
+    pub fn for_each_stmt(&self, root: StmtId, mut visit: impl FnMut(&Stmt)) {
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
             let stmt = self.stmt(id);
@@ -175,7 +175,7 @@ impl Store {
     }
 
     /// Calls `visit` with each expression that stands in a statement itself, rather than in a statement inside of it.
-    pub fn for_each_prim_of(&self, stmt: &Stmt, visit: &mut dyn FnMut(PrimId)) {
+    pub fn for_each_prim_of(&self, stmt: &Stmt, mut visit: impl FnMut(PrimId)) {
         match stmt {
             Stmt::Block(block) => {
                 let block = self.prim_block(*block);

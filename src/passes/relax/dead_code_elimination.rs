@@ -128,7 +128,7 @@ fn called_by_program(store: &Store, id: Id<PrimFunc>) -> FxHashSet<&str> {
             }
         });
     };
-    store.for_each_stmt(store.prim_func(id).body, &mut |stmt| store.for_each_prim_of(stmt, &mut look));
+    store.for_each_stmt(store.prim_func(id).body, |stmt| store.for_each_prim_of(stmt, &mut look));
     found
 }
 

@@ -148,7 +148,7 @@ fn uses(store: &Store, body: StmtId, param: PrimParam) -> bool {
         });
     };
     let mut stored = false;
-    store.for_each_stmt(body, &mut |stmt| {
+    store.for_each_stmt(body, |stmt| {
         stored |= matches!(stmt, Stmt::Store { buffer: other, .. } if *other == buffer);
         store.for_each_prim_of(stmt, &mut look);
     });
