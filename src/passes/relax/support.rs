@@ -5,6 +5,7 @@ pub(super) mod compose;
 pub(super) mod lambda_names;
 pub(super) mod lift_plan;
 pub(super) mod liveness;
+pub(super) mod results;
 pub(super) mod symbols;
 
 use crate::diag::Diagnostic;

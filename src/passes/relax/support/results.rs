@@ -1,0 +1,132 @@
+//! What operators of Relax give for constants, as constants: the part of FoldConstant that knows operators.
+//!
+//! Source: `src/relax/transform/fold_constant.cc`, where each call is made into a tensor program that is run.
+
+use crate::eval::relax::operators::{self, Operands};
+use crate::eval::{Value, eval_prim};
+use crate::ir::walk::post_order;
+use crate::ir::{DType, Dim, Expr, ExprId, Extents, PrimExpr, PrimId, Store, Tensor, Type, TypeId};
+use crate::ops::build::constant;
+use crate::ops::relax::deduce::int;
+use crate::passes::relax::calls::tuple;
+use crate::topi;
+
+/// The value of a constant, if the text had it.
+pub(in crate::passes::relax) fn known(store: &Store, id: ExprId) -> Option<Tensor> {
+    constant(store, id).filter(|tensor| tensor.data.is_some()).cloned()
+}
+
+/// Element type and shape of a tensor type of which all is known.
+pub(in crate::passes::relax) fn fixed(store: &Store, ty: TypeId) -> Option<(DType, Vec<i64>)> {
+    match store.type_of_id(ty) {
+        Type::Tensor { shape, dtype } => Some((*dtype, shape.iter().map(|dim| dim.known()).collect::<Option<_>>()?)),
+        _ => None,
+    }
+}
+
+/// The tensor as a constant with its type.
+pub(in crate::passes::relax) fn literal(store: &mut Store, tensor: Tensor) -> ExprId {
+    let dims: Vec<Dim> = tensor.shape.iter().map(|extent| int(*extent)).collect();
+    let ty = store.tensor_type(&dims, tensor.dtype);
+    let tensor = store.add_tensor(tensor);
+    store.add_typed(Expr::Constant(tensor), Some(ty))
+}
+
+/// Operators that TVM does not make into one tensor program, or makes into something else before they could be folded.
+const KEPT: &[&str] = &[
+    "arange",
+    "argsort",
+    "cumprod",
+    "cumsum",
+    "dynamic_strided_slice",
+    "ewise_fma",
+    "index_tensor",
+    "nonzero",
+    "shape_of",
+    "sort",
+    "topk",
+    "wrap_param",
+];
+
+/// Whether TVM would have to make a tensor program of an operator for tensors without a shape: it tries so for every call,
+/// whatever its arguments are.
+pub(in crate::passes::relax) fn makes_program_of_unknown(store: &Store, name: &str, operands: &[ExprId]) -> bool {
+    if !topi::has_te_form(name) || topi::needs(name) == topi::Known::Nothing || KEPT.contains(&name) {
+        return false;
+    }
+    let unknown = |id: &ExprId| match store.checked_type(*id).and_then(|ty| store.tensor_info(ty)) {
+        Some(info) => !matches!(info.extents, Extents::Known(_)),
+        None => false,
+    };
+    operands.iter().any(unknown)
+}
+
+/// Whether a constant has no value, because the section of the text that has it was not there.
+pub(in crate::passes::relax) fn has_unread_constant(store: &Store, function: ExprId) -> bool {
+    let unread = |id| matches!(store.expr(id), Expr::Constant(tensor) if store.tensor(tensor).data.is_none());
+    post_order(store, function).into_iter().any(unread)
+}
+
+/// Operators that take a tensor for its shape alone.
+const FILLS: &[&str] = &["eye_like", "full_like", "ones_like", "zeros_like"];
+
+/// A tensor of zeros, unless it is large beyond reason.
+fn blank(dtype: DType, shape: &[i64]) -> Option<Value> {
+    let bytes = usize::try_from(shape.iter().try_fold(dtype.bytes() as i64, |size, extent| size.checked_mul(*extent))?).ok()?;
+    (bytes <= 1 << 28).then(|| Value::Tensor(Tensor::new(dtype, shape, vec![0; bytes])))
+}
+
+/// What a call of an operator computes from constants, as constants.
+pub(in crate::passes::relax) fn compute(store: &mut Store, name: &str, call: ExprId, operands: &[ExprId]) -> Option<ExprId> {
+    // TVM makes another constant of a scalar that is cast, which it does not take for a result.
+    let casts_scalar = name == "astype" && operands.first().and_then(|id| known(store, *id)).is_some_and(|t| t.shape.is_empty());
+    if casts_scalar || KEPT.contains(&name) {
+        return None;
+    }
+    let out = store.checked_type(call)?;
+    let types = match store.type_of_id(out) {
+        Type::Tuple(types) => types.to_vec(),
+        _ => vec![out],
+    };
+    let fixed: Option<Vec<(DType, Vec<i64>)>> = types.iter().map(|ty| fixed(store, *ty)).collect();
+    let fixed = fixed?;
+    let value = |(at, operand): (usize, &ExprId)| match &fixed[..] {
+        [(dtype, shape)] if at == 0 && FILLS.contains(&name) => blank(*dtype, shape),
+        _ => value_of(store, *operand),
+    };
+    let values: Option<Vec<Value>> = operands.iter().enumerate().map(value).collect();
+    let (op, attrs) = (store.called_op(call)?, store.call(call)?.attrs);
+    let made = operators::compute(store, op, Operands { args: &values?, attrs, out }).ok()?;
+    let tensors: Vec<Tensor> = match &made {
+        Value::Tuple(fields) => fields.items().iter().map(|field| field.as_tensor().cloned()).collect::<Option<_>>()?,
+        single => vec![single.as_tensor()?.clone()],
+    };
+    let fits = |(tensor, (dtype, shape)): (&Tensor, &(DType, Vec<i64>))| tensor.dtype == *dtype && tensor.shape[..] == shape[..];
+    if tensors.len() != fixed.len() || !tensors.iter().zip(&fixed).all(fits) {
+        return None;
+    }
+    let tensors: Vec<ExprId> = tensors.into_iter().map(|tensor| literal(store, tensor)).collect();
+    if matches!(made, Value::Tuple(_)) { Some(tuple(store, &tensors)) } else { tensors.first().copied() }
+}
+
+/// The value of an argument that is known: a constant, a shape of numbers, a number, or a tuple of these.
+fn value_of(store: &mut Store, id: ExprId) -> Option<Value> {
+    if let Some(tensor) = known(store, id) {
+        return Some(Value::Tensor(tensor));
+    }
+    match store.expr(id) {
+        Expr::Shape(dims) => store.dims_of_id(dims).iter().map(|dim| dim.known()).collect::<Option<_>>().map(Value::Shape),
+        Expr::Prim(prim) => eval_prim(store, prim, &[]).ok().filter(|_| has_no_symbol(store, prim)).map(Value::Prim),
+        Expr::Tuple(items) => {
+            let items: Vec<ExprId> = store.items(items).collect();
+            items.into_iter().map(|item| value_of(store, item)).collect::<Option<_>>().map(Value::tuple)
+        }
+        _ => None,
+    }
+}
+
+fn has_no_symbol(store: &Store, prim: PrimId) -> bool {
+    let mut none = true;
+    store.for_each_prim(prim, &mut |_, node| none &= !matches!(node, PrimExpr::Var(_)));
+    none
+}
