@@ -160,7 +160,8 @@ export function Lines(props: {
     on(
       subject,
       () => {
-        scroller.scrollTop = 0;
+        // Asking for a place lays out what is about to be drawn anew, so it is left alone where it is right.
+        if (top() > 0) scroller.scrollTop = 0;
         setTop(0);
       },
       { defer: true },

@@ -22,22 +22,28 @@ pub enum Goal {
 const FIRST: &str = "passlab_bg.wasm";
 const SECOND: &str = "passlab_second.wasm";
 
+/// For the optimised engine. Which statics a function refers to is known by its relocations (see `linked`), which the linker
+/// keeps when asked. What is inlined makes the engine fast and large: with 75 it takes 10% longer and weighs 4% less.
+const FLAGS: [&str; 5] = ["--", "-C", "link-arg=--emit-relocs", "-C", "llvm-args=-inline-threshold=120"];
+
 /// Builds the engine into `www/pkg`.
 pub fn engine(goal: Goal) -> Result {
     setup::wasm_target()?;
     let start = Instant::now();
     let profile = if goal == Goal::Serve { "wasm-serve" } else { "wasm-release" };
+    let flags: &[&str] = if goal == Goal::Release { &FLAGS } else { &[] };
     cargo()
-        .args(["build", "--package", "passlab", "--lib"])
+        .args(["rustc", "--package", "passlab", "--lib", "--crate-type", "cdylib"])
         .args(["--target", setup::WASM_TARGET, "--profile", profile])
+        .args(flags)
         .run()?;
     let compiled = target_dir().join(setup::WASM_TARGET).join(profile).join("passlab.wasm");
     // Bound beside the target first, so that a failure leaves the last good engine in place.
     let bound = target_dir().join("bindgen").join(profile);
-    bind(&compiled, &bound).map_err(|error| format!("wasm-bindgen: {error:#}"))?;
+    bind(&compiled, &bound, goal).map_err(|error| format!("wasm-bindgen: {error:#}"))?;
     let (first, second) = (bound.join(FIRST), bound.join(SECOND));
     if goal == Goal::Release {
-        let halves = split::split(&read(&first)?).map_err(|error| format!("split: {error:#}"))?;
+        let halves = split::split(&read(&compiled)?, &read(&first)?).map_err(|error| format!("split: {error:#}"))?;
         write(&first, &halves.first)?;
         write(&second, &halves.second)?;
         optimise(&first)?;
@@ -52,7 +58,7 @@ pub fn engine(goal: Goal) -> Result {
     Ok(())
 }
 
-fn bind(wasm: &Path, out: &Path) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+fn bind(wasm: &Path, out: &Path, goal: Goal) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
     Bindgen::new()
         .input_path(wasm)
         .web(true)?
@@ -60,8 +66,8 @@ fn bind(wasm: &Path, out: &Path) -> std::result::Result<(), Box<dyn std::error::
         // Without this the glue holds no `new URL("passlab_bg.wasm", ...)`, and Vite would leave
         // the engine out of the site without a word.
         .omit_default_module_path(false)
-        // Splitting goes by the names, and drops them.
-        .demangle(true)
+        // Splitting goes by the names as the linker has them, and drops them; stack traces are read.
+        .demangle(goal == Goal::Serve)
         .remove_name_section(false)
         .remove_producers_section(true)
         .generate(out)?;

@@ -6,6 +6,8 @@
 
 mod build;
 mod engine;
+mod kept;
+mod linked;
 mod serve;
 mod setup;
 mod sh;

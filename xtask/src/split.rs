@@ -1,108 +1,25 @@
 //! Splits the engine's WebAssembly in two, so that a visitor waits only for what a first program needs.
 //!
-//! Functions are chosen by the modules that they stand in; with them goes whatever only they call. In the first half a
-//! stub takes the place of each: it sees to it that the other half is there (the import that `src/wasm` declares as
-//! `loadSecond`) and calls on through the function table, whose slots the other half fills when it is instantiated. The
-//! halves share memory, table and globals. No code of the engine knows of the split.
+//! Functions are chosen by the modules that they stand in; with them go whatever only they call and the statics that only
+//! they refer to (`linked`). Where the first half needs such a function, a stub takes its place: it sees to it that the
+//! other half is there (the import that `src/wasm` declares as `loadSecond`) and calls on through the function table, whose
+//! slots the other half fills when it is instantiated. The halves share memory, table and globals. No code of the engine
+//! knows of the split.
 
+use crate::kept::{Kept, calls};
+use crate::linked::Linked;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use walrus::ir::{UnaryOp, Value, Visitor, dfs_in_order};
+use std::ops::Range;
+use walrus::ir::{UnaryOp, Value};
 use walrus::{
-    ConstExpr, ElementItems, ElementKind, FunctionBuilder, FunctionId, FunctionKind, GlobalKind, ImportedFunction, Module,
-    ModuleConfig, TableId, ValType,
+    ConstExpr, DataKind, ElementItems, ElementKind, FunctionBuilder, FunctionId, FunctionKind, GlobalKind, ImportedFunction,
+    Module, ModuleConfig, TableId, ValType,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// The modules of the engine that a first program in Relay does without: the other dialect, operators and kernels that are
-/// seldom met, and what only scripts of the user call. Nothing breaks when one is called after all: it is fetched then.
-const SECOND: &[&str] = &[
-    "build::",
-    "eval::relax::",
-    "eval::tir::",
-    "infer::relax::",
-    "ir::equal::prim::",
-    "ops::dynamic::",
-    "ops::image::",
-    "ops::nn::bitserial::",
-    "ops::nn::conv_kernel::",
-    "ops::nn::conv_transpose::",
-    "ops::nn::loss::",
-    "ops::nn::misc::",
-    "ops::nn::pool_kernel::",
-    "ops::nn::space",
-    "ops::nn::sparse::",
-    "ops::nn::winograd::",
-    "ops::qnn::",
-    "ops::random::",
-    "ops::relax::",
-    "ops::special::",
-    "ops::tensor::arrange_kernels::",
-    "ops::tensor::einsum::",
-    "ops::tensor::fourier::",
-    "ops::tensor::index_kernels::",
-    "ops::tensor::reduce_kernels::",
-    "ops::tensor::scatter_kernels::",
-    "ops::tensor::sort_kernels::",
-    "ops::vision::",
-    "parse::relax::",
-    "parse::relay::ndarray::",
-    "parse::relay::section::",
-    "parse::script::",
-    "parse::tir::",
-    "passes::any::apply_pass_to_function::",
-    "passes::relax::",
-    "passes::relay::annotate_spans::",
-    "passes::relay::annotate_target::",
-    "passes::relay::capture_post_dfs_index_in_spans::",
-    "passes::relay::combine_parallel",
-    "passes::relay::convert_layout::",
-    "passes::relay::defuse_ops::",
-    "passes::relay::div_to_mul::",
-    "passes::relay::dynamic_to_static::",
-    "passes::relay::eta_expand::",
-    "passes::relay::fake_quantization_to_integer::",
-    "passes::relay::fast_math::",
-    "passes::relay::first_order_gradient::",
-    "passes::relay::fold_explicit_padding::",
-    "passes::relay::inline::",
-    "passes::relay::lambda_lift::",
-    "passes::relay::lazy_gradient_init::",
-    "passes::relay::manifest_lifetimes::",
-    "passes::relay::merge_compiler_regions::",
-    "passes::relay::partial_evaluate::",
-    "passes::relay::partition_graph::",
-    "passes::relay::support::affine::",
-    "passes::relay::support::combine",
-    "passes::relay::support::let_lists::",
-    "passes::relay::support::normal_form::",
-    "passes::relay::support::regions::",
-    "passes::relay::support::scope::",
-    "passes::relay::to_a_normal_form::",
-    "passes::relay::to_basic_block_normal_form::",
-    "passes::relay::to_graph_normal_form::",
-    "passes::relay::to_mixed_precision::",
-    "pattern::",
-    "print::metadata::",
-    "print::relax::",
-    "print::script::",
-    "print::tir::",
-    "session::beside::",
-    "session::files::",
-    "session::graph::",
-    "session::history::",
-    "session::place::",
-    "session::trial::",
-    "session::values::",
-    "tir::",
-    "topi::",
-    "verify::relax::",
-    "wasm::user::",
-    "wasm::values::",
-];
-
-/// Instructions of a function that is left where it is, being about as small as what would stand for it.
-const STUB: u64 = 40;
+/// Bytes between two runs of statics that are written again rather than begin another segment.
+const GAP: u32 = 8;
 
 /// The two halves. Imports of the second are the exports of the first, by the module name `first`.
 pub struct Halves {
@@ -110,48 +27,32 @@ pub struct Halves {
     pub second: Vec<u8>,
 }
 
-/// Splits a module whose functions still have their demangled names.
-pub fn split(wasm: &[u8]) -> Result<Halves> {
-    let mut first = parse(wasm)?;
-    let mut second = parse(wasm)?;
-    let moved = moved(&first);
+/// Splits the engine as wasm-bindgen leaves it, with the names of its functions, by what the linker said of it.
+pub fn split(linked: &[u8], bound: &[u8]) -> Result<Halves> {
+    let (mut first, mut second) = (parse(bound)?, parse(bound)?);
+    let linked = Linked::read(linked)?;
+    let kept = Kept::of(&first, &linked)?;
+    let moved: BTreeSet<FunctionId> =
+        first.funcs.iter_local().map(|(id, _)| id).filter(|id| !kept.functions.contains(id)).collect();
     let table = first.tables.main_function_table()?.ok_or("the engine has no function table")?;
     let loader = loader(&first)?;
     let slots = slots(&first, table, &moved)?;
     let shared = called_from(&first, &moved);
-    put_stubs(&mut first, table, loader, &slots, &shared)?;
-    keep_only(&mut second, &slots, &shared)?;
+    let taken = take_statics(&mut first, &kept.without(&linked))?;
+    put_stubs(&mut first, table, loader, &slots, &kept, &shared)?;
+    keep_only(&mut second, &slots, &shared, taken)?;
     walrus::passes::gc::run(&mut first);
     walrus::passes::gc::run(&mut second);
     Ok(Halves { first: first.emit_wasm(), second: second.emit_wasm() })
 }
 
 fn parse(wasm: &[u8]) -> Result<Module> {
-    Ok(ModuleConfig::new().generate_name_section(false).generate_producers_section(false).parse(wasm)?)
-}
-
-/// Does this function stand in one of the modules of the second half? Methods of a trait are named `<type as trait>::method`.
-fn is_named(name: &str) -> bool {
-    let name = name.trim_start_matches(['<', '&', '*', '(', '[']).trim_start_matches("mut ").trim_start_matches("dyn ");
-    name.strip_prefix("passlab::").is_some_and(|path| SECOND.iter().any(|prefix| path.starts_with(prefix)))
-}
-
-struct Calls<'m> {
-    found: &'m mut Vec<FunctionId>,
-}
-
-impl<'m> Visitor<'m> for Calls<'_> {
-    fn visit_function_id(&mut self, function: &FunctionId) {
-        self.found.push(*function);
+    let mut module = ModuleConfig::new().generate_name_section(false).generate_producers_section(false).parse(wasm)?;
+    // What the linker said is of use once.
+    for name in ["linking", "reloc.CODE", "reloc.DATA"] {
+        module.customs.remove_raw(name);
     }
-}
-
-fn calls(module: &Module, function: FunctionId) -> Vec<FunctionId> {
-    let mut found = Vec::new();
-    if let FunctionKind::Local(local) = &module.funcs.get(function).kind {
-        dfs_in_order(&mut Calls { found: &mut found }, local, local.entry_block());
-    }
-    found
+    Ok(module)
 }
 
 /// The functions in element segments, with the slot of the table that each fills.
@@ -169,40 +70,28 @@ fn elements(module: &Module, wanted: TableId) -> Result<Vec<(u32, FunctionId)>> 
     Ok(found)
 }
 
-/// The functions that go: those that are named, and those that nothing else reaches.
-fn moved(module: &Module) -> BTreeSet<FunctionId> {
-    let pointed: HashSet<FunctionId> = (module.elements.iter())
-        .flat_map(|element| match &element.items {
-            ElementItems::Functions(functions) => functions.clone(),
-            ElementItems::Expressions(..) => Vec::new(),
-        })
-        .collect();
-    // Of equal functions the compiler keeps one, under whichever name. Those that are called through a pointer are mostly
-    // small closures, which both halves may have: they stay, where a stub would hardly be smaller.
-    let small: HashSet<FunctionId> =
-        module.funcs.iter_local().filter(|(id, local)| local.size() <= STUB && pointed.contains(id)).map(|(id, _)| id).collect();
-    let named: HashSet<FunctionId> = module
-        .funcs
-        .iter_local()
-        .map(|(id, _)| id)
-        .filter(|id| !small.contains(id) && module.funcs.get(*id).name.as_deref().is_some_and(is_named))
-        .collect();
-    let exported = module.exports.iter().filter_map(|export| match export.item {
-        walrus::ExportItem::Function(function) => Some(function),
-        _ => None,
-    });
-    // An exported function has to stay, whatever its name.
-    let mut kept: HashSet<FunctionId> = exported.chain(module.start).collect();
-    kept.extend(pointed.into_iter().filter(|function| !named.contains(function)));
-    let mut waiting: Vec<FunctionId> = kept.iter().copied().collect();
-    while let Some(function) = waiting.pop() {
-        for callee in calls(module, function) {
-            if !named.contains(&callee) && kept.insert(callee) {
-                waiting.push(callee);
-            }
+/// Clears these places in the data of the first half; returns their bytes, each piece with its place.
+fn take_statics(first: &mut Module, runs: &[Range<u32>]) -> Result<Vec<(u32, Vec<u8>)>> {
+    let mut taken = Vec::<(u32, Vec<u8>)>::new();
+    let ids: Vec<_> = first.data.iter().map(walrus::Data::id).collect();
+    for id in ids {
+        let data = first.data.get_mut(id);
+        let DataKind::Active { offset: ConstExpr::Value(Value::I32(start)), .. } = data.kind else {
+            return Err("a data segment of an unknown kind".into());
+        };
+        let start = start as u32;
+        let inside = |run: &&Range<u32>| start <= run.start && run.end <= start + data.value.len() as u32;
+        let inside: Vec<_> = runs.iter().filter(inside).map(|run| run.start - start..run.end - start).collect();
+        // What lies in between is padding, or constants that are written again as they are.
+        for piece in inside.chunk_by(|a, b| b.start - a.end <= GAP) {
+            let (from, to) = (piece[0].start, piece[piece.len() - 1].end);
+            taken.push((start + from, data.value[from as usize..to as usize].to_vec()));
+        }
+        for run in inside {
+            data.value[run.start as usize..run.end as usize].fill(0);
         }
     }
-    module.funcs.iter_local().map(|(id, _)| id).filter(|id| !kept.contains(id)).collect()
+    Ok(taken)
 }
 
 /// The imported function that fetches the second half.
@@ -257,10 +146,15 @@ fn put_stubs(
     table: TableId,
     loader: FunctionId,
     slots: &Slots,
+    kept: &Kept,
     shared: &BTreeMap<FunctionId, String>,
 ) -> Result<()> {
+    let called: HashSet<FunctionId> = kept.functions.iter().flat_map(|&function| calls(first, function)).collect();
     let loaded = first.globals.add_local(ValType::I32, true, false, ConstExpr::Value(Value::I32(0)));
     for (&function, slots) in &slots.of {
+        if !called.contains(&function) && !kept.pointed.contains(&function) {
+            continue;
+        }
         let ty = first.funcs.get(function).ty();
         let (params, results) = (first.types.params(ty).to_vec(), first.types.results(ty).to_vec());
         let args: Vec<_> = params.iter().map(|ty| first.locals.add(*ty)).collect();
@@ -279,6 +173,12 @@ fn put_stubs(
         body.i32_const(slots[0] as i32).call_indirect(ty, table);
         first.funcs.get_mut(function).kind = FunctionKind::Local(builder.local_func(args));
     }
+    // What only the second half points to is not filled in before it is there.
+    let filled: Vec<(u32, FunctionId)> = elements(first, table)?
+        .into_iter()
+        .filter(|(_, function)| kept.functions.contains(function) || kept.pointed.contains(function))
+        .collect();
+    fill(first, table, &filled);
     for (&function, name) in shared {
         first.exports.add(name, function);
     }
@@ -299,14 +199,17 @@ fn put_stubs(
 }
 
 /// Turns the whole engine into its second half: everything that is not moved comes from the first.
-fn keep_only(second: &mut Module, slots: &Slots, shared: &BTreeMap<FunctionId, String>) -> Result<()> {
+fn keep_only(
+    second: &mut Module,
+    slots: &Slots,
+    shared: &BTreeMap<FunctionId, String>,
+    statics: Vec<(u32, Vec<u8>)>,
+) -> Result<()> {
     // The same bytes were numbered alike, so a place in one module means the same function in the other.
     let twins: Vec<FunctionId> = second.funcs.iter().map(walrus::Function::id).collect();
     let table = second.tables.main_function_table()?.ok_or("the engine has no function table")?;
     let gone: Vec<_> = second.exports.iter().map(walrus::Export::id).collect();
     gone.into_iter().for_each(|id| second.exports.delete(id));
-    let gone: Vec<_> = second.elements.iter().map(walrus::Element::id).collect();
-    gone.into_iter().for_each(|id| second.elements.delete(id));
     let gone: Vec<_> = second.data.iter().map(walrus::Data::id).collect();
     gone.into_iter().for_each(|id| second.data.delete(id));
     second.start = None;
@@ -331,6 +234,12 @@ fn keep_only(second: &mut Module, slots: &Slots, shared: &BTreeMap<FunctionId, S
     let memory = second.memories.get_mut(memory);
     memory.import = Some(import);
     memory.data_segments.clear();
+    let memory = memory.id();
+    for (place, bytes) in statics {
+        let offset = ConstExpr::Value(Value::I32(place as i32));
+        let id = second.data.add(DataKind::Active { memory, offset }, bytes);
+        second.memories.get_mut(memory).data_segments.insert(id);
+    }
     let tables: Vec<_> = second.tables.iter().map(walrus::Table::id).collect();
     for (index, table) in tables.into_iter().enumerate() {
         let import = second.imports.add("first", &format!("t{index}"), table);
@@ -342,15 +251,93 @@ fn keep_only(second: &mut Module, slots: &Slots, shared: &BTreeMap<FunctionId, S
     shared_table.initial = slots.size.into();
     shared_table.maximum = shared_table.maximum.map(|most| most.max(slots.size.into()));
 
-    // One segment for each run of neighbouring slots.
-    let mut filled: Vec<(u32, FunctionId)> =
-        slots.of.iter().flat_map(|(&function, slots)| slots.iter().map(move |&slot| (slot, function))).collect();
+    let mut filled: Vec<(u32, FunctionId)> = (slots.of.iter())
+        .flat_map(|(&function, slots)| slots.iter().map(move |&slot| (slot, function)))
+        .map(|(slot, function)| (slot, twins[function.index()]))
+        .collect();
     filled.sort_unstable_by_key(|(slot, _)| *slot);
+    fill(second, table, &filled);
+    Ok(())
+}
+
+/// Makes these the elements of the table, in one segment for each run of neighbouring slots.
+fn fill(module: &mut Module, table: TableId, filled: &[(u32, FunctionId)]) {
+    let gone: Vec<_> = module.elements.iter().map(walrus::Element::id).collect();
+    gone.into_iter().for_each(|id| module.elements.delete(id));
+    module.tables.get_mut(table).elem_segments.clear();
     for run in filled.chunk_by(|a, b| a.0 + 1 == b.0) {
         let offset = ConstExpr::Value(Value::I32(run[0].0 as i32));
-        let items = ElementItems::Functions(run.iter().map(|(_, function)| twins[function.index()]).collect());
-        let id = second.elements.add(ElementKind::Active { table, offset }, items);
-        second.tables.get_mut(table).elem_segments.insert(id);
+        let items = ElementItems::Functions(run.iter().map(|(_, function)| *function).collect());
+        let id = module.elements.add(ElementKind::Active { table, offset }, items);
+        module.tables.get_mut(table).elem_segments.insert(id);
     }
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{setup, sh::target_dir};
+    use std::process::Command;
+
+    /// What stands for the engine: both halves refer to a text, and each to one of its own, one of them through a pointer.
+    const PROGRAM: &str = r#"
+        use std::hint::black_box;
+        #[link(wasm_import_module = "page")]
+        unsafe extern "C" {
+            fn loadSecond();
+        }
+        fn sum(text: &str, of: usize) -> usize {
+            black_box(text).bytes().map(|byte| byte as usize * of).sum()
+        }
+        const BOTH: &str = "a text of both halves";
+        mod tir {
+            use super::*;
+            static TABLE: &[fn(usize) -> usize] = &[one, |of| sum("a text behind a pointer", of)];
+            fn one(of: usize) -> usize {
+                sum("a text of the second half", of)
+            }
+            #[inline(never)]
+            pub fn length(of: usize) -> usize {
+                black_box(TABLE).iter().map(|one| one(of)).sum::<usize>() + sum(BOTH, of)
+            }
+        }
+        #[unsafe(no_mangle)]
+        pub extern "C" fn start(of: usize) -> usize {
+            if of == 7 {
+                unsafe { loadSecond() }
+            }
+            sum("a text of the first half", of) + sum(BOTH, of) + tir::length(of)
+        }
+    "#;
+
+    fn holds(wasm: &[u8], text: &str) -> bool {
+        wasm.windows(text.len()).any(|part| part == text.as_bytes())
+    }
+
+    /// A static in the wrong half would be read as zeros, or weigh on every first visit.
+    #[test]
+    fn statics_go_with_the_functions_that_refer_to_them() {
+        setup::wasm_target().expect("the target can be had");
+        let folder = target_dir().join("split-test");
+        std::fs::create_dir_all(&folder).expect("the target folder can be written");
+        let (source, wasm) = (folder.join("passlab.rs"), folder.join("passlab.wasm"));
+        std::fs::write(&source, PROGRAM).expect("it can be written");
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--edition", "2024", "--crate-type", "cdylib", "--target", setup::WASM_TARGET]);
+        rustc.args(["-O", "-C", "panic=abort", "-C", "strip=debuginfo", "-C", "link-arg=--emit-relocs"]);
+        let compiled = rustc.arg("-o").arg(&wasm).arg(&source).status().expect("there is a rustc");
+        assert!(compiled.success());
+
+        let whole = std::fs::read(&wasm).expect("it was made");
+        let halves = split(&whole, &whole).expect("it can be split");
+        let where_is = |text: &str| (holds(&halves.first, text), holds(&halves.second, text));
+        assert_eq!(where_is("a text of the first half"), (true, false));
+        assert_eq!(where_is("a text of both halves"), (true, false));
+        assert_eq!(where_is("a text of the second half"), (false, true));
+        assert_eq!(where_is("a text behind a pointer"), (false, true));
+        // Each is a module that a browser would take: it is read and checked again.
+        for half in [&halves.first, &halves.second] {
+            wasmparser::validate(half).expect("the half is valid");
+        }
+    }
 }

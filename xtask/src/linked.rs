@@ -1,0 +1,207 @@
+//! Who refers to what in the engine as it comes from the linker, which says so in full when it is asked with
+//! `--emit-relocs`: every place in code and data where an address or a slot of the function table stands, and what it is
+//! that stands there. Splitting needs it, because afterwards such a place is a number like any other.
+//!
+//! The format: <https://github.com/WebAssembly/tool-conventions/blob/main/Linking.md>.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use wasmparser::{
+    DataKind, ImportSectionReader, KnownCustom, Linking, Name, Operator, Parser, Payload, RelocAddendKind, RelocationEntry,
+    RelocationType, SymbolInfo, TypeRef,
+};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// What something refers to, apart from the functions that it calls by name.
+#[derive(Default)]
+pub struct Uses {
+    /// Functions that it holds a pointer to, by their mangled names.
+    pub functions: Vec<String>,
+    /// Indices into `Linked::statics`.
+    pub statics: Vec<usize>,
+}
+
+/// A static of the program: a text, a table, what a constant expression refers to.
+pub struct Static {
+    /// Where it stands in memory, in bytes.
+    pub place: Range<u32>,
+    /// Nothing writes it.
+    pub constant: bool,
+    pub uses: Uses,
+}
+
+/// The functions of a module, by their mangled names, and its statics.
+pub struct Linked {
+    pub functions: HashMap<String, Uses>,
+    pub statics: Vec<Static>,
+}
+
+/// A segment of data: its name, its place in memory and its place in the section.
+struct Segment {
+    name: String,
+    memory: u32,
+    file: usize,
+}
+
+/// A symbol as relocations name it.
+enum Symbol {
+    Function(u32),
+    Static(usize),
+    Other,
+}
+
+impl Linked {
+    /// Reads a module that was linked with `--emit-relocs`.
+    pub fn read(wasm: &[u8]) -> Result<Linked> {
+        let mut imported = 0;
+        // Places of function bodies and where the sections begin, by offsets into the file.
+        let (mut bodies, mut code, mut data) = (Vec::<Range<usize>>::new(), 0, 0);
+        let (mut names, mut segments) = (HashMap::<u32, String>::new(), Vec::<Segment>::new());
+        let mut segment_names = HashMap::<u32, String>::new();
+        let (mut infos, mut relocations) = (Vec::new(), Vec::<(u32, Vec<RelocationEntry>)>::new());
+        let (mut sections, mut code_section, mut data_section) = (0, None, None);
+        for payload in Parser::new(0).parse_all(wasm) {
+            let payload = payload?;
+            let index = sections;
+            sections += u32::from(payload.as_section().is_some());
+            match payload {
+                Payload::ImportSection(imports) => imported = functions_among(imports)?,
+                Payload::CodeSectionStart { range, .. } => (code, code_section) = (range.start, Some(index)),
+                Payload::CodeSectionEntry(body) => bodies.push(body.range()),
+                Payload::DataSection(reader) => {
+                    (data, data_section) = (reader.range().start, Some(index));
+                    for segment in reader {
+                        let segment = segment?;
+                        let file = segment.range.end - segment.data.len();
+                        let DataKind::Active { offset_expr, .. } = segment.kind else { return Err("a passive segment".into()) };
+                        let Operator::I32Const { value } = offset_expr.get_operators_reader().read()? else {
+                            return Err("a segment at a place that is not a constant".into());
+                        };
+                        segments.push(Segment { name: String::new(), memory: value as u32, file });
+                    }
+                }
+                Payload::CustomSection(section) => match section.as_known() {
+                    KnownCustom::Linking(reader) => {
+                        for part in reader.subsections() {
+                            if let Linking::SymbolTable(symbols) = part? {
+                                infos = symbols.into_iter().collect::<std::result::Result<_, _>>()?;
+                            }
+                        }
+                    }
+                    KnownCustom::Reloc(reader) => {
+                        let entries = reader.entries().into_iter().collect::<std::result::Result<_, _>>()?;
+                        relocations.push((reader.section_index(), entries));
+                    }
+                    KnownCustom::Name(reader) => {
+                        for part in reader {
+                            let (map, into) = match part? {
+                                Name::Function(map) => (map, &mut names),
+                                Name::Data(map) => (map, &mut segment_names),
+                                _ => continue,
+                            };
+                            for naming in map {
+                                let naming = naming?;
+                                into.insert(naming.index, naming.name.to_owned());
+                            }
+                        }
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        for name in names.values_mut() {
+            name.truncate(without_schema(name).len());
+        }
+        for (index, segment) in (0..).zip(&mut segments) {
+            segment.name = segment_names.remove(&index).unwrap_or_default();
+        }
+
+        let mut statics = Vec::new();
+        let mut symbols = Vec::with_capacity(infos.len());
+        // Where each static stands in the file.
+        let mut files = Vec::<(Range<usize>, usize)>::new();
+        for info in infos {
+            symbols.push(match info {
+                SymbolInfo::Func { index, .. } => Symbol::Function(index),
+                SymbolInfo::Data { symbol: Some(place), .. } => {
+                    let segment = segments.get(place.index as usize).ok_or("a symbol in no segment")?;
+                    let (start, file) = (segment.memory + place.offset, segment.file + place.offset as usize);
+                    files.push((file..file + place.size as usize, statics.len()));
+                    let constant = segment.name.starts_with(".rodata");
+                    statics.push(Static { place: start..start + place.size, constant, uses: Uses::default() });
+                    Symbol::Static(statics.len() - 1)
+                }
+                _ => Symbol::Other,
+            });
+        }
+        if statics.is_empty() || relocations.is_empty() {
+            return Err("the linker left no relocations".into());
+        }
+        files.sort_by_key(|(file, _)| (file.start, file.end));
+
+        let mut functions = HashMap::<String, Uses>::new();
+        for (section, entries) in relocations {
+            for entry in entries {
+                let add = |uses: &mut Uses| refer(uses, &entry, &symbols, &names);
+                if Some(section) == code_section {
+                    let place = code + entry.offset as usize;
+                    let body = bodies.partition_point(|body| body.start <= place).checked_sub(1);
+                    let body = body.filter(|&body| place < bodies[body].end).ok_or("a relocation outside of functions")?;
+                    let name = names.get(&(imported + body as u32)).ok_or("a function without a name")?;
+                    if let Some(uses) = functions.get_mut(name) {
+                        add(uses)?;
+                    } else {
+                        add(functions.entry(name.clone()).or_default())?;
+                    }
+                } else if Some(section) == data_section {
+                    let place = data + entry.offset as usize;
+                    let after = files.partition_point(|(file, _)| file.start <= place);
+                    // Of statics that overlap, each refers to it.
+                    let mut owners = files[..after].iter().rev().take(16).filter(|(file, _)| file.contains(&place)).peekable();
+                    owners.peek().ok_or("a relocation outside of statics")?;
+                    owners.try_for_each(|&(_, owner)| add(&mut statics[owner].uses))?;
+                }
+            }
+        }
+        for index in 0..bodies.len() as u32 {
+            functions.entry(names.get(&(imported + index)).ok_or("a function without a name")?.clone()).or_default();
+        }
+        Ok(Linked { functions, statics })
+    }
+}
+
+/// The name of an exported function without what wasm-bindgen marks it with, and takes off again: sixteen digits.
+fn without_schema(name: &str) -> &str {
+    match name.rsplit_once('_') {
+        Some((start, mark)) if mark.len() == 16 && mark.bytes().all(|digit| digit.is_ascii_hexdigit()) => start,
+        _ => name,
+    }
+}
+
+fn functions_among(imports: ImportSectionReader) -> Result<u32> {
+    let mut count = 0;
+    for import in imports.into_imports() {
+        count += u32::from(matches!(import?.ty, TypeRef::Func(_) | TypeRef::FuncExact(_)));
+    }
+    Ok(count)
+}
+
+/// Adds what a relocation says. Calls are left out: they can be read off the code.
+fn refer(uses: &mut Uses, entry: &RelocationEntry, symbols: &[Symbol], names: &HashMap<u32, String>) -> Result<()> {
+    use RelocationType::{FunctionIndexLeb, GlobalIndexLeb, TableIndexI32, TableIndexSleb, TableNumberLeb, TypeIndexLeb};
+    // The index of one is that of a type, and no symbol's.
+    if matches!(entry.ty, TypeIndexLeb | FunctionIndexLeb | GlobalIndexLeb | TableNumberLeb) {
+        return Ok(());
+    }
+    let symbol = symbols.get(entry.index as usize).ok_or("a relocation of no symbol")?;
+    match (symbol, entry.ty) {
+        (Symbol::Function(index), TableIndexSleb | TableIndexI32) => {
+            uses.functions.push(names.get(index).ok_or("a pointer to a function without a name")?.clone());
+        }
+        (Symbol::Static(index), ty) if ty.addend_kind() == RelocAddendKind::Addend32 => uses.statics.push(*index),
+        (_, ty) => return Err(format!("a relocation of the unexpected kind {ty:?}").into()),
+    }
+    Ok(())
+}
