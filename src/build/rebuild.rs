@@ -1,7 +1,7 @@
 //! Nodes over what their children have become, with types: the other half of the driver in [`super::run`].
 
-use super::Mutation;
 use super::run::{Run, is_void_var};
+use super::{BlockBuilder, Mutation};
 use crate::infer::relax::deduce_call;
 use crate::infer::relax::types;
 use crate::ir::{Dim, Expr, ExprId, Extents, List, Store, Type, TypeId};
@@ -125,24 +125,34 @@ impl Run {
             }
             _ => {
                 let args = new_args.map_or(args, |args| store.list(&args));
-                let mut deduced = matches!(store.expr(new_callee), Expr::Op(_));
-                let ty = match deduce_call(store, cx.builder.signatures(), new_callee, args, new_info) {
-                    Ok(ty) => ty,
-                    Err(message) => {
-                        let span = store.source_span(id);
-                        cx.builder.error("relax-type", message, span);
-                        deduced = false;
-                        store.ty(Type::Any)
-                    }
-                };
-                let new = store.rebuild(id, Expr::Call { callee: new_callee, args, info: new_info }, Some(ty));
-                if deduced {
-                    store.set_deduced(new);
-                }
-                new
+                cx.builder.deduced(store, id, Expr::Call { callee: new_callee, args, info: new_info })
             }
         };
         inline_tuple(store, cx, post)
+    }
+}
+
+impl BlockBuilder {
+    /// A call over leaves with the type that follows from them.
+    pub(super) fn typed_call(&mut self, store: &mut Store, call: ExprId) -> ExprId {
+        let node = store.expr(call);
+        self.deduced(store, call, node)
+    }
+
+    fn deduced(&mut self, store: &mut Store, pre: ExprId, node: Expr) -> ExprId {
+        let Expr::Call { callee, args, info } = node else { return pre };
+        let found = deduce_call(store, self.signatures(), callee, args, info);
+        let deduced = found.is_ok() && matches!(store.expr(callee), Expr::Op(_));
+        let ty = found.unwrap_or_else(|message| {
+            let span = store.source_span(pre);
+            self.error("relax-type", message, span);
+            store.ty(Type::Any)
+        });
+        let new = store.rebuild(pre, node, Some(ty));
+        if deduced {
+            store.set_deduced(new);
+        }
+        new
     }
 }
 

@@ -70,8 +70,13 @@ impl BlockBuilder {
         if named || is_leaf(store, expr) && store.checked_type(expr).is_some() && !is_void_var(store, expr) {
             return expr;
         }
-        if self.is_normal(store, expr, &|_| true) {
-            return expr;
+        if self.is_over_leaves(store, expr, &|_| true) {
+            if store.checked_type(expr).is_some() {
+                return expr;
+            }
+            if matches!(store.expr(expr), Expr::Call { .. }) {
+                return self.typed_call(store, expr);
+            }
         }
         // The builder is lent to a rewriting that changes nothing.
         let stand_in = BlockBuilder::without_signatures(self.module());
@@ -102,10 +107,15 @@ impl BlockBuilder {
 
     /// Whether a value is in normal form, with types, over leaves; only variables of which `stays` is true may be among them.
     pub(super) fn is_normal(&self, store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
-        let typed = |id: ExprId| store.checked_type(id).is_some();
-        if !typed(id) || self.blocks.last().is_some_and(|frame| !frame.normal.is_empty()) {
+        store.checked_type(id).is_some() && self.is_over_leaves(store, id, stays)
+    }
+
+    /// The same, whether it has a type itself or not.
+    fn is_over_leaves(&self, store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
+        if self.blocks.last().is_some_and(|frame| !frame.normal.is_empty()) {
             return false;
         }
+        let typed = |id: ExprId| store.checked_type(id).is_some();
         let same = |id: ExprId| match store.expr(id) {
             Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
             Expr::Var(var) => stays(var) && !is_void_var(store, id),

@@ -1,16 +1,30 @@
 //! Checks that values are what types say, and the matching of their extents.
 
 use super::super::calls::{call, dtype, int, packed, string};
-use super::Lower;
+use super::{Lower, shown};
 use crate::build::Mutation;
 use crate::infer::relax::types::{Fit, fit};
-use crate::ir::{Dim, Expr, ExprId, Extents, PrimExpr, PrimId, Store, TensorInfo, Type, TypeId};
+use crate::ir::{Dim, Expr, ExprId, Extents, PrimExpr, PrimId, Store, TensorInfo, Type, TypeId, VarId};
 
 /// Extents of a value that are matched when all checks of types are done.
 pub(super) struct Todo {
     pub(super) input: ExprId,
     pub(super) pattern: Vec<PrimId>,
-    pub(super) context: String,
+    pub(super) context: Context,
+}
+
+/// Where something is checked, of which the text is made when a check is told of it.
+#[derive(Clone, Copy)]
+pub(super) enum Context {
+    Param {
+        at: usize,
+        var: VarId,
+        ty: TypeId,
+    },
+    Result(TypeId),
+    Cast(TypeId),
+    /// A binding of no type of its own.
+    Binding,
 }
 
 /// How a check is done.
@@ -39,7 +53,7 @@ impl Lower {
         cx: &mut Mutation,
         (ty, value): (TypeId, ExprId),
         mode: Mode,
-        context: &str,
+        context: Context,
         todo: &mut Vec<Todo>,
     ) {
         let any = store.ty(Type::Any);
@@ -85,7 +99,7 @@ impl Lower {
         cx: &mut Mutation,
         (info, value): (TensorInfo, ExprId),
         mode: Mode,
-        context: &str,
+        context: Context,
         todo: &mut Vec<Todo>,
     ) {
         let fixed = matches!(&info.extents, Extents::Known(dims) if dims.iter().all(|dim| dim.known().is_some()));
@@ -121,7 +135,7 @@ impl Lower {
         cx: &mut Mutation,
         (fields, value): (&[TypeId], ExprId),
         mode: Mode,
-        context: &str,
+        context: Context,
         todo: &mut Vec<Todo>,
     ) {
         let given = match store.checked_type(value).map(|ty| store.type_of_id(ty)) {
@@ -129,6 +143,7 @@ impl Lower {
             _ => None,
         };
         if given.as_ref().is_some_and(|given| given.len() != fields.len()) {
+            let context = self.told(store, context);
             let message = format!("{context} during match-cast we find tuple size mismatch");
             cx.builder.error("vm-shape-lower", message, store.source_span(value));
             return;
@@ -151,9 +166,9 @@ impl Lower {
         }
     }
 
-    pub(super) fn todo(&self, store: &mut Store, input: ExprId, dims: &[Dim], context: &str, todo: &mut Vec<Todo>) {
+    pub(super) fn todo(&self, store: &mut Store, input: ExprId, dims: &[Dim], context: Context, todo: &mut Vec<Todo>) {
         let pattern = dims.iter().map(|dim| store.prim_of_dim(*dim)).collect();
-        todo.push(Todo { input, pattern, context: context.to_owned() });
+        todo.push(Todo { input, pattern, context });
     }
 
     /// Matches extents with what the heap has; those that cannot be matched yet are given back.
@@ -178,7 +193,7 @@ impl Lower {
                 any |= code == MatchCode::Nothing;
                 operands.extend([int(store, code as i64), int(store, value)]);
             }
-            operands.push(self.context(store, &item.context));
+            operands.push(self.context(store, item.context));
             // An empty shape has nothing to match.
             if !all {
                 let symbol = if scalar { "vm.builtin.match_prim_value" } else { "vm.builtin.match_shape" };
@@ -192,7 +207,7 @@ impl Lower {
     }
 
     /// The value of a scalar that a variable holds goes into the heap.
-    pub(super) fn match_scalar(&mut self, store: &mut Store, cx: &mut Mutation, var: ExprId, place: usize, context: &str) {
+    pub(super) fn match_scalar(&mut self, store: &mut Store, cx: &mut Mutation, var: ExprId, place: usize, context: Context) {
         let expr = self.slots.list[place].expr;
         let Some((code, value)) = self.match_args(store, expr, false) else { return };
         let heap = store.use_var(self.heap);
@@ -221,8 +236,25 @@ impl Lower {
         Some((MatchCode::Nothing, 0))
     }
 
-    fn context(&self, store: &mut Store, context: &str) -> ExprId {
-        string(store, if self.contexts { context } else { "" })
+    /// The text of a context as an operand.
+    fn context(&mut self, store: &mut Store, context: Context) -> ExprId {
+        let told = if self.contexts { self.told(store, context) } else { String::new() };
+        string(store, &told)
+    }
+
+    fn told(&mut self, store: &Store, context: Context) -> String {
+        let title = store.str(self.title);
+        let (Context::Param { ty, .. } | Context::Result(ty) | Context::Cast(ty)) = context else { return String::new() };
+        let shown = self.shown.entry(ty).or_insert_with(|| shown(store, ty));
+        match context {
+            Context::Param { at, var, .. } => {
+                let named = store.var_name(var);
+                format!("ErrorContext(fn={title}, loc=param[{at}], param={named}, annotation={shown}) ")
+            }
+            Context::Result(_) => format!("ErrorContext(fn={title}, loc=return, annotation={shown}) "),
+            Context::Cast(_) => format!("ErrorContext(match_cast, ty={shown}) "),
+            Context::Binding => String::new(),
+        }
     }
 
     fn emit(&self, store: &mut Store, cx: &mut Mutation, symbol: &str, operands: &[ExprId]) {

@@ -14,7 +14,8 @@ use crate::ir::{
 };
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use crate::{print, tir};
-use check::{Mode, Todo};
+use check::{Context, Mode, Todo};
+use rustc_hash::FxHashMap;
 use slots::Slots;
 
 /// TVM's `relax.transform.VMShapeLower`.
@@ -61,9 +62,9 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
         let Expr::Function(id) = store.expr(function) else { continue };
         let data = *store.function(id);
         under_way.forget();
-        match Lower::new(store, &data, args.bool("emit_err_ctx")) {
+        match Lower::new(store, name, &data, args.bool("emit_err_ctx")) {
             Ok(mut lower) => {
-                let new = lower.function(store, &mut under_way, (name, function), data);
+                let new = lower.function(store, &mut under_way, function, data);
                 under_way.builder.update_function(store, name, new);
             }
             Err(message) => under_way.builder.error("vm-shape-lower", message, None),
@@ -74,6 +75,8 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
 
 /// The lowering of one function.
 struct Lower {
+    /// The name of the function.
+    title: Id<Name>,
     slots: Slots,
     /// The variable that holds the heap.
     heap: VarId,
@@ -81,10 +84,12 @@ struct Lower {
     ready: Vec<usize>,
     /// Whether checks know what to say.
     contexts: bool,
+    /// Types as they stand in what checks say: parameters share theirs.
+    shown: FxHashMap<TypeId, String>,
 }
 
 impl Lower {
-    fn new(store: &mut Store, function: &Function, contexts: bool) -> Result<Lower, String> {
+    fn new(store: &mut Store, title: Id<Name>, function: &Function, contexts: bool) -> Result<Lower, String> {
         let slots = Slots::of(store, function)?;
         let ty = if slots.list.is_empty() {
             store.ty(Type::Any)
@@ -92,11 +97,10 @@ impl Lower {
             store.tensor_like(TensorInfo { extents: Extents::Rank(1), dtype: Some(DType::I64), vdevice: None })
         };
         let heap = store.relax_var("shape_heap", Some(ty), false);
-        Ok(Lower { slots, heap, ready: Vec::new(), contexts })
+        Ok(Lower { title, slots, heap, ready: Vec::new(), contexts, shown: FxHashMap::default() })
     }
 
-    fn function(&mut self, store: &mut Store, cx: &mut Mutation, (name, pre): (Id<Name>, ExprId), function: Function) -> ExprId {
-        let title = store.str(name).to_owned();
+    fn function(&mut self, store: &mut Store, cx: &mut Mutation, pre: ExprId, function: Function) -> ExprId {
         let params: Vec<VarId> = store.items(function.params).collect();
         cx.builder.begin_scope(store, &params);
         cx.builder.begin_block(false);
@@ -106,11 +110,10 @@ impl Lower {
         let mut todo = Vec::new();
         for (at, &param) in params.iter().enumerate() {
             let Some(ty) = store.var_type(param) else { continue };
-            let (shown, named) = (shown(store, ty), store.var_name(param));
-            let context = format!("ErrorContext(fn={title}, loc=param[{at}], param={named}, annotation={shown}) ");
+            let context = Context::Param { at, var: param, ty };
             let used = store.use_var(param);
             let mode = Mode { always: true, dynamic_only: at >= inputs };
-            self.check(store, cx, (ty, used), mode, &context, &mut todo);
+            self.check(store, cx, (ty, used), mode, context, &mut todo);
             if let Some(place) = self.place_of(store, param) {
                 todo.push(Todo { input: used, pattern: vec![self.slots.list[place].expr], context });
             }
@@ -125,10 +128,9 @@ impl Lower {
         all.extend(store.items(blocks));
         cx.builder.begin_block(false);
         if let Some(ret) = function.ret {
-            let context = format!("ErrorContext(fn={title}, loc=return, annotation={}) ", shown(store, ret));
             let mut todo = Vec::new();
             let mode = Mode { always: false, dynamic_only: false };
-            self.check(store, cx, (ret, result), mode, &context, &mut todo);
+            self.check(store, cx, (ret, result), mode, Context::Result(ret), &mut todo);
             self.run_match(store, cx, todo, true);
         }
         let after = cx.builder.end_block();
@@ -295,13 +297,12 @@ impl BlockMutator for Lower {
     }
 
     fn bind(&mut self, store: &mut Store, cx: &mut Mutation, pre: Binding, value: ExprId) {
-        let mut context = String::new();
+        let context = pre.cast.map_or(Context::Binding, Context::Cast);
         let mut value = value;
         if let Some(ty) = pre.cast {
-            context = format!("ErrorContext(match_cast, ty={}) ", shown(store, ty));
             value = cx.builder.normalize_operand(store, value);
             let mut todo = Vec::new();
-            self.check(store, cx, (ty, value), Mode { always: false, dynamic_only: false }, &context, &mut todo);
+            self.check(store, cx, (ty, value), Mode { always: false, dynamic_only: false }, context, &mut todo);
             self.settle(store, cx, todo);
         }
         cx.reemit(store, pre, value);
@@ -310,7 +311,7 @@ impl BlockMutator for Lower {
                 Some(used) => used,
                 None => store.use_var(pre.var),
             };
-            self.match_scalar(store, cx, used, place, &context);
+            self.match_scalar(store, cx, used, place, context);
         }
     }
 }

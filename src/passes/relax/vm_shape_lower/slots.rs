@@ -107,6 +107,15 @@ enum Task {
 
 impl Collector {
     fn live(&mut self, store: &mut Store, function: &Function) {
+        // What is live decides about scalars alone, and most programs have none.
+        let scalar = |id| match store.expr(id) {
+            Expr::Var(var) => store.var_data(var).symbol.is_some(),
+            Expr::Prim(_) => true,
+            _ => false,
+        };
+        if !post_order(store, function.body).into_iter().any(scalar) {
+            return;
+        }
         for id in post_order(store, function.body) {
             let Expr::Seq { blocks, .. } = store.expr(id) else { continue };
             for binding in store.bindings(blocks) {
