@@ -42,6 +42,8 @@ export default function Palette(props: { onClose(): void }) {
     event.preventDefault();
   };
 
+  const counted = () => (found().length === 1 ? "1 command" : `${found().length} commands`);
+
   return (
     <dialog
       ref={dialog}
@@ -86,8 +88,8 @@ export default function Palette(props: { onClose(): void }) {
       </div>
       <p class="foot quiet" role="status">
         <Show when={found().length > 0} fallback="Nothing of that name.">
-          <Show when={found().length > MOST} fallback={`${found().length} commands`}>
-            {`${MOST} of ${found().length} commands; type to narrow them down`}
+          <Show when={found().length > MOST} fallback={counted()}>
+            {`${MOST} of ${counted()}; type to narrow them down`}
           </Show>
         </Show>
       </p>
