@@ -8,8 +8,9 @@ use std::fmt::Write;
 /// those of a program; the printer takes care of the rest.
 #[derive(Clone, Debug, Default)]
 pub struct NameSupply {
-    /// For each name the last number that was put behind it.
-    given: FxHashMap<String, u32>,
+    /// Names that were asked for or told, each with the last number that was put behind it. What such a number makes of a name
+    /// is taken as well, and does not stand here.
+    counted: FxHashMap<String, u32>,
 }
 
 impl NameSupply {
@@ -20,7 +21,9 @@ impl NameSupply {
 
     /// Says that a name is taken.
     pub fn reserve(&mut self, name: &str) {
-        self.given.insert(name.to_owned(), 0);
+        if !self.counted.contains_key(name) {
+            self.counted.insert(name.to_owned(), 0);
+        }
     }
 
     /// A name that was not given yet: the hint itself, or the hint with the next number. Dots become underscores, as in TVM.
@@ -31,19 +34,35 @@ impl NameSupply {
             hint => hint.into(),
         };
         let mut name = hint.to_string();
-        if let Some(&last) = self.given.get(&*hint) {
-            let mut number = last;
-            while self.given.contains_key(&name) {
-                number += 1;
-                name.truncate(hint.len());
-                let _ = write!(name, "{number}");
-            }
-            if let Some(last) = self.given.get_mut(&*hint) {
-                *last = number;
+        let last = self.counted.get(&*hint).copied();
+        if last.is_none() && !self.is_numbered(&hint) {
+            self.counted.insert(hint.into_owned(), 0);
+            return name;
+        }
+        let mut number = last.unwrap_or(0);
+        loop {
+            number += 1;
+            name.truncate(hint.len());
+            let _ = write!(name, "{number}");
+            if !self.counted.contains_key(&name) && !self.is_numbered(&name) {
+                break;
             }
         }
-        self.given.insert(name.clone(), 0);
+        match self.counted.get_mut(&*hint) {
+            Some(last) => *last = number,
+            None => drop(self.counted.insert(hint.into_owned(), number)),
+        }
         name
+    }
+
+    /// Whether this is another name with a number that was put behind it, or passed over because it was taken.
+    fn is_numbered(&self, name: &str) -> bool {
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        (name.len() - digits..name.len()).any(|at| {
+            let (base, number) = name.split_at(at);
+            let last = || self.counted.get(base).copied().unwrap_or(0);
+            !number.starts_with('0') && number.parse().is_ok_and(|number: u32| number <= last())
+        })
     }
 }
 
@@ -57,5 +76,39 @@ mod tests {
         names.reserve("lv2");
         let given: Vec<String> = ["lv", "lv", "lv", "gv", "relax.add", ""].iter().map(|hint| names.fresh(hint)).collect();
         assert_eq!(given, ["lv", "lv1", "lv3", "gv", "relax_add", "v"]);
+    }
+    /// Every name that was given or told is remembered as it is: slower, and without a doubt.
+    #[derive(Default)]
+    struct Remembering(std::collections::BTreeMap<String, u32>);
+
+    impl Remembering {
+        fn fresh(&mut self, hint: &str) -> String {
+            let mut number = self.0.get(hint).copied().unwrap_or(0);
+            let mut name = hint.to_owned();
+            while self.0.contains_key(&name) {
+                number += 1;
+                name = format!("{hint}{number}");
+            }
+            self.0.insert(hint.to_owned(), number);
+            self.0.entry(name.clone()).or_insert(0);
+            name
+        }
+    }
+
+    #[test]
+    fn no_name_is_given_twice_whatever_is_asked_for() {
+        let hints = ["lv", "lv1", "lv11", "lv01", "lv1_", "1", "lv10", "gv2"];
+        let (mut names, mut model) = (NameSupply::new(), Remembering::default());
+        let mut seed = 7_u32;
+        for step in 0..3000 {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let hint = hints[(seed >> 24) as usize % hints.len()];
+            if step % 41 == 0 {
+                names.reserve(&format!("{hint}{}", step % 97));
+                model.0.entry(format!("{hint}{}", step % 97)).or_insert(0);
+            } else {
+                assert_eq!(names.fresh(hint), model.fresh(hint), "step {step}");
+            }
+        }
     }
 }
