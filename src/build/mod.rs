@@ -60,4 +60,4 @@ pub use builder::{BlockBuilder, function_again, function_over, is_leaf, is_leaf_
 pub use copy::{bind, bind_in, copy_with_new_vars, defined_symbols, infer_symbols, known_dims};
 pub use mutate::{BlockMutator, Mutation, Saved, any_leaf};
 pub use names::NameSupply;
-pub use run::{Normalize, rewrite_function, rewrite_module, run};
+pub use run::{Normalize, rewrite_function, rewrite_module, rewrite_module_by_name, run};

@@ -2,7 +2,8 @@
 
 use super::{BlockBuilder, BlockMutator, Mutation, is_leaf, is_leaf_or_tuple};
 use crate::ir::rewrite::Visit;
-use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Store, Type, VarId};
+use crate::ir::sort::sort_by;
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, Store, Type, VarId};
 
 /// Rewrites every function of Relax of a module. The error is everything that does not fit any more.
 pub fn rewrite_module(
@@ -10,9 +11,29 @@ pub fn rewrite_module(
     module: &Module,
     mutator: &mut dyn BlockMutator,
 ) -> Result<Module, Vec<crate::diag::Diagnostic>> {
+    rewrite_functions(store, module, module.functions(), mutator)
+}
+
+/// The same in the order of the names (TVM's `GetGlobalVars`), which passes that make functions are seen to take.
+pub fn rewrite_module_by_name(
+    store: &mut Store,
+    module: &Module,
+    mutator: &mut dyn BlockMutator,
+) -> Result<Module, Vec<crate::diag::Diagnostic>> {
+    let mut functions = module.functions().to_vec();
+    sort_by(&mut functions, |a, b| store.str(a.0).cmp(store.str(b.0)));
+    rewrite_functions(store, module, &functions, mutator)
+}
+
+fn rewrite_functions(
+    store: &mut Store,
+    module: &Module,
+    functions: &[(Id<Name>, ExprId)],
+    mutator: &mut dyn BlockMutator,
+) -> Result<Module, Vec<crate::diag::Diagnostic>> {
     let builder = BlockBuilder::new(store, module);
     let mut cx = Mutation::new(builder);
-    for &(name, function) in module.functions() {
+    for &(name, function) in functions {
         if matches!(store.expr(function), Expr::Function(_)) {
             let new = run(store, &mut cx, mutator, function);
             cx.builder.update_function(store, name, new);

@@ -97,7 +97,12 @@ impl<'s> Reader<'s, '_> {
         let span = self.span(id);
         match name {
             "match_cast" | "match_shape" => return self.match_cast(id, name, args),
-            "call_tir" | "call_tir_inplace" | "call_dps_packed" | "call_tir_with_grad" | "dist.call_tir" => {
+            "call_tir"
+            | "call_tir_inplace"
+            | "call_dps_packed"
+            | "call_tir_with_grad"
+            | "dist.call_tir"
+            | "dist.call_tir_local_view" => {
                 return self.call_tir(name, args, span);
             }
             "Tensor" | "Shape" | "Tuple" | "Callable" | "Prim" | "DTensor" | "Any" | "Object" => {
@@ -305,7 +310,8 @@ impl<'s> Reader<'s, '_> {
             attrs = Some(self.dict("relax.attrs.CallTIRWithGradAttrs", &[("te_grad_name", grad), ("te_grad_kwargs", kwargs)]));
         }
         self.no_more(&args)?;
-        let name = if name == "dist.call_tir" { "dist.call_tir_local_view" } else { name };
+        // It is the same operator: only the type of its result says that tensors are spread.
+        let name = if name == "dist.call_tir" { "call_tir" } else { name };
         let mut value = self.op_value(name, vec![callee, operands], attrs, vec![out], span)?;
         if let Value::Call(call) = &mut value {
             call.ty = Some(out);

@@ -3,7 +3,7 @@
 //! Source: `src/relax/transform/legalize_ops.cc`; the programs are in [`crate::topi`].
 
 use super::support::{device_of, with_attr};
-use crate::build::{BlockMutator, Mutation, rewrite_module};
+use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::diag::Diagnostic;
 use crate::ir::walk::{for_each_binder, post_order};
 use crate::ir::{AttrValue, Expr, ExprId, Extents, Id, Module, Object, PrimFunc, Store, Symbol, Type, TypeId, VarId};
@@ -80,7 +80,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     for (_, function) in module.functions() {
         pass.find_scalars(cx.store, *function);
     }
-    let result = rewrite_module(cx.store, module, &mut pass)?;
+    let result = rewrite_module_by_name(cx.store, module, &mut pass)?;
     match (pass.errors.is_empty(), pass.for_devices) {
         (false, _) => Err(pass.errors),
         // Programs that no device was said of may have no calls left.

@@ -243,6 +243,13 @@ fn runtime_function(
     let Expr::Seq { blocks, body } = store.expr(data.body) else { return Ok(target.function) };
     let mut all: Vec<Id<BindingBlock>> = vec![store.add_block_of(&bindings, true)];
     all.extend(store.items(blocks));
+    // TVM wraps the old body whole, and what is given comes out of that as a value: only a variable needs no binding.
+    let mut body = body;
+    if !matches!(store.expr(body), Expr::Var(_)) {
+        let var = store.relax_var("gv", store.checked_type(body), false);
+        all.push(store.add_block_of(&[Binding { var, value: body, cast: None }], false));
+        body = store.use_var(var);
+    }
     let blocks = store.list(&all);
     let ty = store.checked_type(data.body);
     let body = store.rebuild(data.body, Expr::Seq { blocks, body }, ty);

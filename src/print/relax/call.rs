@@ -149,7 +149,14 @@ impl Script<'_> {
 
     fn call_tir(&mut self, name: &str, call: &Call, attrs: Option<&Attrs>, ty_args: &[TypeId], out: &mut String) {
         let store = self.store;
-        self.relax(name, out);
+        let spread = |ty: &TypeId| match store.type_of_id(*ty) {
+            Type::Tuple(fields) => fields.iter().any(|field| matches!(store.type_of_id(*field), Type::Distributed { .. })),
+            ty => matches!(ty, Type::Distributed { .. }),
+        };
+        match name {
+            "call_tir" | "call_tir_inplace" if ty_args.first().is_some_and(spread) => self.relax("dist.call_tir", out),
+            _ => self.relax(name, out),
+        }
         out.push('(');
         let mut args = store.items(call.args);
         match args.next().map(|callee| (callee, store.expr(callee))) {

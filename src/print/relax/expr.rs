@@ -2,7 +2,7 @@
 //! deep as the parser lets it, so this may recurse.
 
 use super::super::script::{Script, push_dict, push_float_literal, push_str_literal};
-use crate::ir::{AttrValue, DTypeCode, Expr, ExprId, Id, Name, Object, Tensor, VarId};
+use crate::ir::{AttrValue, DTypeCode, Expr, ExprId, Id, Name, Object, Tensor, Type, VarId};
 use std::fmt::Write;
 
 impl Script<'_> {
@@ -109,8 +109,18 @@ impl Script<'_> {
     fn constant(&mut self, id: ExprId, tensor: &Tensor, out: &mut String) {
         let mut value = String::new();
         if scalar(tensor, &mut value).is_some() {
-            self.relax("const(", out);
-            let _ = write!(out, "{value}, \"{}\")", tensor.dtype);
+            match self.store.checked_type(id) {
+                Some(ty) if matches!(self.store.type_of_id(ty), Type::Distributed { .. }) => {
+                    self.relax("dist.const(", out);
+                    let _ = write!(out, "{value}, ");
+                    self.ty(ty, out);
+                    out.push(')');
+                }
+                _ => {
+                    self.relax("const(", out);
+                    let _ = write!(out, "{value}, \"{}\")", tensor.dtype);
+                }
+            }
         } else {
             let _ = write!(out, "metadata[\"ir.GenericConst\"][{}]", self.constant_number(id));
         }

@@ -25,6 +25,7 @@ pub(super) fn module(store: &Store, module: &Module, options: &PrintOptions) -> 
     for (name, id) in functions {
         first = false;
         script.global(name, id);
+        script.usage.type_vars = script.type_vars.first().is_some_and(|names| !names.is_empty());
     }
     if first && module.attrs().is_none() && module.global_infos().is_none() {
         script.text_line(LineRole::Definition, None, "pass");

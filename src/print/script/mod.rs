@@ -21,6 +21,8 @@ pub(super) struct Usage {
     pub(super) ir: bool,
     pub(super) tir: bool,
     pub(super) relax: bool,
+    /// Whether a function that is complete has symbolic variables in its signature.
+    pub(super) type_vars: bool,
 }
 
 /// A place in the text, to insert at or to cut off from.
@@ -151,7 +153,7 @@ impl<'a> Script<'a> {
     /// The lines of a header: imports, an empty line, symbolic variables.
     pub(super) fn header(&self, type_vars: &[String]) -> Vec<String> {
         let mut lines = Vec::new();
-        if !type_vars.is_empty() {
+        if !type_vars.is_empty() || self.usage.type_vars {
             lines.push("# from typing import TypeVar".to_owned());
         }
         if self.usage.ir {

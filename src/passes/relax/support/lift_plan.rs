@@ -163,13 +163,6 @@ pub(in crate::passes::relax) fn plan(store: &Store, target: &Target, shared: Opt
             plan.needed_symbols.extend(types.flat_map(|ty| symbols(store, *ty, false)));
         }
     }
-    // What the function gives is needed too.
-    if let Some(data) = store.as_function(target.function)
-        && let Expr::Seq { body, .. } = store.expr(data.body)
-    {
-        let lifted: FxHashSet<VarId> = plan.lifted.iter().map(|binding| binding.var).collect();
-        plan.needed.extend(uses(store, body).0.into_iter().filter(|var| lifted.contains(var)));
-    }
     if let Some(shared) = shared {
         let var = |var: &VarId| shared.vars.get(var).copied().unwrap_or(*var);
         shared.plan.from_weights.extend(plan.from_weights.iter().map(var));
