@@ -33,6 +33,8 @@ impl LayoutAxis {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Layout {
     axes: Vec<LayoutAxis>,
+    /// Whether it is the layout of a scalar: one of no axes that is not the undefined one.
+    scalar: bool,
 }
 
 impl fmt::Display for Layout {
@@ -74,7 +76,7 @@ impl Layout {
                 _ => return Err(format!("Invalid layout {name}")),
             }
         }
-        let layout = Layout { axes };
+        let layout = Layout { axes, scalar: false };
         match layout.axes.iter().find(|a| !layout.contains(a.primal())) {
             Some(axis) => Err(format!("Invalid layout {name}: missing axis {}", axis.primal())),
             None => Ok(layout),
@@ -83,7 +85,17 @@ impl Layout {
 
     /// A layout of these axes.
     pub fn from_axes(axes: Vec<LayoutAxis>) -> Layout {
-        Layout { axes }
+        Layout { axes, scalar: false }
+    }
+
+    /// The layout that a scalar begins with, which is not the undefined one.
+    pub fn of_scalar() -> Layout {
+        Layout { axes: Vec::new(), scalar: true }
+    }
+
+    /// Whether it is what a scalar begins with.
+    pub fn is_scalar(&self) -> bool {
+        self.scalar
     }
 
     /// The axes in order.
@@ -122,14 +134,14 @@ impl Layout {
     pub fn sub_layout(&self, start: usize, len: usize) -> Layout {
         let start = start.min(self.axes.len());
         let end = (start + len).min(self.axes.len());
-        Layout { axes: self.axes[start..end].to_vec() }
+        Layout::from_axes(self.axes[start..end].to_vec())
     }
 
     /// The same with `extent` elements of the axis `name` split off and put before axis `position`.
     pub fn split(&self, name: char, position: usize, extent: i64) -> Layout {
         let mut axes = self.axes.clone();
         axes.insert(position.min(axes.len()), LayoutAxis { name: name.to_ascii_lowercase(), extent });
-        Layout { axes }
+        Layout::from_axes(axes)
     }
 
     /// Whether tensors can be brought from this layout to the other and back: both have the same

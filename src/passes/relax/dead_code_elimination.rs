@@ -167,16 +167,22 @@ fn used_bindings(store: &Store, module: &Module, function: ExprId) -> (FxHashSet
             }
             Expr::Seq { blocks, body } => {
                 for block in store.items(blocks) {
-                    let dataflow = store.block(block).dataflow;
                     for binding in store.block_bindings(block) {
                         values.insert(binding.var, binding.value);
                         all.push(binding.var);
-                        let stays = binding.cast.is_some() || (!dataflow && contains_impure_call(store, module, binding.value));
+                        let stays = binding.cast.is_some() || contains_impure_call(store, module, binding.value);
                         if stays {
                             needed.insert(binding.var);
                         }
-                        if stays || needed.contains(&binding.var) {
-                            stack.push(binding.value);
+                        match store.expr(binding.value) {
+                            _ if stays || needed.contains(&binding.var) => stack.push(binding.value),
+                            // What an inner function gives counts as used, also where nobody calls it.
+                            Expr::Function(_) => stack.push(binding.value),
+                            Expr::If { .. } => {
+                                let nodes = post_order(store, binding.value).into_iter();
+                                stack.extend(nodes.filter(|id| matches!(store.expr(*id), Expr::Function(_))));
+                            }
+                            _ => {}
                         }
                     }
                 }

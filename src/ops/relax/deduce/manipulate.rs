@@ -78,7 +78,11 @@ pub fn concat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Ok(cx.vague(Some(rank), dtype, vdevice));
     }
     let mut shape = first.shape.clone().unwrap_or_default();
-    shape[at] = known.iter().fold(int(0), |sum, shape| cx.arith(PrimOp::Add, sum, shape[at]));
+    // As TVM writes it: extents that are all the same are multiplied.
+    shape[at] = match known.iter().all(|other| other[at] == known[0][at]) {
+        true => cx.arith(PrimOp::Mul, known[0][at], int(known.len() as i64)),
+        false => known.iter().fold(int(0), |sum, shape| cx.arith(PrimOp::Add, sum, shape[at])),
+    };
     Ok(cx.out(&shape, dtype, vdevice))
 }
 

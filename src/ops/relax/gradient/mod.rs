@@ -27,6 +27,8 @@ pub struct Gradient<'a> {
     pub attrs: Option<AttrsId>,
     /// The gradient of the result.
     pub out: ExprId,
+    /// What is put into bindings before anything else is, in this order: what the shapes of were asked for.
+    pub early: Vec<ExprId>,
 }
 
 impl Gradient<'_> {
@@ -107,6 +109,7 @@ impl Gradient<'_> {
 
     /// The gradient summed up over the axes along which `input` was broadcast.
     fn fit(&mut self, gradient: ExprId, input: ExprId) -> Result<ExprId, String> {
+        self.early.push(gradient);
         let (given, wanted) = (self.dims(gradient)?, self.dims(input)?);
         let same = given.len() == wanted.len()
             && given.iter().zip(&wanted).all(|(a, b)| match (a.known(), b.known()) {
@@ -179,7 +182,7 @@ mod tests {
         };
         let (x, y, z, out) = (var("x", &[2, 3]), var("y", &[3]), var("z", &[2, 3]), var("out", &[2, 3]));
         let args = [x, y];
-        let mut cx = Gradient { store, result: z, args: &args, attrs: None, out };
+        let mut cx = Gradient { store, result: z, args: &args, attrs: None, out, early: Vec::new() };
         let found = element::add(&mut cx).expect("a gradient");
         assert_eq!(found[0], Some(out));
         let summed = found[1].expect("a gradient");

@@ -141,6 +141,9 @@ pub(super) fn shape_of(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
 
 /// The layout in which a tensor of this rank starts: `ABCD`.
 pub fn initial(rank: usize) -> Layout {
+    if rank == 0 {
+        return Layout::of_scalar();
+    }
     Layout::from_axes((0..rank.min(26)).map(|at| LayoutAxis { name: letter(at), extent: 0 }).collect())
 }
 

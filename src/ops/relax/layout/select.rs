@@ -81,6 +81,10 @@ pub fn statistical(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layout = cx.layout(0)?;
     let rank = cx.rank(0)?;
+    // TVM looks up the letters of `__undef__` in the layout that a scalar begins with.
+    if rank == 0 && !layout.is_scalar() {
+        return Err("Invalid SLayout:can't find u in source layout".to_owned());
+    }
     let axes = cx.ints("axis").unwrap_or_else(|| (0..rank as i64).collect());
     let reduced = |at: usize| axes.iter().any(|axis| axis.rem_euclid(rank.max(1) as i64) == at as i64);
     // Where each axis of the initial layout goes in the result.

@@ -219,6 +219,7 @@ impl Convert {
         let Expr::Tuple(fields) = store.expr(binding.value) else { return Ok(()) };
         let fields: Vec<ExprId> = store.items(fields).collect();
         let dataflow = store.var_data(binding.var).dataflow;
+        let nested = store.var_type(binding.var).is_some_and(|ty| is_nested_tensor(store, ty));
         let mut new = Vec::with_capacity(fields.len());
         let mut layouts = Vec::with_capacity(fields.len());
         for field in fields {
@@ -226,6 +227,11 @@ impl Convert {
             let layout = if dataflow { self.layout_of(store, field) } else { start };
             new.push(self.rewrite(store, cx, field, &layout)?);
             layouts.push(layout);
+        }
+        // TVM forgets a tuple that holds something else than tensors, which the check of the block then finds.
+        if !nested {
+            let lost = "Error: DataflowBlock Pass should not rewrite or delete any global-scope Var.";
+            return if dataflow { Ok(()) } else { Err(lost.to_owned()) };
         }
         let new = store.list(&new);
         let tuple = store.add(Expr::Tuple(new));

@@ -71,7 +71,7 @@ fn convert(store: &mut Store, id: ExprId, from: &ValueLayout, to: &ValueLayout) 
         return Ok(id);
     }
     match (from, to) {
-        (ValueLayout::Tensor(from), ValueLayout::Tensor(_)) if from.is_undefined() => Ok(id),
+        (ValueLayout::Tensor(from), ValueLayout::Tensor(_)) if from.is_scalar() => Ok(id),
         (ValueLayout::Tensor(from), ValueLayout::Tensor(to)) => convert_tensor(store, id, from, to),
         (ValueLayout::Tuple(from), ValueLayout::Tuple(to)) => {
             let types = match store.checked_type(id).map(|ty| store.type_of_id(ty)) {

@@ -48,7 +48,11 @@ impl Backward<'_> {
             .gradient
             .ok_or_else(|| format!("Attribute FPrimalGradient has not been registered for operator relax.{}", row.name))?;
         let attrs = store.call(binding.value).and_then(|call| call.attrs);
-        let partials = rule(&mut Gradient { store, result, args: &args, attrs, out })?;
+        let mut cx = Gradient { store, result, args: &args, attrs, out, early: Vec::new() };
+        let partials = rule(&mut cx)?;
+        for partial in std::mem::take(&mut cx.early) {
+            builder.normalize(store, partial);
+        }
         let inputs = super::super::calls::args(store, binding.value);
         if partials.len() != inputs.len() {
             return Err("partials number != inputs number".to_owned());

@@ -70,7 +70,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
     }
     let store = &mut *cx.store;
     let wanted = Wanted::of(store, function);
-    let mut rewriter = Rewrite { wanted, out_dtype, half_inputs, params: Vec::new() };
+    let mut rewriter = Rewrite { wanted, out_dtype, half_inputs, params: Vec::new(), functions: Vec::new() };
     rewrite_function(store, module, function, &mut rewriter)
 }
 
@@ -85,6 +85,8 @@ struct Rewrite {
     out_dtype: DType,
     half_inputs: Vec<String>,
     params: Vec<VarId>,
+    /// Inner functions of dataflow blocks, which TVM cannot call there: it takes every variable that changes for tensors.
+    functions: Vec<VarId>,
 }
 
 impl BlockMutator for Rewrite {
@@ -119,18 +121,37 @@ impl BlockMutator for Rewrite {
         }
         let value = match store.expr(binding.value) {
             Expr::Call { args, .. } if op_name(store, binding.value) == "wrap_param" && !args.is_empty() => store.item(args, 0),
-            Expr::Call { .. } => match policy(store, binding.value) {
+            Expr::Call { callee, .. } => match policy(store, binding.value) {
                 Some(policy) => self.call(store, cx, binding, policy),
-                None => return true,
+                None => {
+                    if matches!(store.expr(callee), Expr::Var(var) if self.functions.contains(&var)) {
+                        let message = "Expected TensorType, but got the type of a function";
+                        cx.builder.error("mixed-precision", message, store.source_span(binding.value));
+                    }
+                    return true;
+                }
             },
             Expr::Tuple(_) => {
+                if store.var_type(binding.var).is_some_and(|ty| DTypes::of(store, ty, None).is_none()) {
+                    let message = "Expected TensorType, but something else stands in the tuple";
+                    cx.builder.error("mixed-precision", message, store.source_span(binding.value));
+                }
                 let value = remap(store, cx, binding.value);
                 self.leaving(store, cx, binding, value)
             }
             Expr::TupleGetItem { tuple, index } => {
+                // TVM asks for the type of the field before it has one.
+                if !store.var_data(binding.var).dataflow {
+                    let message = "The type is not populated, check if you have normalized the expr";
+                    cx.builder.error("mixed-precision", message, store.source_span(binding.value));
+                }
                 let tuple = remap(store, cx, tuple);
                 let value = store.add(Expr::TupleGetItem { tuple, index });
                 self.leaving(store, cx, binding, value)
+            }
+            Expr::Function(_) => {
+                self.functions.push(binding.var);
+                return true;
             }
             _ => return true,
         };

@@ -12,7 +12,7 @@ pub(super) enum DTypes {
     Fields(Vec<DTypes>),
 }
 
-/// Nobody uses it so far; it has fewer bits than any other.
+/// Nobody uses it so far.
 const UNUSED: DType = DType::new(DTypeCode::Float, 0);
 
 impl DTypes {
@@ -43,10 +43,12 @@ impl DTypes {
         }
     }
 
-    /// The wider of both.
+    /// The wider of both. What nobody uses counts as single precision: TVM writes it down as `float0` and reads that back as a
+    /// float of the usual width.
     fn merge(&self, other: &DTypes) -> DTypes {
+        let width = |dtype: DType| if dtype == UNUSED { 32 } else { dtype.bits };
         self.combine(other, &|a, b| match (a, b) {
-            (Some(a), Some(b)) => Some(if a.bits > b.bits { a } else { b }),
+            (Some(a), Some(b)) => Some(if width(a) > width(b) { a } else { b }),
             (a, b) => a.or(b),
         })
     }
