@@ -86,6 +86,13 @@ fn binary(cx: &mut Lower) -> Lowered {
     if matches!(op, "power" | "log_add_exp") && !cx.out_dtype()?.is_float() {
         return Err(format!("{op} only applies to float").as_str().into());
     }
+    // TVM folds divisions by numbers where it builds them; that of floats by `mod` is no division there.
+    if let Operand::Scalar(divisor) = b
+        && (matches!(op, "divide" | "floor_divide" | "floor_mod") || (op == "mod" && !cx.te.type_of(divisor).is_float()))
+        && (cx.te.known(divisor) == Some(0) || matches!(cx.te.store.prim_of_id(divisor), PrimExpr::Float { value, .. } if value.0 == 0.0))
+    {
+        return Err("Divide by zero".into());
+    }
     let out = broadcast(&mut cx.te, op, a, b)?;
     cx.finish(&[out])
 }

@@ -145,7 +145,7 @@ impl<'a, 's> Lower<'a, 's> {
     pub fn tensor_named(&mut self, arg: ExprId, name: &str) -> Result<Tensor, Refused> {
         let info = self.info(arg).ok_or(Refused::Leave)?;
         let Extents::Known(dims) = info.extents else { return Err(Refused::Leave) };
-        let dtype = info.dtype.ok_or(Refused::Leave)?;
+        let dtype = info.dtype.ok_or("Back optional access")?;
         self.device = self.device.or(info.vdevice);
         let shape = self.dims(&dims);
         let tensor = self.te.placeholder(name, &shape, dtype);

@@ -224,8 +224,13 @@ fn index_put(cx: &mut Lower) -> Lowered {
         let shape = te.shape(*index);
         let behind = rank - shape.len();
         for (axis, extent) in shape.into_iter().enumerate() {
-            if te.known(extent) != Some(1) {
-                shared[behind + axis] = extent;
+            let known = &mut shared[behind + axis];
+            match (te.known(*known), te.known(extent)) {
+                (_, Some(1)) => {}
+                (Some(1), _) => *known = extent,
+                // TVM compares numbers only, so not even a symbol fits itself.
+                (Some(a), Some(b)) if a == b => {}
+                _ => return Err("Cannot broadcast index shapes".into()),
             }
         }
     }

@@ -64,12 +64,14 @@ pub(super) fn composite_groups(store: &mut Store, module: &Module, function: Exp
     Ok(partition)
 }
 
-/// What TVM's grouping does not know: branches, functions in functions, and names of external functions as operands.
+/// What TVM's grouping does not know: branches, functions in functions, and external functions and texts as
+/// operands.
 fn ungrouped(store: &Store, value: ExprId) -> Option<&'static str> {
     let kind = |id: ExprId| match store.expr(id) {
         Expr::If { .. } => Some("relax.expr.If"),
         Expr::Function(_) => Some("relax.expr.Function"),
         Expr::Extern(_) => Some("relax.expr.ExternFunc"),
+        Expr::Str(_) => Some("ir.StringImm"),
         _ => None,
     };
     match store.expr(value) {

@@ -124,8 +124,8 @@ impl BlockMutator for Fold<'_> {
             ("tensor_to_shape", &[operand]) => shape_from(store, operand).unwrap_or(post),
             ("shape_to_tensor", &[operand]) => tensor_from(store, operand).unwrap_or(post),
             _ => {
-                if self.refused.is_none() && makes_program_of_unknown(store, name, &operands) {
-                    self.refused = Some("emit_te now only supports Tensor that has ShapeExpr shape".to_owned());
+                if self.refused.is_none() {
+                    self.refused = makes_program_of_unknown(store, name, &operands).map(str::to_owned);
                 }
                 compute(store, name, post, &operands).unwrap_or(post)
             }

@@ -48,17 +48,32 @@ const KEPT: &[&str] = &[
     "wrap_param",
 ];
 
-/// Whether TVM would have to make a tensor program of an operator for tensors without a shape: it tries so for every call,
-/// whatever its arguments are.
-pub(in crate::passes::relax) fn makes_program_of_unknown(store: &Store, name: &str, operands: &[ExprId]) -> bool {
+/// Why TVM cannot make a tensor program of an operator for tensors without a shape or an element type: it tries so for every
+/// call, whatever its arguments are.
+pub(in crate::passes::relax) fn makes_program_of_unknown(
+    store: &Store,
+    name: &str,
+    operands: &[ExprId],
+) -> Option<&'static str> {
     if !topi::has_te_form(name) || topi::needs(name) == topi::Known::Nothing || KEPT.contains(&name) {
-        return false;
+        return None;
     }
-    let unknown = |id: &ExprId| match store.checked_type(*id).and_then(|ty| store.tensor_info(ty)) {
-        Some(info) => !matches!(info.extents, Extents::Known(_)),
-        None => false,
-    };
-    operands.iter().any(unknown)
+    let mut types: Vec<TypeId> = operands.iter().rev().filter_map(|id| store.checked_type(*id)).collect();
+    while let Some(ty) = types.pop() {
+        match store.tensor_info(ty) {
+            Some(info) if !matches!(info.extents, Extents::Known(_)) => {
+                return Some("emit_te now only supports Tensor that has ShapeExpr shape");
+            }
+            Some(info) if info.dtype.is_none() => return Some("Back optional access"),
+            Some(_) => {}
+            None => {
+                if let Type::Tuple(fields) = store.type_of_id(ty) {
+                    types.extend(fields.iter().rev());
+                }
+            }
+        }
+    }
+    None
 }
 
 /// Whether a constant has no value, because the section of the text that has it was not there.
