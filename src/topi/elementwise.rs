@@ -88,13 +88,19 @@ fn binary(cx: &mut Lower) -> Lowered {
     }
     // TVM folds divisions by numbers where it builds them; that of floats by `mod` is no division there.
     if let Operand::Scalar(divisor) = b
-        && (matches!(op, "divide" | "floor_divide" | "floor_mod") || (op == "mod" && !cx.te.type_of(divisor).is_float()))
+        && folds_division(op)
+        && !(op == "mod" && cx.te.type_of(divisor).is_float())
         && (cx.te.known(divisor) == Some(0) || matches!(cx.te.store.prim_of_id(divisor), PrimExpr::Float { value, .. } if value.0 == 0.0))
     {
         return Err("Divide by zero".into());
     }
     let out = broadcast(&mut cx.te, op, a, b)?;
     cx.finish(&[out])
+}
+
+/// Whether an operator divides, so that TVM folds divisions by numbers.
+pub(super) fn folds_division(op: &str) -> bool {
+    matches!(op, "divide" | "floor_divide" | "floor_mod" | "mod")
 }
 
 /// A binary operator of TOPI, which is called `T_` and its name.

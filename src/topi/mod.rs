@@ -131,6 +131,11 @@ pub fn has_te_form(op: &str) -> bool {
     find(op).is_some()
 }
 
+/// Whether an operator divides: TVM refuses to make a program of a division by the number 0.
+pub fn folds_division(op: &str) -> bool {
+    elementwise::folds_division(op)
+}
+
 /// The operators that have a tensor-expression form.
 pub fn te_forms() -> impl Iterator<Item = &'static str> {
     RULES.iter().flat_map(|family| family.iter()).map(|rule| rule.op)

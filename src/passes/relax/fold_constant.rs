@@ -24,10 +24,11 @@ use crate::eval::{EvalOptions, Given, run_prim_func};
 use crate::infer::relax::{Signatures, deduce_call, types};
 use crate::ir::rewrite::Visit;
 use crate::ir::{DType, Dim, Expr, ExprId, Module, Store, Tensor, Type};
-use crate::ops::build::constant;
+use crate::ops::build::{constant, elements};
 use crate::ops::kernel::{read, write};
 use crate::ops::relax::deduce::int;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::topi;
 
 /// TVM's `relax.transform.FoldConstant`.
 pub static SPEC: PassSpec = PassSpec {
@@ -124,6 +125,9 @@ impl BlockMutator for Fold<'_> {
             ("tensor_to_shape", &[operand]) => shape_from(store, operand).unwrap_or(post),
             ("shape_to_tensor", &[operand]) => tensor_from(store, operand).unwrap_or(post),
             _ => {
+                if self.refused.is_none() && divides_by_zero(store, name, &operands) {
+                    self.refused = Some("Divide by zero".to_owned());
+                }
                 if self.refused.is_none() {
                     self.refused = makes_program_of_unknown(store, name, &operands).map(str::to_owned);
                 }
@@ -201,6 +205,13 @@ fn deduced_anew(store: &mut Store, call: ExprId) -> ExprId {
         Ok(new) if new != old && types::fit(store, new, old) != types::Fit::Always => store.rebuild(call, node, Some(new)),
         _ => call,
     }
+}
+
+/// Whether a call divides by the number 0, which TVM finds when it makes a tensor program of it.
+fn divides_by_zero(store: &Store, name: &str, operands: &[ExprId]) -> bool {
+    let Some(divisor) = operands.get(1).filter(|_| topi::folds_division(name)).and_then(|id| known(store, *id)) else { return false };
+    let exempt = name == "mod" && divisor.dtype.is_float();
+    divisor.shape.is_empty() && !exempt && elements(&divisor).is_some_and(|values| values.first() == Some(&0.0))
 }
 
 fn shape_from(store: &mut Store, operand: ExprId) -> Option<ExprId> {

@@ -156,6 +156,11 @@ pub(in crate::passes::relax) fn plan(store: &Store, target: &Target, shared: Opt
             continue;
         }
         plan.needed.insert(binding.var);
+        // Symbols count as read in the types of what is used, too.
+        let types = uses.0.iter().filter_map(|var| store.var_type(*var)).chain(store.checked_type(binding.value));
+        for ty in types.collect::<Vec<_>>() {
+            plan.needed_symbols.extend(symbols(store, ty, false));
+        }
         plan.needed.extend(uses.0);
         plan.needed_symbols.extend(uses.1);
         if let Some(info) = store.call(binding.value).and_then(|call| call.info) {
