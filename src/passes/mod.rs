@@ -71,6 +71,7 @@ pub static ALL: &[&PassSpec] = &[
     &relax::dataflow_use_inplace_calls::SPEC,
     &relax::dispatch_sampling::SPEC,
     &relax::dispatch_sort_scan::SPEC,
+    &relax::fast_math_transform::SPEC,
     &relax::legalize_ops::SPEC,
     &relax::lift_transform_params::SPEC,
     &relax::lazy_get_input::SPEC,

@@ -24,6 +24,7 @@ mod conv;
 mod create;
 mod create_ops;
 mod elementwise;
+mod fast;
 mod image;
 mod index;
 mod inspect;
@@ -124,6 +125,11 @@ fn find(op: &str) -> Option<&'static Rule> {
 /// a library of the runtime that sorts.
 pub fn dispatch(store: &mut Store, builder: &mut BlockBuilder, call: ExprId) -> Legalized {
     legalize_by(store, builder, call, &FxHashMap::default(), |op| sort::RULES.iter().find(|rule| rule.op == op))
+}
+
+/// [`legalize`] by faster, less exact programs: of `exp`, `tanh`, `erf` and `nn.softmax`.
+pub fn approximate(store: &mut Store, builder: &mut BlockBuilder, call: ExprId) -> Legalized {
+    legalize_by(store, builder, call, &FxHashMap::default(), |op| fast::RULES.iter().find(|rule| rule.op == op))
 }
 
 /// Whether an operator has a tensor-expression form.

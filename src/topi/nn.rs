@@ -144,7 +144,7 @@ fn dropout(cx: &mut Lower) -> Lowered {
 // ---- softmax ----
 
 /// Indices without one, or with one more.
-fn without(at: &[PrimId], axis: usize) -> Vec<PrimId> {
+pub(super) fn without(at: &[PrimId], axis: usize) -> Vec<PrimId> {
     at.iter().enumerate().filter(|(index, _)| *index != axis).map(|(_, value)| *value).collect()
 }
 
@@ -160,16 +160,24 @@ fn axis_attr(axis: usize) -> Vec<(&'static str, AttrValue)> {
 
 /// `topi.nn.softmax`
 pub(super) fn softmax(te: &mut Te, x: Tensor, axis: usize) -> Tensor {
+    softmax_by(te, x, axis, &mut |te, most| {
+        let shape = te.shape(x);
+        te.compute("T_softmax_exp", "i", &shape, &mut |te, at| {
+            let (value, most) = (te.load(x, at), te.load(most, &without(at, axis)));
+            let below = te.minus(value, most);
+            te.call("exp", &[below])
+        })
+    })
+}
+
+/// The same where the exponentials are computed in another way, from the greatest elements.
+pub(super) fn softmax_by(te: &mut Te, x: Tensor, axis: usize, exp: &mut dyn FnMut(&mut Te, Tensor) -> Tensor) -> Tensor {
     let shape = te.shape(x);
     let (left, extent) = (without(&shape, axis), shape[axis]);
     let most = te.reduce("T_softmax_maxelem", "i", &left, &[("k", extent)], Reducer::Max, &mut |te, at, k| {
         te.load(x, &with(at, axis, k[0]))
     });
-    let exp = te.compute("T_softmax_exp", "i", &shape, &mut |te, at| {
-        let (value, most) = (te.load(x, at), te.load(most, &without(at, axis)));
-        let below = te.minus(value, most);
-        te.call("exp", &[below])
-    });
+    let exp = exp(te, most);
     let sum = te.reduce("T_softmax_expsum", "i", &left, &[("k", extent)], Reducer::Sum, &mut |te, at, k| {
         te.load(exp, &with(at, axis, k[0]))
     });

@@ -25,6 +25,7 @@ pub mod dispatch_sort_scan;
 pub mod eliminate_common_subexpr;
 pub mod expand_matmul_of_sum;
 pub mod expand_tuple_arguments;
+pub mod fast_math_transform;
 pub mod fold_batchnorm_to_conv2d;
 pub mod fold_constant;
 pub mod fuse_ops;

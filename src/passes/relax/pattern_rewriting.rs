@@ -9,6 +9,7 @@ use super::canonicalize_bindings::canonicalize_bindings;
 use super::dead_code_elimination::remove_all_unused;
 use super::eliminate_common_subexpr::eliminate_common_subexpr;
 use super::grouping::used_vars;
+use super::support::scope::rewritten_out_of_scope;
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::equal::{EqualOptions, exprs};
@@ -160,7 +161,8 @@ pub fn rewrite_bindings(
         }
         last = next;
     }
-    cx.builder.finish().map(|_| last)
+    cx.builder.finish()?;
+    rewritten_out_of_scope(store, module, last)
 }
 
 /// Whether bindings stand outside of dataflow blocks, or a result is put together outside of any block.

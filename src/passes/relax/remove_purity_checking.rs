@@ -2,6 +2,7 @@
 //!
 //! Source: `src/relax/transform/remove_purity_checking.cc`.
 
+use super::support::scope::rewritten_out_of_scope;
 use super::support::{with_attr, with_attrs};
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{AttrValue, Expr, ExprId, Module, Store};
@@ -42,8 +43,9 @@ class Module:
     run: Run::Function(run),
 };
 
-fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
-    Ok(rewrite(cx.store, function, &mut Unwrap))
+fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
+    let new = rewrite(cx.store, function, &mut Unwrap);
+    rewritten_out_of_scope(cx.store, module, new)
 }
 
 /// A function that says that it is pure, on its word.

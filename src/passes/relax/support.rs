@@ -6,6 +6,7 @@ pub(super) mod lambda_names;
 pub(super) mod lift_plan;
 pub(super) mod liveness;
 pub(super) mod results;
+pub(super) mod scope;
 pub(super) mod symbols;
 
 use crate::diag::Diagnostic;

@@ -1,0 +1,50 @@
+//! Functions whose bodies a pass rewrites without opening their scope.
+
+use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
+use crate::infer::relax::types::symbols;
+use crate::ir::walk::post_order;
+use crate::ir::{Expr, ExprId, Function, Module, Store};
+use crate::pass::PassError;
+
+/// The function as TVM leaves it where a pass rewrote its body alone: no symbols of parameters are known there, so branches
+/// lose them in their types, and what is computed from their results follows.
+pub(in crate::passes::relax) fn rewritten_out_of_scope(
+    store: &mut Store,
+    module: &Module,
+    function: ExprId,
+) -> Result<ExprId, PassError> {
+    let Some(data) = store.as_function(function) else { return Ok(function) };
+    if !post_order(store, data.body).into_iter().any(|id| has_symbols(store, id)) {
+        return Ok(function);
+    }
+    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    cx.builder.begin_scope(store, &[]);
+    let body = build::run(store, &mut cx, &mut Branches, data.body);
+    cx.builder.end_scope();
+    cx.builder.finish()?;
+    // The signature is not looked at.
+    let new = store.add_function(Function { body, ..data });
+    let ty = store.checked_type(function);
+    Ok(store.rebuild(function, Expr::Function(new), ty))
+}
+
+fn has_symbols(store: &Store, id: ExprId) -> bool {
+    matches!(store.expr(id), Expr::If { .. }) && store.checked_type(id).is_some_and(|ty| !symbols(store, ty, false).is_empty())
+}
+
+/// Gives branches a type anew.
+struct Branches;
+
+impl BlockMutator for Branches {
+    fn rule(&self) -> &'static str {
+        "branches outside of the scope of their function"
+    }
+
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        has_symbols(store, id)
+    }
+
+    fn leave(&mut self, store: &mut Store, _: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
+        if has_symbols(store, pre) { store.add(store.expr(post)) } else { post }
+    }
+}
