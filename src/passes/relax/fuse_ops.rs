@@ -6,6 +6,7 @@
 //! Source: `src/relax/transform/fuse_ops.cc`, `src/relax/analysis/graph_partitioner.cc`.
 
 use super::grouping::{Partition, make_grouped_functions, may_be_grouped, used_vars};
+use super::support::type_error;
 use crate::ir::walk::post_order;
 use crate::ir::{Expr, ExprId, Id, IdMap, Module, Name, Store, Var, VarId};
 use crate::ops::OpPattern;
@@ -93,6 +94,31 @@ class Module:
         return gv
 ";
 
+/// A variable of a dataflow block in a branch or an inner function that nobody uses: TVM's graph has only what is used there,
+/// and no group for such a variable.
+fn unseen(store: &Store, function: ExprId) -> Option<VarId> {
+    let body = store.as_function(function)?.body;
+    let mut nodes = post_order(store, body);
+    nodes.retain(|id| matches!(store.expr(*id), Expr::Var(_) | Expr::Seq { .. }));
+    let inner = |id: &&ExprId| **id != body && matches!(store.expr(**id), Expr::Seq { .. });
+    if !nodes.iter().any(|id| inner(&id)) {
+        return None;
+    }
+    let uses = nodes.iter().filter_map(|id| match store.expr(*id) {
+        Expr::Var(var) => Some(var),
+        _ => None,
+    });
+    let used: FxHashSet<VarId> = uses.collect();
+    let mut bound = nodes.iter().filter(inner).flat_map(|id| match store.expr(*id) {
+        Expr::Seq { blocks, .. } => {
+            let flows = store.items(blocks).filter(|block| store.block(*block).dataflow);
+            flows.flat_map(|block| store.block_bindings(block)).map(|binding| binding.var).collect::<Vec<_>>()
+        }
+        _ => Vec::new(),
+    });
+    bound.find(|var| !used.contains(var))
+}
+
 fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module, PassError> {
     let level = match arguments.int("fuse_opt_level") {
         -1 => cx.context.opt_level,
@@ -104,6 +130,9 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
     for (_, function) in module.functions() {
         if may_be_grouped(store, *function) {
             graph.add_function(store, *function);
+            if let Some(var) = unseen(store, *function) {
+                return Err(type_error(format!("Variable {} could not be found in any group", store.var_name(var))));
+            }
         }
     }
     let groups = partition(&graph.nodes, level != 0, max_depth);

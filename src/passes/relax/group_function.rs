@@ -4,7 +4,7 @@
 //! inside. Of a tuple from which only fields are taken, the fields are passed. Symbols are renewed, and those that no
 //! parameter defines are passed as a shape, `tir_vars`.
 
-use super::support::{symbol_of, symbols_in, used_symbols_of, with_attr};
+use super::support::{symbol_of, symbols_in, used_symbols_at, with_attr};
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::types::{self, Bindings};
 use crate::ir::rewrite::Visit;
@@ -147,6 +147,15 @@ impl GroupFunction {
         let given: Vec<TypeId> = self.arguments.iter().map(|arg| store.checked_type(arg.expr).unwrap_or(any)).collect();
         cx.symbols = self.renewed(store, &given);
         for (argument, ty) in self.arguments.iter().zip(given) {
+            if self.is_implied(store, argument.expr) {
+                let renewed = symbol_of(store, argument.expr).and_then(|symbol| cx.symbols.get(&symbol).copied());
+                if let (Expr::Var(var), Some(Dim::Symbol(symbol))) = (store.expr(argument.expr), renewed) {
+                    let prim = store.prim(PrimExpr::Var(symbol));
+                    let scalar = store.add_typed(Expr::Prim(prim), Some(ty));
+                    cx.replace(store, var, scalar);
+                }
+                continue;
+            }
             let new_type = types::substitute(store, ty, &cx.symbols);
             if let (Some(fields), Type::Tuple(types)) = (&argument.fields, store.type_of_id(new_type).clone())
                 && !fields.is_empty()
@@ -260,7 +269,7 @@ impl GroupFunction {
     fn renewed(&self, store: &mut Store, given: &[TypeId]) -> Bindings {
         let mut all: Vec<Id<Symbol>> = given.iter().flat_map(|ty| types::symbols(store, *ty, false)).collect();
         all.extend(self.arguments.iter().filter_map(|argument| symbol_of(store, argument.expr)));
-        all.extend(self.used_symbols(store));
+        all.extend(self.used_symbols(store, &[]));
         let mut renewed = Bindings::default();
         for symbol in all {
             renewed.entry(symbol).or_insert_with(|| {
@@ -276,21 +285,41 @@ impl GroupFunction {
         let types = || arguments.iter().filter_map(|argument| store.checked_type(*argument));
         let mut defined: FxHashSet<Id<Symbol>> = types().flat_map(|ty| types::symbols(store, ty, true)).collect();
         defined.extend(arguments.iter().filter_map(|argument| symbol_of(store, *argument)));
-        let used = types().flat_map(|ty| types::symbols(store, ty, false)).chain(self.used_symbols(store));
+        let used = types().flat_map(|ty| types::symbols(store, ty, false)).chain(self.used_symbols(store, arguments));
         let mut free: Vec<Id<Symbol>> = Vec::new();
         for symbol in used {
             if !defined.contains(&symbol) && !free.contains(&symbol) {
                 free.push(symbol);
             }
         }
+        // TVM has them from a hash table of few elements, where what came last stands first.
+        free.reverse();
         free
     }
 
+    /// Whether an argument is a scalar whose symbols all stand in the types of other arguments, so that it need not be given.
+    fn is_implied(&self, store: &Store, argument: ExprId) -> bool {
+        let scalar = |expr| match store.expr(expr) {
+            Expr::Prim(prim) => symbols_in(store, prim),
+            Expr::Var(var) => store.var_data(var).symbol.into_iter().collect(),
+            _ => Vec::new(),
+        };
+        let own = scalar(argument);
+        let given = || self.arguments.iter().map(|argument| argument.expr).filter(|expr| scalar(*expr).is_empty());
+        let stands = |symbol: &Id<Symbol>| {
+            given().filter_map(|expr| store.checked_type(expr)).any(|ty| types::symbols(store, ty, false).contains(symbol))
+        };
+        !own.is_empty() && own.iter().all(stands)
+    }
+
     /// Symbols in the values of members and in the types of their variables.
-    fn used_symbols(&self, store: &Store) -> Vec<Id<Symbol>> {
+    fn used_symbols(&self, store: &Store, kept: &[ExprId]) -> Vec<Id<Symbol>> {
         let mut found = Vec::new();
         for binding in &self.bindings {
-            found.extend(used_symbols_of(store, binding.value));
+            // A parameter stands in the place of an argument, whatever that is made of.
+            for id in post_order(store, binding.value).into_iter().filter(|id| !kept.contains(id)) {
+                used_symbols_at(store, id, &mut found);
+            }
             if let Some(ty) = store.var_type(binding.var) {
                 found.extend(types::symbols(store, ty, false));
             }

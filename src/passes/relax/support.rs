@@ -163,24 +163,29 @@ pub(super) fn type_error(message: impl Into<String>) -> PassError {
 pub(super) fn used_symbols_of(store: &Store, value: ExprId) -> Vec<Id<Symbol>> {
     let mut found = Vec::new();
     for id in post_order(store, value) {
-        match store.expr(id) {
-            Expr::Shape(dims) => {
-                for dim in store.dims_of_id(dims) {
-                    match *dim {
-                        Dim::Symbol(symbol) => found.push(symbol),
-                        Dim::Expr(prim) => found.extend(symbols_in(store, prim)),
-                        Dim::Int { .. } | Dim::Any => {}
-                    }
-                }
-            }
-            Expr::Prim(prim) => found.extend(symbols_in(store, prim)),
-            Expr::Call { info: Some(info), .. } => {
-                for ty in &store.call_info(info).type_args {
-                    found.extend(types::symbols(store, *ty, false));
-                }
-            }
-            _ => {}
-        }
+        used_symbols_at(store, id, &mut found);
     }
     found
+}
+
+/// Adds the symbols that a node itself uses.
+pub(super) fn used_symbols_at(store: &Store, id: ExprId, found: &mut Vec<Id<Symbol>>) {
+    match store.expr(id) {
+        Expr::Shape(dims) => {
+            for dim in store.dims_of_id(dims) {
+                match *dim {
+                    Dim::Symbol(symbol) => found.push(symbol),
+                    Dim::Expr(prim) => found.extend(symbols_in(store, prim)),
+                    Dim::Int { .. } | Dim::Any => {}
+                }
+            }
+        }
+        Expr::Prim(prim) => found.extend(symbols_in(store, prim)),
+        Expr::Call { info: Some(info), .. } => {
+            for ty in &store.call_info(info).type_args {
+                found.extend(types::symbols(store, *ty, false));
+            }
+        }
+        _ => {}
+    }
 }

@@ -2,8 +2,9 @@
 
 use super::backward::is_checkpoint;
 use crate::build::{BlockBuilder, BlockMutator, Mutation};
+use crate::infer::relax::types::symbols;
 use crate::ir::walk::post_order;
-use crate::ir::{Binding, Expr, ExprId, Store, Type, TypeId, VarId};
+use crate::ir::{Binding, Dim, Expr, ExprId, Store, Type, TypeId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Takes the marks of checkpoints away and notes what is kept (TVM's `CheckpointCollector`).
@@ -32,6 +33,8 @@ impl BlockMutator for Collect {
                 if let Expr::Var(var) = store.expr(id) {
                     all &= self.kept.contains(&var) || self.ends.contains(&var);
                 }
+                // Symbols are variables to TVM, and nobody keeps them: what has a symbolic shape is computed again.
+                all &= !has_symbols(store, id);
             }
             if all {
                 self.kept.insert(binding.var);
@@ -64,6 +67,15 @@ impl BlockMutator for Collect {
             self.ends.insert(binding.var);
         }
         false
+    }
+}
+
+/// Whether a symbol stands in an expression or its type.
+fn has_symbols(store: &Store, id: ExprId) -> bool {
+    let in_dim = |dim: &Dim| !matches!(dim, Dim::Int { .. } | Dim::Any);
+    match store.expr(id) {
+        Expr::Shape(dims) if store.dims_of_id(dims).iter().any(in_dim) => true,
+        _ => store.checked_type(id).is_some_and(|ty| !symbols(store, ty, false).is_empty()),
     }
 }
 

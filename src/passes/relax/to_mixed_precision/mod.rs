@@ -6,7 +6,9 @@ mod cast;
 mod wanted;
 
 use super::calls::{args, op, op_name, tuple};
+use super::support::type_error;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
+use crate::infer::relax::types::symbols;
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, Binding, BindingBlock, DType, Expr, ExprId, Id, Module, Store, TensorInfo, VarId};
 use crate::ops;
@@ -69,6 +71,14 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
         }));
     }
     let store = &mut *cx.store;
+    // TVM asks for the block that it is in wherever it meets a variable, also a symbol in the type of a body without blocks.
+    if let Some(data) = store.as_function(function)
+        && let Expr::Seq { blocks, body } = store.expr(data.body)
+        && blocks.is_empty()
+        && store.checked_type(body).is_some_and(|ty| !symbols(store, ty, false).is_empty())
+    {
+        return Err(type_error("no block is being built"));
+    }
     let wanted = Wanted::of(store, function);
     let mut rewriter = Rewrite { wanted, out_dtype, half_inputs, params: Vec::new(), functions: Vec::new() };
     rewrite_function(store, module, function, &mut rewriter)
@@ -221,7 +231,11 @@ impl Rewrite {
                 let cast: Vec<ExprId> = (old.iter().zip(&new))
                     .map(|(old, new)| match dtypes(store, *old, None) {
                         Some(to) => cast(store, *new, &to),
-                        None => *new,
+                        None => {
+                            let message = "Expected TensorType, but an operand is something else";
+                            cx.builder.error("mixed-precision", message, store.source_span(binding.value));
+                            *new
+                        }
                     })
                     .collect();
                 let args = store.list(&cast);
