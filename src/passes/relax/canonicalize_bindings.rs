@@ -7,7 +7,7 @@ use super::support::symbols::canonical_symbols;
 use crate::build::{BlockMutator, Mutation, any_leaf, rewrite_function};
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::{for_each_child, free_vars, post_order};
-use crate::ir::{Binding, BindingBlock, Expr, ExprId, Extents, Id, IdMap, Module, Store, Type, Var, VarId};
+use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Extents, Id, IdMap, Module, Store, Type, Var, VarId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -275,8 +275,16 @@ impl BlockMutator for Canonicalize {
         Visit::Replace(used)
     }
 
-    fn enter_binding(&mut self, _: &mut Store, _: &mut Mutation, binding: Binding) -> bool {
-        !self.0.removed.contains(&binding.var)
+    fn enter_binding(&mut self, store: &mut Store, cx: &mut Mutation, binding: Binding) -> bool {
+        if !self.0.removed.contains(&binding.var) {
+            return true;
+        }
+        // A scalar is the symbol that shapes mention.
+        let symbol = |var: VarId| store.var_data(var).symbol;
+        if let (Some(old), Some(new)) = (symbol(binding.var), symbol(follow(&self.0.used_as, binding.var))) {
+            cx.symbols.insert(old, Dim::Symbol(new));
+        }
+        false
     }
 
     fn define_var(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> VarId {
