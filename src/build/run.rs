@@ -503,10 +503,10 @@ mod tests {
         let new = rewrite_module(store, &module, &mut Longer).expect("types fit");
         let text = print::module(store, &new, &PrintOptions::default());
         for line in [
-            "-> R.Tensor((\"n + n\",), dtype=\"float32\"):",
-            "lv: R.Tensor((n + n,), dtype=\"float32\") = R.concat((x, x))",
-            "lv_1: R.Tensor((n + n,), dtype=\"float32\") = R.exp(lv)",
-            "gv: R.Tensor((n + n,), dtype=\"float32\") = R.nn.relu(lv_1)",
+            "-> R.Tensor((\"n * 2\",), dtype=\"float32\"):",
+            "lv: R.Tensor((n * 2,), dtype=\"float32\") = R.concat((x, x))",
+            "lv_1: R.Tensor((n * 2,), dtype=\"float32\") = R.exp(lv)",
+            "gv: R.Tensor((n * 2,), dtype=\"float32\") = R.nn.relu(lv_1)",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }

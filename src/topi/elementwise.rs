@@ -90,7 +90,8 @@ fn binary(cx: &mut Lower) -> Lowered {
     if let Operand::Scalar(divisor) = b
         && folds_division(op)
         && !(op == "mod" && cx.te.type_of(divisor).is_float())
-        && (cx.te.known(divisor) == Some(0) || matches!(cx.te.store.prim_of_id(divisor), PrimExpr::Float { value, .. } if value.0 == 0.0))
+        && (cx.te.known(divisor) == Some(0)
+            || matches!(cx.te.store.prim_of_id(divisor), PrimExpr::Float { value, .. } if value.0 == 0.0))
     {
         return Err("Divide by zero".into());
     }

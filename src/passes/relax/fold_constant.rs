@@ -209,7 +209,9 @@ fn deduced_anew(store: &mut Store, call: ExprId) -> ExprId {
 
 /// Whether a call divides by the number 0, which TVM finds when it makes a tensor program of it.
 fn divides_by_zero(store: &Store, name: &str, operands: &[ExprId]) -> bool {
-    let Some(divisor) = operands.get(1).filter(|_| topi::folds_division(name)).and_then(|id| known(store, *id)) else { return false };
+    let Some(divisor) = operands.get(1).filter(|_| topi::folds_division(name)).and_then(|id| known(store, *id)) else {
+        return false;
+    };
     let exempt = name == "mod" && divisor.dtype.is_float();
     divisor.shape.is_empty() && !exempt && elements(&divisor).is_some_and(|values| values.first() == Some(&0.0))
 }

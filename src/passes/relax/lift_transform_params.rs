@@ -1,8 +1,7 @@
 //! LiftTransformParams: what depends on weights only is computed before the model runs.
 //!
-//! Known divergences: a scalar weight that is an extent of another weight is bound in the new function by TVM 0.27, here it is
-//! only a symbol there. Where a result is computed from weights alone by a call of another function, TVM may leave it unbound in
-//! the function that remains, which is not well formed; here it is given.
+//! Known divergence: a scalar weight that is an extent of another weight is bound in the new function by TVM 0.27, here it is
+//! only a symbol there.
 //!
 //! Source: `src/relax/transform/lift_transform_params.cc`.
 
@@ -39,7 +38,8 @@ pub static SPEC: PassSpec = PassSpec {
     doc: "A function with the attribute `num_input` takes that many inputs, and weights after them. Bindings of dataflow blocks \
 that depend on weights only go into `<function>_transform_params`, which takes all weights as a tuple and gives what the function \
 needs; the function takes that in the place of its weights. `R.builtin.stop_lift_params` ends the lifting at a value. Where there \
-is a function of that name already, such as an earlier run made, the two become one that computes the old and then the new.",
+is a function of that name already, such as an earlier run made, the two become one that computes the old and then the new. As \
+in TVM, what only the result of a function uses, and no binding, is lifted and not given: it is left without a value.",
     example_before: "\
 @I.ir_module
 class Module:
@@ -335,9 +335,8 @@ impl BlockMutator for Consume {
 mod tests {
     use super::super::testing::after;
 
-    /// By hand: what only the return gives was computed from weights, so it is given beforehand, and the return still has it.
     #[test]
-    fn what_is_only_returned_is_given_too() {
+    fn what_a_binding_needs_and_the_function_gives_is_given() {
         let made = after(
             &super::SPEC.example_before.replace("return y", "return v").replace("R.output(y)", "R.output(v, y)"),
             "LiftTransformParams()",

@@ -71,6 +71,8 @@ pub mod update_param_type;
 pub mod vm_shape_lower;
 
 #[cfg(test)]
+mod crossings;
+#[cfg(test)]
 mod fuse_two_conv;
 #[cfg(test)]
 mod testing;

@@ -50,11 +50,7 @@ const KEPT: &[&str] = &[
 
 /// Why TVM cannot make a tensor program of an operator for tensors without a shape or an element type: it tries so for every
 /// call, whatever its arguments are.
-pub(in crate::passes::relax) fn makes_program_of_unknown(
-    store: &Store,
-    name: &str,
-    operands: &[ExprId],
-) -> Option<&'static str> {
+pub(in crate::passes::relax) fn makes_program_of_unknown(store: &Store, name: &str, operands: &[ExprId]) -> Option<&'static str> {
     if !topi::has_te_form(name) || topi::needs(name) == topi::Known::Nothing || KEPT.contains(&name) {
         return None;
     }
