@@ -13,7 +13,6 @@ use super::support::scope::rewritten_out_of_scope;
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::equal::{EqualOptions, exprs};
-use crate::ir::walk::post_order;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, VarId};
 use crate::pass::PassError;
 use crate::pattern::{Bound, Context, Matcher, Matches, Pat, Pattern, Patterns, match_graph};
@@ -167,11 +166,12 @@ pub fn rewrite_bindings(
 
 /// Whether bindings stand outside of dataflow blocks, or a result is put together outside of any block.
 fn has_ordinary_block(store: &Store, function: ExprId) -> bool {
-    post_order(store, function).into_iter().any(|id| match store.expr(id) {
-        Expr::Seq { blocks, body } if blocks.is_empty() => !matches!(store.expr(body), Expr::Var(_)),
-        Expr::Seq { blocks, .. } => store.items(blocks).any(|block| !store.block(block).dataflow),
+    // Branches stand in ordinary blocks only, and inner functions of dataflow blocks are not looked into.
+    match store.as_function(function).map(|function| store.expr(function.body)) {
+        Some(Expr::Seq { blocks, body }) if blocks.is_empty() => !matches!(store.expr(body), Expr::Var(_)),
+        Some(Expr::Seq { blocks, .. }) => store.items(blocks).any(|block| !store.block(block).dataflow),
         _ => false,
-    })
+    }
 }
 
 fn same(store: &Store, a: ExprId, b: ExprId) -> bool {
