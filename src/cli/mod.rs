@@ -125,7 +125,7 @@ fn equal_files(a: &str, b: &str) -> Result<Output, Output> {
     if !right.is_ok() {
         return Err(Output::wrong(&right.diagnostics, b, &source));
     }
-    let options = equal::EqualOptions { map_free_vars: true, ..equal::EqualOptions::default() };
+    let options = equal::EqualOptions::TEXTS;
     let result = match (left.expr, right.expr) {
         (None, None) => equal::modules(&store, &left.module, &right.module, options),
         (Some(x), Some(y)) => equal::exprs(&store, x, y, options),

@@ -33,6 +33,14 @@ pub struct EqualOptions {
     /// Scalar float constants and float attributes are equal within 1e-5, relatively. The text
     /// format prints them with six digits, so a text that was read back has no more.
     pub scalar_tolerance: bool,
+    /// Constants whose values were left out of a dump are equal where their types are: nothing tells those of two texts
+    /// apart. Otherwise such a constant equals only itself, for in one program they are different weights.
+    pub unknown_constants: bool,
+}
+
+impl EqualOptions {
+    /// For two texts of what may be one program: what they leave out is taken for equal.
+    pub const TEXTS: EqualOptions = EqualOptions { map_free_vars: true, scalar_tolerance: false, unknown_constants: true };
 }
 
 /// The first difference that was found.

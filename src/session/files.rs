@@ -22,7 +22,7 @@ impl Session {
             let name = pass_of(name);
             let before = trace.versions.len() - 1;
             let read = open(&mut store, text);
-            let same = EqualOptions { map_free_vars: true, ..EqualOptions::default() };
+            let same = EqualOptions::TEXTS;
             let (outcome, after) = match (read.is_ok(), read.expr) {
                 (true, None) if equal::modules(&store, &trace.versions[before], &read.module, same).is_ok() => {
                     (Outcome::Ran, before)
@@ -98,7 +98,7 @@ impl Session {
         let mut result = Comparison { problems: Vec::new(), difference: String::new(), same_values: None };
         match module {
             Some(module) if problems.is_empty() => {
-                let options = EqualOptions { map_free_vars: true, ..EqualOptions::default() };
+                let options = EqualOptions::TEXTS;
                 match equal::modules(&store, &module, &read.module, options) {
                     Ok(()) => result.same_values = Some(true),
                     Err(found) => {

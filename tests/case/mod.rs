@@ -168,7 +168,7 @@ fn judge_pass(case: &Case, before: &str) -> Verdict {
         Ok(typed) => typed,
         Err(found) => return explain(&found),
     };
-    let options = equal::EqualOptions { map_free_vars: true, scalar_tolerance: true };
+    let options = equal::EqualOptions { scalar_tolerance: true, ..equal::EqualOptions::TEXTS };
     // Types of branches are not read back from text, neither by TVM: what prints the same counts as equal.
     let text = without_spans(&ours) == without_spans(&after);
     match equal::modules(&store, &typed, &expected.module, options) {
@@ -224,7 +224,7 @@ fn judge_parse(case: &Case) -> Verdict {
     if !again.is_ok() {
         return explain(&again.diagnostics);
     }
-    let options = equal::EqualOptions { map_free_vars: true, scalar_tolerance: true };
+    let options = equal::EqualOptions { scalar_tolerance: true, ..equal::EqualOptions::TEXTS };
     let result = match (expr, again.expr) {
         (Some(a), Some(b)) => equal::exprs(&store, a, b, options),
         (None, None) => equal::modules(&store, &module, &again.module, options),
@@ -259,7 +259,7 @@ fn judge_round_trip(case: &Case) -> Verdict {
     if !again.is_ok() {
         return explain(&again.diagnostics);
     }
-    let options = equal::EqualOptions { map_free_vars: true, scalar_tolerance: false };
+    let options = equal::EqualOptions::TEXTS;
     let result = match (expr, again.expr) {
         (Some(a), Some(b)) => equal::exprs(&store, a, b, options),
         _ => equal::modules(&store, &module, &again.module, options),

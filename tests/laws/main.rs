@@ -65,7 +65,7 @@ fn a_printed_program_is_read_back_and_printed_the_same() {
         let first = opened(&mut store, &program(seed));
         let text = print::module(&store, &first.module, &PrintOptions::default());
         let second = opened(&mut store, &text);
-        let options = equal::EqualOptions { map_free_vars: false, scalar_tolerance: true };
+        let options = equal::EqualOptions { map_free_vars: false, scalar_tolerance: true, ..equal::EqualOptions::TEXTS };
         assert_eq!(equal::modules(&store, &first.module, &second.module, options), Ok(()), "seed {seed}\n{text}");
         assert_eq!(print::module(&store, &second.module, &PrintOptions::default()), text, "seed {seed}");
     }
@@ -106,7 +106,7 @@ fn a_pass_stopped_after_k_rewrites_and_run_again_gives_what_it_gives_at_once() {
                 let part = run(&mut store, Trace::new(module.clone()), call).last().clone();
                 store.log.fuel = None;
                 let rest = run(&mut store, Trace::new(part), call).last().clone();
-                let options = equal::EqualOptions { map_free_vars: true, scalar_tolerance: true };
+                let options = equal::EqualOptions { scalar_tolerance: true, ..equal::EqualOptions::TEXTS };
                 assert_eq!(equal::modules(&store, &whole, &rest, options), Ok(()), "seed {seed}, {call}, fuel {fuel}");
             }
         }

@@ -194,8 +194,7 @@ impl<'a> Comparer<'a> {
                     && matches!((float(a.dtype, x), float(b.dtype, y)), (Some(x), Some(y)) if text_equal(x, y));
                 expect(close, "constants with other values")
             }
-            // Dumped without their values: nothing tells them apart.
-            (None, None) => Ok(()),
+            (None, None) => expect(self.options.unknown_constants, "constants of which no value is known"),
             _ => mismatch("only one of the constants has a value"),
         }
     }

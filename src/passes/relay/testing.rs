@@ -56,7 +56,7 @@ pub fn check(calls: &str, before: &str, expected: &str) {
     assert!(trace.is_complete(), "{calls}: {:?}", trace.failures());
     let got = infer_module(store, trace.last()).unwrap_or_else(|errors| panic!("{calls}: {errors:?}"));
     let wanted = read(store, expected);
-    let options = EqualOptions { map_free_vars: true, scalar_tolerance: true };
+    let options = EqualOptions { scalar_tolerance: true, ..EqualOptions::TEXTS };
     if let Err(difference) = equal::modules(store, &got, &wanted, options) {
         panic!("{calls}: {difference}\n--- got\n{}\n--- expected\n{}", show(store, &got), show(store, &wanted));
     }

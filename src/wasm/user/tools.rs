@@ -178,7 +178,7 @@ pub fn user_equal(a: u32, b: u32, map_free_vars: bool) -> Js<bool> {
 pub fn user_equal_modules(a: &[u32], b: &[u32]) -> Js<bool> {
     with(|lent| {
         let (a, b): (Module, Module) = (Words::new(&lent.store, a).module()?, Words::new(&lent.store, b).module()?);
-        Ok(equal::modules(&lent.store, &a, &b, EqualOptions::default()).is_ok())
+        Ok(equal::modules(&lent.store, &a, &b, EqualOptions { map_free_vars: false, ..EqualOptions::TEXTS }).is_ok())
     })
 }
 
