@@ -173,14 +173,14 @@ describe.skipIf(!built)("Relax", () => {
       ["Longer"],
     );
     said(out);
-    expect(bench.text(out.versions - 1)).toContain(`-> R.Tensor(("n + n", 4), dtype="float32"):
+    expect(bench.text(out.versions - 1)).toContain(`-> R.Tensor(("n * 2", 4), dtype="float32"):
         with R.dataflow():
-            lv: R.Tensor((n + n, 4), dtype="float32") = R.concat((x, x), axis=0)
-            lv1: R.Tensor((n + n, 4), dtype="float32") = R.exp(lv)
-            lv_1: R.Tensor((n + n, 4), dtype="float32") = R.exp(lv1)
-            gv: R.Tensor((n + n, 4), dtype="float32") = R.nn.relu(lv_1)
+            lv: R.Tensor((n * 2, 4), dtype="float32") = R.concat((x, x), axis=0)
+            lv1: R.Tensor((n * 2, 4), dtype="float32") = R.exp(lv)
+            lv_1: R.Tensor((n * 2, 4), dtype="float32") = R.exp(lv1)
+            gv: R.Tensor((n * 2, 4), dtype="float32") = R.nn.relu(lv_1)
             R.output(gv)
-        y: R.Tensor((n + n, 4), dtype="float32") = R.exp(gv)
+        y: R.Tensor((n * 2, 4), dtype="float32") = R.exp(gv)
         return y`);
     expect(out.steps[0]?.rewrites).toBe(1);
   });
