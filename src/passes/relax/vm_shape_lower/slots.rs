@@ -110,7 +110,7 @@ impl Collector {
         // What is live decides about scalars alone, and most programs have none.
         let scalar = |id| match store.expr(id) {
             Expr::Var(var) => store.var_data(var).symbol.is_some(),
-            Expr::Prim(_) => true,
+            Expr::Prim(prim) => !symbols_of(store, prim).is_empty(),
             _ => false,
         };
         if !post_order(store, function.body).into_iter().any(scalar) {
