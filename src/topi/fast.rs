@@ -5,7 +5,6 @@
 
 use super::elementwise::{each, scalar_with};
 use super::lower::{Lower, Lowered, from_front};
-
 use super::nn::{softmax_by, without};
 use super::te::{Te, Tensor};
 use super::{Rule, rule};
