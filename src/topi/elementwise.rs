@@ -99,8 +99,8 @@ fn binary(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// Whether an operator divides, so that TVM folds divisions by numbers.
-pub(super) fn folds_division(op: &str) -> bool {
+/// Whether an operator divides: TVM folds divisions by numbers, and refuses to make a program of one by 0.
+pub fn folds_division(op: &str) -> bool {
     matches!(op, "divide" | "floor_divide" | "floor_mod" | "mod")
 }
 

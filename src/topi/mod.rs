@@ -52,6 +52,7 @@ mod vision;
 use crate::build::BlockBuilder;
 use crate::ir::{AttrValue, Expr, ExprId, Id, Store, Symbol, VarId};
 use crate::ops;
+pub use elementwise::folds_division;
 use lower::{Lower, Lowered, Refused};
 use rustc_hash::FxHashMap;
 
@@ -135,11 +136,6 @@ pub fn approximate(store: &mut Store, builder: &mut BlockBuilder, call: ExprId) 
 /// Whether an operator has a tensor-expression form.
 pub fn has_te_form(op: &str) -> bool {
     find(op).is_some()
-}
-
-/// Whether an operator divides: TVM refuses to make a program of a division by the number 0.
-pub fn folds_division(op: &str) -> bool {
-    elementwise::folds_division(op)
 }
 
 /// The operators that have a tensor-expression form.

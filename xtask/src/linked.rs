@@ -51,26 +51,39 @@ enum Symbol {
     Other,
 }
 
-impl Linked {
-    /// Reads a module that was linked with `--emit-relocs`.
-    pub fn read(wasm: &[u8]) -> Result<Linked> {
-        let mut imported = 0;
-        // Places of function bodies and where the sections begin, by offsets into the file.
-        let (mut bodies, mut code, mut data) = (Vec::<Range<usize>>::new(), 0, 0);
-        let (mut names, mut segments) = (HashMap::<u32, String>::new(), Vec::<Segment>::new());
+/// What stands in the file, by offsets into it.
+#[derive(Default)]
+struct Sections<'a> {
+    /// How many functions are imported: their indices come first.
+    imported: u32,
+    /// The bodies of functions.
+    bodies: Vec<Range<usize>>,
+    /// Index and beginning of the sections of code and data.
+    code: Option<(u32, usize)>,
+    data: Option<(u32, usize)>,
+    segments: Vec<Segment>,
+    /// Names of functions.
+    names: HashMap<u32, String>,
+    symbols: Vec<SymbolInfo<'a>>,
+    /// With the index of the section that they are about.
+    relocations: Vec<(u32, Vec<RelocationEntry>)>,
+}
+
+impl<'a> Sections<'a> {
+    fn read(wasm: &'a [u8]) -> Result<Sections<'a>> {
+        let mut found = Sections::default();
         let mut segment_names = HashMap::<u32, String>::new();
-        let (mut infos, mut relocations) = (Vec::new(), Vec::<(u32, Vec<RelocationEntry>)>::new());
-        let (mut sections, mut code_section, mut data_section) = (0, None, None);
+        let mut sections = 0;
         for payload in Parser::new(0).parse_all(wasm) {
             let payload = payload?;
             let index = sections;
             sections += u32::from(payload.as_section().is_some());
             match payload {
-                Payload::ImportSection(imports) => imported = functions_among(imports)?,
-                Payload::CodeSectionStart { range, .. } => (code, code_section) = (range.start, Some(index)),
-                Payload::CodeSectionEntry(body) => bodies.push(body.range()),
+                Payload::ImportSection(imports) => found.imported = functions_among(imports)?,
+                Payload::CodeSectionStart { range, .. } => found.code = Some((index, range.start)),
+                Payload::CodeSectionEntry(body) => found.bodies.push(body.range()),
                 Payload::DataSection(reader) => {
-                    (data, data_section) = (reader.range().start, Some(index));
+                    found.data = Some((index, reader.range().start));
                     for segment in reader {
                         let segment = segment?;
                         let file = segment.range.end - segment.data.len();
@@ -78,25 +91,25 @@ impl Linked {
                         let Operator::I32Const { value } = offset_expr.get_operators_reader().read()? else {
                             return Err("a segment at a place that is not a constant".into());
                         };
-                        segments.push(Segment { name: String::new(), memory: value as u32, file });
+                        found.segments.push(Segment { name: String::new(), memory: value as u32, file });
                     }
                 }
                 Payload::CustomSection(section) => match section.as_known() {
                     KnownCustom::Linking(reader) => {
                         for part in reader.subsections() {
                             if let Linking::SymbolTable(symbols) = part? {
-                                infos = symbols.into_iter().collect::<std::result::Result<_, _>>()?;
+                                found.symbols = symbols.into_iter().collect::<std::result::Result<_, _>>()?;
                             }
                         }
                     }
                     KnownCustom::Reloc(reader) => {
                         let entries = reader.entries().into_iter().collect::<std::result::Result<_, _>>()?;
-                        relocations.push((reader.section_index(), entries));
+                        found.relocations.push((reader.section_index(), entries));
                     }
                     KnownCustom::Name(reader) => {
                         for part in reader {
                             let (map, into) = match part? {
-                                Name::Function(map) => (map, &mut names),
+                                Name::Function(map) => (map, &mut found.names),
                                 Name::Data(map) => (map, &mut segment_names),
                                 _ => continue,
                             };
@@ -111,22 +124,34 @@ impl Linked {
                 _ => {}
             }
         }
-        for name in names.values_mut() {
+        for name in found.names.values_mut() {
             name.truncate(without_schema(name).len());
         }
-        for (index, segment) in (0..).zip(&mut segments) {
+        for (index, segment) in (0..).zip(&mut found.segments) {
             segment.name = segment_names.remove(&index).unwrap_or_default();
         }
+        Ok(found)
+    }
 
+    /// The name of the function with this body.
+    fn name(&self, body: usize) -> Result<&String> {
+        Ok(self.names.get(&(self.imported + body as u32)).ok_or("a function without a name")?)
+    }
+}
+
+impl Linked {
+    /// Reads a module that was linked with `--emit-relocs`.
+    pub fn read(wasm: &[u8]) -> Result<Linked> {
+        let sections = Sections::read(wasm)?;
         let mut statics = Vec::new();
-        let mut symbols = Vec::with_capacity(infos.len());
+        let mut symbols = Vec::with_capacity(sections.symbols.len());
         // Where each static stands in the file.
         let mut files = Vec::<(Range<usize>, usize)>::new();
-        for info in infos {
+        for info in &sections.symbols {
             symbols.push(match info {
-                SymbolInfo::Func { index, .. } => Symbol::Function(index),
+                SymbolInfo::Func { index, .. } => Symbol::Function(*index),
                 SymbolInfo::Data { symbol: Some(place), .. } => {
-                    let segment = segments.get(place.index as usize).ok_or("a symbol in no segment")?;
+                    let segment = sections.segments.get(place.index as usize).ok_or("a symbol in no segment")?;
                     let (start, file) = (segment.memory + place.offset, segment.file + place.offset as usize);
                     files.push((file..file + place.size as usize, statics.len()));
                     let constant = segment.name.starts_with(".rodata");
@@ -136,37 +161,33 @@ impl Linked {
                 _ => Symbol::Other,
             });
         }
-        if statics.is_empty() || relocations.is_empty() {
+        if statics.is_empty() || sections.relocations.is_empty() {
             return Err("the linker left no relocations".into());
         }
         files.sort_by_key(|(file, _)| (file.start, file.end));
 
         let mut functions = HashMap::<String, Uses>::new();
-        for (section, entries) in relocations {
+        for body in 0..sections.bodies.len() {
+            functions.entry(sections.name(body)?.clone()).or_default();
+        }
+        for (section, entries) in &sections.relocations {
             for entry in entries {
-                let add = |uses: &mut Uses| refer(uses, &entry, &symbols, &names);
-                if Some(section) == code_section {
-                    let place = code + entry.offset as usize;
-                    let body = bodies.partition_point(|body| body.start <= place).checked_sub(1);
-                    let body = body.filter(|&body| place < bodies[body].end).ok_or("a relocation outside of functions")?;
-                    let name = names.get(&(imported + body as u32)).ok_or("a function without a name")?;
-                    if let Some(uses) = functions.get_mut(name) {
-                        add(uses)?;
-                    } else {
-                        add(functions.entry(name.clone()).or_default())?;
-                    }
-                } else if Some(section) == data_section {
-                    let place = data + entry.offset as usize;
+                let offset = entry.offset as usize;
+                let add = |uses: &mut Uses| refer(uses, entry, &symbols, &sections.names);
+                if let Some((_, start)) = sections.code.filter(|(index, _)| index == section) {
+                    let after = sections.bodies.partition_point(|body| body.start <= start + offset);
+                    let body = after.checked_sub(1).filter(|&body| sections.bodies[body].contains(&(start + offset)));
+                    let name = sections.name(body.ok_or("a relocation outside of functions")?)?;
+                    functions.get_mut(name).map_or(Ok(()), add)?;
+                } else if let Some((_, start)) = sections.data.filter(|(index, _)| index == section) {
+                    let place = start + offset;
                     let after = files.partition_point(|(file, _)| file.start <= place);
-                    // Of statics that overlap, each refers to it.
+                    // Of statics that lie over each other, which few do, each refers to it.
                     let mut owners = files[..after].iter().rev().take(16).filter(|(file, _)| file.contains(&place)).peekable();
                     owners.peek().ok_or("a relocation outside of statics")?;
                     owners.try_for_each(|&(_, owner)| add(&mut statics[owner].uses))?;
                 }
             }
-        }
-        for index in 0..bodies.len() as u32 {
-            functions.entry(names.get(&(imported + index)).ok_or("a function without a name")?.clone()).or_default();
         }
         Ok(Linked { functions, statics })
     }
