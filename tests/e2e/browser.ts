@@ -206,8 +206,12 @@ export interface Stage {
     body: (lab: Lab, all: Profile) => Promise<void>,
     url?: string,
   ): Promise<void>;
-  /** The same where the steps are not on the first tab, so that there is only the program to wait for. */
-  withVisible(options: ContextOptions, body: (lab: Lab) => Promise<void>): Promise<void>;
+  /** The same where no steps are seen at first, so that there is only the program to wait for. */
+  withVisible(
+    options: ContextOptions,
+    body: (lab: Lab) => Promise<void>,
+    url?: string,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -234,8 +238,8 @@ export async function setUp(): Promise<Stage> {
         await lab.settled();
         await body(lab, all);
       }),
-    withVisible: (options, body) =>
-      inPage(options, site.url, async (lab) => {
+    withVisible: (options, body, url = site.url) =>
+      inPage(options, url, async (lab) => {
         await lab.program.waitFor();
         await lab.page.getByText("No problems.").waitFor();
         await body(lab);

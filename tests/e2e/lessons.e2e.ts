@@ -31,7 +31,8 @@ async function put(lab: Lab, lesson: string, file: string): Promise<void> {
 describe("lessons", () => {
   for (const name of names) {
     test(`${name}: the start fails, every hint is reached, the solution passes`, () =>
-      stage.withPage(
+      // A lesson may start without passes, and then its page has no steps to wait for.
+      stage.withVisible(
         {},
         async (lab) => {
           const lesson = JSON.parse(
