@@ -85,6 +85,29 @@ test("going to a neighbouring step costs no message: its diff was made while not
     await eventually(() => lab.selectedName(), /changed/);
   }));
 
+test("going to a neighbouring step draws no lines: they were drawn while nothing happened", () =>
+  stage.withPage({}, async (lab) => {
+    await lab.example("ResNet-18");
+    await lab.step(/^FuseOps changed/).click();
+    const lines = lab.region("Diff").locator(".lines");
+    await lines.locator(".covered").nth(1).waitFor({ state: "attached" });
+    const shown = () => lines.locator(".lines-window:not(.covered) .line").allTextContents();
+    const before = await shown();
+    await lines.evaluate((box) => {
+      const store = window as unknown as { made: number };
+      store.made = 0;
+      new MutationObserver((changes) => {
+        for (const { addedNodes } of changes) store.made += addedNodes.length;
+      }).observe(box, { subtree: true, childList: true });
+    });
+    await lab.page.keyboard.press("p");
+    await eventually(async () => (await shown()).join() === before.join(), false);
+    const made = () => lab.page.evaluate(() => (window as unknown as { made: number }).made);
+    expect(await made()).toBe(0);
+    await lab.page.keyboard.press("n");
+    await eventually(shown, before);
+  }));
+
 test("the place in a diff stays when the program is edited", () =>
   stage.withPage({}, async (lab) => {
     await counting(lab);

@@ -10,11 +10,10 @@ import {
   Suspense,
   Switch,
 } from "solid-js";
-import { rowsOf } from "../engine/diff";
 import type { Diff, Step } from "../engine/protocol";
 import { useApp } from "./context";
 import { Lines } from "./Lines";
-import { layout, type Options, type Room } from "./lines";
+import { linesOf, type Options, type Room, sizeOf } from "./lines";
 
 const Rewrites = lazy(() => import("./Rewrites"));
 
@@ -35,11 +34,16 @@ export function DiffView(props: {
     const now = app.diff();
     return now.state === "ready" ? now.value : null;
   });
-  const rows = createMemo(() => rowsOf(ready()));
-  const size = () => rows().length;
+  const size = () => sizeOf(ready());
   const [anyway, setAnyway] = createSignal("");
   const tooLarge = () => size() > LARGE && anyway() !== props.step.id;
-  const lines = createMemo(() => (tooLarge() ? [] : layout(rows(), props.options)));
+  const lines = createMemo(() => (tooLarge() ? [] : linesOf(ready(), props.options)));
+  const ahead = createMemo(() =>
+    app
+      .near()
+      .filter((diff) => sizeOf(diff) < LARGE / 10)
+      .map((diff) => linesOf(diff, props.options)),
+  );
   const only = createMemo(() => {
     const diff = ready();
     if (!diff || props.options.types) return false;
@@ -114,6 +118,7 @@ export function DiffView(props: {
             </Show>
             <Lines
               lines={lines()}
+              ahead={ahead()}
               label={`What ${props.step.name} changed`}
               split={props.options.split}
               wide={props.options.columns === Number.POSITIVE_INFINITY}

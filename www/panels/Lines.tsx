@@ -8,9 +8,7 @@ import {
   onCleanup,
   onMount,
   Show,
-  untrack,
 } from "solid-js";
-import { type Piece, pieces } from "../editor/relay";
 import { panelCommands } from "./commands";
 import {
   drawnAt,
@@ -20,86 +18,19 @@ import {
   numberAt,
   type Pointed,
   type Room,
-  type Span,
   textAt,
   wordAt,
 } from "./lines";
+import type { Columns } from "./rows";
+import { createSheets, ROW } from "./sheets";
 
-const ROW = 20;
-const OVERSCAN = 12;
-
-/** Pieces of lines seen lately; a line of ten thousand characters is not scanned again for each of its parts. */
-const scanned = new Map<string, Piece[]>();
-
-function scannedPieces(text: string): Piece[] {
-  const known = scanned.get(text);
-  if (known) return known;
-  if (scanned.size > 600) scanned.clear();
-  const fresh = pieces(text);
-  scanned.set(text, fresh);
-  return fresh;
-}
-
-const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
-const escaped = (text: string) => text.replace(/[&<>]/g, (char) => ESCAPES[char] ?? char);
-
-/**
- * A span as HTML. A string is parsed in one go by the browser, which is several times faster than making each
- * element by itself, and all of what is visible is made anew when a type in the program changes.
- */
-function html(span: Span | null, mark: "ins" | "del", spokenFirst: string): string {
-  let result = spokenFirst ? `<span class="sr">${spokenFirst}: </span>` : "";
-  if (!span) return result;
-  if (span.indent > 0) result += " ".repeat(Math.min(span.indent, 24));
-  const { text, words } = span;
-  const put = (from: number, to: number, token: string | null, marked: boolean) => {
-    if (to <= from) return;
-    const inner = escaped(text.slice(from, to));
-    if (marked) result += `<${mark}${token ? ` class="t-${token}"` : ""}>${inner}</${mark}>`;
-    else result += token ? `<span class="t-${token}">${inner}</span>` : inner;
-  };
-  for (const piece of scannedPieces(text)) {
-    if (piece.to <= span.from) continue;
-    if (piece.from >= span.to) break;
-    // Names look like text, and everything that is an element costs the browser its share of every frame.
-    const token = piece.token === "local" ? null : piece.token;
-    let at = Math.max(piece.from, span.from);
-    const end = Math.min(piece.to, span.to);
-    for (let index = 0; index + 1 < words.length && at < end; index += 2) {
-      const from = words[index] ?? 0;
-      const to = words[index + 1] ?? 0;
-      if (to <= at || from >= end) continue;
-      put(at, Math.max(at, from), token, false);
-      put(Math.max(at, from), Math.min(end, to), token, true);
-      at = Math.min(end, to);
-    }
-    put(at, end, token, false);
-  }
-  return result;
-}
-
-const shape = (span: Span | null): string =>
-  span
-    ? `${span.indent} ${span.words.map((word) => word - span.from)} ${span.text.slice(span.from, span.to)}`
-    : "";
-
-/** Two lines of the same key are drawn alike, so what a new run left alone is not drawn again. */
-function keyOf(line: Line): string {
-  if (line.kind === "fold") return `fold ${line.id} ${line.count} ${line.quiet}`;
-  if (line.kind === "more") return `more ${line.id} ${line.characters}`;
-  return `${line.change} ${line.sign} ${line.tone} ${line.left} ${line.right} ${shape(line.a)}\n${shape(line.b)}`;
-}
-
-const spoken: Record<string, string> = {
-  added: "added",
-  removed: "removed",
-  changed: "changed",
-  moved: "moved",
-  renumbered: "renumbered",
-};
+const OVERSCAN = 8;
+const STAGE = 8;
 
 export function Lines(props: {
   lines: readonly Line[];
+  /** What may be shown next, drawn when nothing else is to be done. */
+  ahead?: readonly (readonly Line[])[];
   label: string;
   split?: boolean;
   plain?: boolean;
@@ -116,36 +47,23 @@ export function Lines(props: {
 }) {
   let scroller!: HTMLDivElement;
   let probe!: HTMLSpanElement;
+  let all!: HTMLDivElement;
   const [top, setTop] = createSignal(0);
   const [height, setHeight] = createSignal(600);
-  const first = createMemo(() => Math.max(0, Math.floor(top() / ROW) - OVERSCAN));
-  const last = createMemo(() =>
-    Math.min(props.lines.length, Math.ceil((top() + height()) / ROW) + OVERSCAN),
-  );
-  const visible = createMemo(() => {
-    const byKey = new Map<string, Line>();
-    const keys = props.lines.slice(first(), last()).map((line) => {
-      const key = keyOf(line);
-      byKey.set(key, line);
-      return key;
-    });
-    return { keys, byKey };
-  });
-  const digits = createMemo(() => {
-    let most = 1;
-    for (const line of props.lines) {
-      if (line.kind === "row") most = Math.max(most, line.left ?? 0, line.right ?? 0);
-    }
-    return String(most).length;
-  });
+  const first = createMemo(() => Math.max(0, Math.floor(top() / ROW / STAGE) * STAGE - OVERSCAN));
+  // In stages: what stands above grows and shrinks by a line from step to step, and that shall draw nothing.
+  const beyond = (y: number) => Math.ceil((y + height()) / ROW / STAGE) * STAGE + OVERSCAN;
+  const last = createMemo(() => Math.min(props.lines.length, beyond(top())));
+  const columns = (): Columns => (props.split ? "split" : props.plain ? "plain" : "unified");
+  const digits = createMemo(() => digitsOf(props.lines));
 
   const [characters, setCharacters] = createSignal(0);
   onMount(() => {
     // The observer calls after layout, when sizes are known and reading them costs nothing.
     const observer = new ResizeObserver(() => {
-      setHeight(scroller.clientHeight);
       const character = probe.getBoundingClientRect().width / 10;
       if (character > 0) setCharacters(scroller.clientWidth / character);
+      setHeight(scroller.clientHeight);
     });
     observer.observe(scroller);
     onCleanup(() => observer.disconnect());
@@ -167,6 +85,37 @@ export function Lines(props: {
       { defer: true },
     ),
   );
+
+  // After the place was set: what is drawn once is right.
+  let sheets!: ReturnType<typeof createSheets>;
+  onMount(() => {
+    sheets = createSheets(all);
+    createEffect(() => {
+      const { lines } = props;
+      sheets.show({ lines, first: first(), last: last(), columns: columns(), digits: digits() });
+    });
+    createEffect(
+      on(
+        () => props.ahead,
+        (ahead = []) => {
+          const parts = () =>
+            ahead.map((lines) => ({
+              lines,
+              first: 0,
+              last: Math.min(lines.length, beyond(0)),
+              columns: columns(),
+              digits: digitsOf(lines),
+            }));
+          // One at a time: a key is not to wait for all of them.
+          const prepare = () => {
+            if (sheets.prepare(parts())) soon = setTimeout(prepare, 20);
+          };
+          let soon = setTimeout(prepare);
+          onCleanup(() => clearTimeout(soon));
+        },
+      ),
+    );
+  });
 
   const jump = (direction: 1 | -1) => {
     const here = Math.round(scroller.scrollTop / ROW) + 2;
@@ -227,17 +176,19 @@ export function Lines(props: {
     event.preventDefault();
   };
   const click = (event: MouseEvent) => {
+    const target = event.target instanceof Element ? event.target : null;
+    const drawn = target?.closest(".line");
+    if (!drawn) return;
+    const line = sheets.lineOf(drawn);
+    const row = props.lines[line];
+    if (row && row.kind !== "row") return props.onOpen(row.id);
     // What is being selected is to be copied.
     if (!pickable() || event.button !== 0 || !getSelection()?.isCollapsed) return;
-    const code = event.target instanceof Element ? event.target.closest("code") : null;
-    if (!code) return;
-    const window = code.closest(".lines-window")?.getBoundingClientRect();
-    if (!window) return;
-    const line = first() + Math.floor((event.clientY - window.top) / ROW);
-    const half = code.closest(".half");
-    const side = half ? (half.nextElementSibling ? "left" : "right") : null;
+    const half = target?.closest(".half");
+    const word = wordUnder(half ?? drawn, event.clientX, event.clientY);
+    if (word === null) return;
     setCursor({ line, name: 0 });
-    pick(line, side, wordUnder(code, event.clientX, event.clientY));
+    pick(line, half ? (half.nextElementSibling ? "left" : "right") : null, word);
   };
   const spokenCursor = () => {
     const at = cursor();
@@ -305,7 +256,6 @@ export function Lines(props: {
       onScroll={() => setTop(scroller.scrollTop)}
       onKeyDown={keys}
       onClick={click}
-      style={{ "--digits": digits() }}
     >
       <span class="probe" aria-hidden="true" ref={probe}>
         0000000000
@@ -315,7 +265,7 @@ export function Lines(props: {
           {spokenCursor()}
         </span>
       </Show>
-      <div class="lines-all" style={{ height: `${props.lines.length * ROW}px` }}>
+      <div class="lines-all" ref={all} style={{ height: `${props.lines.length * ROW}px` }}>
         <For each={marks()}>
           {([from, to]) => (
             <div
@@ -333,28 +283,22 @@ export function Lines(props: {
             </div>
           )}
         </Show>
-        <div class="lines-window" style={{ transform: `translateY(${first() * ROW}px)` }}>
-          <For each={visible().keys}>
-            {(key) => {
-              const line = untrack(() => visible().byKey.get(key));
-              return line ? (
-                <OneLine
-                  line={line}
-                  split={props.split}
-                  plain={props.plain}
-                  onOpen={props.onOpen}
-                />
-              ) : null;
-            }}
-          </For>
-        </div>
       </div>
     </div>
   );
 }
 
-/** The word under a point of a drawn line. */
-function wordUnder(code: Element, x: number, y: number): string {
+/** How many digits the longest number of a line has. */
+function digitsOf(lines: readonly Line[]): number {
+  let most = 1;
+  for (const line of lines) {
+    if (line.kind === "row") most = Math.max(most, line.left ?? 0, line.right ?? 0);
+  }
+  return String(most).length;
+}
+
+/** The word under a point of a drawn line: empty between words, null where no text is. */
+function wordUnder(drawn: Element, x: number, y: number): string | null {
   type Caret = { offsetNode: Node; offset: number } | null;
   const modern = document as { caretPositionFromPoint?(x: number, y: number): Caret };
   const range = modern.caretPositionFromPoint ? null : document.caretRangeFromPoint?.(x, y);
@@ -363,82 +307,16 @@ function wordUnder(code: Element, x: number, y: number): string {
     : range
       ? { offsetNode: range.startContainer, offset: range.startOffset }
       : null;
-  if (!caret || !code.contains(caret.offsetNode)) return "";
+  if (!caret || !drawn.contains(caret.offsetNode)) return null;
+  // Beside a text the nearest place in it is found.
+  const text = document.createRange();
+  text.selectNodeContents(caret.offsetNode);
+  if (![...text.getClientRects()].some(({ left, right }) => left <= x && x <= right)) return null;
   let before = 0;
-  const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  const walker = document.createTreeWalker(drawn, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (node === caret.offsetNode) return wordAt(code.textContent ?? "", before + caret.offset);
+    if (node === caret.offsetNode) return wordAt(drawn.textContent ?? "", before + caret.offset);
     before += node.textContent?.length ?? 0;
   }
-  return "";
-}
-
-function OneLine(props: {
-  line: Line;
-  split?: boolean;
-  plain?: boolean;
-  onOpen(id: string): void;
-}) {
-  const { line } = props;
-  if (line.kind === "fold") {
-    const also = line.quiet > 0 ? `, ${line.quiet} of them only renumbered` : "";
-    return (
-      <button type="button" class="line fold" onClick={() => props.onOpen(line.id)}>
-        … {line.count} unchanged lines{also}
-      </button>
-    );
-  }
-  if (line.kind === "more") {
-    return (
-      <button type="button" class="line fold" onClick={() => props.onOpen(line.id)}>
-        … {line.characters.toLocaleString("en")} more characters on this line
-      </button>
-    );
-  }
-  if (props.plain) {
-    return (
-      <div class="line">
-        <span class="no" aria-hidden="true">
-          {line.right ?? ""}
-        </span>
-        <code innerHTML={html(line.a, "ins", "")} />
-      </div>
-    );
-  }
-  const word = line.sign === " " ? "" : (spoken[line.change] ?? "");
-  if (props.split) {
-    const left = line.tone === "added" ? "void" : line.tone === "changed" ? "removed" : line.tone;
-    const right = line.tone === "removed" ? "void" : line.tone === "changed" ? "added" : line.tone;
-    return (
-      <div class="line halves">
-        <div class={`half ${left}`}>
-          <span class="no" aria-hidden="true">
-            {line.left ?? ""}
-          </span>
-          <span class="sign">{line.a && line.tone !== "added" ? line.sign : " "}</span>
-          <code innerHTML={html(line.a, "del", line.a ? word : "")} />
-        </div>
-        <div class={`half ${right}`}>
-          <span class="no" aria-hidden="true">
-            {line.right ?? ""}
-          </span>
-          <span class="sign">{line.b && line.tone !== "removed" ? line.sign : " "}</span>
-          <code innerHTML={html(line.b, "ins", line.a ? "" : word)} />
-        </div>
-      </div>
-    );
-  }
-  const said = word && (line.tone === "removed" || line.tone === "added") ? line.tone : word;
-  return (
-    <div class={`line ${line.tone}`}>
-      <span class="no" aria-hidden="true">
-        {line.left ?? ""}
-      </span>
-      <span class="no" aria-hidden="true">
-        {line.right ?? ""}
-      </span>
-      <span class="sign">{line.sign}</span>
-      <code innerHTML={html(line.a, line.tone === "removed" ? "del" : "ins", said)} />
-    </div>
-  );
+  return null;
 }

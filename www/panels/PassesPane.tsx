@@ -6,6 +6,7 @@
 import {
   createEffect,
   createMemo,
+  createSelector,
   createSignal,
   For,
   on,
@@ -114,7 +115,9 @@ export function PassesPane() {
     return result;
   });
 
-  const ids = createMemo(() => app.shown().map((item) => item.step.id));
+  const ids = createMemo(() => app.shown().map((item) => item.step.id), undefined, {
+    equals: (a, b) => a.length === b.length && a.every((id, index) => id === b[index]),
+  });
   const byId = createMemo(() => new Map(app.shown().map((item) => [item.step.id, item])));
 
   const counts = createMemo(() => {
@@ -170,14 +173,18 @@ export function PassesPane() {
     });
   });
 
-  // The selected step stays in sight, and the focus goes with it when it is in the list.
+  // The selected step stays in sight, and the focus goes with it when it is in the list. Tab comes to it only after that:
+  // what has the focus and can no longer be tabbed to makes the browser lay out the page at once.
+  const [tabStop, setTabStop] = createSignal("");
+  const isTabStop = createSelector(tabStop);
   const selectedId = createMemo(() => app.step()?.id ?? "");
+  const isSelected = createSelector(selectedId);
   createEffect(
-    on(selectedId, () => {
+    on([selectedId, ids], () => {
       // In the next frame: asking for a place now would force a layout in the middle of the changes.
       requestAnimationFrame(() => {
         const option = list.querySelector<HTMLElement>('[role="option"][aria-selected="true"]');
-        if (!option) return;
+        if (!option) return setTabStop(selectedId());
         // Not by scrollIntoView: Chromium takes that for the place from which Tab goes on.
         const all = list.getBoundingClientRect();
         const one = option.getBoundingClientRect();
@@ -185,6 +192,7 @@ export function PassesPane() {
         else if (one.bottom > all.bottom) list.scrollTop += one.bottom - all.bottom;
         const active = document.activeElement;
         if (active?.getAttribute("role") === "option" && active !== option) option.focus();
+        setTabStop(selectedId());
       });
     }),
   );
@@ -447,7 +455,6 @@ export function PassesPane() {
               const place = createMemo(() => layout().steps.get(item().index), undefined, {
                 equals: (a, b) => a?.line === b?.line && a?.listed === b?.listed,
               });
-              const selected = () => app.selected() === item().index;
               const call = () => {
                 if (!place()?.listed) return "";
                 const owner = owners()[step().row];
@@ -459,8 +466,8 @@ export function PassesPane() {
                   role="option"
                   hidden={!place()}
                   class={`step ${step().outcome} ${step().role}`}
-                  aria-selected={selected()}
-                  tabIndex={selected() ? 0 : -1}
+                  aria-selected={isSelected(id)}
+                  tabIndex={isTabStop(id) ? 0 : -1}
                   data-step={item().index}
                   style={{ "grid-row": String(place()?.line ?? 1), "--depth": step().depth }}
                   title={step().reason || undefined}

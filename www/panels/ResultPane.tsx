@@ -47,7 +47,7 @@ export function ResultPane() {
   const unfold = (id: string) => setOpen(new Set([...open(), id]));
   const step = app.step;
   const stepId = createMemo(() => step()?.id ?? "");
-  createEffect(on(stepId, () => setOpen(new Set<string>()), { defer: true }));
+  createEffect(on(stepId, () => open().size > 0 && setOpen(new Set<string>()), { defer: true }));
 
   // A diff is laid out anew when one of these changes, and not with all else that does.
   const preferences = createMemo(() => state().preferences);

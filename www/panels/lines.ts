@@ -3,7 +3,8 @@
  * type comments left out on demand. Every line has the same height, so a list of ten thousand scrolls exactly
  * while only what is visible is drawn. Pure: the drawing is in `Lines.tsx`.
  */
-import type { DiffKind, DiffRow } from "../engine/protocol";
+import { rowsOf } from "../engine/diff";
+import type { Diff, DiffKind, DiffRow } from "../engine/protocol";
 
 /** A stretch of one side's text. */
 export interface Span {
@@ -279,6 +280,29 @@ function limited(
     lines.push(line);
   }
   if (cut) lines.push({ kind: "more", id, characters: characters - end });
+}
+
+/** What was made of a diff, as long as somebody has it. */
+const known = new WeakMap<Diff, { rows: DiffRow[]; options: Options | null; lines: Line[] }>();
+
+function knownOf(diff: Diff) {
+  const now = known.get(diff) ?? { rows: rowsOf(diff), options: null, lines: [] };
+  known.set(diff, now);
+  return now;
+}
+
+/** How many rows a diff has. */
+export const sizeOf = (diff: Diff | null): number => (diff ? knownOf(diff).rows.length : 0);
+
+/** The lines of a diff: the same ones for the same options. */
+export function linesOf(diff: Diff | null, options: Options): readonly Line[] {
+  if (!diff) return [];
+  const now = knownOf(diff);
+  if (now.options !== options) {
+    now.options = options;
+    now.lines = layout(now.rows, options);
+  }
+  return now.lines;
 }
 
 /** Plain text as lines to draw, with the same breaking and folding. */

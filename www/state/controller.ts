@@ -342,6 +342,7 @@ export function createController(environment: Environment) {
     step,
     shown,
     diff: pulls.diff,
+    near: pulls.near,
     graph: pulls.graph,
     before: pulls.before,
     after: pulls.after,

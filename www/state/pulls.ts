@@ -114,13 +114,20 @@ export function createPulls({
   }
 
   /** Asks for `key` and keeps the answer; `wanted` says what is looked at by then. */
-  function fetch(key: string, ask: () => Promise<Reply<Kind>>, wanted: () => string): void {
+  function fetch(
+    key: string,
+    ask: () => Promise<Reply<Kind>>,
+    wanted: () => string,
+    kept?: () => void,
+  ): void {
     const about = state().good?.document;
     flying.add(key);
     void ask().then((reply) => {
       flying.delete(key);
-      if (reply.status === "answered") remember(key, reply.value);
-      else if (reply.status === "stopped" && about) refuse(about, key, reply.message);
+      if (reply.status === "answered") {
+        remember(key, reply.value);
+        kept?.();
+      } else if (reply.status === "stopped" && about) refuse(about, key, reply.message);
       // Shows it, or asks again if it was dropped and is wanted still.
       if (wanted() === key) pull();
     });
@@ -159,6 +166,9 @@ export function createPulls({
     if (view === "diff") prefetchSoon();
   }
 
+  const [near, setNear] = createSignal<readonly Diff[]>([], {
+    equals: (a, b) => a.length === b.length && a.every((diff, index) => diff === b[index]),
+  });
   let prefetching: ReturnType<typeof setTimeout> | undefined;
   /** Gets the diffs of the neighbouring changed steps while nothing else is to do: stepping then costs no wait. */
   function prefetchSoon(): void {
@@ -166,23 +176,30 @@ export function createPulls({
     prefetching = setTimeout(() => {
       const { good, document } = state();
       if (!good || good.document !== document || !holder().idle) return;
+      const made: Diff[] = [];
       for (const direction of [1, -1] as const) {
         const next = steps()[neighbour(steps(), shown(), selected(), direction, true)];
         const key = next ? keyOfDiff(good.number, next) : "";
-        if (!next || !key || pulls.has(key) || flying.has(key)) continue;
+        const known = pulls.get(key) as Diff | undefined;
+        if (known) made.push(known);
+        if (!next || !key || known || flying.has(key)) continue;
         if (refused.get(document)?.has(questionOf(key))) continue;
         const { before, after } = next;
         fetch(
           key,
           () => holder().ask({ type: "diff", before, after }, `near ${direction}`),
           diff.key,
+          prefetchSoon,
         );
       }
+      setNear(made);
     }, 120);
   }
 
   return {
     diff: diff.value,
+    /** The diffs of the neighbouring changed steps, as far as they were made. */
+    near,
     graph: graph.value,
     before: before.value,
     after: after.value,
