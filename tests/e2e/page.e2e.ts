@@ -209,6 +209,22 @@ describe("looking", () => {
       await diff.locator(".half").first().waitFor();
     }));
 
+  test("side by side every line is broken, also where lines are not to be: none hides behind the other half", () =>
+    withPage({}, async (lab) => {
+      await lab.write(SMALL);
+      await lab.step(/^FoldConstant changed/).click();
+      const wrap = lab.button("Wrap");
+      await wrap.click();
+      await lab.button("Side by side").click();
+      const half = lab.region("Diff").locator(".half").first();
+      await half.waitFor();
+      expect(await wrap.count()).toBe(0);
+      const lines = lab.region("Diff").locator(".lines");
+      expect(await lines.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
+      await lab.button("Side by side").click();
+      await wrap.waitFor();
+    }));
+
   test("what is folded opens", () =>
     withPage({}, async (lab) => {
       await lab.example("ResNet-18");

@@ -265,7 +265,14 @@ export function Lines(props: {
           {spokenCursor()}
         </span>
       </Show>
-      <div class="lines-all" ref={all} style={{ height: `${props.lines.length * ROW}px` }}>
+      <div
+        class="lines-all"
+        ref={all}
+        style={{
+          height: `${props.lines.length * ROW}px`,
+          width: props.wide ? `${widestOf(props.lines) + 3 * digits() + 6}ch` : undefined,
+        }}
+      >
         <For each={marks()}>
           {([from, to]) => (
             <div
@@ -295,6 +302,15 @@ function digitsOf(lines: readonly Line[]): number {
     if (line.kind === "row") most = Math.max(most, line.left ?? 0, line.right ?? 0);
   }
   return String(most).length;
+}
+
+/** How many characters the longest line has. */
+function widestOf(lines: readonly Line[]): number {
+  let most = 0;
+  for (const line of lines) {
+    if (line.kind === "row" && line.a) most = Math.max(most, line.a.to - line.a.from);
+  }
+  return most;
 }
 
 /** The word under a point of a drawn line: empty between words, null where no text is. */

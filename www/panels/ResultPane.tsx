@@ -60,7 +60,8 @@ export function ResultPane() {
     return {
       split,
       types,
-      columns: wrap ? most : Number.POSITIVE_INFINITY,
+      // Halves that are scrolled sideways would take each other out of sight.
+      columns: wrap || split ? most : Number.POSITIVE_INFINITY,
       open: open(),
       context: 3,
     };
@@ -150,7 +151,9 @@ export function ResultPane() {
           </div>
         </Show>
       </div>
-      <Show when={state().view !== "timing" && step()}>{(now) => <StepHead step={now()} />}</Show>
+      <Show when={state().view !== "timing" && step()}>
+        {(now) => <StepHead step={now()} split={options().split} />}
+      </Show>
       <div
         role="tabpanel"
         id="view"
@@ -214,7 +217,7 @@ export function ResultPane() {
 }
 
 /** One line about the step: what it is called, what came out, how long it took. */
-function StepHead(props: { step: Step }) {
+function StepHead(props: { step: Step; split: boolean }) {
   const app = useApp();
   const preferences = () => app.state().preferences;
   const texts = () => {
@@ -268,12 +271,14 @@ function StepHead(props: { step: Step }) {
               onChange={(split) => app.dispatch({ type: "prefer", change: { split } })}
             />
           </Show>
-          <Toggle
-            label="Wrap"
-            title="Break long lines"
-            on={preferences().wrap}
-            onChange={(wrap) => app.dispatch({ type: "prefer", change: { wrap } })}
-          />
+          <Show when={!props.split}>
+            <Toggle
+              label="Wrap"
+              title="Break long lines"
+              on={preferences().wrap}
+              onChange={(wrap) => app.dispatch({ type: "prefer", change: { wrap } })}
+            />
+          </Show>
           <Toggle
             label="Types"
             title="Show the type comments"
