@@ -133,6 +133,8 @@ export default defineConfig({
     target: "es2022",
     outDir: process.env.PASSLAB_DIST ?? "dist",
     assetsInlineLimit: 0,
+    // Every browser that runs the engine knows modulepreload.
+    modulePreload: { polyfill: false },
     rolldownOptions: {
       input: ["index.html", "embed.html"].map((page) => resolve(here, page)),
       // The libraries of the editor as one file, which stays the same for long, and what opens over the page as another:

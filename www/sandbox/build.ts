@@ -30,16 +30,18 @@ function framePage(): string {
 }
 
 /**
- * The glue knows an address of the engine for those who give it none. The sandbox gives it bytes; left in, that
- * address would bring the whole engine along, as text.
+ * The glue can fetch the engine itself, from an address that it knows. The sandbox gives it bytes; left in, that address
+ * would bring the whole engine along, as text.
  */
-const withoutAddress: Plugin = {
-  name: "passlab-no-address",
+const withoutFetching: Plugin = {
+  name: "passlab-no-fetching",
   enforce: "pre",
-  transform: (code, id) =>
-    id.endsWith("/passlab.js")
-      ? code.replace(/new URL\([^)]*import\.meta\.url\)/, "undefined")
-      : undefined,
+  transform(code, id) {
+    if (!id.endsWith("/passlab.js")) return undefined;
+    const both = "export { initSync, __wbg_init as default };";
+    if (!code.includes(both)) this.error(`${both} is not in the glue any more`);
+    return code.replace(both, "export { initSync };");
+  },
 };
 
 async function harnessScript(alias: Record<string, string>, minify: boolean): Promise<string> {
@@ -47,7 +49,7 @@ async function harnessScript(alias: Record<string, string>, minify: boolean): Pr
     configFile: false,
     logLevel: "warn",
     resolve: { alias },
-    plugins: [withoutAddress],
+    plugins: [withoutFetching],
     publicDir: false,
     build: {
       write: false,
