@@ -148,9 +148,8 @@ fn a_packed_function_that_says_no_type_gives_what_its_variable_is_annotated_with
 fn a_target_is_an_attribute_of_a_module_or_function() {
     let target = "T.target({\"host\": {\"keys\": [\"cpu\"], \"kind\": \"llvm\", \"tag\": \"\"}, \"kind\": \"cuda\", \"max_num_threads\": 1024})";
     let source = format!(
-        "# from tvm.script import ir as I\n# from tvm.script import tirx as T\n# from tvm.tirx.layout import Axis\n# from tvm.script \
-         import relax as R\n\n@I.ir_module\nclass Module:\n    I.module_attrs({{\"target\": {target}}})\n    @R.function\n    def \
-         main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n        R.func_attr({{\"target\": \
+        "@I.ir_module\nclass Module:\n    I.module_attrs({{\"target\": {target}}})\n    @R.function\n    def main(x: \
+         R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n        R.func_attr({{\"target\": \
          {target}}})\n        return x"
     );
     let (text, found) = printed(&source);

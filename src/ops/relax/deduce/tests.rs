@@ -147,17 +147,3 @@ fn extents_of_windows_are_simplified() {
     let found = deduce(store, "nn.max_pool2d", &[data], &pool).expect("fits");
     assert!(!found.contains("- 1i64"), "{found}");
 }
-
-#[test]
-fn a_scattered_tensor_is_divided_along_the_axis_that_is_named() {
-    let mut store = Store::new();
-    let n = symbolic(&mut store, "n");
-    let x = store.tensor_type(&[int(8), n], DType::F32);
-    let along = |axis| [("num_workers", AttrValue::Int(2)), ("axis", AttrValue::Int(axis))];
-    let scatter = |store: &mut Store, x, axis| deduce(store, "ccl.scatter_from_worker0", &[x], &along(axis));
-    assert_eq!(scatter(&mut store, x, 0), Ok("R.Tensor((4, n), dtype=\"float32\")".to_owned()));
-    assert_eq!(scatter(&mut store, x, 1), Ok("R.Tensor((8, T.Div(n, 2)), dtype=\"float32\")".to_owned()));
-    assert_eq!(scatter(&mut store, x, -1), Err("Index -1 out of bounds 2".to_owned()));
-    let odd = tensor(&mut store, &[9]);
-    assert!(scatter(&mut store, odd, 0).is_err_and(|why| why.contains("divisible")));
-}
