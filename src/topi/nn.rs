@@ -395,28 +395,7 @@ fn attention(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-fn pixel_shuffle(cx: &mut Lower) -> Lowered {
-    let x = cx.tensor(0)?;
-    let factor = cx.int("upscale_factor").ok_or(Refused::Leave)?;
-    let te = &mut cx.te;
-    let mut shape = te.shape(x);
-    let rank = shape.len();
-    if rank < 3 {
-        return Err(Refused::Leave);
-    }
-    let (r, rr) = (te.int(factor), te.int(factor * factor));
-    shape[rank - 3] = te.floordiv(shape[rank - 3], rr);
-    shape[rank - 2] = te.times(shape[rank - 2], r);
-    shape[rank - 1] = te.times(shape[rank - 1], r);
-    let out = te.compute("PixelShuffle", "i", &shape, &mut |te, at| {
-        let [channel, row, column] = [at[rank - 3], at[rank - 2], at[rank - 1]];
-        let (down, across) = (te.floormod(row, r), te.floormod(column, r));
-        let first = te.times(channel, rr);
-        let down = te.times(down, r);
-        let source = te.plus(first, down);
-        let mut from = at[..rank - 3].to_vec();
-        from.extend([te.plus(source, across), te.floordiv(row, r), te.floordiv(column, r)]);
-        te.load(x, &from)
-    });
-    cx.finish(&[out])
+/// TVM 0.27 has the program of it but cannot reach it: its module forgets to import that file.
+fn pixel_shuffle(_: &mut Lower) -> Lowered {
+    Err("module 'tvm.topi.nn' has no attribute 'pixel_shuffle'".into())
 }

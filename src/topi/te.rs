@@ -87,6 +87,7 @@ impl<'s> Te<'s> {
             align: self.align,
             data: None,
             scalar: false,
+            no_layout: false,
         })
     }
 
@@ -94,8 +95,20 @@ impl<'s> Te<'s> {
     pub fn local(&mut self, name: &str, shape: &[PrimId], dtype: DType) -> Tensor {
         let (name, scope) = (self.store.name(name), self.store.name("local"));
         let (shape, strides) = (shape.into(), [].into());
-        let (elem_offset, offset_factor, align, data, scalar) = (None, 1, 64, None, false);
-        self.store.add_buffer(Buffer { name, dtype, shape, strides, elem_offset, offset_factor, scope, align, data, scalar })
+        let (elem_offset, offset_factor, align, data, scalar, no_layout) = (None, 1, 64, None, false, false);
+        self.store.add_buffer(Buffer {
+            name,
+            dtype,
+            shape,
+            strides,
+            elem_offset,
+            offset_factor,
+            scope,
+            align,
+            data,
+            scalar,
+            no_layout,
+        })
     }
 
     pub fn shape(&self, tensor: Tensor) -> Vec<PrimId> {

@@ -33,6 +33,8 @@ pub struct Buffer {
     pub data: Option<PrimId>,
     /// Whether it holds one element and is written without an index: `x: T.int32 = 1`.
     pub scalar: bool,
+    /// Whether it says that it has no layout (`layout=None`), which others leave to TVM.
+    pub no_layout: bool,
 }
 
 /// Part of a buffer: for each axis where it begins and how far it goes; no extent is one element.

@@ -69,11 +69,17 @@ impl Reader<'_, '_> {
         items.iter().try_for_each(|item| self.flatten(item, depth + 1, shape, leaves, span))
     }
 
-    /// `T.int64(3)`, `T.index_map(...)`, `T.max(a, b)`.
+    /// `T.int64(3)`, `T.index_map(...)`, `T.target(...)`, `T.max(a, b)`.
     pub(super) fn tir_call(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
         let span = self.span(id);
         if name == "index_map" {
             return self.index_map(id, args);
+        }
+        if name == "target"
+            && let [arg] = args
+            && arg.name().is_none()
+        {
+            return self.target(arg.value);
         }
         if let Some(dtype) = DType::parse(name) {
             let [arg] = args else { return Ok(Value::NewSymbol(dtype)) };
@@ -129,6 +135,18 @@ impl Reader<'_, '_> {
                 self.store.prim_call(name, &prims, dtype)
             }
         }))
+    }
+
+    /// `T.target({"kind": "llvm"})`, or the kind alone.
+    fn target(&mut self, id: Id<Node>) -> Read<Value> {
+        let value = self.eval(id)?;
+        let fields = match self.attr_value(&value, self.span(id))? {
+            AttrValue::Map(fields) => fields,
+            kind => [(self.store.name("kind"), kind)].into(),
+        };
+        let key = self.store.name("Target");
+        let target = self.store.add_object(Object { key, fields, items: [].into(), repr: None });
+        Ok(Value::Attr(AttrValue::Object(target)))
     }
 
     /// A value as a scalar expression.

@@ -143,3 +143,15 @@ fn a_packed_function_that_says_no_type_gives_what_its_variable_is_annotated_with
     assert!(text.contains("a: R.Tensor((4, 1), dtype=\"float32\") = R.call_packed(\"view\", x)"), "{text}");
     assert!(text.contains("b: R.Any = R.call_packed(\"view\", x)"), "{text}");
 }
+
+#[test]
+fn a_target_is_an_attribute_of_a_module_or_function() {
+    let target = "T.target({\"host\": {\"keys\": [\"cpu\"], \"kind\": \"llvm\", \"tag\": \"\"}, \"kind\": \"cuda\", \"max_num_threads\": 1024})";
+    let source = format!(
+        "@I.ir_module\nclass Module:\n    I.module_attrs({{\"target\": {target}}})\n    @R.function\n    def main(x: \
+         R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n        R.func_attr({{\"target\": \
+         {target}}})\n        return x"
+    );
+    let (text, found) = printed(&source);
+    assert_eq!((text.trim_end(), found.len()), (&*source, 0));
+}

@@ -62,8 +62,9 @@ impl Reader<'_, '_, '_> {
         };
         let name = self.name_of(name);
         let offset_factor = offset_factor.max(1);
+        let no_layout = given.get("layout").is_some_and(|layout| matches!(self.tree.expr(*layout), Node::None));
         let (shape, strides) = (shape.into(), strides.into());
-        Ok(Buffer { name, dtype, shape, strides, elem_offset, offset_factor, scope, align, data, scalar: false })
+        Ok(Buffer { name, dtype, shape, strides, elem_offset, offset_factor, scope, align, data, scalar: false, no_layout })
     }
 
     /// A shape: a tuple or list of extents, or one.

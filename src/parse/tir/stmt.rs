@@ -288,6 +288,7 @@ impl<'s> Reader<'_, 's, '_> {
             align: 64,
             data: None,
             scalar: true,
+            no_layout: false,
         });
         self.give(name, Meaning::Buffer(buffer));
         self.push(TirStmt::Alloc(buffer), lines);

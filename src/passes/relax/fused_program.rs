@@ -176,6 +176,7 @@ impl<'m> FusedProgram<'m> {
                     align: 64,
                     data: None,
                     scalar: false,
+                    no_layout: false,
                 });
                 params.push(PrimParam::Buffer(buffer));
                 own.push(buffer);

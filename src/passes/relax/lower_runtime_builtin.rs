@@ -115,7 +115,10 @@ fn lower(store: &mut Store, cx: &Mutation, id: ExprId) -> Result<Option<ExprId>,
             let kind = device_type(store.vdevice_kind(device));
             let scope = store.object_str(device, "memory_scope").unwrap_or("global").to_owned();
             let operands = [*data, int(store, kind), int(store, number), string(store, &scope)];
-            packed(store, "vm.builtin.to_device", &operands, ty)
+            // The attributes stay, though the operands say the same.
+            let callee = external(store, "vm.builtin.to_device");
+            let (operands, info) = (store.list(&operands), store.add_call_info(attrs, &[ty]));
+            store.add_typed(Expr::Call { callee, args: operands, info }, Some(ty))
         }
         ("make_closure", [function, captured]) => {
             let mut operands = vec![*function];

@@ -183,6 +183,12 @@ impl Script<'_> {
             "relax.distributed.DeviceMesh" => "R.device_mesh",
             "Range" => "I.Range",
             "IndexMap" => return self.index_map(object, out),
+            "Target" => {
+                self.usage.tir = true;
+                out.push_str("T.target(");
+                self.dict(&object.fields, out);
+                return out.push(')');
+            }
             _ => key,
         };
         self.usage.ir |= written.starts_with("I.");

@@ -267,6 +267,11 @@ impl Script<'_> {
                 let is_void =
                     |ty: Option<TypeId>| ty.is_some_and(|ty| matches!(store.type_of_id(ty), Type::Tuple(f) if f.is_empty()));
                 if is_void(ty) && is_void(store.checked_type(value).or(ty)) {
+                    // What is nothing and nameless takes no name from others.
+                    if store.var_name(var) == "_" {
+                        self.text_line(LineRole::Binding, Some(value), &text);
+                        return "_".to_owned();
+                    }
                     let name = self.define_var(var);
                     self.text_line(LineRole::Binding, Some(value), &text);
                     return name;

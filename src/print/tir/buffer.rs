@@ -148,5 +148,8 @@ impl Tir<'_, '_> {
         if own_offset || data.offset_factor != 1 {
             let _ = write!(out, ", offset_factor={}", data.offset_factor);
         }
+        if data.no_layout {
+            out.push_str(", layout=None");
+        }
     }
 }

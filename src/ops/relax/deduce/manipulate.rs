@@ -460,12 +460,25 @@ pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.out(&shape, dtype, indices.vdevice()))
 }
 
-/// How many values `index // n` and `index % n` take, for an index whose extent is a symbol: it is padded to a multiple of `n`.
-fn part_of_symbol(cx: &mut Deduce<'_>, prim: PrimId, given: &[(Id<Symbol>, Dim)]) -> Option<Dim> {
-    let PrimExpr::Binary { op, a, b } = *cx.store.prim_of_id(prim) else { return None };
-    let PrimExpr::Var(symbol) = *cx.store.prim_of_id(a) else { return None };
-    let divisor = cx.store.as_prim_int(b).filter(|divisor| *divisor > 0)?;
-    let (_, extent) = *given.iter().find(|(other, extent)| *other == symbol && matches!(extent, Dim::Symbol(_)))?;
+/// How many values `index // n` and `index % n` take, for an index whose extent is a symbol or that is used in no other way: it
+/// is padded to a multiple of `n`.
+fn part_of_symbol(cx: &mut Deduce<'_>, prim: PrimId, given: &[(Id<Symbol>, Dim)], last: &[AttrValue]) -> Option<Dim> {
+    let parts = |cx: &Deduce<'_>, prim: PrimId| match *cx.store.prim_of_id(prim) {
+        PrimExpr::Binary { op: op @ (PrimOp::FloorMod | PrimOp::FloorDiv), a, b } => match *cx.store.prim_of_id(a) {
+            PrimExpr::Var(symbol) => Some((op, symbol, cx.store.as_prim_int(b).filter(|divisor| *divisor > 0)?)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (op, symbol, divisor) = parts(cx, prim)?;
+    // Every index is such a part, or another index as it is; what is lost of one does not matter.
+    let alone = |index: &AttrValue| match index {
+        AttrValue::Dim(Dim::Symbol(other)) => *other != symbol,
+        AttrValue::Dim(Dim::Expr(prim)) => parts(cx, *prim).is_some_and(|(_, other, by)| other != symbol || by == divisor),
+        _ => false,
+    };
+    let alone = last.iter().all(alone);
+    let (_, extent) = *given.iter().find(|(other, extent)| *other == symbol && (alone || matches!(extent, Dim::Symbol(_))))?;
     match op {
         PrimOp::FloorMod => Some(int(divisor)),
         PrimOp::FloorDiv => {
@@ -509,7 +522,7 @@ pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let mut out = Vec::with_capacity(last.len());
     for index in &last {
         if let AttrValue::Dim(Dim::Expr(prim)) = index
-            && let Some(extent) = part_of_symbol(cx, *prim, &given)
+            && let Some(extent) = part_of_symbol(cx, *prim, &given, &last)
         {
             out.push(extent);
             continue;

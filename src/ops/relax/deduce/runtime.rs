@@ -1,7 +1,7 @@
 //! Calls of what is compiled elsewhere, memory, closures (TVM: src/relax/op/op.cc, memory).
 
-use super::{Deduce, int};
-use crate::ir::{AttrValue, DType, DTypeCode, Expr, Extents, PrimOp, Type, TypeId};
+use super::{Deduce, Tensor, int};
+use crate::ir::{AttrValue, DType, DTypeCode, Dim, Expr, Extents, PrimOp, Type, TypeId};
 
 /// `call_tir` and its kin: what they say they give.
 pub fn named(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -104,21 +104,33 @@ pub fn to_vdevice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 /// `ccl.allgather`: `num_workers` of the first axis.
 pub fn all_gather(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    scaled(cx, PrimOp::Mul)
-}
-
-/// `ccl.scatter_from_worker0`: the first axis over all workers.
-pub fn scatter(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    scaled(cx, PrimOp::FloorDiv)
-}
-
-fn scaled(cx: &mut Deduce<'_>, op: PrimOp) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
-    let workers = cx.int("num_workers").unwrap_or(1).max(1);
     let Extents::Known(shape) = &data.info.extents else { return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())) };
-    let mut shape = shape.to_vec();
-    if let Some(first) = shape.first().copied() {
-        shape[0] = cx.arith(op, first, int(workers));
+    along(cx, &data, shape.to_vec(), 0, PrimOp::Mul)
+}
+
+/// `ccl.scatter_from_worker0`: one axis over all workers. It has to be known that all get as much.
+pub fn scatter(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let data = cx.tensor(0)?;
+    let Extents::Known(shape) = &data.info.extents else {
+        return Err("input tensor of scatter_from_worker0 should have defined shape.".to_owned());
+    };
+    let (axis, workers) = (cx.int("axis").unwrap_or(0), cx.int("num_workers").unwrap_or(1).max(1));
+    let Some(extent) = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)) else {
+        return Err(format!("Index {axis} out of bounds {}", shape.len()));
+    };
+    if matches!(extent, Dim::Int { value, .. } if value % workers != 0) {
+        return Err(format!(
+            "scatter_from_worker0 expects the size of axis {axis} of input tensor to be divisible by the num_workers {workers}"
+        ));
+    }
+    along(cx, &data, shape.to_vec(), axis as usize, PrimOp::Div)
+}
+
+fn along(cx: &mut Deduce<'_>, data: &Tensor, mut shape: Vec<Dim>, axis: usize, op: PrimOp) -> Result<TypeId, String> {
+    let workers = int(cx.int("num_workers").unwrap_or(1).max(1));
+    if let Some(extent) = shape.get(axis).copied() {
+        shape[axis] = cx.arith(op, extent, workers);
     }
     Ok(cx.out(&shape, data.dtype(), data.vdevice()))
 }

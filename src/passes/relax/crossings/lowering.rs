@@ -138,3 +138,33 @@ fn a_text_is_no_operand_of_composite_functions() {
 return y"#;
     after(&program("", r#"x: R.Tensor((3,), dtype="float32")"#, body), "MergeCompositeFunctions()");
 }
+
+#[test]
+fn a_call_that_moves_a_tensor_keeps_its_attributes() {
+    let source = r#"@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice({"keys": ["cpu"], "kind": "llvm", "tag": ""}, 0, "global")]})
+    @R.function
+    def main(x: R.Tensor((3,), dtype="float32")):
+        R.func_attr({"relax.force_pure": True})
+        y = R.to_vdevice(x, dst_vdevice="llvm:0:global")
+        return y
+"#;
+    let made = after(source, "LowerRuntimeBuiltin()");
+    let kept = r#"R.call_packed("vm.builtin.to_device", x, 1, 0, R.str("global"), attrs_type_key="relax.attrs.ToVDeviceAttrs", dst_vdevice"#;
+    assert!(made.contains(kept), "{made}");
+}
+
+#[test]
+fn numbers_within_the_extents_of_a_tuple_are_those_of_tensor_programs() {
+    let told = |ty: &str| {
+        let body = "R.func_attr({\"relax.force_pure\": True})\ny: R.Any = R.call_packed(\"f\", x, ty_args=(R.Any,))\nreturn y";
+        let source = program("", r#"x: R.Tensor((n, m), dtype="float32")"#, body);
+        after(&source.replacen("):\n", &format!(") -> {ty}:\n"), 1), "VMShapeLower()").replace("\\\"", "\"")
+    };
+    let tuple = told(r#"R.Tuple(R.Tensor((m, n * 2 + 1), dtype="float32"), R.Shape([T.min(n, 4), 3]))"#);
+    let wanted = r#"annotation=T.Tuple(R.Tensor((m, n * T.int64(2) + T.int64(1)), dtype="float32"), R.Shape([T.min(n, T.int64(4)), T.int64(3)])))"#;
+    assert!(tuple.contains(wanted), "{tuple}");
+    let tensor = told(r#"R.Tensor((m, n * 2), dtype="float32")"#);
+    assert!(tensor.contains(r#"annotation=R.Tensor((m, n * 2), dtype="float32"))"#), "{tensor}");
+}

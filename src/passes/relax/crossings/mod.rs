@@ -284,3 +284,36 @@ return y"#;
     let made = after(&program("", r#"x: R.Tensor((n,), dtype="float32")"#, body), "Normalize()");
     assert!(made.contains(r#"y: R.Tensor((n * 2,), dtype="float32")"#), "{made}");
 }
+
+#[test]
+fn an_index_that_is_only_divided_is_padded() {
+    let made = |map: &str| {
+        let body = format!("y = R.layout_transform(x, index_map=T.index_map(lambda i: ({map})))\nreturn y");
+        after(&program("", r#"x: R.Tensor((14,), dtype="float32")"#, &body), "Normalize()")
+    };
+    for (map, shape) in [("i % 16,", "(16,)"), ("i // 16, i % 16", "(1, 16)"), ("i // 4, i % 16", "(4, 14)")] {
+        assert!(made(map).contains(&format!("y: R.Tensor({shape}, ")), "{}", made(map));
+    }
+}
+
+#[test]
+fn calls_of_no_value_leave_the_name_to_others() {
+    let body = r#"R.func_attr({"relax.force_pure": True})
+R.vm.kill_object(x)
+_: R.Any = R.call_packed("f", ty_args=(R.Any,))
+__1: R.Any = R.call_packed("g", ty_args=(R.Any,))
+return x"#;
+    let made = after(&program("", r#"x: R.Tensor((3,), dtype="float32")"#, body), "Normalize()");
+    assert!(made.contains("        _: R.Any = R.call_packed(\"f\""), "{made}");
+    assert!(made.contains("        __1: R.Any = R.call_packed(\"g\""), "{made}");
+}
+
+#[test]
+fn a_scattered_tensor_is_divided_along_the_axis_that_is_named() {
+    let made = |axis: i64| {
+        let body = format!("y = R.ccl.scatter_from_worker0(x, num_workers=2, axis={axis})\nreturn y");
+        after(&program("", r#"x: R.Tensor((8, n), dtype="float32")"#, &body), "Normalize()")
+    };
+    assert!(made(0).contains("y: R.Tensor((4, n), "), "{}", made(0));
+    assert!(made(1).contains("y: R.Tensor((8, T.Div(n, 2)), "), "{}", made(1));
+}

@@ -202,6 +202,7 @@ impl Lower {
             align: 64,
             data: None,
             scalar: false,
+            no_layout: false,
         });
         let mut stmts = Vec::with_capacity(next.len());
         for place in next {
@@ -317,21 +318,26 @@ impl BlockMutator for Lower {
 }
 /// A type as error contexts have it: TVM prints tuples that stand in no program as tensor programs have them.
 fn shown(store: &Store, ty: TypeId) -> String {
-    let text = without_quotes(&print::relax_ty(store, ty)).replace("R.Tuple", "T.Tuple");
-    let Some(start) = text.find("T.Tuple") else { return text };
-    // In there the extents are numbers of tensor programs.
-    let (before, tuple) = text.split_at(start);
-    let mut out = before.to_owned();
-    let mut rest = tuple;
-    while let Some(open) = rest.find("R.Tensor((").map(|at| at + "R.Tensor((".len()) {
-        let Some(length) = rest[open..].find(')') else { break };
+    let text = without_quotes(&print::relax_ty(store, ty));
+    if !text.starts_with("R.Tuple") {
+        return text;
+    }
+    let text = text.replace("R.Tuple", "T.Tuple");
+    // In there the numbers of extents are those of tensor programs.
+    let (mut rest, mut out) = (&*text, String::new());
+    while let Some(open) = ["R.Tensor((", "R.Shape(["].iter().filter_map(|head| rest.find(head).map(|at| at + head.len())).min() {
+        let mut depth = 1;
+        let closes = |c: char| {
+            depth += i32::from(matches!(c, '(' | '[')) - i32::from(matches!(c, ')' | ']'));
+            depth == 0
+        };
+        let Some(length) = rest[open..].find(closes) else { break };
         out += &rest[..open];
-        for (index, extent) in rest[open..open + length].split(", ").enumerate() {
-            let number = extent.trim_end_matches(',');
-            let comma = if index > 0 { ", " } else { "" };
+        for word in rest[open..open + length].split_inclusive([' ', ',', '(', ')']) {
+            let number = word.trim_end_matches([' ', ',', '(', ')']);
             match number.parse::<i64>() {
-                Ok(value) => out += &format!("{comma}T.int64({value}){}", &extent[number.len()..]),
-                Err(_) => out += &format!("{comma}{extent}"),
+                Ok(value) => out += &format!("T.int64({value}){}", &word[number.len()..]),
+                Err(_) => out += word,
             }
         }
         rest = &rest[open + length..];
