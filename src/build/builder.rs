@@ -37,6 +37,8 @@ pub(super) struct Frame {
     pub(super) dataflow: bool,
     /// What was nested and has got a variable in this block.
     pub(super) normal: FxHashMap<ExprId, ExprId>,
+    /// Whether leaves or tuples are among it, which a pass has made something else of.
+    pub(super) normal_leaves: bool,
 }
 
 struct Scope {
@@ -172,7 +174,7 @@ impl BlockBuilder {
 
     /// Opens a block of bindings.
     pub fn begin_block(&mut self, dataflow: bool) {
-        self.blocks.push(Frame { bindings: Vec::new(), dataflow, normal: FxHashMap::default() });
+        self.blocks.push(Frame { bindings: Vec::new(), dataflow, normal: FxHashMap::default(), normal_leaves: false });
     }
 
     /// Closes the innermost block and gives its bindings; none when none is open.

@@ -62,6 +62,7 @@ pub fn run(store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator,
     }
     let mut run = cx.builder.spare.pop().unwrap_or_else(Run::with_room);
     run.wants_leaves = mutator.wants_leaves();
+    run.passive = mutator.is_passive();
     run.tasks.push(Task::Visit(root));
     while let Some(task) = run.tasks.pop() {
         run.step(store, cx, mutator, task);
@@ -81,6 +82,10 @@ impl BlockMutator for Normalize {
 
     fn wants(&self, _: &Store, _: ExprId) -> bool {
         false
+    }
+
+    fn is_passive(&self) -> bool {
+        true
     }
 }
 
@@ -122,6 +127,7 @@ impl BlockBuilder {
         if let Some(frame) = self.blocks.last_mut() {
             frame.normal.insert(pre, used);
             frame.normal.insert(value, used);
+            frame.normal_leaves |= is_leaf_or_tuple(store, pre);
         }
         used
     }
@@ -133,7 +139,7 @@ impl BlockBuilder {
 
     /// The same, whether it has a type itself or not.
     fn is_over_leaves(&self, store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
-        if self.blocks.last().is_some_and(|frame| !frame.normal.is_empty()) {
+        if self.blocks.last().is_some_and(|frame| frame.normal_leaves) {
             return false;
         }
         let typed = |id: ExprId| store.checked_type(id).is_some();
@@ -212,6 +218,8 @@ pub(super) struct Run {
     vars: Vec<Vec<VarId>>,
     /// Whether the pass is asked about leaves.
     wants_leaves: bool,
+    /// Whether it is not asked about anything.
+    passive: bool,
 }
 
 impl Run {
@@ -321,6 +329,9 @@ impl Run {
     }
 
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, id: ExprId) {
+        if self.passive {
+            return self.descend(store, cx, mutator, id);
+        }
         let rule = mutator.rule();
         let mut visit = Visit::Descend;
         store.rewrite(rule, id, id, |store| {
@@ -409,6 +420,9 @@ impl Run {
 
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, id: ExprId) {
         let post = self.rebuild(store, cx, id);
+        if self.passive {
+            return self.done.push(post);
+        }
         let result = store.rewrite(mutator.rule(), id, post, |store| mutator.leave(store, cx, id, post));
         let result = if result == post { post } else { cx.builder.normalize(store, result) };
         self.done.push(result);
@@ -416,6 +430,9 @@ impl Run {
 
     fn emit(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, binding: Binding) {
         let value = self.take(binding.value);
+        if self.passive {
+            return cx.reemit(store, binding, value);
+        }
         let mut asked = false;
         store.rewrite(mutator.rule(), binding.value, value, |store| {
             asked = true;

@@ -244,7 +244,7 @@ pub fn erase(store: &mut Store, ty: TypeId, knows: &dyn Fn(Id<Symbol>) -> bool, 
     let forget = |store: &Store, extents: Extents| match extents {
         Extents::Known(dims) => {
             let mut all = true;
-            for dim in &dims {
+            for dim in dims.iter() {
                 match dim {
                     Dim::Symbol(symbol) => all &= knows(*symbol),
                     Dim::Expr(prim) => store.for_each_prim(*prim, &mut |_, node| {
@@ -387,7 +387,7 @@ fn fit_extents(store: &mut Store, a: &Extents, b: &Extents) -> Fit {
         (Extents::Rank(_) | Extents::Unknown, _) => Fit::Always,
         (Extents::Known(a), Extents::Known(b)) => {
             let mut fit = Fit::Always;
-            for (a, b) in a.iter().zip(b) {
+            for (a, b) in a.iter().zip(b.iter()) {
                 fit = fit.min(match (a.known(), b.known()) {
                     (Some(a), Some(b)) => {
                         if a == b {
@@ -468,7 +468,7 @@ fn common_extents(store: &mut Store, a: &Extents, b: &Extents) -> Extents {
     }
     if let (Extents::Known(x), Extents::Known(y)) = (a, b)
         && x.len() == y.len()
-        && x.iter().zip(y).all(|(x, y)| must_equal(store, *x, *y))
+        && x.iter().zip(y.iter()).all(|(x, y)| must_equal(store, *x, *y))
     {
         return a.clone();
     }

@@ -193,8 +193,8 @@ impl BlockMutator for Calls<'_> {
         for arg in args {
             match store.checked_type(arg).map(|ty| store.type_of_id(ty).clone()) {
                 Some(Type::Shape(Extents::Known(dims))) => {
-                    for dim in dims {
-                        flat.push(self.scalar(store, dim));
+                    for dim in dims.iter() {
+                        flat.push(self.scalar(store, *dim));
                     }
                 }
                 Some(Type::Shape(_) | Type::Tuple(_)) => {
