@@ -36,7 +36,8 @@ impl NameSupply {
             hint if hint.contains('.') => hint.replace('.', "_").into(),
             hint => hint.into(),
         };
-        let mut name = hint.to_string();
+        let mut name = String::with_capacity(hint.len() + 4);
+        name.push_str(&hint);
         self.any_numbered |= ends_in_digit(&hint);
         if !self.any_numbered {
             match self.counted.get_mut(&*hint) {

@@ -31,7 +31,7 @@ fn rewrite_functions(
     functions: &[(Id<Name>, ExprId)],
     mutator: &mut dyn BlockMutator,
 ) -> Result<Module, Vec<crate::diag::Diagnostic>> {
-    let builder = BlockBuilder::new(store, module);
+    let builder = BlockBuilder::new(module);
     let mut cx = Mutation::new(builder);
     for &(name, function) in functions {
         if matches!(store.expr(function), Expr::Function(_)) {
@@ -49,7 +49,7 @@ pub fn rewrite_function(
     function: ExprId,
     mutator: &mut dyn BlockMutator,
 ) -> Result<ExprId, Vec<crate::diag::Diagnostic>> {
-    let builder = BlockBuilder::new(store, module);
+    let builder = BlockBuilder::new(module);
     let mut cx = Mutation::new(builder);
     let new = run(store, &mut cx, mutator, function);
     cx.builder.finish().map(|_| new)
@@ -100,12 +100,15 @@ impl BlockBuilder {
             if store.checked_type(expr).is_some() {
                 return expr;
             }
-            if matches!(store.expr(expr), Expr::Call { .. }) {
-                return self.typed_call(store, expr);
+            if matches!(store.expr(expr), Expr::Call { .. } | Expr::Tuple(_) | Expr::TupleGetItem { .. }) {
+                return self.typed(store, expr);
             }
         }
+        if let Some(call) = self.normalize_nested(store, expr) {
+            return call;
+        }
         // The builder is lent to a rewriting that changes nothing.
-        let stand_in = BlockBuilder::without_signatures(self.module());
+        let stand_in = BlockBuilder::new(self.module());
         let lent = std::mem::replace(self, stand_in);
         let mut cx = Mutation::new(lent);
         let result = run(store, &mut cx, &mut Normalize, expr);
@@ -119,7 +122,7 @@ impl BlockBuilder {
         self.operand(store, expr, value)
     }
 
-    fn operand(&mut self, store: &mut Store, pre: ExprId, value: ExprId) -> ExprId {
+    pub(super) fn operand(&mut self, store: &mut Store, pre: ExprId, value: ExprId) -> ExprId {
         if is_leaf_or_tuple(store, value) || !self.has_block() {
             return value;
         }
@@ -167,7 +170,21 @@ impl BlockBuilder {
         }
     }
 
-    fn bound_here(&self, expr: ExprId) -> Option<ExprId> {
+    /// Whether a node is an operand that stays as it is: a leaf with a type, or a tuple of such.
+    pub(super) fn is_ready(store: &Store, id: ExprId) -> bool {
+        let typed = |id: ExprId| store.checked_type(id).is_some();
+        let leaf = |id: ExprId| match store.expr(id) {
+            Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
+            Expr::Var(_) => !is_void_var(store, id),
+            _ => is_leaf(store, id) && typed(id),
+        };
+        match store.expr(id) {
+            Expr::Tuple(fields) => typed(id) && store.items(fields).all(leaf),
+            _ => leaf(id),
+        }
+    }
+
+    pub(super) fn bound_here(&self, expr: ExprId) -> Option<ExprId> {
         self.blocks.last().and_then(|frame| frame.normal.get(&expr)).copied()
     }
 }

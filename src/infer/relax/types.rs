@@ -59,6 +59,7 @@ pub fn is_plain(store: &Store, ty: TypeId) -> bool {
     };
     match store.type_of_id(ty) {
         Type::Tuple(fields) => fields.iter().all(leaf),
+        Type::Callable { params, ret, .. } => params.iter().flatten().all(leaf) && leaf(ret),
         _ => leaf(&ty),
     }
 }

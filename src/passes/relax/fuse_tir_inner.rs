@@ -140,7 +140,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     if replaced.is_empty() {
         return Ok(result);
     }
-    let builder = BlockBuilder::new(store, &result);
+    let builder = BlockBuilder::new(&result);
     let mut mutation = Mutation::new(builder);
     for &(name, function) in module.functions() {
         if matches!(store.expr(function), Expr::Function(_)) && !replaced.contains_key(&name) {

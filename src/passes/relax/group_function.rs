@@ -137,7 +137,7 @@ impl GroupFunction {
 
     /// The function, and what it is called with in the function around.
     pub fn make(&self, store: &mut Store, module: &Module, attrs: &[(&'static str, AttrValue)]) -> (ExprId, Vec<ExprId>) {
-        let builder = BlockBuilder::new(store, &self.mentioned(store, module));
+        let builder = BlockBuilder::new(&self.mentioned(store, module));
         let mut cx = Mutation::new(builder);
         let mut params: Vec<VarId> = Vec::new();
         let mut arguments: Vec<ExprId> = Vec::new();
