@@ -55,6 +55,7 @@ pub fn is_plain(store: &Store, ty: TypeId) -> bool {
             Extents::Unknown | Extents::Rank(_) => true,
         },
         Type::Prim(_) | Type::Any | Type::Str | Type::PackedFunc => true,
+        Type::Tuple(fields) => fields.is_empty(),
         _ => false,
     };
     match store.type_of_id(ty) {
