@@ -1,6 +1,6 @@
 //! Nodes over what their children have become, with types: the other half of the driver in [`super::run`].
 
-use super::run::{Run, is_void_var};
+use super::run::{Run, is_ready, is_void_var};
 use super::{BlockBuilder, Mutation};
 use crate::infer::relax::deduce_call;
 use crate::infer::relax::types;
@@ -154,9 +154,11 @@ impl BlockBuilder {
         let Expr::Call { callee, args, info } = store.expr(id) else { return None };
         // Two operands may be a program and a variable for the tuple that it is called with: see `inline_tuple`.
         let plain = matches!(store.expr(callee), Expr::Op(_)) && !takes_tuple_in_place(store, callee);
-        let nested = |arg: ExprId| matches!(store.expr(arg), Expr::Call { .. } | Expr::TupleGetItem { .. });
-        let fits = |arg: ExprId| BlockBuilder::is_ready(store, arg) || nested(arg);
-        if !plain || !self.has_block() || self.depth == DEEP || !store.items(args).all(fits) {
+        let nested = |store: &Store, arg: ExprId| matches!(store.expr(arg), Expr::Call { .. } | Expr::TupleGetItem { .. });
+        let fits = |arg: ExprId| is_ready(store, arg, &|_| true) || nested(store, arg);
+        // Leaves that have become something else may stand in tuples, too.
+        let leaves_stay = self.blocks.last().is_some_and(|frame| !frame.normal_leaves);
+        if !plain || !leaves_stay || self.depth == DEEP || !store.items(args).all(fits) {
             return None;
         }
         self.depth += 1;
@@ -165,7 +167,7 @@ impl BlockBuilder {
             let arg = store.item(args, at);
             operands.push(match self.bound_here(arg) {
                 Some(used) => used,
-                None if BlockBuilder::is_ready(store, arg) => arg,
+                None if !nested(store, arg) => arg,
                 None => self.normalize_operand(store, arg),
             });
         }

@@ -145,23 +145,14 @@ impl BlockBuilder {
         if self.blocks.last().is_some_and(|frame| frame.normal_leaves) {
             return false;
         }
-        let typed = |id: ExprId| store.checked_type(id).is_some();
-        let same = |id: ExprId| match store.expr(id) {
-            Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
-            Expr::Var(var) => stays(var) && !is_void_var(store, id),
-            _ => is_leaf(store, id) && typed(id),
-        };
-        let same_field = |id: ExprId| match store.expr(id) {
-            Expr::Tuple(fields) => typed(id) && store.items(fields).all(same),
-            _ => same(id),
-        };
+        let same = |id: ExprId| is_ready_leaf(store, id, stays);
         match store.expr(id) {
             // The second of two may be a variable for a tuple that is to be written in place.
             Expr::Call { callee, args, .. } => {
                 let in_place =
                     |id: ExprId| store.checked_type(id).is_none_or(|ty| matches!(store.type_of_id(ty), Type::Tuple(_)));
                 let second = (args.len() == 2).then(|| store.item(args, 1)).filter(|id| matches!(store.expr(*id), Expr::Var(_)));
-                same(callee) && store.items(args).all(same_field) && !second.is_some_and(in_place)
+                same(callee) && store.items(args).all(|id| is_ready(store, id, stays)) && !second.is_some_and(in_place)
             }
             Expr::Tuple(fields) => store.items(fields).all(same),
             Expr::TupleGetItem { tuple, .. } => same(tuple),
@@ -170,22 +161,27 @@ impl BlockBuilder {
         }
     }
 
-    /// Whether a node is an operand that stays as it is: a leaf with a type, or a tuple of such.
-    pub(super) fn is_ready(store: &Store, id: ExprId) -> bool {
-        let typed = |id: ExprId| store.checked_type(id).is_some();
-        let leaf = |id: ExprId| match store.expr(id) {
-            Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
-            Expr::Var(_) => !is_void_var(store, id),
-            _ => is_leaf(store, id) && typed(id),
-        };
-        match store.expr(id) {
-            Expr::Tuple(fields) => typed(id) && store.items(fields).all(leaf),
-            _ => leaf(id),
-        }
-    }
-
     pub(super) fn bound_here(&self, expr: ExprId) -> Option<ExprId> {
         self.blocks.last().and_then(|frame| frame.normal.get(&expr)).copied()
+    }
+}
+
+/// Whether a node is an operand as it stands: a leaf with a type, or a tuple of such with one. Only variables of which `stays`
+/// is true count.
+pub(super) fn is_ready(store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
+    match store.expr(id) {
+        Expr::Tuple(fields) => {
+            store.checked_type(id).is_some() && store.items(fields).all(|field| is_ready_leaf(store, field, stays))
+        }
+        _ => is_ready_leaf(store, id, stays),
+    }
+}
+
+fn is_ready_leaf(store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
+    match store.expr(id) {
+        Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
+        Expr::Var(var) => stays(var) && !is_void_var(store, id),
+        _ => is_leaf(store, id) && store.checked_type(id).is_some(),
     }
 }
 
