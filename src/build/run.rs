@@ -188,8 +188,8 @@ fn is_ready_leaf(store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bo
 /// A variable that holds the empty tuple, which is not named but written again.
 pub(super) fn is_void_var(store: &Store, id: ExprId) -> bool {
     let Expr::Var(var) = store.expr(id) else { return false };
-    let void = store.var_type(var).is_some_and(|ty| matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty()));
-    void && !store.var_data(var).dataflow
+    let void = |ty| matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty());
+    !store.var_data(var).dataflow && store.var_type(var).is_some_and(void)
 }
 
 #[derive(Clone, Copy)]
@@ -342,18 +342,17 @@ impl Run {
     }
 
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, id: ExprId) {
-        if self.passive {
-            return self.descend(store, cx, mutator, id);
-        }
         let rule = mutator.rule();
         let mut visit = Visit::Descend;
-        store.rewrite(rule, id, id, |store| {
-            visit = mutator.enter(store, cx, id);
-            match visit {
-                Visit::Descend | Visit::Keep => id,
-                Visit::Replace(other) | Visit::Follow(other) => other,
-            }
-        });
+        if !self.passive {
+            store.rewrite(rule, id, id, |store| {
+                visit = mutator.enter(store, cx, id);
+                match visit {
+                    Visit::Descend | Visit::Keep => id,
+                    Visit::Replace(other) | Visit::Follow(other) => other,
+                }
+            });
+        }
         match visit {
             Visit::Keep => self.done.push(id),
             Visit::Replace(other) => {
@@ -442,12 +441,9 @@ impl Run {
     }
 
     fn emit(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, binding: Binding) {
-        let value = self.take(binding.value);
-        if self.passive {
-            return cx.reemit(store, binding, value);
-        }
+        let (value, rule) = (self.take(binding.value), mutator.rule());
         let mut asked = false;
-        store.rewrite(mutator.rule(), binding.value, value, |store| {
+        let mut ask = |store: &mut Store| {
             asked = true;
             mutator.bind(store, cx, binding, value);
             // What the variable stands for now.
@@ -459,7 +455,10 @@ impl Run {
                 },
                 _ => bound,
             }
-        });
+        };
+        if !self.passive {
+            store.rewrite(rule, binding.value, value, &mut ask);
+        }
         if !asked {
             cx.reemit(store, binding, value);
         }

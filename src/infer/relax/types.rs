@@ -8,6 +8,7 @@ use crate::ir::{Dim, Extents, Id, PrimExpr, PrimId, Store, Symbol, TensorInfo, T
 use crate::ops::{dim_arith, must_equal};
 use crate::tir::{Facts, simplify};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 
 /// Calls `f` with each type directly inside of `ty`.
 fn for_each_child(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId)) {
@@ -164,9 +165,14 @@ fn substitute_prim(store: &mut Store, root: PrimId, to: &Bindings) -> Dim {
     }
 }
 
+fn substitute_dims(store: &mut Store, dims: &[Dim], to: &Bindings) -> Rc<[Dim]> {
+    let new: Vec<Dim> = dims.iter().map(|dim| substitute_dim(store, *dim, to)).collect();
+    new.into()
+}
+
 fn substitute_extents(store: &mut Store, extents: Extents, to: &Bindings) -> Extents {
     match extents {
-        Extents::Known(dims) => Extents::Known(dims.iter().map(|dim| substitute_dim(store, *dim, to)).collect()),
+        Extents::Known(dims) => Extents::Known(substitute_dims(store, &dims, to)),
         other => other,
     }
 }
@@ -177,9 +183,7 @@ pub fn substitute(store: &mut Store, ty: TypeId, to: &Bindings) -> TypeId {
         return ty;
     }
     map(store, ty, &mut |store, node| match node {
-        Type::Tensor { shape, dtype } => {
-            Type::Tensor { shape: shape.iter().map(|dim| substitute_dim(store, *dim, to)).collect(), dtype }
-        }
+        Type::Tensor { shape, dtype } => Type::Tensor { shape: substitute_dims(store, &shape, to), dtype },
         Type::PartialTensor(info) => {
             Type::PartialTensor(TensorInfo { extents: substitute_extents(store, info.extents, to), ..info })
         }
