@@ -3,7 +3,7 @@
 use super::NameSupply;
 use crate::diag::Diagnostic;
 use crate::infer::relax::types::{self, Fit, fit};
-use crate::infer::relax::{Signatures, function_type, result_type, signatures};
+use crate::infer::relax::{Signatures, function_type, result_type};
 use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::walk::post_order;
 use crate::ir::{
@@ -15,7 +15,12 @@ use std::hash::{Hash, Hasher};
 /// TVM's `BlockBuilder`: makes blocks of bindings in normal form, with types. See the [module's](super) example.
 pub struct BlockBuilder {
     module: Module,
-    signatures: Signatures,
+    /// What is known of signatures so far: those that somebody asked for or said.
+    pub(super) signatures: Signatures,
+    /// The module as it was, which says the other signatures. Most passes ask for none.
+    written: Module,
+    /// How deep the expression nests that is being normalised.
+    pub(super) depth: usize,
     names: NameSupply,
     pub(super) blocks: Vec<Frame>,
     scopes: Vec<Scope>,
@@ -37,6 +42,8 @@ pub(super) struct Frame {
     pub(super) dataflow: bool,
     /// What was nested and has got a variable in this block.
     pub(super) normal: FxHashMap<ExprId, ExprId>,
+    /// Whether leaves or tuples are among it, which a pass has made something else of.
+    pub(super) normal_leaves: bool,
 }
 
 struct Scope {
@@ -48,15 +55,12 @@ struct Scope {
 
 impl BlockBuilder {
     /// A builder in a module, which says what its functions take and give. An empty one will do for a function that calls none.
-    pub fn new(store: &mut Store, module: &Module) -> BlockBuilder {
-        BlockBuilder { signatures: signatures(store, module), ..BlockBuilder::without_signatures(module) }
-    }
-
-    /// A builder that does not know what the functions of its module take and give.
-    pub(super) fn without_signatures(module: &Module) -> BlockBuilder {
+    pub fn new(module: &Module) -> BlockBuilder {
         BlockBuilder {
-            signatures: Signatures::default(),
             module: module.clone(),
+            signatures: Signatures::default(),
+            written: module.clone(),
+            depth: 0,
             names: NameSupply::new(),
             blocks: Vec::new(),
             scopes: Vec::new(),
@@ -89,9 +93,14 @@ impl BlockBuilder {
         self.errors.push(Diagnostic::error(code, message, span));
     }
 
-    /// What calls of the module's functions see of them.
-    pub fn signatures(&self) -> &Signatures {
-        &self.signatures
+    /// What calls of a function of the module see of it, if there is one of that name.
+    pub fn signature_of(&mut self, store: &mut Store, name: Id<Name>) -> Option<TypeId> {
+        if let Some(ty) = self.signatures.get(&name) {
+            return Some(*ty);
+        }
+        let ty = signature(store, self.written.function(name)?);
+        self.signatures.insert(name, ty);
+        Some(ty)
     }
 
     /// A name that this builder did not give yet.
@@ -172,7 +181,7 @@ impl BlockBuilder {
 
     /// Opens a block of bindings.
     pub fn begin_block(&mut self, dataflow: bool) {
-        self.blocks.push(Frame { bindings: Vec::new(), dataflow, normal: FxHashMap::default() });
+        self.blocks.push(Frame { bindings: Vec::new(), dataflow, normal: FxHashMap::default(), normal_leaves: false });
     }
 
     /// Closes the innermost block and gives its bindings; none when none is open.
@@ -473,7 +482,7 @@ mod tests {
     #[test]
     fn a_function_that_is_there_already_is_not_added_twice() {
         let store = &mut Store::new();
-        let mut builder = BlockBuilder::new(store, &Module::of(crate::ir::Dialect::Relax));
+        let mut builder = BlockBuilder::new(&Module::of(crate::ir::Dialect::Relax));
         let identity = |store: &mut Store, extent: i64| {
             let ty = store.tensor_type(&[Dim::Int { value: extent, bits: 64 }], DType::F32);
             let x = store.relax_var("x", Some(ty), false);

@@ -27,7 +27,7 @@ pub fn bind(
     vars: &[(VarId, ExprId)],
     symbols: Bindings,
 ) -> Result<ExprId, Vec<Diagnostic>> {
-    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    let mut cx = Mutation::new(BlockBuilder::new(module));
     let result = bind_in(store, &mut cx, function, vars, symbols);
     cx.builder.finish().map(|_| result)
 }

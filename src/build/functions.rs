@@ -118,7 +118,7 @@ mod tests {
         let ty = store.tensor_type(&[n], DType::F32);
         let a = store.relax_var("a", Some(ty), false);
         let used = store.use_var(a);
-        let mut builder = BlockBuilder::new(store, &Module::of(crate::ir::Dialect::Relax));
+        let mut builder = BlockBuilder::new(&Module::of(crate::ir::Dialect::Relax));
         builder.begin_function(store, "f", None, None, true);
         assert!(builder.switch_block(store, true));
         let exp = call(store, "exp", &[used]);
@@ -139,7 +139,7 @@ mod tests {
         let store = &mut Store::new();
         let ty = store.tensor_type(&[], DType::F32);
         let a = store.relax_var("a", Some(ty), false);
-        let mut builder = BlockBuilder::new(store, &Module::of(crate::ir::Dialect::Relax));
+        let mut builder = BlockBuilder::new(&Module::of(crate::ir::Dialect::Relax));
         builder.begin_function(store, "f", Some(&[a]), None, true);
         let used = store.use_var(a);
         let exp = call(store, "exp", &[used]);

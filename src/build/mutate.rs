@@ -37,6 +37,11 @@ pub trait BlockMutator {
         true
     }
 
+    /// Whether no hook does anything, so that none is asked.
+    fn is_passive(&self) -> bool {
+        false
+    }
+
     /// A node is reached; a leaf only if the pass [wants leaves](BlockMutator::wants_leaves). [`Visit::Replace`] need not be in
     /// normal form.
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
@@ -210,9 +215,12 @@ impl Mutation {
             Some(ty) if store.var_type(var) != Some(ty) => store.retyped_var(var, ty),
             _ => var,
         };
-        let used = store.use_var(new);
-        self.replace(store, pre.var, used);
-        self.replace(store, var, used);
+        // A variable that stays what it was stands for itself anyway.
+        if new != pre.var || self.vars.contains(new) || self.shapes_changed {
+            let used = store.use_var(new);
+            self.replace(store, pre.var, used);
+            self.replace(store, var, used);
+        }
         self.builder.emit_normalized(store, Binding { var: new, value, cast });
     }
 

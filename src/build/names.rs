@@ -2,7 +2,6 @@
 
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::fmt::Write;
 
 /// Gives names out once (TVM's `UniqueNameSupply`): `lv`, `lv1`, `lv2`. It knows the names that it gave or was told, and not
 /// those of a program; the printer takes care of the rest.
@@ -11,6 +10,9 @@ pub struct NameSupply {
     /// Names that were asked for or told, each with the last number that was put behind it. What such a number makes of a name
     /// is taken as well, and does not stand here.
     counted: FxHashMap<String, u32>,
+    /// Whether one of them ends in a digit. Where none does, a name with a number behind it can only be one that was made of the
+    /// name before the number, and the next one is free.
+    any_numbered: bool,
 }
 
 impl NameSupply {
@@ -22,6 +24,7 @@ impl NameSupply {
     /// Says that a name is taken.
     pub fn reserve(&mut self, name: &str) {
         if !self.counted.contains_key(name) {
+            self.any_numbered |= ends_in_digit(name);
             self.counted.insert(name.to_owned(), 0);
         }
     }
@@ -33,7 +36,19 @@ impl NameSupply {
             hint if hint.contains('.') => hint.replace('.', "_").into(),
             hint => hint.into(),
         };
-        let mut name = hint.to_string();
+        let mut name = String::with_capacity(hint.len() + 4);
+        name.push_str(&hint);
+        self.any_numbered |= ends_in_digit(&hint);
+        if !self.any_numbered {
+            match self.counted.get_mut(&*hint) {
+                Some(last) => {
+                    *last += 1;
+                    push_number(&mut name, *last);
+                }
+                None => drop(self.counted.insert(hint.into_owned(), 0)),
+            }
+            return name;
+        }
         let last = self.counted.get(&*hint).copied();
         if last.is_none() && !self.is_numbered(&hint) {
             self.counted.insert(hint.into_owned(), 0);
@@ -43,7 +58,7 @@ impl NameSupply {
         loop {
             number += 1;
             name.truncate(hint.len());
-            let _ = write!(name, "{number}");
+            push_number(&mut name, number);
             if !self.counted.contains_key(&name) && !self.is_numbered(&name) {
                 break;
             }
@@ -64,6 +79,18 @@ impl NameSupply {
             !number.starts_with('0') && number.parse().is_ok_and(|number: u32| number <= last())
         })
     }
+}
+
+fn ends_in_digit(name: &str) -> bool {
+    name.as_bytes().last().is_some_and(u8::is_ascii_digit)
+}
+
+/// Puts a number behind a name. Every binding that is emitted gets its name so, which formatting would be too slow for.
+fn push_number(name: &mut String, number: u32) {
+    if number >= 10 {
+        push_number(name, number / 10);
+    }
+    name.push(char::from(b'0' + (number % 10) as u8));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Nodes over what their children have become, with types: the other half of the driver in [`super::run`].
 
-use super::run::{Run, is_void_var};
+use super::run::{Run, is_ready, is_void_var};
 use super::{BlockBuilder, Mutation};
 use crate::infer::relax::deduce_call;
 use crate::infer::relax::types;
@@ -29,7 +29,7 @@ impl Run {
                 if new == tuple && store.checked_type(id).is_some() {
                     return id;
                 }
-                let ty = field_type(store, cx, id, new, index);
+                let ty = field_type(store, &mut cx.builder, id, new, index);
                 store.rebuild(id, Expr::TupleGetItem { tuple: new, index }, Some(ty))
             }
             Expr::Call { .. } => self.call(store, cx, id),
@@ -133,15 +133,55 @@ impl Run {
 }
 
 impl BlockBuilder {
-    /// A call over leaves with the type that follows from them.
-    pub(super) fn typed_call(&mut self, store: &mut Store, call: ExprId) -> ExprId {
-        let node = store.expr(call);
-        self.deduced(store, call, node)
+    /// A call, tuple or field over leaves with the type that follows from them.
+    pub(super) fn typed(&mut self, store: &mut Store, id: ExprId) -> ExprId {
+        let node = store.expr(id);
+        let ty = match node {
+            Expr::Tuple(fields) => {
+                let fields: Vec<ExprId> = store.items(fields).collect();
+                tuple_type(store, &fields)
+            }
+            Expr::TupleGetItem { tuple, index } => field_type(store, self, id, tuple, index),
+            _ => return self.deduced(store, id, node),
+        };
+        store.rebuild(id, node, Some(ty))
+    }
+
+    /// A call of an operator in normal form some of whose operands are calls or fields, as passes write it: these are bound.
+    /// Nothing for any other node, and where it nests deeper than one would write, which needs a stack of its own.
+    pub(super) fn normalize_nested(&mut self, store: &mut Store, id: ExprId) -> Option<ExprId> {
+        const DEEP: usize = 4;
+        let Expr::Call { callee, args, info } = store.expr(id) else { return None };
+        // Two operands may be a program and a variable for the tuple that it is called with: see `inline_tuple`.
+        let plain = matches!(store.expr(callee), Expr::Op(_)) && !takes_tuple_in_place(store, callee);
+        let nested = |store: &Store, arg: ExprId| matches!(store.expr(arg), Expr::Call { .. } | Expr::TupleGetItem { .. });
+        let fits = |arg: ExprId| is_ready(store, arg, &|_| true) || nested(store, arg);
+        // Leaves that have become something else may stand in tuples, too.
+        let leaves_stay = self.blocks.last().is_some_and(|frame| !frame.normal_leaves);
+        if !plain || !leaves_stay || self.depth == DEEP || !store.items(args).all(fits) {
+            return None;
+        }
+        self.depth += 1;
+        let mut operands = Vec::with_capacity(args.len());
+        for at in 0..args.len() {
+            let arg = store.item(args, at);
+            operands.push(match self.bound_here(arg) {
+                Some(used) => used,
+                None if !nested(store, arg) => arg,
+                None => self.normalize_operand(store, arg),
+            });
+        }
+        self.depth -= 1;
+        let args = store.list(&operands);
+        Some(self.deduced(store, id, Expr::Call { callee, args, info }))
     }
 
     fn deduced(&mut self, store: &mut Store, pre: ExprId, node: Expr) -> ExprId {
         let Expr::Call { callee, args, info } = node else { return pre };
-        let found = deduce_call(store, self.signatures(), callee, args, info);
+        if let Expr::Global(name) = store.expr(callee) {
+            self.signature_of(store, name);
+        }
+        let found = deduce_call(store, &self.signatures, callee, args, info);
         let deduced = found.is_ok() && matches!(store.expr(callee), Expr::Op(_));
         let ty = found.unwrap_or_else(|message| {
             let span = store.source_span(pre);
@@ -188,7 +228,7 @@ fn tuple_type(store: &mut Store, fields: &[ExprId]) -> TypeId {
     store.tuple_type(&types)
 }
 
-fn field_type(store: &mut Store, cx: &mut Mutation, pre: ExprId, tuple: ExprId, index: u32) -> TypeId {
+fn field_type(store: &mut Store, builder: &mut BlockBuilder, pre: ExprId, tuple: ExprId, index: u32) -> TypeId {
     let found = match store.checked_type(tuple).map(|ty| store.type_of_id(ty)) {
         Some(Type::Tuple(fields)) => fields.get(index as usize).copied().ok_or(fields.len()),
         _ => Ok(store.ty(Type::Any)),
@@ -198,22 +238,26 @@ fn field_type(store: &mut Store, cx: &mut Mutation, pre: ExprId, tuple: ExprId, 
         Err(count) => {
             let message = format!("Index out of bounds: Tuple has {count} fields, and cannot be accessed at index {index}");
             let span = store.source_span(pre);
-            cx.builder.error("relax-type", message, span);
+            builder.error("relax-type", message, span);
             store.ty(Type::Any)
         }
     }
 }
 
+fn takes_tuple_in_place(store: &Store, callee: ExprId) -> bool {
+    let Expr::Op(op) = store.expr(callee) else { return false };
+    let name = ops::info(op).relax.map_or("", |row| row.name);
+    ["call_tir", "call_tir_with_grad", "call_tir_inplace"].contains(&name)
+}
+
 /// `R.call_tir` and its kin hold their arguments in place, not in a variable (TVM's `NormalizeCallTIR`).
 fn inline_tuple(store: &mut Store, cx: &mut Mutation, call: ExprId) -> ExprId {
     let Expr::Call { callee, args, info } = store.expr(call) else { return call };
-    let Expr::Op(op) = store.expr(callee) else { return call };
     if args.len() != 2 || !matches!(store.expr(store.item(args, 1)), Expr::Var(_)) {
         return call;
     }
     let tuple = store.item(args, 1);
-    let name = ops::info(op).relax.map_or("", |row| row.name);
-    if !["call_tir", "call_tir_with_grad", "call_tir_inplace"].contains(&name) {
+    if !takes_tuple_in_place(store, callee) {
         return call;
     }
     let mut found = cx.builder.value_of(store, tuple);

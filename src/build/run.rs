@@ -31,7 +31,7 @@ fn rewrite_functions(
     functions: &[(Id<Name>, ExprId)],
     mutator: &mut dyn BlockMutator,
 ) -> Result<Module, Vec<crate::diag::Diagnostic>> {
-    let builder = BlockBuilder::new(store, module);
+    let builder = BlockBuilder::new(module);
     let mut cx = Mutation::new(builder);
     for &(name, function) in functions {
         if matches!(store.expr(function), Expr::Function(_)) {
@@ -49,7 +49,7 @@ pub fn rewrite_function(
     function: ExprId,
     mutator: &mut dyn BlockMutator,
 ) -> Result<ExprId, Vec<crate::diag::Diagnostic>> {
-    let builder = BlockBuilder::new(store, module);
+    let builder = BlockBuilder::new(module);
     let mut cx = Mutation::new(builder);
     let new = run(store, &mut cx, mutator, function);
     cx.builder.finish().map(|_| new)
@@ -62,6 +62,7 @@ pub fn run(store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator,
     }
     let mut run = cx.builder.spare.pop().unwrap_or_else(Run::with_room);
     run.wants_leaves = mutator.wants_leaves();
+    run.passive = mutator.is_passive();
     run.tasks.push(Task::Visit(root));
     while let Some(task) = run.tasks.pop() {
         run.step(store, cx, mutator, task);
@@ -82,6 +83,10 @@ impl BlockMutator for Normalize {
     fn wants(&self, _: &Store, _: ExprId) -> bool {
         false
     }
+
+    fn is_passive(&self) -> bool {
+        true
+    }
 }
 
 impl BlockBuilder {
@@ -95,12 +100,15 @@ impl BlockBuilder {
             if store.checked_type(expr).is_some() {
                 return expr;
             }
-            if matches!(store.expr(expr), Expr::Call { .. }) {
-                return self.typed_call(store, expr);
+            if matches!(store.expr(expr), Expr::Call { .. } | Expr::Tuple(_) | Expr::TupleGetItem { .. }) {
+                return self.typed(store, expr);
             }
         }
+        if let Some(call) = self.normalize_nested(store, expr) {
+            return call;
+        }
         // The builder is lent to a rewriting that changes nothing.
-        let stand_in = BlockBuilder::without_signatures(self.module());
+        let stand_in = BlockBuilder::new(self.module());
         let lent = std::mem::replace(self, stand_in);
         let mut cx = Mutation::new(lent);
         let result = run(store, &mut cx, &mut Normalize, expr);
@@ -114,7 +122,7 @@ impl BlockBuilder {
         self.operand(store, expr, value)
     }
 
-    fn operand(&mut self, store: &mut Store, pre: ExprId, value: ExprId) -> ExprId {
+    pub(super) fn operand(&mut self, store: &mut Store, pre: ExprId, value: ExprId) -> ExprId {
         if is_leaf_or_tuple(store, value) || !self.has_block() {
             return value;
         }
@@ -122,6 +130,7 @@ impl BlockBuilder {
         if let Some(frame) = self.blocks.last_mut() {
             frame.normal.insert(pre, used);
             frame.normal.insert(value, used);
+            frame.normal_leaves |= is_leaf_or_tuple(store, pre);
         }
         used
     }
@@ -133,26 +142,17 @@ impl BlockBuilder {
 
     /// The same, whether it has a type itself or not.
     fn is_over_leaves(&self, store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
-        if self.blocks.last().is_some_and(|frame| !frame.normal.is_empty()) {
+        if self.blocks.last().is_some_and(|frame| frame.normal_leaves) {
             return false;
         }
-        let typed = |id: ExprId| store.checked_type(id).is_some();
-        let same = |id: ExprId| match store.expr(id) {
-            Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
-            Expr::Var(var) => stays(var) && !is_void_var(store, id),
-            _ => is_leaf(store, id) && typed(id),
-        };
-        let same_field = |id: ExprId| match store.expr(id) {
-            Expr::Tuple(fields) => typed(id) && store.items(fields).all(same),
-            _ => same(id),
-        };
+        let same = |id: ExprId| is_ready_leaf(store, id, stays);
         match store.expr(id) {
             // The second of two may be a variable for a tuple that is to be written in place.
             Expr::Call { callee, args, .. } => {
                 let in_place =
                     |id: ExprId| store.checked_type(id).is_none_or(|ty| matches!(store.type_of_id(ty), Type::Tuple(_)));
                 let second = (args.len() == 2).then(|| store.item(args, 1)).filter(|id| matches!(store.expr(*id), Expr::Var(_)));
-                same(callee) && store.items(args).all(same_field) && !second.is_some_and(in_place)
+                same(callee) && store.items(args).all(|id| is_ready(store, id, stays)) && !second.is_some_and(in_place)
             }
             Expr::Tuple(fields) => store.items(fields).all(same),
             Expr::TupleGetItem { tuple, .. } => same(tuple),
@@ -161,16 +161,35 @@ impl BlockBuilder {
         }
     }
 
-    fn bound_here(&self, expr: ExprId) -> Option<ExprId> {
+    pub(super) fn bound_here(&self, expr: ExprId) -> Option<ExprId> {
         self.blocks.last().and_then(|frame| frame.normal.get(&expr)).copied()
+    }
+}
+
+/// Whether a node is an operand as it stands: a leaf with a type, or a tuple of such with one. Only variables of which `stays`
+/// is true count.
+pub(super) fn is_ready(store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
+    match store.expr(id) {
+        Expr::Tuple(fields) => {
+            store.checked_type(id).is_some() && store.items(fields).all(|field| is_ready_leaf(store, field, stays))
+        }
+        _ => is_ready_leaf(store, id, stays),
+    }
+}
+
+fn is_ready_leaf(store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
+    match store.expr(id) {
+        Expr::Op(_) | Expr::Global(_) | Expr::Extern(_) => true,
+        Expr::Var(var) => stays(var) && !is_void_var(store, id),
+        _ => is_leaf(store, id) && store.checked_type(id).is_some(),
     }
 }
 
 /// A variable that holds the empty tuple, which is not named but written again.
 pub(super) fn is_void_var(store: &Store, id: ExprId) -> bool {
     let Expr::Var(var) = store.expr(id) else { return false };
-    let void = store.var_type(var).is_some_and(|ty| matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty()));
-    void && !store.var_data(var).dataflow
+    let void = |ty| matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty());
+    !store.var_data(var).dataflow && store.var_type(var).is_some_and(void)
 }
 
 #[derive(Clone, Copy)]
@@ -212,6 +231,8 @@ pub(super) struct Run {
     vars: Vec<Vec<VarId>>,
     /// Whether the pass is asked about leaves.
     wants_leaves: bool,
+    /// Whether it is not asked about anything.
+    passive: bool,
 }
 
 impl Run {
@@ -323,13 +344,15 @@ impl Run {
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, id: ExprId) {
         let rule = mutator.rule();
         let mut visit = Visit::Descend;
-        store.rewrite(rule, id, id, |store| {
-            visit = mutator.enter(store, cx, id);
-            match visit {
-                Visit::Descend | Visit::Keep => id,
-                Visit::Replace(other) | Visit::Follow(other) => other,
-            }
-        });
+        if !self.passive {
+            store.rewrite(rule, id, id, |store| {
+                visit = mutator.enter(store, cx, id);
+                match visit {
+                    Visit::Descend | Visit::Keep => id,
+                    Visit::Replace(other) | Visit::Follow(other) => other,
+                }
+            });
+        }
         match visit {
             Visit::Keep => self.done.push(id),
             Visit::Replace(other) => {
@@ -409,15 +432,18 @@ impl Run {
 
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, id: ExprId) {
         let post = self.rebuild(store, cx, id);
+        if self.passive {
+            return self.done.push(post);
+        }
         let result = store.rewrite(mutator.rule(), id, post, |store| mutator.leave(store, cx, id, post));
         let result = if result == post { post } else { cx.builder.normalize(store, result) };
         self.done.push(result);
     }
 
     fn emit(&mut self, store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, binding: Binding) {
-        let value = self.take(binding.value);
+        let (value, rule) = (self.take(binding.value), mutator.rule());
         let mut asked = false;
-        store.rewrite(mutator.rule(), binding.value, value, |store| {
+        let mut ask = |store: &mut Store| {
             asked = true;
             mutator.bind(store, cx, binding, value);
             // What the variable stands for now.
@@ -429,7 +455,10 @@ impl Run {
                 },
                 _ => bound,
             }
-        });
+        };
+        if !self.passive {
+            store.rewrite(rule, binding.value, value, &mut ask);
+        }
         if !asked {
             cx.reemit(store, binding, value);
         }

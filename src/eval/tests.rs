@@ -141,7 +141,7 @@ fn a_shared_node_of_a_global_is_evaluated_anew_in_its_recursive_call() {
 fn a_list_of_a_hundred_thousand_is_built_matched_turned_back_and_dropped() {
     let store = &mut Store::new();
     let list = store.name("List");
-    let element = store.ty(Type::Tensor { shape: Box::new([]), dtype: DType::F32 });
+    let element = store.ty(Type::Tensor { shape: [].into(), dtype: DType::F32 });
     let nil_name = store.name("Nil");
     let cons_name = store.name("Cons");
     let head = store.ty(Type::Global(list));

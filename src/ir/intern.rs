@@ -1,7 +1,9 @@
 //! Interning: equal values get equal ids.
 
+use super::Name;
 use super::id::Id;
 use rustc_hash::FxHasher;
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash};
 use std::rc::Rc;
@@ -10,7 +12,23 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub struct Interner<T> {
     values: Vec<Rc<T>>,
-    ids: HashMap<Rc<T>, Id<T>, BuildHasherDefault<FxHasher>>,
+    ids: HashMap<Key<T>, Id<T>, BuildHasherDefault<FxHasher>>,
+}
+
+/// A value as the key of its id. It can be asked for by what it is borrowed as.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key<T>(Rc<T>);
+
+impl<T> Borrow<T> for Key<T> {
+    fn borrow(&self) -> &T {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Key<Name> {
+    fn borrow(&self) -> &str {
+        &self.0.0
+    }
 }
 
 impl<T> Default for Interner<T> {
@@ -28,7 +46,7 @@ impl<T: Hash + Eq> Interner<T> {
         let id = Id::from_index(self.values.len());
         let shared = Rc::new(value);
         self.values.push(shared.clone());
-        self.ids.insert(shared, id);
+        self.ids.insert(Key(shared), id);
         id
     }
 
@@ -46,5 +64,15 @@ impl<T: Hash + Eq> Interner<T> {
     /// The value behind an id, shared, for when the store has to be changed while it is read.
     pub fn get_rc(&self, id: Id<T>) -> Rc<T> {
         self.values[id.index()].clone()
+    }
+}
+
+impl Interner<Name> {
+    /// The id of a name. One that is there already, as most are, costs no memory.
+    pub fn intern_str(&mut self, text: &str) -> Id<Name> {
+        match self.ids.get(text) {
+            Some(&id) => id,
+            None => self.intern(Name(text.into())),
+        }
     }
 }

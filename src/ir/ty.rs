@@ -4,6 +4,7 @@ use super::id::Id;
 use super::prim::PrimId;
 use super::{Name, Object, TypeVar, VarId};
 use std::fmt;
+use std::rc::Rc;
 
 /// Id of an interned [`Type`].
 pub type TypeId = Id<Type>;
@@ -14,7 +15,7 @@ pub enum Type {
     /// `Tensor[(1, 3), float32]`; rank 0 is a scalar and prints as its dtype.
     Tensor {
         /// One entry per axis.
-        shape: Box<[Dim]>,
+        shape: Rc<[Dim]>,
         /// Element type.
         dtype: DType,
     },
@@ -85,7 +86,7 @@ pub enum Extents {
     /// Only how many there are.
     Rank(u32),
     /// Each of them.
-    Known(Box<[Dim]>),
+    Known(Rc<[Dim]>),
     /// The value of a variable that holds a shape.
     Var(VarId),
 }

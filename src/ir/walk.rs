@@ -142,6 +142,21 @@ pub fn visit(store: &Store, root: ExprId, visitor: &mut impl ExprVisitor) {
     }
 }
 
+/// Whether a body is one sequence in which nothing has a sequence of its own: of values over leaves, or tuples of leaves, as
+/// those of most functions are.
+pub fn is_straight(store: &Store, body: ExprId) -> bool {
+    let Expr::Seq { blocks, body } = store.expr(body) else { return false };
+    let flat = |id: ExprId, deep: &dyn Fn(ExprId) -> bool| {
+        let mut flat = !matches!(store.expr(id), Expr::If { .. } | Expr::Function(_) | Expr::Seq { .. });
+        for_each_child(store, id, |child| flat = flat && !deep(child));
+        flat
+    };
+    let leaf = |id: ExprId| !has_children(store, id);
+    let operand = |id: ExprId| leaf(id) || matches!(store.expr(id), Expr::Tuple(_)) && flat(id, &|id| !leaf(id));
+    let value = |id: ExprId| leaf(id) || flat(id, &|id| !operand(id));
+    value(body) && store.bindings(blocks).all(|binding| value(binding.value))
+}
+
 /// What is reachable from a node over few leaves, as nearly every value in normal form is: no memory of nodes is needed.
 fn over_leaves(store: &Store, root: ExprId) -> Option<Vec<ExprId>> {
     let mut order = Vec::with_capacity(8);

@@ -297,7 +297,7 @@ pub(super) fn same_extents(store: &mut Store, a: &[Dim], b: &[Dim]) -> bool {
 
 fn tensor_shape(store: &Store, expr: ExprId) -> Option<Vec<Dim>> {
     match store.tensor_info(store.checked_type(expr)?)?.extents {
-        Extents::Known(dims) => Some(dims.into()),
+        Extents::Known(dims) => Some(dims.to_vec()),
         _ => None,
     }
 }
@@ -309,7 +309,7 @@ pub(super) fn extents(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
         _ => store.tensor_info(ty)?.extents,
     };
     match extents {
-        Extents::Known(dims) => Some(dims.into()),
+        Extents::Known(dims) => Some(dims.to_vec()),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@
 //! use passlab::ir::{DType, Dialect, Dim, Module, Store};
 //!
 //! let store = &mut Store::new();
-//! let mut builder = BlockBuilder::new(store, &Module::of(Dialect::Relax));
+//! let mut builder = BlockBuilder::new(&Module::of(Dialect::Relax));
 //! let ty = store.tensor_type(&[Dim::Int { value: 4, bits: 64 }], DType::F32);
 //! let x = store.relax_var("x", Some(ty), false);
 //! let used = store.use_var(x);

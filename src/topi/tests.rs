@@ -17,7 +17,7 @@ fn every_rule_is_that_of_an_operator_and_no_operator_has_two() {
 
 fn built(op: &str, shapes: &[&[i64]], attrs: &[(&str, AttrValue)]) -> Result<String, String> {
     let store = &mut Store::new();
-    let mut builder = BlockBuilder::new(store, &Module::of(Dialect::Relax));
+    let mut builder = BlockBuilder::new(&Module::of(Dialect::Relax));
     let mut args = Vec::new();
     for (index, shape) in shapes.iter().enumerate() {
         let dims: Vec<Dim> = shape.iter().map(|value| Dim::Int { value: *value, bits: 64 }).collect();
@@ -51,7 +51,7 @@ fn lowered(text: &str) -> String {
     let store = &mut Store::new();
     let module = crate::parse::parse(store, text).program.module;
     let module = crate::infer::infer_module(store, &module).unwrap();
-    let mut builder = BlockBuilder::new(store, &module);
+    let mut builder = BlockBuilder::new(&module);
     let call = module.functions().iter().flat_map(|(_, function)| crate::ir::walk::post_order(store, *function));
     let call = call.into_iter().find(|id| store.called_op(*id).is_some()).unwrap();
     builder.begin_block(false);

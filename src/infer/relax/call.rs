@@ -14,7 +14,29 @@ pub fn deduce_call(
     args: List<Expr>,
     info: Option<Id<CallInfo>>,
 ) -> Result<TypeId, String> {
-    let args: Vec<ExprId> = store.items(args).collect();
+    const FEW: usize = 8;
+    let any = store.ty(Type::Any);
+    let typed = |arg: ExprId| (arg, store.checked_type(arg).unwrap_or(any));
+    if args.len() > FEW {
+        let (args, types): (Vec<ExprId>, Vec<TypeId>) = store.items(args).map(typed).unzip();
+        return deduce(store, signatures, callee, &args, &types, info);
+    }
+    // Nearly all calls have few arguments, which need no memory of their own.
+    let (mut few, mut types) = ([callee; FEW], [any; FEW]);
+    for (at, arg) in store.items(args).enumerate() {
+        (few[at], types[at]) = typed(arg);
+    }
+    deduce(store, signatures, callee, &few[..args.len()], &types[..args.len()], info)
+}
+
+fn deduce(
+    store: &mut Store,
+    signatures: &Signatures,
+    callee: ExprId,
+    args: &[ExprId],
+    types: &[TypeId],
+    info: Option<Id<CallInfo>>,
+) -> Result<TypeId, String> {
     let (attrs, ty_args): (Option<AttrsId>, Vec<TypeId>) = match info {
         Some(info) => {
             let info = store.call_info(info);
@@ -22,13 +44,12 @@ pub fn deduce_call(
         }
         None => (None, Vec::new()),
     };
-    let any = store.ty(Type::Any);
-    let types: Vec<TypeId> = args.iter().map(|arg| store.checked_type(*arg).unwrap_or(any)).collect();
     match store.expr(callee) {
         Expr::Op(op) => {
-            let Some(row) = ops::info(op).relax else { return Ok(any) };
-            let Some(rule) = row.deduce else { return Ok(any) };
-            rule(&mut Deduce { store, op: row.name, args: &args, types: &types, attrs, ty_args: &ty_args })
+            let Some((row, rule)) = ops::info(op).relax.and_then(|row| Some((row, row.deduce?))) else {
+                return Ok(store.ty(Type::Any));
+            };
+            rule(&mut Deduce { store, op: row.name, args, types, attrs, ty_args: &ty_args })
         }
         // `R.call_packed`: what it says, or anything.
         Expr::Extern(_) => Ok(match ty_args.as_slice() {
@@ -41,10 +62,10 @@ pub fn deduce_call(
                 Some(ty) => *ty,
                 None => opaque(store),
             };
-            deduce_callable(store, ty, &types)
+            deduce_callable(store, ty, types)
         }
         _ => match store.checked_type(callee) {
-            Some(ty) => deduce_callable(store, ty, &types),
+            Some(ty) => deduce_callable(store, ty, types),
             None => Ok(store.ty(Type::Any)),
         },
     }

@@ -8,6 +8,7 @@ use crate::ir::{Dim, Extents, Id, PrimExpr, PrimId, Store, Symbol, TensorInfo, T
 use crate::ops::{dim_arith, must_equal};
 use crate::tir::{Facts, simplify};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 
 /// Calls `f` with each type directly inside of `ty`.
 fn for_each_child(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId)) {
@@ -55,10 +56,12 @@ pub fn is_plain(store: &Store, ty: TypeId) -> bool {
             Extents::Unknown | Extents::Rank(_) => true,
         },
         Type::Prim(_) | Type::Any | Type::Str | Type::PackedFunc => true,
+        Type::Tuple(fields) => fields.is_empty(),
         _ => false,
     };
     match store.type_of_id(ty) {
         Type::Tuple(fields) => fields.iter().all(leaf),
+        Type::Callable { params, ret, .. } => params.iter().flatten().all(leaf) && leaf(ret),
         _ => leaf(&ty),
     }
 }
@@ -162,9 +165,14 @@ fn substitute_prim(store: &mut Store, root: PrimId, to: &Bindings) -> Dim {
     }
 }
 
+fn substitute_dims(store: &mut Store, dims: &[Dim], to: &Bindings) -> Rc<[Dim]> {
+    let new: Vec<Dim> = dims.iter().map(|dim| substitute_dim(store, *dim, to)).collect();
+    new.into()
+}
+
 fn substitute_extents(store: &mut Store, extents: Extents, to: &Bindings) -> Extents {
     match extents {
-        Extents::Known(dims) => Extents::Known(dims.iter().map(|dim| substitute_dim(store, *dim, to)).collect()),
+        Extents::Known(dims) => Extents::Known(substitute_dims(store, &dims, to)),
         other => other,
     }
 }
@@ -175,9 +183,7 @@ pub fn substitute(store: &mut Store, ty: TypeId, to: &Bindings) -> TypeId {
         return ty;
     }
     map(store, ty, &mut |store, node| match node {
-        Type::Tensor { shape, dtype } => {
-            Type::Tensor { shape: shape.iter().map(|dim| substitute_dim(store, *dim, to)).collect(), dtype }
-        }
+        Type::Tensor { shape, dtype } => Type::Tensor { shape: substitute_dims(store, &shape, to), dtype },
         Type::PartialTensor(info) => {
             Type::PartialTensor(TensorInfo { extents: substitute_extents(store, info.extents, to), ..info })
         }
@@ -244,7 +250,7 @@ pub fn erase(store: &mut Store, ty: TypeId, knows: &dyn Fn(Id<Symbol>) -> bool, 
     let forget = |store: &Store, extents: Extents| match extents {
         Extents::Known(dims) => {
             let mut all = true;
-            for dim in &dims {
+            for dim in dims.iter() {
                 match dim {
                     Dim::Symbol(symbol) => all &= knows(*symbol),
                     Dim::Expr(prim) => store.for_each_prim(*prim, &mut |_, node| {
@@ -387,7 +393,7 @@ fn fit_extents(store: &mut Store, a: &Extents, b: &Extents) -> Fit {
         (Extents::Rank(_) | Extents::Unknown, _) => Fit::Always,
         (Extents::Known(a), Extents::Known(b)) => {
             let mut fit = Fit::Always;
-            for (a, b) in a.iter().zip(b) {
+            for (a, b) in a.iter().zip(b.iter()) {
                 fit = fit.min(match (a.known(), b.known()) {
                     (Some(a), Some(b)) => {
                         if a == b {
@@ -468,7 +474,7 @@ fn common_extents(store: &mut Store, a: &Extents, b: &Extents) -> Extents {
     }
     if let (Extents::Known(x), Extents::Known(y)) = (a, b)
         && x.len() == y.len()
-        && x.iter().zip(y).all(|(x, y)| must_equal(store, *x, *y))
+        && x.iter().zip(y.iter()).all(|(x, y)| must_equal(store, *x, *y))
     {
         return a.clone();
     }

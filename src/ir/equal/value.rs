@@ -38,7 +38,7 @@ impl<'a> Comparer<'a> {
                 if d != e || a.len() != b.len() {
                     mismatch("types differ")
                 } else {
-                    a.iter().zip(b).try_for_each(|(&x, &y)| self.dims(x, y, map_free))
+                    a.iter().zip(b.iter()).try_for_each(|(&x, &y)| self.dims(x, y, map_free))
                 }
             }
             (Type::Tuple(a), Type::Tuple(b)) => self.type_lists(a, b, map_free),
@@ -96,7 +96,7 @@ impl<'a> Comparer<'a> {
         match (lhs, rhs) {
             (Extents::Known(a), Extents::Known(b)) => {
                 expect(a.len() == b.len(), "types differ")?;
-                a.iter().zip(b).try_for_each(|(&x, &y)| self.dims(x, y, map_free))
+                a.iter().zip(b.iter()).try_for_each(|(&x, &y)| self.dims(x, y, map_free))
             }
             (Extents::Var(a), Extents::Var(b)) => self.var(*a, *b, map_free),
             (a, b) => expect(a == b, "types differ"),

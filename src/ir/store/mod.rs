@@ -171,7 +171,7 @@ impl Store {
 
     /// The id of a name.
     pub fn name(&mut self, text: &str) -> Id<Name> {
-        self.names.intern(Name(text.into()))
+        self.names.intern_str(text)
     }
 
     /// The text of a name.

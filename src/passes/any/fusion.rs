@@ -73,7 +73,7 @@ pub fn partition(graph: &[Node], merge: bool, max_depth: usize) -> Groups {
         size: vec![1; n],
         anchored: graph.iter().map(|node| node.pattern == OpPattern::OutEWiseFusable).collect(),
     };
-    if merge {
+    if merge && graph.iter().any(|node| node.pattern != OpPattern::Opaque) {
         let dominators = post_dominators(graph);
         let mut fuser = Fuser { graph, groups, max_depth, stamp: 0, seen: vec![0; n] };
         for phase in 0..3 {

@@ -115,7 +115,7 @@ fn ranges(store: &Store, function: ExprId) -> Vec<(Id<Symbol>, Range)> {
 
 fn shape_of(store: &Store, expr: ExprId) -> Option<Vec<Dim>> {
     match store.tensor_info(store.checked_type(expr)?)?.extents {
-        Extents::Known(dims) => Some(dims.into()),
+        Extents::Known(dims) => Some(dims.to_vec()),
         _ => None,
     }
 }

@@ -89,7 +89,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     if most <= 0 {
         return Ok(module.clone());
     }
-    let builder = BlockBuilder::new(store, module);
+    let builder = BlockBuilder::new(module);
     let mut under_way = Mutation::new(builder);
     let mut renamed: FxHashMap<Id<Name>, Id<Name>> = FxHashMap::default();
     for &(name, function) in module.functions() {

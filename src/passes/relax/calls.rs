@@ -1,7 +1,7 @@
 //! Calls of operators and of runtime functions, for the passes that lower programs, and what they ask of a module.
 
 use crate::infer::relax::types::symbols;
-use crate::ir::{AttrValue, Dim, Expr, ExprId, Extents, Id, Module, Object, PrimId, Store, Symbol, Type, TypeId, VarId};
+use crate::ir::{AttrValue, AttrsId, Dim, Expr, ExprId, Extents, Id, Module, Object, PrimId, Store, Symbol, Type, TypeId, VarId};
 use crate::ops;
 
 /// The operator that stands behind `R.`. The name is one written in this program.
@@ -21,10 +21,15 @@ pub(super) fn call(store: &mut Store, name: &str, args: &[ExprId]) -> ExprId {
 /// `R.name(args, attrs)` with the attributes that are written and the defaults of the others, without a type yet.
 pub(super) fn call_with(store: &mut Store, name: &str, args: &[ExprId], written: &[(&str, AttrValue)]) -> ExprId {
     let callee = op(store, name);
+    let attrs = attrs_with(store, name, written);
+    store.add_call(callee, args, attrs)
+}
+
+/// The attributes of calls of an operator: those that are written and the defaults of the others.
+pub(super) fn attrs_with(store: &mut Store, name: &str, written: &[(&str, AttrValue)]) -> Option<AttrsId> {
     let schema = ops::lookup_relax(name).and_then(|op| ops::info(op).relax).and_then(|row| row.attrs);
     let set = schema.and_then(|schema| schema.complete(store, written).ok());
-    let attrs = set.map(|set| store.attrs(set));
-    store.add_call(callee, args, attrs)
+    set.map(|set| store.attrs(set))
 }
 
 /// `R.name(args)` of a type that the rule of the operator does not find.

@@ -280,7 +280,7 @@ impl Combine {
 
 fn shape_of(store: &Store, var: VarId) -> Option<Vec<Dim>> {
     match store.tensor_info(store.var_type(var)?)?.extents {
-        Extents::Known(dims) => Some(dims.into()),
+        Extents::Known(dims) => Some(dims.to_vec()),
         _ => None,
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Source: `src/relax/transform/decompose_ops.cc`.
 
-use super::calls::{self, call, call_with};
+use super::calls;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
-use crate::ir::{Binding, DType, Dim, Expr, ExprId, Extents, Module, Store, Symbol, Type};
+use crate::ir::{AttrValue, AttrsId, Binding, DType, Dim, Expr, ExprId, Extents, Module, Store, Symbol, Type};
 use crate::ops::build::{ints, scalar};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 
@@ -146,9 +146,9 @@ impl BlockMutator for Decompose {
 
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         let new = match (calls::op_name(store, post), self.training) {
-            ("nn.batch_norm", true) => batch_norm_of_batch(store, post),
-            ("nn.layer_norm", true) => layer_norm(store, post),
-            ("nn.batch_norm", false) => batch_norm(store, post),
+            ("nn.batch_norm", true) => batch_norm_of_batch(store, cx, post),
+            ("nn.layer_norm", true) => layer_norm(store, cx, post),
+            ("nn.batch_norm", false) => batch_norm(store, cx, post),
             ("tensor_to_shape", false) => tensor_to_shape(store, cx, post),
             _ => None,
         };
@@ -162,87 +162,118 @@ fn tensor(store: &Store, expr: ExprId) -> Option<(usize, DType)> {
     Some((store.rank(&info.extents)?, info.dtype?))
 }
 
-/// A vector along an axis with the rank of the tensor that it is for.
-fn along(store: &mut Store, vector: ExprId, rank: usize, axis: i64) -> ExprId {
-    let axis = if axis < 0 { axis + rank as i64 } else { axis };
-    let others: Vec<i64> = (0..rank as i64).filter(|other| *other != axis).collect();
-    call_with(store, "expand_dims", &[vector], &[("axis", ints(&others))])
-}
-
-fn flag(store: &Store, expr: ExprId, name: &str) -> bool {
-    let attrs = store.call(expr).and_then(|call| call.attrs);
+fn flag(store: &Store, attrs: Option<AttrsId>, name: &str) -> bool {
     store.attr_int(attrs, name).is_none_or(|value| value != 0)
 }
 
-fn batch_norm(store: &mut Store, norm: ExprId) -> Option<ExprId> {
+/// Arithmetic that is bound operation by operation, in the order in which TVM's nested expression would be. Nested here, too,
+/// it would be gone through once more before it is bound.
+struct Steps<'s> {
+    store: &'s mut Store,
+    cx: &'s mut Mutation,
+}
+
+impl Steps<'_> {
+    fn call(&mut self, name: &str, args: &[ExprId], attrs: Option<AttrsId>) -> ExprId {
+        let callee = calls::op(self.store, name);
+        self.store.add_call(callee, args, attrs)
+    }
+
+    fn bind(&mut self, value: ExprId) -> ExprId {
+        self.cx.builder.emit(self.store, value, "")
+    }
+
+    fn of(&mut self, name: &str, args: &[ExprId], attrs: Option<AttrsId>) -> ExprId {
+        let call = self.call(name, args, attrs);
+        self.bind(call)
+    }
+
+    /// `(data - mean) / sqrt(variance + epsilon)`, the mean and variance being these calls. The last call is not bound yet.
+    fn normalised(&mut self, data: ExprId, [mean, variance]: [Step<'_>; 2], epsilon: ExprId) -> ExprId {
+        let mean = self.of(mean.0, &[mean.1], mean.2);
+        let difference = self.of("subtract", &[data, mean], None);
+        let variance = self.of(variance.0, &[variance.1], variance.2);
+        let sum = self.of("add", &[variance, epsilon], None);
+        let deviation = self.of("sqrt", &[sum], None);
+        self.call("divide", &[difference, deviation], None)
+    }
+
+    /// The moving average of a statistic: `old` of what it was and `new` of what was found.
+    fn moved(&mut self, [old, new]: [ExprId; 2], moving: ExprId, found: ExprId) -> ExprId {
+        let kept = self.of("multiply", &[old, moving], None);
+        let added = self.of("multiply", &[new, found], None);
+        self.of("add", &[kept, added], None)
+    }
+}
+
+/// A call of one operand.
+type Step<'s> = (&'s str, ExprId, Option<AttrsId>);
+
+fn batch_norm(store: &mut Store, cx: &mut Mutation, norm: ExprId) -> Option<ExprId> {
     let [data, gamma, beta, mean, variance] = calls::args(store, norm)[..] else { return None };
     let (rank, dtype) = tensor(store, data)?;
     let attrs = store.call(norm)?.attrs;
     let (axis, epsilon) = (store.attr_int(attrs, "axis")?, store.attr_float(attrs, "epsilon")?);
-    let moving_mean = along(store, mean, rank, axis);
-    let moving_variance = along(store, variance, rank, axis);
-    let mut out = normalised(store, data, moving_mean, moving_variance, dtype, epsilon);
-    if flag(store, norm, "scale") {
-        let gamma = along(store, gamma, rank, axis);
-        out = call(store, "multiply", &[out, gamma]);
+    // What makes a vector along the axis one of the rank of the data.
+    let axis = if axis < 0 { axis + rank as i64 } else { axis };
+    let others: Vec<i64> = (0..rank as i64).filter(|other| *other != axis).collect();
+    let others = calls::attrs_with(store, "expand_dims", &[("axis", ints(&others))]);
+    let along = |vector| ("expand_dims", vector, others);
+    let epsilon = scalar(store, dtype, epsilon);
+    let (scale, center) = (flag(store, attrs, "scale"), flag(store, attrs, "center"));
+    let mut steps = Steps { store, cx };
+    let mut out = steps.normalised(data, [along(mean), along(variance)], epsilon);
+    for (given, vector, name) in [(scale, gamma, "multiply"), (center, beta, "add")] {
+        if given {
+            let bound = steps.bind(out);
+            let vector = steps.of("expand_dims", &[vector], others);
+            out = steps.call(name, &[bound, vector], None);
+        }
     }
-    if flag(store, norm, "center") {
-        let beta = along(store, beta, rank, axis);
-        out = call(store, "add", &[out, beta]);
-    }
+    let out = steps.bind(out);
     Some(calls::tuple(store, &[out, mean, variance]))
 }
 
-/// `(data - mean) / sqrt(variance + epsilon)`
-fn normalised(store: &mut Store, data: ExprId, mean: ExprId, variance: ExprId, dtype: DType, epsilon: f64) -> ExprId {
-    let epsilon = scalar(store, dtype, epsilon);
-    let sum = call(store, "add", &[variance, epsilon]);
-    let deviation = call(store, "sqrt", &[sum]);
-    let difference = call(store, "subtract", &[data, mean]);
-    call(store, "divide", &[difference, deviation])
-}
-
-/// Mean and variance over axes.
-fn statistics(store: &mut Store, data: ExprId, axes: &[i64], keep: bool) -> [ExprId; 2] {
-    ["mean", "variance"].map(|name| {
-        let attrs = [("axis", ints(axes)), ("keepdims", crate::ir::AttrValue::Bool(keep))];
-        call_with(store, name, &[data], &attrs)
-    })
-}
-
-fn batch_norm_of_batch(store: &mut Store, norm: ExprId) -> Option<ExprId> {
+fn batch_norm_of_batch(store: &mut Store, cx: &mut Mutation, norm: ExprId) -> Option<ExprId> {
     let [data, gamma, beta, moving_mean, moving_variance] = calls::args(store, norm)[..] else { return None };
     let (rank, dtype) = tensor(store, data)?;
     let Expr::Call { callee, info, .. } = store.expr(norm) else { return None };
     let attrs = store.call(norm)?.attrs;
     let (axis, momentum) = (store.attr_int(attrs, "axis")?, store.attr_float(attrs, "momentum")?);
     let axes: Vec<i64> = (0..rank as i64).filter(|other| *other != axis).collect();
-    let [mean, variance] = statistics(store, data, &axes, false);
-    let new = scalar(store, dtype, momentum);
-    let old = scalar(store, dtype, 1.0 - momentum);
-    let mut moved = |moving, found| {
-        let (kept, added) = (call(store, "multiply", &[old, moving]), call(store, "multiply", &[new, found]));
-        call(store, "add", &[kept, added])
-    };
-    let (new_mean, new_variance) = (moved(moving_mean, mean), moved(moving_variance, variance));
-    let args = store.list(&[data, gamma, beta, mean, variance]);
-    let norm = store.add(Expr::Call { callee, args, info });
-    let out = store.add(Expr::TupleGetItem { tuple: norm, index: 0 });
+    let over = [("axis", ints(&axes)), ("keepdims", AttrValue::Bool(false))];
+    let shares = [1.0 - momentum, momentum].map(|share| scalar(store, dtype, share));
+    let mut steps = Steps { store, cx };
+    let [mean, variance] = ["mean", "variance"].map(|name| {
+        let attrs = calls::attrs_with(steps.store, name, &over);
+        steps.of(name, &[data], attrs)
+    });
+    let args = steps.store.list(&[data, gamma, beta, mean, variance]);
+    let norm = steps.store.add(Expr::Call { callee, args, info });
+    let norm = steps.bind(norm);
+    let out = steps.store.add(Expr::TupleGetItem { tuple: norm, index: 0 });
+    let out = steps.bind(out);
+    let new_mean = steps.moved(shares, moving_mean, mean);
+    let new_variance = steps.moved(shares, moving_variance, variance);
     Some(calls::tuple(store, &[out, new_mean, new_variance]))
 }
 
-fn layer_norm(store: &mut Store, norm: ExprId) -> Option<ExprId> {
+fn layer_norm(store: &mut Store, cx: &mut Mutation, norm: ExprId) -> Option<ExprId> {
     let [data, gamma, beta] = calls::args(store, norm)[..] else { return None };
     let (_, dtype) = tensor(store, data)?;
     let attrs = store.call(norm)?.attrs;
     let (axes, epsilon) = (store.attr_ints(attrs, "axes")?, store.attr_float(attrs, "epsilon")?);
-    let [mean, variance] = statistics(store, data, &axes, true);
-    let mut out = normalised(store, data, mean, variance, dtype, epsilon);
-    if flag(store, norm, "scale") {
-        out = call(store, "multiply", &[out, gamma]);
-    }
-    if flag(store, norm, "center") {
-        out = call(store, "add", &[out, beta]);
+    let over = [("axis", ints(&axes)), ("keepdims", AttrValue::Bool(true))];
+    let statistics = ["mean", "variance"].map(|name| (name, data, calls::attrs_with(store, name, &over)));
+    let epsilon = scalar(store, dtype, epsilon);
+    let (scale, center) = (flag(store, attrs, "scale"), flag(store, attrs, "center"));
+    let mut steps = Steps { store, cx };
+    let mut out = steps.normalised(data, statistics, epsilon);
+    for (given, vector, name) in [(scale, gamma, "multiply"), (center, beta, "add")] {
+        if given {
+            let bound = steps.bind(out);
+            out = steps.call(name, &[bound, vector], None);
+        }
     }
     Some(out)
 }

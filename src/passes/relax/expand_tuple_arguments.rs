@@ -64,7 +64,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         }
     }
     if !calls.callees.is_empty() {
-        let mut mutation = Mutation::new(BlockBuilder::new(store, module));
+        let mut mutation = Mutation::new(BlockBuilder::new(module));
         for &(name, function) in changed.functions() {
             if matches!(store.expr(function), Expr::Function(_)) {
                 let new = rewrite_in(store, &mut mutation, &mut calls, function);

@@ -7,12 +7,12 @@
 
 use super::grouping::{Partition, make_grouped_functions, may_be_grouped, used_vars};
 use super::support::type_error;
-use crate::ir::walk::post_order;
+use crate::ir::walk::{is_straight, post_order};
 use crate::ir::{Expr, ExprId, Id, IdMap, Module, Name, Store, Var, VarId};
 use crate::ops::OpPattern;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use crate::passes::any::fusion::{Node, partition};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 /// TVM's `relax.transform.FuseOps`.
 pub static SPEC: PassSpec = PassSpec {
@@ -98,6 +98,9 @@ class Module:
 /// and no group for such a variable.
 fn unseen(store: &Store, function: ExprId) -> Option<VarId> {
     let body = store.as_function(function)?.body;
+    if is_straight(store, body) {
+        return None;
+    }
     let mut nodes = post_order(store, body);
     nodes.retain(|id| matches!(store.expr(*id), Expr::Var(_) | Expr::Seq { .. }));
     let inner = |id: &&ExprId| **id != body && matches!(store.expr(**id), Expr::Seq { .. });
@@ -135,11 +138,16 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
             }
         }
     }
+    // Before they are legalized, operators are fused with nothing, whoever uses them.
+    if graph.nodes.iter().any(|node| node.pattern != OpPattern::Opaque) {
+        module.functions().iter().for_each(|(_, function)| graph.connect(store, *function));
+    }
     let groups = partition(&graph.nodes, level != 0, max_depth);
     let mut result = Partition::default();
-    let mut group_of_root: FxHashMap<usize, usize> = FxHashMap::default();
+    result.group_of.reserve(graph.vars.len());
+    let mut group_of_root: Vec<Option<usize>> = vec![None; graph.vars.len()];
     for (node, var) in graph.vars.iter().enumerate() {
-        let group = *group_of_root.entry(groups.root(node)).or_insert_with(|| result.add());
+        let group = *group_of_root[groups.root(node)].get_or_insert_with(|| result.add());
         result.sizes[group] += 1;
         result.group_of.insert(*var, group);
     }
@@ -175,7 +183,21 @@ impl Graph<'_> {
                 },
                 _ => OpPattern::Opaque,
             };
-            let number = self.nodes.len();
+            let external = binding.cast.is_none() && !store.var_data(binding.var).dataflow;
+            self.number.insert(binding.var, self.nodes.len());
+            self.nodes.push(Node { pattern, external, outputs: Vec::new() });
+            self.vars.push(binding.var);
+        }
+    }
+
+    /// Says who uses the values of a function whose bindings are nodes.
+    fn connect(&mut self, store: &Store, function: ExprId) {
+        let Some(Expr::Seq { blocks, .. }) = store.as_function(function).map(|function| store.expr(function.body)) else {
+            return;
+        };
+        for binding in store.bindings(blocks) {
+            let Some(&number) = self.number.get(binding.var) else { continue };
+            let pattern = self.nodes[number].pattern;
             let used = match store.expr(binding.value) {
                 _ if binding.cast.is_some() => Vec::new(),
                 Expr::Function(_) | Expr::If { .. } | Expr::Seq { .. } => {
@@ -188,14 +210,11 @@ impl Graph<'_> {
                 _ => used_vars(store, binding.value),
             };
             for var in used {
-                if let Some(producer) = self.number.get(var) {
+                // Only of those before: what an inner function uses of itself is no edge.
+                if let Some(producer) = self.number.get(var).filter(|producer| **producer < number) {
                     self.nodes[*producer].outputs.push((number, pattern));
                 }
             }
-            let external = binding.cast.is_none() && !store.var_data(binding.var).dataflow;
-            self.nodes.push(Node { pattern, external, outputs: Vec::new() });
-            self.vars.push(binding.var);
-            self.number.insert(binding.var, number);
         }
     }
 

@@ -200,7 +200,7 @@ fn partition_by_pattern(store: &mut Store, function: ExprId, fusion: &mut Fusion
 
 /// Wraps composite functions into public ones for their compilers (TVM's `CompositeFunctionAnnotator`).
 pub fn annotate(store: &mut Store, module: &Module) -> Result<Module, PassError> {
-    let builder = BlockBuilder::new(store, module);
+    let builder = BlockBuilder::new(module);
     let mut cx = Mutation::new(builder);
     let mut wrap = Wrap { module, wrapped: FxHashMap::default() };
     for &(name, function) in module.functions() {

@@ -140,7 +140,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     if replaced.is_empty() {
         return Ok(result);
     }
-    let builder = BlockBuilder::new(store, &result);
+    let builder = BlockBuilder::new(&result);
     let mut mutation = Mutation::new(builder);
     for &(name, function) in module.functions() {
         if matches!(store.expr(function), Expr::Function(_)) && !replaced.contains_key(&name) {
@@ -193,8 +193,8 @@ impl BlockMutator for Calls<'_> {
         for arg in args {
             match store.checked_type(arg).map(|ty| store.type_of_id(ty).clone()) {
                 Some(Type::Shape(Extents::Known(dims))) => {
-                    for dim in dims {
-                        flat.push(self.scalar(store, dim));
+                    for dim in dims.iter() {
+                        flat.push(self.scalar(store, *dim));
                     }
                 }
                 Some(Type::Shape(_) | Type::Tuple(_)) => {

@@ -104,7 +104,7 @@ class Module:
 /// The unfused module, put together with the builder.
 fn two_convolutions(store: &mut Store) -> Module {
     let module = parse::parse(store, CONV2D).program.module;
-    let builder = &mut BlockBuilder::new(store, &module);
+    let builder = &mut BlockBuilder::new(&module);
     let extent = |value| [Dim::Int { value, bits: 64 }];
     let image = store.tensor_type(&extent(64), DType::F32);
     let kernel = store.tensor_type(&extent(3), DType::F32);

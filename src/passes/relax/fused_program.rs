@@ -150,8 +150,8 @@ impl<'m> FusedProgram<'m> {
                 }
             }
             Some(Type::Shape(Extents::Known(dims))) => {
-                for dim in dims {
-                    let Dim::Symbol(symbol) = dim else {
+                for dim in dims.iter() {
+                    let Dim::Symbol(symbol) = *dim else {
                         return Err("a shape that is a parameter may have nothing but symbols".to_owned());
                     };
                     params.push(PrimParam::Var(self.symbol(store, symbol)));

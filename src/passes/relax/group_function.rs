@@ -9,7 +9,7 @@ use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::types::{self, Bindings};
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::post_order;
-use crate::ir::{AttrValue, Binding, Dialect, Dim, Expr, ExprId, Extents, Function, Id, List, Module, PrimExpr, Store, Symbol};
+use crate::ir::{AttrValue, Binding, Dim, Expr, ExprId, Extents, Function, Id, List, Module, PrimExpr, Store, Symbol};
 use crate::ir::{Type, TypeId, VarId};
 use crate::ops;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -137,7 +137,7 @@ impl GroupFunction {
 
     /// The function, and what it is called with in the function around.
     pub fn make(&self, store: &mut Store, module: &Module, attrs: &[(&'static str, AttrValue)]) -> (ExprId, Vec<ExprId>) {
-        let builder = BlockBuilder::new(store, &self.mentioned(store, module));
+        let builder = BlockBuilder::new(module);
         let mut cx = Mutation::new(builder);
         let mut params: Vec<VarId> = Vec::new();
         let mut arguments: Vec<ExprId> = Vec::new();
@@ -248,21 +248,6 @@ impl GroupFunction {
         let function = crate::build::function_over(store, None, data);
         cx.builder.end_scope();
         (function, arguments)
-    }
-
-    /// The functions that members call: all that deduction has to know of the module.
-    fn mentioned(&self, store: &Store, module: &Module) -> Module {
-        let mut part = Module::of(Dialect::Relax);
-        for binding in &self.bindings {
-            for id in post_order(store, binding.value) {
-                if let Expr::Global(name) = store.expr(id)
-                    && let Some(function) = module.function(name)
-                {
-                    part.set_function(name, function);
-                }
-            }
-        }
-        part
     }
 
     /// Another symbol for each that stands in a type or shape.

@@ -43,7 +43,7 @@ pub(super) fn make_grouped_functions(
     let mut functions: Vec<(Id<Name>, ExprId)> =
         module.functions().iter().copied().filter(|(name, _)| entries.is_empty() || entries.contains(name)).collect();
     sort_by(&mut functions, |a, b| store.str(a.0).cmp(store.str(b.0)));
-    let builder = build::BlockBuilder::new(store, module);
+    let builder = build::BlockBuilder::new(module);
     let mut cx = Mutation::new(builder);
     let mut grouping = Grouping {
         module,

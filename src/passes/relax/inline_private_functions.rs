@@ -64,7 +64,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         return Ok(module.clone());
     }
     let mut inline = Inline { bodies: FxHashMap::default() };
-    let mut mutation = Mutation::new(BlockBuilder::new(store, module));
+    let mut mutation = Mutation::new(BlockBuilder::new(module));
     // What is put in has nothing to be put in any more.
     for name in &order {
         if let Some(function) = module.function(*name) {

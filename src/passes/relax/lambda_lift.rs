@@ -59,7 +59,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let store = &mut *cx.store;
     let names = lambda_names(store, module)?;
     let mut lift = Lift { names, ..Lift::default() };
-    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    let mut cx = Mutation::new(BlockBuilder::new(module));
     for &(name, function) in module.functions() {
         if matches!(store.expr(function), Expr::Function(_)) {
             let new = rewrite_in(store, &mut cx, &mut lift, function);
@@ -214,7 +214,7 @@ impl Lift {
     }
 
     /// What a call becomes whose callee is a closure, or an inner function that is lifted with what it uses.
-    fn call(&self, store: &mut Store, cx: &Mutation, id: ExprId) -> Option<ExprId> {
+    fn call(&self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Option<ExprId> {
         let Expr::Call { callee, args, info } = store.expr(id) else { return None };
         let Expr::Var(var) = store.expr(callee) else { return None };
         let mut args: Vec<ExprId> = store.items(args).collect();
@@ -223,7 +223,7 @@ impl Lift {
             && self.is_closure(store, cx, value)
         {
             let pure = store.call(value).is_some_and(|made| match store.expr(made.callee) {
-                Expr::Global(name) => match cx.builder.signatures().get(&name).map(|ty| store.type_of_id(*ty)) {
+                Expr::Global(name) => match cx.builder.signature_of(store, name).map(|ty| store.type_of_id(ty)) {
                     Some(Type::Callable { pure, .. }) => *pure,
                     _ => false,
                 },

@@ -98,7 +98,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     }
     let grouped = make_grouped_functions(store, module, &partition, true, &[])?;
     let Some(function) = grouped.function(main) else { return Ok(grouped) };
-    let builder = BlockBuilder::new(store, &grouped);
+    let builder = BlockBuilder::new(&grouped);
     let mut mutation = Mutation::new(builder);
     let mut annotate = Annotate { original: module, grouped: &grouped, renamed: FxHashMap::default(), errors: Vec::new() };
     let new = build::run(store, &mut mutation, &mut annotate, function);
@@ -166,7 +166,7 @@ fn codegen(store: &Store, function: ExprId) -> Option<String> {
 /// The function without dataflow blocks, and with the composite functions that it calls inside of it.
 fn inline_composites(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     let function = to_non_dataflow(store, module, function)?;
-    let builder = BlockBuilder::new(store, module);
+    let builder = BlockBuilder::new(module);
     let mut cx = Mutation::new(builder);
     let mut inline = Inline { module, inlined: FxHashMap::default() };
     let new = build::run(store, &mut cx, &mut inline, function);
@@ -199,7 +199,7 @@ impl BlockMutator for Inline<'_> {
         let copy = match self.inlined.get(&name) {
             Some(copy) => *copy,
             None => {
-                let builder = BlockBuilder::new(store, self.module);
+                let builder = BlockBuilder::new(self.module);
                 let copy = copy_with_new_vars(store, &mut Mutation::new(builder), function);
                 let attrs = without_attr(store, attrs, "Primitive");
                 let copy = with_attrs(store, copy, attrs);

@@ -66,6 +66,7 @@ impl BindingRewriter for CallRewriter<'_> {
         let mut remaining: Vec<Binding> = bindings.to_vec();
         for (pat, around) in &self.alternatives {
             let mut bound = Bound::default();
+            bound.reserve(remaining.len());
             for binding in &remaining {
                 let value = binding.value;
                 let matches = Matcher::new(self.patterns, &bound).matches(store, *pat, value);
@@ -132,7 +133,7 @@ pub fn rewrite_bindings(
     function: ExprId,
     rewriter: &mut dyn BindingRewriter,
 ) -> Result<ExprId, PassError> {
-    let builder = BlockBuilder::new(store, module);
+    let builder = BlockBuilder::new(module);
     let mut cx = Mutation::new(builder);
     let mut last = function;
     // TVM compares the first attempt with a sequence that has no type if it has put one together, as it does for every block
@@ -250,12 +251,15 @@ impl Blocks<'_> {
     /// Rewrites bindings without side effects and adds them to the others.
     fn part(&mut self, store: &mut Store, bindings: &mut Vec<Binding>, result: &mut Vec<(Binding, Option<ExprId>)>) -> bool {
         let bindings = std::mem::take(bindings);
-        let replacements: FxHashMap<VarId, ExprId> = self.rewriter.rewrite(store, &bindings).into_iter().collect();
-        let changed = !replacements.is_empty();
+        let found = self.rewriter.rewrite(store, &bindings);
+        if found.is_empty() {
+            result.extend(bindings.into_iter().map(|binding| (binding, None)));
+            return false;
+        }
+        let replacements: FxHashMap<VarId, ExprId> = found.into_iter().collect();
         let new = bindings.into_iter().map(|binding| (binding, replacements.get(&binding.var).copied()));
-        let new: Vec<(Binding, Option<ExprId>)> = new.collect();
-        result.extend(if changed { ordered(store, new) } else { new });
-        changed
+        result.extend(ordered(store, new.collect()));
+        true
     }
 }
 

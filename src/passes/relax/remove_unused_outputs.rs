@@ -62,7 +62,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let masks = used_fields(store, module);
     let mut changed = module.clone();
     if !masks.is_empty() {
-        let mut mutation = Mutation::new(BlockBuilder::new(store, module));
+        let mut mutation = Mutation::new(BlockBuilder::new(module));
         for &(name, function) in module.functions() {
             let Some(mask) = masks.get(&name) else { continue };
             let narrow = narrower(store, function, mask);
@@ -70,7 +70,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
             mutation.builder.update_function(store, name, new);
         }
         changed = mutation.builder.finish()?;
-        let mut mutation = Mutation::new(BlockBuilder::new(store, &changed));
+        let mut mutation = Mutation::new(BlockBuilder::new(&changed));
         let mut calls = Calls { masks };
         for &(name, function) in changed.functions() {
             if matches!(store.expr(function), Expr::Function(_)) {

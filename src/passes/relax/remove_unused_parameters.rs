@@ -69,7 +69,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     if calls.callees.is_empty() {
         return Ok(changed);
     }
-    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    let mut cx = Mutation::new(BlockBuilder::new(module));
     for &(name, function) in changed.functions() {
         if matches!(store.expr(function), Expr::Function(_)) {
             // TVM builds every function anew, so bindings go also where no call changes.

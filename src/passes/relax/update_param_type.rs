@@ -65,7 +65,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     if wanted.is_empty() {
         return Ok(module.clone());
     }
-    let builder = crate::build::BlockBuilder::new(store, module);
+    let builder = crate::build::BlockBuilder::new(module);
     let mut mutation = Mutation::new(builder);
     for &(name, function) in module.functions() {
         if store.as_function(function).is_none() {

@@ -41,7 +41,7 @@ pub fn user_build(kind: u32, pre: u32, words: &[u32]) -> Js<u32> {
         };
         // What has no parts is typed at once.
         let is_value = matches!(kind, 16..=19);
-        let id = if is_value { BlockBuilder::new(store, &Module::of(Dialect::Relax)).normalize(store, id) } else { id };
+        let id = if is_value { BlockBuilder::new(&Module::of(Dialect::Relax)).normalize(store, id) } else { id };
         Ok(id.index() as u32)
     })
 }

@@ -359,7 +359,7 @@ pub fn user_prim_func(id: u32) -> Js<js_sys::Array> {
 pub fn user_builder(module: &[u32]) -> Js<u32> {
     with(|lent| {
         let module: Module = Words::new(&lent.store, module).module()?;
-        let builder = BlockBuilder::new(&mut lent.store, &module);
+        let builder = BlockBuilder::new(&module);
         BUILDERS.with_borrow_mut(|builders| {
             if builders.len() >= MAX_BUILDERS {
                 return Err(error("the script makes too many builders"));

@@ -3,6 +3,7 @@
 
 use super::{Deduce, Tensor, int};
 use crate::ir::{DType, Dim, Extents, TensorInfo, Type, TypeId, show_type};
+use std::rc::Rc;
 
 /// An operand: a tensor, or a scalar that counts as a tensor of one element.
 enum Operand {
@@ -25,10 +26,10 @@ impl Operand {
         }
     }
 
-    fn shape(&self) -> Option<Vec<Dim>> {
+    fn shape(&self) -> Option<Rc<[Dim]>> {
         match self {
             Operand::Tensor(tensor) => tensor.shape.clone(),
-            Operand::Scalar(_) => Some(vec![int(1)]),
+            Operand::Scalar(_) => Some([int(1)].into()),
         }
     }
 }
@@ -60,6 +61,9 @@ pub fn compare(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 fn broadcast(cx: &mut Deduce<'_>, out: Option<DType>) -> Result<TypeId, String> {
     cx.arity(2)?;
+    if let Some(ty) = one_of_both(cx, out) {
+        return Ok(ty);
+    }
     let (a, b) = (operand(cx, 0)?, operand(cx, 1)?);
     let dtype = match (out, a.dtype(), b.dtype()) {
         (Some(out), _, _) => Some(out),
@@ -98,6 +102,32 @@ fn broadcast(cx: &mut Deduce<'_>, out: Option<DType>) -> Result<TypeId, String> 
     Ok(cx.vague(rank, dtype, vdevice))
 }
 
+/// The type of the operand that has the type of the result already: nearly always there is one, and the other is like it, or
+/// smaller.
+fn one_of_both(cx: &Deduce<'_>, out: Option<DType>) -> Option<TypeId> {
+    let &[x, y] = cx.types else { return None };
+    let (Type::Tensor { shape: a, dtype }, Type::Tensor { shape: b, dtype: other }) =
+        (cx.store.type_of_id(x), cx.store.type_of_id(y))
+    else {
+        return None;
+    };
+    if dtype != other || out.is_some_and(|out| out != *dtype) {
+        return None;
+    }
+    // What is not known equals nothing, and a narrow extent becomes a wide one.
+    let stays = |dim: &Dim| !matches!(dim, Dim::Any) && dim.known().is_none_or(|value| *dim == int(value));
+    let covers = |a: &[Dim], b: &[Dim]| {
+        a.len() >= b.len()
+            && a.iter().all(stays)
+            && a.iter().rev().zip(b.iter().rev()).all(|(a, b)| a == b || b.known() == Some(1))
+    };
+    match () {
+        () if covers(a, b) => Some(x),
+        () if covers(b, a) => Some(y),
+        () => None,
+    }
+}
+
 /// `ewise_fma`: three tensors of one shape and element type.
 pub fn ewise_fma(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(3)?;
@@ -109,7 +139,7 @@ pub fn ewise_fma(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if all.iter().any(|tensor| tensor.rank.is_some() && tensor.rank != rank) {
         return Err(format!("{} requires its inputs to have the same ndim", cx.op));
     }
-    let shapes: Option<Vec<&Vec<Dim>>> = all.iter().map(|tensor| tensor.shape.as_ref()).collect();
+    let shapes: Option<Vec<&Rc<[Dim]>>> = all.iter().map(|tensor| tensor.shape.as_ref()).collect();
     if let Some(shapes) = shapes {
         for axis in 0..rank.unwrap_or(0) {
             if cx.differ(shapes[0][axis], shapes[1][axis]) || cx.differ(shapes[0][axis], shapes[2][axis]) {

@@ -96,7 +96,7 @@ pub fn triangle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn shape_of(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let extents = match (data.shape, data.rank) {
-        (Some(shape), _) => crate::ir::Extents::Known(shape.into()),
+        (Some(shape), _) => crate::ir::Extents::Known(shape),
         (None, Some(rank)) => crate::ir::Extents::Rank(rank as u32),
         (None, None) => crate::ir::Extents::Unknown,
     };

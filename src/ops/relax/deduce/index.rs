@@ -58,7 +58,7 @@ pub fn strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
                 .to_owned(),
         );
     }
-    let Some(mut shape) = data.shape.clone() else {
+    let Some(mut shape) = data.dims() else {
         return if axes.is_empty() { Ok(cx.ty(0)) } else { vague(cx) };
     };
     let Some(axes) = axes.iter().map(|axis| axis.known()).collect::<Option<Vec<i64>>>() else { return vague(cx) };

@@ -82,7 +82,7 @@ pub fn einsum(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         if letters.chars().count() != shape.len() {
             return Err(format!("einsum subscripts `{letters}` do not name the {} axes of their operand", shape.len()));
         }
-        for (letter, extent) in letters.chars().zip(shape) {
+        for (letter, extent) in letters.chars().zip(shape.iter()) {
             match known.iter_mut().find(|(other, _)| *other == letter) {
                 // An axis of extent one is broadcast.
                 Some(entry) if entry.1.known() == Some(1) => entry.1 = *extent,

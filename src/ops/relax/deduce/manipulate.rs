@@ -2,6 +2,7 @@
 
 use super::{Deduce, Tensor, any, int};
 use crate::ir::{AttrValue, DType, Dim, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Symbol, TypeId};
+use std::rc::Rc;
 
 /// `broadcast_to`: a tensor and a shape.
 pub fn broadcast_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -61,7 +62,7 @@ pub fn concat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
     let Some(rank) = rank else { return Ok(cx.vague(None, dtype, vdevice)) };
     let at = cx.axis(axis.unwrap_or(0), rank)?;
-    let known: Vec<&Vec<Dim>> = tensors.iter().filter_map(|tensor| tensor.shape.as_ref()).collect();
+    let known: Vec<&Rc<[Dim]>> = tensors.iter().filter_map(|tensor| tensor.shape.as_ref()).collect();
     for other in known.iter().skip(1) {
         for index in (0..rank).filter(|index| *index != at) {
             if cx.differ(known[0][index], other[index]) {
@@ -77,7 +78,7 @@ pub fn concat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if !all || !same {
         return Ok(cx.vague(Some(rank), dtype, vdevice));
     }
-    let mut shape = first.shape.clone().unwrap_or_default();
+    let mut shape = first.dims().unwrap_or_default();
     // As TVM writes it: extents that are all the same are multiplied.
     shape[at] = match known.iter().all(|other| other[at] == known[0][at]) {
         true => cx.arith(PrimOp::Mul, known[0][at], int(known.len() as i64)),
@@ -100,7 +101,7 @@ pub fn stack(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     check_rank(cx, &refs, first.rank)?;
     let Some(rank) = first.rank else { return Ok(cx.vague(None, dtype, vdevice)) };
     let at = cx.axis(cx.int("axis").unwrap_or(0), rank + 1)?;
-    let known: Vec<&Vec<Dim>> = tensors.iter().filter_map(|tensor| tensor.shape.as_ref()).collect();
+    let known: Vec<&Rc<[Dim]>> = tensors.iter().filter_map(|tensor| tensor.shape.as_ref()).collect();
     for other in known.iter().skip(1) {
         if (0..rank).any(|index| cx.differ(known[0][index], other[index])) {
             return Err("Stack expects all input tensors to have the same shape.".to_owned());
@@ -110,7 +111,7 @@ pub fn stack(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if known.len() != tensors.len() || !same {
         return Ok(cx.vague(Some(rank + 1), dtype, vdevice));
     }
-    let mut shape = known[0].clone();
+    let mut shape = known[0].to_vec();
     shape.insert(at, int(tensors.len() as i64));
     Ok(cx.out(&shape, dtype, vdevice))
 }
@@ -455,7 +456,9 @@ pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let depth = cx.int("depth").unwrap_or(0);
     let Some(rank) = indices.rank else { return Ok(cx.vague(None, dtype, indices.vdevice())) };
     let at = cx.axis(cx.int("axis").unwrap_or(-1), rank + 1)?;
-    let Some(mut shape) = indices.shape.clone() else { return Ok(cx.vague(Some(rank + 1), dtype, indices.vdevice())) };
+    let Some(mut shape) = indices.dims() else {
+        return Ok(cx.vague(Some(rank + 1), dtype, indices.vdevice()));
+    };
     shape.insert(at, int(depth));
     Ok(cx.out(&shape, dtype, indices.vdevice()))
 }

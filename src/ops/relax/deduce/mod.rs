@@ -29,6 +29,7 @@ use crate::ir::{
     TypeId, show_type,
 };
 use crate::ops::{dim_arith, must_equal};
+use std::rc::Rc;
 
 /// A rule: the type of the call, or why there can be none.
 pub type DeduceRule = fn(&mut Deduce<'_>) -> Result<TypeId, String>;
@@ -55,7 +56,7 @@ pub struct Tensor {
     /// What is known of it.
     pub info: TensorInfo,
     /// Its extents, if they are known; also those of a variable that holds its shape.
-    pub shape: Option<Vec<Dim>>,
+    pub shape: Option<Rc<[Dim]>>,
     /// How many there are, if that is known.
     pub rank: Option<usize>,
 }
@@ -64,6 +65,11 @@ impl Tensor {
     /// Its element type, if known.
     pub fn dtype(&self) -> Option<DType> {
         self.info.dtype
+    }
+
+    /// Its extents to be changed, if they are known.
+    pub fn dims(&self) -> Option<Vec<Dim>> {
+        self.shape.as_deref().map(<[Dim]>::to_vec)
     }
 
     /// The device it is on, if that is said.
@@ -101,11 +107,11 @@ impl Deduce<'_> {
         Some(Tensor { info, shape, rank })
     }
 
-    fn known(&self, extents: &Extents) -> Option<Vec<Dim>> {
+    fn known(&self, extents: &Extents) -> Option<Rc<[Dim]>> {
         match extents {
-            Extents::Known(dims) => Some(dims.to_vec()),
+            Extents::Known(dims) => Some(dims.clone()),
             Extents::Var(var) => match self.store.type_of_id(self.store.var_type(*var)?) {
-                Type::Shape(Extents::Known(dims)) => Some(dims.to_vec()),
+                Type::Shape(Extents::Known(dims)) => Some(dims.clone()),
                 _ => None,
             },
             Extents::Unknown | Extents::Rank(_) => None,

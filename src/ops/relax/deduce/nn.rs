@@ -107,7 +107,7 @@ pub fn pad(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn pixel_shuffle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let factor = cx.int("upscale_factor").unwrap_or(1).max(1);
-    let Some(mut shape) = data.shape.clone() else { return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())) };
+    let Some(mut shape) = data.dims() else { return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())) };
     let rank = shape.len();
     if rank < 3 {
         return Err(format!("PixelShuffle expects at least 3 dimensions, but got {rank}"));
@@ -167,7 +167,7 @@ pub fn cross_entropy(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let dtype = cx.common_dtype(&[&predictions, &labels])?;
     let vdevice = cx.common_vdevice(&[&predictions, &labels])?;
     if let (Some(a), Some(b)) = (&predictions.shape, &labels.shape)
-        && (a.len() != b.len() || a.iter().zip(b).any(|(x, y)| cx.differ(*x, *y)))
+        && (a.len() != b.len() || a.iter().zip(b.iter()).any(|(x, y)| cx.differ(*x, *y)))
     {
         return Err("CrossEntropy requires the predictions and labels to have the same shape.".to_owned());
     }

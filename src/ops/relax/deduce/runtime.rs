@@ -78,7 +78,7 @@ pub fn view(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         None if dtype.is_none_or(|dtype| Some(dtype) == data.dtype()) => Ok(cx.ty(0)),
         None => {
             // The last axis holds as many bytes of the new element type.
-            let (Some(old), Some(new), Some(mut shape)) = (data.dtype(), dtype, data.shape.clone()) else {
+            let (Some(old), Some(new), Some(mut shape)) = (data.dtype(), dtype, data.dims()) else {
                 return Ok(cx.vague(data.rank, dtype, data.vdevice()));
             };
             let Some(last) = shape.last().copied() else { return Ok(cx.out(&[], dtype, data.vdevice())) };

@@ -2,6 +2,7 @@
 
 use super::{Deduce, Tensor, int};
 use crate::ir::{AttrValue, DType, Dim, TypeId};
+use std::rc::Rc;
 
 /// A tensor of one number of axes, if that is known.
 fn ranked(cx: &mut Deduce<'_>, index: usize, rank: usize, words: &str) -> Result<Tensor, String> {
@@ -24,7 +25,7 @@ fn index(cx: &Deduce<'_>, name: &str, least: i64, length: Option<i64>, op: &str)
 }
 
 /// A type for each: the extents, or how many of them there are.
-fn tuple(cx: &mut Deduce<'_>, data: &Tensor, fields: &[(Option<Vec<Dim>>, usize, Option<DType>)]) -> TypeId {
+fn tuple(cx: &mut Deduce<'_>, data: &Tensor, fields: &[(Option<Rc<[Dim]>>, usize, Option<DType>)]) -> TypeId {
     let types: Vec<TypeId> = (fields.iter())
         .map(|(shape, rank, dtype)| match shape {
             Some(shape) => cx.out(shape, *dtype, data.vdevice()),
@@ -42,7 +43,7 @@ pub fn valid_counts(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let length = shape.as_ref().and_then(|shape| shape[2].known());
     index(cx, "score_index", 0, length, "get_valid_counts")?;
     index(cx, "id_index", -1, length, "get_valid_counts")?;
-    let part = |count: usize| shape.as_ref().map(|shape| shape[..count].to_vec());
+    let part = |count: usize| shape.as_ref().map(|shape| shape[..count].into());
     let fields = [(part(1), 1, Some(DType::I32)), (part(3), 3, data.dtype()), (part(2), 2, Some(DType::I32))];
     Ok(tuple(cx, &data, &fields))
 }
@@ -60,7 +61,7 @@ pub fn suppression(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
     let shape = data.shape.clone();
     if let Some(shape) = &shape {
-        let differ = |other: &Option<Vec<Dim>>, count: usize| {
+        let differ = |other: &Option<Rc<[Dim]>>, count: usize| {
             other.as_ref().is_some_and(|other| (0..count).any(|axis| other[axis] != shape[axis]))
         };
         if differ(&valid.shape, 1) {
@@ -87,8 +88,8 @@ pub fn suppression(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             None => cx.vague(Some(3), data.dtype(), data.vdevice()),
         });
     }
-    let named = (shape.as_ref().map(|shape| shape[..2].to_vec()), 2, Some(DType::I32));
-    let left = (shape.as_ref().map(|shape| vec![shape[0], int(1)]), 2, Some(DType::I32));
+    let named = (shape.as_ref().map(|shape| shape[..2].into()), 2, Some(DType::I32));
+    let left = (shape.as_ref().map(|shape| [shape[0], int(1)].into()), 2, Some(DType::I32));
     let soft = cx.store.attr(cx.attrs, "soft_nms_sigma").and_then(AttrValue::as_float).is_some_and(|sigma| sigma > 0.0);
     Ok(if soft { tuple(cx, &data, &[whole, named, left]) } else { tuple(cx, &data, &[named, left]) })
 }
@@ -99,7 +100,7 @@ pub fn multibox(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let classes = ranked(cx, 0, 3, "multibox_transform_loc expects cls_pred to be 3-D")?;
     ranked(cx, 1, 2, "multibox_transform_loc expects loc_pred to be 2-D")?;
     ranked(cx, 2, 3, "multibox_transform_loc expects anchor to be 3-D")?;
-    let boxes = classes.shape.as_ref().map(|shape| vec![shape[0], shape[2], int(4)]);
+    let boxes = classes.shape.as_ref().map(|shape| [shape[0], shape[2], int(4)].into());
     let fields = [(boxes, 3, classes.dtype()), (classes.shape.clone(), 3, classes.dtype())];
     Ok(tuple(cx, &classes, &fields))
 }

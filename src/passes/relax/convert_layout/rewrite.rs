@@ -171,8 +171,8 @@ pub(super) fn reordered(store: &mut Store, ty: TypeId, from: &ValueLayout, to: &
                 return Err("the layout has another number of axes than the tensor".to_owned());
             }
             let dims = to.axes().iter().map(|axis| from.index_of(axis.name).and_then(|at| dims.get(at)).copied());
-            let dims = dims.collect::<Option<Box<[Dim]>>>().ok_or("the layouts have other axes")?;
-            Ok(store.tensor_like(TensorInfo { extents: Extents::Known(dims), ..info }))
+            let dims = dims.collect::<Option<Vec<Dim>>>().ok_or("the layouts have other axes")?;
+            Ok(store.tensor_like(TensorInfo { extents: Extents::Known(dims.into()), ..info }))
         }
         (ValueLayout::Tuple(from), ValueLayout::Tuple(to)) => {
             let Type::Tuple(types) = store.type_of_id(ty).clone() else { return Ok(ty) };

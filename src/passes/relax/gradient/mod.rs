@@ -81,7 +81,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     let Some(function) = module.function(name).filter(|function| matches!(store.expr(*function), Expr::Function(_))) else {
         return Err(fail(format!("{title} is not a Relax Function")));
     };
-    let mut copying = Mutation::new(BlockBuilder::new(store, module));
+    let mut copying = Mutation::new(BlockBuilder::new(module));
     let copy = copy_with_new_vars(store, &mut copying, function);
     copying.builder.finish()?;
     let mut collect = Collect::default();
@@ -89,7 +89,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
         collect.kept = store.items(store.function(id).params).collect();
     }
     let plain = rewrite_function(store, module, copy, &mut collect)?;
-    let mut builder = BlockBuilder::new(store, module);
+    let mut builder = BlockBuilder::new(module);
     let adjoint = adjoint(store, &mut builder, plain, &collect, args.int("target_index")).map_err(fail)?;
     builder.finish()?;
     let adjoint = remove_all_unused(store, module, adjoint);

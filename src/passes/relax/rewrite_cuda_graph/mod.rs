@@ -48,7 +48,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     }
     let store = &mut *cx.store;
     let plan = plan(store, module);
-    let mut under_way = Mutation::new(BlockBuilder::new(store, module));
+    let mut under_way = Mutation::new(BlockBuilder::new(module));
     let mut launches: FxHashMap<VarId, Launch> = FxHashMap::default();
     if !plan.allocs.is_empty() {
         let (merged, places) = merge(store, &plan);
@@ -102,7 +102,7 @@ struct Lifted {
 }
 
 fn lifted(store: &mut Store, module: &Module, region: &Region) -> Lifted {
-    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    let mut cx = Mutation::new(BlockBuilder::new(module));
     let mut back = types::Bindings::default();
     let mut symbols = Vec::new();
     for symbol in &region.symbols.0 {

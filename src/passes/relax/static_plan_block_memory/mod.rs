@@ -91,7 +91,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         Ok(plan) => plan,
         Err(message) => return Err(vec![crate::diag::Diagnostic::error("static-plan-block-memory", message, None)]),
     };
-    let builder = BlockBuilder::new(store, module);
+    let builder = BlockBuilder::new(module);
     let mut under_way = Mutation::new(builder);
     for &(name, function) in module.functions() {
         let Expr::Function(id) = store.expr(function) else { continue };

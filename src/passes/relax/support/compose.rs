@@ -11,7 +11,7 @@ use crate::passes::relax::dead_code_elimination::remove_all_unused;
 
 /// The function over variables of its own.
 pub(in crate::passes::relax) fn with_own_vars(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
-    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    let mut cx = Mutation::new(BlockBuilder::new(module));
     let function = copy_with_new_vars(store, &mut cx, function);
     cx.builder.finish()?;
     Ok(function)

@@ -201,7 +201,7 @@ pub(in crate::passes::relax) fn shared_plan(store: &mut Store, module: &Module, 
     // Values in the variables of the first function that has them, with the bindings of all that do.
     let mut found: Vec<(ExprId, Vec<Binding>)> = Vec::new();
     let mut vars = shared.vars.clone();
-    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    let mut cx = Mutation::new(BlockBuilder::new(module));
     for target in targets {
         let mut liftable = Liftable { vars: target.weights().iter().copied().collect(), symbols: FxHashSet::default() };
         for (binding, dataflow) in bindings(store, target.function) {

@@ -2,7 +2,7 @@
 
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::types::symbols;
-use crate::ir::walk::post_order;
+use crate::ir::walk::{is_straight, post_order};
 use crate::ir::{Expr, ExprId, Function, Module, Store};
 use crate::pass::PassError;
 
@@ -14,10 +14,10 @@ pub(in crate::passes::relax) fn rewritten_out_of_scope(
     function: ExprId,
 ) -> Result<ExprId, PassError> {
     let Some(data) = store.as_function(function) else { return Ok(function) };
-    if !post_order(store, data.body).into_iter().any(|id| has_symbols(store, id)) {
+    if is_straight(store, data.body) || !post_order(store, data.body).into_iter().any(|id| has_symbols(store, id)) {
         return Ok(function);
     }
-    let mut cx = Mutation::new(BlockBuilder::new(store, module));
+    let mut cx = Mutation::new(BlockBuilder::new(module));
     cx.builder.begin_scope(store, &[]);
     let body = build::run(store, &mut cx, &mut Branches, data.body);
     cx.builder.end_scope();

@@ -56,7 +56,7 @@ class Module:
 
 fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
     let store = &mut *cx.store;
-    let builder = BlockBuilder::new(store, module);
+    let builder = BlockBuilder::new(module);
     let mut under_way = Mutation::new(builder);
     for &(name, function) in module.functions() {
         let Expr::Function(id) = store.expr(function) else { continue };
