@@ -6,6 +6,7 @@ mod rewrite;
 
 use super::calls::op_name;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
+use crate::diag::Diagnostic;
 use crate::ir::rewrite::Visit;
 use crate::ir::{Binding, Expr, ExprId, Module, Store, VarId};
 use crate::ops;
@@ -21,11 +22,18 @@ pub static SPEC: PassSpec = PassSpec {
     dialects: crate::pass::spec::RELAX,
     opt_level: 0,
     required: &[],
-    params: &[Param {
-        name: "desired_layouts",
-        default: "",
-        doc: "For each operator the layouts of data, weight and, if another one, output: {\"relax.nn.conv2d\": [\"NHWC\", \"OHWI\"]}.",
-    }],
+    params: &[
+        Param {
+            name: "desired_layouts",
+            default: "",
+            doc: "For each operator the layouts of data, weight and, if another one, output: {\"relax.nn.conv2d\": [\"NHWC\", \"OHWI\"]}.",
+        },
+        Param {
+            name: "layout_cb",
+            default: "None",
+            doc: "A function of Python that chooses layouts for each call; it cannot be given here.",
+        },
+    ],
     config: &[],
     summary: "Converts convolutions to other layouts, and what is between them.",
     doc: "In dataflow blocks, every operator named in `desired_layouts` gets its operands in these layouts, by `R.permute_dims` or, \
@@ -62,6 +70,10 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> Result<ExprId, PassError> {
+    if !matches!(args.get("layout_cb"), Literal::None) {
+        let text = "layout_cb is a function of Python, which does not run here; `desired_layouts` says which layouts are wanted";
+        return Err(vec![Diagnostic::error("relax-convert-layout", text, None)]);
+    }
     let mut desired = Vec::new();
     if let Literal::Dict(entries) = args.get("desired_layouts") {
         for (name, layouts) in entries {
