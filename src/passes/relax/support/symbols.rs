@@ -16,28 +16,34 @@ pub(in crate::passes::relax) fn canonical_symbols(
     module: &Module,
     function: ExprId,
 ) -> Result<ExprId, PassError> {
-    let casts = has_casts(store, function);
+    let (casts, branches) = casts_and_branches(store, function);
+    if !casts && !branches {
+        return Ok(function);
+    }
     rewrite_function(store, module, function, &mut Symbols { casts, ..Symbols::default() })
 }
 
-fn has_casts(store: &Store, function: ExprId) -> bool {
+/// Whether there are casts, which define symbols, and branches, which are put together anew.
+fn casts_and_branches(store: &Store, function: ExprId) -> (bool, bool) {
+    let (mut casts, mut branches) = (false, false);
     let mut stack = vec![function];
     while let Some(id) = stack.pop() {
         match store.expr(id) {
             Expr::Function(function) => stack.push(store.function(function).body),
-            Expr::If { then, other, .. } => stack.extend([then, other]),
+            Expr::If { then, other, .. } => {
+                branches = true;
+                stack.extend([then, other]);
+            }
             Expr::Seq { blocks, .. } => {
                 for binding in store.bindings(blocks) {
-                    if binding.cast.is_some() {
-                        return true;
-                    }
+                    casts |= binding.cast.is_some();
                     stack.push(binding.value);
                 }
             }
             _ => {}
         }
     }
-    false
+    (casts, branches)
 }
 
 #[derive(Default)]
