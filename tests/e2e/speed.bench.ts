@@ -94,11 +94,49 @@ function timed(lab: Lab, key: string, region: string): Promise<Cost> {
     .then(() => lab.page.evaluate(() => (window as unknown as { repaint: Promise<Cost> }).repaint));
 }
 
-async function resnet(slower: number): Promise<{ lab: Lab; close(): Promise<void> }> {
+/** A program of 200 lines: convolutions with what comes behind them, each beside what was before. */
+function twoHundredLines(): string {
+  const lines = [
+    '#[version = "0.0.5"]',
+    "def @main(",
+    "  %data: Tensor[(1, 16, 32, 32), float32],",
+    "  %weight: Tensor[(16, 16, 3, 3), float32],",
+    "  %bias: Tensor[(16), float32]",
+    ") {",
+  ];
+  const body = [
+    (x: string) =>
+      `nn.conv2d(${x}, %weight, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3])`,
+    (x: string) => `nn.bias_add(${x}, %bias)`,
+    (x: string) => `nn.relu(${x})`,
+    (x: string, before: string) => `add(${x}, ${before})`,
+    (x: string) => `multiply(${x}, 0.5f)`,
+    (x: string) => `sigmoid(${x})`,
+  ];
+  let before = "%data";
+  for (let at = 0; lines.length < 198; at++) {
+    const x = at === 0 ? "%data" : `%${at - 1}`;
+    lines.push(`  %${at} = ${body[at % body.length]?.(x, before)};`);
+    if (at % body.length === 5) before = `%${at}`;
+  }
+  lines.push(`  nn.relu(${before})`, "}");
+  return lines.join("\n");
+}
+
+const PROGRAMS: Record<string, (lab: Lab) => Promise<void>> = {
+  "ResNet-18": (lab) => lab.example("ResNet-18"),
+  "200 lines": (lab) => lab.write(twoHundredLines()),
+};
+
+/** The page with a program, relay.build at O3 over it, at its FuseOps. */
+async function atWork(
+  program: string,
+  slower: number,
+): Promise<{ lab: Lab; close(): Promise<void> }> {
   const { context, open } = await profile(browser);
   const lab = await open(site.url);
   await lab.settled();
-  await lab.example("ResNet-18");
+  await PROGRAMS[program]?.(lab);
   const choice = lab.page.getByRole("combobox", { name: "Pipeline" });
   const titles = await choice.locator("option").allTextContents();
   await choice.selectOption({ label: titles.find((title) => title.includes("O3")) ?? "" });
@@ -109,12 +147,17 @@ async function resnet(slower: number): Promise<{ lab: Lab; close(): Promise<void
   return { lab, close: () => context.close() };
 }
 
-for (const slower of [1, 4]) {
-  const machine = slower === 1 ? "" : `, processor ${slower} times slower`;
+for (const [program, slower] of [
+  ["ResNet-18", 1],
+  ["200 lines", 1],
+  ["ResNet-18", 4],
+  ["200 lines", 4],
+] as const) {
+  const where = `${program} at O3${slower === 1 ? "" : `, processor ${slower} times slower`}`;
 
-  test(`key to diff${machine}`, { timeout: 300_000 }, async () => {
-    const { lab, close } = await resnet(slower);
-    // Into the shape of the input: every type of the network changes with it, and with them the visible lines.
+  test(`key to diff, ${where}`, { timeout: 300_000 }, async () => {
+    const { lab, close } = await atWork(program, slower);
+    // Into the shape of the input: every type of the program changes with it, and with them the visible lines.
     await lab.program.getByText("%data:").first().click();
     await lab.page.keyboard.press("End");
     for (let count = 0; count < 12; count++) await lab.page.keyboard.press("ArrowLeft");
@@ -123,12 +166,12 @@ for (const slower of [1, 4]) {
       times.push((await timed(lab, count % 2 === 0 ? "1" : "Backspace", "Diff")).seen);
       await lab.page.waitForTimeout(30);
     }
-    report(`key to diff, ResNet-18 at O3${machine}`, times.slice(10));
+    report(`key to diff, ${where}`, times.slice(10));
     await close();
   });
 
-  test(`step to step${machine}`, { timeout: 300_000 }, async () => {
-    const { lab, close } = await resnet(slower);
+  test(`step to step, ${where}`, { timeout: 300_000 }, async () => {
+    const { lab, close } = await atWork(program, slower);
     await lab.button("Nested").click();
     // Once through all, so that every diff was made; then the page's own part is measured.
     for (let count = 0; count < 3; count++) await lab.page.keyboard.press("p");
@@ -140,15 +183,15 @@ for (const slower of [1, 4]) {
       costs.push(await timed(lab, count % 6 < 3 ? "p" : "n", "Diff"));
       await lab.page.waitForTimeout(READ);
     }
-    const what = `step to step, ResNet-18 at O3${machine}`;
-    report(
-      `${what}: laid out`,
-      costs.map((cost) => cost.laidOut),
-    );
-    report(
-      `${what}: seen`,
-      costs.map((cost) => cost.seen),
-    );
+    for (const [until, what] of [
+      ["laidOut", "laid out"],
+      ["seen", "seen"],
+    ] as const) {
+      report(
+        `step to step, ${where}: ${what}`,
+        costs.map((cost) => cost[until]),
+      );
+    }
     await close();
   });
 }
