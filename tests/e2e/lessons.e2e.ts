@@ -66,6 +66,45 @@ describe("lessons", () => {
       ));
   }
 
+  test("what was found of the run before a script was allowed does not come over what the script did", () =>
+    stage.withVisible(
+      {},
+      async (lab) => {
+        await eventually(async () => (await goals(lab).allTextContents()).join(), /to do/);
+        // What the engine without scripts says of the lesson's programs is held back from here on.
+        await lab.page.evaluate(() => {
+          const page = window as unknown as { late: (() => void)[] };
+          page.late = [];
+          const { postMessage } = Worker.prototype;
+          const held = new WeakSet<Worker>();
+          Worker.prototype.postMessage = function (this: Worker, ...given: unknown[]) {
+            const hear = this.onmessage;
+            if (!held.has(this) && hear) {
+              held.add(this);
+              this.onmessage = function (event) {
+                if (event.data.type !== "compare") return hear.call(this, event);
+                page.late.push(() => hear.call(this, event));
+              };
+            }
+            return Reflect.apply(postMessage, this, given);
+          };
+        });
+        await put(lab, "fuse-two-conv", "hint-3.py");
+        const late = () =>
+          lab.page.evaluate(() => (window as unknown as { late: unknown[] }).late.length);
+        await eventually(late, 1);
+        await lab.button("Run").click();
+        const first = goals(lab).first();
+        await eventually(() => first.textContent(), /: done$/);
+        await lab.page.evaluate(async () => {
+          for (const hear of (window as unknown as { late: (() => void)[] }).late) hear();
+          await new Promise((done) => setTimeout(done, 100));
+        });
+        expect(await first.textContent()).toMatch(/: done$/);
+      },
+      `${stage.site.url}#lesson=fuse-two-conv`,
+    ));
+
   test("a newcomer goes from lesson to lesson by keyboard, and progress is kept", () =>
     stage.withPage({}, async (lab) => {
       const { keyboard } = lab.page;

@@ -70,7 +70,7 @@ export default function LessonPane(props: {
 
   /** Looks at the newest answer, once it is about what is on the page. */
   const look = async (one: Loaded) => {
-    const { good, document, stale, gaveUp } = state();
+    const { good, document, stale, gaveUp, answers } = state();
     const failed = stale || gaveUp !== "";
     if (!failed && good?.document !== document) return;
     let found: Facts = { document, run: null, result: "", comparisons: {} };
@@ -85,7 +85,10 @@ export default function LessonPane(props: {
       }
       found = { document, run: good.run, result, comparisons };
     }
-    if (state().document !== document || props.name !== one.name) return;
+    // The same document is run again once its script may run: what was found of the run before came too late.
+    const now = state();
+    if (now.document !== document || now.answers !== answers || now.gaveUp !== gaveUp) return;
+    if (props.name !== one.name) return;
     setFacts(found);
     setHint("");
     if (one.lesson.goals.every((goal) => holds(goal, found))) app.lessons.finish(one.name);
