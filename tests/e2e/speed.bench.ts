@@ -101,31 +101,38 @@ function twoHundredLines(): string {
     "def @main(",
     "  %data: Tensor[(1, 16, 32, 32), float32],",
     "  %weight: Tensor[(16, 16, 3, 3), float32],",
-    "  %bias: Tensor[(16), float32]",
+    "  %gamma: Tensor[(16), float32],",
+    "  %beta: Tensor[(16), float32],",
+    "  %mean: Tensor[(16), float32],",
+    "  %var: Tensor[(16), float32]",
     ") {",
   ];
   const body = [
     (x: string) =>
       `nn.conv2d(${x}, %weight, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3])`,
-    (x: string) => `nn.bias_add(${x}, %bias)`,
+    (x: string) => `nn.batch_norm(${x}, %gamma, %beta, %mean, %var)`,
+    (x: string) => `${x}.0`,
     (x: string) => `nn.relu(${x})`,
     (x: string, before: string) => `add(${x}, ${before})`,
     (x: string) => `multiply(${x}, 0.5f)`,
-    (x: string) => `sigmoid(${x})`,
   ];
   let before = "%data";
-  for (let at = 0; lines.length < 198; at++) {
+  let at = 0;
+  for (; lines.length < 198; at++) {
     const x = at === 0 ? "%data" : `%${at - 1}`;
     lines.push(`  %${at} = ${body[at % body.length]?.(x, before)};`);
     if (at % body.length === 5) before = `%${at}`;
   }
-  lines.push(`  nn.relu(${before})`, "}");
+  lines.push(`  nn.relu(%${at - 1})`, "}");
   return lines.join("\n");
 }
 
 const PROGRAMS: Record<string, (lab: Lab) => Promise<void>> = {
   "ResNet-18": (lab) => lab.example("ResNet-18"),
-  "200 lines": (lab) => lab.write(twoHundredLines()),
+  "200 lines": async (lab) => {
+    await lab.write(twoHundredLines());
+    await lab.page.keyboard.press("Control+Home");
+  },
 };
 
 /** The page with a program, relay.build at O3 over it, at its FuseOps. */
