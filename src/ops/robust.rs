@@ -78,7 +78,7 @@ fn attrs(store: &mut Store, dice: &mut Dice, op: &OpInfo) -> Option<AttrsId> {
             },
             AttrKind::DType => AttrValue::DType(Some(dice.dtype())),
             AttrKind::Ints => dice.numbers(number),
-            AttrKind::Any => match dice.roll(4) {
+            AttrKind::Boxed | AttrKind::Any => match dice.roll(4) {
                 0 => AttrValue::int(number(dice)),
                 1 => AttrValue::Array((0..dice.roll(5)).map(|_| dice.numbers(Dice::small)).collect()),
                 2 => AttrValue::Null,

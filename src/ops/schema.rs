@@ -53,7 +53,9 @@ pub enum AttrKind {
     DType,
     /// A list of extents or integers; may be null.
     Ints,
-    /// Anything else: nested lists, maps, boxed numbers, objects.
+    /// An integer or a list of integers, each in a box (`runtime::Int`), which prints as an object of the metadata section.
+    Boxed,
+    /// Anything else: nested lists, maps, objects.
     Any,
 }
 
@@ -87,6 +89,7 @@ impl fmt::Display for AttrKind {
             AttrKind::Str => "str",
             AttrKind::DType => "dtype",
             AttrKind::Ints => "list of int",
+            AttrKind::Boxed => "int or list of int",
             AttrKind::Any => "object",
         })
     }
@@ -136,6 +139,7 @@ impl AttrsSchema {
         let mut fields = Vec::with_capacity(self.fields.len());
         for field in self.fields {
             let value = match written.iter().find(|(name, _)| *name == field.name) {
+                Some((_, value)) if field.kind == AttrKind::Boxed => store.boxed(value.clone()),
                 Some((_, value)) => value.clone(),
                 None => field.default.ok_or(field.name)?.value(store),
             };

@@ -1,6 +1,7 @@
 //! Attribute sets of a store: interning and reading them.
 
 use super::Store;
+use crate::ir::Object;
 use crate::ir::attrs::{AttrValue, Attrs, AttrsId};
 use crate::ir::ty::DType;
 use std::rc::Rc;
@@ -26,6 +27,19 @@ impl Store {
     pub fn attr(&self, attrs: Option<AttrsId>, name: &str) -> Option<&AttrValue> {
         let attrs = self.attr_sets.get(attrs?);
         attrs.fields.iter().find(|(n, _)| self.str(*n) == name).map(|(_, v)| v)
+    }
+
+    /// Integers, alone or in a list, each in a box of its own (`runtime.BoxInt`); anything else as it is.
+    pub fn boxed(&mut self, value: AttrValue) -> AttrValue {
+        match value {
+            AttrValue::Int { value, .. } => {
+                let key = self.name("runtime.BoxInt");
+                let repr = Some(value.to_string().into());
+                AttrValue::Object(self.add_object(Object { key, fields: [].into(), items: [].into(), repr }))
+            }
+            AttrValue::Array(items) => AttrValue::Array(items.into_vec().into_iter().map(|item| self.boxed(item)).collect()),
+            other => other,
+        }
     }
 
     /// An integer or truth value, boxed or not.

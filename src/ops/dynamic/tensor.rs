@@ -115,7 +115,7 @@ pub static OPS: &[OpInfo] = &[
     OpInfo {
         name: "dyn.strided_slice",
         doc: "Like `strided_slice`, with begin, end and strides as inputs.",
-        args: &["data", "begin", "end", "strides", "slice_mode"],
+        args: &["data", "begin", "end", "strides"],
         attrs: Some(&STRIDED_SLICE),
         rule: Some(strided_slice_rule),
         pattern: Some(OpPattern::Injective),

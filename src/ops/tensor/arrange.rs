@@ -21,7 +21,7 @@ pub static STACK: AttrsSchema =
 pub static SPLIT: AttrsSchema = AttrsSchema {
     key: "relay.attrs.SplitAttrs",
     fields: &[
-        AttrField::required("indices_or_sections", AttrKind::Any),
+        AttrField::required("indices_or_sections", AttrKind::Boxed),
         AttrField::new("axis", AttrKind::Int, AttrDefault::Int(0)),
     ],
 };

@@ -122,7 +122,9 @@ impl<'s> Parser<'s, '_> {
         let Some(schema) = info.attrs else {
             return if written.is_empty() { None } else { self.keyed_attrs(written, span) };
         };
-        let cached = !text.is_empty() || written.is_empty();
+        // Two calls never share a box: what prints of it says where it stands in the metadata section.
+        let boxed = schema.fields.iter().any(|field| field.kind == AttrKind::Boxed);
+        let cached = !boxed && (!text.is_empty() || written.is_empty());
         if cached && let Some(&known) = self.known_attrs.get(&(op, text)) {
             return known;
         }
@@ -232,6 +234,10 @@ fn holds_expr(value: &AttrValue) -> bool {
 pub(super) fn fit(kind: AttrKind, value: AttrValue) -> Result<AttrValue, &'static str> {
     Ok(match (kind, value) {
         (AttrKind::Any, value) => plain(value),
+        (AttrKind::Boxed, value @ (AttrValue::Int { .. } | AttrValue::Object(_))) => value,
+        (AttrKind::Boxed, AttrValue::Array(items)) => {
+            AttrValue::Array(items.into_vec().into_iter().map(fit_extent).collect::<Result<_, _>>()?)
+        }
         (AttrKind::Int, AttrValue::Int { value, .. }) => AttrValue::int(value),
         (AttrKind::Int | AttrKind::Integer, AttrValue::Bool(b)) => AttrValue::int(i64::from(b)),
         (AttrKind::Integer, value @ (AttrValue::Int { .. } | AttrValue::Dim(_) | AttrValue::Null)) => value,
@@ -270,6 +276,7 @@ fn wanted(kind: AttrKind) -> &'static str {
         AttrKind::Str => "a string",
         AttrKind::DType => "an element type in quotes",
         AttrKind::Ints => "a list of integers, such as `[1, 1]`",
+        AttrKind::Boxed => "an integer or a list of integers",
         AttrKind::Any => "anything",
     }
 }

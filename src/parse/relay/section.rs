@@ -457,7 +457,7 @@ impl Section {
                 Ok(index) if self.key(index) == "runtime.String" => self.value(store, index, depth)?,
                 _ => AttrValue::Str(store.name(text)),
             },
-            AttrKind::Integer | AttrKind::Ints | AttrKind::Any => {
+            AttrKind::Integer | AttrKind::Ints | AttrKind::Boxed | AttrKind::Any => {
                 let index = text.parse::<usize>().ok().filter(|i| *i < self.nodes.len());
                 self.value(store, index.ok_or_else(|| format!("`{text}` is not the index of an object"))?, depth)?
             }

@@ -192,7 +192,7 @@ impl Combiner for ToDense {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{after, unchanged};
+    use super::super::testing::{after, failure, unchanged};
 
     const TWO: &str = "def @main(%x: Tensor[(2, 4), float32], %w1: Tensor[(3, 4), float32], %w2: Tensor[(5, 4), float32]) {
            (nn.dense(%x, %w1, units=3), nn.dense(%x, %w2, units=5))
@@ -208,5 +208,17 @@ mod tests {
     #[test]
     fn too_few_layers_stay() {
         unchanged("CombineParallelDense(to_batch=False)", TWO);
+    }
+
+    #[test]
+    fn a_layer_whose_one_user_calls_a_function_is_refused() {
+        let message = failure(
+            "CombineParallelDense()",
+            "def @f(%y: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] { %y }
+             def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32]) {
+               (@f(nn.dense(%x, %w, units=3)), nn.dense(%x, %w, units=3))
+             }",
+        );
+        assert!(message.contains("must be a call of an operator"), "{message}");
     }
 }

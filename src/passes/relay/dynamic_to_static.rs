@@ -10,9 +10,10 @@
 //! Source: `src/relay/transforms/dynamic_to_static.cc`.
 
 use super::fold_constant::fold_expr;
+use super::support::{forget_result, without_results};
 use crate::infer::infer_expr;
 use crate::ir::rewrite::{ExprMutator, rewrite};
-use crate::ir::{AttrValue, Double, Expr, ExprId, Function, Module, Store};
+use crate::ir::{AttrValue, Double, Expr, ExprId, Module, Store};
 use crate::ops::build::{args, call_with, constant, elements, ints, op_name};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
@@ -48,7 +49,10 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     if let Some(error) = mutator.error {
         return Err(error);
     }
-    prepare(cx.store, module, result)
+    match without_results(cx.store, module, result) {
+        Some((function, module)) => prepare(cx.store, &module, function),
+        None => prepare(cx.store, module, result),
+    }
 }
 
 /// Folds and types an expression, twice: shapes that become known make more fold.
@@ -76,12 +80,7 @@ impl ExprMutator for Static<'_> {
 
     fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
         match store.expr(post) {
-            Expr::Function(function) if post != pre => {
-                // The shape of the result may be known now; InferType finds it.
-                let old = *store.function(function);
-                let new = store.add_function(Function { ret: None, ..old });
-                store.rebuild(post, Expr::Function(new), None)
-            }
+            Expr::Function(_) if post != pre => forget_result(store, post),
             Expr::Call { .. } if self.error.is_none() && op_name(store, post).starts_with("dyn.") => {
                 match self.make_static(store, post) {
                     Ok(made) => made.unwrap_or(post),
@@ -208,7 +207,7 @@ fn attr_value(store: &Store, id: ExprId, name: &str) -> Option<AttrValue> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{check, unchanged};
+    use super::super::testing::{check, failure, unchanged};
 
     #[test]
     fn a_shape_that_becomes_known_makes_the_next_one_known() {
@@ -227,6 +226,27 @@ mod tests {
         unchanged(
             "DynamicToStatic()",
             "def @main(%x: Tensor[(6), float32], %s: Tensor[(2), int64]) { dyn.reshape(%x, %s, newshape=[]) }",
+        );
+    }
+
+    #[test]
+    fn a_slice_takes_four_arguments() {
+        check(
+            "DynamicToStatic()",
+            "def @main(%x: Tensor[(4), int32]) {
+               %0 = shape_of(zeros(shape=[2], dtype=\"int32\"), dtype=\"int64\");
+               dyn.strided_slice(%x, %0, %0, %0, begin=None, end=None, strides=None, axes=None)
+             }",
+            "def @main(%x: Tensor[(4), int32]) { strided_slice(%x, begin=[2], end=[2], strides=[2], axes=None) }",
+        );
+    }
+
+    #[test]
+    fn what_another_function_returns_is_not_known() {
+        failure(
+            "DynamicToStatic()",
+            "def @f(%y: Tensor[(4), float32]) -> Tensor[(4), float32] { exp(%y) }
+             def @main(%x: Tensor[(4), float32]) { abs(@f(%x)) }",
         );
     }
 }

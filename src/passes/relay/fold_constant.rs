@@ -20,6 +20,7 @@ use super::support::{is_primitive, is_qnn_canonicalisable, strip_on_device, tens
 use crate::diag::Diagnostic;
 use crate::eval::{EvalOptions, eval_expr, value_to_expr};
 use crate::ir::rewrite::{Bound, ExprMutator, Visit, rewrite};
+use crate::ir::walk::post_order;
 use crate::ir::{DType, Dim, Expr, ExprId, Module, Store};
 use crate::ops;
 use crate::ops::build::{arg, args, attrs_of, constant, int_tensor, op_name};
@@ -61,7 +62,13 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, arguments: &Args)
     let mut folder = Folder::new(module, arguments.bool("fold_qnn"));
     let result = rewrite(cx.store, function, &mut folder);
     cx.diagnostics.extend(folder.warnings);
-    Ok(result)
+    match folder.nested {
+        Some(nested) => {
+            let message = "a primitive function inside of a primitive function cannot be looked into";
+            Err(vec![Diagnostic::error("relay-fold-constant", message, cx.store.source_span(nested))])
+        }
+        None => Ok(result),
+    }
 }
 
 /// Folds the constants of an expression, for passes that need it of what they build.
@@ -74,6 +81,8 @@ struct Folder<'a> {
     fold_qnn: bool,
     warnings: Vec<Diagnostic>,
     warned: FxHashSet<&'static str>,
+    /// A primitive function that was met inside of another one, at which TVM stops.
+    nested: Option<ExprId>,
 }
 
 impl ExprMutator for Folder<'_> {
@@ -83,7 +92,11 @@ impl ExprMutator for Folder<'_> {
 
     fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
         match store.expr(id) {
-            Expr::Function(_) if is_primitive(store, id) => Visit::Keep,
+            Expr::Function(_) if is_primitive(store, id) => {
+                let inner = post_order(store, id).into_iter().find(|inner| *inner != id && is_primitive(store, *inner));
+                self.nested = self.nested.or(inner);
+                Visit::Keep
+            }
             Expr::Call { args, .. } if args.is_empty() => Visit::Keep,
             _ => Visit::Descend,
         }
@@ -142,7 +155,7 @@ fn is_known(store: &Store, id: ExprId) -> bool {
 
 impl<'a> Folder<'a> {
     fn new(module: &'a Module, fold_qnn: bool) -> Self {
-        Folder { module, fold_qnn, warnings: Vec::new(), warned: FxHashSet::default() }
+        Folder { module, fold_qnn, warnings: Vec::new(), warned: FxHashSet::default(), nested: None }
     }
 
     fn call(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> Option<ExprId> {
@@ -227,7 +240,7 @@ fn known_shape(store: &Store, id: ExprId) -> Option<Vec<i64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{after, check, unchanged};
+    use super::super::testing::{after, check, failure, unchanged};
 
     #[test]
     fn a_projection_of_a_tuple_is_its_field_whatever_it_is() {
@@ -280,5 +293,17 @@ mod tests {
         assert!(after("FoldConstant()", program).contains("qnn.dequantize"));
         // (3 - 1) * 0.5
         check("FoldConstant(fold_qnn=True)", program, "def @main() { 1f }");
+    }
+
+    #[test]
+    fn a_primitive_function_inside_of_a_primitive_one_is_refused() {
+        let message = failure(
+            "FoldConstant()",
+            "def @main(%x: int32) {
+               %1 = fn (%a: int32, Primitive=1) { %0 = fn (%b: int32, Primitive=1) { negative(%b) }; %0(%a) };
+               %1(%x)
+             }",
+        );
+        assert!(message.contains("inside of a primitive function"), "{message}");
     }
 }

@@ -4,11 +4,12 @@
 //! ask that first. The function around takes and gives tensors as before.
 //!
 //! As in TVM, `zeros_like` becomes a cell of ones (`One` is written for both in `VisitExpr_(CallNode)`), and what is no operator
-//! is called as it was. Known divergences: a constant that is used several times is one cell here and several in TVM; that a
-//! program may share nothing (`CheckFeature`) is not asked.
+//! is called as it was. Neither the program nor what becomes of it may use anything but leaves twice (`CheckFeature`). Known
+//! divergence: a constant that is used several times is one cell here and several in TVM.
 //!
 //! Source: `src/relay/transforms/lazy_gradient_init.cc`, `python/tvm/relay/std/gradient.rly`.
 
+use super::support::feature::holds_no_graph;
 use crate::diag::Diagnostic;
 use crate::infer::infer_module;
 use crate::ir::rewrite::{ExprMutator, rewrite};
@@ -112,6 +113,7 @@ def @main(%x3: Tensor[(4), float32]) -> Tensor[(4), float32] {
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
     let store = &mut *cx.store;
+    holds_no_graph(store, module, "relay-gradient")?;
     let mut result = module.clone();
     let cell = store.name("GradCell");
     if module.adt(cell).is_none() {
@@ -144,6 +146,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         let new = cells.whole(store, function, &mut names);
         result.set_function(name, new);
     }
+    holds_no_graph(store, &result, "relay-gradient")?;
     infer_module(store, &result)
 }
 
@@ -349,7 +352,7 @@ impl ExprMutator for Cells {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::after;
+    use super::super::testing::{after, failure};
 
     #[test]
     fn sums_and_products_of_one_type_ask_their_cells_and_others_take_tensors_out() {
@@ -363,6 +366,12 @@ mod tests {
         let main = &text[text.find("def @main").unwrap()..];
         assert!(main.contains("@MultiplyGradCell("), "{main}");
         assert!(!main.contains("@AddGradCell("), "extents differ, so the sum is one of tensors: {main}");
+    }
+
+    #[test]
+    fn a_graph_is_refused() {
+        let graph = "def @main(%x: float32) -> float32 { %0 = exp(%x); add(%0, %0) }";
+        assert!(failure("LazyGradientInit()", graph).contains("has unsupported feature: [fGraph, ]"));
     }
 
     #[test]

@@ -13,11 +13,12 @@
 
 use super::support::local_type::{typed_call, typed_item, typed_tuple};
 use super::support::precision::{Kind, kind, narrowed_attrs};
-use super::support::value_range;
+use super::support::{forget_result, value_range, without_results};
 use crate::diag::Diagnostic;
+use crate::infer::infer_expr;
 use crate::ir::rewrite::{Bound, ExprMutator, rewrite};
 use crate::ir::sort::sort_by;
-use crate::ir::{AttrValue, DType, DTypeCode, Expr, ExprId, Function, Module, Store, Type, TypeId};
+use crate::ir::{AttrValue, DType, DTypeCode, Expr, ExprId, Module, Store, Type, TypeId};
 use crate::ops;
 use crate::ops::build::{args, attrs_of};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
@@ -64,7 +65,7 @@ def @main(%x: Tensor[(1, 8), float32], %w: Tensor[(4, 8), float32]) -> Tensor[(1
     run: Run::Function(run),
 };
 
-fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> Result<ExprId, PassError> {
+fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, arguments: &Args) -> Result<ExprId, PassError> {
     let text = arguments.str("mixed_precision_type").unwrap_or_default();
     let Some(narrow) = DType::parse(text).filter(|dtype| dtype.is_float()) else {
         let text = format!("Only support IEEE floating point mixed precision types and bfloat16, but got {text}");
@@ -83,6 +84,9 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> R
     }
     if mode == 0 && !pass.missing.is_empty() {
         return Err(vec![Diagnostic::error("relay-mixed-precision-op", "Missing ops were found!", None)]);
+    }
+    if let Some((function, module)) = without_results(cx.store, module, result) {
+        infer_expr(cx.store, &module, function)?;
     }
     Ok(result)
 }
@@ -136,12 +140,7 @@ impl ExprMutator for Narrow {
                 let ty = store.checked_type(body);
                 store.rebuild(post, Expr::Let { var, value, body }, ty)
             }
-            Expr::Function(function) if post != pre => {
-                let old = *store.function(function);
-                // What it returns may have another type now; InferType finds it.
-                let new = store.add_function(Function { ret: None, ..old });
-                store.rebuild(post, Expr::Function(new), None)
-            }
+            Expr::Function(_) if post != pre => forget_result(store, post),
             _ => post,
         }
     }
@@ -304,5 +303,12 @@ mod tests {
     fn operators_without_a_rule_fail_when_asked() {
         let program = "def @main(%x: Tensor[(4), float32]) { sin(%x) }";
         assert_eq!(failure("ToMixedPrecision(missing_op_mode=0)", program), "Missing ops were found!");
+    }
+
+    #[test]
+    fn a_call_of_another_function_has_a_type_only_if_a_variable_says_it() {
+        let helper = "def @f(%y: Tensor[(4), float32]) -> Tensor[(4), float32] { exp(%y) }\ndef @main(%x: Tensor[(4), float32]) ";
+        failure("ToMixedPrecision()", &format!("{helper} {{ @f(%x) }}"));
+        after("ToMixedPrecision()", &format!("{helper} {{ let %a: Tensor[(4), float32] = @f(%x); %a }}"));
     }
 }

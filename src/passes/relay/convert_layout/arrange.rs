@@ -1,7 +1,7 @@
 //! Answers of operators whose attributes name axes.
 
 use super::infer::{Infer, Inferred, Known, place, with};
-use crate::ir::{AttrValue, Dim, Object, Type};
+use crate::ir::{AttrValue, Dim, Type};
 use crate::ops::build::ints;
 use crate::ops::layout::{Layout, LayoutAxis};
 
@@ -173,13 +173,8 @@ pub(super) fn split(cx: &mut Infer) -> Option<Inferred> {
     if let Some(places) = places.filter(|_| factor > 1) {
         divides = places.iter().all(|place| place % factor == 0);
         if divides {
-            let key = cx.store.name("runtime.BoxInt");
-            let boxed = |value: i64| {
-                let repr = Some(value.to_string().into());
-                AttrValue::Object(cx.store.add_object(Object { key, fields: [].into(), items: [].into(), repr }))
-            };
-            let places = places.into_iter().map(|place| place / factor).map(boxed).collect();
-            changes.push(("indices_or_sections", AttrValue::Array(places)));
+            let places = places.into_iter().map(|place| AttrValue::int(place / factor)).collect();
+            changes.push(("indices_or_sections", cx.store.boxed(AttrValue::Array(places))));
         }
     }
     let attrs = cx.with(&changes);

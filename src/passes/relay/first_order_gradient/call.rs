@@ -1,7 +1,8 @@
 //! What a rule for a gradient sees, and what rules are made of.
 
-use crate::ir::{AttrValue, AttrsId, DType, Dim, ExprId, Store, Type, TypeId};
-use crate::ops::build::{call, call_with, ints, scalar};
+use crate::ir::{AttrValue, AttrsId, DType, Dim, Expr, ExprId, Store, Type, TypeId};
+use crate::ops;
+use crate::ops::build::{attrs_of, call, call_with, ints, scalar};
 
 /// A call, and the gradient of what it gives.
 pub(super) struct Call<'a> {
@@ -97,12 +98,21 @@ impl Call<'_> {
         Some(call_with(self.store, "nn.dense", &[data, weight], &[("units", AttrValue::int(units))]))
     }
 
-    pub fn pool(&mut self, op: &str, kept: &[&'static str]) -> Option<Vec<ExprId>> {
+    /// The gradient of pooling `forward`, with some of its attributes.
+    pub fn pool(&mut self, op: &str, forward: &str, kept: &[&'static str]) -> Option<Vec<ExprId>> {
         let mut set = Vec::new();
         for name in kept {
             set.push((*name, self.store.attr(self.attrs, name)?.clone()));
         }
+        Some(vec![self.pool_grad(op, forward, &set)?])
+    }
+
+    /// A call of a gradient of pooling. Its attributes are of the type that `forward` has, as in TVM, which registers
+    /// `nn.avg_pool2d_grad` with those of `nn.max_pool2d` and so prints them as an object.
+    pub fn pool_grad(&mut self, op: &str, forward: &str, set: &[(&str, AttrValue)]) -> Option<ExprId> {
         let data = *self.args.first()?;
-        Some(vec![call_with(self.store, op, &[self.grad, data], &set)])
+        let attrs = attrs_of(self.store, forward, set);
+        let callee = self.store.add(Expr::Op(ops::op(op)));
+        Some(self.store.add_call(callee, &[self.grad, data], Some(attrs)))
     }
 }

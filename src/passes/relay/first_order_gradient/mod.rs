@@ -362,4 +362,17 @@ mod tests {
         let message = failure("FirstOrderGradient()", "def @main(%x: Tensor[(4), float32]) { let %y = exp(%x); %y }");
         assert!(message.contains("fLet"), "{message}");
     }
+
+    #[test]
+    fn the_gradient_of_a_tuple_of_one_is_a_split_without_places() {
+        let made = after("FirstOrderGradient(), InferType()", "def @main(%x: Tensor[(4), float32]) { concatenate((%x,)) }");
+        assert!(made.contains("indices_or_sections=[]"), "{made}");
+    }
+
+    #[test]
+    fn the_gradient_of_an_average_has_the_attributes_of_the_average() {
+        let program = "def @main(%x: Tensor[(1, 1, 4, 4), float32]) { nn.avg_pool2d(%x, pool_size=[2, 2]) }";
+        let made = after("FirstOrderGradient()", program);
+        assert!(made.contains("meta[relay.attrs.AvgPool2DAttrs][0]"), "{made}");
+    }
 }

@@ -3,7 +3,7 @@
 //! Source: `python/tvm/relay/op/_tensor_grad.py`.
 
 use super::call::Call;
-use crate::ir::{AttrValue, Dim, Expr, ExprId, Type};
+use crate::ir::{AttrValue, Dim, ExprId, Type};
 use crate::ops::build::{call_with, ints};
 
 /// The gradients of the arguments; nothing where they are not known.
@@ -235,11 +235,17 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
         "nn.dense" => dense,
         "nn.matmul" | "nn.batch_matmul" => matmul,
         "nn.conv2d" => conv2d,
-        "nn.max_pool2d" => |mut c| c.pool("nn.max_pool2d_grad", &["pool_size", "strides", "padding", "layout", "ceil_mode"]),
-        "nn.avg_pool2d" => {
-            |mut c| c.pool("nn.avg_pool2d_grad", &["pool_size", "strides", "padding", "layout", "ceil_mode", "count_include_pad"])
+        "nn.max_pool2d" => {
+            |mut c| c.pool("nn.max_pool2d_grad", "nn.max_pool2d", &["pool_size", "strides", "padding", "layout", "ceil_mode"])
         }
-        "nn.global_avg_pool2d" => |c| {
+        "nn.avg_pool2d" => |mut c| {
+            c.pool(
+                "nn.avg_pool2d_grad",
+                "nn.avg_pool2d",
+                &["pool_size", "strides", "padding", "layout", "ceil_mode", "count_include_pad"],
+            )
+        },
+        "nn.global_avg_pool2d" => |mut c| {
             let shape = c.shape(0)?;
             let layout = c.store.attr(c.attrs, "layout")?.clone();
             let from = match c.store.attr_str(c.attrs, "layout")? {
@@ -249,7 +255,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
             };
             let size = [shape.get(from)?.known()?, shape.get(from + 1)?.known()?];
             let set = [("pool_size", ints(&size)), ("strides", ints(&[1, 1])), ("padding", ints(&[0, 0])), ("layout", layout)];
-            Some(vec![call_with(c.store, "nn.avg_pool2d_grad", &[c.grad, *c.args.first()?], &set)])
+            Some(vec![c.pool_grad("nn.avg_pool2d_grad", "nn.avg_pool2d", &set)?])
         },
         "concatenate" => |c| {
             let Type::Tuple(fields) = c.store.type_of_id(*c.types.first()?).clone() else { return None };
@@ -262,18 +268,9 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
                 places.push(sum);
             }
             places.pop();
-            let key = c.store.name("runtime.BoxInt");
-            let mut boxed = Vec::new();
-            for place in places {
-                let repr = Some(place.to_string().into());
-                let object = crate::ir::Object { key, fields: [].into(), items: [].into(), repr };
-                boxed.push(AttrValue::Object(c.store.add_object(object)));
-            }
-            let set = [("indices_or_sections", AttrValue::Array(boxed.into())), ("axis", AttrValue::int(axis))];
+            let set = [("indices_or_sections", ints(&places)), ("axis", AttrValue::int(axis))];
             let parts = call_with(c.store, "split", &[c.grad], &set);
-            let items = (0..fields.len() as u32).map(|index| c.store.add(Expr::TupleGetItem { tuple: parts, index }));
-            let items: Vec<ExprId> = items.collect();
-            Some(vec![c.store.add_tuple(&items)])
+            Some(vec![parts])
         },
         _ => return None,
     })

@@ -34,10 +34,8 @@ mod residual;
 mod tests;
 mod value;
 
-use super::support::{is_primitive, strip_on_device};
-use crate::diag::Diagnostic;
-use crate::ir::walk::{for_each_child, has_children};
-use crate::ir::{ExprId, IdMap, Module, Store};
+use super::support::feature::holds_no_graph;
+use crate::ir::Module;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use machine::Evaluator;
 
@@ -83,7 +81,7 @@ def @main(%x: float32) -> float32 {
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
-    let size = shares_nothing(cx.store, module)?;
+    let size = holds_no_graph(cx.store, module, "relay-partial-evaluate")?;
     let mut evaluator = Evaluator::new(cx.store, module, size);
     for (name, function) in module.functions() {
         evaluator.visit_global(*name, *function)?;
@@ -95,36 +93,6 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         let new = done.get(name).copied().unwrap_or(*function);
         result.set_function(*name, cx.store.rewrite("evaluated in part", *function, *function, |_| new));
     }
-    shares_nothing(cx.store, &result)?;
+    holds_no_graph(cx.store, &result, "relay-partial-evaluate")?;
     Ok(result)
-}
-
-/// Holds that no function uses anything but leaves twice, primitive functions aside (TVM: all features but `fGraph`), and
-/// counts nodes.
-fn shares_nothing(store: &Store, module: &Module) -> Result<usize, PassError> {
-    let mut count = 0;
-    for (_, function) in module.functions() {
-        let mut seen = IdMap::new();
-        let mut left = vec![*function];
-        while let Some(id) = left.pop() {
-            if seen.insert(id, ()).is_some() {
-                return Err(shared(store, id));
-            }
-            count += 1;
-            if !is_primitive(store, id) {
-                for_each_child(store, id, |child| {
-                    left.extend(has_children(store, strip_on_device(store, child)).then_some(child))
-                });
-            }
-        }
-    }
-    Ok(count)
-}
-
-fn shared(store: &Store, id: ExprId) -> PassError {
-    let message = match is_primitive(store, id) {
-        true => "has unsupported feature: [fGraph, ]: a primitive function is called twice with something that is not known",
-        false => "has unsupported feature: [fGraph, ]: this is used more than once; run ToANormalForm first",
-    };
-    vec![Diagnostic::error("relay-partial-evaluate", message, store.source_span(id))]
 }

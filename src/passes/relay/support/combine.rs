@@ -4,9 +4,10 @@
 //! element-wise or broadcasting and has no other user, are branches. Branches that fit together are
 //! computed by one larger call, and each gets its part of the result.
 
+use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Visit, rewrite};
 use crate::ir::walk::post_order;
-use crate::ir::{AttrValue, Expr, ExprId, IdMap, Object, Store};
+use crate::ir::{AttrValue, Expr, ExprId, IdMap, Store};
 use crate::ops::build::{args, call_with, ints, op_name};
 use crate::ops::{self, OpPattern};
 use crate::pass::PassError;
@@ -42,9 +43,10 @@ pub trait Combiner {
     fn parts(&self, store: &mut Store, data: ExprId, branches: &[Branch], depth: usize) -> Option<Vec<ExprId>>;
 }
 
-/// Combines branches in groups of at least `min_branches`.
+/// Combines branches in groups of at least `min_branches`. As in TVM, it is an error if the one user of a call that takes part
+/// is a call of something else than an operator.
 pub fn run(store: &mut Store, root: ExprId, combiner: &dyn Combiner, min_branches: usize) -> Result<ExprId, PassError> {
-    let mut groups = find_groups(store, root, combiner);
+    let mut groups = find_groups(store, root, combiner)?;
     groups.retain(|group| group.len() >= min_branches);
     if groups.is_empty() {
         return Ok(root);
@@ -61,7 +63,7 @@ pub fn run(store: &mut Store, root: ExprId, combiner: &dyn Combiner, min_branche
     Ok(rewrite(store, root, &mut Combine { combiner, plans, place }))
 }
 
-fn find_groups(store: &mut Store, root: ExprId, combiner: &dyn Combiner) -> Vec<Vec<Branch>> {
+fn find_groups(store: &mut Store, root: ExprId, combiner: &dyn Combiner) -> Result<Vec<Vec<Branch>>, PassError> {
     let mut children: IdMap<Expr, Vec<ExprId>> = IdMap::new();
     let mut roots = Vec::new();
     for id in post_order(store, root) {
@@ -90,29 +92,32 @@ fn find_groups(store: &mut Store, root: ExprId, combiner: &dyn Combiner) -> Vec<
             if op_name(store, child) != combiner.op() {
                 continue;
             }
-            let branch = follow(store, &children, child);
+            let branch = follow(store, &children, child)?;
             match (first..groups.len()).find(|g| combiner.compatible(store, child, groups[*g][0][0])) {
                 Some(group) => groups[group].push(branch),
                 None => groups.push(vec![branch]),
             }
         }
     }
-    groups
+    Ok(groups)
 }
 
 /// The call and those behind it, as long as each is the only user of the one before and simple.
-fn follow(store: &Store, children: &IdMap<Expr, Vec<ExprId>>, call: ExprId) -> Branch {
+fn follow(store: &Store, children: &IdMap<Expr, Vec<ExprId>>, call: ExprId) -> Result<Branch, PassError> {
     let mut branch = vec![call];
     let mut last = call;
     while let Some([next]) = children.get(last).map(Vec::as_slice) {
-        let pattern = store.called_op(*next).and_then(|op| ops::info(op).pattern);
-        if pattern.is_none_or(|pattern| pattern > OpPattern::Broadcast) {
+        let Some(op) = store.called_op(*next) else {
+            let message = "what uses the result of a call that may be combined must be a call of an operator";
+            return Err(vec![Diagnostic::error("relay-combine-parallel", message, store.source_span(*next))]);
+        };
+        if ops::info(op).pattern.is_none_or(|pattern| pattern > OpPattern::Broadcast) {
             break;
         }
         branch.push(*next);
         last = *next;
     }
-    branch
+    Ok(branch)
 }
 
 /// How many calls of each branch can be combined, at least one.
@@ -207,10 +212,8 @@ pub fn slice_sizes(store: &mut Store, data: ExprId, begin: &[i64], size: &[i64])
     call_with(store, "strided_slice", &[data], &written)
 }
 
-/// `split` along the first axis into `sections` parts. TVM holds the number in a box.
+/// `split` along the first axis into `sections` parts.
 pub fn split(store: &mut Store, data: ExprId, sections: usize) -> ExprId {
-    let key = store.name("runtime.BoxInt");
-    let boxed = Object { key, fields: [].into(), items: [].into(), repr: Some(sections.to_string().into()) };
-    let boxed = AttrValue::Object(store.add_object(boxed));
-    call_with(store, "split", &[data], &[("indices_or_sections", boxed), ("axis", AttrValue::int(0))])
+    let sections = AttrValue::int(sections as i64);
+    call_with(store, "split", &[data], &[("indices_or_sections", sections), ("axis", AttrValue::int(0))])
 }

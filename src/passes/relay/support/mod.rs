@@ -4,6 +4,7 @@ pub mod affine;
 pub mod combine;
 pub mod combine_batch;
 pub mod copy;
+pub mod feature;
 pub mod fusion_graph;
 pub mod let_lists;
 pub mod local_type;
@@ -16,7 +17,8 @@ pub mod scale_axis;
 pub mod scope;
 pub mod simplify;
 
-use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, ExprId, Id, Name, Store};
+use crate::ir::walk::post_order;
+use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Function, Id, Module, Name, Store};
 use crate::ops::build::{arg, call_with, is_call};
 use crate::ops::tensor_of;
 
@@ -52,6 +54,31 @@ pub fn expand_to_axes(store: &mut Store, bias: ExprId, rank: usize, axes: &[usiz
         }
     }
     bias
+}
+
+/// A function that does not say what it returns: that may be of another type now, which InferType finds.
+pub fn forget_result(store: &mut Store, function: ExprId) -> ExprId {
+    let Some(old) = store.as_function(function) else { return function };
+    let new = store.add_function(Function { ret: None, ..old });
+    store.rebuild(function, Expr::Function(new), None)
+}
+
+/// A function that mentions functions of the module, and the module, as passes of TVM see them that forget what functions return
+/// before they type one: calls have no type unless a variable says what it is. `None` if it mentions none.
+pub fn without_results(store: &mut Store, module: &Module, function: ExprId) -> Option<(ExprId, Module)> {
+    let mut names: Vec<Id<Name>> = Vec::new();
+    for id in post_order(store, function) {
+        names.extend(if let Expr::Global(name) = store.expr(id) { Some(name) } else { None });
+    }
+    names.sort_unstable();
+    names.dedup();
+    let mut forgotten = (!names.is_empty()).then(|| module.clone())?;
+    for name in names {
+        if let Some(other) = module.function(name) {
+            forgotten.set_function(name, forget_result(store, other));
+        }
+    }
+    Some((forget_result(store, function), forgotten))
 }
 
 /// A function's attributes with these values, in this order.
