@@ -108,10 +108,11 @@ impl Call<'_> {
     }
 
     /// A call of a gradient of pooling. Its attributes are of the type that `forward` has, as in TVM, which registers
-    /// `nn.avg_pool2d_grad` with those of `nn.max_pool2d` and so prints them as an object.
+    /// `nn.avg_pool2d_grad` with those of `nn.max_pool2d` and so prints them as an object. Nobody says how dilated they are.
     pub fn pool_grad(&mut self, op: &str, forward: &str, set: &[(&str, AttrValue)]) -> Option<ExprId> {
         let data = *self.args.first()?;
-        let attrs = attrs_of(self.store, forward, set);
+        let set: Vec<_> = set.iter().cloned().chain([("dilation", ints(&[]))]).collect();
+        let attrs = attrs_of(self.store, forward, &set);
         let callee = self.store.add(Expr::Op(ops::op(op)));
         Some(self.store.add_call(callee, &[self.grad, data], Some(attrs)))
     }
