@@ -84,6 +84,14 @@ impl Call<'_> {
         Some(call_with(self.store, "sum", &[value], &set))
     }
 
+    /// With axes of extent one where those axes, in order, were reduced.
+    pub fn expanded(&mut self, value: ExprId, axes: &[i64]) -> ExprId {
+        axes.iter().fold(value, |value, axis| {
+            let set = [("axis", AttrValue::int(*axis)), ("num_newaxis", AttrValue::int(1))];
+            call_with(self.store, "expand_dims", &[value], &set)
+        })
+    }
+
     pub fn transposed(&mut self, value: ExprId) -> ExprId {
         self.transposed_by(value, AttrValue::Null)
     }

@@ -2,19 +2,18 @@
 //!
 //! Every value gets a variable and a second one for its gradient, zero at first. From the result backwards each call then adds
 //! to the gradients of its arguments what its operator says ([`rules`]). Only graphs of operators, tuples and constants are
-//! taken; everything else is an error, as is an operator without a gradient.
-//!
-//! Known divergences: of operators for which TVM has a gradient those of `take`, `arange`, `gather_nd`, `one_hot`,
-//! `strided_slice`, `stack`, `max`, `variance`, the cross entropies and dynamic shapes are missing, and function literals that
-//! are called are not taken.
+//! taken, and function literals that are called, whose bodies are put in the place of the call; everything else is an error, as
+//! is an operator without a gradient. As in TVM, a literal that is called twice is evaluated for the first call only, and the
+//! second one gets that result.
 //!
 //! Source: `src/relay/transforms/first_order_gradient.cc`, `gradient.h`.
 
 mod call;
+mod index;
 mod rules;
 
 use crate::diag::Diagnostic;
-use crate::ir::walk::post_order;
+use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{AttrValue, Dim, Expr, ExprId, Function, Module, Store, Type, TypeId, VarId};
 use crate::ops::build::{self, args, call_with, op_name};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
@@ -133,12 +132,7 @@ fn with_gradient(store: &mut Store, function: ExprId, names: &mut u32) -> Result
         let value = cx.dual(used, ty);
         env.insert(used, value);
     }
-    for id in order {
-        if !env.contains_key(&id) {
-            let value = cx.visit(id, &env)?;
-            env.extend(value.map(|value| (id, value)));
-        }
-    }
+    cx.forward(data.body, &mut env)?;
     let Some(&result) = env.get(&data.body) else { return Ok(function) };
     let forward_lets = std::mem::take(&mut cx.lets);
     let Dual { forward, ty, .. } = cx.values[result];
@@ -162,6 +156,11 @@ fn with_gradient(store: &mut Store, function: ExprId, names: &mut u32) -> Result
     });
     let new = store.add_function(Function { body, ret, ..data });
     Ok(store.rebuild(function, Expr::Function(new), None))
+}
+
+/// The function literal that a call calls.
+fn literal_called(store: &Store, id: ExprId) -> Option<ExprId> {
+    store.call(id).map(|call| call.callee).filter(|callee| matches!(store.expr(*callee), Expr::Function(_)))
 }
 
 impl Gradient<'_> {
@@ -214,15 +213,59 @@ impl Gradient<'_> {
         self.values.len() - 1
     }
 
-    fn visit(&mut self, id: ExprId, env: &FxHashMap<ExprId, usize>) -> Result<Option<usize>, PassError> {
+    /// Gives values to an expression and to all below it that has none, children first.
+    fn forward(&mut self, root: ExprId, env: &mut FxHashMap<ExprId, usize>) -> Result<(), PassError> {
+        enum Task {
+            Enter(ExprId),
+            Leave(ExprId),
+            /// The call of a function literal is what its body is.
+            Same(ExprId, ExprId),
+        }
+        let mut tasks = vec![Task::Enter(root)];
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Enter(id) if env.contains_key(&id) => {}
+                Task::Enter(id) => {
+                    tasks.push(Task::Leave(id));
+                    let first = tasks.len();
+                    let literal = literal_called(self.store, id);
+                    for_each_child(self.store, id, |child| {
+                        if Some(child) != literal && !matches!(self.store.expr(child), Expr::Op(_)) {
+                            tasks.push(Task::Enter(child));
+                        }
+                    });
+                    tasks[first..].reverse();
+                }
+                Task::Leave(id) => match literal_called(self.store, id).and_then(|literal| self.store.as_function(literal)) {
+                    Some(function) => {
+                        for (param, argument) in self.store.items(function.params).zip(args(self.store, id)) {
+                            let param = self.store.var_use(param);
+                            env.extend(param.zip(env.get(&argument).copied()));
+                        }
+                        tasks.push(Task::Same(id, function.body));
+                        tasks.push(Task::Enter(function.body));
+                    }
+                    None => {
+                        let value = self.visit(id, env)?;
+                        env.insert(id, value);
+                    }
+                },
+                Task::Same(id, body) => env.extend(env.get(&body).copied().map(|value| (id, value))),
+            }
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, id: ExprId, env: &FxHashMap<ExprId, usize>) -> Result<usize, PassError> {
         let found = |child: ExprId| {
-            let missing = || refused(self.store, child, "relay-op-unsupported", "AD takes no function literals here");
+            let missing =
+                || refused(self.store, child, "relay-gradient", "first-order AD only supports (nested) tuples of tensors");
             env.get(&child).copied().ok_or_else(missing)
         };
         match self.store.expr(id) {
             Expr::Constant(_) => {
                 let ty = self.type_of(id)?;
-                Ok(Some(self.dual(id, ty)))
+                Ok(self.dual(id, ty))
             }
             Expr::Tuple(fields) => {
                 let fields = self.store.items(fields).map(found).collect::<Result<Vec<usize>, _>>()?;
@@ -231,7 +274,7 @@ impl Gradient<'_> {
                 let tuple = self.store.rebuild(id, Expr::Tuple(list), Some(ty));
                 let result = self.dual(tuple, ty);
                 self.back.push(Back::Tuple { result, fields });
-                Ok(Some(result))
+                Ok(result)
             }
             Expr::TupleGetItem { tuple, index } => {
                 let (tuple, ty) = (found(tuple)?, self.type_of(id)?);
@@ -239,17 +282,16 @@ impl Gradient<'_> {
                 let item = self.store.rebuild(id, item, Some(ty));
                 let result = self.dual(item, ty);
                 self.back.push(Back::Item { result, tuple, index: index as usize });
-                Ok(Some(result))
+                Ok(result)
             }
             Expr::Call { callee, info, .. } => {
                 let name = op_name(self.store, id);
-                if let (None, false) = (rule(name), name.is_empty()) {
-                    let message = format!("the operator {name} does not have a registered gradient.");
-                    let code = if rules::TVM_HAS.contains(&name) { "relay-op-unsupported" } else { "relay-gradient" };
-                    return Err(refused(self.store, id, code, message));
-                }
-                if name.is_empty() {
-                    return Err(refused(self.store, id, "relay-op-unsupported", "AD takes no function literals here"));
+                if rule(name).is_none() {
+                    let message = match name {
+                        "" => "AD takes calls of operators and of function literals only".to_owned(),
+                        name => format!("the operator {name} does not have a registered gradient."),
+                    };
+                    return Err(refused(self.store, id, "relay-gradient", message));
                 }
                 let arguments = args(self.store, id).into_iter().map(found).collect::<Result<Vec<usize>, _>>()?;
                 let forwards: Vec<ExprId> = arguments.iter().map(|argument| self.values[*argument].forward).collect();
@@ -257,9 +299,9 @@ impl Gradient<'_> {
                 let call = self.store.rebuild(id, Expr::Call { callee, args: list, info }, Some(ty));
                 let result = self.dual(call, ty);
                 self.back.push(Back::Call { result, arguments, call });
-                Ok(Some(result))
+                Ok(result)
             }
-            _ => Ok(None),
+            _ => Err(refused(self.store, id, "relay-gradient", "first-order AD only supports (nested) tuples of tensors")),
         }
     }
 
@@ -332,7 +374,10 @@ impl Gradient<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{after, failure};
+    use super::super::testing::{self, after, failure, run};
+    use crate::eval::{EvalOptions, Value, eval_function};
+    use crate::ir::{DType, Store};
+    use crate::ops::kernel::{read, write};
 
     #[test]
     fn gradients_of_what_is_used_twice_add_up() {
@@ -353,6 +398,43 @@ mod tests {
             let made = after("FirstOrderGradient(), InferType()", &program);
             assert!(made.contains(&format!(", (Tensor[{x}, float32], Tensor[{y}, float32])) {{")), "{made}");
         }
+    }
+
+    /// The gradient for the first parameter, an array of float32; the second one, if there is one, is an array of int32.
+    fn gradient(body: &str, x: &[f32], indices: &[i64]) -> Vec<f32> {
+        let (n, m) = (x.len(), indices.len());
+        let program = format!("def @main(%x: Tensor[({n}), float32], %i: Tensor[({m}), int32]) {{ {body} }}");
+        let store = &mut Store::new();
+        let module = testing::read(store, &program);
+        let trace = run(store, module, "FirstOrderGradient(), InferType()");
+        assert!(trace.is_complete(), "{body}: {:?}", trace.failures());
+        let x = write(DType::F32, &[n as i64], x).map(Value::Tensor).unwrap();
+        let indices = write(DType::I32, &[m as i64], indices).map(Value::Tensor).unwrap();
+        let made = eval_function(store, trace.last(), "main", &[x, indices], EvalOptions::default());
+        let Ok(Value::Tuple(pair)) = made else { panic!("{body}: {made:?}") };
+        let [_, Value::Tuple(gradients)] = pair.items() else { panic!("{body}: no gradients") };
+        let Value::Tensor(first) = &gradients.items()[0] else { panic!("{body}: no tensor") };
+        read::<f32>(first).unwrap()
+    }
+
+    #[test]
+    fn gradients_are_those_of_calculus() {
+        assert_eq!(gradient("take(%x, %i, axis=0)", &[1.0, 2.0, 3.0], &[0, 0, 2]), [2.0, 0.0, 1.0]);
+        assert_eq!(gradient("max(%x)", &[1.0, 3.0, 3.0], &[]), [0.0, 0.5, 0.5]);
+        let slice = "strided_slice(%x, begin=[1], end=[4], strides=[2], axes=None)";
+        assert_eq!(gradient(slice, &[1.0, 2.0, 3.0, 4.0], &[]), [0.0, 1.0, 0.0, 1.0]);
+        assert_eq!(gradient("stack((%x, negative(%x), %x), axis=0)", &[1.0, 2.0], &[]), [1.0, 1.0]);
+        // 2 / 3 times the distance from the mean, 3.
+        let variance = gradient("variance(%x, mean(%x, keepdims=True), axis=None)", &[1.0, 2.0, 6.0], &[]);
+        for (ours, wanted) in variance.iter().zip([-4.0 / 3.0, -2.0 / 3.0, 2.0]) {
+            assert!((ours - wanted).abs() < 1e-5, "{variance:?}");
+        }
+    }
+
+    #[test]
+    fn a_function_that_is_called_in_place_is_its_body() {
+        let cube = "%0 = fn (%a: Tensor[(2), float32]) { multiply(multiply(%a, %a), %a) }; %0(%x)";
+        assert_eq!(gradient(cube, &[1.0, 2.0], &[]), [3.0, 12.0]);
     }
 
     #[test]

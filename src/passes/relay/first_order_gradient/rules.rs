@@ -7,27 +7,7 @@ use crate::ir::{AttrValue, Dim, ExprId, Type};
 use crate::ops::build::{call_with, ints};
 
 /// The gradients of the arguments; nothing where they are not known.
-type Rule = fn(Call) -> Option<Vec<ExprId>>;
-
-/// Operators for which TVM has a gradient and this table has none.
-pub(super) const TVM_HAS: &[&str] = &[
-    "arange",
-    "contrib_reverse_reshape",
-    "collapse_sum_to",
-    "dyn.ones",
-    "dyn.reshape",
-    "dyn.zeros",
-    "gather_nd",
-    "max",
-    "nn.cross_entropy",
-    "nn.cross_entropy_with_logits",
-    "one_hot",
-    "shape_of",
-    "stack",
-    "strided_slice",
-    "take",
-    "variance",
-];
+pub(super) type Rule = fn(Call) -> Option<Vec<ExprId>>;
 
 /// The rule of an operator.
 pub(super) fn rule(op: &str) -> Option<Rule> {
@@ -139,6 +119,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
             Some(vec![c.of("where", &[below, zeros, inner])])
         },
         "zeros" | "ones" => |_| Some(Vec::new()),
+        "dyn.zeros" | "dyn.ones" | "shape_of" => |mut c| Some(vec![c.zeros(0)?]),
         "zeros_like" => |c| Some(vec![c.orig]),
         "ones_like" => |mut c| Some(vec![c.zeros(0)?]),
         "less_equal" | "not_equal" => |mut c| Some(vec![c.zeros(0)?, c.zeros(1)?]),
@@ -149,7 +130,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
             let (then, other) = (c.collapsed(then, 1), c.collapsed(other, 2));
             Some(vec![c.zeros(0)?, then, other])
         },
-        "collapse_sum_like" => |mut c| {
+        "collapse_sum_like" | "collapse_sum_to" => |mut c| {
             let first = c.like("broadcast_to_like", c.grad)?;
             Some(vec![first, c.zeros(1)?])
         },
@@ -158,8 +139,8 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
             let first = c.like("cast_like", c.grad)?;
             Some(vec![first, c.zeros(1)?])
         },
-        "reshape" | "nn.batch_flatten" | "squeeze" => |mut c| Some(vec![c.reshaped(c.grad)?]),
-        "reshape_like" => |mut c| {
+        "reshape" | "nn.batch_flatten" | "squeeze" | "contrib_reverse_reshape" => |mut c| Some(vec![c.reshaped(c.grad)?]),
+        "reshape_like" | "dyn.reshape" => |mut c| {
             let first = c.reshaped(c.grad)?;
             Some(vec![first, c.zeros(1)?])
         },
@@ -190,13 +171,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
             let mean = crate::ops::build::op_name(c.store, c.orig) == "mean";
             let shape = c.shape(0)?;
             let axes = reduced(&c, shape.len())?;
-            let mut grad = c.grad;
-            if c.int("keepdims") != Some(1) {
-                for axis in &axes {
-                    let set = [("axis", AttrValue::int(*axis)), ("num_newaxis", AttrValue::int(1))];
-                    grad = call_with(c.store, "expand_dims", &[grad], &set);
-                }
-            }
+            let mut grad = if c.int("keepdims") == Some(1) { c.grad } else { c.expanded(c.grad, &axes) };
             if mean {
                 let mut factor = 1.0;
                 for axis in &axes {
@@ -206,6 +181,37 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
                 grad = c.of("multiply", &[grad, factor]);
             }
             Some(vec![c.like("broadcast_to_like", grad)?])
+        },
+        "max" => max,
+        "variance" => |mut c| {
+            let (axes, shape) = (reduced(&c, c.shape(0)?.len())?, c.shape(0)?);
+            let [data, mean] = *c.args else { return None };
+            let mut count = 1.0;
+            for axis in &axes {
+                count *= shape.get(*axis as usize)?.known()? as f64;
+            }
+            let grad = if c.int("keepdims") == Some(1) { c.grad } else { c.expanded(c.grad, &axes) };
+            let (of_mean, count) = match c.int("unbiased") {
+                Some(1) => (-2.0 * count / (count - 1.0), count - 1.0),
+                _ => (-2.0, count),
+            };
+            let (by, of_mean) = (c.number(2.0 / count)?, c.number(of_mean)?);
+            let first = c.of("multiply", &[grad, by]);
+            let second = c.of("multiply", &[of_mean, grad]);
+            Some(vec![c.of("multiply", &[first, data]), c.of("multiply", &[second, mean])])
+        },
+        "nn.cross_entropy" | "nn.cross_entropy_with_logits" => |mut c| {
+            let [x, y] = *c.args else { return None };
+            let batch = c.extent(x, 0);
+            let batch = call_with(c.store, "cast", &[batch], &[("dtype", AttrValue::DType(Some(c.dtype(0)?)))]);
+            let grad = c.of("divide", &[c.grad, batch]);
+            let (first, second) = (c.of("negative", &[grad]), c.of("negative", &[grad]));
+            let by_y = c.of("multiply", &[first, y]);
+            if crate::ops::build::op_name(c.store, c.orig) == "nn.cross_entropy_with_logits" {
+                return Some(vec![by_y, c.of("multiply", &[second, x])]);
+            }
+            let log = c.of("log", &[x]);
+            Some(vec![c.of("divide", &[by_y, x]), c.of("multiply", &[second, log])])
         },
         "nn.softmax" => |mut c| {
             let product = c.of("multiply", &[c.grad, c.orig]);
@@ -272,8 +278,34 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
             let parts = call_with(c.store, "split", &[c.grad], &set);
             Some(vec![parts])
         },
-        _ => return None,
+        _ => return super::index::rule(op),
     })
+}
+
+/// The gradient goes to all that are as large as the largest, in equal parts.
+fn max(mut c: Call) -> Option<Vec<ExprId>> {
+    let (x, shape) = (*c.args.first()?, c.shape(0)?);
+    let (mut largest, mut grad) = (c.orig, c.grad);
+    let mut over = Vec::new();
+    if c.store.attr_ints(c.attrs, "axis").is_none() {
+        largest = c.of("full_like", &[x, largest]);
+    } else {
+        let axes = reduced(&c, shape.len())?;
+        if c.int("keepdims") != Some(1) {
+            (largest, grad) = (c.expanded(largest, &axes), c.expanded(grad, &axes));
+        }
+        for axis in &axes {
+            let repeats = AttrValue::int(shape.get(*axis as usize)?.known()?);
+            largest = call_with(c.store, "repeat", &[largest], &[("repeats", repeats), ("axis", AttrValue::int(*axis))]);
+        }
+        over.push(("axis", ints(&axes)));
+    }
+    let is_largest = c.of("equal", &[largest, x]);
+    let chosen = c.of("cast_like", &[is_largest, grad]);
+    over.push(("keepdims", AttrValue::Bool(true)));
+    let count = call_with(c.store, "sum", &[chosen], &over);
+    let product = c.of("multiply", &[chosen, grad]);
+    Some(vec![c.of("divide", &[product, count])])
 }
 
 /// Functions whose derivative has a square and one below.
