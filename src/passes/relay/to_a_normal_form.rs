@@ -55,7 +55,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{check, unchanged};
+    use super::super::testing::{after, check, unchanged};
 
     #[test]
     fn what_two_branches_share_is_bound_before_the_if() {
@@ -83,6 +83,34 @@ mod tests {
                %r
              }",
         );
+    }
+
+    /// Two programs that share a section with one device.
+    const DEVICE: &str = r#"
+#[metadata]
+{"root": 1, "b64ndarrays": [], "attrs": {"tvm_version": "0.19.0"}, "nodes": [{"type_key": ""},
+ {"type_key": "Map", "keys": ["VirtualDevice"], "data": [2]}, {"type_key": "Array", "data": [3]},
+ {"type_key": "VirtualDevice", "attrs": {"device_type_int": "1", "memory_scope": "4", "target": "0", "virtual_device_id": "0"}},
+ {"type_key": "runtime.String"}]}"#;
+
+    #[test]
+    fn what_is_computed_on_a_device_says_so() {
+        let before = "#[version = \"0.0.5\"]
+def @main(%x: Tensor[(4), float32], virtual_device=meta[VirtualDevice][0]) {
+  %0 = on_device(exp(%x), virtual_device=meta[VirtualDevice][0], constrain_result=True);
+  negative(%0)
+}";
+        let made = after("ToANormalForm()", &format!("{before}{DEVICE}"));
+        let on = "virtual_device=meta[VirtualDevice][0], constrain_result=True";
+        for line in [
+            "%0 = exp(%x);".to_owned(),
+            format!("let %x_0 = on_device(%0, {on});"),
+            format!("%1 = on_device(%x_0, {on});"),
+            "%2 = negative(%1);".to_owned(),
+            format!("let %x_1 = on_device(%2, {on});"),
+        ] {
+            assert!(made.contains(&line), "{line}\n{made}");
+        }
     }
 
     #[test]

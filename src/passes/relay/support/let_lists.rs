@@ -2,7 +2,11 @@
 //!
 //! Serves ToANormalForm, which binds everything, and ToBasicBlockNormalForm, which binds only what
 //! is lifted out of its scope.
+//!
+//! Where a function or a call of `on_device` says on which device things are, every value that was bound or could have been says
+//! it too ([`devices`](super::devices)).
 
+use super::devices::{Device, Place, on_device, place_of};
 use super::is_primitive;
 use super::scope::{ScopeId, Scopes};
 use crate::ir::walk::for_each_child;
@@ -21,7 +25,8 @@ pub enum Bound {
 /// and most of it has no type, as in TVM.
 pub fn fill(store: &mut Store, root: ExprId, scopes: &Scopes, bound: Bound, names: &mut u32) -> ExprId {
     let lists = vec![LetList::default(); scopes.len()];
-    let mut fill = Fill { store, scopes, bound, names, lists, cells: Vec::new(), memo: IdMap::new(), nesting: 0 };
+    let mut fill =
+        Fill { store, scopes, bound, names, lists, cells: Vec::new(), memo: IdMap::new(), nesting: 0, devices: Vec::new() };
     fill.run(root);
     let body = fill.done(root);
     fill.wrap(scopes.get(root), body)
@@ -54,6 +59,8 @@ struct Fill<'a> {
     memo: IdMap<Expr, ExprId>,
     /// How many functions enclose the expression at hand.
     nesting: u32,
+    /// The devices of the functions and calls of `on_device` around the expression at hand.
+    devices: Vec<Option<Device>>,
 }
 
 impl Fill<'_> {
@@ -88,6 +95,11 @@ impl Fill<'_> {
             Expr::If { cond, then, other } => stack.extend([cond, then, other].map(|e| Step::Visit(e, None))),
             Expr::RefWrite { reference, value } => stack.extend([reference, value].map(|e| Step::Visit(e, None))),
             Expr::Let { var, value, body } => stack.extend([Step::Visit(body, None), Step::Visit(value, Some(var))]),
+            Expr::Call { args, .. } if let Some(Place { device, fixed: true, .. }) = place_of(self.store, id) => {
+                self.devices.push(Some(device));
+                // The value itself is bound, and stays on its device.
+                stack.push(Step::Visit(self.store.item(args, 0), var));
+            }
             Expr::Call { callee, args, .. } => {
                 stack.push(Step::Visit(callee, None));
                 stack.extend(self.store.items(args).rev().map(|arg| Step::Visit(arg, None)));
@@ -95,7 +107,9 @@ impl Fill<'_> {
             Expr::Function(function) => {
                 if !is_primitive(self.store, id) {
                     self.nesting += 1;
-                    stack.push(Step::Visit(self.store.function(function).body, None));
+                    let Function { body, device, .. } = *self.store.function(function);
+                    self.devices.push(device);
+                    stack.push(Step::Visit(body, None));
                 }
             }
             _ => {
@@ -125,6 +139,7 @@ impl Fill<'_> {
                 let function = *self.store.function(function);
                 let body = self.wrap(self.scopes.opened(id, 1), self.done(function.body));
                 self.nesting -= 1;
+                self.devices.pop();
                 let new = if body == function.body {
                     id
                 } else {
@@ -134,6 +149,11 @@ impl Fill<'_> {
                     self.store.rebuild(id, Expr::Function(new), ty)
                 };
                 if self.nesting == 0 { new } else { self.bind(id, new, var) }
+            }
+            Expr::Call { callee, args, info } if place_of(self.store, id).is_some_and(|place| place.fixed) => {
+                self.devices.pop();
+                let args = self.list(args);
+                self.store.rebuild(id, Expr::Call { callee, args, info }, None)
             }
             _ => {
                 let new = self.rebuild(id);
@@ -189,9 +209,18 @@ impl Fill<'_> {
 
     /// Binds `new`, which is what `old` became, unless it may stay where it is used.
     fn bind(&mut self, old: ExprId, new: ExprId, var: Option<VarId>) -> ExprId {
+        let new = self.placed(new);
         match self.name(old, var) {
             None => new,
             Some(var) => self.push(self.scopes.get(old), var, new),
+        }
+    }
+
+    /// With a note of the device that is around it.
+    fn placed(&mut self, value: ExprId) -> ExprId {
+        match self.devices.last() {
+            Some(&Some(device)) => on_device(self.store, value, device),
+            _ => value,
         }
     }
 
@@ -211,7 +240,8 @@ impl Fill<'_> {
     fn bind_let(&mut self, id: ExprId, body: ExprId, var: Option<VarId>) -> ExprId {
         let inner = self.scopes.opened(id, 1);
         let Some(var) = self.name(id, var) else {
-            return self.wrap(inner, body);
+            let whole = self.wrap(inner, body);
+            return self.placed(whole);
         };
         let outer = self.scopes.get(id);
         let moved = std::mem::take(&mut self.lists[inner]);
@@ -221,6 +251,7 @@ impl Fill<'_> {
             self.push(outer, var, value);
             body = rest;
         }
+        let body = self.placed(body);
         self.push(outer, var, body)
     }
 

@@ -4,6 +4,7 @@ pub mod affine;
 pub mod combine;
 pub mod combine_batch;
 pub mod copy;
+pub mod devices;
 pub mod feature;
 pub mod fusion_graph;
 pub mod let_lists;

@@ -1,0 +1,55 @@
+//! Notes of the device that a value is on (TVM's `on_device`).
+//!
+//! Source: `src/relay/op/memory/on_device.cc`.
+
+use crate::ir::{AttrValue, Expr, ExprId, Id, Object, Store};
+use crate::ops::build::{arg, call_with, is_call};
+
+/// A `VirtualDevice`.
+pub type Device = Id<Object>;
+
+/// What a call of `on_device` says.
+pub struct Place {
+    /// The device.
+    pub device: Device,
+    /// Whether what is inside has to be there.
+    pub body: bool,
+    /// Whether both what is inside and the result have to be there.
+    pub fixed: bool,
+}
+
+/// What an expression says, if it is a call of `on_device`.
+pub fn place_of(store: &Store, id: ExprId) -> Option<Place> {
+    let attrs = store.call(id).filter(|_| is_call(store, id, "on_device"))?.attrs;
+    let Some(AttrValue::Object(device)) = store.attr(attrs, "virtual_device") else { return None };
+    let holds = |name| store.attr_int(attrs, name) == Some(1);
+    let body = holds("constrain_body");
+    Some(Place { device: *device, body, fixed: body && holds("constrain_result") })
+}
+
+/// A value with the note that it is on a device (TVM's `MaybeOnDevice`). Where the device can be told otherwise, or is any, as it
+/// is; what has a note gets another one instead.
+pub fn on_device(store: &mut Store, value: ExprId, device: Device) -> ExprId {
+    if is_anywhere(store, device) {
+        return value;
+    }
+    let (value, body) = match store.expr(value) {
+        Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Function(_) => return value,
+        _ => match place_of(store, value) {
+            Some(place) => (arg(store, value, 0), place.body),
+            None => (value, true),
+        },
+    };
+    let set = [
+        ("virtual_device", AttrValue::Object(device)),
+        ("constrain_result", AttrValue::Bool(true)),
+        ("constrain_body", AttrValue::Bool(body)),
+    ];
+    call_with(store, "on_device", &[value], &set)
+}
+
+/// Whether a device says nothing.
+fn is_anywhere(store: &Store, device: Device) -> bool {
+    let open = |name| matches!(store.object_field(device, name), Some(AttrValue::Int { value: -1, .. }));
+    open("device_type_int") && open("virtual_device_id") && matches!(store.object_field(device, "target"), Some(AttrValue::Null))
+}
