@@ -3,9 +3,16 @@
 //! TVM puts both in the place of the expression in the source, for debugging of patterns. Places are not printed, and here
 //! they stay what they are, so nothing is to be seen of it.
 //!
+//! As in TVM, where a variable that a pattern binds becomes another one wherever it is used but not in the pattern, a function
+//! that uses such a variable is an error.
+//!
 //! Source: `src/relay/transforms/capture_postdfsindex_in_spans.cc`.
 
-use crate::pass::{PassSpec, Run};
+use crate::diag::Diagnostic;
+use crate::ir::walk::{for_each_pattern_var, post_order};
+use crate::ir::{Expr, ExprId, Module, VarId};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use rustc_hash::FxHashSet;
 
 /// The pass.
 pub static SPEC: PassSpec = PassSpec {
@@ -21,5 +28,46 @@ pub static SPEC: PassSpec = PassSpec {
 would stand. Neither is printed. In passlab expressions keep their places.",
     example_before: "def @main(%x: int32) {\n  add(%x, 1)\n}\n",
     example_after: "def @main(%x: int32) -> int32 {\n  add(%x, 1)\n}\n",
-    run: Run::Function(|_, _, function, _| Ok(function)),
+    run: Run::Function(run),
 };
+
+fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
+    let store = &cx.store;
+    let mut bound: FxHashSet<VarId> = FxHashSet::default();
+    let order = post_order(store, function);
+    for id in &order {
+        if let Expr::Match { clauses, .. } = store.expr(*id) {
+            for clause in store.items(clauses) {
+                for_each_pattern_var(store, store.clause(clause).pattern, &mut |var| {
+                    bound.insert(var);
+                });
+            }
+        }
+    }
+    for id in order {
+        match store.expr(id) {
+            Expr::Var(var) if bound.contains(&var) => {
+                let message = format!("contains free variables: [%{}]", store.str(store.var_data(var).name));
+                return Err(vec![Diagnostic::error("relay-free-var", message, store.source_span(id))]);
+            }
+            _ => {}
+        }
+    }
+    Ok(function)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{failure, unchanged};
+
+    #[test]
+    fn a_variable_of_a_pattern_that_is_used_is_refused() {
+        let program = |used: &str| {
+            format!(
+                "type Box {{ Full(int32), Empty, }}\ndef @main(%b: Box) {{ match (%b) {{ Full(%v) => {{ {used} }}, Empty => {{ 0 }}, }} }}"
+            )
+        };
+        unchanged("CapturePostDfsIndexInSpans()", &program("1"));
+        assert_eq!(failure("CapturePostDfsIndexInSpans()", &program("%v")), "contains free variables: [%v]");
+    }
+}

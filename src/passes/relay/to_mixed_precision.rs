@@ -22,6 +22,7 @@ use crate::ir::{AttrValue, DType, DTypeCode, Expr, ExprId, Module, Store, Type, 
 use crate::ops;
 use crate::ops::build::{args, attrs_of};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::print;
 use rustc_hash::FxHashMap;
 
 /// The pass.
@@ -73,9 +74,13 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, arguments: &Args)
     };
     let keep_output = cx.config_int("relay.ToMixedPrecision.keep_orig_output_dtype", 0) != 0;
     let root = cx.store.as_function(function).map(|f| f.body).filter(|_| keep_output);
-    let mut pass = Narrow { narrow, root, casts: FxHashMap::default(), missing: Vec::new() };
+    let mut pass = Narrow { narrow, root, casts: FxHashMap::default(), missing: Vec::new(), foreign: None };
     // Types must agree everywhere, so the whole function is one rewrite.
     let result = cx.store.rewrite(RULE, function, function, |store| rewrite(store, function, &mut pass));
+    if let Some((at, ty)) = pass.foreign {
+        let text = format!("Unsupported type {}: we don't know how to cast for arguments!", print::ty(cx.store, ty));
+        return Err(vec![Diagnostic::error("relay-mixed-precision-type", text, cx.store.source_span(at))]);
+    }
     let mode = arguments.int("missing_op_mode");
     sort_by(&mut pass.missing, |a, b| a.0.cmp(b.0));
     for (name, count, first) in pass.missing.iter().filter(|_| mode != 2) {
@@ -101,6 +106,8 @@ struct Narrow {
     casts: FxHashMap<(ExprId, DType), ExprId>,
     /// Operators without a rule, how often they were met, and the first call.
     missing: Vec<(&'static str, u32, ExprId)>,
+    /// An argument that is neither a tensor nor a tuple, at which TVM stops, and its type.
+    foreign: Option<(ExprId, TypeId)>,
 }
 
 fn is_plain_float(dtype: DType) -> bool {
@@ -255,7 +262,11 @@ impl Narrow {
                 }
                 if changed { typed_tuple(store, &fields) } else { id }
             }
-            _ => id,
+            Type::Tensor { .. } => id,
+            _ => {
+                self.foreign.get_or_insert((id, ty));
+                id
+            }
         }
     }
 }
@@ -310,5 +321,12 @@ mod tests {
         let helper = "def @f(%y: Tensor[(4), float32]) -> Tensor[(4), float32] { exp(%y) }\ndef @main(%x: Tensor[(4), float32]) ";
         failure("ToMixedPrecision()", &format!("{helper} {{ @f(%x) }}"));
         after("ToMixedPrecision()", &format!("{helper} {{ let %a: Tensor[(4), float32] = @f(%x); %a }}"));
+    }
+
+    #[test]
+    fn an_argument_that_is_no_tensor_is_refused() {
+        let message =
+            failure("ToMixedPrecision()", "type Box { Empty, }\ndef @main(%b: Box) { %0 = fn (%a: Box) { 0 }; %0(%b) }");
+        assert!(message.starts_with("Unsupported type Box"), "{message}");
     }
 }
