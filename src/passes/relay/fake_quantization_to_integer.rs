@@ -256,6 +256,19 @@ mod tests {
     }";
 
     #[test]
+    fn a_split_whose_parts_are_counted_in_a_box_is_converted() {
+        let made = after(
+            "FakeQuantizationToInteger()",
+            "def @main(%x: Tensor[(1, 4), int8]) {
+               %0 = qnn.dequantize(%x, 2f, 0, out_dtype=\"float32\");
+               %1 = split(%0, indices_or_sections=2, axis=1);
+               qnn.quantize(%1.0, 2f, 0, out_dtype=\"int8\")
+             }",
+        );
+        assert!(made.contains("split(%x, ") && !made.contains("qnn."), "{made}");
+    }
+
+    #[test]
     fn an_operator_without_a_rule_leaves_its_region_alone_or_fails() {
         unchanged("FakeQuantizationToInteger()", SOFTMAX);
         let text = failure("FakeQuantizationToInteger(hard_fail=True)", SOFTMAX);

@@ -65,7 +65,8 @@ pub(super) fn converted(
     let changes: Vec<(&str, AttrValue)> =
         set.into_iter().map(|(field, text)| (field, AttrValue::Str(store.name(text)))).collect();
     let attrs = attrs.map(|attrs| with_attrs(store, attrs, &changes));
-    let padded = !matches!(kind, Kind::Image | Kind::Rois | Kind::Backward) && op != "nn.deformable_conv2d";
+    let padded =
+        !matches!(kind, Kind::Image | Kind::Rois | Kind::Backward) && !matches!(op, "nn.deformable_conv2d" | "qnn.avg_pool2d");
     Ok(Some((name, if padded { with_padding(store, attrs) } else { attrs })))
 }
 

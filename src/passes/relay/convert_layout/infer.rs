@@ -98,6 +98,10 @@ pub(super) fn infer(cx: &mut Infer) -> Option<Inferred> {
             let data = cx.layout_attr("layout");
             Some(Inferred { inputs: vec![data.clone(), data.clone()], outputs: vec![data], attrs: cx.attrs })
         }
+        "relay.op.annotation.simulated_quantize" => {
+            let data = cx.new.unwrap_or(cx.old).first()?.clone();
+            Some(Inferred { inputs: with(std::slice::from_ref(&data), "C", 3), outputs: vec![data], attrs: cx.attrs })
+        }
         "nn.prelu" => {
             let data = cx.old.first()?.clone();
             Some(Inferred { inputs: vec![data.clone(), named("C")], outputs: vec![data], attrs: cx.attrs })

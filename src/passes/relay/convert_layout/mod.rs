@@ -293,9 +293,32 @@ fn transformed(store: &mut Store, value: ExprId, from: &Layout, to: &Layout) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{check, failure, unchanged};
+    use super::super::testing::{after, check, failure, unchanged};
 
     const NHWC: &str = "ConvertLayout(desired_layouts={\"nn.conv2d\": [\"NHWC\", \"default\"]})";
+
+    #[test]
+    fn a_quantisation_that_is_simulated_keeps_the_layout_of_its_data() {
+        let made = after(
+            NHWC,
+            "def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 1, 1), float32], %s: float32, %a: float32, %b: float32) {
+               %0 = nn.conv2d(%x, %w, channels=6, kernel_size=[1, 1]);
+               nn.relu(relay.op.annotation.simulated_quantize(%0, %s, %a, %b, kind=1))
+             }",
+        );
+        assert!(made.ends_with("layout_transform(%4, src_layout=\"NHWC\", dst_layout=\"NCHW\")\n}\n"), "{made}");
+    }
+
+    #[test]
+    fn the_padding_of_a_quantised_pool_stays_as_it_is_written() {
+        let made = after(
+            "ConvertLayout(desired_layouts={\"qnn.avg_pool2d\": [\"NCHW\"]})",
+            "def @main(%x: Tensor[(1, 8, 8, 4), int8]) {
+               qnn.avg_pool2d(%x, 1f, 1, 1f, 1, pool_size=[3, 3], padding=[1, 1], layout=\"NHWC\", out_layout=\"NHWC\")
+             }",
+        );
+        assert!(made.contains("padding=[1, 1], out_layout=\"NCHW\""), "{made}");
+    }
 
     #[test]
     fn a_bias_goes_along_and_gets_the_axes_that_it_lacks() {

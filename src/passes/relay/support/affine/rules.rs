@@ -205,10 +205,11 @@ fn topk(region: &mut Region<'_>, call: ExprId) -> Rewritten {
 fn split(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     let [data] = region.args(call)?;
     let ty = region.tensor(data)?;
-    let parts = match region.store.attr(attrs(region, call), "indices_or_sections") {
-        Some(AttrValue::Array(indices)) => indices.len() + 1,
-        Some(AttrValue::Int { value, .. }) => usize::try_from(*value).unwrap_or(0),
-        _ => return Err("`split` does not say where".to_owned()),
+    let (attrs, name) = (attrs(region, call), "indices_or_sections");
+    let parts = match (region.store.attr_ints(attrs, name), region.store.attr_int(attrs, name)) {
+        (Some(indices), _) => indices.len() + 1,
+        (None, Some(sections)) => usize::try_from(sections).unwrap_or(0),
+        (None, None) => return Err("`split` does not say where".to_owned()),
     };
     // As many as the call has fields, whatever it says.
     let fields = match region.store.checked_type(call).map(|ty| region.store.type_of_id(ty)) {
