@@ -162,6 +162,7 @@ impl Lifetimes {
                     needed.extend(match store.expr(end) {
                         Expr::If { .. } => return Err("If expressions should be bound to variables.".to_owned()),
                         Expr::Match { .. } => return Err("Match expressions should be bound to variables.".to_owned()),
+                        Expr::Ctor(_) => return Err("Do not have a default for relay.Constructor".to_owned()),
                         Expr::Function(_) => return Err("nested functions not supported by CFG analysis".to_owned()),
                         _ => uses(store, end)?,
                     });
@@ -331,6 +332,12 @@ mod tests {
             "def @main(%x: int32) { let %a = negative(%x); let %b = %a; let %c = negative(%b); %c }",
         );
         assert!(text.contains("negative(%a)") && text.matches("memory.kill").count() == 2, "{text}");
+    }
+
+    #[test]
+    fn a_constructor_that_is_yielded_is_refused() {
+        let program = "type Box { Full(int32), }\ndef @main() -> fn (int32) -> Box { Full }";
+        assert_eq!(failure("ManifestLifetimes()", program), "Do not have a default for relay.Constructor");
     }
 
     #[test]

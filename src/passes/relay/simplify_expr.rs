@@ -4,7 +4,8 @@
 //! node inside a match must not be used elsewhere.
 //!
 //! TVM fails when a program needs more than four rounds; here that is a warning and the program
-//! stays as far as it came.
+//! stays as far as it came. TVM also fails where it rewrites `x + x` and a variable in `x` is an argument whose type the operator
+//! says, as the weight of `nn.dense`: its InferType makes another variable of it, which nothing binds. Here it is rewritten.
 //!
 //! Source: `src/relay/transforms/simplify_expr.cc`.
 
