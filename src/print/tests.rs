@@ -250,3 +250,14 @@ fn a_constant_without_a_value_keeps_its_number_and_has_no_entry() {
     assert!(text.contains("(meta[relay.Constant][0], meta[relay.Constant][1])"), "{text}");
     assert!(text.contains("\"data\": [0, 3]"), "{text}");
 }
+
+#[test]
+fn the_parts_of_a_split_are_counted_in_boxes_of_their_own() {
+    let mut s = Store::new();
+    let x = free(&mut s, "x");
+    let parts = [("indices_or_sections", AttrValue::int(2)), ("axis", AttrValue::int(0))];
+    let [a, b] = [(); 2].map(|()| build::call_with(&mut s, "split", &[x], &parts));
+    let both = s.add_tuple(&[a, b]);
+    let [first, second] = [0, 1].map(|index| format!("split(%x, indices_or_sections=meta[runtime.BoxInt][{index}])"));
+    assert_eq!(text(&s, both), format!("free_var %x;\n%0 = {first};\n%1 = {second};\n(%0, %1)"));
+}

@@ -3,7 +3,6 @@
 use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, DType, Dim, Expr, ExprId, PrimExpr, PrimOp, Store, Type};
 use crate::parse::{parse, parse_type};
-use crate::print::{self, PrintOptions};
 use base64::Engine;
 
 /// A section with these nodes behind the null node, and the entries `keys` in it.
@@ -125,19 +124,6 @@ fn boxed_numbers_and_devices_are_objects_with_an_identity() {
     assert_eq!(device.fields.iter().find(|(n, _)| *n == device_type).map(|(_, v)| v), Some(&AttrValue::int(1)));
     let call = store.call(function.body).unwrap();
     assert_eq!(store.attr_int(call.attrs, "indices_or_sections"), Some(3));
-}
-
-#[test]
-fn the_parts_of_a_split_are_boxes_of_their_own() {
-    let store = &mut Store::new();
-    let text = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(4), float32]) {\n  %0 = split(%x, indices_or_sections=2);\n  \
-                %1 = split(%x, indices_or_sections=2);\n  (%0, %1)\n}\n";
-    let parsed = parse(store, text);
-    let options = PrintOptions { types: false, metadata: false, ..PrintOptions::default() };
-    let printed = print::module(store, &parsed.program.module, &options);
-    for index in 0..2 {
-        assert!(printed.contains(&format!("split(%x, indices_or_sections=meta[runtime.BoxInt][{index}])")), "{printed}");
-    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Function, Id, Module, Name, Store};
 use crate::ops::build::{arg, call_with, is_call};
 use crate::ops::tensor_of;
+use rustc_hash::FxHashSet;
 
 /// Shape and element type of an expression, if inference found a tensor there.
 pub fn tensor_type(store: &Store, id: ExprId) -> Option<(Vec<Dim>, DType)> {
@@ -67,12 +68,10 @@ pub fn forget_result(store: &mut Store, function: ExprId) -> ExprId {
 /// A function that mentions functions of the module, and the module, as passes of TVM see them that forget what functions return
 /// before they type one: calls have no type unless a variable says what it is. `None` if it mentions none.
 pub fn without_results(store: &mut Store, module: &Module, function: ExprId) -> Option<(ExprId, Module)> {
-    let mut names: Vec<Id<Name>> = Vec::new();
+    let mut names: FxHashSet<Id<Name>> = FxHashSet::default();
     for id in post_order(store, function) {
         names.extend(if let Expr::Global(name) = store.expr(id) { Some(name) } else { None });
     }
-    names.sort_unstable();
-    names.dedup();
     let mut forgotten = (!names.is_empty()).then(|| module.clone())?;
     for name in names {
         if let Some(other) = module.function(name) {
