@@ -101,6 +101,15 @@ function marksBehindDeletions(): Plugin {
   };
 }
 
+/** No browser has `process`: with that said, what libraries print of themselves when it asks them to is left out. */
+function noProcess(): Plugin {
+  return {
+    name: "passlab-no-process",
+    apply: "build",
+    config: () => ({ define: { process: "undefined" } }),
+  };
+}
+
 /** The engine, or with VITE_MOCK=1 the stand-in for it; the sandbox opens the same one from bytes. */
 const mock = process.env.VITE_MOCK === "1";
 const engine = {
@@ -126,6 +135,7 @@ export default defineConfig({
     contentPolicy(),
     offline(),
     marksBehindDeletions(),
+    noProcess(),
   ],
   resolve: { alias: engine },
   worker: { format: "es" },

@@ -8,6 +8,7 @@ use crate::ir::{DType, DTypeCode};
 use crate::ops::kernel::{EvalError, KernelCx};
 use crate::ops::nn::dense as plain;
 use crate::ops::nn::dense::{BATCH_MATMUL, DENSE};
+use crate::ops::nn::dense_kernel as plain_kernel;
 use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ops::{OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
@@ -104,13 +105,13 @@ fn without_zero_points(inputs: &[Tensor]) -> Result<[Tensor; 2], EvalError> {
 }
 
 fn dense_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
-    plain::dense_kernel(cx, &without_zero_points(inputs)?)
+    plain_kernel::dense(cx, &without_zero_points(inputs)?)
 }
 
 fn dense_pack_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
-    plain::dense_pack_kernel(cx, &without_zero_points(inputs)?)
+    plain_kernel::dense_pack(cx, &without_zero_points(inputs)?)
 }
 
 fn batch_matmul_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
-    plain::batch_matmul_kernel(cx, &without_zero_points(inputs)?)
+    plain_kernel::batch_matmul(cx, &without_zero_points(inputs)?)
 }
