@@ -5,7 +5,7 @@ use passlab::ir::{Expr, ExprId, Module, Store};
 use passlab::pass::PassContext;
 use passlab::passes::pipeline;
 use passlab::print::{self, LineRole, PrintOptions};
-use passlab::session::{Graph, NodeFate, Place, Session, document};
+use passlab::session::{Graph, NodeFate, Place, Session, attributes, document};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
@@ -141,4 +141,14 @@ fn an_expression_is_followed_from_its_line_through_every_step() {
     let by_word = session.history(0, &Place::Line { line: 5, word: "%1".to_owned(), stable: true }).expect("it is bound above");
     assert!(matches!(session.store().expr(by_word.node), Expr::Call { .. }));
     assert_eq!(by_word.line_in(session.store(), session.trace(), 0), Some(4));
+}
+
+#[test]
+fn a_number_in_a_box_is_told_as_that_number() {
+    let source = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(4), float32]) {\n  split(%x, indices_or_sections=[1, 3])\n}\n";
+    let mut session = Session::new(|| 0.0);
+    assert!(session.run(&document(source, "InferType", PassContext::default()).expect("passes"), false));
+    let place = Place::Source(source.find("split").expect("in the program") as u32);
+    let node = session.history(0, &place).expect("it is there").node;
+    assert_eq!(attributes(session.store(), node)[0], ("indices_or_sections".to_owned(), "[1, 3]".to_owned()));
 }

@@ -251,6 +251,10 @@ fn write_attr(store: &Store, value: &AttrValue, out: &mut String) {
         AttrValue::Dim(dim) => write!(out, "{}", crate::ir::show_dim(store, *dim)),
         AttrValue::Expr(id) => write!(out, "{}", label(store, *id)),
         AttrValue::Type(ty) => write!(out, "{}", crate::ir::show_type(store, *ty)),
-        AttrValue::Object(_) => write!(out, "an object"),
+        // A number in a box is that number; of others their kind says most.
+        AttrValue::Object(object) => {
+            let object = store.object(*object);
+            write!(out, "{}", object.repr.as_deref().unwrap_or(store.str(object.key)))
+        }
     };
 }

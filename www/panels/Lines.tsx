@@ -218,6 +218,17 @@ export function Lines(props: {
       if (!seen) scroller.scrollTop = Math.max(0, y - 3 * ROW);
     }),
   );
+  // What tells about it opens below, and must not cover it.
+  createEffect(
+    on(height, (now, before = now) => {
+      const range = marks().at(-1);
+      if (!range || now >= before) return;
+      const [start, end] = [range[0] * ROW, (range[1] + 1) * ROW];
+      const was = scroller.scrollTop;
+      if (start < was || start >= was + before || end <= was + now) return;
+      scroller.scrollTop = Math.min(start, end - now);
+    }),
+  );
   const focusHere = () => {
     if (!pickable()) return;
     if (document.activeElement === scroller)
