@@ -46,30 +46,6 @@ test("an expression of any version leads to its source line and through the step
     await eventually(() => table.getByRole("row").count(), 2);
   }));
 
-test("what tells about an expression opens below and covers nothing of its line", () =>
-  stage.withPage({}, async (lab) => {
-    const { page } = lab;
-    const lines = page.locator(".lines");
-    const box = await lines.boundingBox();
-    const bottom = (box?.y ?? 0) + (box?.height ?? 0);
-    // The last call that is to be seen.
-    const calls = await lines.locator("code", { hasText: /= [a-z_.0-9]+\(/ }).all();
-    const places = await Promise.all(calls.map((call) => call.boundingBox()));
-    const low = places.filter((at) => at && at.y + at.height < bottom).at(-1);
-    expect((low?.y ?? 0) + 200).toBeGreaterThan(bottom);
-    await page.mouse.click((low?.x ?? 0) + 60, (low?.y ?? 0) + 6);
-    await lab.region("History of an expression").waitFor();
-    const below = async () => {
-      const [marked, seen] = [
-        await lines.locator(".marked").last().boundingBox(),
-        await lines.boundingBox(),
-      ];
-      if (!marked || !seen || seen.height >= (box?.height ?? 0)) return null;
-      return marked.y + marked.height > seen.y + seen.height + 1;
-    };
-    await eventually(below, false);
-  }));
-
 test("a step is gone through rewrite by rewrite, its result becomes the program, and levels stand side by side", () =>
   stage.withPage({}, async (lab) => {
     const { page } = lab;

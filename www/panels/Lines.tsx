@@ -22,7 +22,7 @@ import {
   wordAt,
 } from "./lines";
 import type { Columns } from "./rows";
-import { createSheets, ROW } from "./sheets";
+import { createSheets, ROW, topToSee } from "./sheets";
 
 const OVERSCAN = 8;
 const STAGE = 8;
@@ -208,25 +208,14 @@ export function Lines(props: {
     put("after", after);
     return ranges;
   });
-  // What is followed comes into sight when it is elsewhere.
+  // What is followed comes into sight when it is elsewhere, with all the rows of its line.
   createEffect(
     on(marks, (ranges) => {
       const range = ranges.at(-1);
       if (!range) return;
-      const y = range[0] * ROW;
-      const seen = y >= scroller.scrollTop && y + ROW <= scroller.scrollTop + scroller.clientHeight;
-      if (!seen) scroller.scrollTop = Math.max(0, y - 3 * ROW);
-    }),
-  );
-  // What tells about it opens below, and must not cover it.
-  createEffect(
-    on(height, (now, before = now) => {
-      const range = marks().at(-1);
-      if (!range || now >= before) return;
-      const [start, end] = [range[0] * ROW, (range[1] + 1) * ROW];
-      const was = scroller.scrollTop;
-      if (start < was || start >= was + before || end <= was + now) return;
-      scroller.scrollTop = Math.min(start, end - now);
+      const { scrollTop, clientHeight } = scroller;
+      const to = topToSee(range, scrollTop, clientHeight);
+      if (to !== scrollTop) scroller.scrollTop = to;
     }),
   );
   const focusHere = () => {

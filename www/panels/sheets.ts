@@ -8,6 +8,13 @@ import { type Columns, keyOf, numbers, rowHtml, SIDES } from "./rows";
 /** Height of a row in pixels. */
 export const ROW = 20;
 
+/** How far down to scroll, in pixels, so that these rows are seen, the last included: as little as possible if they were begun. */
+export function topToSee([first, last]: [number, number], top: number, height: number): number {
+  const [start, end] = [first * ROW, (last + 1) * ROW];
+  if (start < top || start >= top + height) return Math.max(0, start - 3 * ROW);
+  return end <= top + height ? top : Math.min(start, end - height);
+}
+
 /** Some of the lines, as they are to be drawn. */
 export interface Part {
   lines: readonly Line[];
