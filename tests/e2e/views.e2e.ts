@@ -46,6 +46,32 @@ test("an expression of any version leads to its source line and through the step
     await eventually(() => table.getByRole("row").count(), 2);
   }));
 
+test("what tells about an expression opens below and covers nothing of its line", () =>
+  stage.withPage({}, async (lab) => {
+    const { page } = lab;
+    await lab.example("LSTM cell");
+    const lines = page.locator(".lines");
+    const call = lines.locator("code", { hasText: "split(" }).first();
+    await call.waitFor({ state: "attached" });
+    // Its first row is the last one that will be seen.
+    await call.evaluate((row) => {
+      const scroller = row.closest(".lines");
+      if (!scroller) return;
+      const [y, top] = [row.getBoundingClientRect().y, scroller.getBoundingClientRect().y];
+      scroller.scrollTop += y - top - scroller.clientHeight + 40;
+    });
+    await call.click();
+    await lab.region("History of an expression").waitFor();
+    const covered = async () => {
+      const marked = await lines.locator(".marked").last().boundingBox();
+      const seen = await lines.boundingBox();
+      return marked && seen ? marked.y + marked.height > seen.y + seen.height + 1 : null;
+    };
+    await eventually(covered, false);
+    await page.waitForTimeout(300);
+    expect(await covered()).toBe(false);
+  }));
+
 test("a step is gone through rewrite by rewrite, its result becomes the program, and levels stand side by side", () =>
   stage.withPage({}, async (lab) => {
     const { page } = lab;

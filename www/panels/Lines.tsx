@@ -209,13 +209,18 @@ export function Lines(props: {
     return ranges;
   });
   // What is followed comes into sight when it is elsewhere, with all the rows of its line.
+  const bringMarked = (isAt: (y: number) => boolean) => {
+    const range = marks().at(-1);
+    const { scrollTop, clientHeight } = scroller;
+    if (!range || !isAt(range[0] * ROW - scrollTop)) return;
+    const to = topToSee(range, scrollTop, clientHeight);
+    if (to !== scrollTop) scroller.scrollTop = to;
+  };
+  createEffect(on(marks, () => bringMarked(() => true)));
+  // What tells about it opens below, and is not to cover what was seen.
   createEffect(
-    on(marks, (ranges) => {
-      const range = ranges.at(-1);
-      if (!range) return;
-      const { scrollTop, clientHeight } = scroller;
-      const to = topToSee(range, scrollTop, clientHeight);
-      if (to !== scrollTop) scroller.scrollTop = to;
+    on(height, (now, before = now) => {
+      if (now < before) bringMarked((y) => y >= 0 && y < before);
     }),
   );
   const focusHere = () => {
