@@ -142,6 +142,26 @@ test("a step is gone through rewrite by rewrite, its result becomes the program,
     await eventually(() => lab.passes.count(), 4);
   }));
 
+test("one's own passes are run at every level, too, and levels that cannot be run are not called the same", () =>
+  stage.withPage({}, async (lab) => {
+    const { page } = lab;
+    await lab.example("Two convolutions to fuse (Relax)");
+    await lab.step(/^FuseTwoConv changed/).waitFor();
+    await page.keyboard.press("o");
+    const matrix = page.getByRole("dialog", { name: "Passes by opt level" });
+    const row = matrix.getByRole("row", { name: /^FuseTwoConv/ });
+    await eventually(() => row.getByRole("cell").nth(3).innerText(), /changed/);
+    await matrix
+      .getByRole("status")
+      .filter({ hasText: /end with the same program|first differ after/ })
+      .waitFor();
+    await page.keyboard.press("Escape");
+    await lab.write("def @main(");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("o");
+    await matrix.getByRole("status").filter({ hasText: "Level 3: It cannot be run." }).waitFor();
+  }));
+
 test("values stand in tables and heat maps, on inputs that are typed, also of one expression; dominators and phases", () =>
   stage.withPage({}, async (lab) => {
     const { page } = lab;

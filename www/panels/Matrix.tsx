@@ -3,6 +3,7 @@ import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-j
 import { firstDivergence, type Level, runAtLevels } from "../state/aside";
 import { callName } from "../state/calls";
 import { outcomeMark, outcomeWord } from "../state/steps";
+import { toSend } from "../state/trust";
 import { useApp } from "./context";
 
 const levels = [0, 1, 2, 3, 4];
@@ -14,14 +15,14 @@ export default function Matrix(props: {
   const app = useApp();
   let dialog!: HTMLDialogElement;
   const [runs, setRuns] = createSignal<readonly (Level | undefined)[]>([]);
-  const document = app.state().document;
+  const { document } = toSend(app.state());
   const [one, setOne] = createSignal(document.optLevel);
   const [other, setOther] = createSignal(document.optLevel === 0 ? 2 : 0);
   const abort = new AbortController();
   onMount(() => {
     dialog.showModal();
     void runAtLevels(
-      app.spawn,
+      document.script ? app.spawnSandbox : app.spawn,
       document,
       (level) => {
         const next = [...runs()];
@@ -34,13 +35,16 @@ export default function Matrix(props: {
   onCleanup(() => abort.abort());
 
   const rows = document.passes.filter((pass) => pass.enabled).map((pass) => callName(pass.call));
+  const compared = () => [runs()[one()], runs()[other()]] as const;
   const divergence = createMemo(() => {
-    const [a, b] = [runs()[one()], runs()[other()]];
-    return a && b && one() !== other() ? firstDivergence(a, b) : null;
+    const [a, b] = compared();
+    return a && b && !a.failed && !b.failed && one() !== other() ? firstDivergence(a, b) : null;
   });
   const verdict = () => {
     const row = divergence();
     if (one() === other()) return "Choose two levels.";
+    const failed = compared().find((level) => level?.failed);
+    if (failed) return `Level ${failed.level}: ${failed.failed}`;
     if (row === null) return "Running…";
     return row < 0
       ? `Level ${one()} and level ${other()} end with the same program.`

@@ -58,10 +58,10 @@ export async function runAtLevels(
       const empty: Level = { level, steps: [], texts: [], failed: "" };
       const reply = await client.ask({
         type: "run",
-        document: { ...document, optLevel: level, instruments: [], script: "" },
+        document: { ...document, optLevel: level, instruments: [] },
       });
       if (reply.status !== "answered" || !reply.value.ok) {
-        heard({ ...empty, failed: "It cannot be run at this level." });
+        heard({ ...empty, failed: "It cannot be run." });
         continue;
       }
       const steps = listed(reply.value);

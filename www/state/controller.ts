@@ -356,8 +356,9 @@ export function createController(environment: Environment) {
     rewrites,
     preview,
     fork,
-    /** For engines beside the one that is shown. */
+    /** For engines beside the one that is shown: without a script, and with one. */
     spawn: environment.spawn,
+    spawnSandbox: environment.spawnSandbox,
     async operators(before: number, after: number): Promise<Answers["operators"]> {
       const reply = await holder().ask({ type: "operators", before, after }, "operators");
       return reply.status === "answered" ? reply.value : [];
