@@ -115,6 +115,26 @@ fn the_graph_of_a_fused_group_is_a_box_without_an_edge_of_its_own() {
 }
 
 #[test]
+fn a_parameter_that_is_used_once_more_is_not_made_and_once_less_is_not_removed() {
+    let source = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n  %0 = add(%x, 1f);\n  %1 = add(%x, 1f);\n  multiply(%0, %1)\n}\n";
+    let mut session = Session::new(|| 0.0);
+    let calls = "InferType, EliminateCommonSubexpr";
+    let context = PassContext { opt_level: 3, ..PassContext::default() };
+    assert!(session.run(&document(source, calls, context).expect("passes"), false));
+    let last = session.trace().versions.len() - 1;
+    let fates = |graph: Graph| {
+        let mut fates: Vec<_> = graph.nodes.iter().map(|node| (node.label.clone(), node.fate)).collect();
+        fates.sort_by(|a, b| a.0.cmp(&b.0));
+        fates
+    };
+    // Both sums are one now, and the parameter stands in it.
+    let ahead = fates(session.graph(0, last).expect("a step"));
+    assert_eq!(ahead.iter().filter(|(label, _)| label == "%x").count(), 0, "{ahead:?}");
+    let back = fates(session.graph(last, 0).expect("a step"));
+    assert_eq!(back[0], ("%x".to_owned(), NodeFate::Same), "{back:?}");
+}
+
+#[test]
 fn an_expression_is_followed_from_its_line_through_every_step() {
     let source = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n  %0 = add(%x, 1f);\n  %1 = add(%x, 1f);\n  multiply(%0, %1)\n}\n";
     let mut session = Session::new(|| 0.0);

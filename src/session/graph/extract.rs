@@ -5,6 +5,7 @@ use super::Group;
 use crate::ir::walk::{for_each_child, use_counts};
 use crate::ir::{Expr, ExprId, IdMap, Module, Store, Var, VarId};
 use crate::print;
+use rustc_hash::FxHashSet;
 
 /// A node of a version.
 pub(super) struct Node {
@@ -23,6 +24,8 @@ pub(super) struct Extract {
     /// From what is used to what uses it.
     pub edges: Vec<(usize, usize)>,
     pub groups: Vec<Group>,
+    /// The parameters that are used, of which those that are used once have no node: they stand in that of their user.
+    pub params: FxHashSet<ExprId>,
 }
 
 impl Extract {
@@ -153,9 +156,12 @@ impl<'s, 'o> Scope<'s, 'o> {
 
     /// A parameter that is used more than once is a node; others are written into the node that uses them.
     fn param(&mut self, var: VarId, group: usize) {
-        if let Some(used) = self.store.var_use(var)
-            && self.uses.get(used).is_some_and(|uses| *uses > 1)
-        {
+        let Some(used) = self.store.var_use(var) else { return };
+        let uses = self.uses.get(used).copied().unwrap_or(0);
+        if uses > 0 {
+            self.out.params.insert(self.store.first_ancestor(used));
+        }
+        if uses > 1 {
             self.add(used, group, None);
         }
     }

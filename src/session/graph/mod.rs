@@ -154,6 +154,8 @@ impl Graphs {
         };
         for (node, &place) in new.nodes.iter().zip(&self.places[after]) {
             let fate = match old_at.get(&place) {
+                // A parameter has a node when it is used more than once; with the second use it is not made.
+                None if old.params.contains(&store.first_ancestor(node.expr)) => NodeFate::Same,
                 None => NodeFate::Made,
                 Some(expr) if is_rewritten(store, *expr, node.expr) => NodeFate::Rewritten,
                 Some(_) => NodeFate::Same,
@@ -163,7 +165,7 @@ impl Graphs {
         // What is gone stands where it stood, in the box of the function that it was in, if that is still there.
         let there: FxHashMap<usize, ()> = self.places[after].iter().map(|place| (*place, ())).collect();
         for (node, &place) in old.nodes.iter().zip(&self.places[before]) {
-            if there.contains_key(&place) {
+            if there.contains_key(&place) || new.params.contains(&store.first_ancestor(node.expr)) {
                 continue;
             }
             let whole = &old.groups[old.outermost(node.group)];
@@ -177,7 +179,8 @@ impl Graphs {
         let mut edges: Vec<(usize, usize)> = Vec::new();
         for (version, places) in [(new, &self.places[after]), (old, &self.places[before])] {
             for &(from, to) in &version.edges {
-                let edge = (at[&places[from]], at[&places[to]]);
+                let (Some(&from), Some(&to)) = (at.get(&places[from]), at.get(&places[to])) else { continue };
+                let edge = (from, to);
                 let gone = |node: usize| graph.nodes[node].fate == NodeFate::Removed;
                 if std::ptr::eq(version, new) || gone(edge.0) || gone(edge.1) {
                     edges.push(edge);
