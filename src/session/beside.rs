@@ -11,7 +11,7 @@ use crate::repro::Document;
 
 impl Session {
     /// Runs the list and context of a document on the program of the last run, as the children of a `Sequential`; without its
-    /// instruments, and without passes of a script. The versions are numbered after those of the run and asked for like them,
+    /// instruments, and of a script's passes with those of the last run's. The versions are numbered after those of the run and asked for like them,
     /// until another list or document is run. The error is what is wrong with list or context.
     pub fn beside(&mut self, document: &Document) -> Result<Trace, Diagnostic> {
         self.beside = Vec::new();

@@ -155,6 +155,11 @@ test("one's own passes are run at every level, too, and levels that cannot be ru
       .getByRole("status")
       .filter({ hasText: /end with the same program|first differ after/ })
       .waitFor();
+    await matrix.getByRole("button", { name: "Step by step" }).click();
+    const beside = page.getByRole("dialog", { name: "Two lists, step by step" });
+    await beside
+      .getByRole("row", { name: /differs? .*FuseTwoConv changed.*FuseTwoConv skipped/ })
+      .waitFor();
     await page.keyboard.press("Escape");
     await lab.write("def @main(");
     await page.keyboard.press("Escape");

@@ -14,7 +14,7 @@ import type { Diff, RunDocument, Step } from "../engine/protocol";
 import { Beside, divergence, type Pair, verdict } from "../state/beside";
 import { runnable } from "../state/calls";
 import { outcomeMark, outcomeWord } from "../state/steps";
-import { needsScript } from "../state/trust";
+import { needsScript, toSend } from "../state/trust";
 import "./compare.css";
 import { useApp } from "./context";
 import { Summary } from "./DiffView";
@@ -26,10 +26,12 @@ const OTHER = "other";
 export default function Compare(props: { levels: readonly [number, number]; onClose(): void }) {
   const app = useApp();
   let dialog!: HTMLDialogElement;
-  const { document, catalogue, good, preferences } = app.state();
+  const { catalogue, good, preferences } = app.state();
+  const { document } = toSend(app.state());
   const dialect = good?.run.dialect ?? "relay";
   const pipelines = (catalogue?.pipelines ?? []).filter((item) => item.dialect === dialect);
-  const beside = new Beside(app.spawn);
+  const { script } = document;
+  const beside = new Beside(script ? app.spawnSandbox : app.spawn);
   const [sides, setSides] = createSignal<readonly [string, string]>([
     `level ${props.levels[0]}`,
     `level ${props.levels[1]}`,
@@ -49,26 +51,31 @@ export default function Compare(props: { levels: readonly [number, number]; onCl
   onMount(() => dialog.showModal());
   onCleanup(() => beside.dispose());
 
-  /** Passes of a script run in its sandbox only. */
-  const plain = (given: RunDocument): RunDocument => {
-    const passes = given.passes.filter(({ call }) => !needsScript(catalogue, call));
-    return { ...given, source: document.source, passes, instruments: [], script: "" };
-  };
+  /** A list on this program; passes of a script run in its sandbox, and only if they may. */
+  const ours = (given: RunDocument): RunDocument => ({
+    ...given,
+    source: document.source,
+    instruments: [],
+    script,
+  });
+  /** A list from elsewhere comes without its script. */
+  const plain = (given: RunDocument): RunDocument =>
+    ours({ ...given, passes: given.passes.filter(({ call }) => !needsScript(catalogue, call)) });
   const { files, ...list } = document;
-  const leftOut = plain(document).passes.length < document.passes.length;
+  const leftOut = document.passes.length < app.state().document.passes.length;
   const documentOf = (side: string): RunDocument | null => {
-    if (side === "files") return plain(document);
+    if (side === "files") return ours(document);
     if (side === OTHER) {
       const other = brought();
       if (!other) return null;
       const { files: _, ...rest } = other;
       return plain(rest);
     }
-    if (side.startsWith("level ")) return plain({ ...list, optLevel: Number(side.slice(6)) });
+    if (side.startsWith("level ")) return ours({ ...list, optLevel: Number(side.slice(6)) });
     const pipeline = pipelines.find((item) => item.name === side);
     if (!pipeline) return null;
     const passes = runnable(pipeline).map((call) => ({ call, enabled: true }));
-    return plain({ ...list, passes, optLevel: pipeline.optLevel });
+    return ours({ ...list, passes, optLevel: pipeline.optLevel });
   };
   const titleOf = (side: string) => {
     if (side === "files") return "The files that were opened";
@@ -196,7 +203,7 @@ export default function Compare(props: { levels: readonly [number, number]; onCl
       </Show>
       <p role="status">{said()}</p>
       <Show when={leftOut}>
-        <p class="quiet">Passes of your own script are left out.</p>
+        <p class="quiet">Passes of the script are left out: it may not run.</p>
       </Show>
       <Show when={pairs().length > 0}>
         <div class="matrix-table" tabIndex="0" role="group" aria-label="Steps of both, aligned">

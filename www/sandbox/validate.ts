@@ -5,6 +5,7 @@
 
 import type {
   Answers,
+  Beside,
   Comparison,
   Diff,
   DumpFile,
@@ -273,6 +274,7 @@ const evaluated = record<Values>({
 /** What the sandbox is asked. Links and the catalogue are never its business. */
 const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
   run,
+  beside: record<Beside>({ problem: short(10_000), steps: list(step, SOME) }),
   text,
   diff,
   history: maybe(history),

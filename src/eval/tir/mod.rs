@@ -247,7 +247,13 @@ fn run(steps: &[Step], regs: &mut [Num], dtypes: &[DType], memory: &mut [Cells],
     let (mut at, mut left) = (0, fuel);
     while let Some(step) = steps.get(at) {
         if left == 0 {
-            let message = format!("the program takes more than {fuel} steps");
+            let message = match fuel {
+                ..1_000_000 => format!("the program takes more than {fuel} steps"),
+                _ => format!(
+                    "the program takes more than {} million steps; smaller shapes take less",
+                    (fuel + 500_000) / 1_000_000
+                ),
+            };
             return Err(EvalFailure { code: "eval-fuel", ..EvalFailure::new(message) });
         }
         left -= 1;
