@@ -62,7 +62,13 @@ export default function Compare(props: { levels: readonly [number, number]; onCl
   const plain = (given: RunDocument): RunDocument =>
     ours({ ...given, passes: given.passes.filter(({ call }) => !needsScript(catalogue, call)) });
   const { files, ...list } = document;
-  const leftOut = document.passes.length < app.state().document.passes.length;
+  const leftOut = () => {
+    const given = sides().includes(OTHER) && brought();
+    return (
+      document.passes.length < app.state().document.passes.length ||
+      (given && plain(given).passes.length < given.passes.length)
+    );
+  };
   const documentOf = (side: string): RunDocument | null => {
     if (side === "files") return ours(document);
     if (side === OTHER) {
@@ -202,8 +208,8 @@ export default function Compare(props: { levels: readonly [number, number]; onCl
         </form>
       </Show>
       <p role="status">{said()}</p>
-      <Show when={leftOut}>
-        <p class="quiet">Passes of the script are left out: it may not run.</p>
+      <Show when={leftOut()}>
+        <p class="quiet">Passes of a script that may not run here are left out.</p>
       </Show>
       <Show when={pairs().length > 0}>
         <div class="matrix-table" tabIndex="0" role="group" aria-label="Steps of both, aligned">
