@@ -16,6 +16,22 @@ afterAll(() => stage?.close());
 const withPage: Stage["withPage"] = (...given) => stage.withPage(...given);
 
 describe("links", () => {
+  test("what is said of it moves no button, and the header stays one line", async () => {
+    for (const width of [1440, 1024, 900]) {
+      await withPage({ viewport: { width, height: 800 } }, async (lab) => {
+        const place = async () => {
+          const [button, header] = [lab.button("Share"), lab.page.locator("header")];
+          return [await button.boundingBox(), (await header.boundingBox())?.height];
+        };
+        const before = await place();
+        expect(before[1]).toBeLessThan(60);
+        await lab.button("Share").click();
+        await lab.page.getByText("Link copied").waitFor();
+        expect(await place()).toEqual(before);
+      });
+    }
+  });
+
   test("a shared link opens the same state, step included, in a fresh profile", async () => {
     let link = "";
     let name = "";
