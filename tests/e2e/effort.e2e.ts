@@ -93,16 +93,22 @@ test("going to a neighbouring step draws no lines: they were drawn while nothing
     await lines.locator(".covered").nth(1).waitFor({ state: "attached" });
     const shown = () => lines.locator(".lines-window:not(.covered) .line").allTextContents();
     const before = await shown();
+    // Until the other sheet is uncovered: then the next neighbours are drawn.
     await lines.evaluate((box) => {
-      const store = window as unknown as { made: number };
-      store.made = 0;
+      const store = window as unknown as { made: number | null };
+      store.made = null;
+      let made = 0;
       new MutationObserver((changes) => {
-        for (const { addedNodes } of changes) store.made += addedNodes.length;
-      }).observe(box, { subtree: true, childList: true });
+        for (const { type, target, addedNodes } of changes) {
+          const uncovers = type === "attributes" && (target as Element).matches(".lines-window");
+          if (uncovers) store.made ??= made;
+          made += addedNodes.length;
+        }
+      }).observe(box, { subtree: true, childList: true, attributeFilter: ["class"] });
     });
     await lab.page.keyboard.press("p");
     await eventually(async () => (await shown()).join() === before.join(), false);
-    const made = () => lab.page.evaluate(() => (window as unknown as { made: number }).made);
+    const made = () => lab.page.evaluate(() => (window as unknown as { made: unknown }).made);
     expect(await made()).toBe(0);
     await lab.page.keyboard.press("n");
     await eventually(shown, before);
