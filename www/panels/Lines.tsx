@@ -211,8 +211,10 @@ export function Lines(props: {
   // What is followed comes into sight when it is elsewhere, with all the rows of its line.
   const bringMarked = (isAt: (y: number) => boolean) => {
     const range = marks().at(-1);
+    // Without a mark nothing is asked of the page: that would lay out what was just drawn.
+    if (!range) return;
     const { scrollTop, clientHeight } = scroller;
-    if (!range || !isAt(range[0] * ROW - scrollTop)) return;
+    if (!isAt(range[0] * ROW - scrollTop)) return;
     const to = topToSee(range, scrollTop, clientHeight);
     if (to !== scrollTop) scroller.scrollTop = to;
   };
