@@ -53,7 +53,7 @@ pub enum AttrKind {
     DType,
     /// A list of extents or integers; may be null.
     Ints,
-    /// An integer or a list of integers, each in a box (`runtime::Int`), which prints as an object of the metadata section.
+    /// An integer or a list of integers, each in a box (`runtime.BoxInt`), which prints as an object of the metadata section.
     Boxed,
     /// Anything else: nested lists, maps, objects.
     Any,

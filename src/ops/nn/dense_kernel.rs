@@ -5,7 +5,7 @@ use crate::ir::Tensor;
 use crate::ops::kernel::{EvalError, KernelCx, by_lane, count, read, write};
 
 /// `out[i][j] = sum over k of a[i][k] * b[j][k]`, both operands with the inner axis last.
-pub fn multiply<T: Num>(a: &[T], b: &[T], inner: usize, out: &mut Vec<T>) {
+fn multiply<T: Num>(a: &[T], b: &[T], inner: usize, out: &mut Vec<T>) {
     if inner == 0 {
         return;
     }
@@ -36,6 +36,7 @@ pub fn dense(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalEr
     product(cx, inputs, false, true)
 }
 
+/// Kernel of a product either of whose operands may be transposed.
 pub fn matmul(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     product(cx, inputs, cx.flag("transpose_a"), cx.flag("transpose_b"))
 }

@@ -85,7 +85,7 @@ mod tests {
         );
     }
 
-    /// Two programs that share a section with one device.
+    /// A metadata section with one device.
     const DEVICE: &str = r#"
 #[metadata]
 {"root": 1, "b64ndarrays": [], "attrs": {"tvm_version": "0.19.0"}, "nodes": [{"type_key": ""},

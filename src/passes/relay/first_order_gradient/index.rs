@@ -104,7 +104,7 @@ fn strided_slice(mut c: Call) -> Option<Vec<ExprId>> {
     if c.store.attr_str(c.attrs, "slice_mode") == Some("size") {
         let shape = c.shape(0)?;
         for (axis, (end, begin)) in end.iter_mut().zip(&begin).enumerate() {
-            *end = if *end == -1 { shape.get(axis)?.known()? } else { begin + *end };
+            *end = if *end == -1 { shape.get(axis)?.known()? } else { begin.saturating_add(*end) };
         }
         strides.clear();
     }

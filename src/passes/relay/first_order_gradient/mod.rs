@@ -35,8 +35,9 @@ pub static SPEC: PassSpec = PassSpec {
     config: &[],
     summary: "Makes functions give the gradients of their results as well.",
     doc: "A function becomes one that gives its result and, beside it, a tuple with the gradient of the result for each \
-parameter (of the sum of its elements). Every operator on the way needs a gradient; `let`, `if` and calls of other functions \
-are not taken.\n\n*DeadCodeElimination* and *ToGraphNormalForm* tidy up what comes out.",
+parameter (of the sum of its elements). Every operator on the way needs a gradient; `let`, `if` and calls of functions of \
+the module are not taken; a function literal that is called is taken for its body.\n\n\
+*DeadCodeElimination* and *ToGraphNormalForm* tidy up what comes out.",
     example_before: "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   exp(%x)

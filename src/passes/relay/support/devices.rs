@@ -3,7 +3,7 @@
 //! Source: `src/relay/op/memory/on_device.cc`.
 
 use crate::ir::{AttrValue, Expr, ExprId, Id, Object, Store};
-use crate::ops::build::{arg, call_with, is_call};
+use crate::ops::build::{arg, call_with, op_name};
 
 /// A `VirtualDevice`.
 pub type Device = Id<Object>;
@@ -20,7 +20,7 @@ pub struct Place {
 
 /// What an expression says, if it is a call of `on_device`.
 pub fn place_of(store: &Store, id: ExprId) -> Option<Place> {
-    let attrs = store.call(id).filter(|_| is_call(store, id, "on_device"))?.attrs;
+    let attrs = store.call(id).filter(|_| op_name(store, id) == "on_device")?.attrs;
     let Some(AttrValue::Object(device)) = store.attr(attrs, "virtual_device") else { return None };
     let holds = |name| store.attr_int(attrs, name) == Some(1);
     let body = holds("constrain_body");
