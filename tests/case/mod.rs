@@ -13,6 +13,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
+mod tir;
+
 /// A case as its file has it.
 pub struct Case {
     /// The row of the table it counts in: the pass, or the file.
@@ -37,7 +39,7 @@ pub enum Verdict {
     Different(String),
 }
 
-/// Reads the cases of both dialects whose group or id is one of the filters. Groups of Relax begin with `relax:`.
+/// Reads the cases whose group or id is one of the filters. Groups of Relax begin with `relax:`, those of TIR with `tir:`.
 pub fn read_all(folder: &Path, filters: &[&String]) -> Vec<Case> {
     let mut cases = read_folder(&folder.join("relay"), filters);
     let relax = read_folder(&folder.join("relax"), filters);
@@ -56,6 +58,7 @@ pub fn read_all(folder: &Path, filters: &[&String]) -> Vec<Case> {
         }
     }
     cases.extend(relax);
+    cases.extend(tir::read(&folder.join("tir"), filters));
     cases
 }
 
@@ -89,6 +92,9 @@ fn read_folder(folder: &Path, filters: &[&String]) -> Vec<Case> {
 pub fn judge(case: &Case, folder: &Path) -> Verdict {
     let text = |key: &str| case.json[key].as_str();
     match case.group.as_str() {
+        "tir:parse" => tir::judge_parse(case),
+        "tir:eval" => tir::judge_eval(case),
+        "tir:roundtrip" | "tir:texts" => judge_round_trip(case),
         "parse" => judge_parse(case),
         "eval" => judge_eval(case),
         "relax:roundtrip" | "relax:texts" => judge_round_trip(case),

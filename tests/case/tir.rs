@@ -1,0 +1,80 @@
+//! Cases of TIR: texts that are read and printed back, sources as tests write them, and programs that are run.
+
+use super::{Case, Verdict, compare_values, explain, judge_parse as judge_any_parse};
+use passlab::cli::json::value_from_json;
+use passlab::eval::{self, EvalOptions, Value};
+use passlab::ir::Store;
+use passlab::session::open;
+use serde_json::Value as Json;
+use std::collections::HashSet;
+use std::path::Path;
+
+fn lines(file: &Path) -> Vec<Json> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).expect("a case is JSON")).collect()
+}
+
+/// The cases of `../shared/cases/tir`: `tir:roundtrip`, `tir:parse`, `tir:eval`, and `tir:texts`: each program of a case of
+/// passes or schedules, once.
+pub fn read(folder: &Path, filters: &[&String]) -> Vec<Case> {
+    let wanted = |group: &str, id: &str| {
+        let stem = group.trim_start_matches("tir:");
+        filters.is_empty() || filters.iter().any(|f| *f == group || *f == stem || *f == "tir" || id.starts_with(f.as_str()))
+    };
+    let mut cases = Vec::new();
+    let mut add = |group: &str, id: &str, call: &str, json: Json| {
+        if wanted(group, id) {
+            cases.push(Case { group: group.to_owned(), id: id.to_owned(), call: call.to_owned(), json });
+        }
+    };
+    for kind in ["roundtrip", "parse", "eval"] {
+        for json in lines(&folder.join(format!("{kind}.jsonl"))) {
+            let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
+            add(&format!("tir:{kind}"), &text("id"), &text("test"), json);
+        }
+    }
+    let mut files = vec![folder.join("schedule.jsonl")];
+    files.extend(std::fs::read_dir(folder.join("passes")).into_iter().flatten().flatten().map(|entry| entry.path()));
+    files.sort();
+    let mut seen = HashSet::new();
+    for file in files {
+        for json in lines(&file) {
+            for key in ["before", "after"] {
+                if let Some(text) = json[key].as_str()
+                    && seen.insert(text.to_owned())
+                {
+                    let id = json["id"].as_str().unwrap_or_default();
+                    add("tir:texts", id, key, serde_json::json!({ "printed": text }));
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// A source is read as TVM reads it, or refused where TVM refuses it.
+pub fn judge_parse(case: &Case) -> Verdict {
+    judge_any_parse(case)
+}
+
+/// A function gives the arguments that it writes, in their order.
+pub fn judge_eval(case: &Case) -> Verdict {
+    let mut store = Store::new();
+    let opened = open(&mut store, case.json["source"].as_str().unwrap_or_default());
+    if !opened.is_ok() {
+        return explain(&opened.diagnostics);
+    }
+    let args: Result<Vec<Value>, String> = case.json["args"].as_array().into_iter().flatten().map(value_from_json).collect();
+    let (args, expected) = match (args, value_from_json(&case.json["out"])) {
+        (Ok(args), Ok(expected)) => (args, expected),
+        (Err(e), _) | (_, Err(e)) => return Verdict::Different(format!("the case itself: {e}")),
+    };
+    let function = case.json["func"].as_str().unwrap_or_default();
+    match eval::eval_function(&mut store, &opened.module, function, &args, EvalOptions::default()) {
+        Err(error) => explain(&[error.to_diagnostic()]),
+        Ok(value) => match compare_values(&value, &expected) {
+            Ok(()) => Verdict::Equal { text: true },
+            Err(why) => Verdict::Different(why),
+        },
+    }
+}
