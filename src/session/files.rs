@@ -186,7 +186,7 @@ mod tests {
     /// Such a row stood unread in the list, and the Python script that the page saves would have run it.
     #[test]
     fn the_rows_of_a_document_with_files_are_checked_like_all_others() {
-        let head = "// passlab 1\n// pass: __import__('os').system('touch /tmp/taken')\n// file: 1_FoldConstant.relay\n";
+        let head = "// passlab 1\n// pass: __import__('os').system('touch taken')\n// file: 1_FoldConstant.relay\n";
         let files = SECOND.lines().map(|line| format!("// file:|{line}\n")).collect::<String>();
         let (document, warnings) = crate::repro::text::read(&format!("{head}{files}{FIRST}")).unwrap();
         assert_eq!((document.files.len(), warnings.len()), (1, 0));
