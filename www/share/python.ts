@@ -57,7 +57,7 @@ export async function toRepeat(
   isKnown: (call: string) => boolean,
   textOf: (version: number) => Promise<string | null>,
 ): Promise<Result | string> {
-  if (document.files)
+  if (document.files?.length)
     return "These files were written by another compiler: there are no passes to repeat.";
   const own = new Set(run.script?.passes.map((pass) => pass.name));
   const listed = run.steps.filter((step) => step.depth === 0 && step.role === "listed");
