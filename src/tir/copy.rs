@@ -50,6 +50,10 @@ impl Copier {
             let all = |children: &[PrimId]| children.iter().map(|child| at(*child)).collect();
             let new = match *store.prim_rc(id) {
                 PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Str(_) | PrimExpr::Any => continue,
+                PrimExpr::Reducer(_) | PrimExpr::Attrs(_) => continue,
+                PrimExpr::Shuffle { ref vectors, ref indices } => {
+                    PrimExpr::Shuffle { vectors: all(vectors), indices: all(indices) }
+                }
                 PrimExpr::Var(symbol) => {
                     if let Some(new) = self.symbols.get(&symbol) {
                         done.insert(id, *new);
@@ -271,7 +275,7 @@ impl Copier {
                 let value = self.prim(store, value);
                 Stmt::Bind { var: self.define(store, var), value }
             }
-            Stmt::Alloc(buffer) => Stmt::Alloc(self.define_buffer(store, buffer)),
+            Stmt::Alloc(buffer, annotations) => Stmt::Alloc(self.define_buffer(store, buffer), annotations),
             Stmt::Declare(buffer) => Stmt::Declare(self.define_buffer(store, buffer)),
             Stmt::Assert { cond, kind, parts } => Stmt::Assert { cond: self.prim(store, cond), kind, parts },
             Stmt::Evaluate(value) => Stmt::Evaluate(self.prim(store, value)),

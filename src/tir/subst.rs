@@ -25,7 +25,11 @@ pub fn substitute(store: &mut Store, root: PrimId, f: &mut dyn FnMut(&mut Store,
                 continue;
             }
             PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Str(_) | PrimExpr::Any => continue,
-            PrimExpr::Data(_) | PrimExpr::Buffer(_) => continue,
+            PrimExpr::Data(_) | PrimExpr::Buffer(_) | PrimExpr::Reducer(_) | PrimExpr::Attrs(_) => continue,
+            PrimExpr::Shuffle { vectors, indices } => PrimExpr::Shuffle {
+                vectors: vectors.iter().map(|vector| at(*vector)).collect(),
+                indices: indices.iter().map(|index| at(*index)).collect(),
+            },
             PrimExpr::Binary { op, a, b } => PrimExpr::Binary { op: *op, a: at(*a), b: at(*b) },
             PrimExpr::Not(a) => PrimExpr::Not(at(*a)),
             PrimExpr::Cast { dtype, value } => PrimExpr::Cast { dtype: *dtype, value: at(*value) },
