@@ -172,3 +172,78 @@ fn a_number_in_a_box_is_told_as_that_number() {
     let node = session.history(0, &place).expect("it is there").node;
     assert_eq!(attributes(session.store(), node)[0], ("indices_or_sections".to_owned(), "[1, 3]".to_owned()));
 }
+
+/// A sum over rows.
+const SUM: &str = "\
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def sum(A: T.Buffer((8, 4), \"float32\"), B: T.Buffer((8,), \"float32\")):
+        # with T.sblock(\"root\"):
+        for i in range(8):
+            for j in range(4):
+                with T.sblock(\"B\"):
+                    vi, vj = T.axis.remap(\"SR\", [i, j])
+                    T.reads(A[vi, vj])
+                    T.writes(B[vi])
+                    with T.init():
+                        B[vi] = T.float32(0.0)
+                    B[vi] = B[vi] + A[vi, vj]
+";
+
+fn lowered() -> Session {
+    let mut session = Session::new(|| 0.0);
+    let calls = "tir.LowerInitBlock(), tir.ConvertBlocksToOpaque()";
+    assert!(session.run(&document(SUM, calls, PassContext::default()).expect("passes"), false), "{:?}", session.problems());
+    assert!(session.trace().is_complete(), "{:?}", session.trace().failures());
+    session
+}
+
+#[test]
+fn a_statement_of_tir_is_followed_from_its_line_through_every_step() {
+    let session = lowered();
+    let last = session.trace().versions.len() - 1;
+    let text = print::module(session.store(), &session.trace().versions[last], &PrintOptions::default());
+    let line_of = |wanted: &str| 1 + text.lines().position(|line| line.trim_start().starts_with(wanted)).expect("it is there");
+    let follow = |wanted: &str| {
+        let place = Place::Line { line: line_of(wanted), word: String::new(), stable: false };
+        let history = session.history(last, &place).expect("something stands there");
+        let source = history.source.map(|span| session.source()[span.start as usize..].lines().next().unwrap_or("").to_owned());
+        (source.unwrap_or_default(), history.entries.iter().map(|entry| (entry.fate.word(), entry.rule)).collect::<Vec<_>>())
+    };
+    let (source, entries) = follow("with T.sblock(\"B\")");
+    assert_eq!(source.trim(), "with T.sblock(\"B\"):");
+    assert_eq!(entries, [("source", ""), ("rewritten", "init lowered"), ("rewritten", "block variables substituted")]);
+    let (source, entries) = follow("B[i] = B[i] + A[i, j]");
+    assert_eq!(source.trim(), "B[vi] = B[vi] + A[vi, vj]");
+    assert_eq!(entries, [("source", ""), ("kept", ""), ("kept", "")]);
+    let (source, entries) = follow("if j == 0:");
+    assert_eq!((source.trim(), entries[1]), ("with T.sblock(\"B\"):", ("made", "init lowered")));
+}
+
+#[test]
+fn steps_inside_a_pass_of_tir_stop_after_as_many_blocks() {
+    let mut session = lowered();
+    assert_eq!(session.rewrites(0).len(), 1);
+    assert_eq!(session.rewrites(0)[0].pre, "block B");
+    assert_eq!(session.partial(0, 0).expect("it is run again").rows.len(), 0);
+    let partial = session.partial(0, 1).expect("it is run again");
+    assert_eq!((partial.added, partial.removed, partial.changed), (1, 1, 0), "{:?}", partial.rows);
+}
+
+#[test]
+fn lines_of_tir_that_moved_out_of_a_block_are_the_same_lines() {
+    let session = lowered();
+    let trace = session.trace();
+    let diff = passlab::diff::diff(session.store(), &trace.versions[0], &trace.versions[1]);
+    let changed: Vec<(&str, &str)> = diff
+        .rows
+        .iter()
+        .filter(|row| row.kind != passlab::diff::DiffKind::Same)
+        .map(|row| (diff.left_text(row).trim(), diff.right_text(row).trim()))
+        .collect();
+    assert_eq!(changed, [("with T.init():", ""), ("", "if vj == 0:")]);
+}

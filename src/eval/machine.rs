@@ -226,7 +226,8 @@ impl<'a> Machine<'a> {
             | Expr::Str(_)
             | Expr::DataType(_)
             | Expr::Extern(_)
-            | Expr::PrimFunc(_)) => {
+            | Expr::PrimFunc(_)
+            | Expr::Stmt(_)) => {
                 return Err(self.fail(id, format!("{:?} cannot be evaluated yet", other.kind())));
             }
         })

@@ -175,7 +175,8 @@ impl<'a> Collector<'a> {
             | Expr::Str(_)
             | Expr::DataType(_)
             | Expr::Extern(_)
-            | Expr::PrimFunc(_) => {
+            | Expr::PrimFunc(_)
+            | Expr::Stmt(_) => {
                 let slot = self.solver.hole(self.store);
                 self.error(id, "relay-type-mismatch", format!("Relay has no {:?}", self.store.expr(id).kind()));
                 self.done(id, slot);

@@ -86,7 +86,8 @@ impl Rebuilder<'_, '_> {
             | Expr::Str(_)
             | Expr::DataType(_)
             | Expr::Extern(_)
-            | Expr::PrimFunc(_) => (old, true),
+            | Expr::PrimFunc(_)
+            | Expr::Stmt(_) => (old, true),
             Expr::Tuple(fields) => {
                 let new = self.list(fields);
                 (Expr::Tuple(new), is_same(new, fields))

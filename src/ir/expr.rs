@@ -5,7 +5,7 @@
 use super::attrs::AttrsId;
 use super::id::{Id, List};
 use super::prim::PrimFunc;
-use super::prim::PrimId;
+use super::prim::{PrimId, StmtId};
 use super::tensor::Tensor;
 use super::ty::{DType, Dim, Symbol, TypeId};
 use super::{AttrValue, Name};
@@ -116,6 +116,9 @@ pub enum Expr {
     Extern(Id<Name>),
     /// A function on scalars and buffers, which stands in a module beside the others.
     PrimFunc(Id<PrimFunc>),
+    /// A statement of a function of TIR. Nothing refers to it as an expression: it is the statement's place among the
+    /// nodes that have origins, lines and histories.
+    Stmt(StmtId),
 }
 
 /// Extents in a row. Interned.
@@ -306,6 +309,7 @@ pub enum ExprKind {
     DataType,
     Extern,
     PrimFunc,
+    Stmt,
 }
 
 impl Expr {
@@ -334,6 +338,7 @@ impl Expr {
             Expr::DataType(_) => ExprKind::DataType,
             Expr::Extern(_) => ExprKind::Extern,
             Expr::PrimFunc(_) => ExprKind::PrimFunc,
+            Expr::Stmt(_) => ExprKind::Stmt,
         }
     }
 }

@@ -14,22 +14,26 @@ pub enum Dialect {
     Relay,
     /// Relax and TIR, as TVM 0.27 has them.
     Relax,
+    /// TIR alone: what a pass is about. Its functions stand in modules of [`Dialect::Relax`].
+    Tir,
 }
 
 impl Dialect {
-    /// Its name: `Relay`, `Relax`.
+    /// Its name: `Relay`, `Relax`, `TIR`.
     pub fn title(self) -> &'static str {
         match self {
             Dialect::Relay => "Relay",
             Dialect::Relax => "Relax",
+            Dialect::Tir => "TIR",
         }
     }
 
-    /// The word for it: `relay`, `relax`.
+    /// The word for it: `relay`, `relax`, `tir`.
     pub fn word(self) -> &'static str {
         match self {
             Dialect::Relay => "relay",
             Dialect::Relax => "relax",
+            Dialect::Tir => "tir",
         }
     }
 }

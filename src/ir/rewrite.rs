@@ -297,6 +297,7 @@ impl Rewriting {
         let new = match store.expr(id) {
             Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => return id,
             Expr::Shape(_) | Expr::Prim(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => return id,
+            Expr::Stmt(_) => return id,
             Expr::Tuple(fields) => match self.list(store, fields) {
                 Some(fields) => Expr::Tuple(store.list(&fields)),
                 None => return id,

@@ -2,6 +2,7 @@
 
 use super::expr::{Clause, Expr, ExprId, Pattern, PatternId, VarId};
 use super::id::IdMap;
+use super::prim::StmtId;
 use super::store::Store;
 
 /// Calls `f` with each child expression, in the order of TVM's `ExprVisitor`: callee then
@@ -15,7 +16,13 @@ pub fn for_each_child(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
 fn each_child(store: &Store, id: ExprId, f: &mut dyn FnMut(ExprId)) {
     match store.expr(id) {
         Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => {}
-        Expr::Shape(_) | Expr::Prim(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => {}
+        Expr::Shape(_)
+        | Expr::Prim(_)
+        | Expr::Str(_)
+        | Expr::DataType(_)
+        | Expr::Extern(_)
+        | Expr::PrimFunc(_)
+        | Expr::Stmt(_) => {}
         Expr::Tuple(fields) => store.items(fields).for_each(f),
         Expr::TupleGetItem { tuple, index: _ } => f(tuple),
         Expr::Call { callee, args, info: _ } => {
@@ -49,11 +56,21 @@ fn each_child(store: &Store, id: ExprId, f: &mut dyn FnMut(ExprId)) {
     }
 }
 
+/// The same, and the statements of a function of TIR: everything that has an origin of its own.
+pub fn for_each_part(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
+    let mut stmt = |stmt: StmtId| f(store.stmt_node(stmt));
+    match store.expr(id) {
+        Expr::PrimFunc(func) => stmt(store.prim_func(func).body),
+        Expr::Stmt(id) => store.for_each_inner_stmt(id, stmt),
+        _ => for_each_child(store, id, f),
+    }
+}
+
 /// Whether a node is of a kind that has children: none of the leaves that nearly all operands are.
 pub fn has_children(store: &Store, id: ExprId) -> bool {
-    use Expr::{Constant, Ctor, DataType, Extern, Global, Op, Prim, PrimFunc, Shape, Str, Var};
+    use Expr::{Constant, Ctor, DataType, Extern, Global, Op, Prim, PrimFunc, Shape, Stmt, Str, Var};
     let expr = store.expr(id);
-    let is_name = matches!(expr, Var(_) | Global(_) | Op(_) | Ctor(_) | Extern(_) | PrimFunc(_));
+    let is_name = matches!(expr, Var(_) | Global(_) | Op(_) | Ctor(_) | Extern(_) | PrimFunc(_) | Stmt(_));
     let is_literal = matches!(expr, Constant(_) | Shape(_) | Prim(_) | Str(_) | DataType(_));
     !is_name && !is_literal
 }

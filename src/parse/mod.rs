@@ -39,7 +39,7 @@ mod relax;
 mod relay;
 #[allow(dead_code, reason = "the tree holds what stands in a text, whoever reads it")]
 mod script;
-mod suggest;
+pub(crate) mod suggest;
 mod tir;
 
 use crate::diag::Diagnostic;

@@ -1,7 +1,7 @@
 //! "Did you mean" for misspelt names.
 
 /// The candidate nearest to `name`, if one is near enough to be a misspelling of it.
-pub(super) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
+pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     if name.len() > 64 {
         return None;
     }

@@ -22,6 +22,17 @@ pub struct PassCall {
     pub args: Vec<(Option<String>, CallArg)>,
 }
 
+impl PassCall {
+    /// The description of a target, if this is one: `tvm.target.Target({"kind": "llvm"})`.
+    pub fn as_target(&self) -> Option<&Literal> {
+        let name = self.name.strip_prefix("tvm.").unwrap_or(&self.name);
+        match (name, self.args.as_slice()) {
+            ("target.Target" | "Target", [(None, CallArg::Literal(literal))]) => Some(literal),
+            _ => None,
+        }
+    }
+}
+
 /// An argument of a pass call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallArg {
@@ -80,7 +91,7 @@ pub fn bind(params: &'static [Param], call: &PassCall) -> Result<Args, Diagnosti
         };
         values[index] = Some(match arg {
             CallArg::Literal(literal) => literal.clone(),
-            CallArg::Pass(pass) => Literal::Str(pass.to_string()),
+            CallArg::Pass(pass) => pass.as_target().cloned().unwrap_or_else(|| Literal::Str(pass.to_string())),
             CallArg::Passes(passes) => Literal::List(passes.iter().map(|pass| Literal::Str(pass.to_string())).collect()),
         });
     }

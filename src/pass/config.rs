@@ -114,8 +114,8 @@ const fn other(key: &'static str, ty: ConfigType, default: &'static str, doc: &'
 
 use ConfigType::{Dict, List, Str};
 
-/// The keys that TVM 0.19 registers for passes over Relay, Relax and TIR, without those of compilers for single
-/// devices, which are there only when TVM was built with them.
+/// The keys that TVM registers for passes over Relay and TIR (0.19), Relax and TIR (0.27), without those of compilers for
+/// single devices, which are there only when TVM was built with them.
 pub static KEYS: &[ConfigKey] = &[
     int("relay.FuseOps.max_depth", "256", "The most nodes in one group."),
     bool("relay.FuseOps.link_params", "False", "Tensor constants stay inside of the groups that use them."),
@@ -239,11 +239,111 @@ pub static KEYS: &[ConfigKey] = &[
         "",
         "Whether data flow is used to prove that computing more is harmless.",
     ),
+    // ---- of TVM 0.27, whose passes over TIR read the keys of before, too ----
+    other(
+        "tirx.UnrollLoop",
+        Dict(
+            "tirx.transform.UnrollLoopConfig",
+            &[
+                ("auto_max_step", "0"),
+                ("auto_max_depth", "8"),
+                ("auto_max_extent", "0"),
+                ("explicit_unroll", "1"),
+                ("unroll_local_access", "0"),
+            ],
+        ),
+        "",
+        "Which loops are unrolled without being asked to, and whether into statements.",
+    ),
+    other(
+        "tirx.StmtSimplify",
+        Dict(
+            "tirx.transform.StmtSimplifyConfig",
+            &[
+                ("transitively_prove_inequalities", "False"),
+                ("convert_boolean_to_and_of_ors", "False"),
+                ("apply_constraints_to_boolean_branches", "False"),
+            ],
+        ),
+        "",
+        "What StmtSimplify may use beside plain algebra.",
+    ),
+    other(
+        "tirx.RemoveNoOp",
+        Dict("tirx.transform.RemoveNoOpConfig", &[("max_simplification_steps", "0"), ("ignore_profiler_call", "False")]),
+        "",
+        "How hard RemoveNoOp looks for statements without effect.",
+    ),
+    other(
+        "s_tir.HoistExpression",
+        Dict("s_tir.transform.HoistExpressionConfig", &[("hoisted_conditionals", "7"), ("hoisted_let_bindings", "7")]),
+        "",
+        "What HoistExpression hoists: sets of flags.",
+    ),
+    other(
+        "s_tir.HoistIfThenElse",
+        Dict("s_tir.transform.HoistIfThenElseConfig", &[("support_block_scope_hoisting", "False")]),
+        "",
+        "Whether conditions on block variables are hoisted.",
+    ),
+    other(
+        "s_tir.InjectDoubleBuffer",
+        Dict("s_tir.transform.InjectDoubleBufferConfig", &[("split_loop", "1")]),
+        "",
+        "By what the loop around a double buffer is split.",
+    ),
+    other(
+        "s_tir.LoopPartition",
+        Dict(
+            "s_tir.transform.LoopPartitionConfig",
+            &[
+                ("partition_const_loop", "False"),
+                ("no_unroll_loop_with_extent_one", "False"),
+                ("unroll_loop_with_partition_hint_no_interval", "False"),
+            ],
+        ),
+        "",
+        "Which loops are partitioned.",
+    ),
+    other("tirx.add_lower_pass", List, "[]", "Passes to run in addition while lowering: pairs of phase and pass."),
+    bool("tirx.debug_keep_trivial_loop", "False", "Loops of one round stay."),
+    bool("tirx.disable_assert", "False", "Assertions are left out."),
+    bool("tirx.disable_cse_tir", "False", "Common subexpressions stay."),
+    bool("tirx.disable_storage_rewrite", "False", "Buffers do not share memory."),
+    bool("tirx.disable_vectorize", "False", "Vectorised loops become serial ones."),
+    bool("tirx.enable_buffer_level_predication", "False", "Vectorised accesses may carry a predicate."),
+    bool("tirx.enable_debug", "False", "Functions carry debugging information."),
+    bool("tirx.enable_fast_math", "False", "Functions of the device that are quick and less exact are called."),
+    bool("tirx.instrument_bound_checkers", "False", "Accesses of buffers are checked when the program runs."),
+    bool("tirx.instrument_lwp", "False", "Loops are instrumented for the light weight profiler."),
+    bool("tirx.is_entry_func", "False", "The function is the entry of the module."),
+    bool("tirx.merge_static_smem", "False", "Static shared memory is merged into one buffer."),
+    bool("tirx.noalias", "True", "Buffers of a function do not overlap."),
+    bool("tirx.s_tir.ldg32", "False", "Guarded loads become 32 bit loads of PTX."),
+    bool("tirx.use_async_copy", "False", "Copies to shared memory are asynchronous."),
+    int("tirx.vtcm_capacity", "0", "Bytes of tightly coupled memory; 0 does not check."),
+    bool("s_tir.instr_siblings", "True", "Only loops that have siblings are profiled."),
+    bool("s_tir.lwp_disable_func_prof", "False", "That profiler leaves functions out."),
+    int("s_tir.lwp_max_depth", "0", "Loops deeper than this are not profiled."),
+    int("s_tir.lwp_min_height", "1", "Loops with fewer loops inside are not profiled."),
+    bool("s_tir.reset_start_id", "False", "Numbers of profiled loops begin anew."),
 ];
 
 /// The key of that name.
 pub fn key(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.key == name)
+}
+
+/// What a field of a key's object is when nothing is said.
+pub(super) fn field_default(name: &str, field: &str) -> i64 {
+    let fields = match key(name).map(|key| key.ty) {
+        Some(Dict(_, fields)) => fields,
+        _ => &[],
+    };
+    fields.iter().find(|(known, _)| *known == field).map_or(0, |(_, value)| match *value {
+        "True" => 1,
+        number => number.parse().unwrap_or(0),
+    })
 }
 
 /// Checks a configuration as TVM's `PassContext` does when it is built. The errors are TVM's words,

@@ -1,6 +1,6 @@
 //! The context passes run in.
 
-use super::config::Config;
+use super::config::{self, Config};
 use super::spec::{Literal, PassError};
 use crate::diag::DiagnosticContext;
 use crate::ir::{Module, Store};
@@ -49,6 +49,32 @@ impl PassCx<'_> {
     /// Prints a text into the log of the run.
     pub fn print(&mut self, text: String) {
         self.printed.push(text);
+    }
+
+    /// The value of a key of the configuration for passes over TIR, which earlier versions of TVM called `tir.X`.
+    pub fn config_tir(&self, key: &str) -> Option<&Literal> {
+        let earlier =
+            |base: &str| self.context.config.get(&format!("tir.{}", if base == "StmtSimplify" { "Simplify" } else { base }));
+        let base = key.strip_prefix("s_tir.").or_else(|| key.strip_prefix("tirx."));
+        self.context.config.get(key).or_else(|| earlier(base?))
+    }
+
+    /// A field of a key of the configuration that holds an object; its default when nothing is said.
+    pub fn config_field(&self, key: &str, field: &str) -> i64 {
+        let given = match self.config_tir(key) {
+            Some(Literal::Dict(entries)) => entries.iter().find(|(name, _)| matches!(name, Literal::Str(name) if name == field)),
+            _ => None,
+        };
+        match given {
+            Some((_, Literal::Int(i))) => *i,
+            Some((_, Literal::Bool(b))) => i64::from(*b),
+            _ => config::field_default(key, field),
+        }
+    }
+
+    /// Whether a key of the configuration for passes over TIR is set and true.
+    pub fn config_flag(&self, key: &str) -> bool {
+        matches!(self.config_tir(key), Some(Literal::Bool(true)) | Some(Literal::Int(1..)))
     }
 
     /// An integer of the configuration.

@@ -8,6 +8,7 @@
 use super::call::{CallArg, PassCall, bind, parse_calls};
 use super::context::{PassContext, PassCx};
 use super::instrument::Instrument;
+use super::names::Wanted;
 use super::spec::{Args, Literal, PassError, PassInfo, PassSpec, Run};
 use super::trace::{LogKind, Outcome, Place, Role, Trace};
 use super::user::{UserRun, checked};
@@ -21,6 +22,8 @@ pub struct Pass {
     /// What gates and instruments see.
     pub info: PassInfo,
     body: Body,
+    /// What is told when it runs: that it was called by an earlier name.
+    note: Option<String>,
 }
 
 #[derive(Clone)]
@@ -33,7 +36,7 @@ enum Body {
 impl Pass {
     /// A pass that is not compiled in.
     pub fn user(info: PassInfo, run: UserRun) -> Pass {
-        Pass { info, body: Body::User(run) }
+        Pass { info, body: Body::User(run), note: None }
     }
 
     /// Whether it works on functions, so that InferType follows.
@@ -46,7 +49,7 @@ impl Pass {
 
     /// A list of passes as one.
     pub fn sequential(info: PassInfo, passes: Vec<Pass>) -> Pass {
-        Pass { info, body: Body::Sequential(passes) }
+        Pass { info, body: Body::Sequential(passes), note: None }
     }
 }
 
@@ -57,9 +60,6 @@ pub struct Registry {
     user: Rc<[Pass]>,
     dialect: Dialect,
 }
-
-/// Passes that TVM called otherwise before.
-const EARLIER_NAMES: &[(&str, &str)] = &[("VMBuiltinLower", "LowerRuntimeBuiltin")];
 
 impl From<&'static [&'static PassSpec]> for Registry {
     fn from(built_in: &'static [&'static PassSpec]) -> Registry {
@@ -81,15 +81,9 @@ impl Registry {
     }
 
     /// The spec of a pass that is compiled in, by TVM's factory name, or else by its `PassInfo` name. Of two
-    /// passes of one name it is the one for the dialect.
+    /// passes of one name it is the one for the dialect. Modules of TVM may stand in front, and earlier names do.
     pub fn lookup(&self, name: &str) -> Option<&'static PassSpec> {
-        let name = EARLIER_NAMES.iter().find(|(earlier, _)| *earlier == name).map_or(name, |(_, now)| now);
-        let named = |spec: &&PassSpec, own: bool| spec.dialects.contains(&self.dialect) == own;
-        let find = |own: bool| {
-            let by_factory = self.built_in.iter().find(|p| named(p, own) && p.name == name);
-            by_factory.or_else(|| self.built_in.iter().find(|p| named(p, own) && p.info_name.trim() == name))
-        };
-        find(true).or_else(|| find(false)).copied()
+        Wanted::of(name).among(self.built_in, self.dialect)
     }
 
     /// The pass of the user that has this name.
@@ -114,16 +108,20 @@ pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnost
         }
         return Ok(pass.clone());
     }
-    let Some(spec) = registry.lookup(&call.name) else {
-        return Err(Diagnostic::error("pass-unknown", format!("there is no pass called `{}`", call.name), None));
+    let wanted = Wanted::of(&call.name);
+    let Some(spec) = wanted.among(registry.built_in, registry.dialect) else {
+        let error = Diagnostic::error("pass-unknown", format!("there is no pass called `{}`", call.name), None);
+        return Err(wanted.missing(registry.built_in).into_iter().fold(error, Diagnostic::with_note));
     };
-    if !spec.dialects.contains(&registry.dialect) {
+    if !spec.works_on(registry.dialect) {
         let (pass, program) = (spec.dialects.first().map_or("", |d| d.title()), registry.dialect.title());
         let message = format!("{} is a pass of {pass}, and the program is {program}", spec.name);
         return Err(Diagnostic::error("pass-dialect", message, None));
     }
     for (_, arg) in &call.args {
-        if let CallArg::Pass(pass) = arg {
+        if let CallArg::Pass(pass) = arg
+            && pass.as_target().is_none()
+        {
             resolve_in(registry, pass)?;
         }
     }
@@ -144,11 +142,11 @@ pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnost
             }
             Body::Sequential(passes)
         }
-        Run::Module(_) | Run::Function(_) => Body::Spec(spec, args),
+        Run::Module(_) | Run::Function(_) | Run::PrimFunc(_) => Body::Spec(spec, args),
     };
     let required = spec.required.iter().map(|s| (*s).to_owned()).collect();
     let info = PassInfo { name, opt_level: spec.opt_level, required, traceable: false };
-    Ok(Pass { info, body })
+    Ok(Pass { info, body, note: wanted.note() })
 }
 
 fn resolve_sequential(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
@@ -175,7 +173,7 @@ fn resolve_sequential(registry: &Registry, call: &PassCall) -> Result<Pass, Diag
             (name, _) => return wrong(&format!("cannot use the argument `{name}`")),
         }
     }
-    Ok(Pass { info, body: Body::Sequential(passes) })
+    Ok(Pass::sequential(info, passes))
 }
 
 /// One row of the list that is run.
@@ -458,6 +456,8 @@ impl Runner {
     fn body(&mut self, store: &mut Store, pass: &Pass, module: &Module, step: usize) -> Result<Module, PassError> {
         // One context for the whole pass, as in TVM: what is wrong in several functions is all told.
         let mut diagnostics = DiagnosticContext::default();
+        let notes = pass.note.iter().map(|note| Diagnostic::note("pass-name", note.clone(), None));
+        self.trace.steps[step].reported.extend(notes);
         let result = match &pass.body {
             Body::Sequential(children) => {
                 let mut module = module.clone();
@@ -474,6 +474,19 @@ impl Runner {
                 let mut new = module.clone();
                 for (name, function) in optimisable(cx.store, module) {
                     new.set_function(name, run(cx, module, function, args)?);
+                }
+                Ok(new)
+            }),
+            Body::Spec(PassSpec { run: Run::PrimFunc(run), .. }, args) => self.with_cx(store, &mut diagnostics, step, |cx| {
+                let mut new = module.clone();
+                for &(name, function) in module.functions() {
+                    if !matches!(cx.store.expr(function), Expr::PrimFunc(_)) {
+                        continue;
+                    }
+                    match run(cx, module, function, args)? {
+                        Some(function) => new.set_function(name, function),
+                        None => new.remove_function(name),
+                    }
                 }
                 Ok(new)
             }),

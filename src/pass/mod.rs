@@ -14,6 +14,7 @@ pub mod config;
 pub mod context;
 pub mod instrument;
 pub mod manager;
+mod names;
 pub mod spec;
 pub mod trace;
 pub mod user;

@@ -86,6 +86,9 @@ pub enum Run {
     /// On each function: of Relay, that may be optimised, and InferType follows, as in TVM; of Relax, on all. Gets the
     /// module for reference and the function; returns the new function.
     Function(fn(&mut PassCx<'_>, &Module, ExprId, &Args) -> Result<ExprId, PassError>),
+    /// On each function of TIR. Gets the module for reference and the function; returns the new function, or nothing
+    /// when it is to be left out.
+    PrimFunc(fn(&mut PassCx<'_>, &Module, ExprId, &Args) -> Result<Option<ExprId>, PassError>),
     /// As a list of passes in call notation.
     Sequential(fn(&Args) -> Vec<String>),
 }
@@ -124,6 +127,7 @@ impl Run {
         match self {
             Run::Module(_) => PassKind::Module,
             Run::Function(_) => PassKind::Function,
+            Run::PrimFunc(_) => PassKind::PrimFunc,
             Run::Sequential(_) => PassKind::Sequential,
         }
     }
@@ -133,6 +137,8 @@ impl Run {
 pub const RELAY: &[Dialect] = &[Dialect::Relay];
 /// The dialects of a pass of Relax.
 pub const RELAX: &[Dialect] = &[Dialect::Relax];
+/// The dialects of a pass over functions of TIR.
+pub const TIR: &[Dialect] = &[Dialect::Tir];
 /// The dialects of a pass that does not look into functions.
 pub const BOTH: &[Dialect] = &[Dialect::Relay, Dialect::Relax];
 
@@ -164,4 +170,11 @@ pub struct PassSpec {
     pub example_after: &'static str,
     /// How it runs.
     pub run: Run,
+}
+
+impl PassSpec {
+    /// Whether it is for programs of a dialect. Functions of TIR stand in programs of Relax.
+    pub fn works_on(&self, dialect: Dialect) -> bool {
+        self.dialects.contains(&dialect) || dialect == Dialect::Relax && self.dialects.contains(&Dialect::Tir)
+    }
 }

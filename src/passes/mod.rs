@@ -4,6 +4,7 @@ pub mod any;
 mod pipelines;
 pub mod relax;
 pub mod relay;
+pub mod tir;
 
 pub use pipelines::{PIPELINES, Pipeline, pipeline};
 
@@ -116,6 +117,8 @@ pub static ALL: &[&PassSpec] = &[
     &relax::realize_vdevice::SPEC,
     &relax::allocate_workspace::SPEC,
     &relax::lower_gpu_ipc_alloc_storage::SPEC,
+    &tir::lower_init_block::SPEC,
+    &tir::convert_blocks_to_opaque::SPEC,
     &any::sequential::SPEC,
     &any::print_ir::SPEC,
     &any::apply_pass_to_function::SPEC,

@@ -134,7 +134,7 @@ impl Pipeline {
     /// Whether there is a pass of that name for its programs.
     fn has(&self, call: &str) -> bool {
         let name = call.split('(').next().unwrap_or(call);
-        ALL.iter().any(|pass| pass.name == name && pass.dialects.contains(&self.dialect))
+        ALL.iter().any(|pass| pass.name == name && pass.works_on(self.dialect))
     }
 }
 

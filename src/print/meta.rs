@@ -82,6 +82,7 @@ pub(super) fn expr_key(store: &Store, id: ExprId) -> &'static str {
         ExprKind::DataType => "relax.expr.DataTypeImm",
         ExprKind::Extern => "relax.expr.ExternFunc",
         ExprKind::PrimFunc => "tirx.PrimFunc",
+        ExprKind::Stmt => "tirx.Stmt",
     }
 }
 

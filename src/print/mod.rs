@@ -66,6 +66,8 @@ pub enum LineRole {
     Constructor,
     /// `%0 = ...;`, or its first line.
     Binding,
+    /// A further line of a statement of TIR: what a block reads, what its variables are.
+    Detail,
     /// `let %x = ...;`, or its first line.
     Let,
     /// `free_var %x;`

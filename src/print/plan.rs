@@ -335,7 +335,8 @@ impl<'a> Plan<'a> {
             | Expr::Str(_)
             | Expr::DataType(_)
             | Expr::Extern(_)
-            | Expr::PrimFunc(_) => {
+            | Expr::PrimFunc(_)
+            | Expr::Stmt(_) => {
                 self.visited.insert(id, ());
             }
             Expr::RefCreate(value) => self.steps.extend([Step::Done(id), Step::Print(value, false)]),

@@ -5,7 +5,7 @@
 
 use super::place::{Lines, label};
 use crate::diag::Span;
-use crate::ir::walk::{for_each_binder, for_each_child};
+use crate::ir::walk::{for_each_binder, for_each_part};
 use crate::ir::{Expr, ExprId, IdMap, Module, Origin, Store};
 use crate::pass::trace::{Trace, Version};
 use std::ops::Range;
@@ -126,7 +126,7 @@ impl Members {
             }
             members.has.insert(key, id);
             members.order.push(id);
-            for_each_child(store, id, |child| stack.push(child));
+            for_each_part(store, id, |part| stack.push(part));
             for_each_binder(store, id, |var| stack.extend(store.var_use(var)));
         }
         members

@@ -1,7 +1,7 @@
 //! Which expression stands where in the text of a version, and what it is in a few words.
 
 use crate::diag::Span;
-use crate::ir::walk::for_each_child;
+use crate::ir::walk::for_each_part;
 use crate::ir::{AttrValue, Expr, ExprId, IdMap, Module, Store, TypeId};
 use crate::ops;
 use crate::print::{self, LineRole, Numbering, PrintOptions, Printed};
@@ -76,7 +76,7 @@ impl Lines {
         let mut own: IdMap<Expr, usize> = IdMap::new();
         for (at, line) in self.printed.lines.iter().enumerate() {
             if let Some(id) = line.node
-                && line.role != LineRole::Close
+                && !matches!(line.role, LineRole::Close | LineRole::Detail)
                 && !own.contains(id)
             {
                 own.insert(id, at + 1);
@@ -87,7 +87,7 @@ impl Lines {
         }
         let mut seen: IdMap<Expr, ()> = IdMap::new();
         for (at, line) in self.printed.lines.iter().enumerate() {
-            let Some(id) = line.node.filter(|_| line.role != LineRole::Close) else { continue };
+            let Some(id) = line.node.filter(|_| !matches!(line.role, LineRole::Close | LineRole::Detail)) else { continue };
             let mut stack = vec![id];
             while let Some(id) = stack.pop() {
                 if seen.insert(id, ()).is_some() {
@@ -100,9 +100,9 @@ impl Lines {
                 if id == node || binds {
                     return Some(at + 1);
                 }
-                for_each_child(store, id, |child| {
-                    if !own.contains(child) {
-                        stack.push(child);
+                for_each_part(store, id, |part| {
+                    if !own.contains(part) {
+                        stack.push(part);
                     }
                 });
             }
@@ -147,7 +147,7 @@ fn in_source(store: &Store, module: &Module, source: &str, offset: u32) -> Optio
         if seen.insert(id, ()).is_some() {
             continue;
         }
-        for_each_child(store, id, |child| stack.push(child));
+        for_each_part(store, id, |part| stack.push(part));
         let Some(Span { start, end }) = store.source_span(id) else { continue };
         let has_body = matches!(store.expr(id), Expr::Function(_) | Expr::Let { .. } | Expr::Seq { .. });
         let (rank, size) = match (start <= offset && offset <= end, has_body) {
@@ -192,6 +192,7 @@ pub fn label(store: &Store, id: ExprId) -> String {
         Expr::DataType(dtype) => dtype.to_string(),
         Expr::Extern(name) => store.str(name).to_owned(),
         Expr::PrimFunc(_) => "tensor program".to_owned(),
+        Expr::Stmt(stmt) => store.stmt_label(stmt),
     }
 }
 

@@ -27,7 +27,7 @@ enum Open {
 
 enum Step {
     Enter(StmtId),
-    Leave(Open),
+    Leave(StmtId, Open),
 }
 
 impl Copier {
@@ -46,14 +46,9 @@ impl Copier {
         });
         let mut done: IdMap<PrimExpr, PrimId> = IdMap::new();
         for id in order {
-            let at = |child: PrimId| done.get(child).copied().unwrap_or(child);
-            let all = |children: &[PrimId]| children.iter().map(|child| at(*child)).collect();
-            let new = match *store.prim_rc(id) {
+            let mut at = |child: PrimId| done.get(child).copied().unwrap_or(child);
+            let new = match store.prim_rc(id).over(&mut at) {
                 PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Str(_) | PrimExpr::Any => continue,
-                PrimExpr::Reducer(_) | PrimExpr::Attrs(_) => continue,
-                PrimExpr::Shuffle { ref vectors, ref indices } => {
-                    PrimExpr::Shuffle { vectors: all(vectors), indices: all(indices) }
-                }
                 PrimExpr::Var(symbol) => {
                     if let Some(new) = self.symbols.get(&symbol) {
                         done.insert(id, *new);
@@ -62,18 +57,9 @@ impl Copier {
                 }
                 PrimExpr::Data(buffer) => PrimExpr::Data(self.buffer(buffer)),
                 PrimExpr::Buffer(buffer) => PrimExpr::Buffer(self.buffer(buffer)),
-                PrimExpr::Binary { op, a, b } => PrimExpr::Binary { op, a: at(a), b: at(b) },
-                PrimExpr::Not(value) => PrimExpr::Not(at(value)),
-                PrimExpr::Cast { dtype, value } => PrimExpr::Cast { dtype, value: at(value) },
-                PrimExpr::Select { cond, then, other } => PrimExpr::Select { cond: at(cond), then: at(then), other: at(other) },
-                PrimExpr::Call { op, ref args, dtype } => PrimExpr::Call { op, args: all(args), dtype },
-                PrimExpr::Load { buffer, ref indices } => PrimExpr::Load { buffer: self.buffer(buffer), indices: all(indices) },
-                PrimExpr::Ramp { base, stride, lanes } => PrimExpr::Ramp { base: at(base), stride: at(stride), lanes },
-                PrimExpr::Broadcast { value, lanes } => PrimExpr::Broadcast { value: at(value), lanes },
-                PrimExpr::Let { var, value, body } => {
-                    let var = self.symbol(store, var);
-                    PrimExpr::Let { var, value: at(value), body: at(body) }
-                }
+                PrimExpr::Load { buffer, indices } => PrimExpr::Load { buffer: self.buffer(buffer), indices },
+                PrimExpr::Let { var, value, body } => PrimExpr::Let { var: self.symbol(store, var), value, body },
+                other => other,
             };
             let new = store.prim(new);
             done.insert(id, new);
@@ -179,15 +165,16 @@ impl Copier {
         while let Some(step) = steps.pop() {
             match step {
                 Step::Enter(id) => self.enter(store, id, &mut steps, &mut done),
-                Step::Leave(open) => {
+                Step::Leave(id, open) => {
                     let new = match open {
                         Open::Seq(count) => {
                             let stmts = done.split_off(done.len() - count);
-                            store.add_stmts(&stmts)
+                            let list = store.list(&stmts);
+                            store.rebuild_stmt(id, Stmt::Seq(list))
                         }
                         Open::For(head) => {
                             let body = pop(&mut done, root);
-                            store.add_stmt(Stmt::For(head, body))
+                            store.rebuild_stmt(id, Stmt::For(head, body))
                         }
                         Open::Block(mut block) => {
                             block.body = pop(&mut done, root);
@@ -196,20 +183,20 @@ impl Copier {
                             }
                             leave_block(store, &mut block);
                             let block = store.add_prim_block(*block);
-                            store.add_stmt(Stmt::Block(block))
+                            store.rebuild_stmt(id, Stmt::Block(block))
                         }
                         Open::If(cond, both) => {
                             let other = if both { done.pop() } else { None };
                             let then = pop(&mut done, root);
-                            store.add_stmt(Stmt::If { cond, then, other })
+                            store.rebuild_stmt(id, Stmt::If { cond, then, other })
                         }
                         Open::While(cond) => {
                             let body = pop(&mut done, root);
-                            store.add_stmt(Stmt::While { cond, body })
+                            store.rebuild_stmt(id, Stmt::While { cond, body })
                         }
                         Open::Attr(node, key, value) => {
                             let body = pop(&mut done, root);
-                            store.add_stmt(Stmt::Attr { node, key, value, body })
+                            store.rebuild_stmt(id, Stmt::Attr { node, key, value, body })
                         }
                     };
                     done.push(new);
@@ -224,14 +211,14 @@ impl Copier {
         let open = match stmt {
             Stmt::Seq(list) => {
                 let stmts: Vec<StmtId> = store.items(list).collect();
-                steps.push(Step::Leave(Open::Seq(stmts.len())));
+                steps.push(Step::Leave(id, Open::Seq(stmts.len())));
                 steps.extend(stmts.into_iter().rev().map(Step::Enter));
                 return;
             }
             Stmt::Block(block) => {
                 let old = store.prim_block(block).clone();
                 let block = self.block(store, &old);
-                steps.push(Step::Leave(Open::Block(Box::new(block))));
+                steps.push(Step::Leave(id, Open::Block(Box::new(block))));
                 steps.push(Step::Enter(old.body));
                 steps.extend(old.init.map(Step::Enter));
                 return;
@@ -254,12 +241,12 @@ impl Copier {
             }
             flat => {
                 let flat = self.flat(store, flat);
-                let new = store.add_stmt(flat);
+                let new = store.rebuild_stmt(id, flat);
                 done.push(new);
                 return;
             }
         };
-        steps.push(Step::Leave(open));
+        steps.push(Step::Leave(id, open));
         let inner = store.stmt(id).nested();
         steps.extend(inner.into_iter().flatten().rev().map(Step::Enter));
     }
@@ -275,7 +262,7 @@ impl Copier {
                 let value = self.prim(store, value);
                 Stmt::Bind { var: self.define(store, var), value }
             }
-            Stmt::Alloc(buffer, annotations) => Stmt::Alloc(self.define_buffer(store, buffer), annotations),
+            Stmt::Alloc(buffer) => Stmt::Alloc(self.define_buffer(store, buffer)),
             Stmt::Declare(buffer) => Stmt::Declare(self.define_buffer(store, buffer)),
             Stmt::Assert { cond, kind, parts } => Stmt::Assert { cond: self.prim(store, cond), kind, parts },
             Stmt::Evaluate(value) => Stmt::Evaluate(self.prim(store, value)),

@@ -17,33 +17,13 @@ pub fn substitute(store: &mut Store, root: PrimId, f: &mut dyn FnMut(&mut Store,
             }
             None => child,
         };
-        let new = match &*node {
-            PrimExpr::Var(symbol) => {
-                if let Some(new) = f(store, *symbol) {
-                    done.insert(id, new);
-                }
-                continue;
+        if let PrimExpr::Var(symbol) = &*node {
+            if let Some(new) = f(store, *symbol) {
+                done.insert(id, new);
             }
-            PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Str(_) | PrimExpr::Any => continue,
-            PrimExpr::Data(_) | PrimExpr::Buffer(_) | PrimExpr::Reducer(_) | PrimExpr::Attrs(_) => continue,
-            PrimExpr::Shuffle { vectors, indices } => PrimExpr::Shuffle {
-                vectors: vectors.iter().map(|vector| at(*vector)).collect(),
-                indices: indices.iter().map(|index| at(*index)).collect(),
-            },
-            PrimExpr::Binary { op, a, b } => PrimExpr::Binary { op: *op, a: at(*a), b: at(*b) },
-            PrimExpr::Not(a) => PrimExpr::Not(at(*a)),
-            PrimExpr::Cast { dtype, value } => PrimExpr::Cast { dtype: *dtype, value: at(*value) },
-            PrimExpr::Select { cond, then, other } => PrimExpr::Select { cond: at(*cond), then: at(*then), other: at(*other) },
-            PrimExpr::Call { op, args, dtype } => {
-                PrimExpr::Call { op: *op, args: args.iter().map(|arg| at(*arg)).collect(), dtype: *dtype }
-            }
-            PrimExpr::Load { buffer, indices } => {
-                PrimExpr::Load { buffer: *buffer, indices: indices.iter().map(|index| at(*index)).collect() }
-            }
-            PrimExpr::Ramp { base, stride, lanes } => PrimExpr::Ramp { base: at(*base), stride: at(*stride), lanes: *lanes },
-            PrimExpr::Broadcast { value, lanes } => PrimExpr::Broadcast { value: at(*value), lanes: *lanes },
-            PrimExpr::Let { var, value, body } => PrimExpr::Let { var: *var, value: at(*value), body: at(*body) },
-        };
+            continue;
+        }
+        let new = node.over(&mut at);
         if changed {
             let new = store.prim(new);
             done.insert(id, new);

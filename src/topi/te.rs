@@ -76,14 +76,39 @@ impl<'s> Te<'s> {
             let symbol = self.store.add_symbol(Symbol { name, dtype: DType::I64, size: false });
             self.store.prim(PrimExpr::Var(symbol))
         });
-        let packed = Buffer::new(name, dtype, shape.into(), scope);
-        self.store.add_buffer(Buffer { elem_offset: offset, align: self.align, ..packed })
+        self.store.add_buffer(Buffer {
+            name,
+            dtype,
+            shape: shape.into(),
+            strides: [].into(),
+            elem_offset: offset,
+            offset_factor: 1,
+            scope,
+            align: self.align,
+            data: None,
+            scalar: false,
+            no_layout: false,
+        })
     }
 
     /// A buffer that lives where a statement allocates it.
     pub fn local(&mut self, name: &str, shape: &[PrimId], dtype: DType) -> Tensor {
         let (name, scope) = (self.store.name(name), self.store.name("local"));
-        self.store.add_buffer(Buffer::new(name, dtype, shape.into(), scope))
+        let (shape, strides) = (shape.into(), [].into());
+        let (elem_offset, offset_factor, align, data, scalar, no_layout) = (None, 1, 64, None, false, false);
+        self.store.add_buffer(Buffer {
+            name,
+            dtype,
+            shape,
+            strides,
+            elem_offset,
+            offset_factor,
+            scope,
+            align,
+            data,
+            scalar,
+            no_layout,
+        })
     }
 
     pub fn shape(&self, tensor: Tensor) -> Vec<PrimId> {

@@ -250,7 +250,8 @@ fn pass(spec: &PassSpec) -> PassView {
     PassView {
         name: spec.name,
         info_name: spec.info_name,
-        dialects: spec.dialects.iter().map(|dialect| dialect.word()).collect(),
+        // Those of whose programs the page offers the pass: TIR stands in programs of Relax.
+        dialects: [Dialect::Relay, Dialect::Relax].into_iter().filter(|d| spec.works_on(*d)).map(Dialect::word).collect(),
         kind: spec.run.kind().word(),
         opt_level: spec.opt_level,
         required: spec.required,
@@ -512,12 +513,4 @@ pub(super) struct DecodeView {
     pub(super) document: Option<DocumentView>,
     pub(super) error: &'static str,
     pub(super) message: String,
-}
-
-impl From<(Document, Vec<Diagnostic>)> for DecodeView {
-    /// Of a whole document the message says what was left out of it.
-    fn from((document, warnings): (Document, Vec<Diagnostic>)) -> DecodeView {
-        let said: Vec<String> = warnings.into_iter().map(|warning| warning.message).collect();
-        DecodeView { document: Some(document.into()), error: "", message: said.join("; ") }
-    }
 }

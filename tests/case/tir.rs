@@ -1,4 +1,5 @@
-//! Cases of TIR: texts that are read and printed back, sources as tests write them, and programs that are run.
+//! Cases of TIR: texts that are read and printed back, sources as tests write them, passes, and programs that
+//! are run.
 
 use super::{Case, Verdict, compare_values, explain, judge_parse as judge_any_parse};
 use passlab::cli::json::value_from_json;
@@ -14,12 +15,14 @@ fn lines(file: &Path) -> Vec<Json> {
     text.lines().map(|line| serde_json::from_str(line).expect("a case is JSON")).collect()
 }
 
-/// The cases of `../shared/cases/tir`: `tir:roundtrip`, `tir:parse`, `tir:eval`, and `tir:texts`: each program of a case of
-/// passes or schedules, once.
+/// The cases of `../shared/cases/tir`: `tir:roundtrip`, `tir:parse`, `tir:eval`, those of each pass, and `tir:texts`: each
+/// program of a case of passes or schedules, once.
 pub fn read(folder: &Path, filters: &[&String]) -> Vec<Case> {
     let wanted = |group: &str, id: &str| {
         let stem = group.trim_start_matches("tir:");
-        filters.is_empty() || filters.iter().any(|f| *f == group || *f == stem || *f == "tir" || id.starts_with(f.as_str()))
+        let bare = stem.rsplit('.').next().unwrap_or(stem);
+        filters.is_empty()
+            || filters.iter().any(|f| [group, stem, bare, "tir"].contains(&f.as_str()) || id.starts_with(f.as_str()))
     };
     let mut cases = Vec::new();
     let mut add = |group: &str, id: &str, call: &str, json: Json| {
@@ -39,6 +42,10 @@ pub fn read(folder: &Path, filters: &[&String]) -> Vec<Case> {
     let mut seen = HashSet::new();
     for file in files {
         for json in lines(&file) {
+            if let Some(pass) = json["pass"].as_str() {
+                let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
+                add(&format!("tir:{pass}"), &text("id"), &text("call"), json.clone());
+            }
             for key in ["before", "after"] {
                 if let Some(text) = json[key].as_str()
                     && seen.insert(text.to_owned())

@@ -74,6 +74,7 @@ const SECOND: &[&str] = &[
     "passes::relay::to_a_normal_form::",
     "passes::relay::to_graph_normal_form::",
     "passes::relay::to_mixed_precision::",
+    "passes::tir::",
     "pattern::",
     "print::metadata::",
     "print::relax::",

@@ -6,12 +6,10 @@
 
 mod stmt;
 
-pub use stmt::{
-    AttrNode, Block, Buffer, BufferLayout, For, ForKind, IterKind, IterVar, PrimFunc, PrimParam, Region, Stmt, StmtId,
-};
+pub use stmt::{AttrNode, Block, Buffer, For, ForKind, IterKind, IterVar, PrimFunc, PrimParam, Region, Stmt, StmtId};
 
 use super::Name;
-use super::attrs::{AttrsId, Double};
+use super::attrs::Double;
 use super::id::Id;
 use super::ty::{DType, Symbol};
 
@@ -94,22 +92,15 @@ pub enum PrimExpr {
         base: PrimId,
         /// What each lane adds.
         stride: PrimId,
-        /// How many there are, as in [`DType::lanes`].
+        /// How many there are.
         lanes: u16,
     },
     /// `T.Broadcast(value, lanes)`
     Broadcast {
         /// Every lane.
         value: PrimId,
-        /// How many there are, as in [`DType::lanes`].
+        /// How many there are.
         lanes: u16,
-    },
-    /// `T.Shuffle([a, b], [0, 1])`: some lanes of vectors that stand one behind the other.
-    Shuffle {
-        /// The vectors.
-        vectors: Box<[PrimId]>,
-        /// Which lanes.
-        indices: Box<[PrimId]>,
     },
     /// `T.Let(body, where={var: value})`
     Let {
@@ -120,25 +111,6 @@ pub enum PrimExpr {
         /// The result.
         body: PrimId,
     },
-    /// `T.comm_reducer(lambda x, y: x + y, [T.float32(0.0)])`: how two are made one, as an attribute says. Nothing in it is
-    /// free.
-    Reducer(Box<Reducer>),
-    /// An object with named fields: `T.target({"kind": "llvm"})` has the key `Target`; as the last argument of a call it is what
-    /// the call carries besides arguments, `launch_params=[...]`.
-    Attrs(AttrsId),
-}
-
-/// How pairs of values are made one (TVM's `CommReducer`); all lists are equally long.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Reducer {
-    /// Variables for what is there already.
-    pub lhs: Box<[Id<Symbol>]>,
-    /// Variables for what is added.
-    pub rhs: Box<[Id<Symbol>]>,
-    /// What comes of both.
-    pub results: Box<[PrimId]>,
-    /// What changes nothing when it is added.
-    pub identities: Box<[PrimId]>,
 }
 
 /// Operations on two operands, named as TVM's nodes: `tirx.Add` and so on.
@@ -278,14 +250,30 @@ impl PrimExpr {
         match self {
             PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Str(_) => {}
             PrimExpr::Any | PrimExpr::Var(_) | PrimExpr::Data(_) | PrimExpr::Buffer(_) => {}
-            PrimExpr::Reducer(_) | PrimExpr::Attrs(_) => {}
-            PrimExpr::Shuffle { vectors, indices } => vectors.iter().chain(indices).copied().for_each(visit),
             PrimExpr::Binary { a, b, .. } => [*a, *b].into_iter().for_each(visit),
             PrimExpr::Not(value) | PrimExpr::Cast { value, .. } | PrimExpr::Broadcast { value, .. } => visit(*value),
             PrimExpr::Select { cond, then, other } => [*cond, *then, *other].into_iter().for_each(visit),
             PrimExpr::Call { args, .. } | PrimExpr::Load { indices: args, .. } => args.iter().copied().for_each(visit),
             PrimExpr::Ramp { base, stride, .. } => [*base, *stride].into_iter().for_each(visit),
             PrimExpr::Let { value, body, .. } => [*value, *body].into_iter().for_each(visit),
+        }
+    }
+
+    /// The same over other operands, which `f` gives for the old ones in order.
+    pub fn over(&self, f: &mut dyn FnMut(PrimId) -> PrimId) -> PrimExpr {
+        let mut all = |list: &[PrimId]| list.iter().map(|id| f(*id)).collect();
+        match *self {
+            PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Str(_) => self.clone(),
+            PrimExpr::Any | PrimExpr::Var(_) | PrimExpr::Data(_) | PrimExpr::Buffer(_) => self.clone(),
+            PrimExpr::Call { op, ref args, dtype } => PrimExpr::Call { op, args: all(args), dtype },
+            PrimExpr::Load { buffer, ref indices } => PrimExpr::Load { buffer, indices: all(indices) },
+            PrimExpr::Binary { op, a, b } => PrimExpr::Binary { op, a: f(a), b: f(b) },
+            PrimExpr::Not(value) => PrimExpr::Not(f(value)),
+            PrimExpr::Cast { dtype, value } => PrimExpr::Cast { dtype, value: f(value) },
+            PrimExpr::Broadcast { value, lanes } => PrimExpr::Broadcast { value: f(value), lanes },
+            PrimExpr::Select { cond, then, other } => PrimExpr::Select { cond: f(cond), then: f(then), other: f(other) },
+            PrimExpr::Ramp { base, stride, lanes } => PrimExpr::Ramp { base: f(base), stride: f(stride), lanes },
+            PrimExpr::Let { var, value, body } => PrimExpr::Let { var, value: f(value), body: f(body) },
         }
     }
 }

@@ -6,7 +6,6 @@ mod prim;
 mod provenance;
 mod relax;
 
-pub use prim::Pointer;
 pub use provenance::Mark;
 
 use super::Name;
@@ -48,6 +47,8 @@ pub struct Store {
     buffers: Vec<Buffer>,
     prim_blocks: Vec<Block>,
     stmts: Vec<Stmt>,
+    /// The node of each statement, by index.
+    stmt_nodes: Vec<ExprId>,
     prim_funcs: Vec<PrimFunc>,
     tensors: Vec<Tensor>,
     /// Indices of the elements of every [`List`].
@@ -58,7 +59,6 @@ pub struct Store {
     prims: Interner<PrimExpr>,
     /// The type of each scalar expression, by index.
     prim_dtypes: Vec<DType>,
-    pointers: Interner<Pointer>,
     attr_sets: Interner<Attrs>,
     call_infos: Interner<CallInfo>,
     dim_lists: Interner<Dims>,
@@ -378,10 +378,15 @@ impl Store {
             Expr::Op(op) => self.shared_leaf(Leaf::Op(op), expr),
             Expr::Ctor(ctor) => self.shared_leaf(Leaf::Ctor(ctor), expr),
             _ => {
-                let origin = self.current.map_or(Origin::Unknown, Origin::Made);
+                let origin = self.current_origin();
                 self.push(expr, ty, origin)
             }
         }
+    }
+
+    /// Where what is made now comes from.
+    fn current_origin(&self) -> Origin {
+        self.current.map_or(Origin::Unknown, Origin::Made)
     }
 
     /// A copy of `pre` with other contents or another type that means the same.

@@ -126,6 +126,31 @@ impl Store {
         result
     }
 
+    /// Records a rewrite of a driver whose rewrites nest: what was made since `mark` and no rewrite inside claims are its
+    /// products. While another rewrite is under way, it is a part of that.
+    pub fn record_nested(&mut self, mark: Mark, rewrite: Rewrite) {
+        let Rewrite { pre, post, .. } = rewrite;
+        let number = self.current.unwrap_or(self.log.done.len() as RewriteId);
+        // What was made, and copied since, stands for `pre` all the same.
+        let mut made = post;
+        while let Origin::Rebuilt(older) = self.origin(made)
+            && self.is_newer(older, mark)
+        {
+            made = older;
+        }
+        let is_new = self.is_newer(made, mark) && matches!(self.origin(made), Origin::Unknown | Origin::Made(_));
+        if self.current.is_none() {
+            self.origins[mark.exprs..].iter_mut().filter(|o| **o == Origin::Unknown).for_each(|o| *o = Origin::Made(number));
+            self.log.done.push(rewrite);
+            if let Some(fuel) = &mut self.log.fuel {
+                *fuel = fuel.saturating_sub(1);
+            }
+        }
+        if is_new && self.origin(made) == Origin::Made(number) {
+            self.origins[made.index()] = Origin::Rewrote { pre, rewrite: number };
+        }
+    }
+
     /// Nodes made from now on are products of the next rewrite that is recorded, until [`Store::end_products`]. For
     /// passes that are not written against the rewriting driver; in between no driver records anything of its own.
     pub fn begin_products(&mut self) {

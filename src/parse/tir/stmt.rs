@@ -2,8 +2,7 @@
 
 use super::{Meaning, Node, Read, Reader, Stop};
 use crate::ir::{
-    AttrNode, AttrValue, Buffer, BufferLayout, DType, DTypeCode, Id, List, Name, PrimExpr, PrimId, PrimOp, PrimParam,
-    Stmt as TirStmt, StmtId,
+    AttrNode, AttrValue, Buffer, DType, DTypeCode, Id, List, Name, PrimExpr, PrimId, PrimOp, PrimParam, Stmt as TirStmt, StmtId,
 };
 use crate::parse::script::tree::{Arg, Binary, Stmt, StmtKind};
 use crate::tir;
@@ -33,7 +32,7 @@ impl<'s> Reader<'_, 's, '_> {
         for stmt in self.tree.stmts(list).to_vec() {
             let done = match self.match_of_param(&stmt, params) {
                 Some(done) => done,
-                None => self.stmt(&stmt, &mut lines),
+                None => self.placed(&stmt, &mut lines),
             };
             // What follows is read all the same; the function is lost anyway.
             drop(done);
@@ -69,7 +68,7 @@ impl<'s> Reader<'_, 's, '_> {
         let mark = self.given.len();
         let mut lines = Lines::default();
         for stmt in self.tree.stmts(list).to_vec() {
-            let _ = self.stmt(&stmt, &mut lines);
+            let _ = self.placed(&stmt, &mut lines);
         }
         self.close(mark);
         Ok(self.finish(lines))
@@ -91,6 +90,16 @@ impl<'s> Reader<'_, 's, '_> {
             return self.store.add_stmt(TirStmt::Evaluate(zero));
         }
         self.store.add_stmts(stmts)
+    }
+
+    /// Reads a statement and records where it stands.
+    fn placed(&mut self, stmt: &Stmt, lines: &mut Lines) -> Read<()> {
+        let first = lines.stmts.len();
+        let result = self.stmt(stmt, lines);
+        for &id in lines.stmts.get(first..).unwrap_or_default() {
+            self.store.set_stmt_span(id, stmt.span);
+        }
+        result
     }
 
     fn stmt(&mut self, stmt: &Stmt, lines: &mut Lines) -> Read<()> {
@@ -278,10 +287,21 @@ impl<'s> Reader<'_, 's, '_> {
     fn scalar(&mut self, name: &str, dtype: DType, value: Option<PrimId>, lines: &mut Lines) {
         let one = self.store.prim_int(1, DType::I32);
         let (hint, scope) = (self.name_of(name), self.name_of("local"));
-        let buffer =
-            self.store.add_buffer(Buffer { layout: BufferLayout::Rows, ..Buffer::new(hint, dtype, [one].into(), scope) });
+        let buffer = self.store.add_buffer(Buffer {
+            name: hint,
+            dtype,
+            shape: [one].into(),
+            strides: [].into(),
+            elem_offset: None,
+            offset_factor: 1,
+            scope,
+            align: 64,
+            data: None,
+            scalar: true,
+            no_layout: false,
+        });
         self.give(name, Meaning::Buffer(buffer));
-        self.push(TirStmt::Alloc(buffer, None), lines);
+        self.push(TirStmt::Alloc(buffer), lines);
         if let Some(value) = value {
             let zero = self.store.prim_int(0, DType::I32);
             let value = tir::cast(self.store, dtype, value);
@@ -312,7 +332,7 @@ impl<'s> Reader<'_, 's, '_> {
                 let data = self.declared(name, args, scope, false, at)?;
                 let buffer = self.store.add_buffer(data);
                 self.give(name, Meaning::Buffer(buffer));
-                self.push(TirStmt::Alloc(buffer, None), lines);
+                self.push(TirStmt::Alloc(buffer), lines);
             }
             "decl_buffer" => {
                 let data = self.declared(name, args, "global", false, at)?;

@@ -61,7 +61,7 @@ impl Emitter<'_> {
             AttrValue::Str(text) => push_string(&mut self.out, store.str(*text)),
             AttrValue::DType(None) => self.out.push_str("\"\""),
             AttrValue::DType(Some(dtype)) => {
-                let _ = write!(self.out, "\"{}\"", dtype.relay_name());
+                let _ = write!(self.out, "\"{dtype}\"");
             }
             AttrValue::Array(items) => {
                 self.out.push('[');
@@ -228,7 +228,7 @@ impl Emitter<'_> {
         let store = self.store;
         match store.type_of_id(ty) {
             Type::Tensor { shape, dtype } if shape.is_empty() => {
-                self.out.push_str(&dtype.relay_name());
+                let _ = write!(self.out, "{dtype}");
             }
             Type::Tensor { shape, dtype } => {
                 self.out.push_str("Tensor[(");
@@ -236,7 +236,7 @@ impl Emitter<'_> {
                     self.comma(i);
                     self.dim(dim);
                 }
-                let _ = write!(self.out, "), {}]", dtype.relay_name());
+                let _ = write!(self.out, "), {dtype}]");
             }
             Type::Tuple(fields) => {
                 self.out.push('(');

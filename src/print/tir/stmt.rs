@@ -4,7 +4,7 @@ use super::super::LineRole;
 use super::super::script::push_str_literal;
 use super::expr::type_name;
 use super::uses::Spot;
-use super::{Tir, as_loop};
+use super::{Tir, as_loop, is_scalar};
 use crate::ir::{AttrNode, Block, Buffer, For, ForKind, Id, IterKind, IterVar, PrimExpr, PrimId, Region, Stmt, StmtId, Store};
 
 /// What is left to print.
@@ -17,8 +17,8 @@ pub(super) enum Step {
     CloseFlat,
     /// The end of loops.
     CloseLoops(usize),
-    /// The other branch.
-    Else(StmtId),
+    /// The other branch of a statement.
+    Else(StmtId, StmtId),
     /// What follows the init of a block.
     AfterInit(StmtId),
 }
@@ -36,6 +36,7 @@ impl Tir<'_, '_> {
                     let Some(&id) = stmts.get(next) else { continue };
                     let concise = stmts.len() == 1;
                     self.begin();
+                    self.node = self.script.store.stmt_node(id);
                     let taken = self.scalar_with_value(id, stmts.get(next + 1).copied());
                     let next = next + if taken { 2 } else { 1 };
                     steps.push(Step::Body { stmts, next });
@@ -52,7 +53,8 @@ impl Tir<'_, '_> {
                     self.loops.truncate(n);
                     self.close();
                 }
-                Step::Else(other) => {
+                Step::Else(id, other) => {
+                    self.node = self.script.store.stmt_node(id);
                     self.line(LineRole::Close, "else:");
                     self.open_body(Spot::Stmt(other));
                     steps.push(Step::Close);
@@ -80,8 +82,8 @@ impl Tir<'_, '_> {
     /// `x: T.int32 = value`: memory for one element and its first value. False when it is something else.
     fn scalar_with_value(&mut self, id: StmtId, next: Option<StmtId>) -> bool {
         let store = self.script.store;
-        let Stmt::Alloc(buffer, _) = *store.stmt(id) else { return false };
-        if !store.is_scalar(buffer, false) {
+        let Stmt::Alloc(buffer) = *store.stmt(id) else { return false };
+        if !is_scalar(store.buffer(buffer)) {
             return false;
         }
         let Some(Stmt::Store { buffer: target, indices, value }) = next.map(|next| store.stmt(next)) else { return false };
@@ -115,7 +117,7 @@ impl Tir<'_, '_> {
                 let mut right = String::new();
                 let name = self.buffer(*buffer);
                 self.prim(*value, &mut right);
-                if store.is_scalar(*buffer, true) {
+                if is_scalar(store.buffer(*buffer)) {
                     text.push_str(&name);
                 } else {
                     self.element(*buffer, indices, &mut text);
@@ -130,7 +132,7 @@ impl Tir<'_, '_> {
                 text.push(':');
                 self.line(LineRole::Binding, &text);
                 self.open_body(Spot::Stmt(*then));
-                steps.extend(other.map(Step::Else));
+                steps.extend(other.map(|other| Step::Else(id, other)));
                 steps.push(Step::Close);
                 self.push_body(*then, steps);
             }
@@ -148,24 +150,24 @@ impl Tir<'_, '_> {
                 self.prim(*value, &mut right);
                 let scope = self.scope();
                 let name = self.script.define_symbol(*var, scope);
-                self.line(LineRole::Binding, &format!("{name}: T.let[{}] = {right}", type_name(store, store.symbol(*var).dtype)));
+                self.line(LineRole::Binding, &format!("{name}: T.let[{}] = {right}", type_name(store.symbol(*var).dtype)));
             }
             Stmt::Attr { .. } => self.attr(id, concise, steps),
-            Stmt::Alloc(buffer, _) if store.is_scalar(*buffer, false) => {
+            Stmt::Alloc(buffer) if is_scalar(store.buffer(*buffer)) => {
                 let head = self.scalar_head(*buffer);
                 self.line(LineRole::Binding, &head);
             }
-            Stmt::Alloc(buffer, annotations) => {
+            Stmt::Alloc(buffer) => {
                 let method = match store.str(store.buffer(*buffer).scope) {
                     "shared" => "alloc_shared",
                     "local" => "alloc_local",
                     _ => "alloc_buffer",
                 };
                 self.scope_said = method != "alloc_buffer";
-                self.alloc(*buffer, method, *annotations);
+                self.alloc(*buffer, method);
                 self.scope_said = false;
             }
-            Stmt::Declare(buffer) => self.alloc(*buffer, "decl_buffer", None),
+            Stmt::Declare(buffer) => self.alloc(*buffer, "decl_buffer"),
             Stmt::Assert { cond, kind, parts } => {
                 text.push_str("assert ");
                 self.prim(*cond, &mut text);
@@ -191,8 +193,8 @@ impl Tir<'_, '_> {
                 self.prim(*value, &mut text);
                 self.line(LineRole::Result, &text);
             }
-            Stmt::Break => self.line(LineRole::Binding, "T.break_loop()"),
-            Stmt::Continue => self.line(LineRole::Binding, "T.continue_loop()"),
+            Stmt::Break => self.line(LineRole::Binding, "break"),
+            Stmt::Continue => self.line(LineRole::Binding, "continue"),
         }
     }
 
@@ -354,6 +356,7 @@ impl Tir<'_, '_> {
         text.push_str(if block.bare { ", no_realize=True):" } else { "):" });
         self.line(LineRole::Binding, &text);
         self.open_body(Spot::Block(id));
+        self.detail = true;
         let mut run: Vec<&IterVar> = Vec::new();
         for iter in &block.iters {
             if self.follows_loop(iter) {
@@ -382,7 +385,7 @@ impl Tir<'_, '_> {
         }
         for &buffer in &block.allocs {
             self.begin();
-            self.alloc(buffer, "sblock_alloc_buffer", None);
+            self.alloc(buffer, "sblock_alloc_buffer");
         }
         for (buffer, region) in &block.matches {
             self.begin();
@@ -406,6 +409,7 @@ impl Tir<'_, '_> {
             }
             None => self.push_body(block.body, steps),
         }
+        self.detail = false;
     }
 
     fn regions(&mut self, head: &str, regions: &[Region]) {

@@ -260,7 +260,7 @@ fn op_name(dialect: Dialect, op: OpId) -> String {
 pub(super) fn find_op(dialect: Dialect, name: &str) -> Js<OpId> {
     let found = match dialect {
         Dialect::Relay => ops::lookup(name),
-        Dialect::Relax => ops::lookup_relax(name.strip_prefix("relax.").unwrap_or(name)),
+        Dialect::Relax | Dialect::Tir => ops::lookup_relax(name.strip_prefix("relax.").unwrap_or(name)),
     };
     found.ok_or_else(|| error(&format!("there is no operator called {name}")))
 }

@@ -103,7 +103,7 @@ pub fn user_text(id: u32) -> Js<String> {
         Ok(match lent.dialect {
             Dialect::Relay => print::expr(&lent.store, id, &options),
             // What is free in it is declared in lines before it.
-            Dialect::Relax => {
+            Dialect::Relax | Dialect::Tir => {
                 let text = print::relax_expr(&lent.store, id, &options);
                 let whole = matches!(lent.store.expr(id), Expr::Function(_) | Expr::PrimFunc(_));
                 if whole { text } else { text.lines().last().unwrap_or_default().to_owned() }
@@ -119,7 +119,7 @@ pub fn user_type_text(id: u32) -> Js<String> {
         let id = Words::new(&lent.store, &[id]).ty()?;
         Ok(match lent.dialect {
             Dialect::Relay => print::ty(&lent.store, id),
-            Dialect::Relax => print::relax_ty(&lent.store, id),
+            Dialect::Relax | Dialect::Tir => print::relax_ty(&lent.store, id),
         })
     })
 }

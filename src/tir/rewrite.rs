@@ -1,0 +1,331 @@
+//! Rewriting functions of TIR by functional update: [`crate::ir::rewrite`] for statements and what stands in them.
+//!
+//! TVM's `StmtExprMutator` (`src/tirx/ir/stmt_functor.cc`): children in the same order, a buffer that changes where it is
+//! defined is the new one wherever it is used, and what did not change is the same id. The driver records where statements
+//! came from and counts rewrites; a pass only says what something becomes.
+//!
+//! Statements nest as deep as the parser lets them and are walked by recursion; scalar expressions may be chains of any
+//! length and are not.
+
+mod expr;
+mod stmt;
+
+use crate::diag::Diagnostic;
+use crate::ir::{Buffer, Expr, ExprId, Id, Origin, PrimExpr, PrimFunc, PrimId, Rewrite, StmtId, Store, Symbol};
+use rustc_hash::FxHashMap;
+
+/// What a pass does with each kind of node. Every hook has the default of changing nothing.
+///
+/// Hooks about statements and expressions are rewrites: they are numbered, and without fuel they are not called. Hooks
+/// about buffers say what follows from a rewrite elsewhere, and are called always.
+pub trait StmtMutator {
+    /// Name of the rule that is recorded when a hook changes something; [`Rewriting::set_rule`] is more precise.
+    fn rule(&self) -> &'static str;
+
+    /// Whether a function is well-formed after each single rewrite. If not, all that is done to a function is one.
+    fn stepwise(&self) -> bool {
+        true
+    }
+
+    /// What a statement becomes; nothing: itself, over what is inside of it rewritten. [`Rewriting::descend`] gives that,
+    /// and [`Rewriting::visit`] what any other statement becomes.
+    fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
+        let _ = (cx, id);
+        None
+    }
+
+    /// What an expression becomes that stands in a statement; nothing: what [`Rewriting::prim`] makes of it.
+    fn expr(&mut self, cx: &mut Rewriting<'_>, root: PrimId) -> Option<PrimId> {
+        let _ = (cx, root);
+        None
+    }
+
+    /// What an expression becomes whose operands are not looked at then; nothing: they are rewritten first.
+    fn enter_prim(&mut self, cx: &mut Rewriting<'_>, id: PrimId) -> Option<PrimId> {
+        let _ = (cx, id);
+        None
+    }
+
+    /// What an expression becomes when its operands are done: `post` is `pre` over them. The answer must depend on
+    /// nothing else, since it is remembered; see [`Rewriting::forget`].
+    fn prim(&mut self, cx: &mut Rewriting<'_>, pre: PrimId, post: PrimId) -> PrimId {
+        let _ = (cx, pre);
+        post
+    }
+
+    /// What a buffer becomes where it is allocated, declared or matched; nothing: itself, over the expressions in it
+    /// rewritten.
+    fn define_buffer(&mut self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>) -> Option<Id<Buffer>> {
+        let _ = (cx, buffer);
+        None
+    }
+
+    /// Where in which buffer an access goes that went to `indices` of `buffer`, both rewritten; nothing: it stays.
+    fn access(&mut self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>, indices: &[PrimId]) -> Option<(Id<Buffer>, Vec<PrimId>)> {
+        let _ = (cx, buffer, indices);
+        None
+    }
+}
+
+/// Changes nothing by itself: for substitutions and copies.
+pub struct Nothing;
+
+impl StmtMutator for Nothing {
+    fn rule(&self) -> &'static str {
+        ""
+    }
+}
+
+/// A rewriting under way: what variables and buffers have become so far.
+pub struct Rewriting<'s> {
+    /// The session's memory.
+    pub store: &'s mut Store,
+    symbols: FxHashMap<Id<Symbol>, PrimId>,
+    buffers: FxHashMap<Id<Buffer>, Id<Buffer>>,
+    /// What expressions have become, and whether a rule had a part in it.
+    memo: FxHashMap<PrimId, (PrimId, bool)>,
+    /// Whether definitions are made anew, as in a copy that stands beside the original.
+    fresh: bool,
+    /// Whether there is fuel left, so that hooks are asked.
+    live: bool,
+    /// Whether a rule has changed an expression of the statement under way.
+    ruled: bool,
+    /// The last statement that was rewritten inside only, and what came of it.
+    descended: Option<(StmtId, StmtId)>,
+    rule: Option<&'static str>,
+    /// The statement under way.
+    at: Option<StmtId>,
+    /// What statements have become, while fuel is counted.
+    done: FxHashMap<StmtId, StmtId>,
+    /// Whether a statement without fuel is put together from what is done already.
+    replays: bool,
+    found: Vec<Diagnostic>,
+}
+
+impl<'s> Rewriting<'s> {
+    /// A rewriting that has seen nothing yet.
+    pub fn new(store: &'s mut Store) -> Rewriting<'s> {
+        Rewriting {
+            store,
+            symbols: FxHashMap::default(),
+            buffers: FxHashMap::default(),
+            memo: FxHashMap::default(),
+            fresh: false,
+            live: true,
+            ruled: false,
+            descended: None,
+            rule: None,
+            at: None,
+            done: FxHashMap::default(),
+            replays: false,
+            found: Vec::new(),
+        }
+    }
+
+    /// The same for a copy that stands beside the original: whatever it defines is defined anew.
+    #[must_use]
+    pub fn fresh(self) -> Rewriting<'s> {
+        Rewriting { fresh: true, ..self }
+    }
+
+    /// Says what a variable becomes from now on.
+    pub fn set_symbol(&mut self, symbol: Id<Symbol>, becomes: PrimId) {
+        self.symbols.insert(symbol, becomes);
+        self.forget();
+    }
+
+    /// A variable is no longer anything else.
+    pub fn unset_symbol(&mut self, symbol: Id<Symbol>) {
+        if self.symbols.remove(&symbol).is_some() {
+            self.forget();
+        }
+    }
+
+    /// What a variable has become, if it is something else.
+    pub fn symbol(&self, symbol: Id<Symbol>) -> Option<PrimId> {
+        self.symbols.get(&symbol).copied()
+    }
+
+    /// Says what a buffer becomes from now on, wherever it is used.
+    pub fn set_buffer(&mut self, buffer: Id<Buffer>, becomes: Id<Buffer>) {
+        self.buffers.insert(buffer, becomes);
+        self.forget();
+    }
+
+    /// What a buffer has become; itself when nothing was said.
+    pub fn buffer(&self, buffer: Id<Buffer>) -> Id<Buffer> {
+        self.buffers.get(&buffer).copied().unwrap_or(buffer)
+    }
+
+    /// Expressions that come up again are looked at again: hooks would answer otherwise now.
+    pub fn forget(&mut self) {
+        if !self.memo.is_empty() {
+            self.memo = FxHashMap::default();
+        }
+    }
+
+    /// Names the rewrite of the statement under way more precisely than its pass.
+    pub fn set_rule(&mut self, rule: &'static str) {
+        self.rule = Some(rule);
+    }
+
+    /// Says that the function cannot be rewritten, at the statement under way. Hooks are not asked any more.
+    pub fn fail(&mut self, code: &'static str, message: impl Into<String>) {
+        let span = self.at.and_then(|at| self.store.source_span(self.store.stmt_node(at)));
+        self.found.push(Diagnostic::error(code, message, span));
+        self.live = false;
+    }
+
+    /// What a statement becomes.
+    pub fn visit(&mut self, mutator: &mut dyn StmtMutator, id: StmtId) -> StmtId {
+        if self.live && !self.store.log.has_fuel() && !self.store.makes_products() {
+            self.live = false;
+            self.forget();
+        }
+        if self.replays
+            && let Some(done) = self.done.get(&id)
+        {
+            return *done;
+        }
+        let mark = self.store.mark();
+        let outer = (std::mem::replace(&mut self.ruled, false), self.rule.take(), self.at.replace(id));
+        let asked = if self.live { mutator.stmt(self, id) } else { None };
+        let mut new = match asked {
+            Some(new) => new,
+            None => self.descend(mutator, id),
+        };
+        let by_hook = asked.is_some() && self.descended != Some((id, new)) && !self.is_copy(id, new);
+        if new != id && (self.ruled || by_hook) {
+            let rule = self.rule.unwrap_or(mutator.rule());
+            if !rule.is_empty() && !self.store.log.has_fuel() && !self.store.makes_products() {
+                // What is inside has taken the last of it.
+                new = self.replay(mutator, id);
+            } else if !rule.is_empty() {
+                self.store.record_nested(mark, Rewrite { rule, pre: self.store.stmt_node(id), post: self.store.stmt_node(new) });
+            }
+        }
+        (self.ruled, self.rule, self.at) = outer;
+        if self.store.log.fuel.is_some() {
+            self.done.insert(id, new);
+        }
+        new
+    }
+
+    /// A statement over what is inside of it as that has become; its own hook is not asked.
+    fn replay(&mut self, mutator: &mut dyn StmtMutator, id: StmtId) -> StmtId {
+        let outer = std::mem::replace(&mut self.replays, true);
+        self.live = false;
+        self.forget();
+        let new = self.descend(mutator, id);
+        self.replays = outer;
+        new
+    }
+
+    fn is_copy(&self, pre: StmtId, post: StmtId) -> bool {
+        self.store.origin(self.store.stmt_node(post)) == Origin::Rebuilt(self.store.stmt_node(pre))
+    }
+
+    /// What a variable that is defined here becomes: another one of its name, in a copy.
+    fn define(&mut self, symbol: Id<Symbol>) -> Id<Symbol> {
+        if !self.fresh {
+            return self.renamed(symbol);
+        }
+        let copy = self.store.symbol(symbol).clone();
+        let new = self.store.add_symbol(copy);
+        let prim = self.store.prim(PrimExpr::Var(new));
+        self.set_symbol(symbol, prim);
+        new
+    }
+
+    /// The variable that a variable has become, when it is one.
+    fn renamed(&self, symbol: Id<Symbol>) -> Id<Symbol> {
+        match self.symbol(symbol).map(|prim| self.store.prim_of_id(prim)) {
+            Some(PrimExpr::Var(new)) => *new,
+            _ => symbol,
+        }
+    }
+
+    /// What a buffer becomes where it is defined.
+    pub fn define_buffer(&mut self, mutator: &mut dyn StmtMutator, buffer: Id<Buffer>) -> Id<Buffer> {
+        if let Some(known) = self.buffers.get(&buffer) {
+            return *known;
+        }
+        let new = match mutator.define_buffer(self, buffer) {
+            Some(new) => new,
+            None => self.buffer_over(mutator, buffer),
+        };
+        if new != buffer {
+            self.set_buffer(buffer, new);
+        }
+        new
+    }
+
+    /// A buffer over the expressions in it rewritten.
+    fn buffer_over(&mut self, mutator: &mut dyn StmtMutator, buffer: Id<Buffer>) -> Id<Buffer> {
+        let old = self.store.buffer(buffer).clone();
+        let data = old.data.map(|data| self.root(mutator, data));
+        let shape = self.roots(mutator, &old.shape);
+        let strides = self.roots(mutator, &old.strides);
+        let elem_offset = old.elem_offset.map(|offset| self.root(mutator, offset));
+        let new = Buffer { shape, strides, elem_offset, data, ..old };
+        if !self.fresh && new == *self.store.buffer(buffer) { buffer } else { self.store.add_buffer(new) }
+    }
+}
+
+/// The function over its body rewritten; the same function when nothing changed. The errors are those of
+/// [`Rewriting::fail`].
+pub fn rewrite_func(store: &mut Store, func: ExprId, mutator: &mut dyn StmtMutator) -> Result<ExprId, Vec<Diagnostic>> {
+    let (stepwise, rule) = (mutator.stepwise(), mutator.rule());
+    let mut found = Vec::new();
+    let mut run = |store: &mut Store| {
+        over_body(store, func, |store, body| {
+            let mut cx = Rewriting::new(store);
+            let new = cx.visit(mutator, body);
+            found = cx.found;
+            new
+        })
+    };
+    let new = if stepwise { run(store) } else { store.rewrite(rule, func, func, run) };
+    if found.is_empty() { Ok(new) } else { Err(found) }
+}
+
+/// The function over another body; the same function when it is the same body. Anything but a function of TIR stays.
+pub fn over_body(store: &mut Store, func: ExprId, f: impl FnOnce(&mut Store, StmtId) -> StmtId) -> ExprId {
+    let Expr::PrimFunc(id) = store.expr(func) else { return func };
+    let old = store.prim_func(id).body;
+    let body = f(store, old);
+    if body == old { func } else { with_body(store, func, body) }
+}
+
+fn with_body(store: &mut Store, func: ExprId, body: StmtId) -> ExprId {
+    let Expr::PrimFunc(id) = store.expr(func) else { return func };
+    let new = PrimFunc { body, ..store.prim_func(id).clone() };
+    rebuild_func(store, func, new)
+}
+
+/// A copy of a function with other contents.
+pub fn rebuild_func(store: &mut Store, pre: ExprId, func: PrimFunc) -> ExprId {
+    let ty = store.checked_type(pre);
+    let func = store.add_prim_func(func);
+    store.rebuild(pre, Expr::PrimFunc(func), ty)
+}
+
+/// A statement with variables replaced; nothing is simplified (TVM's `Substitute`).
+pub fn substitute_stmt(store: &mut Store, id: StmtId, values: &[(Id<Symbol>, PrimId)]) -> StmtId {
+    substituting(Rewriting::new(store), id, values)
+}
+
+/// The same for a copy that stands beside others: what it defines is defined anew.
+pub fn copy_stmt(store: &mut Store, id: StmtId, values: &[(Id<Symbol>, PrimId)]) -> StmtId {
+    substituting(Rewriting::new(store).fresh(), id, values)
+}
+
+fn substituting(mut cx: Rewriting<'_>, id: StmtId, values: &[(Id<Symbol>, PrimId)]) -> StmtId {
+    for (symbol, value) in values {
+        cx.set_symbol(*symbol, *value);
+    }
+    cx.visit(&mut Nothing, id)
+}
+
+#[cfg(test)]
+mod tests;
