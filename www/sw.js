@@ -15,18 +15,30 @@ const cacheName = prefix + VERSION;
 
 self.addEventListener("install", (event) => {
   if (!BUILT) self.skipWaiting();
-  event.waitUntil(
-    caches
-      .open(cacheName)
-      .then((cache) =>
-        cache.addAll(
-          (BUILT ? FILES : []).map(
-            (file) => new Request(new URL(file, scope), { cache: "no-cache" }),
-          ),
-        ),
-      ),
-  );
+  event.waitUntil(fill());
 });
+
+async function fill() {
+  const cache = await caches.open(cacheName);
+  await Promise.all(
+    (BUILT ? FILES : []).map(async (file) => {
+      const address = new URL(file, scope);
+      const answer = await fetch(address, { cache: "no-cache" });
+      if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
+      await cache.put(address, plain(answer));
+    }),
+  );
+}
+
+/**
+ * Hosts with clean addresses send `index.html` on to the folder. A browser opens no page from an answer that says that it was
+ * sent on, so what is kept does not say it.
+ */
+function plain(answer) {
+  if (!answer.redirected) return answer;
+  const type = answer.headers.get("content-type");
+  return new Response(answer.body, { headers: type ? { "content-type": type } : {} });
+}
 
 self.addEventListener("activate", (event) => {
   event.waitUntil(
@@ -51,19 +63,24 @@ self.addEventListener("fetch", (event) => {
     (async () => {
       const cache = await caches.open(cacheName);
       if (!BUILT) return networkFirst(request, cache);
-      // A page by its name first: an embed is another page than the one that any other address gives.
-      const hit =
-        (await cache.match(request, { ignoreSearch: true })) ??
-        (request.mode === "navigate" ? await cache.match(new URL("index.html", scope)) : undefined);
-      return hit ?? fetch(request);
+      const hit = await cache.match(request, { ignoreSearch: true });
+      return (
+        hit ?? (request.mode === "navigate" ? await page(url, cache) : undefined) ?? fetch(request)
+      );
     })(),
   );
 });
 
+/** A page by its name first, also without its ending: an embed is another page than the one that any other address gives. */
+async function page(url, cache) {
+  const named = await cache.match(url.origin + url.pathname + ".html");
+  return named ?? cache.match(new URL("index.html", scope));
+}
+
 async function networkFirst(request, cache) {
   try {
     const answer = await fetch(request);
-    if (answer.ok) await cache.put(request, answer.clone());
+    if (answer.ok) await cache.put(request, plain(answer.clone()));
     return answer;
   } catch (error) {
     const kept = await cache.match(request, { ignoreSearch: request.mode === "navigate" });

@@ -18,7 +18,7 @@ pub fn encode(file: &str) -> Output {
 pub fn decode(given: &str) -> Output {
     let fragment = given.rsplit_once('#').map_or(given, |(_, fragment)| fragment);
     match link::decode(fragment) {
-        Ok(document) => Output::text(text::write(&document)),
+        Ok((document, warnings)) => Output { stdout: text::write(&document), stderr: render(&warnings, "link", ""), status: 0 },
         Err(error) => {
             let found = Diagnostic::error(error.code, error.message, None);
             let stderr = render(&[found], "link", "");

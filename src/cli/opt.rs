@@ -67,7 +67,7 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
     // The whole text is the program: the head is comments, and places stay true.
     let mut document = match calls {
         Some(calls) => document(&source, &calls, context).map_err(|e| Output::usage(e.message))?,
-        None => Document { source: source.clone(), context, rows: head.rows, ..Document::default() },
+        None => Document { source: source.clone(), context, rows: head.rows, files: head.files, ..Document::default() },
     };
     document.instruments = head.instruments;
     if options.verify_each {
@@ -191,6 +191,26 @@ mod tests {
         assert!(!lower.stdout.contains("fast_tanh"), "FastMath is of level 4");
         let other = opt(&OptOptions { passes: Some("InferType()"), ..options(&file) });
         assert!(!other.stdout.contains("fast_tanh"));
+        std::fs::remove_file(path).expect("it was there");
+    }
+
+    /// The command line left the files out and ran something else than the page.
+    #[test]
+    fn a_reproducer_with_files_is_stepped_through_and_its_rows_are_checked() {
+        let text = |row: &str| {
+            format!(
+                "// passlab 1\n{row}// file: 1_Theirs.relay\n// file:|#[version = \"0.0.5\"]\n// file:|def @main(%x: int32) {{ %x }}\n\
+                 #[version = \"0.0.5\"]\ndef @main(%y: int32) {{ add(%y, 0) }}\n"
+            )
+        };
+        let path = std::env::temp_dir().join(format!("passlab-{}-files.relay", std::process::id()));
+        let file = path.to_string_lossy().into_owned();
+        std::fs::write(&path, text("")).expect("the temporary folder is writable");
+        let ran = opt(&options(&file));
+        assert!(ran.status == 0 && !ran.stdout.contains("add"), "{} {}", ran.stdout, ran.stderr);
+        std::fs::write(&path, text("// pass: __import__('os').system('true')\n")).expect("the temporary folder is writable");
+        let refused = opt(&options(&file));
+        assert!(refused.status == 2 && refused.stdout.is_empty(), "{}", refused.stderr);
         std::fs::remove_file(path).expect("it was there");
     }
 }

@@ -15,8 +15,9 @@
 //! - I6: a fact computed for a root id stays true for ever; caches need no invalidation.
 //! - I7: a variable has one use node, and so have globals, operators and constructors. Equal ids
 //!   mean what equal pointers mean in TVM: sharing is part of the program's meaning.
-//! - No walk over program data uses the call stack. Types and patterns nest at most as deep as the
-//!   parser's limit on brackets and may be walked by recursion.
+//! - No walk over program data uses the call stack. Types, patterns and statements of TIR nest at most as deep as the
+//!   parser's limits on brackets and blocks and may be walked by recursion; scalar expressions, which may be chains of any length,
+//!   may not.
 
 mod attrs;
 pub mod equal;
@@ -43,10 +44,11 @@ pub use id::{Id, IdMap, List};
 pub use module::{Dialect, Module};
 pub use origin::{Origin, Rewrite, RewriteId, RewriteLog};
 pub use prim::{
-    AttrNode, Block, Buffer, For, ForKind, IterKind, IterVar, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Region, Stmt, StmtId,
+    AttrNode, Block, Buffer, BufferLayout, For, ForKind, IterKind, IterVar, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam,
+    Reducer, Region, Stmt, StmtId,
 };
 pub use show::{show_dim, show_type};
-pub use store::{Inferred, Mark, Store};
+pub use store::{Inferred, Mark, Pointer, Store};
 pub use tensor::Tensor;
 pub use ty::{DType, DTypeCode, Dim, Extents, Symbol, TensorInfo, Type, TypeId};
 

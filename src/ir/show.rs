@@ -226,6 +226,11 @@ fn write_prim(store: &Store, root: PrimId, out: &mut String) {
             }
             PrimExpr::Ramp { .. } => out.push_str("ramp("),
             PrimExpr::Broadcast { .. } => out.push_str("broadcast("),
+            PrimExpr::Shuffle { .. } => out.push_str("shuffle("),
+            PrimExpr::Reducer(_) => out.push_str("comm_reducer("),
+            PrimExpr::Attrs(attrs) => {
+                let _ = write!(out, "{}(", store.str(store.attrs_of_id(*attrs).key));
+            }
             PrimExpr::Let { .. } => out.push_str("let("),
         }
         let first = todo.len();

@@ -165,10 +165,67 @@ pub enum DTypeCode {
     Handle = 3,
     /// Brain float.
     BFloat = 4,
-    /// 8 bit float, 4 exponent bits.
+    /// 8 bit float, 4 exponent bits, no infinity: `float8_e4m3fn`.
     E4M3Float = 6,
-    /// 8 bit float, 5 exponent bits.
+    /// 8 bit float, 5 exponent bits: `float8_e5m2`.
     E5M2Float = 7,
+    /// `float8_e3m4`
+    E3M4Float = 8,
+    /// `float8_e4m3`, which has infinities.
+    E4M3InfFloat = 9,
+    /// `float8_e4m3b11fnuz`
+    E4M3B11Float = 10,
+    /// `float8_e4m3fnuz`
+    E4M3UzFloat = 11,
+    /// `float8_e5m2fnuz`
+    E5M2UzFloat = 12,
+    /// `float8_e8m0fnu`: powers of two.
+    E8M0Float = 13,
+    /// `float6_e2m3fn`
+    E2M3Float = 14,
+    /// `float6_e3m2fn`
+    E3M2Float = 15,
+    /// `float4_e2m1fn`
+    E2M1Float = 16,
+    /// `uint1`: one bit, which TVM 0.27 tells from `bool`. Only vectors of it are met: masks of lanes.
+    Bit = 17,
+}
+
+/// Small floating point numbers: their names in TVM 0.27, and their codes in DLPack.
+const SMALL_FLOATS: [(DTypeCode, u8, u8, &str); 11] = [
+    (DTypeCode::E3M4Float, 8, 7, "float8_e3m4"),
+    (DTypeCode::E4M3InfFloat, 8, 8, "float8_e4m3"),
+    (DTypeCode::E4M3B11Float, 8, 9, "float8_e4m3b11fnuz"),
+    (DTypeCode::E4M3Float, 8, 10, "float8_e4m3fn"),
+    (DTypeCode::E4M3UzFloat, 8, 11, "float8_e4m3fnuz"),
+    (DTypeCode::E5M2Float, 8, 12, "float8_e5m2"),
+    (DTypeCode::E5M2UzFloat, 8, 13, "float8_e5m2fnuz"),
+    (DTypeCode::E8M0Float, 8, 14, "float8_e8m0fnu"),
+    (DTypeCode::E2M3Float, 6, 15, "float6_e2m3fn"),
+    (DTypeCode::E3M2Float, 6, 16, "float6_e3m2fn"),
+    (DTypeCode::E2M1Float, 4, 17, "float4_e2m1fn"),
+];
+
+impl DTypeCode {
+    /// The code of DLPack, as TVM 0.27 writes it. Truth values have one of their own there: 6, with 8 bits.
+    pub fn dlpack(self) -> u8 {
+        match self {
+            DTypeCode::Bit => DTypeCode::UInt as u8,
+            _ => SMALL_FLOATS.iter().find(|(code, ..)| *code == self).map_or(self as u8, |found| found.2),
+        }
+    }
+
+    /// The family of a code of DLPack; `bool` counts as an unsigned integer.
+    pub fn of_dlpack(code: u8) -> Option<DTypeCode> {
+        Some(match code {
+            0 => DTypeCode::Int,
+            1 | 6 => DTypeCode::UInt,
+            2 => DTypeCode::Float,
+            3 => DTypeCode::Handle,
+            4 => DTypeCode::BFloat,
+            _ => SMALL_FLOATS.iter().find(|found| found.2 == code)?.0,
+        })
+    }
 }
 
 /// The type of one tensor element, as DLPack describes it.
@@ -176,9 +233,9 @@ pub enum DTypeCode {
 pub struct DType {
     /// Family.
     pub code: DTypeCode,
-    /// Bits of one lane.
+    /// Bits of one lane. Of a pointer to typed elements see [`super::Store::pointer`].
     pub bits: u8,
-    /// Vector lanes, 1 for scalars.
+    /// Vector lanes, 1 for scalars; with [`DType::SCALABLE`] a multiple of what the machine has (`T.vscale()`).
     pub lanes: u16,
 }
 
@@ -201,10 +258,26 @@ impl DType {
     pub const U8: DType = DType::new(DTypeCode::UInt, 8);
     /// `bool`
     pub const BOOL: DType = DType::new(DTypeCode::UInt, 1);
+    /// `void`: no value.
+    pub const VOID: DType = DType::new(DTypeCode::Handle, 0);
+    /// A pointer to nothing in particular: `T.handle`.
+    pub const HANDLE: DType = DType::new(DTypeCode::Handle, 64);
+    /// The mark in `lanes` of a vector whose length is known when it runs: so many times `T.vscale()`.
+    pub const SCALABLE: u16 = 1 << 15;
 
     /// A scalar type.
     pub const fn new(code: DTypeCode, bits: u8) -> DType {
         DType { code, bits, lanes: 1 }
+    }
+
+    /// The type of one lane.
+    pub fn element(self) -> DType {
+        DType { lanes: 1, ..self }
+    }
+
+    /// Whether its length is a multiple of `T.vscale()`.
+    pub fn is_scalable(self) -> bool {
+        self.lanes & DType::SCALABLE != 0
     }
 
     /// Bytes that one element takes in memory.
@@ -212,53 +285,79 @@ impl DType {
         (self.bits as usize * self.lanes as usize).div_ceil(8)
     }
 
-    /// Whether it is `float*`, `bfloat*` or a float8.
+    /// Whether it is `float*`, `bfloat*` or one of the small floats.
     pub fn is_float(self) -> bool {
-        !matches!(self.code, DTypeCode::Int | DTypeCode::UInt | DTypeCode::Handle)
+        !matches!(self.code, DTypeCode::Int | DTypeCode::UInt | DTypeCode::Handle | DTypeCode::Bit)
     }
 
-    /// Reads TVM's notation: `float32`, `int8x4`, `bool`, `handle`, `bfloat16`, `e4m3_float8`.
+    /// Reads TVM's notation: `float32`, `int8x4`, `bool`, `handle`, `bfloat16`, `float8_e4m3fn`, `float32xvscalex4`.
     pub fn parse(text: &str) -> Option<DType> {
-        match text {
-            "bool" => return Some(DType::BOOL),
-            "handle" => return Some(DType::new(DTypeCode::Handle, 64)),
-            "e4m3_float8" => return Some(DType::new(DTypeCode::E4M3Float, 8)),
-            "e5m2_float8" => return Some(DType::new(DTypeCode::E5M2Float, 8)),
-            // TVM reads a family without a width as its usual one.
-            "int" => return Some(DType::I32),
-            "uint" => return Some(DType::new(DTypeCode::UInt, 32)),
-            "float" => return Some(DType::F32),
-            _ => {}
-        }
-        let (code, rest) =
-            [("uint", DTypeCode::UInt), ("int", DTypeCode::Int), ("float", DTypeCode::Float), ("bfloat", DTypeCode::BFloat)]
-                .iter()
-                .find_map(|&(prefix, code)| text.strip_prefix(prefix).map(|rest| (code, rest)))?;
-        let (bits, lanes) = match rest.split_once('x') {
-            Some((bits, lanes)) => (bits.parse().ok()?, lanes.parse().ok()?),
-            None => (rest.parse().ok()?, 1),
+        let (element, lanes) = match text.split_once('x') {
+            None => (text, 1),
+            Some((element, lanes)) => {
+                let factor = lanes.strip_prefix("vscalex");
+                let number: u16 = factor.unwrap_or(lanes).parse().ok().filter(|n| *n < DType::SCALABLE)?;
+                (element, if factor.is_some() { number | DType::SCALABLE } else { number })
+            }
         };
-        Some(DType { code, bits, lanes })
+        let scalar = match element {
+            "bool" => DType::BOOL,
+            "uint1" if lanes != 1 => DType::new(DTypeCode::Bit, 1),
+            "handle" => DType::HANDLE,
+            "void" => DType::VOID,
+            "e4m3_float8" => DType::new(DTypeCode::E4M3Float, 8),
+            "e5m2_float8" => DType::new(DTypeCode::E5M2Float, 8),
+            // TVM reads a family without a width as its usual one.
+            "int" => DType::I32,
+            "uint" => DType::new(DTypeCode::UInt, 32),
+            "float" => DType::F32,
+            _ => match SMALL_FLOATS.iter().find(|small| small.3 == element) {
+                Some((code, bits, ..)) => DType::new(*code, *bits),
+                None => {
+                    let families = [
+                        ("uint", DTypeCode::UInt),
+                        ("int", DTypeCode::Int),
+                        ("float", DTypeCode::Float),
+                        ("bfloat", DTypeCode::BFloat),
+                    ];
+                    let mut families = families.iter();
+                    let (code, bits) =
+                        families.find_map(|&(prefix, code)| element.strip_prefix(prefix).map(|bits| (code, bits)))?;
+                    DType::new(code, bits.parse().ok()?)
+                }
+            },
+        };
+        Some(DType { lanes, ..scalar })
+    }
+
+    /// The name that TVM 0.19 had for it, where that is another one.
+    pub fn relay_name(self) -> String {
+        match self.code {
+            DTypeCode::E4M3Float => "e4m3_float8".to_owned(),
+            DTypeCode::E5M2Float => "e5m2_float8".to_owned(),
+            DTypeCode::UInt if self.bits == 1 && self.lanes != 1 => format!("uint1x{}", self.lanes),
+            _ => self.to_string(),
+        }
     }
 }
 
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let family = match self.code {
-            DTypeCode::UInt if self.bits == 1 && self.lanes == 1 => return f.write_str("bool"),
+        match self.code {
+            DTypeCode::UInt if self.bits == 1 => f.write_str("bool")?,
+            DTypeCode::Handle if self.bits == 0 => f.write_str("void")?,
             DTypeCode::Handle => return f.write_str("handle"),
-            DTypeCode::E4M3Float => return f.write_str("e4m3_float8"),
-            DTypeCode::E5M2Float => return f.write_str("e5m2_float8"),
-            DTypeCode::Int => "int",
-            DTypeCode::UInt => "uint",
-            DTypeCode::Float => "float",
-            DTypeCode::BFloat => "bfloat",
-        };
-        write!(f, "{family}{}", self.bits)?;
-        if self.lanes != 1 {
-            write!(f, "x{}", self.lanes)?;
+            DTypeCode::Int => write!(f, "int{}", self.bits)?,
+            DTypeCode::UInt | DTypeCode::Bit => write!(f, "uint{}", self.bits)?,
+            DTypeCode::Float => write!(f, "float{}", self.bits)?,
+            DTypeCode::BFloat => write!(f, "bfloat{}", self.bits)?,
+            code => f.write_str(SMALL_FLOATS.iter().find(|small| small.0 == code).map_or("float", |small| small.3))?,
         }
-        Ok(())
+        match self.lanes & !DType::SCALABLE {
+            factor if self.is_scalable() => write!(f, "xvscalex{factor}"),
+            1 => Ok(()),
+            lanes => write!(f, "x{lanes}"),
+        }
     }
 }
 
@@ -268,9 +367,14 @@ mod tests {
 
     #[test]
     fn dtypes_read_what_they_print() {
-        for text in ["float32", "int8x4", "bool", "handle", "bfloat16", "e4m3_float8", "uint16"] {
+        let today = ["float8_e4m3fn", "float4_e2m1fnx8", "float32xvscalex4", "uint1x4", "boolx4", "void"];
+        for text in ["float32", "int8x4", "bool", "handle", "bfloat16", "uint16"].into_iter().chain(today) {
             assert_eq!(DType::parse(text).map(|d| d.to_string()).as_deref(), Some(text));
         }
-        assert_eq!(DType::parse("flout32"), None);
+        for text in ["flout32", "int8x", "int8x99999", "float32xvscalex", "float8_e9m9", "xvscalex4"] {
+            assert_eq!(DType::parse(text), None, "{text}");
+        }
+        assert_eq!(DType::parse("e5m2_float8").map(DType::relay_name).as_deref(), Some("e5m2_float8"));
+        assert!(SMALL_FLOATS.iter().all(|small| DTypeCode::of_dlpack(small.0.dlpack()) == Some(small.0)));
     }
 }

@@ -21,6 +21,7 @@
 //! | the same in version 1 | 480 | 895 | 1,390 | 1,460 |
 
 use super::{Document, text};
+use crate::diag::Diagnostic;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use miniz_oxide::deflate::core::{CompressorOxide, TDEFLFlush, compress_to_output, create_comp_flags_from_zip_params};
@@ -84,8 +85,8 @@ fn deflate(text: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// The document of a link, with or without `#`.
-pub fn decode(link: &str) -> Result<Document, LinkError> {
+/// The document of a link, with or without `#`, and what was left out of it.
+pub fn decode(link: &str) -> Result<(Document, Vec<Diagnostic>), LinkError> {
     // What a sentence puts behind an address belongs to the sentence.
     let link = link.trim().trim_start_matches('#').trim_end_matches(['.', ',', ';', ':', ')', ']', '>', '"', '\'', '!', '?']);
     let Some((version, body)) = link.split_once('.') else {
@@ -114,7 +115,7 @@ pub fn decode(link: &str) -> Result<Document, LinkError> {
             Err(saving(&bytes, "link-damaged", "the link is damaged"))
         }
         TINFLStatus::Done => match std::str::from_utf8(&bytes).map(text::read) {
-            Ok(Ok((document, _))) => Ok(document),
+            Ok(Ok(read)) => Ok(read),
             Ok(Err(found)) => Err(error("link-version", &found.message)),
             Err(_) => Err(error("link-damaged", "the link does not hold text")),
         },
@@ -186,6 +187,14 @@ mod tests {
         let source: String = (0..200).map(|i| format!("let %x{i} = add(%x, {i}f);\n")).collect();
         let rows = vec![DocumentRow { call: "FuseOps()".into(), enabled: true }];
         Document { source, rows, ..Document::default() }
+    }
+
+    /// The document of a link of which nothing was left out.
+    fn decode(link: &str) -> Result<Document, LinkError> {
+        super::decode(link).map(|(document, warnings)| {
+            assert_eq!(warnings, []);
+            document
+        })
     }
 
     fn first_version(text: &[u8]) -> String {

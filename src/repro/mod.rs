@@ -6,7 +6,12 @@
 pub mod link;
 pub mod text;
 
+use crate::diag::Diagnostic;
 use crate::pass::PassContext;
+
+/// Rows, files, settings, names and instruments of a document, each: more is refused. A link of some kilobytes can hold a
+/// hundred thousand, and each is drawn.
+pub const MOST_ENTRIES: usize = 2_000;
 
 /// A program, a list of passes and the context they run in. Same document, same result.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +36,46 @@ pub struct Document {
     pub made: Made,
 }
 
+impl Document {
+    /// The lists of a document with what their entries are called.
+    fn sizes(&self) -> [(&'static str, usize); 6] {
+        let PassContext { required, disabled, config, .. } = &self.context;
+        [
+            ("passes", self.rows.len()),
+            ("files", self.files.len()),
+            ("instruments", self.instruments.len()),
+            ("required passes", required.len()),
+            ("disabled passes", disabled.len()),
+            ("settings", config.iter().count()),
+        ]
+    }
+
+    /// Cuts the lists that one line holds; says of which how many were too many.
+    fn shorten(&mut self) -> Vec<(&'static str, usize)> {
+        let PassContext { required, disabled, .. } = &mut self.context;
+        let mut cut = Vec::new();
+        let lists = [("instruments", &mut self.instruments), ("required passes", required), ("disabled passes", disabled)];
+        for (what, list) in lists {
+            if list.len() > MOST_ENTRIES {
+                cut.push((what, list.len() - MOST_ENTRIES));
+                list.truncate(MOST_ENTRIES);
+            }
+        }
+        cut
+    }
+
+    /// Refuses a document that is longer than [`MOST_ENTRIES`] allows.
+    pub fn check_size(&self) -> Result<(), Diagnostic> {
+        match self.sizes().into_iter().find(|(_, count)| *count > MOST_ENTRIES) {
+            None => Ok(()),
+            Some((what, count)) => {
+                let message = format!("there are {count} {what}, and at most {MOST_ENTRIES} are run");
+                Err(Diagnostic::error("document-large", message, None))
+            }
+        }
+    }
+}
+
 /// Who ran a document, and what came out: another engine that gets something else can say so. Both may be empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Made {
@@ -46,7 +91,7 @@ pub fn hash(bytes: &[u8]) -> u32 {
 }
 
 /// A program as it was after a pass.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct File {
     /// As `DumpIR` names it: `003_FuseOps.relay`.
     pub name: String,

@@ -17,7 +17,7 @@
 //! Only what differs from the default is written, always in the same order, so that the same document is
 //! the same text. A program without the head is a document too: one without passes.
 
-use super::{Document, DocumentRow, File, Made};
+use super::{Document, DocumentRow, File, MOST_ENTRIES, Made};
 use crate::diag::{Diagnostic, Span};
 use crate::parse::is_script;
 use crate::pass::PassContext;
@@ -97,8 +97,8 @@ fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ").trim().to_owned()
 }
 
-/// Reads a document. Lines of the head that cannot be read are left out and reported as warnings; a
-/// head of a later version is an error.
+/// Reads a document. Lines of the head that cannot be read, and what is more than [`MOST_ENTRIES`] of a kind, are left out
+/// and reported as warnings; a head of a later version is an error.
 pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
     let mut document = Document::default();
     let mut warnings = Vec::new();
@@ -119,6 +119,7 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
     let mut at = text.find('\n').map_or(text.len(), |i| i + 1);
     let (mut script, mut parent): (Option<String>, Option<String>) = (None, None);
     let (text_len, mut begun) = (text.len(), false);
+    let mut left_out: Vec<(&str, usize)> = Vec::new();
     while let Some(line) = text[at..].split('\n').next().filter(|_| at < text.len()) {
         let of = |key: &str| line.strip_prefix(mark).and_then(|rest| rest.strip_prefix(key));
         let longer = of(SCRIPT).map(|code| (&mut script, code)).or_else(|| Some((&mut parent, of(PARENT)?)));
@@ -135,12 +136,15 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
         }
         if let Some(text) = line.strip_prefix(mark).and_then(|rest| rest.strip_prefix(FILE)) {
             let Some(file) = document.files.last_mut() else { break };
-            if !std::mem::replace(&mut begun, true) {
-                file.text.clear();
-            } else {
-                file.text.push('\n');
+            // What follows a file that is left out is left out with it.
+            if !left_out.iter().any(|(what, _)| *what == "files") {
+                if !std::mem::replace(&mut begun, true) {
+                    file.text.clear();
+                } else {
+                    file.text.push('\n');
+                }
+                file.text.push_str(text);
             }
-            file.text.push_str(text);
             at = (at + line.len() + 1).min(text_len);
             continue;
         }
@@ -151,7 +155,13 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
         }
         let line = line.trim_end_matches('\r');
         let Some((key, value)) = line.strip_prefix(mark).and_then(|l| l.split_once(':')) else { break };
-        if !head_line(&mut document, key, value.trim()) {
+        let full = document.sizes().into_iter().find(|(what, count)| *count >= MOST_ENTRIES && list_of(key) == *what);
+        if let Some((what, _)) = full {
+            match left_out.iter_mut().find(|(of, _)| *of == what) {
+                Some((_, count)) => *count += 1,
+                None => left_out.push((what, 1)),
+            }
+        } else if !head_line(&mut document, key, value.trim()) {
             if head_key(mark, line).is_none() {
                 break;
             }
@@ -162,10 +172,25 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
         at += text[at..].bytes().take_while(|b| *b == b'\r').count();
         at = (at + 1).min(text.len());
     }
+    left_out.extend(document.shorten());
+    warnings.extend(left_out.into_iter().map(|(what, count)| {
+        let message = format!("it has {} {what}, of which the first {MOST_ENTRIES} are taken", MOST_ENTRIES + count);
+        Diagnostic::warning("document-large", message, None)
+    }));
     document.script = script.unwrap_or_default();
     document.parent = parent.unwrap_or_default();
     document.source = text[at..].to_owned();
     Ok((document, warnings))
+}
+
+/// The list that a line of the head with this key adds to, as `Document::sizes` calls it.
+fn list_of(key: &str) -> &'static str {
+    match key {
+        "pass" | "off" => "passes",
+        "file" => "files",
+        "config" => "settings",
+        _ => "",
+    }
 }
 
 /// Takes one line of the head into the document; false when it means nothing.
@@ -255,6 +280,30 @@ mod tests {
             document.source = source.into();
             assert_eq!(read(&write(&document)), Ok((document.clone(), vec![])));
         }
+    }
+
+    /// A link of 3.5 KB can hold this, and the page froze for a minute on every visit.
+    #[test]
+    fn a_hundred_thousand_rows_are_cut_short_with_a_message() {
+        let rows = "// pass: FoldConstant()\n".repeat(100_000);
+        let config: String = (0..3000).map(|i| format!("// config: k{i:04}=1\n")).collect();
+        let names = vec!["VerifyEach"; 5000].join(", ");
+        let text = format!("// passlab 1\n{rows}{config}// instruments: {names}\n// opt_level: 3\ndef @main() {{ 1 }}\n");
+        let (document, warnings) = read(&text).unwrap();
+        assert_eq!((document.rows.len(), document.context.config.iter().count()), (MOST_ENTRIES, MOST_ENTRIES));
+        assert_eq!((document.instruments.len(), document.context.opt_level), (MOST_ENTRIES, 3));
+        assert_eq!(document.source, "def @main() { 1 }\n");
+        let said: Vec<&str> = warnings.iter().map(|w| w.message.as_str()).collect();
+        let expected = [
+            "it has 100000 passes, of which the first 2000 are taken",
+            "it has 3000 settings, of which the first 2000 are taken",
+            "it has 5000 instruments, of which the first 2000 are taken",
+        ];
+        assert_eq!(said, expected);
+        let files: String = (0..2002).map(|i| format!("// file: {i}\n// file:| {i}\n// file:|more\n")).collect();
+        let (document, warnings) = read(&format!("// passlab 1\n{files}1")).unwrap();
+        assert_eq!((document.files.len(), warnings.len()), (MOST_ENTRIES, 1));
+        assert_eq!(document.files[MOST_ENTRIES - 1].text, " 1999\nmore");
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! Another list of passes on the same program, beside the run that is shown: its versions share the store with those of the
 //! run, so the two are compared node by node like two versions of one run.
 
-use super::{Session, resolve_rows};
+use super::Session;
 use crate::diag::Diagnostic;
 use crate::ir::Module;
-use crate::pass::config;
 use crate::pass::manager::Runner;
 use crate::pass::trace::{Trace, Version};
 use crate::repro::Document;
@@ -16,12 +15,8 @@ impl Session {
     pub fn beside(&mut self, document: &Document) -> Result<Trace, Diagnostic> {
         self.beside = Vec::new();
         let program = self.trace.versions[0].clone();
-        let registry = self.registry(program.dialect());
-        let rows = resolve_rows(&registry, &document.rows)?;
-        if let Some((key, message)) = config::validate(&document.context.config).into_iter().next() {
-            return Err(Diagnostic::error("pass-config", message, None).with_note(format!("in the configuration: {key}")));
-        }
-        let mut runner = Runner::new(registry, self.clock, Trace::new(program));
+        let rows = self.check(document, program.dialect()).map_err(first_of)?;
+        let mut runner = Runner::new(self.registry(program.dialect()), self.clock, Trace::new(program));
         runner.enter(document.context.clone(), Vec::new()).map_err(first_of)?;
         runner.run_rows(&mut self.store, &rows, 0, false);
         runner.exit().map_err(first_of)?;

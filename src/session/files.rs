@@ -10,13 +10,13 @@ use crate::repro::{Document, File};
 
 impl Session {
     /// Reads the document's program and every one of its files as the versions of a run.
-    pub(super) fn run_files(&mut self, document: &Document) -> bool {
+    pub(super) fn run_files(&mut self, document: &Document) -> Result<(), Vec<Diagnostic>> {
         let Opening { mut store, opened, .. } = Opening::new(&document.source);
         self.problems.clone_from(&opened.diagnostics);
-        self.ok = opened.is_ok();
-        if !self.ok {
-            return false;
+        if !opened.is_ok() {
+            return Err(Vec::new());
         }
+        self.check(document, opened.module.dialect())?;
         let mut trace = Trace::new(opened.module);
         for (row, File { name, text }) in document.files.iter().enumerate() {
             let name = pass_of(name);
@@ -54,7 +54,7 @@ impl Session {
         self.store = store;
         self.trace = trace;
         self.document = document.clone();
-        true
+        Ok(())
     }
 }
 
@@ -181,6 +181,25 @@ mod tests {
         // Afterwards it runs passes as ever.
         assert!(session.run(&Document { source: FIRST.into(), ..Document::default() }, false));
         assert!(session.trace().steps.is_empty());
+    }
+
+    /// Such a row stood unread in the list, and the Python script that the page saves would have run it.
+    #[test]
+    fn the_rows_of_a_document_with_files_are_checked_like_all_others() {
+        let head = "// passlab 1\n// pass: __import__('os').system('touch taken')\n// file: 1_FoldConstant.relay\n";
+        let files = SECOND.lines().map(|line| format!("// file:|{line}\n")).collect::<String>();
+        let (document, warnings) = crate::repro::text::read(&format!("{head}{files}{FIRST}")).unwrap();
+        assert_eq!((document.files.len(), warnings.len()), (1, 0));
+        let mut session = Session::new(|| 0.0);
+        assert!(!session.run(&document, false));
+        assert_eq!(session.problems()[0].code, "pass-syntax");
+        let unknown = Document { rows: vec![crate::repro::DocumentRow { call: "Nothing()".into(), enabled: false }], ..document };
+        assert!(!session.run(&unknown, false));
+        let known = Document { rows: Vec::new(), ..unknown };
+        assert!(session.run(&known, false));
+        let much = Document { rows: Vec::new(), files: vec![File::default(); 2001], ..known };
+        assert!(!session.run(&much, false));
+        assert_eq!(session.problems()[0].message, "there are 2001 files, and at most 2000 are run");
     }
 
     #[test]

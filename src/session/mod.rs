@@ -208,20 +208,25 @@ impl Session {
     pub fn run(&mut self, document: &Document, direct: bool) -> bool {
         self.problems.clear();
         self.beside = Vec::new();
-        if !document.files.is_empty() {
-            return self.run_files(document);
-        }
-        self.ok = match self.prepare(document) {
-            Ok((rows, instruments)) => {
-                self.run_rows(document, &rows, instruments, direct);
-                true
-            }
-            Err(found) => {
-                self.problems.extend(found);
-                false
-            }
+        let ran = match document.files.is_empty() {
+            true => self.prepare(document).map(|(rows, instruments)| self.run_rows(document, &rows, instruments, direct)),
+            false => self.run_files(document),
         };
+        self.ok = ran.is_ok();
+        self.problems.extend(ran.err().into_iter().flatten());
         self.ok
+    }
+
+    /// Checks what stands around the program, whatever else the document holds: the one place that says which documents are
+    /// run, here and on the command line. What is handed on in a file or a link may have been written by anybody.
+    fn check(&self, document: &Document, dialect: Dialect) -> Result<Vec<Row>, Vec<Diagnostic>> {
+        document.check_size().map_err(|e| vec![e])?;
+        let rows = resolve_rows(&self.registry(dialect), &document.rows).map_err(|e| vec![e])?;
+        let wrong = config::validate(&document.context.config).into_iter();
+        let wrong: Vec<Diagnostic> = wrong
+            .map(|(key, e)| Diagnostic::error("pass-config", e, None).with_note(format!("in the configuration: {key}")))
+            .collect();
+        if wrong.is_empty() { Ok(rows) } else { Err(wrong) }
     }
 
     /// Checks everything, and brings program and trace to where the rows can be run from.
@@ -240,15 +245,7 @@ impl Session {
             self.user = User::default();
         }
         let module = opening.as_ref().map_or(&self.trace.versions[0], |opening| &opening.opened.module);
-        let registry = self.registry(module.dialect());
-        let rows = resolve_rows(&registry, &document.rows).map_err(|e| vec![e])?;
-        let wrong = config::validate(&document.context.config).into_iter();
-        let wrong: Vec<Diagnostic> = wrong
-            .map(|(key, e)| Diagnostic::error("pass-config", e, None).with_note(format!("in the configuration: {key}")))
-            .collect();
-        if !wrong.is_empty() {
-            return Err(wrong);
-        }
+        let rows = self.check(document, module.dialect())?;
         let made = document.instruments.iter().map(|call| self.instrument(call, &document.source));
         let instruments = made.collect::<Result<_, _>>().map_err(|e| vec![e])?;
         match opening {

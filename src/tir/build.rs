@@ -139,7 +139,7 @@ pub(crate) fn match_types(store: &mut Store, a: PrimId, b: PrimId) -> (PrimId, P
     // A kind of number counts more than a width.
     let rank = |d: DType| match d.code {
         DTypeCode::Float => 3,
-        DTypeCode::BFloat | DTypeCode::E4M3Float | DTypeCode::E5M2Float => 2,
+        _ if d.is_float() => 2,
         _ if d.bits == 1 => 0,
         _ => 1,
     };

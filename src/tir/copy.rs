@@ -49,6 +49,7 @@ impl Copier {
             let mut at = |child: PrimId| done.get(child).copied().unwrap_or(child);
             let new = match store.prim_rc(id).over(&mut at) {
                 PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Str(_) | PrimExpr::Any => continue,
+                PrimExpr::Reducer(_) | PrimExpr::Attrs(_) => continue,
                 PrimExpr::Var(symbol) => {
                     if let Some(new) = self.symbols.get(&symbol) {
                         done.insert(id, *new);
@@ -262,7 +263,7 @@ impl Copier {
                 let value = self.prim(store, value);
                 Stmt::Bind { var: self.define(store, var), value }
             }
-            Stmt::Alloc(buffer) => Stmt::Alloc(self.define_buffer(store, buffer)),
+            Stmt::Alloc(buffer, annotations) => Stmt::Alloc(self.define_buffer(store, buffer), annotations),
             Stmt::Declare(buffer) => Stmt::Declare(self.define_buffer(store, buffer)),
             Stmt::Assert { cond, kind, parts } => Stmt::Assert { cond: self.prim(store, cond), kind, parts },
             Stmt::Evaluate(value) => Stmt::Evaluate(self.prim(store, value)),

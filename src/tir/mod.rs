@@ -2,7 +2,6 @@
 
 mod build;
 mod copy;
-mod pointer;
 mod poly;
 mod reshape;
 mod rewrite;
@@ -12,7 +11,6 @@ mod subst;
 pub(crate) use build::match_types;
 pub use build::{Folded, binary, cast, fold, negate};
 pub use copy::Copier;
-pub use pointer::{pointee, pointer_to};
 pub use poly::{Range, is_negative};
 pub use reshape::{has_reshape_pattern, same_size};
 pub use rewrite::{Nothing, Rewriting, StmtMutator, copy_stmt, over_body, rebuild_func, rewrite_func, substitute_stmt};

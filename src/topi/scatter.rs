@@ -341,7 +341,7 @@ fn searchsorted(cx: &mut Lower) -> Lowered {
     let body = each(te, size, true, &mut |te, flat| {
         let (one, zero) = (te.int(1), te.int(0));
         let ends = [0, 1].map(|_| te.local("buffer", &[one], dtype));
-        let mut stmts: Vec<StmtId> = ends.iter().map(|end| te.store.add_stmt(Stmt::Alloc(*end))).collect();
+        let mut stmts: Vec<StmtId> = ends.iter().map(|end| te.store.add_stmt(Stmt::Alloc(*end, None))).collect();
         let (start, all) = (te.number(0.0, dtype), te.cast(dtype, extent));
         let [low, high] = ends.map(|end| te.load(end, &[zero]));
         let write =

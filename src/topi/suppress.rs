@@ -30,7 +30,7 @@ fn when(te: &mut Te, cond: PrimId, then: &[StmtId], other: &[StmtId]) -> StmtId 
 fn local(te: &mut Te, dtype: DType) -> (Tensor, StmtId) {
     let one = te.int(1);
     let buffer = te.local("buffer", &[one], dtype);
-    (buffer, te.store.add_stmt(Stmt::Alloc(buffer)))
+    (buffer, te.store.add_stmt(Stmt::Alloc(buffer, None)))
 }
 
 fn get(te: &mut Te, buffer: Tensor) -> PrimId {

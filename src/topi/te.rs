@@ -76,39 +76,14 @@ impl<'s> Te<'s> {
             let symbol = self.store.add_symbol(Symbol { name, dtype: DType::I64, size: false });
             self.store.prim(PrimExpr::Var(symbol))
         });
-        self.store.add_buffer(Buffer {
-            name,
-            dtype,
-            shape: shape.into(),
-            strides: [].into(),
-            elem_offset: offset,
-            offset_factor: 1,
-            scope,
-            align: self.align,
-            data: None,
-            scalar: false,
-            no_layout: false,
-        })
+        let packed = Buffer::new(name, dtype, shape.into(), scope);
+        self.store.add_buffer(Buffer { elem_offset: offset, align: self.align, ..packed })
     }
 
     /// A buffer that lives where a statement allocates it.
     pub fn local(&mut self, name: &str, shape: &[PrimId], dtype: DType) -> Tensor {
         let (name, scope) = (self.store.name(name), self.store.name("local"));
-        let (shape, strides) = (shape.into(), [].into());
-        let (elem_offset, offset_factor, align, data, scalar, no_layout) = (None, 1, 64, None, false, false);
-        self.store.add_buffer(Buffer {
-            name,
-            dtype,
-            shape,
-            strides,
-            elem_offset,
-            offset_factor,
-            scope,
-            align,
-            data,
-            scalar,
-            no_layout,
-        })
+        self.store.add_buffer(Buffer::new(name, dtype, shape.into(), scope))
     }
 
     pub fn shape(&self, tensor: Tensor) -> Vec<PrimId> {

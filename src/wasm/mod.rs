@@ -137,12 +137,12 @@ impl Session {
             }
             Request::Write { document } => answer(&text::write(&document)),
             Request::Read { text } => answer(&match text::read(&text) {
-                Ok((document, _)) => DecodeView { document: Some(document.into()), error: "", message: String::new() },
+                Ok(read) => read.into(),
                 Err(error) => DecodeView { document: None, error: error.code, message: error.message },
             }),
             Request::Encode { document } => answer(&link::encode(&document)),
             Request::Decode { link } => answer(&match link::decode(&link) {
-                Ok(document) => DecodeView { document: Some(document.into()), error: "", message: String::new() },
+                Ok(read) => read.into(),
                 Err(error) => {
                     DecodeView { document: error.recovered.map(DocumentView::from), error: error.code, message: error.message }
                 }

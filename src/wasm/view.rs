@@ -514,3 +514,11 @@ pub(super) struct DecodeView {
     pub(super) error: &'static str,
     pub(super) message: String,
 }
+
+impl From<(Document, Vec<Diagnostic>)> for DecodeView {
+    /// Of a whole document the message says what was left out of it.
+    fn from((document, warnings): (Document, Vec<Diagnostic>)) -> DecodeView {
+        let said: Vec<String> = warnings.into_iter().map(|warning| warning.message).collect();
+        DecodeView { document: Some(document.into()), error: "", message: said.join("; ") }
+    }
+}

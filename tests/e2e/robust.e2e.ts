@@ -97,6 +97,30 @@ describe("offline", () => {
       await lab.page.getByRole("link", { name: "Open in passlab" }).waitFor();
       await context.setOffline(false);
     }));
+
+  /** The answer that was sent on was kept, and opened no page any more. */
+  test("also from a host that sends index.html on to the folder", async () => {
+    const own = await serve(dist, "/clean/", true);
+    try {
+      await withPage(
+        {},
+        async (lab, { context }) => {
+          await lab.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+          await lab.page.reload();
+          await lab.settled();
+          await context.setOffline(true);
+          await lab.page.goto(own.url);
+          await lab.settled();
+          await lab.page.goto(new URL("embed?mode=steps", own.url).href);
+          await lab.page.getByRole("link", { name: "Open in passlab" }).waitFor();
+          await context.setOffline(false);
+        },
+        own.url,
+      );
+    } finally {
+      await own.close();
+    }
+  });
 });
 
 describe("a new version", () => {

@@ -18,14 +18,26 @@ export interface Site {
   close(): Promise<void>;
 }
 
-export async function serve(folder: string, subPath = "/some/where/"): Promise<Site> {
+/** `clean`: a host that sends addresses which end in `.html` on to those without it, as many do. */
+export async function serve(
+  folder: string,
+  subPath = "/some/where/",
+  clean = false,
+): Promise<Site> {
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent((request.url ?? "/").replace(/[?#].*$/, ""));
     if (!path.startsWith(subPath)) {
       response.writeHead(404).end();
       return;
     }
-    const name = normalize(path.slice(subPath.length) || "index.html");
+    const asked = path.slice(subPath.length) || "index.html";
+    if (clean && path.endsWith(".html")) {
+      const search = /\?.*$/.exec(request.url ?? "")?.[0] ?? "";
+      const to = path.replace(/(index)?\.html$/, "") + search;
+      response.writeHead(308, { location: to }).end();
+      return;
+    }
+    const name = normalize(clean && !extname(asked) ? `${asked}.html` : asked);
     try {
       const body = await readFile(join(folder, name));
       response.writeHead(200, {

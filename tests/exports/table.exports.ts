@@ -12,8 +12,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import type { PassItem, Run, RunDocument } from "../../www/engine/protocol";
-import { python, toRepeat } from "../../www/share/forms";
+import type { Catalogue, PassItem, Run, RunDocument } from "../../www/engine/protocol";
+import { python, toRepeat } from "../../www/share/python";
+import { findPass } from "../../www/state/calls";
 import { Bench } from "../../www/user/testing";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -45,6 +46,7 @@ interface Row {
 }
 
 const bench = await Bench.open();
+const catalogue = bench.handle({ id: 3, type: "catalogue" }) as Catalogue;
 const rows: Row[] = [];
 const folder = mkdtempSync(join(tmpdir(), "passlab-exports-"));
 
@@ -68,10 +70,11 @@ async function prepare(program: string, document: RunDocument): Promise<void> {
     row.outcome = `not run: ${run.problems[0]?.message}`;
     return;
   }
-  const repeat = await toRepeat({ ...document, passes: items(calls) }, run, "", async (version) =>
-    String(bench.handle({ id: 2, type: "text", version, stable: false })),
-  );
-  if (!repeat) throw new Error("no text");
+  const isKnown = (call: string) => findPass(catalogue, call, run.dialect)?.available === true;
+  const textOf = async (version: number) =>
+    String(bench.handle({ id: 2, type: "text", version, stable: false }));
+  const repeat = await toRepeat({ ...document, passes: items(calls) }, run, "", isKnown, textOf);
+  if (typeof repeat === "string") throw new Error(repeat);
   row.file = join(folder, `${rows.length}.py`);
   row.outcome = repeat.failure ? "both fail" : "equal";
   writeFileSync(row.file, python(document, repeat, ""));

@@ -2,9 +2,11 @@
 import { createResource, createSignal, For, Show } from "solid-js";
 import { useApp } from "../panels/context";
 import { Popover } from "../panels/Popover";
+import { callError, findPass } from "../state/calls";
 import { saveFile } from "../state/save";
-import { commandLine, fits, markdownDiff, markdownLink, python, titleOf, toRepeat } from "./forms";
+import { commandLine, fits, markdownDiff, markdownLink, titleOf } from "./forms";
 import { htmlPage, type PageStep } from "./page";
+import { python, toRepeat } from "./python";
 import "./share.css";
 
 export default function ShareMenu(props: { anchor: HTMLElement; onClose(): void }) {
@@ -36,11 +38,18 @@ export default function ShareMenu(props: { anchor: HTMLElement; onClose(): void 
     const diff = step && step.before !== step.after ? await app.diffOf(step) : null;
     return step && diff ? markdownDiff(title(), href() ?? "", diff.summary, diff) : null;
   };
-  const pythonText = async () => {
+  const savePython = async () => {
     const { good, document, catalogue } = app.state();
-    if (!good || good.document !== document) return null;
-    const result = await toRepeat(good.sent, good.run, catalogue?.version ?? "", app.textOf);
-    return result && python(good.sent, result, href() ?? "");
+    if (!good || good.document !== document) {
+      setSaid("There is no result to save yet.");
+      return;
+    }
+    const isKnown = (call: string) =>
+      callError(call) === "" && findPass(catalogue, call, good.run.dialect)?.available === true;
+    const version = catalogue?.version ?? "";
+    const result = await toRepeat(good.sent, good.run, version, isKnown, app.inertText);
+    if (typeof result === "string") setSaid(result);
+    else save("reproducer_tvm.py", python(good.sent, result, href() ?? ""), "text/x-python");
   };
   const pageText = async () => {
     const { good } = app.state();
@@ -82,7 +91,7 @@ export default function ShareMenu(props: { anchor: HTMLElement; onClose(): void 
     {
       label: "Save Python script",
       about: "asks TVM for the same result",
-      act: async () => save("reproducer_tvm.py", await pythonText(), "text/x-python"),
+      act: savePython,
     },
     {
       label: "Save page",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { packed } from "../engine/diff";
 import type { Diff, DiffRow, RunDocument } from "../engine/protocol";
 import { emptyDocument } from "../state/model";
-import { commandLine, fits, markdownDiff, markdownLink, python, titleOf, unified } from "./forms";
+import { commandLine, fits, markdownDiff, markdownLink, titleOf, unified } from "./forms";
 import { htmlPage } from "./page";
 
 const same = (text: string) => ({ left: text, right: text, kind: "same" as const });
@@ -80,6 +80,7 @@ describe("forms of sharing", () => {
     expect(text).toContain("\n````diff\n");
     expect(text.startsWith("[t](http://x/#2.a)\n\n- one call became another\n")).toBe(true);
     expect(markdownLink("a]b", "u")).toBe("[a\\]b](u)");
+    expect(commandLine("#2.a")).toBe("passlab open '#2.a' | passlab opt -");
   });
 
   test("a title names the step and the program's first function", () => {
@@ -90,29 +91,10 @@ describe("forms of sharing", () => {
     expect(titleOf({ ...document, source: script }, "")).toBe("passlab: main");
   });
 
-  test("the Python script runs what is ticked, in its context", () => {
-    const result = {
-      dialect: "relax" as const,
-      steps: ["FuseOps(fuse_opt_level=2)"],
-      after: "it's",
-      failure: "",
-      version: "1",
-    };
-    const text = python(document, result, "http://x/#2.a");
-    expect(text).toContain("    r'''FuseOps(fuse_opt_level=2)''',\n]");
-    expect(text).toContain(
-      'PassContext(opt_level=3, disabled_pass=["FoldConstant"], config={"relax.x": True})',
+  test("names that a link brought are text in Markdown, whatever they hold", () => {
+    expect(markdownLink("<img src=x onerror=y> `*a*\u202e\r\n# b", "http://x/(y)#2.a")).toBe(
+      "[\\<img src=x onerror=y\\> \\`\\*a\\* \\# b](http://x/%28y%29#2.a)",
     );
-    expect(text).toContain("AFTER = r'''it's'''");
-    const odd = python({ ...document, source: "a'''\\" }, result, "");
-    expect(odd).toContain(`BEFORE = "a'''\\\\"`);
-    const failed = python(document, { ...result, failure: 'FuseOps: "no"' }, "");
-    expect(failed).not.toContain("AFTER");
-    expect(failed).toContain("raise AssertionError");
-    const steps = ["FuseOps()", { name: "Mine", before: "b", after: "a" }];
-    const mixed = python(document, { ...result, steps }, "");
-    expect(mixed).toContain("    # Mine\n    Given(r'''b''', r'''a'''),\n]");
-    expect(commandLine("#2.a")).toBe("passlab open '#2.a' | passlab opt -");
   });
 
   test("the page is one file that asks for nothing and runs nothing of the program", () => {

@@ -1,6 +1,7 @@
 /** Runs beside the one that is shown: the same program at every opt level, and where two of them first differ. */
 import { EngineClient, type WorkerLike } from "../engine/client";
 import type { Run, RunDocument, Step } from "../engine/protocol";
+import { emptyDocument } from "./model";
 
 /** A run at one level. */
 export interface Level {
@@ -42,6 +43,29 @@ export async function textsOf(
     if (text.status === "answered") byVersion.set(version, text.value);
   }
   return byVersion;
+}
+
+/**
+ * Texts as an engine that knows no script reads and prints them; null for what is no program. What a sandbox gives as the text
+ * of a version may have been made up.
+ */
+export async function reprinted(
+  spawn: () => WorkerLike,
+  texts: readonly string[],
+): Promise<(string | null)[]> {
+  const client = asideEngine(spawn);
+  const printed: (string | null)[] = [];
+  try {
+    for (const source of texts) {
+      const run = await client.ask({ type: "run", document: { ...emptyDocument, source } });
+      const good = run.status === "answered" && run.value.ok;
+      const text = good ? await client.ask({ type: "text", version: 0, stable: false }) : null;
+      printed.push(text?.status === "answered" ? text.value : null);
+    }
+    return printed;
+  } finally {
+    client.dispose();
+  }
 }
 
 /** Runs a document at all levels, one after the other, in an engine of its own that is gone afterwards. */

@@ -16,6 +16,7 @@ import type {
   Values,
 } from "../engine/protocol";
 import { firstExample } from "../examples";
+import { reprinted } from "./aside";
 import { createChoices } from "./choices";
 import { Engines } from "./engines";
 import { createFollow } from "./follow";
@@ -230,6 +231,12 @@ export function createController(environment: Environment) {
     return reply.status === "answered" && state().good === good ? reply.value : null;
   }
 
+  /** What is there to be passed on, not to be shown: null when the engine did not say. */
+  async function textOf(version: number): Promise<string | null> {
+    const reply = await holder().ask({ type: "text", version, stable: false });
+    return reply.status === "answered" ? reply.value : null;
+  }
+
   /** The version after the shown step becomes the program. */
   async function fork(): Promise<void> {
     const at = step();
@@ -370,10 +377,12 @@ export function createController(environment: Environment) {
     linkNow: sharing.linkNow,
     reproducer: sharing.reproducer,
     copyText: sharing.copyText,
-    /** What is there to be passed on, not to be shown: null when the engine did not say. */
-    async textOf(version: number): Promise<string | null> {
-      const reply = await holder().ask({ type: "text", version, stable: false });
-      return reply.status === "answered" ? reply.value : null;
+    textOf,
+    /** The same for a file that is run elsewhere: of a scripted run it is read and printed by an engine without a script. */
+    async inertText(version: number): Promise<string | null> {
+      const text = await textOf(version);
+      if (text === null || !state().good?.sent.script.trim()) return text;
+      return (await reprinted(environment.spawn, [text]))[0] ?? null;
     },
     async diffOf({ before, after }: Step): Promise<Diff | null> {
       const reply = await holder().ask({ type: "diff", before, after });

@@ -18,6 +18,15 @@ const DATE = 0x21;
 /** Names are UTF-8. */
 const UTF8 = 0x0800;
 
+/** A name that stays below the folder that it is unpacked into, whatever it was: a script may have made it up. */
+export function tameName(name: string): string {
+  const parts = name
+    .replace(/[\p{C}:*?"<>|]/gu, "_")
+    .split(/[\\/]+/)
+    .filter((part) => !/^[. ]*$/.test(part));
+  return parts.join("/") || "file";
+}
+
 /** The archive of these files, in this order. Names may have folders in them. */
 export function zip(files: readonly { name: string; text: string }[]): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
@@ -37,7 +46,7 @@ export function zip(files: readonly { name: string; text: string }[]): Uint8Arra
     return size;
   };
   for (const file of files) {
-    const name = encoder.encode(file.name);
+    const name = encoder.encode(tameName(file.name));
     const data = encoder.encode(file.text);
     const common = [
       [2, 20],

@@ -309,7 +309,7 @@ impl<'s> Compiler<'s> {
             Stmt::Bind { var, value } => self.bind(*var, *value)?,
             Stmt::Attr { node: AttrNode::Thread { .. }, .. } => return unsupported("a program for threads"),
             Stmt::Attr { body, .. } => self.tasks.push(Task::Stmt(*body)),
-            Stmt::Alloc(buffer) => self.alloc(*buffer)?,
+            Stmt::Alloc(buffer, _) => self.alloc(*buffer)?,
             Stmt::Assert { cond, .. } => {
                 let cond = self.expr(*cond)?;
                 self.steps.push(Step::Assert(cond));

@@ -44,7 +44,7 @@ pub(crate) fn is_pure_program(store: &Store, id: Id<PrimFunc>) -> bool {
     let mut pure = true;
     store.for_each_stmt(store.prim_func(id).body, |stmt| {
         match stmt {
-            Stmt::Alloc(buffer) => drop(own.insert(*buffer)),
+            Stmt::Alloc(buffer, _) => drop(own.insert(*buffer)),
             Stmt::Store { buffer, .. } => pure &= own.contains(buffer),
             _ => {}
         }

@@ -3,7 +3,7 @@
 
 use super::{Comparer, Outcome, expect, mismatch};
 use crate::ir::id::Id;
-use crate::ir::prim::{AttrNode, Block, Buffer, For, PrimExpr, PrimFunc, PrimId, PrimParam, Region, Stmt, StmtId};
+use crate::ir::prim::{AttrNode, Block, Buffer, For, PrimExpr, PrimFunc, PrimId, PrimParam, Reducer, Region, Stmt, StmtId};
 
 /// What is still to be compared, besides expressions, which are compared at once.
 enum Todo {
@@ -40,6 +40,13 @@ impl Comparer<'_> {
                     self.buffers(*p, *q)?;
                     true
                 }
+                (PrimExpr::Shuffle { vectors: x, indices: i }, PrimExpr::Shuffle { vectors: y, indices: j }) => {
+                    x.len() == y.len() && i.len() == j.len()
+                }
+                (PrimExpr::Reducer(x), PrimExpr::Reducer(y)) => {
+                    self.reducers(x, y)?;
+                    true
+                }
                 (PrimExpr::Ramp { lanes: n, .. }, PrimExpr::Ramp { lanes: m, .. }) => n == m,
                 (PrimExpr::Broadcast { lanes: n, .. }, PrimExpr::Broadcast { lanes: m, .. }) => n == m,
                 (PrimExpr::Let { var: v, .. }, PrimExpr::Let { var: w, .. }) => {
@@ -58,6 +65,15 @@ impl Comparer<'_> {
             stack.extend(left.into_iter().zip(right).rev());
         }
         Ok(())
+    }
+
+    fn reducers(&mut self, lhs: &Reducer, rhs: &Reducer) -> Outcome {
+        let symbols = |reducer: &Reducer| -> Vec<_> { reducer.lhs.iter().chain(&reducer.rhs).copied().collect() };
+        let (x, y) = (symbols(lhs), symbols(rhs));
+        expect(x.len() == y.len(), "reducers of another number of values")?;
+        x.into_iter().zip(y).try_for_each(|(a, b)| self.symbol(a, b, true))?;
+        self.prim_lists(&lhs.results, &rhs.results, false)?;
+        self.prim_lists(&lhs.identities, &rhs.identities, false)
     }
 
     fn prim_lists(&mut self, lhs: &[PrimId], rhs: &[PrimId], map_free: bool) -> Outcome {
@@ -81,7 +97,7 @@ impl Comparer<'_> {
         let store = self.store;
         let (a, b) = (store.buffer(lhs), store.buffer(rhs));
         let same = a.dtype == b.dtype && a.scope == b.scope && a.align == b.align && a.offset_factor == b.offset_factor;
-        expect(same && a.scalar == b.scalar, "buffers differ")?;
+        expect(same && a.layout == b.layout, "buffers differ")?;
         self.prim_lists(&a.shape, &b.shape, true)?;
         self.prim_lists(&a.strides, &b.strides, true)?;
         self.optional_prims(a.elem_offset, b.elem_offset, true)?;
@@ -187,7 +203,11 @@ impl Comparer<'_> {
                     todo.push(Todo::Stmts(*s, *t));
                     todo.push(Todo::Prims(*a, *b));
                 }
-                (Stmt::Alloc(a), Stmt::Alloc(b)) | (Stmt::Declare(a), Stmt::Declare(b)) => self.buffers(*a, *b)?,
+                (Stmt::Alloc(a, x), Stmt::Alloc(b, y)) => {
+                    self.buffers(*a, *b)?;
+                    self.dict_attrs(*x, *y, place)?;
+                }
+                (Stmt::Declare(a), Stmt::Declare(b)) => self.buffers(*a, *b)?,
                 (Stmt::Assert { cond: c, kind: k, parts: p }, Stmt::Assert { cond: d, kind: l, parts: q }) => {
                     expect(k == l && p == q, "another message")?;
                     self.prims(*c, *d, false)?;

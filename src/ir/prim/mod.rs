@@ -6,10 +6,12 @@
 
 mod stmt;
 
-pub use stmt::{AttrNode, Block, Buffer, For, ForKind, IterKind, IterVar, PrimFunc, PrimParam, Region, Stmt, StmtId};
+pub use stmt::{
+    AttrNode, Block, Buffer, BufferLayout, For, ForKind, IterKind, IterVar, PrimFunc, PrimParam, Region, Stmt, StmtId,
+};
 
 use super::Name;
-use super::attrs::Double;
+use super::attrs::{AttrsId, Double};
 use super::id::Id;
 use super::ty::{DType, Symbol};
 
@@ -92,15 +94,22 @@ pub enum PrimExpr {
         base: PrimId,
         /// What each lane adds.
         stride: PrimId,
-        /// How many there are.
+        /// How many there are, as in [`DType::lanes`].
         lanes: u16,
     },
     /// `T.Broadcast(value, lanes)`
     Broadcast {
         /// Every lane.
         value: PrimId,
-        /// How many there are.
+        /// How many there are, as in [`DType::lanes`].
         lanes: u16,
+    },
+    /// `T.Shuffle([a, b], [0, 1])`: some lanes of vectors that stand one behind the other.
+    Shuffle {
+        /// The vectors.
+        vectors: Box<[PrimId]>,
+        /// Which lanes.
+        indices: Box<[PrimId]>,
     },
     /// `T.Let(body, where={var: value})`
     Let {
@@ -111,6 +120,25 @@ pub enum PrimExpr {
         /// The result.
         body: PrimId,
     },
+    /// `T.comm_reducer(lambda x, y: x + y, [T.float32(0.0)])`: how two are made one, as an attribute says. Nothing in it is
+    /// free.
+    Reducer(Box<Reducer>),
+    /// An object with named fields: `T.target({"kind": "llvm"})` has the key `Target`; as the last argument of a call it is what
+    /// the call carries besides arguments, `launch_params=[...]`.
+    Attrs(AttrsId),
+}
+
+/// How pairs of values are made one (TVM's `CommReducer`); all lists are equally long.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reducer {
+    /// Variables for what is there already.
+    pub lhs: Box<[Id<Symbol>]>,
+    /// Variables for what is added.
+    pub rhs: Box<[Id<Symbol>]>,
+    /// What comes of both.
+    pub results: Box<[PrimId]>,
+    /// What changes nothing when it is added.
+    pub identities: Box<[PrimId]>,
 }
 
 /// Operations on two operands, named as TVM's nodes: `tirx.Add` and so on.
@@ -250,6 +278,8 @@ impl PrimExpr {
         match self {
             PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Str(_) => {}
             PrimExpr::Any | PrimExpr::Var(_) | PrimExpr::Data(_) | PrimExpr::Buffer(_) => {}
+            PrimExpr::Reducer(_) | PrimExpr::Attrs(_) => {}
+            PrimExpr::Shuffle { vectors, indices } => vectors.iter().chain(indices).copied().for_each(visit),
             PrimExpr::Binary { a, b, .. } => [*a, *b].into_iter().for_each(visit),
             PrimExpr::Not(value) | PrimExpr::Cast { value, .. } | PrimExpr::Broadcast { value, .. } => visit(*value),
             PrimExpr::Select { cond, then, other } => [*cond, *then, *other].into_iter().for_each(visit),
@@ -265,6 +295,11 @@ impl PrimExpr {
         match *self {
             PrimExpr::Int { .. } | PrimExpr::Float { .. } | PrimExpr::Str(_) => self.clone(),
             PrimExpr::Any | PrimExpr::Var(_) | PrimExpr::Data(_) | PrimExpr::Buffer(_) => self.clone(),
+            PrimExpr::Reducer(_) | PrimExpr::Attrs(_) => self.clone(),
+            PrimExpr::Shuffle { ref vectors, ref indices } => {
+                let vectors = all(vectors);
+                PrimExpr::Shuffle { vectors, indices: all(indices) }
+            }
             PrimExpr::Call { op, ref args, dtype } => PrimExpr::Call { op, args: all(args), dtype },
             PrimExpr::Load { buffer, ref indices } => PrimExpr::Load { buffer, indices: all(indices) },
             PrimExpr::Binary { op, a, b } => PrimExpr::Binary { op, a: f(a), b: f(b) },

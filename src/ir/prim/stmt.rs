@@ -31,10 +31,37 @@ pub struct Buffer {
     pub align: u32,
     /// The pointer, where it is a variable of its own (`data=p`).
     pub data: Option<PrimId>,
-    /// Whether it holds one element and is written without an index: `x: T.int32 = 1`.
-    pub scalar: bool,
-    /// Whether it says that it has no layout (`layout=None`), which others leave to TVM.
-    pub no_layout: bool,
+    /// What is said of the order of its elements.
+    pub layout: BufferLayout,
+}
+
+impl Buffer {
+    /// A packed buffer of which nothing else is said.
+    pub fn new(name: Id<Name>, dtype: DType, shape: Box<[PrimId]>, scope: Id<Name>) -> Buffer {
+        Buffer {
+            name,
+            dtype,
+            shape,
+            strides: [].into(),
+            elem_offset: None,
+            offset_factor: 1,
+            scope,
+            align: 64,
+            data: None,
+            layout: BufferLayout::Unsaid,
+        }
+    }
+}
+
+/// The order of a buffer's elements, as the buffer says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BufferLayout {
+    /// Nothing is said, as in functions that are `s_tir`; elsewhere it is written `layout=None`.
+    #[default]
+    Unsaid,
+    /// One row behind the other (TVM's default `TileLayout`), as in functions that are not `s_tir`. One element in it is a
+    /// scalar variable: see [`super::super::Store::is_scalar`].
+    Rows,
 }
 
 /// Part of a buffer: for each axis where it begins and how far it goes; no extent is one element.
@@ -201,8 +228,8 @@ pub enum Stmt {
         /// For which statement.
         body: StmtId,
     },
-    /// `A = T.alloc_buffer(...)`: visible in what follows.
-    Alloc(Id<Buffer>),
+    /// `A = T.alloc_buffer(..., annotations={...})`: visible in what follows.
+    Alloc(Id<Buffer>, Option<AttrsId>),
     /// `A = T.decl_buffer(...)`: visible in what follows.
     Declare(Id<Buffer>),
     /// `assert cond, ("RuntimeError", ["message"])`

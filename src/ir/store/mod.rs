@@ -6,6 +6,7 @@ mod prim;
 mod provenance;
 mod relax;
 
+pub use prim::Pointer;
 pub use provenance::Mark;
 
 use super::Name;
@@ -59,6 +60,7 @@ pub struct Store {
     prims: Interner<PrimExpr>,
     /// The type of each scalar expression, by index.
     prim_dtypes: Vec<DType>,
+    pointers: Interner<Pointer>,
     attr_sets: Interner<Attrs>,
     call_infos: Interner<CallInfo>,
     dim_lists: Interner<Dims>,

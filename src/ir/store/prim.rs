@@ -3,10 +3,22 @@
 use super::Store;
 use crate::diag::Span;
 use crate::ir::id::{Id, IdMap};
-use crate::ir::prim::{Block, Buffer, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Stmt, StmtId};
+use crate::ir::prim::{Block, Buffer, BufferLayout, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Stmt, StmtId};
 use crate::ir::ty::{DType, DTypeCode, Dim};
 use crate::ir::{Double, Expr, ExprId, Name, Origin};
 use std::rc::Rc;
+
+/// What a pointer points to (TVM's `PointerType`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pointer {
+    /// The type of the elements.
+    pub element: DType,
+    /// The kind of memory.
+    pub scope: Id<Name>,
+}
+
+/// The mark in `bits` of a handle that is a [`Pointer`].
+const POINTER: u8 = 1 << 7;
 
 macro_rules! arena {
     ($add:ident, $get:ident, $field:ident, $kind:ty, $what:literal) => {
@@ -105,7 +117,13 @@ impl Store {
         match *expr {
             PrimExpr::Int { dtype, .. } | PrimExpr::Float { dtype, .. } => dtype,
             PrimExpr::Cast { dtype, .. } | PrimExpr::Call { dtype, .. } => dtype,
-            PrimExpr::Str(_) | PrimExpr::Data(_) | PrimExpr::Buffer(_) => DType::new(DTypeCode::Handle, 64),
+            PrimExpr::Str(_) | PrimExpr::Data(_) | PrimExpr::Buffer(_) | PrimExpr::Reducer(_) | PrimExpr::Attrs(_) => {
+                DType::HANDLE
+            }
+            PrimExpr::Shuffle { ref vectors, ref indices } => {
+                let element = vectors.first().map_or(DType::VOID, |vector| self.prim_dtype(*vector).element());
+                DType { lanes: indices.len() as u16, ..element }
+            }
             PrimExpr::Any => DType::I32,
             PrimExpr::Var(symbol) => self.symbol(symbol).dtype,
             PrimExpr::Binary { op, a, .. } if op.is_logic() => DType { lanes: self.prim_dtype(a).lanes, ..DType::BOOL },
@@ -119,7 +137,7 @@ impl Store {
             PrimExpr::Load { buffer, ref indices } => {
                 let dtype = self.buffer(buffer).dtype;
                 let lanes = indices.last().map_or(1, |index| self.prim_dtype(*index).lanes);
-                DType { lanes: dtype.lanes * lanes, ..dtype }
+                DType { lanes: if dtype.lanes == 1 { lanes } else { dtype.lanes.wrapping_mul(lanes) }, ..dtype }
             }
             PrimExpr::Ramp { base, lanes, .. } => vector(base, lanes),
             PrimExpr::Broadcast { value, lanes } => vector(value, lanes),
@@ -237,7 +255,7 @@ impl Store {
             Stmt::While { .. } => "while".to_owned(),
             Stmt::Bind { var, .. } => format!("let {}", name(self.symbol(*var).name)),
             Stmt::Attr { key, .. } => format!("attribute {}", name(*key)),
-            Stmt::Alloc(buffer) => format!("allocation of {}", name(self.buffer(*buffer).name)),
+            Stmt::Alloc(buffer, _) => format!("allocation of {}", name(self.buffer(*buffer).name)),
             Stmt::Declare(buffer) => format!("declaration of {}", name(self.buffer(*buffer).name)),
             Stmt::Assert { .. } => "assert".to_owned(),
             Stmt::Evaluate(_) => "evaluate".to_owned(),
@@ -258,7 +276,7 @@ impl Store {
             Stmt::For(head, _) => [head.min, head.extent].into_iter().chain(head.step).for_each(visit),
             Stmt::If { cond: value, .. } | Stmt::While { cond: value, .. } | Stmt::Assert { cond: value, .. } => visit(*value),
             Stmt::Bind { value, .. } | Stmt::Attr { value, .. } | Stmt::Evaluate(value) | Stmt::Return(value) => visit(*value),
-            Stmt::Seq(_) | Stmt::Alloc(_) | Stmt::Declare(_) | Stmt::Break | Stmt::Continue => {}
+            Stmt::Seq(_) | Stmt::Alloc(..) | Stmt::Declare(_) | Stmt::Break | Stmt::Continue => {}
         }
     }
 
@@ -278,6 +296,37 @@ impl Store {
         }
         let list = self.list(&flat);
         self.add_stmt(Stmt::Seq(list))
+    }
+
+    /// Whether a buffer is a scalar variable, which is read and written by its name alone (TVM's `BufferVar::IsScalar`).
+    /// Elsewhere than at the beginning of its memory only a declared one is: `declared`.
+    pub fn is_scalar(&self, buffer: Id<Buffer>, declared: bool) -> bool {
+        let data = self.buffer(buffer);
+        matches!(*data.shape, [extent] if self.as_prim_int(extent) == Some(1))
+            && data.strides.is_empty()
+            && (declared || data.elem_offset.is_none_or(|offset| self.as_prim_int(offset) == Some(0)))
+            && data.align == 64
+            && data.offset_factor == 1
+            && data.layout == BufferLayout::Rows
+    }
+
+    /// The type of a pointer to elements in a kind of memory: `T.handle("float32", "shared")`. Vectors may be elements, and
+    /// [`DType::VOID`] is what is not known.
+    pub fn pointer(&mut self, element: DType, scope: Id<Name>) -> DType {
+        if element == DType::VOID && self.str(scope) == "global" {
+            return DType::HANDLE;
+        }
+        let index = self.pointers.intern(Pointer { element, scope }).index();
+        // The number of the pair is kept in bits and lanes, where a handle has 64 and 1.
+        let (high, low) = ((index >> 16) as u8 & !POINTER, index as u16);
+        DType { code: DTypeCode::Handle, bits: POINTER | high, lanes: low }
+    }
+
+    /// What a type of [`Store::pointer`] points to; nothing for every other type.
+    pub fn pointee(&self, dtype: DType) -> Option<Pointer> {
+        let is_pointer = dtype.code == DTypeCode::Handle && dtype.bits & POINTER != 0;
+        let index = usize::from(dtype.bits & !POINTER) << 16 | usize::from(dtype.lanes);
+        is_pointer.then(|| *self.pointers.get(Id::from_index(index)))
     }
 
     /// The name of a parameter.
@@ -313,6 +362,19 @@ mod tests {
         store.for_each_prim(less, &mut |id, _| order.push(id));
         assert_eq!(order.len(), 4, "n, 1, n + 1 and the comparison, each once");
         assert_eq!(order.last(), Some(&less));
+    }
+
+    #[test]
+    fn pointers_know_what_they_point_to() {
+        let store = &mut Store::new();
+        let (global, shared) = (store.name("global"), store.name("shared.dyn"));
+        for (element, scope) in [(DType::I64, global), (DType { lanes: 4, ..DType::F32 }, shared), (DType::VOID, shared)] {
+            let dtype = store.pointer(element, scope);
+            assert_eq!(store.pointee(dtype), Some(Pointer { element, scope }));
+            assert_eq!(store.pointer(element, scope), dtype);
+        }
+        assert_eq!(store.pointer(DType::VOID, global), DType::HANDLE);
+        assert_eq!(store.pointee(DType::HANDLE), None);
     }
 
     #[test]

@@ -139,16 +139,7 @@ fn tensor(text: &str) -> Option<Tensor> {
     let ndim = usize::try_from(i32::from_le_bytes(take(4)?.try_into().ok()?)).ok()?;
     let &[code, bits, a, b] = take(4)? else { return None };
     let lanes = u16::from_le_bytes([a, b]);
-    let code = match code {
-        0 => DTypeCode::Int,
-        1 => DTypeCode::UInt,
-        2 => DTypeCode::Float,
-        4 => DTypeCode::BFloat,
-        6 => DTypeCode::UInt,
-        7 => DTypeCode::E4M3Float,
-        _ => return None,
-    };
-    let dtype = if code == DTypeCode::UInt && bytes.get(28) == Some(&6) { DType::BOOL } else { DType { code, bits, lanes } };
+    let dtype = if code == 6 { DType::BOOL } else { DType { code: DTypeCode::of_dlpack(code)?, bits, lanes } };
     let mut shape = Vec::with_capacity(ndim.min(32));
     for _ in 0..ndim {
         shape.push(i64::from_le_bytes(take(8)?.try_into().ok()?));

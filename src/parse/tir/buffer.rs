@@ -1,7 +1,7 @@
 //! Declarations of buffers: `T.Buffer((n, 4), "float32", scope="shared")` and its kin, and parts of buffers.
 
 use super::{Meaning, Node, Read, Reader};
-use crate::ir::{Buffer, DType, Id, PrimExpr, PrimId, Region};
+use crate::ir::{Buffer, BufferLayout, DType, Id, PrimExpr, PrimId, Region};
 use crate::parse::script;
 use crate::parse::script::tree::Arg;
 use rustc_hash::FxHashMap;
@@ -62,9 +62,10 @@ impl Reader<'_, '_, '_> {
         };
         let name = self.name_of(name);
         let offset_factor = offset_factor.max(1);
-        let no_layout = given.get("layout").is_some_and(|layout| matches!(self.tree.expr(*layout), Node::None));
+        let unsaid = self.s_tir || given.get("layout").is_some_and(|layout| matches!(self.tree.expr(*layout), Node::None));
+        let layout = if unsaid { BufferLayout::Unsaid } else { BufferLayout::Rows };
         let (shape, strides) = (shape.into(), strides.into());
-        Ok(Buffer { name, dtype, shape, strides, elem_offset, offset_factor, scope, align, data, scalar: false, no_layout })
+        Ok(Buffer { name, dtype, shape, strides, elem_offset, offset_factor, scope, align, data, layout })
     }
 
     /// A shape: a tuple or list of extents, or one.
@@ -114,6 +115,7 @@ impl Reader<'_, '_, '_> {
             announced: Default::default(),
             block: None,
             root: Vec::new(),
+            s_tir: self.s_tir,
             failed: false,
         };
         let extent = reader.prim(expr);

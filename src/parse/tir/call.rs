@@ -1,11 +1,11 @@
 //! Calls in scalar expressions: `T.int64(3)`, `T.max(a, b)`, `T.exp(x)`.
 
 use super::{Meaning, Node, Read, Reader};
-use crate::ir::{DType, DTypeCode, Id, List, PrimExpr, PrimId, PrimOp};
+use crate::ir::{DType, Id, List, PrimExpr, PrimId, PrimOp};
 use crate::parse::script::tree::Arg;
 use crate::tir;
 
-const HANDLE: DType = DType::new(DTypeCode::Handle, 64);
+const HANDLE: DType = DType::HANDLE;
 
 impl Reader<'_, '_, '_> {
     pub(super) fn call(&mut self, callee: Id<Node>, args: List<Arg>, at: Id<Node>) -> Read<PrimId> {
@@ -110,7 +110,7 @@ impl Reader<'_, '_, '_> {
     pub(super) fn argument(&mut self, id: Id<Node>) -> Read<PrimId> {
         if let Some(name) = self.tree.name(id)
             && let Some(Meaning::Buffer(buffer)) = self.meaning(name)
-            && !self.store.buffer(buffer).scalar
+            && !self.store.is_scalar(buffer, true)
         {
             return Ok(self.store.prim(PrimExpr::Buffer(buffer)));
         }
@@ -208,16 +208,20 @@ impl Reader<'_, '_, '_> {
 
     /// The type that `T.handle(...)` makes.
     pub(super) fn pointer(&mut self, args: &[Arg], at: Id<Node>) -> Read<DType> {
-        let (element, scope) = match args {
-            [] => return Ok(HANDLE),
-            [element] => (element.value, None),
-            [element, scope] => (element.value, self.tree.string(scope.value)),
-            _ => return Err(self.error("tir-syntax", "`T.handle` takes an element type and a scope", at)),
+        let (mut element, mut scope) = (None, None);
+        for (i, arg) in args.iter().enumerate() {
+            match (arg.name().map(|name| self.tree.text(name)), i) {
+                (Some("dtype"), _) | (None, 0) => element = Some(arg.value),
+                (Some("storage_scope"), _) | (None, 1) => scope = self.tree.string(arg.value),
+                _ => return Err(self.error("tir-syntax", "`T.handle` takes an element type and a scope", at)),
+            }
+        }
+        let element = match element {
+            Some(element) => self.dtype(element)?,
+            None => DType::VOID,
         };
-        let element = self.dtype(element)?;
-        let global = scope.is_none_or(|scope| scope == "global");
-        let pointer = tir::pointer_to(element).filter(|_| global);
-        pointer.ok_or_else(|| self.error("tir-type", "only pointers to scalars in global memory are read", at))
+        let scope = self.name_of(scope.as_deref().unwrap_or("global"));
+        Ok(self.store.pointer(element, scope))
     }
 
     fn lanes(&mut self, id: Id<Node>) -> Read<u16> {

@@ -87,7 +87,7 @@ impl Reader<'_, '_, '_> {
         let name = self.tree.name(id).unwrap_or("");
         match self.meaning(name) {
             Some(Meaning::Symbol(symbol)) => Ok(self.store.prim(PrimExpr::Var(symbol))),
-            Some(Meaning::Buffer(buffer)) if self.store.buffer(buffer).scalar => {
+            Some(Meaning::Buffer(buffer)) if self.store.is_scalar(buffer, true) => {
                 let zero = self.store.prim_int(0, DType::I32);
                 Ok(self.store.prim(PrimExpr::Load { buffer, indices: [zero].into() }))
             }

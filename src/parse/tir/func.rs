@@ -19,6 +19,7 @@ impl<'s> Reader<'_, 's, '_> {
                 );
             }
         }
+        self.s_tir = flags.contains(&"s_tir");
         let params = tree.params(def.params).to_vec();
         for param in &params {
             let dtype = param.annotation.and_then(|a| self.scalar_type(a));
@@ -80,8 +81,7 @@ impl<'s> Reader<'_, 's, '_> {
             let name = self.name_of(tree.text(def.name));
             fields.push((self.name_of("global_symbol"), AttrValue::Str(name)));
         }
-        let s_tir = flags.contains(&"s_tir");
-        if s_tir {
+        if self.s_tir {
             fields.push((self.name_of("s_tir"), yes.clone()));
         }
         if flags.contains(&"persistent") {
@@ -95,7 +95,7 @@ impl<'s> Reader<'_, 's, '_> {
         sort_by(&mut fields, |a, b| self.store.str(a.0).cmp(self.store.str(b.0)));
         let key = self.name_of("DictAttrs");
         let attrs = (!fields.is_empty()).then(|| self.store.attrs(Attrs { key, fields: fields.into() }));
-        let body = if s_tir { self.with_root(body) } else { body };
+        let body = if self.s_tir { self.with_root(body) } else { body };
         Ok(PrimFunc { params: out.into(), ret, attrs, body })
     }
 

@@ -76,6 +76,8 @@ struct Reader<'t, 's, 'a> {
     block: Option<Open>,
     /// Buffers that are allocated at the top, in the block that goes without saying.
     root: Vec<Id<Buffer>>,
+    /// Whether the function is `s_tir`: buffers say nothing of their layout then.
+    s_tir: bool,
     failed: bool,
 }
 
@@ -114,6 +116,7 @@ pub(super) fn function<'s>(
         announced: FxHashSet::default(),
         block: None,
         root: Vec::new(),
+        s_tir: false,
         failed: def.broken,
     };
     let func = reader.function(def).ok()?;

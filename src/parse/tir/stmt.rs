@@ -2,7 +2,8 @@
 
 use super::{Meaning, Node, Read, Reader, Stop};
 use crate::ir::{
-    AttrNode, AttrValue, Buffer, DType, DTypeCode, Id, List, Name, PrimExpr, PrimId, PrimOp, PrimParam, Stmt as TirStmt, StmtId,
+    AttrNode, AttrValue, Buffer, BufferLayout, DType, DTypeCode, Id, List, Name, PrimExpr, PrimId, PrimOp, PrimParam,
+    Stmt as TirStmt, StmtId,
 };
 use crate::parse::script::tree::{Arg, Binary, Stmt, StmtKind};
 use crate::tir;
@@ -287,21 +288,10 @@ impl<'s> Reader<'_, 's, '_> {
     fn scalar(&mut self, name: &str, dtype: DType, value: Option<PrimId>, lines: &mut Lines) {
         let one = self.store.prim_int(1, DType::I32);
         let (hint, scope) = (self.name_of(name), self.name_of("local"));
-        let buffer = self.store.add_buffer(Buffer {
-            name: hint,
-            dtype,
-            shape: [one].into(),
-            strides: [].into(),
-            elem_offset: None,
-            offset_factor: 1,
-            scope,
-            align: 64,
-            data: None,
-            scalar: true,
-            no_layout: false,
-        });
+        let buffer =
+            self.store.add_buffer(Buffer { layout: BufferLayout::Rows, ..Buffer::new(hint, dtype, [one].into(), scope) });
         self.give(name, Meaning::Buffer(buffer));
-        self.push(TirStmt::Alloc(buffer), lines);
+        self.push(TirStmt::Alloc(buffer, None), lines);
         if let Some(value) = value {
             let zero = self.store.prim_int(0, DType::I32);
             let value = tir::cast(self.store, dtype, value);
@@ -332,7 +322,7 @@ impl<'s> Reader<'_, 's, '_> {
                 let data = self.declared(name, args, scope, false, at)?;
                 let buffer = self.store.add_buffer(data);
                 self.give(name, Meaning::Buffer(buffer));
-                self.push(TirStmt::Alloc(buffer), lines);
+                self.push(TirStmt::Alloc(buffer, None), lines);
             }
             "decl_buffer" => {
                 let data = self.declared(name, args, "global", false, at)?;

@@ -153,7 +153,7 @@ impl Analyzer<'_> {
             Stmt::Bind { value, .. } | Stmt::Attr { value, .. } | Stmt::Evaluate(value) | Stmt::Return(value) => {
                 self.prim(*value)
             }
-            Stmt::Alloc(_) | Stmt::Declare(_) | Stmt::Break | Stmt::Continue => {}
+            Stmt::Alloc(..) | Stmt::Declare(_) | Stmt::Break | Stmt::Continue => {}
         }
         stack.extend(store.stmt(id).nested().into_iter().flatten().rev().map(Step::Enter));
     }

@@ -165,19 +165,7 @@ impl<'m> FusedProgram<'m> {
                 let shape = self.shape(store, &dims);
                 let scope = scope.unwrap_or_else(|| store.name("global"));
                 let name = store.var_data(var).name;
-                let buffer = store.add_buffer(Buffer {
-                    name,
-                    dtype,
-                    shape,
-                    strides: [].into(),
-                    elem_offset: None,
-                    offset_factor: 1,
-                    scope,
-                    align: 64,
-                    data: None,
-                    scalar: false,
-                    no_layout: false,
-                });
+                let buffer = store.add_buffer(Buffer::new(name, dtype, shape, scope));
                 params.push(PrimParam::Buffer(buffer));
                 own.push(buffer);
             }

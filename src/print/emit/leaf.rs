@@ -61,7 +61,7 @@ impl Emitter<'_> {
             AttrValue::Str(text) => push_string(&mut self.out, store.str(*text)),
             AttrValue::DType(None) => self.out.push_str("\"\""),
             AttrValue::DType(Some(dtype)) => {
-                let _ = write!(self.out, "\"{dtype}\"");
+                let _ = write!(self.out, "\"{}\"", dtype.relay_name());
             }
             AttrValue::Array(items) => {
                 self.out.push('[');
@@ -228,7 +228,7 @@ impl Emitter<'_> {
         let store = self.store;
         match store.type_of_id(ty) {
             Type::Tensor { shape, dtype } if shape.is_empty() => {
-                let _ = write!(self.out, "{dtype}");
+                self.out.push_str(&dtype.relay_name());
             }
             Type::Tensor { shape, dtype } => {
                 self.out.push_str("Tensor[(");
@@ -236,7 +236,7 @@ impl Emitter<'_> {
                     self.comma(i);
                     self.dim(dim);
                 }
-                let _ = write!(self.out, "), {dtype}]");
+                let _ = write!(self.out, "), {}]", dtype.relay_name());
             }
             Type::Tuple(fields) => {
                 self.out.push('(');

@@ -116,7 +116,7 @@ impl<'a> Graph<'a> {
                 let name = self.string(store.str(*name));
                 let annotation = self.handle(Source::PrimType(*dtype));
                 Node::new(symbol_key(store.symbol(id)))
-                    .text("dtype", dtype.to_string())
+                    .text("dtype", dtype.relay_name())
                     .field("name", name)
                     .field("type_annotation", annotation)
                     .field("span", NULL)
@@ -124,7 +124,7 @@ impl<'a> Graph<'a> {
             Source::Intrinsic(name) => Node { repr: Some(format!("tir.{}", store.str(name))), ..Node::new("Op") },
             Source::Dim(id) => {
                 let expr = store.prim_of_id(id);
-                let dtype = store.prim_dtype(id).to_string();
+                let dtype = store.prim_dtype(id).relay_name();
                 if let PrimExpr::Float { value, .. } = expr {
                     return Node::new("FloatImm").text("dtype", dtype).text("value", float(value.0)).field("span", NULL);
                 }
@@ -150,7 +150,7 @@ impl<'a> Graph<'a> {
                 // TypeKind::kType
                 Node::new("TypeVar").field("name_hint", name).text("kind", "0").field("span", NULL)
             }
-            Source::PrimType(dtype) => Node::new("PrimType").text("dtype", dtype.to_string()),
+            Source::PrimType(dtype) => Node::new("PrimType").text("dtype", dtype.relay_name()),
             Source::Hole => Node::new("IncompleteType").text("kind", "0").field("span", NULL),
             Source::Global(name) => {
                 let name = self.string(store.str(name));
@@ -233,7 +233,7 @@ impl<'a> Graph<'a> {
                     node.text(name, float(value.as_float().unwrap_or_default()))
                 }
                 (AttrKind::Str, AttrValue::Str(text)) => node.text(name, store.str(*text)),
-                (_, AttrValue::DType(dtype)) => node.text(name, dtype.map_or(String::new(), |d| d.to_string())),
+                (_, AttrValue::DType(dtype)) => node.text(name, dtype.map_or(String::new(), |d| d.relay_name())),
                 (_, value) => {
                     let handle = self.value(value);
                     node.field(name, handle)
@@ -266,7 +266,7 @@ impl<'a> Graph<'a> {
                 AttrValue::Int { value, .. } => node.text(name, value.to_string()),
                 AttrValue::Bool(value) => node.text(name, u8::from(*value).to_string()),
                 AttrValue::Float(value) => node.text(name, float(value.0)),
-                AttrValue::DType(dtype) => node.text(name, dtype.map_or(String::new(), |d| d.to_string())),
+                AttrValue::DType(dtype) => node.text(name, dtype.map_or(String::new(), |d| d.relay_name())),
                 AttrValue::Str(text) if !STRING_OBJECTS.contains(&(key, name)) => node.text(name, store.str(*text)),
                 value => {
                     let handle = self.value(value);
@@ -289,7 +289,7 @@ impl<'a> Graph<'a> {
             Type::Tensor { shape, dtype } => {
                 let dims = shape.iter().map(|&dim| self.dim(dim)).collect();
                 let shape = self.handle(Source::Array(dims));
-                node.field("shape", shape).text("dtype", dtype.to_string()).field("span", NULL)
+                node.field("shape", shape).text("dtype", dtype.relay_name()).field("span", NULL)
             }
             Type::Tuple(fields) => {
                 let fields = self.types(fields);
@@ -376,7 +376,7 @@ impl<'a> Graph<'a> {
             AttrValue::Int { value, bits } => self.handle(Source::Int(*value, *bits)),
             AttrValue::Float(value) => self.handle(Source::Float(value.0)),
             AttrValue::Str(text) => self.string(store.str(*text)),
-            AttrValue::DType(dtype) => self.handle(Source::Str(dtype.map_or(String::new(), |d| d.to_string()))),
+            AttrValue::DType(dtype) => self.handle(Source::Str(dtype.map_or(String::new(), |d| d.relay_name()))),
             AttrValue::Array(_) | AttrValue::Map(_) => self.handle(Source::Value(value)),
             AttrValue::Dim(dim) => self.dim(*dim),
             AttrValue::Global(name) => self.handle(Source::Global(*name)),

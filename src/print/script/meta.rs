@@ -115,7 +115,7 @@ impl Graph<'_> {
 fn blob(tensor: &Tensor) -> Vec<u8> {
     let (code, bits) = match (tensor.dtype.code, tensor.dtype.bits) {
         (DTypeCode::UInt, 1) => (6, 8),
-        (code, bits) => (code as u8, bits),
+        (code, bits) => (code.dlpack(), bits),
     };
     let mut out = Vec::new();
     out.extend(TENSOR_MAGIC.to_le_bytes());

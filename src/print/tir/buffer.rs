@@ -3,7 +3,7 @@
 use super::super::LineRole;
 use super::super::script::push_str_literal;
 use super::Tir;
-use crate::ir::{Buffer, DType, Id, PrimExpr, Symbol};
+use crate::ir::{AttrsId, Buffer, BufferLayout, DType, Id, PrimExpr, Symbol};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
@@ -65,11 +65,17 @@ impl Tir<'_, '_> {
     }
 
     /// `A = T.sblock_alloc_buffer((4,), "int32")`
-    pub(super) fn alloc(&mut self, id: Id<Buffer>, method: &str) {
+    pub(super) fn alloc(&mut self, id: Id<Buffer>, method: &str, annotations: Option<AttrsId>) {
         let scope = self.scope();
         let name = self.script.define_buffer(id, scope);
         let mut text = format!("{name} = ");
         self.declaration(id, method, &mut text);
+        if let Some(annotations) = annotations {
+            text.pop();
+            text.push_str(", annotations=");
+            self.dict(&self.script.store.attrs_of_id(annotations).fields, &mut text);
+            text.push(')');
+        }
         self.line(LineRole::Binding, &text);
     }
 
@@ -148,7 +154,7 @@ impl Tir<'_, '_> {
         if own_offset || data.offset_factor != 1 {
             let _ = write!(out, ", offset_factor={}", data.offset_factor);
         }
-        if data.no_layout {
+        if data.layout == BufferLayout::Unsaid && !self.s_tir {
             out.push_str(", layout=None");
         }
     }

@@ -1,9 +1,11 @@
 //! Scalar expressions, parts of buffers and attributes.
 
 use super::super::script::{push_dict, push_float_literal, push_str_literal};
+use super::Tir;
 use super::uses::Named;
-use super::{Tir, is_scalar};
-use crate::ir::{AttrValue, Buffer, DType, DTypeCode, Dim, Id, Name, PrimExpr, PrimId, PrimOp, Region, Symbol};
+use crate::ir::{
+    AttrValue, Buffer, DType, DTypeCode, Dim, Id, Name, Pointer, PrimExpr, PrimId, PrimOp, Reducer, Region, Store, Symbol,
+};
 use crate::tir;
 use std::fmt::Write;
 
@@ -38,10 +40,20 @@ fn operator(name: &str) -> Option<(&'static str, u8)> {
 }
 
 /// `T.float32`, `T.handle`, `T.handle("int64", "global")`
-pub(super) fn type_name(dtype: DType) -> String {
-    match tir::pointee(dtype) {
-        Some(element) => format!("T.handle(\"{element}\", \"global\")"),
+pub(super) fn type_name(store: &Store, dtype: DType) -> String {
+    match store.pointee(dtype) {
+        Some(Pointer { element: DType::VOID, scope }) => format!("T.handle(storage_scope=\"{}\")", store.str(scope)),
+        Some(Pointer { element, scope }) if store.str(scope).is_empty() => format!("T.handle(\"{element}\")"),
+        Some(Pointer { element, scope }) => format!("T.handle(\"{element}\", \"{}\")", store.str(scope)),
         None => format!("T.{dtype}"),
+    }
+}
+
+/// A number of lanes: `4`, `T.vscale() * 4`.
+fn lanes_text(lanes: u16) -> String {
+    match lanes & !DType::SCALABLE {
+        factor if lanes & DType::SCALABLE != 0 => format!("T.vscale() * {factor}"),
+        lanes => lanes.to_string(),
     }
 }
 
@@ -113,28 +125,49 @@ impl Tir<'_, '_> {
             PrimExpr::Load { buffer, ref indices } => {
                 let name = self.buffer(buffer);
                 out.push(Piece::Owned(name));
-                if !is_scalar(store.buffer(buffer)) {
+                if !store.is_scalar(buffer, true) {
                     self.indices(indices, out);
                 }
             }
             PrimExpr::Buffer(buffer) => {
                 let name = self.buffer(buffer);
                 out.push(Piece::Owned(name));
+                out.push(Piece::Text(if store.is_scalar(buffer, false) { ".buffer" } else { "" }));
             }
             PrimExpr::Data(buffer) => {
                 let name = self.buffer(buffer);
                 out.push(Piece::Owned(name));
-                out.push(Piece::Text(if is_scalar(store.buffer(buffer)) { ".buffer.data" } else { ".data" }));
+                out.push(Piece::Text(if store.is_scalar(buffer, false) { ".buffer.data" } else { ".data" }));
+            }
+            PrimExpr::Shuffle { ref vectors, ref indices } => {
+                for (open, list) in [("T.Shuffle([", vectors), ("], [", indices)] {
+                    out.push(Piece::Text(open));
+                    for (i, part) in list.iter().enumerate() {
+                        out.push(Piece::Text(if i > 0 { ", " } else { "" }));
+                        out.push(Piece::Expr(*part, ANY));
+                    }
+                }
+                out.push(Piece::Text("])"));
+            }
+            PrimExpr::Reducer(ref reducer) => {
+                let text = self.reducer(reducer);
+                out.push(Piece::Owned(text));
+            }
+            PrimExpr::Attrs(attrs) => {
+                let mut text = "T.target(".to_owned();
+                self.dict(&store.attrs_of_id(attrs).fields, &mut text);
+                text.push(')');
+                out.push(Piece::Owned(text));
             }
             PrimExpr::Ramp { base, stride, lanes } => {
                 call("T.Ramp(".into(), &[base, stride]);
                 out.pop();
-                out.push(Piece::Owned(format!(", {lanes})")));
+                out.push(Piece::Owned(format!(", {})", lanes_text(lanes))));
             }
             PrimExpr::Broadcast { value, lanes } => {
                 call("T.Broadcast(".into(), &[value]);
                 out.pop();
-                out.push(Piece::Owned(format!(", {lanes})")));
+                out.push(Piece::Owned(format!(", {})", lanes_text(lanes))));
             }
             PrimExpr::Let { var, value, body } => {
                 let var = self.symbol(var);
@@ -146,6 +179,28 @@ impl Tir<'_, '_> {
             }
         }
         u8::MAX
+    }
+
+    /// `T.comm_reducer(lambda x, y: x + y, [T.float32(0.0)])`
+    fn reducer(&mut self, reducer: &Reducer) -> String {
+        let scope = self.script.open_scope();
+        let names: Vec<String> =
+            reducer.lhs.iter().chain(&reducer.rhs).map(|var| self.script.define_symbol(*var, scope)).collect();
+        let results = self.list(&reducer.results);
+        self.script.close_scope();
+        let identities = self.list(&reducer.identities);
+        let results = if reducer.results.len() == 1 { results } else { format!("({results})") };
+        format!("T.comm_reducer(lambda {}: {results}, [{identities}])", names.join(", "))
+    }
+
+    /// Expressions, with commas between them.
+    fn list(&mut self, prims: &[PrimId]) -> String {
+        let mut text = String::new();
+        for (i, prim) in prims.iter().enumerate() {
+            text.push_str(if i > 0 { ", " } else { "" });
+            self.prim(*prim, &mut text);
+        }
+        text
     }
 
     fn binary(&mut self, op: PrimOp, a: PrimId, b: PrimId, out: &mut Vec<Piece>) -> u8 {
@@ -215,8 +270,8 @@ impl Tir<'_, '_> {
         };
         let ty = || {
             Piece::Owned(match dtype.code {
-                DTypeCode::Handle if tir::pointee(dtype).is_none() => "T.handle().ty".to_owned(),
-                DTypeCode::Handle => format!("{}.ty", type_name(dtype)),
+                DTypeCode::Handle if dtype == DType::HANDLE => "T.handle().ty".to_owned(),
+                DTypeCode::Handle if dtype != DType::VOID => format!("{}.ty", type_name(store, dtype)),
                 _ => format!("\"{dtype}\""),
             })
         };
@@ -267,18 +322,25 @@ impl Tir<'_, '_> {
     fn slice(&mut self, base: PrimId, stride: PrimId, lanes: u16, index: PrimId, out: &mut String) {
         let store = self.script.store;
         let (Some(step), dtype) = (store.as_prim_int(stride), store.prim_dtype(base)) else { return self.prim(index, out) };
-        let length = step * i64::from(lanes);
         let number = |value: i64| if dtype == DType::I32 { value.to_string() } else { format!("T.{dtype}({value})") };
+        let length = step * i64::from(lanes & !DType::SCALABLE);
+        let scalable = lanes & DType::SCALABLE != 0;
+        let text = match step {
+            _ if !scalable => number(length),
+            1 => lanes_text(lanes),
+            _ => format!("{} * {}", lanes_text(lanes), number(step)),
+        };
         self.prim(base, out);
         out.push(':');
         match store.as_prim_int(base) {
-            Some(base) => out.push_str(&number(base + length)),
-            None => {
+            Some(base) if !scalable => out.push_str(&number(base + length)),
+            Some(0) => out.push_str(&text),
+            _ => {
                 let loose = matches!(store.prim_of_id(base), PrimExpr::Binary { op, .. } if op.is_logic());
                 out.push_str(if loose { "(" } else { "" });
                 self.prim(base, out);
                 out.push_str(if loose { ")" } else { "" });
-                let _ = write!(out, " + {}", number(length));
+                let _ = write!(out, " + {text}");
             }
         }
         if step != 1 {
@@ -342,8 +404,8 @@ impl Tir<'_, '_> {
         let frame = self.home(Named::Symbol(symbol));
         let name = self.script.define_symbol(symbol, self.frames[frame].scope);
         let dtype = self.script.store.symbol(symbol).dtype;
-        let made = if tir::pointee(dtype).is_some() { "" } else { "()" };
-        self.declare(frame, &format!("{name} = {}{made}", type_name(dtype)));
+        let made = if self.script.store.pointee(dtype).is_some() { "" } else { "()" };
+        self.declare(frame, &format!("{name} = {}{made}", type_name(self.script.store, dtype)));
         name
     }
 

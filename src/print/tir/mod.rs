@@ -13,9 +13,7 @@ mod uses;
 use super::LineRole;
 use super::script::{Place, Script};
 use crate::ir::sort::sort_by;
-use crate::ir::{
-    AttrValue, Block, Buffer, DType, Expr, ExprId, For, Id, Name, PrimFunc, PrimId, PrimParam, Stmt, StmtId, Symbol, Type,
-};
+use crate::ir::{AttrValue, Block, DType, Expr, ExprId, For, Id, Name, PrimFunc, PrimId, PrimParam, Stmt, StmtId, Symbol, Type};
 use rustc_hash::FxHashSet;
 use stmt::Step;
 use uses::{Spot, Uses};
@@ -44,6 +42,8 @@ struct Tir<'p, 'a> {
     uses: Option<Uses>,
     /// Whether the scope of a buffer is said by the name of what allocates it.
     scope_said: bool,
+    /// Whether the function is `s_tir`, so that buffers say nothing of their layout.
+    s_tir: bool,
     /// The loops around.
     loops: Vec<(Id<Symbol>, PrimId, PrimId)>,
 }
@@ -58,7 +58,7 @@ impl Script<'_> {
         });
         self.usage.tir = true;
         let (frames, loops) = (Vec::new(), Vec::new());
-        let mut tir = Tir { script: self, node, detail: false, func, frames, uses: None, scope_said: false, loops };
+        let mut tir = Tir { script: self, node, detail: false, func, frames, uses: None, scope_said: false, s_tir: false, loops };
         tir.function(name);
         if let Some(head) = head {
             let declared = self.type_vars.pop().unwrap_or_default();
@@ -72,6 +72,9 @@ impl<'a> Tir<'_, 'a> {
     fn function(&mut self, name: &str) {
         let store = self.script.store;
         let func = store.prim_func(self.func);
+        let fields = func.attrs.map_or(&[][..], |attrs| &store.attrs_of_id(attrs).fields);
+        let field = |key: &str| fields.iter().find(|(name, _)| store.str(*name) == key).map(|(_, value)| value);
+        self.s_tir = field("s_tir").is_some();
         self.open(Spot::Func);
         let scope = self.frames[0].scope;
         let type_vars = self.type_vars(func, scope);
@@ -89,7 +92,7 @@ impl<'a> Tir<'_, 'a> {
                 PrimParam::Var(symbol) => {
                     text.push_str(self.script.symbol_name(symbol).unwrap_or("v"));
                     text.push_str(": ");
-                    text.push_str(&expr::type_name(store.symbol(symbol).dtype));
+                    text.push_str(&expr::type_name(store, store.symbol(symbol).dtype));
                     bound.insert(symbol);
                 }
                 PrimParam::Buffer(buffer) => self.buffer_param(buffer, &type_vars, &mut bound, &mut prelude, &mut text),
@@ -101,8 +104,6 @@ impl<'a> Tir<'_, 'a> {
             text.push_str(&dtype.to_string());
         }
         text.push(':');
-        let fields = func.attrs.map_or(&[][..], |attrs| &store.attrs_of_id(attrs).fields);
-        let field = |key: &str| fields.iter().find(|(name, _)| store.str(*name) == key).map(|(_, value)| value);
         let mut flags = Vec::new();
         for (flag, stands) in [
             ("private=True", field("global_symbol").is_none()),
@@ -139,7 +140,7 @@ impl<'a> Tir<'_, 'a> {
             self.line(LineRole::Definition, "# with T.sblock(\"root\"):");
             for &buffer in &block.allocs {
                 self.begin();
-                self.alloc(buffer, "sblock_alloc_buffer");
+                self.alloc(buffer, "sblock_alloc_buffer", None);
             }
             body = block.body;
         }
@@ -267,9 +268,4 @@ fn as_loop(store: &crate::ir::Store, id: StmtId) -> Option<(&For, StmtId)> {
         Stmt::For(head, body) => Some((head, *body)),
         _ => None,
     }
-}
-
-/// Whether a buffer is memory for one element that is written without an index.
-fn is_scalar(buffer: &Buffer) -> bool {
-    buffer.scalar
 }

@@ -4,7 +4,7 @@ use super::super::LineRole;
 use super::super::script::push_str_literal;
 use super::expr::type_name;
 use super::uses::Spot;
-use super::{Tir, as_loop, is_scalar};
+use super::{Tir, as_loop};
 use crate::ir::{AttrNode, Block, Buffer, For, ForKind, Id, IterKind, IterVar, PrimExpr, PrimId, Region, Stmt, StmtId, Store};
 
 /// What is left to print.
@@ -82,8 +82,8 @@ impl Tir<'_, '_> {
     /// `x: T.int32 = value`: memory for one element and its first value. False when it is something else.
     fn scalar_with_value(&mut self, id: StmtId, next: Option<StmtId>) -> bool {
         let store = self.script.store;
-        let Stmt::Alloc(buffer) = *store.stmt(id) else { return false };
-        if !is_scalar(store.buffer(buffer)) {
+        let Stmt::Alloc(buffer, _) = *store.stmt(id) else { return false };
+        if !store.is_scalar(buffer, false) {
             return false;
         }
         let Some(Stmt::Store { buffer: target, indices, value }) = next.map(|next| store.stmt(next)) else { return false };
@@ -117,7 +117,7 @@ impl Tir<'_, '_> {
                 let mut right = String::new();
                 let name = self.buffer(*buffer);
                 self.prim(*value, &mut right);
-                if is_scalar(store.buffer(*buffer)) {
+                if store.is_scalar(*buffer, true) {
                     text.push_str(&name);
                 } else {
                     self.element(*buffer, indices, &mut text);
@@ -150,24 +150,24 @@ impl Tir<'_, '_> {
                 self.prim(*value, &mut right);
                 let scope = self.scope();
                 let name = self.script.define_symbol(*var, scope);
-                self.line(LineRole::Binding, &format!("{name}: T.let[{}] = {right}", type_name(store.symbol(*var).dtype)));
+                self.line(LineRole::Binding, &format!("{name}: T.let[{}] = {right}", type_name(store, store.symbol(*var).dtype)));
             }
             Stmt::Attr { .. } => self.attr(id, concise, steps),
-            Stmt::Alloc(buffer) if is_scalar(store.buffer(*buffer)) => {
+            Stmt::Alloc(buffer, _) if store.is_scalar(*buffer, false) => {
                 let head = self.scalar_head(*buffer);
                 self.line(LineRole::Binding, &head);
             }
-            Stmt::Alloc(buffer) => {
+            Stmt::Alloc(buffer, annotations) => {
                 let method = match store.str(store.buffer(*buffer).scope) {
                     "shared" => "alloc_shared",
                     "local" => "alloc_local",
                     _ => "alloc_buffer",
                 };
                 self.scope_said = method != "alloc_buffer";
-                self.alloc(*buffer, method);
+                self.alloc(*buffer, method, *annotations);
                 self.scope_said = false;
             }
-            Stmt::Declare(buffer) => self.alloc(*buffer, "decl_buffer"),
+            Stmt::Declare(buffer) => self.alloc(*buffer, "decl_buffer", None),
             Stmt::Assert { cond, kind, parts } => {
                 text.push_str("assert ");
                 self.prim(*cond, &mut text);
@@ -193,8 +193,8 @@ impl Tir<'_, '_> {
                 self.prim(*value, &mut text);
                 self.line(LineRole::Result, &text);
             }
-            Stmt::Break => self.line(LineRole::Binding, "break"),
-            Stmt::Continue => self.line(LineRole::Binding, "continue"),
+            Stmt::Break => self.line(LineRole::Binding, "T.break_loop()"),
+            Stmt::Continue => self.line(LineRole::Binding, "T.continue_loop()"),
         }
     }
 
@@ -385,7 +385,7 @@ impl Tir<'_, '_> {
         }
         for &buffer in &block.allocs {
             self.begin();
-            self.alloc(buffer, "sblock_alloc_buffer");
+            self.alloc(buffer, "sblock_alloc_buffer", None);
         }
         for (buffer, region) in &block.matches {
             self.begin();

@@ -123,7 +123,7 @@ def main(p: T.handle, q: T.handle("float32", "global")) -> T.int64:
     a: T.let[T.handle("int64", "global")] = T.tvm_struct_get(p, 0, 3, T.handle("int64", "global").ty)
     b: T.let[T.handle] = T.tvm_struct_get(p, 0, 15, T.handle().ty)
     assert not T.isnullptr(T.reinterpret(T.handle("bool", "global").ty, b)), ("RuntimeError", ["none"])
-    shape = T.decl_buffer((2,), "int64", data=a, layout=None)
+    shape = T.decl_buffer((2,), "int64", data=a)
     return shape[1]"#;
     assert!(printed(wanted).ends_with(wanted), "{}", printed(wanted));
 }

@@ -177,7 +177,7 @@ impl Uses {
                 self.prim(store, *value, at);
                 todo.push((*body, at));
             }
-            Stmt::Alloc(buffer) | Stmt::Declare(buffer) => self.buffer(store, *buffer, at),
+            Stmt::Alloc(buffer, _) | Stmt::Declare(buffer) => self.buffer(store, *buffer, at),
             Stmt::Assert { cond, .. } => self.prim(store, *cond, at),
             Stmt::Evaluate(value) | Stmt::Return(value) => self.prim(store, *value, at),
             Stmt::Break | Stmt::Continue => {}

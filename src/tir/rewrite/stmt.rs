@@ -59,9 +59,9 @@ impl Rewriting<'_> {
                 let changed = new_value != value || new_body != body || new_node != node;
                 changed.then_some(Stmt::Attr { node: new_node, key, value: new_value, body: new_body })
             }
-            Stmt::Alloc(buffer) => {
+            Stmt::Alloc(buffer, annotations) => {
                 let new = self.define_buffer(mutator, buffer);
-                (new != buffer).then_some(Stmt::Alloc(new))
+                (new != buffer).then_some(Stmt::Alloc(new, annotations))
             }
             Stmt::Declare(buffer) => {
                 let new = self.define_buffer(mutator, buffer);

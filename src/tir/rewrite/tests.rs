@@ -16,8 +16,7 @@ fn program(store: &mut Store) -> (StmtId, [StmtId; 3]) {
         scope,
         align: 64,
         data: None,
-        scalar: false,
-        no_layout: false,
+        layout: Default::default(),
     });
     let index = store.prim(PrimExpr::Var(var));
     let value = store.prim_binary(PrimOp::Mul, index, two);

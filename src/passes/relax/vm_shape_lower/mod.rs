@@ -191,19 +191,7 @@ impl Lower {
         }
         let size = store.prim_int(self.slots.list.len() as i64, DType::I64);
         let (name, scope) = (store.name("H"), store.name("global"));
-        let buffer = store.add_buffer(Buffer {
-            name,
-            dtype: DType::I64,
-            shape: [size].into(),
-            strides: [].into(),
-            elem_offset: None,
-            offset_factor: 1,
-            scope,
-            align: 64,
-            data: None,
-            scalar: false,
-            no_layout: false,
-        });
+        let buffer = store.add_buffer(Buffer::new(name, DType::I64, [size].into(), scope));
         let mut stmts = Vec::with_capacity(next.len());
         for place in next {
             self.slots.list[place].computed = true;

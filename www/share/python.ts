@@ -1,0 +1,279 @@
+/**
+ * The Python script that asks TVM for what the page showed. People run it, and what it is made of may come from a link: so it
+ * is inert. Every text is a literal without invisible characters, passes are looked up by their names and take literals only,
+ * and what a script of the user's made was read and printed by an engine that knows no script.
+ */
+import type { Run, RunDocument } from "../engine/protocol";
+import { callName } from "../state/calls";
+import { visible } from "./forms";
+
+const escaped = (found: string): string => {
+  const code = found.codePointAt(0) ?? 0;
+  const hex = code.toString(16);
+  return code > 0xffff ? `\\U${hex.padStart(8, "0")}` : `\\u${hex.padStart(4, "0")}`;
+};
+
+/** A text as a literal of Python, on as many lines as it has where nothing in it has to be escaped. */
+export function literal(text: string): string {
+  const odd = /'''|[^\P{C}\n\t]|[\\\p{Zl}\p{Zp}]|'$/u;
+  // JSON escapes what ends a literal, and its escapes are Python's.
+  return odd.test(text)
+    ? JSON.stringify(text).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escaped)
+    : `r'''${text}'''`;
+}
+
+const list = (items: readonly string[]): string => `[${items.map(literal).join(", ")}]`;
+
+/** What a pass in JavaScript was given and what it gave. */
+export interface Given {
+  name: string;
+  before: string;
+  after: string;
+}
+
+/** What TVM is to do again, and where it ends. */
+export interface Result {
+  dialect: "relay" | "relax";
+  /** The program before the first pass. */
+  before: string;
+  /** The calls of passes; in the place of one that only passlab runs, what it gave. */
+  steps: readonly (string | Given)[];
+  /** The program after the last pass. */
+  after: string;
+  /** Why there is none: a pass failed. */
+  failure: string;
+  version: string;
+}
+
+/**
+ * What of a run TVM is asked to do again, or why nothing is. Passes of the script run in passlab only, and the ones that an
+ * instrument refused are left out. `isKnown` says which calls are of passes that the engine has; no others are passed on.
+ * `textOf` gives the text of a version as the engine prints it, null when it is not to be had.
+ */
+export async function toRepeat(
+  document: RunDocument,
+  run: Run,
+  version: string,
+  isKnown: (call: string) => boolean,
+  textOf: (version: number) => Promise<string | null>,
+): Promise<Result | string> {
+  if (document.files?.length)
+    return "These files were written by another compiler: there are no passes to repeat.";
+  const own = new Set(run.script?.passes.map((pass) => pass.name));
+  const listed = run.steps.filter((step) => step.depth === 0 && step.role === "listed");
+  const steps: (string | Given)[] = [];
+  const unread = "The text of a step could not be had.";
+  for (const [row, { call, enabled }] of document.passes.entries()) {
+    const step = listed.find((one) => one.row === row);
+    if (!enabled || !step || step.reason.startsWith("refused by ")) continue;
+    if (!own.has(callName(call))) {
+      if (!isKnown(call)) return `${visible(call)} is no pass that passlab knows.`;
+      steps.push(call);
+    } else if (step.outcome === "changed") {
+      const [before, after] = [await textOf(step.before), await textOf(step.after)];
+      if (before === null || after === null) return unread;
+      steps.push({ name: step.name, before, after });
+    }
+  }
+  const failed = run.steps.find((step) => step.outcome === "failed");
+  const last = run.steps.filter((step) => step.depth === 0).at(-1);
+  // TVM's reader of scripts evaluates expressions of Python, so it is given what was printed here.
+  const before = run.dialect === "relax" ? await textOf(0) : document.source;
+  const after = failed ? "" : await textOf(last?.after ?? 0);
+  if (before === null || after === null) return unread;
+  const failure = failed ? `${failed.name}: ${failed.reason}` : "";
+  return { dialect: run.dialect, before, steps, after, failure, version };
+}
+
+const GIVEN = `
+
+class Given:
+    """A pass in JavaScript, which only passlab runs: what it was given and what it gave."""
+
+    def __init__(self, before, after):
+        self.before, self.after = before, after
+`;
+
+/** How a call becomes a pass without being executed. */
+const MADE = `
+def found(name):
+    """The factory of a pass by its name, such as FuseOps or relax.transform.FuseOps."""
+    *places, last = name.split(".")
+    for place, module in PLACES:
+        factory = vars(module).get(last)
+        home = getattr(factory, "__module__", None) or ""
+        inside = home.startswith("tvm.") and ".transform" in home
+        if (not places or places[0] == place) and inside and callable(factory) and last[0] != "_":
+            return factory
+    raise LookupError(f"TVM {tvm.__version__} has no pass {name}")
+
+
+def argument(node):
+    if isinstance(node, (ast.Call, ast.Name, ast.Attribute)):
+        return built(node)
+    if isinstance(node, ast.List) and any(isinstance(item, ast.Call) for item in node.elts):
+        return [argument(item) for item in node.elts]
+    return ast.literal_eval(node)
+
+
+def built(node):
+    call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+    named = {str(item.arg): argument(item.value) for item in call.keywords}
+    return found(ast.unparse(call.func))(*map(argument, call.args), **named)
+
+
+def made(text):
+    """The pass of a call. Its name is looked up and its arguments are literals: nothing in it is executed."""
+    return built(ast.parse(text.strip(), mode="eval").body)
+
+
+def value(text):
+    """A value of the configuration: a literal, or else a string."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+`;
+
+const RELAX = `import ast
+import re
+import sys
+from typing import TypeVar
+
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# Where passes are looked up: those of Relax go first.
+PLACES = [("relax", relax.transform), ("transform", tvm.transform)]
+for name in ("s_tir", "tirx", "tir"):
+    if hasattr(getattr(tvm, name, None), "transform"):
+        PLACES.append((name, getattr(tvm, name).transform))
+
+
+def read(text):
+    names = {"I": I, "R": R, "T": T, "tvm": tvm}
+    for name in re.findall(r"^(\\w+) = TypeVar\\(", text, re.M):
+        names[name] = TypeVar(name)
+    # The constants stand before the module, too.
+    given = re.search(r'^metadata = tvm\\.ir\\.load_json\\(("""[\\s\\S]*?""")\\)', text, re.M)
+    if given:
+        names["metadata"] = tvm.ir.load_json(ast.literal_eval(given[1]))
+    elif "metadata[" in text:
+        sys.exit("this program was copied without its metadata, so TVM does not know its constants")
+    text = text[re.search(r"^@", text, re.M).start() :]
+    program = tvm.script.from_source(text, names, check_well_formed=False)
+    return program if isinstance(program, tvm.IRModule) else tvm.IRModule({"main": program})
+
+
+def equal(module, text):
+    # Through text both: what a text does not say, such as types inside of expressions, is found by reading.
+    given = read(module.script(show_meta=True))
+    tvm.ir.assert_structural_equal(given, read(text), map_free_vars=True)
+`;
+
+const RELAY = `import ast
+import sys
+
+import tvm
+
+if not hasattr(tvm, "relay"):
+    sys.exit(f"this is a program of Relay, which TVM {tvm.__version__} does not have: take TVM 0.19")
+
+from tvm import relay
+
+# Where passes are looked up.
+PLACES = [("relay", relay.transform), ("transform", tvm.transform)]
+
+
+def read(text):
+    program = tvm.relay.fromtext(text)
+    if not isinstance(program, tvm.IRModule):
+        program = tvm.IRModule.from_expr(program)
+    return relay.transform.InferType()(program)
+
+
+def equal(module, text):
+    tvm.ir.assert_structural_equal(module, read(text), map_free_vars=True)
+`;
+
+/** The head of the script: what it is, and the link that it was made from. */
+function headOf(relax: boolean, version: string, link: string): string {
+  return `"""The passes of a passlab link, run by TVM itself.
+
+It fails when TVM gives another program than passlab did.
+Made for ${relax ? "TVM 0.27 (pip install apache-tvm)" : "TVM 0.19, the last version with Relay"}.
+"""
+# passlab ${visible(version)}
+# ${visible(link)}
+
+`;
+}
+
+/** What runs the passes: all in one go, or one after the other where some of them run in passlab only. */
+const runOf = (context: string, given: boolean): string =>
+  given
+    ? `def run():
+    module = read(BEFORE)
+    with tvm.transform.PassContext(${context}):
+        for step in PASSES:
+            if isinstance(step, Given):
+                equal(module, step.before)
+                module = read(step.after)
+            else:
+                module = tvm.transform.Sequential([made(step)])(module)
+    return module
+`
+    : `def run():
+    with tvm.transform.PassContext(${context}):
+        return tvm.transform.Sequential([made(step) for step in PASSES])(read(BEFORE))
+`;
+
+/** A script that runs the same passes on real TVM and asserts that they give what the page showed. */
+export function python(document: RunDocument, result: Result, link: string): string {
+  const relax = result.dialect === "relax";
+  const given = result.steps.some((step) => typeof step !== "string");
+  const config = Object.entries(document.config).map(
+    ([key, text]) => `${literal(key)}: value(${literal(text)})`,
+  );
+  const context = [
+    `opt_level=${Number(document.optLevel)}`,
+    ...(document.required.length > 0 ? [`required_pass=${list(document.required)}`] : []),
+    ...(document.disabled.length > 0 ? [`disabled_pass=${list(document.disabled)}`] : []),
+    ...(config.length > 0 ? [`config={${config.join(", ")}}`] : []),
+  ].join(", ");
+  const check = result.failure
+    ? `try:
+    run()
+except Exception as error:  # What TVM raises differs from pass to pass.
+    print("TVM fails as passlab did:", FAILURE, error)
+else:
+    raise AssertionError("passlab failed here and TVM does not")
+`
+    : `equal(run(), AFTER)
+print("TVM", tvm.__version__, "gives what passlab showed")
+`;
+  const step = (one: string | Given) =>
+    typeof one === "string"
+      ? `    ${literal(one)},\n`
+      : `    # ${visible(one.name)}\n    Given(${literal(one.before)}, ${literal(one.after)}),\n`;
+  const goal = result.failure
+    ? `FAILURE = ${literal(visible(result.failure))}`
+    : `AFTER = ${literal(result.after)}`;
+  return `${headOf(relax, result.version, link)}${relax ? RELAX : RELAY}
+${MADE}${given ? GIVEN : ""}
+
+BEFORE = ${literal(result.before)}
+
+${goal}
+
+PASSES = [
+${result.steps.map(step).join("")}]
+
+
+${runOf(context, given)}
+
+${check}`;
+}
