@@ -426,7 +426,8 @@ pub fn broadcast_extents(a: &[i64], b: &[i64]) -> Result<Vec<i64>, EvalError> {
 /// strides: the last axis runs fastest. A stride that runs backwards is a negative number cast to
 /// `usize`; add the place of the first element with `wrapping_add`.
 pub fn offsets(shape: &[i64], strides: &[usize]) -> Offsets {
-    let left = shape.iter().map(|&e| e as usize).product();
+    // Saturates, because shapes that are too large are refused only where their elements are taken.
+    let left = shape.iter().fold(1usize, |left, &e| left.saturating_mul(e as usize));
     Offsets { shape: shape.into(), strides: strides.into(), index: vec![0; shape.len()], offset: 0, left }
 }
 

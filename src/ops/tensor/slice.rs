@@ -262,7 +262,7 @@ fn sliding_window_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>,
     let within = strides(&x[0].shape);
     let mut moves = within.clone();
     for (stride, step) in moves[axis..].iter_mut().zip(steps) {
-        *stride *= step as usize;
+        *stride = stride.wrapping_mul(step as usize);
     }
     moves.extend(&within[axis..]);
     Ok(vec![pick(&x[0], &shape, offsets(&shape, &moves))?])
