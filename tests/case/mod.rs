@@ -120,21 +120,20 @@ fn context(json: &Json) -> PassContext {
     let names = |key: &str| -> Vec<String> {
         json[key].as_array().into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
     };
-    let config = json["config"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(key, value)| {
-            let literal = match value {
-                Json::Bool(b) => Literal::Bool(*b),
-                Json::String(s) => Literal::Str(s.clone()),
-                other => parse_literal(&other.to_string()).unwrap_or(Literal::None),
-            };
-            (key.clone(), literal)
-        })
-        .collect();
+    let config = json["config"].as_object().into_iter().flatten().map(|(key, value)| (key.clone(), literal(value))).collect();
     let opt_level = json["opt_level"].as_i64().unwrap_or(2);
     PassContext { opt_level, required: names("required"), disabled: names("disabled"), config }
+}
+
+fn literal(value: &Json) -> Literal {
+    match value {
+        Json::Bool(b) => Literal::Bool(*b),
+        Json::String(s) => Literal::Str(s.clone()),
+        Json::Object(fields) => {
+            Literal::Dict(fields.iter().map(|(key, value)| (Literal::Str(key.clone()), literal(value))).collect())
+        }
+        other => parse_literal(&other.to_string()).unwrap_or(Literal::None),
+    }
 }
 
 fn judge_pass(case: &Case, before: &str) -> Verdict {

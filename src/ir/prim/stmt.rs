@@ -88,6 +88,19 @@ pub enum ForKind {
     Thread(Id<Name>),
 }
 
+impl ForKind {
+    /// TVM's word for it: `serial`, `unroll`.
+    pub fn word(self) -> &'static str {
+        match self {
+            ForKind::Serial => "serial",
+            ForKind::Parallel => "parallel",
+            ForKind::Vectorized => "vectorized",
+            ForKind::Unrolled => "unroll",
+            ForKind::Thread(_) => "thread_binding",
+        }
+    }
+}
+
 /// The head of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct For {

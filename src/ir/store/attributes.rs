@@ -29,6 +29,34 @@ impl Store {
         attrs.fields.iter().find(|(n, _)| self.str(*n) == name).map(|(_, v)| v)
     }
 
+    /// A dictionary of attributes with one more, or another value of one.
+    pub fn with_attr(&mut self, attrs: Option<AttrsId>, name: &str, value: AttrValue) -> AttrsId {
+        let name = self.name(name);
+        let mut new = match attrs {
+            Some(attrs) => self.attrs_of_id(attrs).clone(),
+            None => Attrs { key: self.name("DictAttrs"), fields: [].into() },
+        };
+        let mut fields = new.fields.to_vec();
+        match fields.iter_mut().find(|(other, _)| *other == name) {
+            Some(field) => field.1 = value,
+            None => fields.push((name, value)),
+        }
+        new.fields = fields.into();
+        self.attrs(new)
+    }
+
+    /// The attributes without one of them; nothing when none is left.
+    pub fn without_attr(&mut self, attrs: Option<AttrsId>, name: &str) -> Option<AttrsId> {
+        let mut set = self.attrs_of_id(attrs?).clone();
+        let name = self.name(name);
+        let fields: Vec<_> = set.fields.iter().filter(|(other, _)| *other != name).cloned().collect();
+        if fields.is_empty() {
+            return None;
+        }
+        set.fields = fields.into();
+        Some(self.attrs(set))
+    }
+
     /// Integers, alone or in a list, each in a box of its own (`runtime.BoxInt`); anything else as it is.
     pub fn boxed(&mut self, value: AttrValue) -> AttrValue {
         match value {

@@ -3,7 +3,7 @@
 //! Source: `src/relax/transform/allocate_workspace.cc`.
 
 use super::calls::{args, call, dtype, int, shape, string};
-use super::support::{with_attr, with_attrs};
+use super::support::with_attrs;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, Attrs, AttrsId, BindingBlock, DType, Dim, Expr, ExprId, Function, Id, Module, Name, Store, VarId};
@@ -102,7 +102,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         let global = under_way.builder.add_function(store, new, &hint);
         let Expr::Global(new_name) = store.expr(global) else { continue };
         let Expr::Function(id) = store.expr(new) else { continue };
-        let attrs = with_attr(store, store.function(id).attrs, "global_symbol", AttrValue::Str(new_name));
+        let attrs = store.with_attr(store.function(id).attrs, "global_symbol", AttrValue::Str(new_name));
         let new = with_attrs(store, new, Some(attrs));
         under_way.builder.update_function(store, new_name, new);
         under_way.builder.remove_function(name);

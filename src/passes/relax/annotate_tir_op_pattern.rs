@@ -10,7 +10,6 @@
 //!
 //! Source: `src/relax/transform/annotate_tir_op_pattern.cc`, `src/relax/analysis/tir_op_pattern_kind.cc`.
 
-use super::support::with_attr;
 use crate::ir::{AttrValue, Block, Buffer, Expr, ExprId, Id, IterKind, Module, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam};
 use crate::ir::{Stmt, StmtId, Store, Symbol};
 use crate::ops::OpPattern;
@@ -76,7 +75,7 @@ fn annotated(store: &mut Store, function: ExprId) -> ExprId {
     let kind = op_pattern(store, id);
     store.rewrite("pattern found", function, function, |store| {
         let old = store.prim_func(id).clone();
-        let attrs = with_attr(store, old.attrs, "op_pattern", AttrValue::Int { value: kind as i64, bits: 64 });
+        let attrs = store.with_attr(old.attrs, "op_pattern", AttrValue::Int { value: kind as i64, bits: 64 });
         if Some(attrs) == old.attrs {
             return function;
         }

@@ -3,7 +3,6 @@
 //! Source: `src/relax/transform/attach_attr_layout_free_buffers.cc`.
 
 use super::calls::{args, fields, op_name};
-use super::support::with_attr;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, Expr, ExprId, Id, Module, PrimFunc, Store, VarId};
@@ -127,7 +126,7 @@ fn copy(store: &mut Store, program: Id<PrimFunc>, places: &[i64]) -> ExprId {
     let copy = Copier::default().program(store, program);
     // Integers in attributes of TIR have 64 bits.
     let places = AttrValue::Array(places.iter().map(|&value| AttrValue::Int { value, bits: 64 }).collect());
-    let attrs = Some(with_attr(store, copy.attrs, "layout_free_buffers", places));
+    let attrs = Some(store.with_attr(copy.attrs, "layout_free_buffers", places));
     let program = store.add_prim_func(PrimFunc { attrs, ..copy });
     store.add(Expr::PrimFunc(program))
 }

@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relax/transform/attach_global_symbol.cc`.
 
-use super::support::{global_symbol, renamed, with_attr, with_attrs};
+use super::support::{global_symbol, renamed, with_attrs};
 use crate::ir::{AttrValue, Expr, Id, Module, Name, PrimFunc};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
@@ -57,12 +57,12 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         let new = match store.expr(function) {
             Expr::Function(id) => {
                 let old = store.function(id).attrs;
-                let attrs = with_attr(store, old, "global_symbol", value);
+                let attrs = store.with_attr(old, "global_symbol", value);
                 with_attrs(store, function, Some(attrs))
             }
             Expr::PrimFunc(id) => {
                 let old = store.prim_func(id).clone();
-                let attrs = with_attr(store, old.attrs, "global_symbol", value);
+                let attrs = store.with_attr(old.attrs, "global_symbol", value);
                 let new = store.add_prim_func(PrimFunc { attrs: Some(attrs), ..old });
                 let ty = store.checked_type(function);
                 store.rebuild(function, Expr::PrimFunc(new), ty)

@@ -6,7 +6,7 @@
 //! Source: `src/relax/transform/fuse_ops.cc`.
 
 use super::grouping::{Partition, bound_values, make_grouped_functions};
-use super::support::{with_attr, with_attrs, without_attr};
+use super::support::with_attrs;
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::diag::Diagnostic;
 use crate::ir::walk::post_order;
@@ -249,7 +249,7 @@ impl BlockMutator for Wrap<'_> {
 
 /// A function that only calls the composite function, which stands inside of it.
 fn wrapped(store: &mut Store, function: ExprId, data: &Function, compiler: &str, symbol: &str) -> ExprId {
-    let attrs = without_attr(store, data.attrs, "Primitive");
+    let attrs = store.without_attr(data.attrs, "Primitive");
     let inner = with_attrs(store, function, attrs);
     let params: Vec<VarId> =
         store.items(data.params).collect::<Vec<_>>().into_iter().map(|param| store.fresh_var(param)).collect();
@@ -266,7 +266,7 @@ fn wrapped(store: &mut Store, function: ExprId, data: &Function, compiler: &str,
     let mut set = None;
     for (key, text) in [("Codegen", compiler), ("global_symbol", symbol)] {
         let value = AttrValue::Str(store.name(text));
-        set = Some(with_attr(store, set, key, value));
+        set = Some(store.with_attr(set, key, value));
     }
     let params = store.list(&params);
     crate::build::function_over(store, None, Function { params, body, attrs: set, ..*data })

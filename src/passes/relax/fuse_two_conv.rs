@@ -2,7 +2,6 @@
 //! it into a function of its own. Convolutions are calls of tensor programs that say so with the attribute `my_op_kind`.
 //! The same in JavaScript is `www/user/samples/fuse-two-conv.js`.
 
-use super::support::with_attr;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, rewrite_module};
 use crate::infer::infer_module;
 use crate::ir::rewrite::Visit;
@@ -68,7 +67,7 @@ impl BlockMutator for FuseTwoConv {
         let block = store.add_block_of(&bindings, true);
         let result = store.use_var(conv_2);
         let body = store.add_seq(&[block], result);
-        let attrs = Some(with_attr(store, None, "Primitive", AttrValue::Bool(true)));
+        let attrs = Some(store.with_attr(None, "Primitive", AttrValue::Bool(true)));
         let params = store.list(&params);
         let data = Function { params, type_params: List::EMPTY, ret: Some(out), body, attrs, device: None, pure: true };
         let function = store.function_expr(data);
@@ -122,7 +121,7 @@ fn two_convolutions(store: &mut Store) -> Module {
     let block = store.add_block_of(&bindings, true);
     let body = store.add_seq(&[block], gv);
     let symbol = AttrValue::Str(store.name("main"));
-    let attrs = Some(with_attr(store, None, "global_symbol", symbol));
+    let attrs = Some(store.with_attr(None, "global_symbol", symbol));
     let params = store.list(&params);
     let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs, device: None, pure: true };
     let main = crate::build::function_over(store, None, data);

@@ -2,7 +2,7 @@
 //! `src/relax/transform/fuse_tir.cc`).
 
 use super::fuse_tir_inner::{BlockNames, once_each};
-use super::support::{symbol_of, symbols_in, with_attr};
+use super::support::{symbol_of, symbols_in};
 use crate::ir::{AttrValue, Block, Buffer, DType, Dim, Expr, ExprId, Extents, Function, Id, Module, Name, PrimExpr, PrimFunc};
 use crate::ir::{PrimId, PrimParam, Stmt, StmtId, Store, Symbol, Type, TypeId, VarId};
 use crate::ops;
@@ -76,8 +76,8 @@ impl<'m> FusedProgram<'m> {
         };
         let root = store.add_prim_block(root);
         let body = store.add_stmt(Stmt::Block(root));
-        let attrs = with_attr(store, None, "s_tir", AttrValue::Bool(true));
-        let attrs = with_attr(store, Some(attrs), "tirx.noalias", AttrValue::Bool(true));
+        let attrs = store.with_attr(None, "s_tir", AttrValue::Bool(true));
+        let attrs = store.with_attr(Some(attrs), "tirx.noalias", AttrValue::Bool(true));
         Ok((PrimFunc { params: params.into(), ret: None, attrs: Some(attrs), body }, inplace))
     }
 

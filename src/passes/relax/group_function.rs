@@ -4,7 +4,7 @@
 //! inside. Of a tuple from which only fields are taken, the fields are passed. Symbols are renewed, and those that no
 //! parameter defines are passed as a shape, `tir_vars`.
 
-use super::support::{symbol_of, symbols_in, used_symbols_at, with_attr};
+use super::support::{symbol_of, symbols_in, used_symbols_at};
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::types::{self, Bindings};
 use crate::ir::rewrite::Visit;
@@ -241,7 +241,7 @@ impl GroupFunction {
         let body = store.add_seq(if bindings.is_empty() { &[] } else { std::slice::from_ref(&block) }, body);
         let mut set = None;
         for (name, value) in attrs.iter().cloned().chain([("Primitive", AttrValue::Bool(true))]) {
-            set = Some(with_attr(store, set, name, value));
+            set = Some(store.with_attr(set, name, value));
         }
         let params = store.list(&params);
         let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: set, device: None, pure: true };

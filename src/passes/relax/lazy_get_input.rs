@@ -4,7 +4,7 @@
 
 use super::dead_code_elimination::remove_all_unused;
 use super::eliminate_common_subexpr::eliminate_common_subexpr;
-use super::support::{global_symbol, with_attr};
+use super::support::global_symbol;
 use crate::build::{BlockMutator, Mutation, any_leaf, rewrite_function};
 use crate::infer::relax::types;
 use crate::ir::rewrite::Visit;
@@ -63,7 +63,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
         params.iter().filter_map(|var| store.var_type(*var)).flat_map(|ty| types::symbols(store, ty, true)).collect();
     let ret = data.ret.map(|ret| types::erase(store, ret, &|symbol| known.contains(&symbol), &|_| false));
     let value = AttrValue::Int { value: inputs as i64 + 1, bits: 32 };
-    let attrs = Some(with_attr(store, data.attrs, "num_input", value));
+    let attrs = Some(store.with_attr(data.attrs, "num_input", value));
     let params = store.list(&params);
     let new = store.add_function(Function { params, ret, attrs, ..data });
     let new = store.rebuild(function, Expr::Function(new), None);

@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relax/transform/lazy_transform_params.cc` (`LazyOutputMutator`).
 
-use super::support::{global_symbol, with_attr};
+use super::support::global_symbol;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::{AttrValue, Binding, BindingBlock, DType, Expr, ExprId, Function, Id, List, Module, Store, Type, VarId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
@@ -80,7 +80,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     let mut params = old;
     params.insert(place, setter);
     let attrs = match inputs {
-        Some(inputs) => Some(with_attr(store, data.attrs, "num_input", AttrValue::Int { value: inputs + 1, bits: 32 })),
+        Some(inputs) => Some(store.with_attr(data.attrs, "num_input", AttrValue::Int { value: inputs + 1, bits: 32 })),
         None => data.attrs,
     };
     let params = store.list(&params);

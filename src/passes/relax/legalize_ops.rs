@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relax/transform/legalize_ops.cc`; the programs are in [`crate::topi`].
 
-use super::support::{device_of, with_attr};
+use super::support::device_of;
 use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::diag::Diagnostic;
 use crate::ir::walk::{for_each_binder, post_order};
@@ -134,7 +134,7 @@ impl Legalize {
         let hint = format!("{}_{}", store.str(name), store.vdevice_kind(device));
         // It has buffers and variables of its own.
         let copy = Copier::default().program(store, program);
-        let attrs = Some(with_attr(store, copy.attrs, "target", target));
+        let attrs = Some(store.with_attr(copy.attrs, "target", target));
         let program = store.add_prim_func(PrimFunc { attrs, ..copy });
         let program = store.add(Expr::PrimFunc(program));
         let mut operands = operands;

@@ -10,7 +10,7 @@ use super::canonicalize_bindings::canonicalize_bindings;
 use super::dead_code_elimination::remove_all_unused;
 use super::support::compose::{compose_functions, with_own_vars};
 use super::support::lift_plan::{Plan, Shared, Target, plan, shared_plan, stops};
-use super::support::{type_error, with_attr, with_attrs};
+use super::support::{type_error, with_attrs};
 use crate::build::{BlockMutator, Mutation, function_over, rewrite_function};
 use crate::ir::sort::sort_by;
 use crate::ir::{
@@ -89,7 +89,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
             continue;
         }
         let Some(data) = store.as_function(function) else { continue };
-        let attrs = with_attr(store, data.attrs, "global_symbol", AttrValue::Str(name));
+        let attrs = store.with_attr(data.attrs, "global_symbol", AttrValue::Str(name));
         let mut new = with_attrs(store, function, Some(attrs));
         if consume {
             let params = store.items(data.params).last().map(|param| store.use_var(param));
@@ -195,7 +195,7 @@ fn compile_time_function(
     let body = store.add_seq(&blocks, used);
     let key = store.name("DictAttrs");
     let attrs = store.attrs(Attrs { key, fields: [].into() });
-    let attrs = with_attr(store, Some(attrs), "num_input", AttrValue::Int { value: 0, bits: 32 });
+    let attrs = store.with_attr(Some(attrs), "num_input", AttrValue::Int { value: 0, bits: 32 });
     let params = store.list(weights);
     let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: Some(attrs), device: None, pure: true };
     let function = function_over(store, None, data);

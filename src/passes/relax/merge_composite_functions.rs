@@ -5,7 +5,7 @@
 use super::composite_groups::composite_groups;
 use super::dead_code_elimination::eliminate_dead_code;
 use super::grouping::make_grouped_functions;
-use super::support::{with_attr, with_attrs, without_attr};
+use super::support::with_attrs;
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation, copy_with_new_vars};
 use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, Expr, ExprId, Function, Id, Module, Name, Store};
@@ -146,8 +146,8 @@ impl BlockMutator for Annotate<'_> {
                 };
                 let Expr::Function(id) = store.expr(inlined) else { return post };
                 let value = AttrValue::Str(store.name(&symbol));
-                let attrs = with_attr(store, store.function(id).attrs, "global_symbol", value);
-                let attrs = without_attr(store, Some(attrs), "Primitive");
+                let attrs = store.with_attr(store.function(id).attrs, "global_symbol", value);
+                let attrs = store.without_attr(Some(attrs), "Primitive");
                 let public = with_attrs(store, inlined, attrs);
                 let new = cx.builder.add_function(store, public, &symbol);
                 self.renamed.insert(name, new);
@@ -201,7 +201,7 @@ impl BlockMutator for Inline<'_> {
             None => {
                 let builder = BlockBuilder::new(self.module);
                 let copy = copy_with_new_vars(store, &mut Mutation::new(builder), function);
-                let attrs = without_attr(store, attrs, "Primitive");
+                let attrs = store.without_attr(attrs, "Primitive");
                 let copy = with_attrs(store, copy, attrs);
                 self.inlined.insert(name, copy);
                 copy

@@ -3,7 +3,7 @@
 //! Source: `src/relax/transform/remove_purity_checking.cc`.
 
 use super::support::scope::rewritten_out_of_scope;
-use super::support::{with_attr, with_attrs};
+use super::support::with_attrs;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{AttrValue, Expr, ExprId, Module, Store};
 use crate::ops;
@@ -55,7 +55,7 @@ fn forced(store: &mut Store, function: ExprId) -> ExprId {
     if !data.pure || is_forced {
         return function;
     }
-    let attrs = with_attr(store, data.attrs, "relax.force_pure", AttrValue::Bool(true));
+    let attrs = store.with_attr(data.attrs, "relax.force_pure", AttrValue::Bool(true));
     with_attrs(store, function, Some(attrs))
 }
 

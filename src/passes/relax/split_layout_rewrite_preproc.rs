@@ -11,7 +11,6 @@
 
 use super::calls::{args, fields, op, op_name, tuple};
 use super::dead_code_elimination::eliminate_dead_code;
-use super::support::{with_attr, without_attr};
 use crate::build::{BlockMutator, Mutation, rewrite_module};
 use crate::diag::Diagnostic;
 use crate::infer::relax::prim_func_type;
@@ -245,8 +244,8 @@ fn part_of(
             PrimParam::Buffer(buffer) => PrimParam::Buffer(copier.define_buffer(store, buffer)),
         })
         .collect();
-    let body = copier.stmt(store, body, &mut |store, block| block.annotations = without_attr(store, block.annotations, HINT));
-    let attrs = without_attr(store, function.attrs, "layout_free_buffers");
+    let body = copier.stmt(store, body, &mut |store, block| block.annotations = store.without_attr(block.annotations, HINT));
+    let attrs = store.without_attr(function.attrs, "layout_free_buffers");
     let attrs = renamed(store, attrs, suffix);
     let program = store.add_prim_func(PrimFunc { params, ret: None, attrs, body });
     let ty = prim_func_type(store, program);
@@ -256,7 +255,7 @@ fn part_of(
 fn renamed(store: &mut Store, attrs: Option<AttrsId>, suffix: &str) -> Option<AttrsId> {
     let Some(name) = store.attr_str(attrs, "global_symbol").map(|name| format!("{name}{suffix}")) else { return attrs };
     let name = AttrValue::Str(store.name(&name));
-    Some(with_attr(store, attrs, "global_symbol", name))
+    Some(store.with_attr(attrs, "global_symbol", name))
 }
 
 struct Rewrite {

@@ -13,38 +13,9 @@ use crate::diag::Diagnostic;
 use crate::infer::relax::types;
 use crate::ir::walk::post_order;
 use crate::ir::{
-    AttrValue, Attrs, AttrsId, Dim, Expr, ExprId, Function, Id, Module, Name, Object, PrimExpr, PrimId, Store, Symbol, Type,
-    TypeId,
+    AttrValue, AttrsId, Dim, Expr, ExprId, Function, Id, Module, Name, Object, PrimExpr, PrimId, Store, Symbol, Type, TypeId,
 };
 use crate::pass::PassError;
-
-/// The attributes with one of them set.
-pub(super) fn with_attr(store: &mut Store, attrs: Option<AttrsId>, name: &str, value: AttrValue) -> AttrsId {
-    let name = store.name(name);
-    let mut new = match attrs {
-        Some(attrs) => store.attrs_of_id(attrs).clone(),
-        None => Attrs { key: store.name("DictAttrs"), fields: [].into() },
-    };
-    let mut fields = new.fields.to_vec();
-    match fields.iter_mut().find(|(other, _)| *other == name) {
-        Some(field) => field.1 = value,
-        None => fields.push((name, value)),
-    }
-    new.fields = fields.into();
-    store.attrs(new)
-}
-
-/// The attributes without one of them; nothing when none is left.
-pub(super) fn without_attr(store: &mut Store, attrs: Option<AttrsId>, name: &str) -> Option<AttrsId> {
-    let mut set = store.attrs_of_id(attrs?).clone();
-    let name = store.name(name);
-    let fields: Vec<_> = set.fields.iter().filter(|(other, _)| *other != name).cloned().collect();
-    if fields.is_empty() {
-        return None;
-    }
-    set.fields = fields.into();
-    Some(store.attrs(set))
-}
 
 /// The function behind a global, if it is one of Relax, with another set of attributes.
 pub(super) fn with_attrs(store: &mut Store, id: ExprId, attrs: Option<AttrsId>) -> ExprId {

@@ -35,8 +35,9 @@ pub(super) fn after_in(context: PassContext, source: &str, calls: &str) -> Strin
     print::module(store, runner.trace.last(), &PrintOptions::default())
 }
 
-/// Passes that do their work anew whenever they run, as in TVM: checks of parameters, another gradient, other parameters.
+/// Passes that do their work anew whenever they run, as in TVM: marks, checks of parameters, another gradient, other parameters.
 const NOT_AGAIN: &[&str] = &[
+    "s_tir.DecorateDeviceScope",
     "VMShapeLower",
     "Gradient",
     "BindParams",

@@ -1,11 +1,21 @@
 //! Passes over functions of TIR, one file each.
 
+pub mod annotate_entry_func;
+pub mod annotate_irregular_loop;
+pub mod bind_target;
 pub mod convert_blocks_to_opaque;
+pub mod decorate_device_scope;
+mod hash_order;
+pub mod lift_thread_binding;
 pub mod lower_init_block;
+pub mod skip_assert;
+mod targets;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod unify_thread_binding;
+pub mod unroll_loop;
 
-use crate::ir::{Block, Stmt, StmtId, Store};
+use crate::ir::{AttrsId, Block, Expr, ExprId, PrimFunc, Stmt, StmtId, Store};
 
 /// The block that a statement is.
 fn block_of(store: &Store, id: StmtId) -> Option<Block> {
@@ -13,4 +23,35 @@ fn block_of(store: &Store, id: StmtId) -> Option<Block> {
         Stmt::Block(block) => Some(store.prim_block(*block).clone()),
         _ => None,
     }
+}
+
+/// The function of TIR that a function is.
+fn prim_func(store: &Store, func: ExprId) -> Option<PrimFunc> {
+    match store.expr(func) {
+        Expr::PrimFunc(func) => Some(store.prim_func(func).clone()),
+        _ => None,
+    }
+}
+
+/// The attributes of a function of any dialect.
+fn func_attrs(store: &Store, func: ExprId) -> Option<AttrsId> {
+    match store.expr(func) {
+        Expr::PrimFunc(func) => store.prim_func(func).attrs,
+        Expr::Function(func) => store.function(func).attrs,
+        _ => None,
+    }
+}
+
+/// A function of TIR with other contents, as one rewrite; the same function when they are the same.
+fn with_func(store: &mut Store, rule: &'static str, func: ExprId, f: impl FnOnce(&mut Store, PrimFunc) -> PrimFunc) -> ExprId {
+    let Some(old) = prim_func(store, func) else { return func };
+    store.rewrite(rule, func, func, |store| {
+        let new = f(store, old.clone());
+        if new == old {
+            return func;
+        }
+        let ty = store.checked_type(func);
+        let new = store.add_prim_func(new);
+        store.add_typed(Expr::PrimFunc(new), ty)
+    })
 }

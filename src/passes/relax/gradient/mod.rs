@@ -8,7 +8,7 @@ mod simplify;
 
 use super::calls::tuple;
 use super::dead_code_elimination::remove_all_unused;
-use super::support::{with_attr, with_attrs};
+use super::support::with_attrs;
 use crate::build::{BlockBuilder, Mutation, copy_with_new_vars, rewrite_function};
 use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, Binding, DTypeCode, Expr, ExprId, Extents, Function, Id, Module, Name, Store, VarId};
@@ -102,7 +102,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
 fn with_function(store: &mut Store, module: &Module, title: &str, function: ExprId) -> Module {
     let symbol = store.name(title);
     let Expr::Function(id) = store.expr(function) else { return module.clone() };
-    let attrs = with_attr(store, store.function(id).attrs, "global_symbol", AttrValue::Str(symbol));
+    let attrs = store.with_attr(store.function(id).attrs, "global_symbol", AttrValue::Str(symbol));
     let function = with_attrs(store, function, Some(attrs));
     let mut result = module.clone();
     let mut name: Id<Name> = symbol;

@@ -9,7 +9,6 @@
 mod plan;
 
 use super::calls::{args, external, int, op, shape, tuple};
-use super::support::with_attr;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, Normalize, function_over, run as rewrite};
 use crate::infer::relax::types;
 use crate::ir::rewrite::Visit;
@@ -142,7 +141,7 @@ fn lifted(store: &mut Store, module: &Module, region: &Region) -> Lifted {
     let blocks = store.list(&[block]);
     let ty = store.checked_type(body);
     let body = store.add_typed(Expr::Seq { blocks, body }, ty);
-    let attrs = with_attr(store, None, "relax.force_pure", AttrValue::Bool(true));
+    let attrs = store.with_attr(None, "relax.force_pure", AttrValue::Bool(true));
     let (params, type_params) = (store.list(&params), store.list(&[]));
     let function = Function { params, type_params, ret: ty, body, attrs: Some(attrs), device: None, pure: true };
     let function = function_over(store, None, function);
