@@ -1,9 +1,9 @@
 //! Examples in text: a program in, a program or findings out.
 //!
-//! Each `tests/filetests/NAME.relay` is a reproducer (a program with its passes in a head of comment lines,
-//! see `src/repro/text.rs`); `NAME.expected` is what comes of it: the final program without type comments, or
-//! the findings as the command line shows them. `BLESS=1 cargo test --test filetests` rewrites the
-//! expectations; read them in the diff.
+//! Each `tests/filetests/NAME.relay` and `relax/NAME.py` is a reproducer (a program with its passes in a head of
+//! comment lines, see `src/repro/text.rs`); `NAME.expected` is what comes of it: the final program without type
+//! comments, or the findings as the command line shows them. `BLESS=1 cargo test --test filetests` rewrites the
+//! expectations; read them in the diff. `cargo xtask cross files` compares those of Relax with what TVM makes of them.
 
 use passlab::diag::render;
 use passlab::print::{self, PrintOptions};
@@ -28,12 +28,14 @@ fn outcome(name: &str, source: &str) -> String {
 
 #[test]
 fn every_example_gives_what_stands_beside_it() {
-    let folder = Path::new("tests/filetests");
     let bless = std::env::var_os("BLESS").is_some();
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("the folder is there").flatten().map(|e| e.path()).collect();
+    let mut files = Vec::new();
+    for folder in ["tests/filetests", "tests/filetests/relax"] {
+        files.extend(std::fs::read_dir(Path::new(folder)).expect("the folder is there").flatten().map(|e| e.path()));
+    }
     files.sort();
     let mut wrong = Vec::new();
-    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "relay")) {
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "relay" || e == "py")) {
         let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         let actual = outcome(&name, &std::fs::read_to_string(file).expect("it can be read"));
         let expected_file = file.with_extension("expected");

@@ -118,7 +118,7 @@ impl BlockBuilder {
         let mut same: Vec<Id<Name>> = alike.get(&look).cloned().unwrap_or_default();
         same.retain(|name| {
             let other = self.module.function(*name);
-            other.is_some_and(|other| exprs(store, other, function, EqualOptions::default()).is_ok())
+            other.is_some_and(|other| exprs(store, other, function, EqualOptions::RELAX).is_ok())
         });
         if let Some(name) = same.into_iter().min_by(|a, b| store.str(*a).cmp(store.str(*b))) {
             return store.add(Expr::Global(name));
@@ -241,7 +241,7 @@ impl BlockBuilder {
         if let Some(given) = store.checked_type(value)
             && fit(store, ty, given) == Fit::Never
         {
-            let (given, wanted) = (crate::ir::show_type(store, given).to_string(), crate::ir::show_type(store, ty).to_string());
+            let (given, wanted) = (crate::print::relax_ty(store, given), crate::print::relax_ty(store, ty));
             let message = format!("It is impossible to match cast a value of type {given} to {wanted}");
             self.error("relax-type", message, store.source_span(value));
         }

@@ -3,8 +3,8 @@
 //!
 //! What binds is matched, not compared by name: parameters, let variables, pattern variables, type
 //! parameters. Sharing is compared too: two uses of one node must correspond to two uses of
-//! one node; in Relax, where operands are names, only for functions and branches. Inferred types and places
-//! in the text are not looked at.
+//! one node; in Relax, where operands are names, only for functions and branches. Inferred types are not looked at
+//! in Relay, and in Relax they are; places in the text never are.
 //!
 //! The comparison keeps its own stack, so depth is no limit; its cost is linear in the smaller
 //! program.
@@ -36,11 +36,19 @@ pub struct EqualOptions {
     /// Constants whose values were left out of a dump are equal where their types are: nothing tells those of two texts
     /// apart. Otherwise such a constant equals only itself, for in one program they are different weights.
     pub unknown_constants: bool,
+    /// The types of what is computed count where both sides have one. So it is in Relax, where a call may have been given a
+    /// weaker type than follows from its operands; in a comparison of modules of Relax this is always on.
+    pub types: bool,
 }
 
 impl EqualOptions {
     /// For two texts of what may be one program: what they leave out is taken for equal.
-    pub const TEXTS: EqualOptions = EqualOptions { map_free_vars: true, scalar_tolerance: false, unknown_constants: true };
+    pub const TEXTS: EqualOptions =
+        EqualOptions { map_free_vars: true, scalar_tolerance: false, unknown_constants: true, types: false };
+
+    /// For two expressions of one program of Relax.
+    pub const RELAX: EqualOptions =
+        EqualOptions { map_free_vars: false, scalar_tolerance: false, unknown_constants: false, types: true };
 }
 
 /// The first difference that was found.
@@ -71,6 +79,7 @@ pub fn modules(store: &Store, lhs: &Module, rhs: &Module, options: EqualOptions)
     }
     let mut comparer = Comparer::new(store, options);
     comparer.dialect = lhs.dialect();
+    comparer.options.types |= comparer.dialect == Dialect::Relax;
     let outcome = comparer.modules(lhs, rhs);
     comparer.explain(outcome)
 }
@@ -299,6 +308,13 @@ impl<'a> Comparer<'a> {
             None => {}
         }
         let store = self.store;
+        let computed = matches!(store.expr(lhs), Expr::Call { .. } | Expr::TupleGetItem { .. } | Expr::If { .. });
+        if self.options.types
+            && computed
+            && let (Some(a), Some(b)) = (store.checked_type(lhs), store.checked_type(rhs))
+        {
+            self.optional_types(Some(a), Some(b), self.options.map_free_vars, "type of the value")?;
+        }
         let first = self.tasks.len();
         match (store.expr(lhs), store.expr(rhs)) {
             (Expr::Var(a), Expr::Var(b)) => return self.var(a, b, self.options.map_free_vars),

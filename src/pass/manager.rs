@@ -9,7 +9,7 @@ use super::call::{CallArg, PassCall, bind, parse_calls};
 use super::context::{PassContext, PassCx};
 use super::instrument::Instrument;
 use super::names::Wanted;
-use super::spec::{Args, Literal, PassError, PassInfo, PassSpec, Run};
+use super::spec::{Args, Literal, Part, PassError, PassInfo, PassSpec, Run};
 use super::trace::{LogKind, Outcome, Place, Role, Trace};
 use super::user::{UserRun, checked};
 use crate::diag::{Diagnostic, DiagnosticContext};
@@ -28,7 +28,7 @@ pub struct Pass {
 
 #[derive(Clone)]
 enum Body {
-    Spec(&'static PassSpec, Args),
+    BuiltIn(Run, Args),
     Sequential(Vec<Pass>),
     User(UserRun),
 }
@@ -42,8 +42,7 @@ impl Pass {
     /// Whether it works on functions, so that InferType follows.
     /// Whether it is one after which the types are inferred again: a function pass, on a program of Relay.
     fn wants_types(&self, module: &Module) -> bool {
-        let function =
-            matches!(self.body, Body::Spec(PassSpec { run: Run::Function(_), .. }, _) | Body::User(UserRun::Function(_)));
+        let function = matches!(self.body, Body::BuiltIn(Run::Function(_), _) | Body::User(UserRun::Function(_)));
         function && module.dialect() == Dialect::Relay
     }
 
@@ -132,21 +131,31 @@ pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnost
             name = name.replace(&format!("{{{param}}}"), text);
         }
     }
-    let body = match spec.run {
-        Run::Sequential(children) => {
-            let mut passes = Vec::new();
-            for text in children(&args) {
+    let body = resolve_run(registry, spec.run, args)?;
+    let required = spec.required.iter().map(|s| (*s).to_owned()).collect();
+    let info = PassInfo { name, opt_level: spec.opt_level, required, traceable: false };
+    Ok(Pass { info, body, note: wanted.note() })
+}
+
+fn resolve_run(registry: &Registry, run: Run, args: Args) -> Result<Body, Diagnostic> {
+    let Run::Sequential(parts) = run else { return Ok(Body::BuiltIn(run, args)) };
+    let mut passes = Vec::new();
+    for part in parts(&args) {
+        match part {
+            Part::Call(text) => {
                 for call in parse_calls(&text)? {
                     passes.push(resolve_in(registry, &call)?);
                 }
             }
-            Body::Sequential(passes)
+            Part::Inner(inner) => {
+                let (name, opt_level) = (inner.info_name.to_owned(), inner.opt_level);
+                let info = PassInfo { name, opt_level, ..PassInfo::default() };
+                let body = resolve_run(registry, inner.run, args.clone())?;
+                passes.push(Pass { info, body, note: None });
+            }
         }
-        Run::Module(_) | Run::Function(_) | Run::PrimFunc(_) => Body::Spec(spec, args),
-    };
-    let required = spec.required.iter().map(|s| (*s).to_owned()).collect();
-    let info = PassInfo { name, opt_level: spec.opt_level, required, traceable: false };
-    Ok(Pass { info, body, note: wanted.note() })
+    }
+    Ok(Body::Sequential(passes))
 }
 
 fn resolve_sequential(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
@@ -466,18 +475,16 @@ impl Runner {
                 }
                 return Ok(module);
             }
-            Body::Spec(PassSpec { run: Run::Sequential(_), .. }, _) => unreachable!("resolved into a list of passes"),
-            Body::Spec(PassSpec { run: Run::Module(run), .. }, args) => {
-                self.with_cx(store, &mut diagnostics, step, |cx| run(cx, module, args))
-            }
-            Body::Spec(PassSpec { run: Run::Function(run), .. }, args) => self.with_cx(store, &mut diagnostics, step, |cx| {
+            Body::BuiltIn(Run::Sequential(_), _) => unreachable!("resolved into a list of passes"),
+            Body::BuiltIn(Run::Module(run), args) => self.with_cx(store, &mut diagnostics, step, |cx| run(cx, module, args)),
+            Body::BuiltIn(Run::Function(run), args) => self.with_cx(store, &mut diagnostics, step, |cx| {
                 let mut new = module.clone();
                 for (name, function) in optimisable(cx.store, module) {
                     new.set_function(name, run(cx, module, function, args)?);
                 }
                 Ok(new)
             }),
-            Body::Spec(PassSpec { run: Run::PrimFunc(run), .. }, args) => self.with_cx(store, &mut diagnostics, step, |cx| {
+            Body::BuiltIn(Run::PrimFunc(run), args) => self.with_cx(store, &mut diagnostics, step, |cx| {
                 let mut new = module.clone();
                 for &(name, function) in module.functions() {
                     if !matches!(cx.store.expr(function), Expr::PrimFunc(_)) {

@@ -20,4 +20,4 @@ pub mod trace;
 pub mod user;
 
 pub use context::{PassContext, PassCx};
-pub use spec::{Args, Literal, Param, PassError, PassInfo, PassKind, PassSpec, Run};
+pub use spec::{Args, Inner, Literal, Param, Part, PassError, PassInfo, PassKind, PassSpec, Run};

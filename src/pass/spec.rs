@@ -89,8 +89,34 @@ pub enum Run {
     /// On each function of TIR. Gets the module for reference and the function; returns the new function, or nothing
     /// when it is to be left out.
     PrimFunc(fn(&mut PassCx<'_>, &Module, ExprId, &Args) -> Result<Option<ExprId>, PassError>),
-    /// As a list of passes in call notation.
-    Sequential(fn(&Args) -> Vec<String>),
+    /// As a list of passes.
+    Sequential(fn(&Args) -> Vec<Part>),
+}
+
+/// One of the passes that a [`Run::Sequential`] runs.
+#[derive(Clone)]
+pub enum Part {
+    /// Another pass, in call notation.
+    Call(String),
+    /// One that exists only here. It gets the arguments of the whole.
+    Inner(&'static Inner),
+}
+
+impl Part {
+    /// Another pass, in call notation.
+    pub fn call(text: impl Into<String>) -> Part {
+        Part::Call(text.into())
+    }
+}
+
+/// A part of a pass that instruments and lists of disabled passes see, and that no factory of TVM makes.
+pub struct Inner {
+    /// `PassInfo.name`.
+    pub info_name: &'static str,
+    /// `PassInfo.opt_level`.
+    pub opt_level: i64,
+    /// How it runs.
+    pub run: Run,
 }
 
 /// What a pass works on.

@@ -118,7 +118,7 @@ impl<'p> Matcher<'p> {
             },
             Pattern::Constant => matches!(store.expr(expr), Expr::Constant(_)),
             Pattern::Op(op) => matches!(store.expr(expr), Expr::Op(other) if other == *op),
-            Pattern::Expr(other) => exprs(store, *other, expr, EqualOptions::default()).is_ok(),
+            Pattern::Expr(other) => exprs(store, *other, expr, EqualOptions::RELAX).is_ok(),
             Pattern::Call { callee, args, more } => self.call(store, *callee, args, *more, expr),
             Pattern::Function { params, body } => {
                 let Expr::Function(function) = store.expr(expr) else { return false };

@@ -32,7 +32,8 @@ fn batch_norm(cx: &mut Lower) -> Lowered {
     let own = te.shape(x);
     let one = te.int(1);
     let shape: Vec<PrimId> = own.iter().enumerate().map(|(at, extent)| if at == axis { *extent } else { one }).collect();
-    let epsilon = te.number(epsilon, te.dtype(x));
+    // Numbers of Python are of float32 beside tensors, whatever those are of.
+    let epsilon = te.number(epsilon, DType::F32);
     let normalised = |te: &mut Te, above: Tensor, variance: Tensor| {
         let more = with_scalar(te, "add", variance, epsilon);
         let deviation = intrinsic(te, "sqrt", more);
@@ -70,7 +71,7 @@ fn batch_norm(cx: &mut Lower) -> Lowered {
     let (mean, variance) = match batch {
         Some((mean, variance)) => {
             let mut moved = |moving: Tensor, found: Tensor| {
-                let (kept, new) = (te.number(1.0 - momentum, te.dtype(moving)), te.number(momentum, te.dtype(moving)));
+                let (kept, new) = (te.number(1.0 - momentum, DType::F32), te.number(momentum, DType::F32));
                 let (kept, new) = (scalar_with(te, "multiply", kept, moving), scalar_with(te, "multiply", new, found));
                 of(te, "add", kept, new)
             };

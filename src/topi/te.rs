@@ -56,6 +56,8 @@ pub(crate) struct Te<'s> {
     pub offsets: bool,
     /// The alignment of tensors that are made now, in bytes.
     pub align: u32,
+    /// A number that its type does not have, which TVM refuses to make.
+    pub impossible: Option<String>,
 }
 
 /// The closure that says what an element is; it is given the variables of the axes.
@@ -63,7 +65,7 @@ pub(crate) type Element<'f> = &'f mut dyn FnMut(&mut Te, &[PrimId]) -> PrimId;
 
 impl<'s> Te<'s> {
     pub fn new(store: &'s mut Store) -> Te<'s> {
-        Te { store, stages: Vec::new(), made_by: FxHashMap::default(), offsets: false, align: 64 }
+        Te { store, stages: Vec::new(), made_by: FxHashMap::default(), offsets: false, align: 64, impossible: None }
     }
 
     // ---- tensors ----
@@ -230,6 +232,9 @@ impl<'s> Te<'s> {
 
     /// A number of any type.
     pub fn number(&mut self, value: f64, dtype: DType) -> PrimId {
+        if dtype.code == DTypeCode::UInt && value < 0.0 {
+            self.impossible.get_or_insert_with(|| format!("cannot make uint from negative value {value}"));
+        }
         match dtype.is_float() {
             true => self.store.prim_float(value, dtype),
             false => self.store.prim_int(value as i64, dtype),

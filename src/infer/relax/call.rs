@@ -2,9 +2,10 @@
 
 use super::types::{self, Bindings, Fit};
 use super::{Signatures, opaque};
-use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, Store, Type, TypeId, show_type};
+use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, Store, Type, TypeId};
 use crate::ops;
 use crate::ops::relax::deduce::Deduce;
+use crate::print::relax_ty;
 
 /// The type of a call, or why there can be none (TVM's `InferType` of a call).
 pub fn deduce_call(
@@ -46,7 +47,7 @@ fn deduce(
     };
     match store.expr(callee) {
         Expr::Op(op) => {
-            let Some((row, rule)) = ops::info(op).relax.as_ref().and_then(|row| Some((row, row.deduce?))) else {
+            let Some((row, rule)) = ops::info(op).relax.and_then(|row| Some((row, row.deduce?))) else {
                 return Ok(store.ty(Type::Any));
             };
             rule(&mut Deduce { store, op: row.name, args, types, attrs, ty_args: &ty_args })
@@ -77,7 +78,7 @@ pub(crate) fn deduce_callable(store: &mut Store, callee: TypeId, args: &[TypeId]
         Type::Callable { params: Some(params), ret, .. } => (params.to_vec(), *ret),
         Type::Callable { params: None, ret, .. } => return Ok(*ret),
         Type::Any | Type::PackedFunc => return Ok(store.ty(Type::Any)),
-        _ => return Err(format!("a value of type {} cannot be called", show_type(store, callee))),
+        _ => return Err(format!("a value of type {} cannot be called", relax_ty(store, callee))),
     };
     if params.len() != args.len() {
         return Err(format!(
@@ -92,7 +93,7 @@ pub(crate) fn deduce_callable(store: &mut Store, callee: TypeId, args: &[TypeId]
         bind(store, *param, given, &mut bound);
         let wanted = types::substitute(store, *param, &bound);
         if types::fit(store, wanted, given) == Fit::Never {
-            let (wanted, given) = (show_type(store, wanted).to_string(), show_type(store, given).to_string());
+            let (wanted, given) = (relax_ty(store, wanted), relax_ty(store, given));
             return Err(format!("Argument {index} type mismatch: expected {wanted}, given {given}"));
         }
     }

@@ -15,6 +15,7 @@ pub(crate) use call::deduce_callable;
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};
 use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, PrimFunc, Store, Symbol, Type, TypeId, VarId};
+use crate::print::relax_ty;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The types of a module's functions, as calls of them see it.
@@ -166,9 +167,15 @@ impl ExprMutator for Deducer<'_> {
         };
         match binding.cast.or_else(|| store.checked_type(value.unwrap_or(binding.value))) {
             Some(ty) if written == Some(ty) => var,
-            // What cannot be is told by the check of the program.
-            Some(ty) if written.is_some_and(|written| types::fit(store, written, ty) == types::Fit::Never) => var,
             Some(ty) => {
+                if let Some(written) = written
+                    && types::fit(store, written, ty) == types::Fit::Never
+                {
+                    let (given, written) = (relax_ty(store, ty), relax_ty(store, written));
+                    let message = format!("Invalid annotation. Got rhs value type: {given}, given type: {written}");
+                    let place = store.source_span(binding.value).or(store.var_span(var));
+                    self.errors.push(Diagnostic::error("relax-type", message, place));
+                }
                 let typed = store.retyped_var(var, ty);
                 self.vars.insert(var, typed);
                 typed

@@ -100,7 +100,8 @@ impl Reader<'_, '_> {
         span: Span,
     ) -> VarId {
         let fresh = self.builder.fresh();
-        let ty = cast.or(self.store.checked_type(value)).or(ty);
+        // A type that is written and cannot be is kept, for the check of the program to find; another one gives way there.
+        let ty = cast.or(ty).or(self.store.checked_type(value));
         let var = self.store.relax_var(name.unwrap_or(&fresh), ty, local && self.builder.dataflow);
         self.store.set_var_span(var, span);
         self.builder.push(Binding { var, value, cast });

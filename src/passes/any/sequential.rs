@@ -5,7 +5,7 @@
 //!
 //! Source: `src/ir/transform.cc` (`SequentialNode`), `python/tvm/ir/transform.py`.
 
-use crate::pass::{Args, Literal, Param, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, Part, PassSpec, Run};
 
 /// TVM's `transform.Sequential`.
 pub static SPEC: PassSpec = PassSpec {
@@ -45,8 +45,8 @@ def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
     run: Run::Sequential(passes),
 };
 
-fn passes(arguments: &Args) -> Vec<String> {
+fn passes(arguments: &Args) -> Vec<Part> {
     let Literal::List(items) = arguments.get("passes") else { return Vec::new() };
-    let call = |item: &Literal| if let Literal::Str(call) = item { Some(call.clone()) } else { None };
+    let call = |item: &Literal| if let Literal::Str(call) = item { Some(Part::call(call)) } else { None };
     items.iter().filter_map(call).collect()
 }

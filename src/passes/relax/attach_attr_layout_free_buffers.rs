@@ -6,7 +6,7 @@ use super::calls::{args, fields, op_name};
 use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, Expr, ExprId, Id, Module, PrimFunc, Store, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run};
 use crate::tir::Copier;
 use rustc_hash::FxHashSet;
 
@@ -57,8 +57,10 @@ class Module:
             R.output(gv)
         return gv
 ",
-    run: Run::Module(run),
+    run: Run::Sequential(|_| vec![Part::Inner(&INNER), Part::call("DeadCodeElimination()")]),
 };
+
+static INNER: Inner = Inner { info_name: "_AttachAttrLayoutFreeBuffers", opt_level: 0, run: Run::Module(run) };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
     let store = &mut *cx.store;
@@ -75,8 +77,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         let new = rewrite(store, &mut under_way, &mut attach, function);
         under_way.builder.update_function(store, name, new);
     }
-    let result = under_way.builder.finish()?;
-    cx.run("DeadCodeElimination()", &result)
+    under_way.builder.finish()
 }
 
 struct Attach<'m> {

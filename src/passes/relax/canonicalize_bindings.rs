@@ -8,7 +8,7 @@ use crate::build::{BlockMutator, Mutation, any_leaf, rewrite_function};
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::{for_each_child, free_vars, post_order};
 use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Extents, Id, IdMap, Module, Store, Type, Var, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Inner, Part, PassError, PassSpec, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// TVM's `relax.transform.CanonicalizeBindings`.
@@ -25,7 +25,7 @@ pub static SPEC: PassSpec = PassSpec {
 they are, and a cast to the type that the value has is a plain binding. A variable that is bound to another variable, to a \
 field of a known tuple or to all fields of one in order is replaced by that, and constants are written where they are used. \
 A variable of a dataflow block that nothing outside of the block uses becomes a dataflow variable, and one that is only \
-given to an output is that output.\n\nIt runs as one step; in TVM it is a `Sequential` of two.",
+given to an output is that output.",
     example_before: "\
 @I.ir_module
 class Module:
@@ -48,18 +48,34 @@ class Module:
             R.output(gv)
         return gv
 ",
-    run: Run::Function(run),
+    run: Run::Sequential(|_| vec![Part::Inner(&SYMBOLS), Part::Inner(&BINDINGS)]),
 };
 
-fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
-    canonicalize_bindings(cx.store, module, function)
-}
+static SYMBOLS: Inner = Inner {
+    info_name: "CanonicalizeTIRVariables",
+    opt_level: 1,
+    run: Run::Function(|cx, module, function, _| of_symbols(cx.store, module, function)),
+};
+
+static BINDINGS: Inner = Inner {
+    info_name: "CanonicalizeRelaxBindings",
+    opt_level: 1,
+    run: Run::Function(|cx, module, function, _| of_bindings(cx.store, module, function)),
+};
 
 /// The pass on one function.
 pub fn canonicalize_bindings(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
-    // What is known of a symbol may mention another one: TVM goes twice too.
+    let function = of_symbols(store, module, function)?;
+    of_bindings(store, module, function)
+}
+
+/// What is known of a symbol may mention another one: TVM goes twice too.
+fn of_symbols(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     let once = canonical_symbols(store, module, function)?;
-    let function = if once == function { once } else { canonical_symbols(store, module, once)? };
+    if once == function { Ok(once) } else { canonical_symbols(store, module, once) }
+}
+
+fn of_bindings(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     let plan = Planner::collect(store, function);
     rewrite_function(store, module, function, &mut Canonicalize(plan))
 }

@@ -2,16 +2,15 @@
 //!
 //! Source: `src/relax/transform/convert_dataflow.cc`.
 
-use super::canonicalize_bindings::canonicalize_bindings;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::infer::relax::effects::is_impure_call;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Param, Part, PassCx, PassError, PassSpec, Run};
 
 /// TVM's `relax.transform.ConvertToDataflow`.
 pub static SPEC: PassSpec = PassSpec {
     name: "ConvertToDataflow",
-    info_name: "ConvertToDataflow",
+    info_name: "sequential",
     dialects: crate::pass::spec::RELAX,
     opt_level: 0,
     required: &[],
@@ -40,13 +39,14 @@ class Module:
             R.output(z)
         return z
 ",
-    run: Run::Function(run),
+    run: Run::Sequential(|_| vec![Part::Inner(&EXTRACT), Part::call("CanonicalizeBindings()")]),
 };
+
+static EXTRACT: Inner = Inner { info_name: "ConvertToDataflow", opt_level: 0, run: Run::Function(run) };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> Result<ExprId, PassError> {
     let min_size = usize::try_from(args.int("min_size")).unwrap_or(0);
-    let function = rewrite_function(cx.store, module, function, &mut Extract { module, min_size })?;
-    canonicalize_bindings(cx.store, module, function)
+    rewrite_function(cx.store, module, function, &mut Extract { module, min_size })
 }
 
 struct Extract<'m> {

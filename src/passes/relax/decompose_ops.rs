@@ -6,7 +6,7 @@ use super::calls;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::{AttrValue, AttrsId, Binding, DType, Dim, Expr, ExprId, Extents, Module, Store, Symbol, Type};
 use crate::ops::build::{ints, scalar};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, Part, PassCx, PassError, PassSpec, Run};
 
 const PARAMS: &[Param] =
     &[Param { name: "func_name", default: "None", doc: "The only function to look at; all where none is given." }];
@@ -108,9 +108,9 @@ R.Tensor((2, 4), dtype=\"float32\"):
         return gv_1
 ";
 
-fn training(args: &Args) -> Vec<String> {
+fn training(args: &Args) -> Vec<Part> {
     let name = args.get("func_name");
-    vec![format!("MutateOpsForTraining(func_name={name})"), format!("DecomposeOpsForInference(func_name={name})")]
+    ["MutateOpsForTraining", "DecomposeOpsForInference"].map(|pass| Part::Call(format!("{pass}(func_name={name})"))).into()
 }
 
 fn inference(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> Result<ExprId, PassError> {

@@ -93,7 +93,7 @@ impl<'m> Eliminate<'m> {
 
     fn find(&mut self, store: &Store, value: ExprId, cast: Option<TypeId>) -> &mut Vec<VarId> {
         let alike = self.known.entry(from_afar(store, value)).or_default();
-        let same = |known: &Value| known.cast == cast && exprs(store, known.value, value, EqualOptions::default()).is_ok();
+        let same = |known: &Value| known.cast == cast && exprs(store, known.value, value, EqualOptions::RELAX).is_ok();
         let place = match alike.iter().position(same) {
             Some(place) => place,
             None => {
@@ -172,7 +172,7 @@ impl BlockMutator for Eliminate<'_> {
 
 /// Whether a call gives memory of its own each time.
 fn allocates(store: &Store, value: ExprId) -> bool {
-    store.called_op(value).and_then(|op| ops::info(op).relax.as_ref()).is_some_and(|op| op.name.contains("alloc_"))
+    store.called_op(value).and_then(|op| ops::info(op).relax).is_some_and(|op| op.name.contains("alloc_"))
 }
 
 /// A number that equal values share.

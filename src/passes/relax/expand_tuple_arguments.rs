@@ -4,8 +4,8 @@
 
 use super::support::global_symbol;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite_in, signature};
-use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, VarId};
+use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashSet;
 
 /// TVM's `relax.transform.ExpandTupleArguments`.
@@ -50,8 +50,12 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = cls.sum(x, x)
         return y
 ",
-    run: Run::Module(run),
+    run: Run::Sequential(|_| {
+        vec![Part::Inner(&INNER), Part::call("CanonicalizeBindings()"), Part::call("DeadCodeElimination()")]
+    }),
 };
+
+static INNER: Inner = Inner { info_name: "ExpandTupleArgumentsInner", opt_level: 0, run: Run::Module(run) };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
     let store = &mut *cx.store;
@@ -59,6 +63,8 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let mut changed = module.clone();
     for &(name, function) in module.functions() {
         if let Some(new) = expanded(store, function) {
+            // TVM gives such a function a new name node, and so the last place.
+            changed.remove_function(name);
             changed.set_function(name, new);
             calls.callees.insert(name);
         }
@@ -73,7 +79,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         }
         changed = mutation.builder.finish()?;
     }
-    cx.run("CanonicalizeBindings(), DeadCodeElimination()", &changed)
+    Ok(changed)
 }
 
 /// The function with fields in the place of tuples, if it takes tuples.
@@ -85,12 +91,11 @@ fn expanded(store: &mut Store, function: ExprId) -> Option<ExprId> {
     }
     let mut parts = Parts::default();
     old.into_iter().for_each(|param| parts.expand(store, param));
-    let Expr::Seq { blocks, body } = store.expr(data.body) else { return None };
-    let mut all: Vec<Id<BindingBlock>> = vec![store.add_block_of(&parts.bindings, false)];
-    all.extend(store.items(blocks));
-    let blocks = store.list(&all);
+    // The body is nested, so that its value gets a variable when the function is visited.
+    let block = store.add_block_of(&parts.bindings, false);
+    let blocks = store.list(&[block]);
     let ty = store.checked_type(data.body);
-    let body = store.rebuild(data.body, Expr::Seq { blocks, body }, ty);
+    let body = store.rebuild(data.body, Expr::Seq { blocks, body: data.body }, ty);
     let params = store.list(&parts.params);
     let new = store.add_function(Function { params, body, ..data });
     let new = store.rebuild(function, Expr::Function(new), None);

@@ -3,7 +3,7 @@
 //! Source: `src/relax/transform/fuse_tir.cc`. TVM makes a `Sequential` of four passes, whose third has no name of its own to
 //! call it by; here it is [`FuseTIRInner`](super::fuse_tir_inner).
 
-use crate::pass::{Args, PassSpec, Run};
+use crate::pass::{Args, Part, PassSpec, Run};
 
 /// TVM's `relax.transform.FuseTIR`.
 pub static SPEC: PassSpec = PassSpec {
@@ -49,7 +49,7 @@ class Module:
     run: Run::Sequential(children),
 };
 
-fn children(_: &Args) -> Vec<String> {
+fn children(_: &Args) -> Vec<Part> {
     let names = ["ExpandTupleArguments", "RemoveUnusedParameters", "FuseTIRInner", "DeadCodeElimination"];
-    names.map(|name| format!("{name}()")).into()
+    names.map(|name| Part::Call(format!("{name}()"))).into()
 }

@@ -21,17 +21,19 @@ pub static SPEC: PassSpec = PassSpec {
     required: &[],
     params: &[
         Param { name: "fget_item", default: "\"get_item\"", doc: "The packed function that gives a weight by its index." },
-        Param { name: "fset_item", default: "None", doc: "The packed function that takes a result and its index." },
+        Param { name: "fset_item", default: "\"set_item\"", doc: "The packed function that takes a result and its index." },
         Param { name: "extra_get_item_params", default: "None", doc: "Has to be None here." },
         Param { name: "extra_set_item_params", default: "None", doc: "Has to be None here." },
     ],
     config: &[],
     summary: "Makes functions that transform weights hold one weight at a time.",
     doc: "In functions whose names end with `transform_params`, weights are not parameters any more: each is fetched by \
-`fget_item` where it is first needed. With `fset_item`, results are handed over once they are computed, weights are killed after \
-their last use, and the function gives nothing. `ToNonDataflow` and `RemovePurityChecking` come before it.\n\nKnown divergences: \
-TVM's default of `fset_item` is \"set_item\"; further parameters of the two functions are variables in TVM and cannot be given.",
+`fget_item` where it is first needed. Results are handed to `fset_item` once they are computed, weights are killed after \
+their last use, and the function gives nothing; where `fset_item` is None, it gives its results. `ToNonDataflow` and \
+`RemovePurityChecking` come before it: in a dataflow block TVM kills a weight after its first use.\n\nKnown divergence: \
+further parameters of the two functions are variables in TVM and cannot be given.",
     example_before: "\
+# LazyTransformParams(fset_item=None)
 @I.ir_module
 class Module:
     @R.function
@@ -204,7 +206,7 @@ fn handing_over(store: &mut Store, module: &Module, old: ExprId, new: ExprId, se
             _ => {}
         }
     }
-    hand.last = last_uses(store, &old_bindings, hand.result);
+    hand.last = last_uses(store, old_blocks, hand.result);
     let any = store.ty(Type::Any);
     let mut bindings = Vec::new();
     for (place, value) in leaves {

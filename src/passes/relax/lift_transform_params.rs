@@ -18,7 +18,7 @@ use crate::ir::{
     TypeId, VarId,
 };
 use crate::ops;
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Literal, Param, Part, PassCx, PassError, PassSpec, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// TVM's `relax.transform.LiftTransformParams`.
@@ -26,7 +26,7 @@ pub static SPEC: PassSpec = PassSpec {
     name: "LiftTransformParams",
     info_name: "LiftTransformParams",
     dialects: crate::pass::spec::RELAX,
-    opt_level: 1,
+    opt_level: 0,
     required: &[],
     params: &[Param {
         name: "shared_transform",
@@ -73,15 +73,22 @@ class Module:
             R.output(output_tuple)
         return output_tuple
 ",
-    run: Run::Module(run),
+    run: Run::Sequential(|_| vec![Part::Inner(&PARTITION), Part::call("LambdaLift()"), Part::Inner(&POST_PROC)]),
 };
+
+static PARTITION: Inner = Inner {
+    info_name: "PartitionTransformParams",
+    opt_level: 1,
+    run: Run::Module(|cx, module, args| partition(cx.store, module, args.get("shared_transform"))),
+};
+
+static POST_PROC: Inner = Inner { info_name: "LiftTransformParamsPostProc", opt_level: 1, run: Run::Module(publish) };
 
 const SUFFIX: &str = "transform_params";
 
-fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
+/// The functions for the weights become public.
+fn publish(cx: &mut PassCx<'_>, lifted: &Module, _: &Args) -> Result<Module, PassError> {
     let consume = cx.config_int("relax.lift_transform_params.consume_params", 0) != 0;
-    let parted = partition(cx.store, module, args.get("shared_transform"))?;
-    let lifted = cx.run("LambdaLift()", &parted)?;
     let store = &mut *cx.store;
     let mut result = lifted.clone();
     for &(name, function) in lifted.functions() {
@@ -93,7 +100,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
         let mut new = with_attrs(store, function, Some(attrs));
         if consume {
             let params = store.items(data.params).last().map(|param| store.use_var(param));
-            new = rewrite_function(store, &lifted, new, &mut Consume { params, fields: FxHashMap::default() })?;
+            new = rewrite_function(store, lifted, new, &mut Consume { params, fields: FxHashMap::default() })?;
         }
         result.set_function(name, new);
     }

@@ -176,7 +176,7 @@ fn has_ordinary_block(store: &Store, function: ExprId) -> bool {
 }
 
 fn same(store: &Store, a: ExprId, b: ExprId) -> bool {
-    a == b || exprs(store, a, b, EqualOptions::default()).is_ok()
+    a == b || exprs(store, a, b, EqualOptions::RELAX).is_ok()
 }
 
 struct Blocks<'r> {

@@ -6,7 +6,7 @@ use super::support::global_symbol;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, Normalize, run as rewrite_in};
 use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{Binding, BindingBlock, DType, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.RemoveUnusedOutputs`.
@@ -51,8 +51,12 @@ class Module:
         gv: R.Tensor((2,), dtype=\"float32\") = cls.both(x)
         return gv
 ",
-    run: Run::Module(run),
+    run: Run::Sequential(|_| {
+        vec![Part::Inner(&INNER), Part::call("CanonicalizeBindings()"), Part::call("DeadCodeElimination()")]
+    }),
 };
+
+static INNER: Inner = Inner { info_name: "RemoveUnusedOutputsInner", opt_level: 0, run: Run::Module(run) };
 
 /// For each function which of its fields somebody uses.
 type Masks = FxHashMap<Id<Name>, Vec<bool>>;
@@ -80,7 +84,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         }
         changed = mutation.builder.finish()?;
     }
-    cx.run("CanonicalizeBindings(), DeadCodeElimination()", &changed)
+    Ok(changed)
 }
 
 /// The private functions that give fields nobody uses.

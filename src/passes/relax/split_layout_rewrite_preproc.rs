@@ -10,7 +10,6 @@
 //! Source: `src/relax/transform/split_layout_rewrite_preproc.cc`.
 
 use super::calls::{args, fields, op, op_name, tuple};
-use super::dead_code_elimination::eliminate_dead_code;
 use crate::build::{BlockMutator, Mutation, rewrite_module};
 use crate::diag::Diagnostic;
 use crate::infer::relax::prim_func_type;
@@ -18,7 +17,7 @@ use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrValue, AttrsId, Block, Buffer, Dim, Expr, ExprId, Id, Module, Name, PrimFunc, PrimParam, Stmt, StmtId, Store, TypeId,
 };
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run};
 use crate::tir::Copier;
 use rustc_hash::FxHashMap;
 
@@ -97,8 +96,10 @@ class Module:
             R.output(gv)
         return gv
 ",
-    run: Run::Module(run),
+    run: Run::Sequential(|_| vec![Part::Inner(&INNER), Part::call("DeadCodeElimination()")]),
 };
+
+static INNER: Inner = Inner { info_name: "SplitLayoutRewritePreproc", opt_level: 0, run: Run::Module(run) };
 
 const HINT: &str = "meta_schedule.layout_rewrite_preproc";
 
@@ -112,8 +113,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         })?;
         splits.extend(split.map(|split| (name, split)));
     }
-    let new = rewrite_module(cx.store, module, &mut Rewrite { splits })?;
-    Ok(eliminate_dead_code(cx.store, &new, &[]))
+    rewrite_module(cx.store, module, &mut Rewrite { splits })
 }
 
 /// A program in two.

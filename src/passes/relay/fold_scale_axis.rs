@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relay/transforms/fold_scale_axis.cc`.
 
-use crate::pass::{PassSpec, Run};
+use crate::pass::{Part, PassSpec, Run};
 
 /// The pass.
 pub static SPEC: PassSpec = PassSpec {
@@ -18,5 +18,5 @@ pub static SPEC: PassSpec = PassSpec {
 runs, and below level 2 nothing.",
     example_before: "",
     example_after: "",
-    run: Run::Sequential(|_| ["BackwardFoldScaleAxis()", "ForwardFoldScaleAxis()", "FoldConstant()"].map(str::to_owned).to_vec()),
+    run: Run::Sequential(|_| ["BackwardFoldScaleAxis()", "ForwardFoldScaleAxis()", "FoldConstant()"].map(Part::call).to_vec()),
 };

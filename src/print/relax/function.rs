@@ -4,7 +4,9 @@
 use super::super::LineRole;
 use super::super::script::{Place, Script};
 use crate::ir::sort::sort_by;
-use crate::ir::{AttrValue, AttrsId, Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, Store, Type, TypeId};
+use crate::ir::{
+    AttrValue, AttrsId, Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, Store, Type, TypeId, VarId,
+};
 use std::rc::Rc;
 
 /// What becomes of the value of a sequence.
@@ -203,6 +205,16 @@ impl Script<'_> {
         }
         let BindingBlock { bindings, dataflow } = *store.block(store.item(blocks, block as usize));
         if dataflow && binding == 0 {
+            // Statements define nothing: an output among them is declared like what is free.
+            let void: Vec<VarId> = store
+                .items(bindings)
+                .map(|binding| *store.binding(binding))
+                .filter(|binding| !store.var_data(binding.var).dataflow && is_void_statement(store, binding))
+                .map(|binding| binding.var)
+                .collect();
+            for var in void {
+                self.var(var, &mut String::new());
+            }
             self.relax_line("with R.dataflow():", id);
             self.indent += 4;
         }
@@ -264,17 +276,9 @@ impl Script<'_> {
             }
             _ => {
                 self.value(value, &mut text);
-                let is_void =
-                    |ty: Option<TypeId>| ty.is_some_and(|ty| matches!(store.type_of_id(ty), Type::Tuple(f) if f.is_empty()));
-                if is_void(ty) && is_void(store.checked_type(value).or(ty)) {
-                    // What is nothing and nameless takes no name from others.
-                    if store.var_name(var) == "_" {
-                        self.text_line(LineRole::Binding, Some(value), &text);
-                        return "_".to_owned();
-                    }
-                    let name = self.define_var(var);
+                if is_void_statement(store, &Binding { var, value, cast }) {
                     self.text_line(LineRole::Binding, Some(value), &text);
-                    return name;
+                    return self.var_name(var).unwrap_or_default().to_owned();
                 }
                 let annotation = if self.hides_annotation(value, ty) { String::new() } else { self.annotation(ty) };
                 let name = self.define_var(var);
@@ -309,7 +313,7 @@ impl Script<'_> {
     fn hides_annotation(&self, value: ExprId, ty: Option<TypeId>) -> bool {
         let store = self.store;
         let Some(op) = store.called_op(value) else { return false };
-        let name = crate::ops::info(op).relax.as_ref().map_or("", |op| op.name);
+        let name = crate::ops::info(op).relax.map_or("", |op| op.name);
         let is_prim = ty.is_some_and(|ty| matches!(store.type_of_id(ty), Type::Prim(_)));
         if !matches!(name, "call_tir" | "call_dps_packed") || is_prim {
             return false;
@@ -321,6 +325,14 @@ impl Script<'_> {
             (None, _) => false,
         }
     }
+}
+
+/// Whether a binding prints as a statement: its value and its variable are the empty tuple.
+fn is_void_statement(store: &Store, &Binding { var, value, cast }: &Binding) -> bool {
+    let is_void = |ty: TypeId| matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty());
+    let special = matches!(store.expr(value), Expr::If { .. } | Expr::Function(_));
+    let ty = store.var_type(var);
+    cast.is_none() && !special && ty.is_some_and(is_void) && store.checked_type(value).or(ty).is_some_and(is_void)
 }
 
 /// The name under which a function is known outside of its module.

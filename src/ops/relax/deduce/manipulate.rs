@@ -1,7 +1,7 @@
 //! Other arrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
 
 use super::{Deduce, Tensor, any, int};
-use crate::ir::{AttrValue, DType, Dim, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Symbol, TypeId};
+use crate::ir::{AttrValue, DType, DTypeCode, Dim, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Symbol, TypeId};
 use std::rc::Rc;
 
 /// `broadcast_to`: a tensor and a shape.
@@ -366,15 +366,17 @@ pub fn along_axis(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn gather_elements(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let indices = cx.tensor(1)?;
-    if let (Some(a), Some(b)) = (data.rank, indices.rank)
-        && a != b
-    {
+    if indices.dtype().is_some_and(|dtype| dtype.code != DTypeCode::Int) {
+        return Err("GatherElements requires the input indices to have int64 dtype".to_owned());
+    }
+    let (Some(rank), Some(indices_rank)) = (data.rank, indices.rank) else {
+        return Ok(cx.vague(None, data.dtype(), data.vdevice()));
+    };
+    cx.axis(cx.int("axis").unwrap_or(0), rank)?;
+    if rank != indices_rank {
         return Err("GatherElements requires data and indices to have the same rank".to_owned());
     }
-    Ok(match indices.info.extents.clone() {
-        Extents::Known(shape) => cx.out(&shape, data.dtype(), data.vdevice()),
-        _ => cx.vague(indices.rank.or(data.rank), data.dtype(), data.vdevice()),
-    })
+    Ok(cx.shaped(indices.info.extents, data.dtype(), data.vdevice()))
 }
 
 /// `gather_nd`: the last axis of the indices says where in the first axes of the data.

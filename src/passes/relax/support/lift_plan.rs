@@ -219,7 +219,7 @@ pub(in crate::passes::relax) fn shared_plan(store: &mut Store, module: &Module, 
                 }
             }
             let value = bind_in(store, &mut cx, binding.value, &renamed, Bindings::default());
-            let same = |(known, _): &(ExprId, Vec<Binding>)| exprs(store, *known, value, EqualOptions::default()).is_ok();
+            let same = |(known, _): &(ExprId, Vec<Binding>)| exprs(store, *known, value, EqualOptions::RELAX).is_ok();
             let place = match found.iter().position(same) {
                 Some(place) => place,
                 None => {

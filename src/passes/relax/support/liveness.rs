@@ -1,19 +1,28 @@
 //! Where variables are used for the last time.
 
 use crate::ir::walk::free_vars;
-use crate::ir::{Binding, Store, VarId};
+use crate::ir::{Binding, BindingBlock, List, Store, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// For each binding the variables that it is the last to use, in the order of their use; its own stands last when nobody uses
-/// it. The binding of `result` does not count.
+/// it. The binding of `result` does not count. In dataflow blocks it is the first use instead, because TVM's analysis turns
+/// around the bindings of ordinary blocks only.
 pub(in crate::passes::relax) fn last_uses(
     store: &Store,
-    bindings: &[Binding],
+    blocks: List<BindingBlock>,
     result: Option<VarId>,
 ) -> FxHashMap<VarId, Vec<VarId>> {
     let mut ended: FxHashSet<VarId> = FxHashSet::default();
     let mut last = FxHashMap::default();
-    for binding in bindings.iter().rev().filter(|binding| Some(binding.var) != result) {
+    let mut bindings: Vec<Binding> = Vec::new();
+    for block in store.items(blocks) {
+        let first = bindings.len();
+        bindings.extend(store.block_bindings(block));
+        if !store.block(block).dataflow {
+            bindings[first..].reverse();
+        }
+    }
+    for binding in bindings.iter().filter(|binding| Some(binding.var) != result) {
         let mut vars: Vec<VarId> = free_vars(store, binding.value).into_iter().filter(|var| ended.insert(*var)).collect();
         if ended.insert(binding.var) {
             vars.push(binding.var);
