@@ -23,6 +23,7 @@
 //! - [`eval`]: running programs
 //! - [`pass`]: what a pass is and how passes run
 //! - [`passes`]: the passes
+//! - [`check`]: programs to try passes on
 //! - [`diff`]: two versions of a program, line by line
 //! - [`repro`]: reproducers, as text and as links
 //! - [`session`]: a program that is opened, run and looked at while it is edited
@@ -30,6 +31,7 @@
 //! - `wasm`: the boundary to JavaScript, compiled for the page only
 
 pub mod build;
+pub mod check;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod cli;
 pub mod diag;

@@ -23,6 +23,7 @@ const LAYERS: &[&[&str]] = &[
     &["eval"],
     &["pass"],
     &["passes"],
+    &["check"],
     &["diff"],
     &["repro"],
     &["session"],

@@ -7,13 +7,23 @@ use crate::ir::{AttrsId, Dim, ExprId, OpId, Store, Tensor, Type, TypeId};
 use crate::ops::{self, KernelCx, OpInfo, RuleCx};
 
 /// Operators that hand their argument on, of whatever kind it is: they say where, not what.
-const TRANSPARENT: [&str; 3] = ["on_device", "device_copy", "annotation.checkpoint"];
+const TRANSPARENT: [&str; 6] = [
+    "on_device",
+    "device_copy",
+    "annotation.checkpoint",
+    "annotation.compiler_begin",
+    "annotation.compiler_end",
+    "annotation.stop_fusion",
+];
 
 impl Machine<'_> {
     pub(super) fn call_op(&mut self, id: ExprId, op: OpId, args: Vec<Value>) -> Result<Value, EvalFailure> {
         let info = ops::info(op);
         if let (true, [value]) = (TRANSPARENT.contains(&info.name), args.as_slice()) {
             return Ok(value.clone());
+        }
+        if info.name == "memory.kill" {
+            return Ok(Value::unit());
         }
         let Some(kernel) = info.kernel else {
             let failure = self.fail(id, format!("`{}` cannot be evaluated here", info.name));

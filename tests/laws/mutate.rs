@@ -1,6 +1,7 @@
 //! Whatever is typed or pasted, the engine answers with findings and never panics.
 
-use crate::generate::{Random, program};
+use crate::program;
+use passlab::check::random::Random;
 use passlab::diag::render;
 use passlab::pass::PassContext;
 use passlab::session::{Session, document};

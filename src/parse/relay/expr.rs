@@ -67,6 +67,11 @@ impl<'s> Parser<'s, '_> {
                 break last;
             }
         };
+        Ok(self.bound(statements, last))
+    }
+
+    /// Statements and what they end with.
+    fn bound(&mut self, statements: Vec<Statement>, last: ExprId) -> ExprId {
         let end = self.prev_end;
         let mut body = last;
         for statement in statements.into_iter().rev() {
@@ -77,7 +82,7 @@ impl<'s> Parser<'s, '_> {
             body = self.store.add(Expr::Let { var, value: statement.value, body });
             self.store.set_span(body, Span { start: statement.start, end });
         }
-        Ok(body)
+        body
     }
 
     /// One statement; the expression if it is the last one.
@@ -210,7 +215,8 @@ impl<'s> Parser<'s, '_> {
     /// The right side of a binding with its `;`. When it cannot be read, reading goes on behind the `;`.
     fn binding_value(&mut self, level: usize) -> Parse<ExprId> {
         let stacked = self.stack.len();
-        let value = self.binary().and_then(|value| {
+        let value = if self.at(Kind::Let) { self.open_let() } else { self.binary() };
+        let value = value.and_then(|value| {
             if self.at_binding() {
                 self.missing_semicolon();
                 return Ok(value);
@@ -225,6 +231,38 @@ impl<'s> Parser<'s, '_> {
             }
             value => value,
         }
+    }
+
+    /// A `let` that is a value and has no parentheses: TVM prints those of a pass so, and cannot read them. It ends with the
+    /// first operand that is not bound.
+    #[inline(never)]
+    fn open_let(&mut self) -> Parse<ExprId> {
+        self.guard_depth()?;
+        if self.nesting == 0 {
+            let warning = Diagnostic::warning("relay-open-let", "TVM cannot read a `let` here", self.cur.span());
+            self.report(warning.with_note("it prints them so; write parentheses around it"));
+        }
+        let mark = self.vars.mark();
+        self.nesting += 1;
+        let value = self.open_let_parts();
+        self.nesting -= 1;
+        self.vars.back_to(mark);
+        value
+    }
+
+    fn open_let_parts(&mut self) -> Parse<ExprId> {
+        let mut statements: Vec<Statement> = Vec::new();
+        while self.at_binding() {
+            let start = self.cur.start;
+            if self.at(Kind::Let) {
+                let (var, value) = self.let_binding()?;
+                statements.push(Statement { var: Some(var), value, start });
+            } else {
+                self.graph_binding()?;
+            }
+        }
+        let last = self.binary()?;
+        Ok(self.bound(statements, last))
     }
 
     /// Whether `let` or `%n =` comes next.

@@ -290,6 +290,21 @@ fn names_of_imported_models_are_read_back() {
     assert_eq!(body_form("def @f() { @g-1.x(1) }"), "[@g-1.x 1]");
 }
 
+#[test]
+fn a_let_that_is_a_value_is_read_without_parentheses() {
+    let text =
+        "def @f(%x: int32) { let %a = let %b = abs(%x); %7 = abs(%b); add(%7, %b); let %c = let %d = let %e = %a; %e; %d; %c }";
+    let same = "def @f(%x: int32) { let %a = (let %b = abs(%x); %7 = abs(%b); add(%7, %b)); let %c = (let %d = (let %e = %a; %e); %d); %c }";
+    let store = &mut Store::new();
+    let function = parse(store, &format!("{HEADER}{text}")).program.module.functions()[0].1;
+    let body = store.as_function(function).expect("a function").body;
+    assert_eq!(form(store, body), body_form(same));
+    let deep = format!("def @f() {{ {} 1{} }}", (0..300).map(|i| format!("let %a{i} = ")).collect::<String>(), "; 1".repeat(300));
+    let problems = module_problems(&deep);
+    assert_eq!(problems[0], "1:22 relay-open-let: TVM cannot read a `let` here");
+    assert!(problems[1].contains("nested too deeply"), "{}", problems[1]);
+}
+
 // ---- errors ----
 
 #[test]

@@ -12,6 +12,7 @@
 
 use super::support::copy::substitute;
 use super::support::{dict_attrs, is_external, is_primitive};
+use crate::diag::Diagnostic;
 use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::rewrite::{ExprMutator, Rewriting, Visit};
 use crate::ir::walk::{for_each_binder, free_vars, post_order};
@@ -48,6 +49,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         recursive: Vec::new(),
         plans: FxHashMap::default(),
         captures: FxHashMap::default(),
+        untyped: None,
     };
     for (name, function) in module.functions() {
         if is_external(cx.store, *function) {
@@ -56,6 +58,12 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         // A function and what is lifted out of it belong together, so this is one rewrite.
         let new = cx.store.rewrite(RULE, *function, *function, |store| Rewriting::new().run(store, *function, &mut lifter));
         lifter.result.set_function(*name, new);
+    }
+    if let Some(var) = lifter.untyped {
+        let what = format!("%{}", cx.store.var_name(var));
+        let message = format!("internal error: the type checker has not populated the checked_type field for {what}");
+        let error = Diagnostic::error("relay-lambda-lift", message, None);
+        return Err(vec![error.with_note("run InferType first: what a function captures becomes a parameter of that type")]);
     }
     Ok(lifter.result)
 }
@@ -79,6 +87,8 @@ struct Lifter {
     plans: FxHashMap<ExprId, Plan>,
     /// What the functions of these names capture.
     captures: FxHashMap<Id<Name>, Vec<VarId>>,
+    /// A captured variable whose type is not known.
+    untyped: Option<VarId>,
 }
 
 impl ExprMutator for Lifter {
@@ -175,7 +185,8 @@ impl Lifter {
             let mut renamed = Vec::with_capacity(plan.captured.len());
             for var in &plan.captured {
                 let data = store.var_data(*var);
-                let (name, ty) = (store.str(data.name).to_owned(), data.ty.or(data.annotation));
+                let (name, ty) = (store.str(data.name).to_owned(), data.ty);
+                self.untyped = self.untyped.or(if ty.is_none() { Some(*var) } else { None });
                 let param = store.var(&name, ty);
                 params.push(param);
                 renamed.push((*var, store.use_var(param)));
@@ -305,7 +316,7 @@ fn hash(text: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{after, unchanged};
+    use super::super::testing::{after, failure, unchanged};
 
     #[test]
     fn a_function_without_free_variables_becomes_global_under_a_name_made_from_its_text() {
@@ -347,6 +358,14 @@ mod tests {
              }",
         );
         assert_eq!(made.matches("@lifted_name").count(), 3, "{made}");
+    }
+
+    #[test]
+    fn a_captured_variable_without_a_type_is_refused() {
+        let program = "def @main(%x: int32) { %0 = abs(%x); (%0, fn (%y: int32) -> int32 { add(%0, %y) }) }";
+        let said = failure("ToANormalForm(), LambdaLift()", program);
+        assert!(said.starts_with("internal error: the type checker has not populated the checked_type field for %"), "{said}");
+        after("ToANormalForm(), InferType(), LambdaLift(), InferType()", program);
     }
 
     #[test]
