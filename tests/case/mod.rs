@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 mod tir;
+mod wild;
 
 /// A case as its file has it.
 pub struct Case {
@@ -39,7 +40,8 @@ pub enum Verdict {
     Different(String),
 }
 
-/// Reads the cases whose group or id is one of the filters. Groups of Relax begin with `relax:`, those of TIR with `tir:`.
+/// Reads the cases whose group or id is one of the filters. Groups of Relax begin with `relax:`, those of TIR with
+/// `tir:`, programs as people paste them with `wild:`.
 pub fn read_all(folder: &Path, filters: &[&String]) -> Vec<Case> {
     let mut cases = read_folder(&folder.join("relay"), filters);
     let relax = read_folder(&folder.join("relax"), filters);
@@ -59,6 +61,7 @@ pub fn read_all(folder: &Path, filters: &[&String]) -> Vec<Case> {
     }
     cases.extend(relax);
     cases.extend(tir::read(&folder.join("tir"), filters));
+    cases.extend(wild::read(&folder.join("wild"), filters));
     cases
 }
 
@@ -98,6 +101,7 @@ pub fn judge(case: &Case, folder: &Path) -> Verdict {
         "parse" => judge_parse(case),
         "eval" => judge_eval(case),
         "relax:roundtrip" | "relax:texts" => judge_round_trip(case),
+        group if group.starts_with("wild:") => wild::judge(case),
         _ => {
             let before = match text("before_file") {
                 Some(path) => std::fs::read_to_string(folder.join("..").join(path)).expect("the corpus is beside the cases"),
