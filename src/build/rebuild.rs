@@ -246,7 +246,7 @@ fn field_type(store: &mut Store, builder: &mut BlockBuilder, pre: ExprId, tuple:
 
 fn takes_tuple_in_place(store: &Store, callee: ExprId) -> bool {
     let Expr::Op(op) = store.expr(callee) else { return false };
-    let name = ops::info(op).relax.map_or("", |row| row.name);
+    let name = ops::info(op).relax.as_ref().map_or("", |row| row.name);
     ["call_tir", "call_tir_with_grad", "call_tir_inplace"].contains(&name)
 }
 

@@ -204,19 +204,20 @@ pub fn ops(as_json: bool) -> Output {
         let names = |schema: Option<&operators::AttrsSchema>| -> Vec<&str> {
             schema.map_or(Vec::new(), |schema| schema.fields.iter().map(|f| f.name).collect())
         };
-        let attrs = names(op.attrs);
+        let attrs = names(op.relay_attrs());
         let relax = op.relax.map(|op| {
             let args: Vec<&str> = op.args.iter().map(|arg| arg.name).collect();
             json!({ "name": op.name, "args": args, "attrs": names(op.attrs), "pure": op.pure })
         });
-        let dialects: Vec<&str> = [(op.relay, "relay"), (relax.is_some(), "relax")].iter().filter(|d| d.0).map(|d| d.1).collect();
+        let dialects: Vec<&str> =
+            [(op.relay.is_some(), "relay"), (relax.is_some(), "relax")].iter().filter(|d| d.0).map(|d| d.1).collect();
         rows.push(json!({
-            "name": op.name, "dialects": dialects, "args": op.args, "attrs": attrs,
-            "pattern": op.pattern.map(|p| format!("{p:?}")), "type_rule": op.rule.is_some(),
+            "name": op.name, "dialects": dialects, "args": op.relay_args(), "attrs": attrs,
+            "pattern": op.pattern.map(|p| format!("{p:?}")), "type_rule": op.relay_rule().is_some(),
             "kernel": op.kernel.is_some(), "gradient": false, "doc": op.doc, "relax": relax,
         }));
-        if op.relay {
-            let inputs = op.args.iter().chain(attrs.iter()).copied().collect::<Vec<_>>().join(", ");
+        if op.relay.is_some() {
+            let inputs = op.relay_args().iter().chain(attrs.iter()).copied().collect::<Vec<_>>().join(", ");
             out += &format!("{}({inputs})\n", op.name);
         }
         if let Some(relax) = op.relax {

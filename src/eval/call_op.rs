@@ -49,7 +49,7 @@ impl Machine<'_> {
     fn inputs(&self, id: ExprId, info: &OpInfo, args: &[Value]) -> Result<Vec<Tensor>, EvalFailure> {
         let mut inputs = Vec::with_capacity(args.len());
         for (index, arg) in args.iter().enumerate() {
-            let role = info.args.get(index).copied().unwrap_or("data");
+            let role = info.relay_args().get(index).copied().unwrap_or("data");
             let mut left = vec![arg];
             while let Some(value) = left.pop() {
                 match value {
@@ -92,7 +92,7 @@ fn type_from_values(store: &mut Store, info: &OpInfo, attrs: Option<AttrsId>, ar
     let mut types: Vec<TypeId> = args.iter().map(|arg| type_of(store, arg)).collect();
     types.push(hole);
     let mut found = None;
-    if let Some(rule) = info.rule {
+    if let Some(rule) = info.relay_rule() {
         let mut unify = |_: &mut Store, a: TypeId, b: TypeId| {
             if a == hole {
                 found = Some(b);

@@ -309,9 +309,9 @@ impl<'a> Collector<'a> {
             return self.solver.hole(self.store);
         };
         let info = ops::info(op);
-        let slots: Vec<Slot> = (0..=info.args.len()).map(|_| self.solver.hole(self.store)).collect();
+        let slots: Vec<Slot> = (0..=info.relay_args().len()).map(|_| self.solver.hole(self.store)).collect();
         let types: Vec<TypeId> = slots.iter().map(|slot| self.solver.own(*slot)).collect();
-        if let Some(rule) = info.rule {
+        if let Some(rule) = info.relay_rule() {
             self.solver.relate(self.store, Rule::Op(rule), &slots, None, id);
         }
         let (ret, params) = types.split_last().expect("there is a result");
@@ -390,16 +390,16 @@ impl<'a> Collector<'a> {
         let args: Vec<Slot> = self.store.items(call.args).map(|arg| self.slot(arg)).collect();
         if let Expr::Op(op) = self.store.expr(call.callee) {
             let info = ops::info(op);
-            if args.len() == info.args.len()
-                && let Some(rule) = info.rule
+            if args.len() == info.relay_args().len()
+                && let Some(rule) = info.relay_rule()
                 && let Some(ty) = self.solver.output(self.store, rule, &args, call.attrs)
             {
                 return self.solver.occurrence(self.store, ty);
             }
             let result = self.solver.hole(self.store);
-            if args.len() != info.args.len() {
-                self.arity(id, info.args.len(), args.len(), &format!("operator {}", info.name));
-            } else if let Some(rule) = info.rule {
+            if args.len() != info.relay_args().len() {
+                self.arity(id, info.relay_args().len(), args.len(), &format!("operator {}", info.name));
+            } else if let Some(rule) = info.relay_rule() {
                 let mut types = args;
                 types.push(result);
                 self.solver.relate(self.store, Rule::Op(rule), &types, call.attrs, id);

@@ -24,7 +24,7 @@ pub fn call_with(store: &mut Store, name: &str, args: &[ExprId], written: &[(&st
 
 /// The attributes of the operator `name`: those written and the defaults of the others.
 pub fn attrs_of(store: &mut Store, name: &str, written: &[(&str, AttrValue)]) -> AttrsId {
-    let schema = super::info(super::op(name)).attrs.unwrap_or_else(|| panic!("`{name}` takes no attributes"));
+    let schema = super::info(super::op(name)).relay_attrs().unwrap_or_else(|| panic!("`{name}` takes no attributes"));
     let attrs = schema.complete(store, written).unwrap_or_else(|field| panic!("`{name}` needs the attribute `{field}`"));
     store.attrs(attrs)
 }

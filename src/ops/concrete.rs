@@ -84,14 +84,14 @@ mod tests {
     #[test]
     fn the_relation_is_asked_about_the_inputs_at_hand() {
         let store = &mut Store::new();
-        let schema = info(lookup("reshape").unwrap()).attrs.unwrap();
+        let schema = info(lookup("reshape").unwrap()).relay_attrs().unwrap();
         let wanted = AttrValue::Array([AttrValue::int(-1), AttrValue::int(2)].into());
         let attrs = schema.complete(store, &[("newshape", wanted)]).unwrap();
         let attrs = Some(store.attrs(attrs));
         let out_type = store.hole();
         let cx = KernelCx { store, attrs, out_type };
         let input = write(DType::F32, &[3, 4], &[0f32; 12]).unwrap();
-        let rule = info(lookup("reshape").unwrap()).rule.unwrap();
+        let rule = info(lookup("reshape").unwrap()).relay_rule().unwrap();
         assert_eq!(result_type(&cx, rule, &[input]).unwrap(), (vec![6, 2], DType::F32));
     }
 }

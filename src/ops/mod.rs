@@ -9,6 +9,7 @@
 pub mod build;
 pub mod concrete;
 pub mod kernel;
+mod row;
 mod rule;
 mod schema;
 
@@ -24,7 +25,7 @@ pub mod tensor;
 pub mod vision;
 
 pub use kernel::{EvalError, Kernel, KernelCx};
-pub use relax::{ArgKind, MixedPrecision, RelaxArg, RelaxOp};
+pub use row::{ArgKind, MixedPrecision, OpInfo, OpPattern, RelaxArg, RelaxOp, RelayOp};
 pub use rule::{
     RuleCx, RuleResult, TypeRule, Unify, broadcast, broadcast_compare, broadcast_shapes, dim_arith, dim_bits, identity,
     identity_compare, must_equal, tensor_of,
@@ -34,72 +35,6 @@ pub use schema::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 use crate::ir::OpId;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
-
-/// How an operator may be fused (TVM's `TOpPattern`). The order matters: FuseOps compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OpPattern {
-    /// Each output element depends on the input elements at the same place.
-    ElemWise = 0,
-    /// The same after broadcasting.
-    Broadcast = 1,
-    /// Each output element depends on one input element somewhere.
-    Injective = 2,
-    /// A reduction over some axes.
-    CommReduce = 3,
-    /// A complex operator that element-wise ones can be fused into behind it.
-    OutEWiseFusable = 4,
-    /// A tuple; only FuseOps itself uses it.
-    Tuple = 7,
-    /// Never fused.
-    Opaque = 8,
-}
-
-/// Everything that is known about an operator.
-#[derive(Clone, Copy)]
-pub struct OpInfo {
-    /// Relay's name; Relax's when only Relax has it.
-    pub name: &'static str,
-    /// One or two sentences for its users.
-    pub doc: &'static str,
-    /// Names of the inputs.
-    pub args: &'static [&'static str],
-    /// Attributes; `None` for an operator that takes none.
-    pub attrs: Option<&'static AttrsSchema>,
-    /// The type relation over inputs and output.
-    pub rule: Option<TypeRule>,
-    /// How it may be fused; `None` where TVM has not registered a pattern.
-    pub pattern: Option<OpPattern>,
-    /// TVM's `TOpIsStateful`: it must not be folded, merged or dropped.
-    pub stateful: bool,
-    /// TVM's `TNonComputational`.
-    pub non_computational: bool,
-    /// TVM's `TReshapeOp`: only the shape changes, not the elements.
-    pub reshape: bool,
-    /// Computes the result from constant inputs.
-    pub kernel: Option<Kernel>,
-    /// What Relax says about it, if Relax has it.
-    pub relax: Option<&'static RelaxOp>,
-    /// Whether Relay has it.
-    pub relay: bool,
-}
-
-impl OpInfo {
-    /// An operator without anything, for `..OpInfo::BASE` in tables.
-    pub const BASE: OpInfo = OpInfo {
-        name: "",
-        doc: "",
-        args: &[],
-        attrs: None,
-        rule: None,
-        pattern: None,
-        stateful: false,
-        non_computational: false,
-        reshape: false,
-        kernel: None,
-        relax: None,
-        relay: true,
-    };
-}
 
 /// The families, each in a file of its own, by directory.
 static FAMILIES: &[&[&[OpInfo]]] = &[
@@ -120,7 +55,7 @@ static LOOSE_SCHEMAS: &[&[&AttrsSchema]] =
     &[&[&nn::pad::DILATE], tensor::LOOSE_SCHEMAS, vision::LOOSE_SCHEMAS, dynamic::LOOSE_SCHEMAS, special::LOOSE_SCHEMAS];
 
 struct Table {
-    rows: Vec<OpInfo>,
+    rows: Vec<&'static OpInfo>,
     by_name: FxHashMap<&'static str, OpId>,
     by_relax_name: FxHashMap<&'static str, OpId>,
 }
@@ -128,29 +63,22 @@ struct Table {
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let mut rows: Vec<OpInfo> = FAMILIES.iter().copied().flatten().copied().flatten().copied().collect();
-        let by_name: FxHashMap<_, _> = rows.iter().enumerate().map(|(i, op)| (op.name, OpId(i as u16))).collect();
-        let mut by_relax_name = FxHashMap::default();
-        for op in relax::FAMILIES.iter().copied().flatten() {
-            let id = by_name.get(op.relay).copied().unwrap_or(OpId(rows.len() as u16));
-            match rows.get_mut(id.0 as usize) {
-                Some(row) => row.relax = Some(op),
-                None => rows.push(OpInfo { name: op.name, doc: op.doc, relax: Some(op), relay: false, ..OpInfo::BASE }),
-            }
-            by_relax_name.insert(op.name, id);
-        }
+        let rows: Vec<&OpInfo> = FAMILIES.iter().copied().flatten().copied().flatten().collect();
+        let ids = || rows.iter().zip(0..);
+        let by_name = ids().filter(|(op, _)| op.relay.is_some()).map(|(op, id)| (op.name, OpId(id))).collect();
+        let by_relax_name = ids().filter_map(|(op, id)| Some((op.relax.as_ref()?.name, OpId(id)))).collect();
         Table { rows, by_name, by_relax_name }
     })
 }
 
 /// All operators in the order of their ids.
-pub fn all() -> &'static [OpInfo] {
+pub fn all() -> &'static [&'static OpInfo] {
     &table().rows
 }
 
 /// The operator behind an id.
 pub fn info(op: OpId) -> &'static OpInfo {
-    &table().rows[op.0 as usize]
+    table().rows[op.0 as usize]
 }
 
 /// The operator that Relax calls so, without `relax.`.
@@ -168,10 +96,10 @@ pub fn op(name: &str) -> OpId {
     lookup(name).unwrap_or_else(|| panic!("`{name}` is not in the operator tables"))
 }
 
-/// The attributes with that type key, whether or not an operator declares them as its own.
+/// Attributes of Relay with that type key, whether or not an operator declares them as its own.
 pub fn schema(key: &str) -> Option<&'static AttrsSchema> {
     let loose = LOOSE_SCHEMAS.iter().copied().flatten().copied();
-    loose.chain(all().iter().filter_map(|op| op.attrs)).find(|schema| schema.key == key)
+    loose.chain(all().iter().filter_map(|op| op.relay_attrs())).find(|schema| schema.key == key)
 }
 
 #[cfg(test)]
@@ -184,8 +112,39 @@ mod tests {
     #[test]
     fn every_operator_is_listed_once() {
         let (relay, relax) = (&table().by_name, &table().by_relax_name);
-        assert_eq!(relay.len(), all().iter().filter(|op| op.relay).count());
+        assert_eq!(relay.len(), all().iter().filter(|op| op.relay.is_some()).count());
         assert_eq!(relax.len(), all().iter().filter(|op| op.relax.is_some()).count());
-        assert_eq!(relax.len(), relax::FAMILIES.iter().map(|ops| ops.len()).sum::<usize>());
+        let mut names: Vec<&str> = all().iter().map(|op| op.name).collect();
+        names.sort_unstable();
+        assert_eq!(names.windows(2).find(|two| two[0] == two[1]), None);
+    }
+
+    #[test]
+    fn an_operator_of_both_dialects_has_one_id() {
+        assert_eq!(lookup("nn.conv2d"), lookup_relax("nn.conv2d"));
+        assert_eq!(lookup("nn.leaky_relu"), lookup_relax("nn.leakyrelu"));
+        let op = lookup_relax("nn.rms_norm").expect("Relax has it");
+        assert_eq!(lookup("nn.rms_norm"), None);
+        assert_eq!(info(op).relax.map(|op| op.name), Some("nn.rms_norm"));
+    }
+
+    #[test]
+    fn every_row_says_what_it_is_and_where_it_stands() {
+        for op in all() {
+            assert!(!op.doc.is_empty(), "{}", op.name);
+            assert!(op.source.file().starts_with("src/ops/"), "{} at {}", op.name, op.source);
+            assert!(op.relay.is_some() || op.relax.is_some(), "{}", op.name);
+            assert!(op.kernel.is_some() || op.relax.is_none_or(|row| !row.same_kernel), "{}", op.name);
+        }
+    }
+
+    #[test]
+    fn the_order_in_python_names_arguments_and_attributes() {
+        for op in all().iter().filter_map(|op| op.relax.as_ref()) {
+            let known = |name: &&str| {
+                op.args.iter().any(|arg| arg.name == *name) || op.attrs.is_some_and(|attrs| attrs.field(name).is_some())
+            };
+            assert!(op.order.iter().all(known), "{}", op.name);
+        }
     }
 }

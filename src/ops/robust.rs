@@ -60,7 +60,7 @@ impl Dice {
 }
 
 fn attrs(store: &mut Store, dice: &mut Dice, op: &OpInfo) -> Option<AttrsId> {
-    let schema = op.attrs?;
+    let schema = op.relay_attrs()?;
     let mut written = Vec::new();
     for field in schema.fields {
         if field.default.is_some() && dice.roll(3) > 0 {
@@ -100,7 +100,7 @@ fn try_once(op: &OpInfo, dice: &mut Dice) {
     let store = &mut Store::new();
     let attrs = attrs(store, dice, op);
     // Operators over a tuple name one argument; give them several tensors at times.
-    let n = if op.args.len() <= 1 { 1 + dice.roll(3) } else { op.args.len() };
+    let n = if op.relay_args().len() <= 1 { 1 + dice.roll(3) } else { op.relay_args().len() };
     let dtype = dice.dtype();
     let x: Vec<Tensor> = (0..n)
         .map(|_| {
@@ -109,10 +109,10 @@ fn try_once(op: &OpInfo, dice: &mut Dice) {
         })
         .collect();
     let mut types: Vec<TypeId> = x.iter().map(|tensor| type_of(store, dice, tensor)).collect();
-    if op.args.len() == 1 && dice.roll(2) == 0 {
+    if op.relay_args().len() == 1 && dice.roll(2) == 0 {
         types = vec![store.tuple_type(&types)];
     } else {
-        types.truncate(op.args.len());
+        types.truncate(op.relay_args().len());
     }
     if dice.roll(10) == 0 && !types.is_empty() {
         let place = dice.roll(types.len());
@@ -121,7 +121,7 @@ fn try_once(op: &OpInfo, dice: &mut Dice) {
     let n_inputs = types.len();
     let out_type = store.hole();
     types.push(out_type);
-    if let Some(rule) = op.rule.filter(|_| n_inputs == op.args.len()) {
+    if let Some(rule) = op.relay_rule().filter(|_| n_inputs == op.relay_args().len()) {
         let mut unify = |_: &mut Store, _: TypeId, _: TypeId| Ok(());
         let _ = rule(&mut RuleCx { store, types: &types, n_inputs, attrs, unify: &mut unify });
     }

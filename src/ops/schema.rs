@@ -14,7 +14,7 @@ pub struct AttrsSchema {
 }
 
 /// One attribute.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct AttrField {
     /// Name.
     pub name: &'static str,
@@ -24,15 +24,63 @@ pub struct AttrField {
     pub default: Option<AttrDefault>,
 }
 
-impl AttrField {
-    /// A field that must be written.
+/// The attributes of TVM's type `key`.
+pub(super) const fn schema(key: &'static str, fields: &'static [AttrField]) -> AttrsSchema {
+    AttrsSchema { key, fields }
+}
+
+/// Attributes, as rows say them: by the type of what they hold, with the default.
+pub(super) mod field {
+    use super::{AttrDefault, AttrField, AttrKind};
+
+    /// One that must be written.
     pub const fn required(name: &'static str, kind: AttrKind) -> AttrField {
         AttrField { name, kind, default: None }
     }
 
-    /// A field with a default.
-    pub const fn new(name: &'static str, kind: AttrKind, default: AttrDefault) -> AttrField {
+    /// One that is `None` when it is not written.
+    pub const fn or_none(name: &'static str, kind: AttrKind) -> AttrField {
+        with(name, kind, AttrDefault::Null)
+    }
+
+    /// One with another default than its kind would suggest.
+    pub const fn with(name: &'static str, kind: AttrKind, default: AttrDefault) -> AttrField {
         AttrField { name, kind, default: Some(default) }
+    }
+
+    /// A C++ integer.
+    pub const fn int(name: &'static str, default: i64) -> AttrField {
+        with(name, AttrKind::Int, AttrDefault::Int(default))
+    }
+
+    /// An `Integer` object.
+    pub const fn integer(name: &'static str, default: i64) -> AttrField {
+        with(name, AttrKind::Integer, AttrDefault::Int(default))
+    }
+
+    /// `True` or `False`.
+    pub const fn flag(name: &'static str, default: bool) -> AttrField {
+        with(name, AttrKind::Bool, AttrDefault::Bool(default))
+    }
+
+    /// A double.
+    pub const fn float(name: &'static str, default: f64) -> AttrField {
+        with(name, AttrKind::Float, AttrDefault::Float(default))
+    }
+
+    /// A string.
+    pub const fn text(name: &'static str, default: &'static str) -> AttrField {
+        with(name, AttrKind::Str, AttrDefault::Str(default))
+    }
+
+    /// An element type; `""` is unset.
+    pub const fn dtype(name: &'static str, default: &'static str) -> AttrField {
+        with(name, AttrKind::DType, AttrDefault::DType(default))
+    }
+
+    /// A list of integers.
+    pub const fn ints(name: &'static str, default: &'static [i64]) -> AttrField {
+        with(name, AttrKind::Ints, AttrDefault::Ints(default))
     }
 }
 

@@ -532,7 +532,7 @@ pub(super) fn pattern_place(pattern: PatternId) -> u32 {
 /// attributes, others stand in the metadata section.
 pub(super) fn own_attrs(store: &Store, callee: ExprId, attrs: AttrsId) -> bool {
     match store.expr(callee) {
-        Expr::Op(op) => ops::info(op).attrs.is_some_and(|schema| schema.key == store.str(store.attrs_of_id(attrs).key)),
+        Expr::Op(op) => ops::info(op).relay_attrs().is_some_and(|schema| schema.key == store.str(store.attrs_of_id(attrs).key)),
         _ => true,
     }
 }

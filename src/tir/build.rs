@@ -18,8 +18,8 @@ pub enum Folded {
     Bool(bool),
 }
 
-/// Whether arithmetic on a type is that of indices, which TVM folds more eagerly.
-fn is_index(dtype: DType) -> bool {
+/// Whether arithmetic on a type is that of indices, which TVM folds more eagerly and knows most about.
+pub(crate) fn is_index(dtype: DType) -> bool {
     dtype.code == DTypeCode::Int && matches!(dtype.bits, 32 | 64) && dtype.lanes == 1
 }
 
@@ -44,6 +44,7 @@ pub fn fold(store: &Store, op: PrimOp, a: PrimId, b: PrimId) -> Option<Folded> {
         _ => None,
     };
     let (pa, pb) = (int(a), int(b));
+    let is_u64 = dtype == DType::new(DTypeCode::UInt, 64);
     match op {
         PrimOp::And | PrimOp::Or => {
             let and = op == PrimOp::And;
@@ -53,12 +54,24 @@ pub fn fold(store: &Store, op: PrimOp, a: PrimId, b: PrimId) -> Option<Folded> {
                 _ => None,
             };
         }
-        PrimOp::Mod | PrimOp::FloorMod if !is_index(dtype) => return None,
+        PrimOp::FloorMod if dtype.code == DTypeCode::UInt && dtype.bits < 64 => {
+            return pa?.checked_rem(pb?).map(Folded::Int);
+        }
+        PrimOp::Mod | PrimOp::FloorMod if !(is_index(dtype) || (is_u64 && pa.is_some() && pb.is_some())) => return None,
         PrimOp::Min | PrimOp::Max if a == b && matches!(store.prim_of_id(a), PrimExpr::Var(_)) => return Some(Folded::Left),
         _ => {}
     }
     if let (Some(x), Some(y)) = (pa, pb) {
-        let value = op.fold(x, y)?;
+        // Others are the same with and without a sign.
+        let value = match op {
+            _ if is_u64 && !matches!(op, PrimOp::Add | PrimOp::Sub | PrimOp::Mul) => {
+                fold_unsigned(op, x as u64, y as u64)? as i64
+            }
+            PrimOp::Add => x.wrapping_add(y),
+            PrimOp::Sub => x.wrapping_sub(y),
+            PrimOp::Mul => x.wrapping_mul(y),
+            _ => op.fold(x, y)?,
+        };
         return Some(if op.is_logic() { Folded::Bool(value != 0) } else { Folded::Int(wrap(value, dtype)) });
     }
     let (fa, fb) = (float(a), float(b));
@@ -79,6 +92,21 @@ pub fn fold(store: &Store, op: PrimOp, a: PrimId, b: PrimId) -> Option<Folded> {
         PrimOp::Mod | PrimOp::FloorMod if pa == Some(0) => Some(Folded::Left),
         PrimOp::Mod | PrimOp::FloorMod if pb == Some(1) => Some(Folded::Int(0)),
         _ => None,
+    }
+}
+
+fn fold_unsigned(op: PrimOp, x: u64, y: u64) -> Option<u64> {
+    let truth = |b: bool| Some(u64::from(b));
+    match op {
+        PrimOp::Div | PrimOp::FloorDiv => x.checked_div(y),
+        PrimOp::Mod | PrimOp::FloorMod => x.checked_rem(y),
+        PrimOp::Min => Some(x.min(y)),
+        PrimOp::Max => Some(x.max(y)),
+        PrimOp::Lt => truth(x < y),
+        PrimOp::Le => truth(x <= y),
+        PrimOp::Gt => truth(x > y),
+        PrimOp::Ge => truth(x >= y),
+        _ => op.fold(x as i64, y as i64).map(|value| value as u64),
     }
 }
 
@@ -164,7 +192,25 @@ pub fn cast(store: &mut Store, dtype: DType, value: PrimId) -> PrimId {
             let value = cast(store, DType { lanes: 1, ..dtype }, value);
             store.prim(PrimExpr::Broadcast { value, lanes })
         }
+        // Only of integers the steps stay equal.
+        PrimExpr::Ramp { base, stride, lanes } if matches!(dtype.code, DTypeCode::Int | DTypeCode::UInt) => {
+            let [base, stride] = [base, stride].map(|part| cast(store, DType { lanes: 1, ..dtype }, part));
+            store.prim(PrimExpr::Ramp { base, stride, lanes })
+        }
+        _ if dtype.lanes > 1 && store.prim_dtype(value).lanes == 1 => {
+            let value = cast(store, DType { lanes: 1, ..dtype }, value);
+            store.prim(PrimExpr::Broadcast { value, lanes: dtype.lanes })
+        }
         _ => store.prim(PrimExpr::Cast { dtype, value }),
+    }
+}
+
+/// A number of a type; of a vector in all lanes.
+pub fn constant(store: &mut Store, value: i64, dtype: DType) -> PrimId {
+    let one = number(store, DType { lanes: 1, ..dtype }, value as f64, value);
+    match dtype.lanes {
+        1 => one,
+        lanes => store.prim(PrimExpr::Broadcast { value: one, lanes }),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Algorithms on TIR: building scalar expressions as TVM's operators do it, and what is known of them.
 
+pub mod arith;
 mod build;
 mod copy;
+pub mod effect;
 mod poly;
 mod reshape;
 mod rewrite;
@@ -9,7 +11,7 @@ mod simplify;
 mod subst;
 
 pub(crate) use build::match_types;
-pub use build::{Folded, binary, cast, fold, negate};
+pub use build::{Folded, binary, cast, constant, fold, negate};
 pub use copy::Copier;
 pub use poly::{Range, is_negative};
 pub use reshape::{has_reshape_pattern, same_size};

@@ -463,7 +463,7 @@ impl<'a, 's> Lower<'a, 's> {
     /// A call of another operator of Relax.
     pub fn relax_call(&mut self, name: &str, args: &[ExprId], written: &[(&str, AttrValue)]) -> ExprId {
         let op = ops::lookup_relax(name);
-        let schema = op.and_then(|op| ops::info(op).relax).and_then(|row| row.attrs);
+        let schema = op.and_then(|op| ops::info(op).relax.as_ref()).and_then(|row| row.attrs);
         let set = schema.and_then(|schema| schema.complete(self.te.store, written).ok());
         let attrs = set.map(|set| self.te.store.attrs(set));
         match op {

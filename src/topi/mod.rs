@@ -167,7 +167,7 @@ fn legalize_by(
     find: fn(&str) -> Option<&'static Rule>,
 ) -> Legalized {
     let name = ops::build::op_name(store, call);
-    let relax = store.called_op(call).and_then(|op| ops::info(op).relax).map_or(name, |row| row.name);
+    let relax = store.called_op(call).and_then(|op| ops::info(op).relax.as_ref()).map_or(name, |row| row.name);
     let (Some(rule), Some(ty)) = (find(relax), store.checked_type(call)) else { return Legalized::Same };
     let mut lower = Lower::new(store, builder, scalars, (rule.op, rule.hint), call, ty);
     match (rule.lower)(&mut lower) {
@@ -205,7 +205,7 @@ impl BlockBuilder {
         if !has_te_form(op) {
             return Err(format!("R.{op} has no tensor-expression form"));
         }
-        let schema = ops::info(id).relax.and_then(|row| row.attrs);
+        let schema = ops::info(id).relax.as_ref().and_then(|row| row.attrs);
         let set = match schema {
             Some(schema) => Some(schema.complete(store, attrs).map_err(|error| format!("{error:?}"))?),
             None => None,
@@ -218,7 +218,7 @@ impl BlockBuilder {
 
     /// What [`BlockBuilder::call_te`] gives for a call of an operator that is put together already.
     pub fn lower_call(&mut self, store: &mut Store, call: ExprId) -> Result<ExprId, String> {
-        let Some(row) = store.called_op(call).and_then(|op| ops::info(op).relax) else {
+        let Some(row) = store.called_op(call).and_then(|op| ops::info(op).relax.as_ref()) else {
             return Err("a tensor program is made of a call of an operator".to_owned());
         };
         if !has_te_form(row.name) {

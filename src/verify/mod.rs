@@ -114,8 +114,8 @@ impl Verifier<'_> {
             Expr::Call { callee, args, .. } => {
                 if let Expr::Op(op) = store.expr(callee) {
                     let info = ops::info(op);
-                    if info.args.len() != args.len() {
-                        let (expected, found) = (info.args.len(), args.len());
+                    if info.relay_args().len() != args.len() {
+                        let (expected, found) = (info.relay_args().len(), args.len());
                         let message = format!("the operator {} takes {expected} arguments, found {found}", info.name);
                         self.error("relay-arity", message, span);
                     }

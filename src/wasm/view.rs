@@ -298,7 +298,7 @@ struct AttrView {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OpView {
-    name: &'static str,
+    name: String,
     dialects: Vec<&'static str>,
     args: Vec<&'static str>,
     attrs: Vec<AttrView>,
@@ -307,27 +307,27 @@ struct OpView {
     doc: &'static str,
 }
 
-fn op(op: &ops::OpInfo) -> OpView {
+/// An operator, once for each dialect that has it: names, arguments and attributes may differ.
+fn op(op: &ops::OpInfo) -> impl Iterator<Item = OpView> {
     let attr = |field: &ops::AttrField| AttrView {
         name: field.name,
         ty: field.kind.to_string(),
         default: field.default.map(|d| d.to_string()),
     };
-    OpView {
-        name: op.name,
-        dialects: [(op.relay, "relay"), (op.relax.is_some(), "relax")].iter().filter(|d| d.0).map(|d| d.1).collect(),
-        args: match op.relax {
-            Some(relax) if !op.relay => relax.args.iter().map(|arg| arg.name).collect(),
-            _ => op.args.to_vec(),
-        },
-        attrs: op
-            .attrs
-            .or(op.relax.and_then(|op| op.attrs))
-            .map_or(Vec::new(), |schema| schema.fields.iter().map(attr).collect()),
+    let view = |name: String, dialect, args: Vec<&'static str>, attrs: Option<&ops::AttrsSchema>| OpView {
+        name,
+        dialects: vec![dialect],
+        args,
+        attrs: attrs.map_or(Vec::new(), |schema| schema.fields.iter().map(attr).collect()),
         pattern: op.pattern.map(|p| format!("{p:?}")),
         has_kernel: op.kernel.is_some(),
         doc: op.doc,
-    }
+    };
+    let relay = op.relay.map(|row| view(op.written_in(Dialect::Relay), "relay", row.args.to_vec(), row.attrs));
+    let relax = |row: &ops::RelaxOp| {
+        view(op.written_in(Dialect::Relax), "relax", row.args.iter().map(|arg| arg.name).collect(), row.attrs)
+    };
+    relay.into_iter().chain(op.relax.as_ref().map(relax))
 }
 
 #[derive(Serialize)]
@@ -364,7 +364,7 @@ pub(super) fn catalogue() -> CatalogueView {
         version: env!("CARGO_PKG_VERSION"),
         passes: passes::ALL.iter().map(|spec| pass(spec)).collect(),
         pipelines: passes::PIPELINES.iter().map(pipeline).collect(),
-        ops: ops::all().iter().map(op).collect(),
+        ops: ops::all().iter().copied().flat_map(op).collect(),
         config: config::KEYS.iter().map(key).collect(),
         instruments: built_in::ALL.iter().map(instrument).collect(),
     }
@@ -393,7 +393,7 @@ pub(super) struct HistoryView {
     version: usize,
     node: usize,
     label: String,
-    op: Option<&'static str>,
+    op: Option<String>,
     ty: String,
     attrs: Vec<(String, String)>,
     source: Option<SourceView>,
@@ -419,7 +419,7 @@ pub(super) fn history(session: &Session, history: &History, shown: &[usize]) -> 
         version: history.version,
         node: node.index(),
         label: session::label(store, node),
-        op: store.called_op(node).map(|op| ops::info(op).name),
+        op: store.called_op(node).map(|op| ops::info(op).written_in(session.dialect())),
         ty: ty.map_or(String::new(), |ty| print(store, ty)),
         attrs: session::attributes(store, node),
         source: history.source.map(|span| SourceView {

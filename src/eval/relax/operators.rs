@@ -118,7 +118,7 @@ fn rule(name: &str) -> Option<&'static Rule> {
 /// What an operator computes.
 pub(crate) fn compute(store: &mut Store, op: OpId, operands: Operands<'_>) -> Result<Value, EvalFailure> {
     let info = ops::info(op);
-    let name = info.relax.map_or(info.name, |row| row.name);
+    let name = info.relax.as_ref().map_or(info.name, |row| row.name);
     let Operands { args, attrs, out } = operands;
     let out = known(store, out);
     let mut cx = Cx { store, args, attrs, out };
@@ -129,8 +129,10 @@ pub(crate) fn compute(store: &mut Store, op: OpId, operands: Operands<'_>) -> Re
             cx.tensors().and_then(|inputs| cx.kernel(relay, &inputs, &extra))
         }
         (Some(Rule::Own(rule)), _) => rule(&mut cx),
-        (None, Some(_)) => cx.tensors().and_then(|inputs| cx.kernel(info.name, &inputs, &[])),
-        (None, None) => {
+        (None, Some(_)) if info.relax.is_none_or(|row| row.same_kernel) => {
+            cx.tensors().and_then(|inputs| cx.kernel(info.name, &inputs, &[]))
+        }
+        (None, _) => {
             let failure = EvalFailure::new(format!("`R.{name}` cannot be evaluated here"));
             return Err(EvalFailure { code: "eval-no-kernel", ..failure });
         }
@@ -262,7 +264,7 @@ impl Cx<'_> {
         let mut written: Vec<(&str, AttrValue)> = extra.to_vec();
         written
             .extend(names.iter().filter(|(name, _)| !extra.iter().any(|(n, _)| n == name)).map(|(n, v)| (n.as_str(), v.clone())));
-        let attrs = match info.attrs.map(|schema| schema.complete(self.store, &written)) {
+        let attrs = match info.relay_attrs().map(|schema| schema.complete(self.store, &written)) {
             Some(Ok(attrs)) => attrs,
             // Without a table of its own an operator reads what is written.
             _ => {

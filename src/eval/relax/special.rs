@@ -23,7 +23,7 @@ const TRANSPARENT: [&str; 8] = [
 impl Machine<'_> {
     pub(super) fn operator(&mut self, id: ExprId, op: OpId, args: Vec<Value>) -> Step {
         let info = ops::info(op);
-        let Some(row) = info.relax else {
+        let Some(row) = info.relax.as_ref() else {
             return Err(self.unable(id, format!("`{}` is no operator of Relax", info.name)));
         };
         Ok(Next::Give(match (row.name, args.as_slice()) {

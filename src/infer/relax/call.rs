@@ -47,7 +47,7 @@ fn deduce(
     };
     match store.expr(callee) {
         Expr::Op(op) => {
-            let Some((row, rule)) = ops::info(op).relax.and_then(|row| Some((row, row.deduce?))) else {
+            let Some((row, rule)) = ops::info(op).relax.as_ref().and_then(|row| Some((row, row.deduce?))) else {
                 return Ok(store.ty(Type::Any));
             };
             rule(&mut Deduce { store, op: row.name, args, types, attrs, ty_args: &ty_args })

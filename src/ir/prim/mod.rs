@@ -242,6 +242,17 @@ impl PrimOp {
         self >= PrimOp::Eq
     }
 
+    /// The comparison with its sides exchanged; any other operation is itself.
+    pub fn mirrored(self) -> PrimOp {
+        match self {
+            PrimOp::Lt => PrimOp::Gt,
+            PrimOp::Le => PrimOp::Ge,
+            PrimOp::Gt => PrimOp::Lt,
+            PrimOp::Ge => PrimOp::Le,
+            op => op,
+        }
+    }
+
     /// The operation on two known integers of 64 bits; nothing where it is undefined or the result does
     /// not fit. Truth values are 0 and 1.
     pub fn fold(self, x: i64, y: i64) -> Option<i64> {

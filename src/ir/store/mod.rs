@@ -60,6 +60,8 @@ pub struct Store {
     prims: Interner<PrimExpr>,
     /// The type of each scalar expression, by index.
     prim_dtypes: Vec<DType>,
+    /// How deep each scalar expression is, by index.
+    prim_depths: Vec<u16>,
     pointers: Interner<Pointer>,
     attr_sets: Interner<Attrs>,
     call_infos: Interner<CallInfo>,

@@ -92,9 +92,17 @@ impl Store {
         let dtype = self.dtype_of(&expr);
         let id = self.prims.intern(expr);
         if id.index() == self.prim_dtypes.len() {
+            let mut depth = 0;
+            self.prims.get(id).for_each_child(&mut |child| depth = depth.max(self.prim_depth(child).saturating_add(1)));
             self.prim_dtypes.push(dtype);
+            self.prim_depths.push(depth);
         }
         id
+    }
+
+    /// How many expressions stand in each other below this one; 65,535 stands for more, too. A walk by recursion asks first.
+    pub fn prim_depth(&self, id: PrimId) -> u16 {
+        self.prim_depths[id.index()]
     }
 
     /// The scalar expression behind an id.

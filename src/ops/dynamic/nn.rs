@@ -9,53 +9,30 @@ use crate::ops::kernel::{read, read_scalar};
 use crate::ops::layout::Layout;
 use crate::ops::nn::pad::PAD;
 use crate::ops::nn::pad::pad_by;
-use crate::ops::nn::space::{UP_SAMPLING, UP_SAMPLING3_D};
+use crate::ops::nn::space::{UP_SAMPLING, UP_SAMPLING3D};
+use crate::ops::row::{op, relay};
 use crate::ops::tensor::{ensure, input};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
 use crate::ops::{OpInfo, OpPattern};
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "dyn.nn.pad",
-        doc: "Like `nn.pad`, with the widths as an input.",
-        args: &["data", "pad_width", "pad_val"],
-        attrs: Some(&PAD),
-        rule: Some(pad_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(pad_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.nn.upsampling",
-        doc: "Like `nn.upsampling`, with the scales as inputs.",
-        args: &["data", "scale_h", "scale_w"],
-        attrs: Some(&UP_SAMPLING),
-        rule: Some(|cx| resize_rule(cx, "NCHW")),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(|cx, x| upsampling_kernel(cx, x, "NCHW")),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.nn.upsampling3d",
-        doc: "Like `nn.upsampling3d`, with the scales as inputs.",
-        args: &["data", "scale_d", "scale_h", "scale_w"],
-        attrs: Some(&UP_SAMPLING3_D),
-        rule: Some(|cx| resize_rule(cx, "NCDHW")),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(|cx, x| upsampling_kernel(cx, x, "NCDHW")),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.image.resize2d",
-        doc: "Like `image.resize2d`, with the size as an input.",
-        args: &["data", "size", "roi"],
-        attrs: Some(&RESIZE2D),
-        rule: Some(|cx| resize_rule(cx, "NCHW")),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(resize_kernel),
-        ..OpInfo::BASE
-    },
+    op("dyn.nn.pad", "Like `nn.pad`, with the widths as an input.")
+        .pattern(OpPattern::Injective)
+        .kernel(pad_kernel)
+        .relay(relay(&["data", "pad_width", "pad_val"], pad_rule).attrs(&PAD)),
+    op("dyn.nn.upsampling", "Like `nn.upsampling`, with the scales as inputs.")
+        .pattern(OpPattern::Injective)
+        .kernel(|cx, x| upsampling_kernel(cx, x, "NCHW"))
+        .relay(relay(&["data", "scale_h", "scale_w"], |cx| resize_rule(cx, "NCHW")).attrs(&UP_SAMPLING)),
+    op("dyn.nn.upsampling3d", "Like `nn.upsampling3d`, with the scales as inputs.")
+        .pattern(OpPattern::Injective)
+        .kernel(|cx, x| upsampling_kernel(cx, x, "NCDHW"))
+        .relay(relay(&["data", "scale_d", "scale_h", "scale_w"], |cx| resize_rule(cx, "NCDHW")).attrs(&UP_SAMPLING3D)),
+    op("dyn.image.resize2d", "Like `image.resize2d`, with the size as an input.")
+        .pattern(OpPattern::Injective)
+        .kernel(resize_kernel)
+        .relay(relay(&["data", "size", "roi"], |cx| resize_rule(cx, "NCHW")).attrs(&RESIZE2D)),
 ];
 
 fn pad_rule(cx: &mut RuleCx<'_>) -> RuleResult {

@@ -2,6 +2,8 @@
 
 use super::tensor_kernels as kernels;
 use crate::ir::{DType, DTypeCode, Dim};
+use crate::ops::row::{op, relay};
+use crate::ops::schema::{field, schema};
 use crate::ops::tensor::arrange::INIT_OP;
 use crate::ops::tensor::arrange::TILE;
 use crate::ops::tensor::index::ONE_HOT;
@@ -10,137 +12,64 @@ use crate::ops::tensor::shape::SQUEEZE;
 use crate::ops::tensor::slice::STRIDED_SLICE;
 use crate::ops::tensor::sort::TOPK;
 use crate::ops::tensor::{ensure, input};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.DynExpandDimsAttrs`.
-pub static DYN_EXPAND_DIMS: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.DynExpandDimsAttrs",
-    fields: &[AttrField::new("num_newaxis", AttrKind::Int, AttrDefault::Int(1))],
-};
+pub static DYN_EXPAND_DIMS: AttrsSchema = schema("relay.attrs.DynExpandDimsAttrs", &[field::int("num_newaxis", 1)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "dyn.reshape",
-        doc: "Like `reshape`, with the new shape as an input.",
-        args: &["data", "newshape"],
-        attrs: Some(&RESHAPE),
-        rule: Some(reshape_rule),
-        pattern: Some(OpPattern::Injective),
-        reshape: true,
-        kernel: Some(kernels::reshape),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.squeeze",
-        doc: "Like `squeeze`, with the axes as an input.",
-        args: &["data", "axes"],
-        attrs: Some(&SQUEEZE),
-        rule: Some(squeeze_rule),
-        pattern: Some(OpPattern::Injective),
-        reshape: true,
-        kernel: Some(kernels::squeeze),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.expand_dims",
-        doc: "Like `expand_dims`, with the axis as an input.",
-        args: &["data", "axis"],
-        rule: Some(expand_dims_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(kernels::expand_dims),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.tile",
-        doc: "Like `tile`, with the repetitions as an input.",
-        args: &["data", "reps"],
-        attrs: Some(&TILE),
-        rule: Some(tile_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(kernels::tile),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.broadcast_to",
-        doc: "Like `broadcast_to`, with the shape as an input.",
-        args: &["data", "shape"],
-        attrs: Some(&INIT_OP),
-        rule: Some(broadcast_to_rule),
-        pattern: Some(OpPattern::Broadcast),
-        kernel: Some(kernels::broadcast_to),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.zeros",
-        doc: "Like `zeros`, with the shape as an input.",
-        args: &["shape"],
-        attrs: Some(&INIT_OP),
-        rule: Some(init_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(kernels::zeros),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.ones",
-        doc: "Like `ones`, with the shape as an input.",
-        args: &["shape"],
-        attrs: Some(&INIT_OP),
-        rule: Some(init_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(kernels::ones),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.full",
-        doc: "Like `full`, with the shape as an input.",
-        args: &["fill_value", "shape"],
-        attrs: Some(&INIT_OP),
-        rule: Some(full_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(kernels::full),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.one_hot",
-        doc: "Like `one_hot`, with the depth as an input.",
-        args: &["indices", "on_value", "off_value", "depth"],
-        attrs: Some(&ONE_HOT),
-        rule: Some(one_hot_rule),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(kernels::one_hot),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.strided_slice",
-        doc: "Like `strided_slice`, with begin, end and strides as inputs.",
-        args: &["data", "begin", "end", "strides"],
-        attrs: Some(&STRIDED_SLICE),
-        rule: Some(strided_slice_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(kernels::strided_slice),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.sparse_to_dense",
-        doc: "Like `sparse_to_dense`, with the shape as an input.",
-        args: &["sparse_indices", "sparse_values", "default_value", "output_shape"],
-        rule: Some(sparse_to_dense_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(kernels::sparse_to_dense),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "dyn.topk",
-        doc: "Like `topk`, with `k` as an input.",
-        args: &["data", "k"],
-        attrs: Some(&TOPK),
-        rule: Some(topk_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(kernels::topk),
-        ..OpInfo::BASE
-    },
+    op("dyn.reshape", "Like `reshape`, with the new shape as an input.")
+        .pattern(OpPattern::Injective)
+        .reshape()
+        .kernel(kernels::reshape)
+        .relay(relay(&["data", "newshape"], reshape_rule).attrs(&RESHAPE)),
+    op("dyn.squeeze", "Like `squeeze`, with the axes as an input.")
+        .pattern(OpPattern::Injective)
+        .reshape()
+        .kernel(kernels::squeeze)
+        .relay(relay(&["data", "axes"], squeeze_rule).attrs(&SQUEEZE)),
+    op("dyn.expand_dims", "Like `expand_dims`, with the axis as an input.")
+        .pattern(OpPattern::Injective)
+        .kernel(kernels::expand_dims)
+        .relay(relay(&["data", "axis"], expand_dims_rule)),
+    op("dyn.tile", "Like `tile`, with the repetitions as an input.")
+        .pattern(OpPattern::Injective)
+        .kernel(kernels::tile)
+        .relay(relay(&["data", "reps"], tile_rule).attrs(&TILE)),
+    op("dyn.broadcast_to", "Like `broadcast_to`, with the shape as an input.")
+        .pattern(OpPattern::Broadcast)
+        .kernel(kernels::broadcast_to)
+        .relay(relay(&["data", "shape"], broadcast_to_rule).attrs(&INIT_OP)),
+    op("dyn.zeros", "Like `zeros`, with the shape as an input.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(kernels::zeros)
+        .relay(relay(&["shape"], init_rule).attrs(&INIT_OP)),
+    op("dyn.ones", "Like `ones`, with the shape as an input.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(kernels::ones)
+        .relay(relay(&["shape"], init_rule).attrs(&INIT_OP)),
+    op("dyn.full", "Like `full`, with the shape as an input.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(kernels::full)
+        .relay(relay(&["fill_value", "shape"], full_rule).attrs(&INIT_OP)),
+    op("dyn.one_hot", "Like `one_hot`, with the depth as an input.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(kernels::one_hot)
+        .relay(relay(&["indices", "on_value", "off_value", "depth"], one_hot_rule).attrs(&ONE_HOT)),
+    op("dyn.strided_slice", "Like `strided_slice`, with begin, end and strides as inputs.")
+        .pattern(OpPattern::Injective)
+        .kernel(kernels::strided_slice)
+        .relay(relay(&["data", "begin", "end", "strides"], strided_slice_rule).attrs(&STRIDED_SLICE)),
+    op("dyn.sparse_to_dense", "Like `sparse_to_dense`, with the shape as an input.")
+        .pattern(OpPattern::Opaque)
+        .kernel(kernels::sparse_to_dense)
+        .relay(relay(&["sparse_indices", "sparse_values", "default_value", "output_shape"], sparse_to_dense_rule)),
+    op("dyn.topk", "Like `topk`, with `k` as an input.")
+        .pattern(OpPattern::Opaque)
+        .kernel(kernels::topk)
+        .relay(relay(&["data", "k"], topk_rule).attrs(&TOPK)),
 ];
 
 /// The length of an input that must be a vector, which is the rank of the result.

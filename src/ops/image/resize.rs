@@ -4,115 +4,123 @@ use super::sampling::{Sampling, resample};
 use crate::ir::{AttrValue, Dim, Tensor};
 use crate::ops::kernel::{count, read};
 use crate::ops::layout::Layout;
+use crate::ops::relax::{deduce, layout};
+use crate::ops::row::{op, relax, relay, shape, value};
+use crate::ops::schema::{field, schema};
 use crate::ops::tensor::{ensure, input};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.Resize1DAttrs`.
-pub static RESIZE1D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Resize1DAttrs",
-    fields: &[
-        AttrField::new("size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("roi", AttrKind::Any, AttrDefault::Null),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCW")),
-        AttrField::new("method", AttrKind::Str, AttrDefault::Str("linear")),
-        AttrField::new("coordinate_transformation_mode", AttrKind::Str, AttrDefault::Str("half_pixel")),
-        AttrField::new("rounding_method", AttrKind::Str, AttrDefault::Str("round")),
-        AttrField::new("cubic_alpha", AttrKind::Float, AttrDefault::Float(-0.5)),
-        AttrField::new("cubic_exclude", AttrKind::Int, AttrDefault::Int(0)),
-        AttrField::new("extrapolation_value", AttrKind::Float, AttrDefault::Float(0.0)),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
-
 /// Attributes `relay.attrs.Resize2DAttrs`.
-pub static RESIZE2D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Resize2DAttrs",
-    fields: &[
-        AttrField::new("size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("roi", AttrKind::Any, AttrDefault::Null),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("method", AttrKind::Str, AttrDefault::Str("linear")),
-        AttrField::new("coordinate_transformation_mode", AttrKind::Str, AttrDefault::Str("half_pixel")),
-        AttrField::new("rounding_method", AttrKind::Str, AttrDefault::Str("round")),
-        AttrField::new("cubic_alpha", AttrKind::Float, AttrDefault::Float(-0.5)),
-        AttrField::new("cubic_exclude", AttrKind::Int, AttrDefault::Int(0)),
-        AttrField::new("extrapolation_value", AttrKind::Float, AttrDefault::Float(0.0)),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
+pub static RESIZE2D: AttrsSchema = schema(
+    "relay.attrs.Resize2DAttrs",
+    &[
+        field::or_none("size", AttrKind::Ints),
+        field::or_none("roi", AttrKind::Any),
+        field::text("layout", "NCHW"),
+        field::text("method", "linear"),
+        field::text("coordinate_transformation_mode", "half_pixel"),
+        field::text("rounding_method", "round"),
+        field::float("cubic_alpha", -0.5),
+        field::int("cubic_exclude", 0),
+        field::float("extrapolation_value", 0.0),
+        field::dtype("out_dtype", ""),
     ],
-};
-
-/// Attributes `relay.attrs.Resize3DAttrs`.
-pub static RESIZE3D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Resize3DAttrs",
-    fields: &[
-        AttrField::new("size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("roi", AttrKind::Any, AttrDefault::Null),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCDHW")),
-        AttrField::new("method", AttrKind::Str, AttrDefault::Str("linear")),
-        AttrField::new("coordinate_transformation_mode", AttrKind::Str, AttrDefault::Str("half_pixel")),
-        AttrField::new("rounding_method", AttrKind::Str, AttrDefault::Str("round")),
-        AttrField::new("cubic_alpha", AttrKind::Float, AttrDefault::Float(-0.5)),
-        AttrField::new("cubic_exclude", AttrKind::Int, AttrDefault::Int(0)),
-        AttrField::new("extrapolation_value", AttrKind::Float, AttrDefault::Float(0.0)),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
-
-/// Attributes `relay.attrs.CropAndResizeAttrs`.
-pub static CROP_AND_RESIZE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.CropAndResizeAttrs",
-    fields: &[
-        AttrField::new("crop_size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("method", AttrKind::Str, AttrDefault::Str("bilinear")),
-        AttrField::new("extrapolation_value", AttrKind::Float, AttrDefault::Float(0.0)),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
+);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "image.resize1d",
-        doc: "Resizes the width of a sequence, by nearest neighbour, linear or cubic interpolation.",
-        args: &["data"],
-        attrs: Some(&RESIZE1D),
-        rule: Some(|cx| resize_rule(cx, "NCW")),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(|cx, x| resize_kernel(cx, x, "NCW")),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "image.resize2d",
-        doc: "Resizes images, by nearest neighbour, linear or cubic interpolation.",
-        args: &["data"],
-        attrs: Some(&RESIZE2D),
-        rule: Some(|cx| resize_rule(cx, "NCHW")),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(|cx, x| resize_kernel(cx, x, "NCHW")),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "image.resize3d",
-        doc: "Resizes volumes, by nearest neighbour, linear or cubic interpolation.",
-        args: &["data"],
-        attrs: Some(&RESIZE3D),
-        rule: Some(|cx| resize_rule(cx, "NCDHW")),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(|cx, x| resize_kernel(cx, x, "NCDHW")),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "image.crop_and_resize",
-        doc: "Cuts boxes out of images and resizes them to one size.",
-        args: &["data", "boxes", "box_indices"],
-        attrs: Some(&CROP_AND_RESIZE),
-        rule: Some(crop_and_resize_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(crop_and_resize_kernel),
-        ..OpInfo::BASE
-    },
+    op("image.resize1d", "Resizes the width of a sequence, by nearest neighbour, linear or cubic interpolation.")
+        .pattern(OpPattern::Injective)
+        .kernel(|cx, x| resize_kernel(cx, x, "NCW"))
+        .relay(relay(&["data"], |cx| resize_rule(cx, "NCW")).attrs(&schema(
+            "relay.attrs.Resize1DAttrs",
+            &[
+                field::or_none("size", AttrKind::Ints),
+                field::or_none("roi", AttrKind::Any),
+                field::text("layout", "NCW"),
+                field::text("method", "linear"),
+                field::text("coordinate_transformation_mode", "half_pixel"),
+                field::text("rounding_method", "round"),
+                field::float("cubic_alpha", -0.5),
+                field::int("cubic_exclude", 0),
+                field::float("extrapolation_value", 0.0),
+                field::dtype("out_dtype", ""),
+            ],
+        ))),
+    op("image.resize2d", "Resizes images, by nearest neighbour, linear or cubic interpolation.")
+        .pattern(OpPattern::Injective)
+        .kernel(|cx, x| resize_kernel(cx, x, "NCHW"))
+        .relay(relay(&["data"], |cx| resize_rule(cx, "NCHW")).attrs(&RESIZE2D))
+        .relax(
+            relax(&[value("data"), shape("size")], deduce::image::resize2d)
+                .attrs(&schema(
+                    "relax.attrs.Resize2DAttrs",
+                    &[
+                        field::or_none("roi", AttrKind::Any),
+                        field::text("layout", "NCHW"),
+                        field::text("method", "linear"),
+                        field::text("coordinate_transformation_mode", "half_pixel"),
+                        field::text("rounding_method", "round"),
+                        field::float("cubic_alpha", -0.75),
+                        field::int("cubic_exclude", 0),
+                        field::float("extrapolation_value", 0.0),
+                        field::or_none("out_dtype", AttrKind::DType),
+                    ],
+                ))
+                .follows()
+                .layout(layout::pool::resize),
+        ),
+    op("image.resize3d", "Resizes volumes, by nearest neighbour, linear or cubic interpolation.")
+        .pattern(OpPattern::Injective)
+        .kernel(|cx, x| resize_kernel(cx, x, "NCDHW"))
+        .relay(relay(&["data"], |cx| resize_rule(cx, "NCDHW")).attrs(&schema(
+            "relay.attrs.Resize3DAttrs",
+            &[
+                field::or_none("size", AttrKind::Ints),
+                field::or_none("roi", AttrKind::Any),
+                field::text("layout", "NCDHW"),
+                field::text("method", "linear"),
+                field::text("coordinate_transformation_mode", "half_pixel"),
+                field::text("rounding_method", "round"),
+                field::float("cubic_alpha", -0.5),
+                field::int("cubic_exclude", 0),
+                field::float("extrapolation_value", 0.0),
+                field::dtype("out_dtype", ""),
+            ],
+        )))
+        .relax(
+            relax(&[value("data"), shape("size")], deduce::image::resize3d)
+                .attrs(&schema(
+                    "relax.attrs.Resize3DAttrs",
+                    &[
+                        field::or_none("roi", AttrKind::Any),
+                        field::text("layout", "NCDHW"),
+                        field::text("method", "linear"),
+                        field::text("coordinate_transformation_mode", "half_pixel"),
+                        field::text("rounding_method", ""),
+                        field::float("cubic_alpha", -0.75),
+                        field::int("cubic_exclude", 0),
+                        field::float("extrapolation_value", 0.0),
+                        field::or_none("out_dtype", AttrKind::DType),
+                    ],
+                ))
+                .follows()
+                .layout(layout::pool::resize),
+        ),
+    op("image.crop_and_resize", "Cuts boxes out of images and resizes them to one size.")
+        .pattern(OpPattern::Injective)
+        .kernel(crop_and_resize_kernel)
+        .relay(relay(&["data", "boxes", "box_indices"], crop_and_resize_rule).attrs(&schema(
+            "relay.attrs.CropAndResizeAttrs",
+            &[
+                field::or_none("crop_size", AttrKind::Ints),
+                field::text("layout", "NCHW"),
+                field::text("method", "bilinear"),
+                field::float("extrapolation_value", 0.0),
+                field::dtype("out_dtype", ""),
+            ],
+        ))),
 ];
 
 /// The layout attribute `name`, if tensors convert between it and `standard`.

@@ -5,71 +5,67 @@ use crate::ir::{Dim, Tensor};
 use crate::ops::concrete::result_type;
 use crate::ops::kernel::{Lane, by_lane, bytes, count, each_index, read, strides, write};
 use crate::ops::layout::Layout;
+use crate::ops::relax::deduce;
+use crate::ops::row::{op, relax, relay, shape, value};
+use crate::ops::schema::{field, schema};
 use crate::ops::tensor::binary::Arithmetic;
 use crate::ops::tensor::{ensure, input};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{AttrKind, OpInfo, OpPattern};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
-
-/// Attributes `relay.attrs.Dilation2DAttrs`.
-pub static DILATION2D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Dilation2DAttrs",
-    fields: &[
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("dilations", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("IHW")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
-
-/// Attributes `relay.attrs.AffineGridAttrs`.
-pub static AFFINE_GRID: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.AffineGridAttrs", fields: &[AttrField::required("target_shape", AttrKind::Ints)] };
-
-/// Attributes `relay.attrs.GridSampleAttrs`.
-pub static GRID_SAMPLE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.GridSampleAttrs",
-    fields: &[
-        AttrField::new("method", AttrKind::Str, AttrDefault::Str("bilinear")),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("padding_mode", AttrKind::Str, AttrDefault::Str("zeros")),
-        AttrField::new("align_corners", AttrKind::Bool, AttrDefault::Bool(true)),
-    ],
-};
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "image.dilation2d",
-        doc: "Greyscale dilation of images: the largest sum of window and kernel.",
-        args: &["data", "weight"],
-        attrs: Some(&DILATION2D),
-        rule: Some(dilation2d_rule),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(dilation2d_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "image.affine_grid",
-        doc: "The sampling grid of an affine transformation.",
-        args: &["data"],
-        attrs: Some(&AFFINE_GRID),
-        rule: Some(affine_grid_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(affine_grid_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "image.grid_sample",
-        doc: "Samples images at the positions of a grid.",
-        args: &["data", "grid"],
-        attrs: Some(&GRID_SAMPLE),
-        rule: Some(grid_sample_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(grid_sample_kernel),
-        ..OpInfo::BASE
-    },
+    op("image.dilation2d", "Greyscale dilation of images: the largest sum of window and kernel.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(dilation2d_kernel)
+        .relay(relay(&["data", "weight"], dilation2d_rule).attrs(&schema(
+            "relay.attrs.Dilation2DAttrs",
+            &[
+                field::ints("strides", &[1, 1]),
+                field::ints("padding", &[0, 0]),
+                field::ints("dilations", &[1, 1]),
+                field::text("data_layout", "NCHW"),
+                field::text("kernel_layout", "IHW"),
+                field::dtype("out_dtype", ""),
+            ],
+        ))),
+    op("image.affine_grid", "The sampling grid of an affine transformation.")
+        .pattern(OpPattern::Injective)
+        .kernel(affine_grid_kernel)
+        .relay(
+            relay(&["data"], affine_grid_rule)
+                .attrs(&schema("relay.attrs.AffineGridAttrs", &[field::required("target_shape", AttrKind::Ints)])),
+        )
+        .relax(
+            relax(&[value("data"), shape("size")], deduce::image::affine_grid)
+                .attrs(&schema("relax.attrs.AffineGridAttrs", &[field::flag("align_corners", true)]))
+                .follows(),
+        ),
+    op("image.grid_sample", "Samples images at the positions of a grid.")
+        .pattern(OpPattern::Injective)
+        .kernel(grid_sample_kernel)
+        .relay(relay(&["data", "grid"], grid_sample_rule).attrs(&schema(
+            "relay.attrs.GridSampleAttrs",
+            &[
+                field::text("method", "bilinear"),
+                field::text("layout", "NCHW"),
+                field::text("padding_mode", "zeros"),
+                field::flag("align_corners", true),
+            ],
+        )))
+        .relax(
+            relax(&[value("data"), value("grid")], deduce::image::grid_sample)
+                .attrs(&schema(
+                    "relax.attrs.GridSampleAttrs",
+                    &[
+                        field::text("method", "bilinear"),
+                        field::text("layout", "NCHW"),
+                        field::text("padding_mode", "zeros"),
+                        field::flag("align_corners", false),
+                    ],
+                ))
+                .follows(),
+        ),
 ];
 
 fn dilation2d_rule(cx: &mut RuleCx<'_>) -> RuleResult {

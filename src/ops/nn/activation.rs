@@ -4,109 +4,96 @@ use super::compute::{Num, around, input, values};
 use crate::ir::Tensor;
 use crate::ir::{DType, Dim, PrimOp};
 use crate::ops::kernel::{EvalError, KernelCx, Lane, axis_index, by_lane, reshaped, write};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::relax::{deduce, gradient, layout};
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, identity};
 
 /// Attributes `relay.attrs.LeakyReluAttrs`.
-pub static LEAKY_RELU: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.LeakyReluAttrs",
-    fields: &[AttrField::new("alpha", AttrKind::Float, AttrDefault::Float(0.25))],
-};
-
-/// Attributes `relay.attrs.PReluAttrs`.
-pub static PRELU: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.PReluAttrs", fields: &[AttrField::new("axis", AttrKind::Int, AttrDefault::Int(1))] };
+pub static LEAKY_RELU: AttrsSchema = schema("relay.attrs.LeakyReluAttrs", &[field::float("alpha", 0.25)]);
 
 /// Attributes `relay.attrs.SoftmaxAttrs`.
-pub static SOFTMAX: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.SoftmaxAttrs", fields: &[AttrField::new("axis", AttrKind::Int, AttrDefault::Int(-1))] };
+pub static SOFTMAX: AttrsSchema = schema("relay.attrs.SoftmaxAttrs", &[field::int("axis", -1)]);
 
-/// Attributes `relay.attrs.BiasAddAttrs`.
-pub static BIAS_ADD: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.BiasAddAttrs", fields: &[AttrField::new("axis", AttrKind::Int, AttrDefault::Int(1))] };
+/// Attributes `relax.attrs.SoftmaxAttrs`.
+static RELAX_SOFTMAX: AttrsSchema = schema("relax.attrs.SoftmaxAttrs", &[field::int("axis", -1)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.relu",
-        doc: "The larger of zero and the element.",
-        args: &["data"],
-        rule: Some(identity),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(relu_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.leaky_relu",
-        doc: "The element, multiplied by `alpha` where it is negative.",
-        args: &["data"],
-        attrs: Some(&LEAKY_RELU),
-        rule: Some(identity),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(leaky_relu_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.prelu",
-        doc: "The element, multiplied by the `alpha` of its channel where it is not positive.",
-        args: &["data", "alpha"],
-        attrs: Some(&PRELU),
-        rule: Some(prelu),
-        pattern: Some(OpPattern::Broadcast),
-        kernel: Some(prelu_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.softmax",
-        doc: "Exponentials along `axis`, scaled to add up to one.",
-        args: &["data"],
-        attrs: Some(&SOFTMAX),
-        rule: Some(softmax),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(softmax_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.fast_softmax",
-        doc: "`nn.softmax` with an approximate exponential.",
-        args: &["data"],
-        attrs: Some(&SOFTMAX),
-        rule: Some(softmax),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(softmax_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.log_softmax",
-        doc: "Logarithm of the softmax along `axis`.",
-        args: &["data"],
-        attrs: Some(&SOFTMAX),
-        rule: Some(softmax),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(log_softmax_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.bias_add",
-        doc: "Adds a one-dimensional `bias` along `axis`.",
-        args: &["data", "bias"],
-        attrs: Some(&BIAS_ADD),
-        rule: Some(bias_add),
-        pattern: Some(OpPattern::Broadcast),
-        kernel: Some(bias_add_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.batch_flatten",
-        doc: "Flattens all axes behind the first one into one.",
-        args: &["data"],
-        rule: Some(batch_flatten),
-        pattern: Some(OpPattern::Injective),
-        reshape: true,
-        kernel: Some(batch_flatten_kernel),
-        ..OpInfo::BASE
-    },
+    op("nn.relu", "The larger of zero and the element.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(relu_kernel)
+        .relay(relay(&["data"], identity))
+        .relax(
+            relax(&[value("data")], deduce::unary::arith)
+                .follows()
+                .layout(layout::element::unary)
+                .gradient(gradient::nn::relu)
+                .same_kernel(),
+        ),
+    op("nn.leaky_relu", "The element, multiplied by `alpha` where it is negative.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(leaky_relu_kernel)
+        .relay(relay(&["data"], identity).attrs(&LEAKY_RELU))
+        .relax(
+            relax(&[value("data")], deduce::unary::float_arith)
+                .named("nn.leakyrelu")
+                .attrs(&schema("relax.attrs.LeakyReluAttrs", &[field::float("alpha", 0.01)]))
+                .same_kernel(),
+        ),
+    op("nn.prelu", "The element, multiplied by the `alpha` of its channel where it is not positive.")
+        .pattern(OpPattern::Broadcast)
+        .kernel(prelu_kernel)
+        .relay(relay(&["data", "alpha"], prelu).attrs(&schema("relay.attrs.PReluAttrs", &[field::int("axis", 1)])))
+        .relax(
+            relax(&[value("data"), value("alpha")], deduce::nn::prelu)
+                .attrs(&schema("relax.attrs.PReluAttrs", &[field::int("axis", 1)]))
+                .layout(layout::nn::prelu)
+                .same_kernel(),
+        ),
+    op("nn.softmax", "Exponentials along `axis`, scaled to add up to one.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(softmax_kernel)
+        .relay(relay(&["data"], softmax).attrs(&SOFTMAX))
+        .relax(
+            relax(&[value("data")], deduce::nn::softmax)
+                .attrs(&RELAX_SOFTMAX)
+                .layout(layout::nn::softmax)
+                .gradient(gradient::nn::softmax),
+        ),
+    op("nn.fast_softmax", "`nn.softmax` with an approximate exponential.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(softmax_kernel)
+        .relay(relay(&["data"], softmax).attrs(&SOFTMAX)),
+    op("nn.log_softmax", "Logarithm of the softmax along `axis`.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(log_softmax_kernel)
+        .relay(relay(&["data"], softmax).attrs(&SOFTMAX))
+        .relax(relax(&[value("data")], deduce::nn::softmax).attrs(&RELAX_SOFTMAX).gradient(gradient::nn::log_softmax)),
+    op("nn.bias_add", "Adds a one-dimensional `bias` along `axis`.")
+        .pattern(OpPattern::Broadcast)
+        .kernel(bias_add_kernel)
+        .relay(relay(&["data", "bias"], bias_add).attrs(&schema("relay.attrs.BiasAddAttrs", &[field::int("axis", 1)]))),
+    op("nn.batch_flatten", "Flattens all axes behind the first one into one.")
+        .pattern(OpPattern::Injective)
+        .reshape()
+        .kernel(batch_flatten_kernel)
+        .relay(relay(&["data"], batch_flatten))
+        .relax(relax(&[value("data")], deduce::nn::batch_flatten).follows().same_kernel()),
+    op("nn.gelu", "The Gaussian error linear unit.")
+        .relax(relax(&[value("data")], deduce::unary::float_arith).follows().layout(layout::element::unary)),
+    op("nn.gelu_tanh", "The same, approximated with `tanh`.")
+        .relax(relax(&[value("data")], deduce::unary::float_arith).follows().layout(layout::element::unary)),
+    op("nn.selu", "The scaled exponential linear unit.")
+        .relax(relax(&[value("data")], deduce::unary::float_arith).follows().layout(layout::element::unary)),
+    op("nn.silu", "The element times its sigmoid.").relax(
+        relax(&[value("data")], deduce::unary::float_arith).follows().layout(layout::element::unary).gradient(gradient::nn::silu),
+    ),
+    op("nn.softplus", "A smooth `relu`.").relax(
+        relax(&[value("data")], deduce::unary::float_arith)
+            .attrs(&schema("relax.attrs.SoftplusAttrs", &[field::float("beta", 1.0), field::float("threshold", 20.0)])),
+    ),
 ];
 
 /// TVM's `PReluRel`.

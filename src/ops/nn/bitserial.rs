@@ -6,83 +6,57 @@ use crate::ir::Dim;
 use crate::ir::Tensor;
 use crate::ops::kernel::{EvalError, KernelCx, axis_index, count, each_index, strides, write};
 use crate::ops::layout::Layout;
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::row::{op, relay};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
-
-/// Attributes `relay.attrs.BitPackAttrs`.
-pub static BIT_PACK: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.BitPackAttrs",
-    fields: &[
-        AttrField::new("bits", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("pack_axis", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("bit_axis", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("pack_type", AttrKind::DType, AttrDefault::DType("")),
-        AttrField::new("name", AttrKind::Str, AttrDefault::Str("BitPack")),
-    ],
-};
-
-/// Attributes `relay.attrs.BinaryConv2DAttrs`.
-pub static BINARY_CONV2D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.BinaryConv2DAttrs",
-    fields: &[
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Ints(&[3, 3])),
-        AttrField::new("channels", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("activation_bits", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("weight_bits", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("OIHW")),
-        AttrField::new("pack_dtype", AttrKind::DType, AttrDefault::DType("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-        AttrField::new("unipolar", AttrKind::Bool, AttrDefault::Bool(true)),
-    ],
-};
-
-/// Attributes `relay.attrs.BinaryDenseAttrs`.
-pub static BINARY_DENSE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.BinaryDenseAttrs",
-    fields: &[
-        AttrField::required("units", AttrKind::Integer),
-        AttrField::new("data_bits", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("weight_bits", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("pack_dtype", AttrKind::DType, AttrDefault::DType("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-        AttrField::new("unipolar", AttrKind::Bool, AttrDefault::Bool(true)),
-    ],
-};
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.bitpack",
-        doc: "Packs the bits of integers along `pack_axis`, bit planes along a new `bit_axis`.",
-        args: &["data"],
-        attrs: Some(&BIT_PACK),
-        rule: Some(bitpack),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(bitpack_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.bitserial_conv2d",
-        doc: "A 2-D convolution over integers of few bits, computed bit by bit.",
-        args: &["data", "weight"],
-        attrs: Some(&BINARY_CONV2D),
-        rule: Some(bitserial_conv2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.bitserial_dense",
-        doc: "A matrix product over integers of few bits, computed bit by bit.",
-        args: &["data", "weight"],
-        attrs: Some(&BINARY_DENSE),
-        rule: Some(bitserial_dense),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        ..OpInfo::BASE
-    },
+    op("nn.bitpack", "Packs the bits of integers along `pack_axis`, bit planes along a new `bit_axis`.")
+        .pattern(OpPattern::Injective)
+        .kernel(bitpack_kernel)
+        .relay(relay(&["data"], bitpack).attrs(&schema(
+            "relay.attrs.BitPackAttrs",
+            &[
+                field::int("bits", 1),
+                field::int("pack_axis", 1),
+                field::int("bit_axis", -1),
+                field::dtype("pack_type", ""),
+                field::text("name", "BitPack"),
+            ],
+        ))),
+    op("nn.bitserial_conv2d", "A 2-D convolution over integers of few bits, computed bit by bit.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .relay(relay(&["data", "weight"], bitserial_conv2d).attrs(&schema(
+            "relay.attrs.BinaryConv2DAttrs",
+            &[
+                field::ints("strides", &[1, 1]),
+                field::ints("padding", &[0, 0]),
+                field::ints("kernel_size", &[3, 3]),
+                field::or_none("channels", AttrKind::Integer),
+                field::int("activation_bits", 1),
+                field::int("weight_bits", 1),
+                field::text("data_layout", "NCHW"),
+                field::text("kernel_layout", "OIHW"),
+                field::dtype("pack_dtype", ""),
+                field::dtype("out_dtype", ""),
+                field::flag("unipolar", true),
+            ],
+        ))),
+    op("nn.bitserial_dense", "A matrix product over integers of few bits, computed bit by bit.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .relay(relay(&["data", "weight"], bitserial_dense).attrs(&schema(
+            "relay.attrs.BinaryDenseAttrs",
+            &[
+                field::required("units", AttrKind::Integer),
+                field::int("data_bits", 1),
+                field::int("weight_bits", 1),
+                field::dtype("pack_dtype", ""),
+                field::dtype("out_dtype", ""),
+                field::flag("unipolar", true),
+            ],
+        ))),
 ];
 
 /// TVM's `BitPackRel`.

@@ -1,153 +1,112 @@
 //! Convolutions: `nn.conv1d`, `nn.conv2d`, `nn.conv3d` and the variants that share their attributes.
 
 use super::conv_kernel;
+use super::spatial::{CHANNELS_FIRST, KERNEL, ONES, ZEROS};
 use crate::ir::{Dim, show_dim};
+use crate::ops::OpPattern::OutEWiseFusable;
 use crate::ops::layout::Layout;
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::relax::deduce::{self, DeduceRule};
+use crate::ops::relax::gradient;
+use crate::ops::relax::layout::{self, LayoutRule};
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrField, AttrKind, AttrsSchema, MixedPrecision, OpInfo, RelaxOp};
 use crate::ops::{RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.Conv1DAttrs`.
-pub static CONV1_D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Conv1DAttrs",
-    fields: &[
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1])),
-        AttrField::new("groups", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("channels", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("OIW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
+/// Attributes of Relay's convolutions over `rank` axes.
+const fn relay_conv(rank: usize, padding: &'static [i64]) -> [AttrField; 10] {
+    [
+        field::ints("strides", ONES[rank]),
+        field::ints("padding", padding),
+        field::ints("dilation", ONES[rank]),
+        field::int("groups", 1),
+        field::or_none("channels", AttrKind::Integer),
+        field::or_none("kernel_size", AttrKind::Ints),
+        field::text("data_layout", CHANNELS_FIRST[rank]),
+        field::text("kernel_layout", KERNEL[rank]),
+        field::text("out_layout", ""),
+        field::dtype("out_dtype", ""),
+    ]
+}
 
-/// Attributes `relay.attrs.Conv2DAttrs`.
-pub static CONV2D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Conv2DAttrs",
-    fields: &[
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("groups", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("channels", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("OIHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
+/// Attributes of `nn.conv2d`, and of its kin that have the same.
+pub static CONV2D: AttrsSchema = schema("relay.attrs.Conv2DAttrs", &relay_conv(2, ZEROS[2]));
 
-/// Attributes `relay.attrs.Conv3DAttrs`.
-pub static CONV3_D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Conv3DAttrs",
-    fields: &[
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0, 0])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1, 1])),
-        AttrField::new("groups", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("channels", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCDHW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("OIDHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
+/// Attributes of `nn.deformable_conv2d`.
+const fn deformable() -> [AttrField; 11] {
+    let [strides, padding, dilation, groups, channels, size, data, kernel, out, dtype] = relay_conv(2, ZEROS[2]);
+    [strides, padding, dilation, field::int("deformable_groups", 1), groups, channels, size, data, kernel, out, dtype]
+}
 
-/// Attributes `relay.attrs.DeformableConv2DAttrs`.
-pub static DEFORMABLE_CONV2D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.DeformableConv2DAttrs",
-    fields: &[
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("deformable_groups", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("groups", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("channels", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("OIHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
+/// Attributes of Relax's convolutions over `rank` axes.
+const fn relax_conv(rank: usize) -> [AttrField; 8] {
+    [
+        field::ints("strides", ONES[rank]),
+        field::ints("padding", ZEROS[rank]),
+        field::ints("dilation", ONES[rank]),
+        field::int("groups", 1),
+        field::text("data_layout", CHANNELS_FIRST[rank]),
+        field::text("kernel_layout", KERNEL[rank]),
+        field::or_none("out_layout", AttrKind::Str),
+        field::or_none("out_dtype", AttrKind::DType),
+    ]
+}
+
+/// Relax has it by the same kernel, and always in the lower precision.
+pub(super) const fn in_relax(deduce: DeduceRule, attrs: &'static AttrsSchema, layout: LayoutRule) -> RelaxOp {
+    relax(const { &[value("data"), value("weight")] }, deduce)
+        .attrs(attrs)
+        .mixed(MixedPrecision::Always)
+        .layout(layout)
+        .same_kernel()
+}
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.conv1d",
-        doc: "Slides a kernel over the width of `data`, optionally dilated and in groups of channels.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV1_D),
-        rule: Some(conv1d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(conv_kernel::conv1d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.conv2d",
-        doc: "Slides a kernel over height and width of `data`. `groups` equal to the input channels makes it depthwise.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV2D),
-        rule: Some(conv2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(conv_kernel::conv2d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.conv3d",
-        doc: "Slides a kernel over depth, height and width of `data`.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV3_D),
-        rule: Some(conv3d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(conv_kernel::conv3d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.contrib_conv2d_NCHWc",
-        doc: "A 2-D convolution whose data and kernel have their channels split into an outer and an inner axis, as CPU schedules want them.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV2D),
-        rule: Some(conv2d_any_kernel),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(conv_kernel::conv2d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.contrib_depthwise_conv2d_NCHWc",
-        doc: "A depthwise 2-D convolution with channels split into an outer and an inner axis.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV2D),
-        rule: Some(conv2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(conv_kernel::conv2d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.deformable_conv2d",
-        doc: "A 2-D convolution that samples its input at places moved by `offset`, interpolating between elements.",
-        args: &["data", "offset", "weight"],
-        attrs: Some(&DEFORMABLE_CONV2D),
-        rule: Some(deformable_conv2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(conv_kernel::deformable),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.conv2d_backward_weight",
-        doc: "The gradient of a 2-D convolution with respect to its kernel. `kernel_size` names the extent of the result.",
-        args: &["grad", "data"],
-        attrs: Some(&CONV2D),
-        rule: Some(conv2d_backward_weight),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(conv_kernel::backward_weight),
-        ..OpInfo::BASE
-    },
+    op("nn.conv1d", "Slides a kernel over the width of `data`, optionally dilated and in groups of channels.")
+        .pattern(OutEWiseFusable)
+        .kernel(conv_kernel::conv1d)
+        .relay(relay(&["data", "weight"], conv1d).attrs(&schema("relay.attrs.Conv1DAttrs", &relay_conv(1, ZEROS[2]))))
+        .relax(in_relax(deduce::conv::conv1d, &schema("relax.attrs.Conv1DAttrs", &relax_conv(1)), layout::conv::conv1d)),
+    op(
+        "nn.conv2d",
+        "Slides a kernel over height and width of `data`. `groups` equal to the input channels makes it \
+         depthwise.",
+    )
+    .pattern(OutEWiseFusable)
+    .kernel(conv_kernel::conv2d)
+    .relay(relay(&["data", "weight"], conv2d).attrs(&CONV2D))
+    .relax(
+        in_relax(deduce::conv::conv2d, &schema("relax.attrs.Conv2DAttrs", &relax_conv(2)), layout::conv::conv2d)
+            .gradient(gradient::nn::conv2d),
+    ),
+    op("nn.conv3d", "Slides a kernel over depth, height and width of `data`.")
+        .pattern(OutEWiseFusable)
+        .kernel(conv_kernel::conv3d)
+        .relay(relay(&["data", "weight"], conv3d).attrs(&schema("relay.attrs.Conv3DAttrs", &relay_conv(3, ZEROS[3]))))
+        .relax(in_relax(deduce::conv::conv3d, &schema("relax.attrs.Conv3DAttrs", &relax_conv(3)), layout::conv::conv3d)),
+    op(
+        "nn.contrib_conv2d_NCHWc",
+        "A 2-D convolution with the channels of data and kernel split into an outer and an inner axis.",
+    )
+    .pattern(OutEWiseFusable)
+    .kernel(conv_kernel::conv2d)
+    .relay(relay(&["data", "weight"], conv2d_any_kernel).attrs(&CONV2D)),
+    op("nn.contrib_depthwise_conv2d_NCHWc", "A depthwise 2-D convolution with channels split into an outer and an inner axis.")
+        .pattern(OutEWiseFusable)
+        .kernel(conv_kernel::conv2d)
+        .relay(relay(&["data", "weight"], conv2d).attrs(&CONV2D)),
+    op("nn.deformable_conv2d", "A 2-D convolution that interpolates its input at places moved by `offset`.")
+        .pattern(OutEWiseFusable)
+        .kernel(conv_kernel::deformable)
+        .relay(
+            relay(&["data", "offset", "weight"], deformable_conv2d)
+                .attrs(&schema("relay.attrs.DeformableConv2DAttrs", &deformable())),
+        ),
+    op("nn.conv2d_backward_weight", "The gradient of `nn.conv2d` with respect to its kernel, whose extents `kernel_size` names.")
+        .pattern(OutEWiseFusable)
+        .kernel(conv_kernel::backward_weight)
+        .relay(relay(&["grad", "data"], conv2d_backward_weight).attrs(&CONV2D)),
 ];
 
 /// The layouts of a convolution, each with the plain one that its relation computes in.

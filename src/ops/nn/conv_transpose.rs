@@ -1,98 +1,81 @@
 //! Transposed convolutions: the gradients of convolutions with respect to their input.
 
+use super::conv::in_relax;
 use super::conv::{ConvLayouts, PLAIN_DATA, check_kernel};
 use super::conv_kernel;
+use super::spatial::{CHANNELS_FIRST, ONES, TRANSPOSED_KERNEL, ZEROS};
 use crate::ir::Dim;
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::OpPattern::OutEWiseFusable;
+use crate::ops::relax::{deduce, layout};
+use crate::ops::row::{op, relay};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo};
 use crate::ops::{RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.Conv1DTransposeAttrs`.
-pub static CONV1_DTRANSPOSE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Conv1DTransposeAttrs",
-    fields: &[
-        AttrField::new("channels", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1])),
-        AttrField::new("output_padding", AttrKind::Ints, AttrDefault::Ints(&[0])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1])),
-        AttrField::new("groups", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("IOW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
+/// Attributes of Relay's transposed convolutions over `rank` axes.
+const fn transposed(rank: usize) -> [AttrField; 11] {
+    [
+        field::or_none("channels", AttrKind::Integer),
+        field::or_none("kernel_size", AttrKind::Ints),
+        field::ints("strides", ONES[rank]),
+        field::ints("output_padding", ZEROS[rank]),
+        field::ints("padding", ZEROS[rank]),
+        field::ints("dilation", ONES[rank]),
+        field::int("groups", 1),
+        field::text("data_layout", CHANNELS_FIRST[rank]),
+        field::text("kernel_layout", TRANSPOSED_KERNEL[rank]),
+        field::text("out_layout", ""),
+        field::dtype("out_dtype", ""),
+    ]
+}
 
-/// Attributes `relay.attrs.Conv2DTransposeAttrs`.
-pub static CONV2DTRANSPOSE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Conv2DTransposeAttrs",
-    fields: &[
-        AttrField::new("channels", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("output_padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("groups", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("IOHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
+/// Attributes of `nn.conv2d_transpose`; `qnn.conv2d_transpose` has them too.
+pub static CONV2D_TRANSPOSE: AttrsSchema = schema("relay.attrs.Conv2DTransposeAttrs", &transposed(2));
 
-/// Attributes `relay.attrs.Conv3DTransposeAttrs`.
-pub static CONV3_DTRANSPOSE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Conv3DTransposeAttrs",
-    fields: &[
-        AttrField::new("channels", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1, 1])),
-        AttrField::new("output_padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0, 0])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0, 0])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1, 1])),
-        AttrField::new("groups", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCDHW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("IODHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
+/// Attributes of Relax's transposed convolutions over `rank` axes.
+const fn relax_transposed(rank: usize) -> [AttrField; 9] {
+    [
+        field::ints("strides", ONES[rank]),
+        field::ints("padding", ZEROS[rank]),
+        field::ints("output_padding", ZEROS[rank]),
+        field::ints("dilation", ONES[rank]),
+        field::int("groups", 1),
+        field::text("data_layout", CHANNELS_FIRST[rank]),
+        field::text("kernel_layout", TRANSPOSED_KERNEL[rank]),
+        field::or_none("out_layout", AttrKind::Str),
+        field::or_none("out_dtype", AttrKind::DType),
+    ]
+}
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.conv1d_transpose",
-        doc: "A 1-D transposed convolution: each input element spreads the kernel over the output.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV1_DTRANSPOSE),
-        rule: Some(conv1d_transpose),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(conv_kernel::conv1d_transpose),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.conv2d_transpose",
-        doc: "A 2-D transposed convolution: each input element spreads the kernel over the output.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV2DTRANSPOSE),
-        rule: Some(conv2d_transpose),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(conv_kernel::conv2d_transpose),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.conv3d_transpose",
-        doc: "A 3-D transposed convolution: each input element spreads the kernel over the output.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV3_DTRANSPOSE),
-        rule: Some(conv3d_transpose),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(conv_kernel::conv3d_transpose),
-        ..OpInfo::BASE
-    },
+    op("nn.conv1d_transpose", "A 1-D transposed convolution: each input element spreads the kernel over the output.")
+        .pattern(OutEWiseFusable)
+        .kernel(conv_kernel::conv1d_transpose)
+        .relay(relay(&["data", "weight"], conv1d_transpose).attrs(&schema("relay.attrs.Conv1DTransposeAttrs", &transposed(1))))
+        .relax(in_relax(
+            deduce::conv::conv1d_transpose,
+            &schema("relax.attrs.Conv1DTransposeAttrs", &relax_transposed(1)),
+            layout::conv::conv1d,
+        )),
+    op("nn.conv2d_transpose", "A 2-D transposed convolution: each input element spreads the kernel over the output.")
+        .pattern(OutEWiseFusable)
+        .kernel(conv_kernel::conv2d_transpose)
+        .relay(relay(&["data", "weight"], conv2d_transpose).attrs(&CONV2D_TRANSPOSE))
+        .relax(in_relax(
+            deduce::conv::conv2d_transpose,
+            &schema("relax.attrs.Conv2DTransposeAttrs", &relax_transposed(2)),
+            layout::conv::conv2d_transpose,
+        )),
+    op("nn.conv3d_transpose", "A 3-D transposed convolution: each input element spreads the kernel over the output.")
+        .pattern(OutEWiseFusable)
+        .kernel(conv_kernel::conv3d_transpose)
+        .relay(relay(&["data", "weight"], conv3d_transpose).attrs(&schema("relay.attrs.Conv3DTransposeAttrs", &transposed(3))))
+        .relax(in_relax(
+            deduce::conv::conv3d_transpose,
+            &schema("relax.attrs.Conv3DTransposeAttrs", &relax_transposed(3)),
+            layout::conv::conv3d,
+        )),
 ];
 
 const PLAIN_KERNEL: [&str; 3] = ["IOW", "IOHW", "IODHW"];

@@ -2,82 +2,64 @@
 
 use super::dense_kernel;
 use crate::ir::{Dim, PrimOp};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::relax::{deduce, gradient};
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, MixedPrecision, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.DenseAttrs`.
-pub static DENSE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.DenseAttrs",
-    fields: &[
-        AttrField::required("units", AttrKind::Integer),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
-
-/// Attributes `relay.attrs.MatmulAttrs`.
-pub static MATMUL: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MatmulAttrs",
-    fields: &[
-        AttrField::required("units", AttrKind::Integer),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-        AttrField::new("transpose_a", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("transpose_b", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+pub static DENSE: AttrsSchema =
+    schema("relay.attrs.DenseAttrs", &[field::required("units", AttrKind::Integer), field::dtype("out_dtype", "")]);
 
 /// Attributes `relay.attrs.BatchMatmulAttrs`.
-pub static BATCH_MATMUL: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.BatchMatmulAttrs",
-    fields: &[
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-        AttrField::new("transpose_a", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("transpose_b", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+pub static BATCH_MATMUL: AttrsSchema = schema(
+    "relay.attrs.BatchMatmulAttrs",
+    &[field::dtype("out_dtype", ""), field::flag("transpose_a", false), field::flag("transpose_b", false)],
+);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.dense",
-        doc: "Multiplies the last axis of `data` by the transposed matrix `weight`, which has one row for each of `units` outputs.",
-        args: &["data", "weight"],
-        attrs: Some(&DENSE),
-        rule: Some(matmul),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(dense_kernel::dense),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.matmul",
-        doc: "Multiplies `tensor_a` by the matrix `tensor_b`, either one transposed if asked.",
-        args: &["tensor_a", "tensor_b"],
-        attrs: Some(&MATMUL),
-        rule: Some(matmul),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(dense_kernel::matmul),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.batch_matmul",
-        doc: "Multiplies matrices pairwise along the first axis; a batch of one is repeated. Python sets `transpose_b` unless told otherwise.",
-        args: &["tensor_a", "tensor_b"],
-        attrs: Some(&BATCH_MATMUL),
-        rule: Some(batch_matmul),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(dense_kernel::batch_matmul),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.contrib_dense_pack",
-        doc: "`nn.dense` over a weight whose rows are packed in blocks.",
-        args: &["data", "weight"],
-        attrs: Some(&DENSE),
-        rule: Some(dense_pack),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(dense_kernel::dense_pack),
-        ..OpInfo::BASE
-    },
+    op(
+        "nn.dense",
+        "Multiplies the last axis of `data` by the transposed matrix `weight`, which has one row for each of \
+         `units` outputs.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .kernel(dense_kernel::dense)
+    .relay(relay(&["data", "weight"], matmul).attrs(&DENSE)),
+    op("nn.matmul", "Multiplies `tensor_a` by the matrix `tensor_b`, either one transposed if asked.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(dense_kernel::matmul)
+        .relay(relay(&["tensor_a", "tensor_b"], matmul).attrs(&schema(
+            "relay.attrs.MatmulAttrs",
+            &[
+                field::required("units", AttrKind::Integer),
+                field::dtype("out_dtype", ""),
+                field::flag("transpose_a", false),
+                field::flag("transpose_b", false),
+            ],
+        ))),
+    op(
+        "nn.batch_matmul",
+        "Multiplies matrices pairwise along the first axis; a batch of one is repeated. Python sets \
+         `transpose_b` unless told otherwise.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .kernel(dense_kernel::batch_matmul)
+    .relay(relay(&["tensor_a", "tensor_b"], batch_matmul).attrs(&BATCH_MATMUL)),
+    op("nn.contrib_dense_pack", "`nn.dense` over a weight whose rows are packed in blocks.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(dense_kernel::dense_pack)
+        .relay(relay(&["data", "weight"], dense_pack).attrs(&DENSE)),
+    op("matmul", "The product of matrices, as NumPy broadcasts it.").relax(
+        relax(&[value("x1"), value("x2")], deduce::linear_algebra::matmul)
+            .attrs(&schema("relax.attrs.MatmulAttrs", &[field::or_none("out_dtype", AttrKind::DType)]))
+            .mixed(MixedPrecision::Always)
+            .gradient(gradient::manipulate::matmul),
+    ),
+    op("outer", "The outer product of two vectors.")
+        .relax(relax(&[value("x1"), value("x2")], deduce::linear_algebra::outer).mixed(MixedPrecision::Always)),
 ];
 
 /// Relation of `nn.dense` and `nn.matmul` (TVM's `MatmulRel`): with `units` the matrix' type follows

@@ -2,132 +2,82 @@
 
 use super::pool::spatial_axes;
 use super::pool_kernel;
+use super::spatial::CHANNELS_FIRST;
 use crate::ir::Dim;
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::OpPattern::OutEWiseFusable;
+use crate::ops::relax::deduce::{self, DeduceRule};
+use crate::ops::relax::layout;
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, RelaxOp};
 use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.GlobalPool2DAttrs`.
-pub static GLOBAL_POOL2D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.GlobalPool2DAttrs",
-    fields: &[
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-    ],
-};
+pub static GLOBAL_POOL2D: AttrsSchema =
+    schema("relay.attrs.GlobalPool2DAttrs", &[field::text("layout", "NCHW"), field::text("out_layout", "")]);
 
-/// Attributes `relay.attrs.AdaptivePool1DAttrs`.
-pub static ADAPTIVE_POOL1_D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.AdaptivePool1DAttrs",
-    fields: &[
-        AttrField::new("output_size", AttrKind::Ints, AttrDefault::Ints(&[])),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-    ],
-};
+/// Attributes of Relay's adaptive poolings over `rank` axes.
+const fn relay_adaptive(rank: usize) -> [AttrField; 3] {
+    [field::ints("output_size", &[]), field::text("layout", CHANNELS_FIRST[rank]), field::text("out_layout", "")]
+}
 
-/// Attributes `relay.attrs.AdaptivePool2DAttrs`.
-pub static ADAPTIVE_POOL2D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.AdaptivePool2DAttrs",
-    fields: &[
-        AttrField::new("output_size", AttrKind::Ints, AttrDefault::Ints(&[])),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-    ],
-};
+static ADAPTIVE_POOL1D: AttrsSchema = schema("relay.attrs.AdaptivePool1DAttrs", &relay_adaptive(1));
+static ADAPTIVE_POOL2D: AttrsSchema = schema("relay.attrs.AdaptivePool2DAttrs", &relay_adaptive(2));
+static ADAPTIVE_POOL3D: AttrsSchema = schema("relay.attrs.AdaptivePool3DAttrs", &relay_adaptive(3));
 
-/// Attributes `relay.attrs.AdaptivePool3DAttrs`.
-pub static ADAPTIVE_POOL3_D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.AdaptivePool3DAttrs",
-    fields: &[
-        AttrField::new("output_size", AttrKind::Ints, AttrDefault::Ints(&[])),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCDHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-    ],
-};
+/// Attributes of Relax's adaptive poolings over `rank` axes.
+const fn relax_adaptive(rank: usize) -> [AttrField; 3] {
+    [
+        field::or_none("output_size", AttrKind::Ints),
+        field::text("layout", CHANNELS_FIRST[rank]),
+        field::or_none("out_layout", AttrKind::Str),
+    ]
+}
+
+const fn in_relax(deduce: DeduceRule, attrs: &'static AttrsSchema) -> RelaxOp {
+    relax(const { &[value("data")] }, deduce).attrs(attrs).follows().layout(layout::pool::pool).same_kernel()
+}
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.global_avg_pool2d",
-        doc: "The mean over all of height and width.",
-        args: &["data"],
-        attrs: Some(&GLOBAL_POOL2D),
-        rule: Some(global2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::global_avg2d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.global_max_pool2d",
-        doc: "The largest element over all of height and width.",
-        args: &["data"],
-        attrs: Some(&GLOBAL_POOL2D),
-        rule: Some(global2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::global_max2d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.adaptive_avg_pool1d",
-        doc: "Means over as many windows as `output_size` asks for along the width.",
-        args: &["data"],
-        attrs: Some(&ADAPTIVE_POOL1_D),
-        rule: Some(adaptive1d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::adaptive_avg1d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.adaptive_max_pool1d",
-        doc: "Maxima over as many windows as `output_size` asks for along the width.",
-        args: &["data"],
-        attrs: Some(&ADAPTIVE_POOL1_D),
-        rule: Some(adaptive1d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::adaptive_max1d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.adaptive_avg_pool2d",
-        doc: "Means over as many windows as `output_size` asks for along height and width.",
-        args: &["data"],
-        attrs: Some(&ADAPTIVE_POOL2D),
-        rule: Some(adaptive2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::adaptive_avg2d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.adaptive_max_pool2d",
-        doc: "Maxima over as many windows as `output_size` asks for along height and width.",
-        args: &["data"],
-        attrs: Some(&ADAPTIVE_POOL2D),
-        rule: Some(adaptive2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::adaptive_max2d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.adaptive_avg_pool3d",
-        doc: "Means over as many windows as `output_size` asks for along depth, height and width.",
-        args: &["data"],
-        attrs: Some(&ADAPTIVE_POOL3_D),
-        rule: Some(adaptive3d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::adaptive_avg3d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.adaptive_max_pool3d",
-        doc: "Maxima over as many windows as `output_size` asks for along depth, height and width.",
-        args: &["data"],
-        attrs: Some(&ADAPTIVE_POOL3_D),
-        rule: Some(adaptive3d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::adaptive_max3d),
-        ..OpInfo::BASE
-    },
+    op("nn.global_avg_pool2d", "The mean over all of height and width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::global_avg2d)
+        .relay(relay(&["data"], global2d).attrs(&GLOBAL_POOL2D)),
+    op("nn.global_max_pool2d", "The largest element over all of height and width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::global_max2d)
+        .relay(relay(&["data"], global2d).attrs(&GLOBAL_POOL2D)),
+    op("nn.adaptive_avg_pool1d", "Means over as many windows as `output_size` asks for along the width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::adaptive_avg1d)
+        .relay(relay(&["data"], adaptive1d).attrs(&ADAPTIVE_POOL1D))
+        .relax(in_relax(deduce::pool::adaptive1d, &schema("relax.attrs.AdaptivePool1DAttrs", &relax_adaptive(1)))),
+    op("nn.adaptive_max_pool1d", "Maxima over as many windows as `output_size` asks for along the width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::adaptive_max1d)
+        .relay(relay(&["data"], adaptive1d).attrs(&ADAPTIVE_POOL1D)),
+    op("nn.adaptive_avg_pool2d", "Means over as many windows as `output_size` asks for along height and width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::adaptive_avg2d)
+        .relay(relay(&["data"], adaptive2d).attrs(&ADAPTIVE_POOL2D))
+        .relax(
+            in_relax(deduce::pool::adaptive2d, &schema("relax.attrs.AdaptivePool2DAttrs", &relax_adaptive(2)))
+                .layout(layout::pool::pool2d),
+        ),
+    op("nn.adaptive_max_pool2d", "Maxima over as many windows as `output_size` asks for along height and width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::adaptive_max2d)
+        .relay(relay(&["data"], adaptive2d).attrs(&ADAPTIVE_POOL2D)),
+    op("nn.adaptive_avg_pool3d", "Means over as many windows as `output_size` asks for along depth, height and width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::adaptive_avg3d)
+        .relay(relay(&["data"], adaptive3d).attrs(&ADAPTIVE_POOL3D))
+        .relax(in_relax(deduce::pool::adaptive3d, &schema("relax.attrs.AdaptivePool3DAttrs", &relax_adaptive(3)))),
+    op("nn.adaptive_max_pool3d", "Maxima over as many windows as `output_size` asks for along depth, height and width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::adaptive_max3d)
+        .relay(relay(&["data"], adaptive3d).attrs(&ADAPTIVE_POOL3D)),
 ];
 
 /// TVM's `GlobalPool2DRel`.

@@ -4,49 +4,42 @@ use super::compute::{around, input, values};
 use crate::ir::DTypeCode;
 use crate::ir::Tensor;
 use crate::ops::kernel::{EvalError, KernelCx, write};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::relax::{deduce, gradient};
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.NLLLossAttrs`.
-pub static NLLLOSS: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.NLLLossAttrs",
-    fields: &[
-        AttrField::new("reduction", AttrKind::Str, AttrDefault::Str("mean")),
-        AttrField::required("ignore_index", AttrKind::Int),
-    ],
-};
+/// Attributes `relax.attrs.NLLLossAttrs`.
+pub static RELAX_NLL_LOSS: AttrsSchema =
+    schema("relax.attrs.NLLLossAttrs", &[field::text("reduction", "mean"), field::int("ignore_index", -100)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.cross_entropy",
-        doc: "The mean over the batch of the cross entropy between probabilities `x` and targets `y`.",
-        args: &["x", "y"],
-        rule: Some(cross_entropy),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(cross_entropy_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.cross_entropy_with_logits",
-        doc: "The mean over the batch of the cross entropy between log-probabilities `x` and targets `y`.",
-        args: &["x", "y"],
-        rule: Some(cross_entropy),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(cross_entropy_with_logits_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.nll_loss",
-        doc: "The negative log-likelihood of the target classes, weighted by class; `ignore_index` is left out.",
-        args: &["predictions", "targets", "weights"],
-        attrs: Some(&NLLLOSS),
-        rule: Some(nll_loss),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(nll_loss_kernel),
-        ..OpInfo::BASE
-    },
+    op("nn.cross_entropy", "The mean over the batch of the cross entropy between probabilities `x` and targets `y`.")
+        .pattern(OpPattern::Opaque)
+        .kernel(cross_entropy_kernel)
+        .relay(relay(&["x", "y"], cross_entropy)),
+    op("nn.cross_entropy_with_logits", "The mean over the batch of the cross entropy between log-probabilities and targets.")
+        .pattern(OpPattern::Opaque)
+        .kernel(cross_entropy_with_logits_kernel)
+        .relay(relay(&["x", "y"], cross_entropy))
+        .relax(
+            relax(&[value("predictions"), value("labels")], deduce::nn::cross_entropy)
+                .gradient(gradient::nn::cross_entropy_with_logits),
+        ),
+    op("nn.nll_loss", "The negative log-likelihood of the target classes, weighted by class; `ignore_index` is left out.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(nll_loss_kernel)
+        .relay(relay(&["predictions", "targets", "weights"], nll_loss).attrs(&schema(
+            "relay.attrs.NLLLossAttrs",
+            &[field::text("reduction", "mean"), field::required("ignore_index", AttrKind::Int)],
+        )))
+        .relax(
+            relax(&[value("predictions"), value("targets"), value("weights").or_none()], deduce::nn::nll_loss)
+                .attrs(&RELAX_NLL_LOSS)
+                .gradient(gradient::nn::nll_loss),
+        ),
 ];
 
 /// TVM's `CrossEntropyRel`: a scalar.

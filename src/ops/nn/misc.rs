@@ -4,50 +4,32 @@ use super::compute::{input, paddings, values};
 use crate::ir::Dim;
 use crate::ir::Tensor;
 use crate::ops::kernel::{EvalError, KernelCx, axis_index, count, each_index, pick, write};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
+use crate::ops::row::{op, relay};
+use crate::ops::schema::{field, schema};
 use crate::ops::{OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.CorrelationAttrs`.
-pub static CORRELATION: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.CorrelationAttrs",
-    fields: &[
-        AttrField::new("kernel_size", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("max_displacement", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("stride1", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("stride2", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("is_multiply", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-    ],
-};
-
-/// Attributes `relay.attrs.FIFOBufferAttrs`.
-pub static FIFOBUFFER: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.FIFOBufferAttrs", fields: &[AttrField::new("axis", AttrKind::Int, AttrDefault::Int(0))] };
-
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.correlation",
-        doc: "Compares patches of two images at every displacement up to `max_displacement`.",
-        args: &["data1", "data2"],
-        attrs: Some(&CORRELATION),
-        rule: Some(correlation),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(correlation_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.fifo_buffer",
-        doc: "Appends `data` to `buffer` along `axis` and drops as many of the oldest elements.",
-        args: &["data", "buffer"],
-        attrs: Some(&FIFOBUFFER),
-        rule: Some(fifo_buffer),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(fifo_buffer_kernel),
-        ..OpInfo::BASE
-    },
+    op("nn.correlation", "Compares patches of two images at every displacement up to `max_displacement`.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(correlation_kernel)
+        .relay(relay(&["data1", "data2"], correlation).attrs(&schema(
+            "relay.attrs.CorrelationAttrs",
+            &[
+                field::int("kernel_size", 1),
+                field::int("max_displacement", 1),
+                field::int("stride1", 1),
+                field::int("stride2", 1),
+                field::ints("padding", &[0, 0]),
+                field::flag("is_multiply", true),
+                field::text("layout", "NCHW"),
+            ],
+        ))),
+    op("nn.fifo_buffer", "Appends `data` to `buffer` along `axis` and drops as many of the oldest elements.")
+        .pattern(OpPattern::Opaque)
+        .kernel(fifo_buffer_kernel)
+        .relay(relay(&["data", "buffer"], fifo_buffer).attrs(&schema("relay.attrs.FIFOBufferAttrs", &[field::int("axis", 0)]))),
 ];
 
 /// TVM's `CorrelationRel`.

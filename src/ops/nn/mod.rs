@@ -3,6 +3,7 @@
 use super::OpInfo;
 
 pub mod activation;
+pub mod attention;
 mod attr;
 pub mod bitserial;
 mod compute;
@@ -22,11 +23,13 @@ pub(crate) mod pool_kernel;
 pub mod space;
 mod space_kernel;
 pub mod sparse;
+mod spatial;
 pub mod winograd;
 
 /// The families.
 pub static FAMILIES: &[&[OpInfo]] = &[
     activation::OPS,
+    attention::OPS,
     bitserial::OPS,
     conv::OPS,
     conv_transpose::OPS,

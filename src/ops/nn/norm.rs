@@ -1,146 +1,165 @@
 //! Normalisations and dropout.
 
 use super::norm_kernel;
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::relax::{deduce, layout};
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, identity};
-
-/// Attributes `relay.attrs.BatchNormAttrs`.
-pub static BATCH_NORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.BatchNormAttrs",
-    fields: &[
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("epsilon", AttrKind::Float, AttrDefault::Float(1e-05)),
-        AttrField::new("center", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("scale", AttrKind::Bool, AttrDefault::Bool(true)),
-    ],
-};
-
-/// Attributes `relay.attrs.LayerNormAttrs`.
-pub static LAYER_NORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.LayerNormAttrs",
-    fields: &[
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("epsilon", AttrKind::Float, AttrDefault::Float(1e-05)),
-        AttrField::new("center", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("scale", AttrKind::Bool, AttrDefault::Bool(true)),
-    ],
-};
-
-/// Attributes `relay.attrs.InstanceNormAttrs`.
-pub static INSTANCE_NORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.InstanceNormAttrs",
-    fields: &[
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("epsilon", AttrKind::Float, AttrDefault::Float(1e-05)),
-        AttrField::new("center", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("scale", AttrKind::Bool, AttrDefault::Bool(true)),
-    ],
-};
-
-/// Attributes `relay.attrs.GroupNormAttrs`.
-pub static GROUP_NORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.GroupNormAttrs",
-    fields: &[
-        AttrField::new("num_groups", AttrKind::Int, AttrDefault::Int(0)),
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("epsilon", AttrKind::Float, AttrDefault::Float(1e-05)),
-        AttrField::new("center", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("scale", AttrKind::Bool, AttrDefault::Bool(true)),
-    ],
-};
-
-/// Attributes `relay.attrs.L2NormalizeAttrs`.
-pub static L2_NORMALIZE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.L2NormalizeAttrs",
-    fields: &[AttrField::required("eps", AttrKind::Float), AttrField::required("axis", AttrKind::Ints)],
-};
-
-/// Attributes `relay.attrs.LRNAttrs`.
-pub static LRN: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.LRNAttrs",
-    fields: &[
-        AttrField::new("size", AttrKind::Int, AttrDefault::Int(5)),
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("bias", AttrKind::Float, AttrDefault::Float(2.0)),
-        AttrField::new("alpha", AttrKind::Float, AttrDefault::Float(0.0001)),
-        AttrField::new("beta", AttrKind::Float, AttrDefault::Float(0.75)),
-    ],
-};
-
-/// Attributes `relay.attrs.DropoutAttrs`.
-pub static DROPOUT: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.DropoutAttrs", fields: &[AttrField::new("rate", AttrKind::Float, AttrDefault::Float(0.5))] };
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.batch_norm",
-        doc: "Normalises each channel with given mean and variance, scales by `gamma` and adds `beta`. The result is a tuple: data, mean, variance.",
-        args: &["data", "gamma", "beta", "moving_mean", "moving_var"],
-        attrs: Some(&BATCH_NORM),
-        rule: Some(batch_norm),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(norm_kernel::batch_norm),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.layer_norm",
-        doc: "Normalises along one axis with the mean and variance found there, scales by `gamma` and adds `beta`.",
-        args: &["data", "gamma", "beta"],
-        attrs: Some(&LAYER_NORM),
-        rule: Some(channel_norm),
-        kernel: Some(norm_kernel::layer_norm),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.instance_norm",
-        doc: "Normalises each channel of each batch item with its own mean and variance, scales by `gamma` and adds `beta`.",
-        args: &["data", "gamma", "beta"],
-        attrs: Some(&INSTANCE_NORM),
-        rule: Some(instance_norm),
-        kernel: Some(norm_kernel::instance_norm),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.group_norm",
-        doc: "Normalises groups of channels of each batch item with their own mean and variance, scales by `gamma` and adds `beta`.",
-        args: &["data", "gamma", "beta"],
-        attrs: Some(&GROUP_NORM),
-        rule: Some(channel_norm),
-        kernel: Some(norm_kernel::group_norm),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.l2_normalize",
-        doc: "Divides by the Euclidean norm along `axis`, which is taken to be at least the root of `eps`.",
-        args: &["data"],
-        attrs: Some(&L2_NORMALIZE),
-        rule: Some(identity),
-        kernel: Some(norm_kernel::l2_normalize),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.lrn",
-        doc: "Divides each element by a power of the sum of squares of its neighbours along `axis` (local response normalisation).",
-        args: &["data"],
-        attrs: Some(&LRN),
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(norm_kernel::lrn),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.dropout",
-        doc: "Drops elements at random while training; does nothing when evaluated. The result is a tuple: data, mask.",
-        args: &["data"],
-        attrs: Some(&DROPOUT),
-        rule: Some(dropout),
-        pattern: Some(OpPattern::Opaque),
-        stateful: true,
-        kernel: Some(norm_kernel::dropout),
-        ..OpInfo::BASE
-    },
+    op(
+        "nn.batch_norm",
+        "Normalises each channel, scales by `gamma` and adds `beta`, with the given mean and variance unless \
+         training. The result is a tuple: data, mean, variance.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .kernel(norm_kernel::batch_norm)
+    .relay(relay(&["data", "gamma", "beta", "moving_mean", "moving_var"], batch_norm).attrs(&schema(
+        "relay.attrs.BatchNormAttrs",
+        &[field::int("axis", 1), field::float("epsilon", 1e-05), field::flag("center", true), field::flag("scale", true)],
+    )))
+    .relax(
+        relax(&[value("data"), value("gamma"), value("beta"), value("moving_mean"), value("moving_var")], deduce::nn::batch_norm)
+            .attrs(&schema(
+                "relax.attrs.BatchNormAttrs",
+                &[
+                    field::required("axis", AttrKind::Int),
+                    field::float("epsilon", 1e-05),
+                    field::flag("center", true),
+                    field::flag("scale", true),
+                    field::float("momentum", 0.1),
+                    field::flag("training", true),
+                ],
+            ))
+            .layout(layout::nn::batch_norm),
+    ),
+    op(
+        "nn.layer_norm",
+        "Normalises with the mean and variance along one axis, in Relax along several, scales by `gamma` and \
+         adds `beta`.",
+    )
+    .kernel(norm_kernel::layer_norm)
+    .relay(relay(&["data", "gamma", "beta"], channel_norm).attrs(&schema(
+        "relay.attrs.LayerNormAttrs",
+        &[field::int("axis", -1), field::float("epsilon", 1e-05), field::flag("center", true), field::flag("scale", true)],
+    )))
+    .relax(
+        relax(&[value("data"), value("gamma"), value("beta")], deduce::nn::norm)
+            .attrs(&schema(
+                "relax.attrs.LayerNormAttrs",
+                &[
+                    field::required("axes", AttrKind::Ints),
+                    field::float("epsilon", 1e-05),
+                    field::flag("center", true),
+                    field::flag("scale", true),
+                ],
+            ))
+            .follows()
+            .layout(layout::nn::layer_norm),
+    ),
+    op(
+        "nn.instance_norm",
+        "Normalises each channel of each batch item with its own mean and variance, scales by `gamma` and \
+         adds `beta`.",
+    )
+    .kernel(norm_kernel::instance_norm)
+    .relay(relay(&["data", "gamma", "beta"], instance_norm).attrs(&schema(
+        "relay.attrs.InstanceNormAttrs",
+        &[field::int("axis", 1), field::float("epsilon", 1e-05), field::flag("center", true), field::flag("scale", true)],
+    )))
+    .relax(
+        relax(&[value("data"), value("gamma"), value("beta")], deduce::nn::norm)
+            .attrs(&schema(
+                "relax.attrs.InstanceNormAttrs",
+                &[
+                    field::required("channel_axis", AttrKind::Int),
+                    field::required("axes", AttrKind::Ints),
+                    field::float("epsilon", 1e-05),
+                    field::flag("center", true),
+                    field::flag("scale", true),
+                ],
+            ))
+            .follows()
+            .layout(layout::nn::channel_norm),
+    ),
+    op(
+        "nn.group_norm",
+        "Normalises groups of channels of each batch item with their own mean and variance, scales by `gamma` \
+         and adds `beta`.",
+    )
+    .kernel(norm_kernel::group_norm)
+    .relay(relay(&["data", "gamma", "beta"], channel_norm).attrs(&schema(
+        "relay.attrs.GroupNormAttrs",
+        &[
+            field::int("num_groups", 0),
+            field::int("axis", 1),
+            field::float("epsilon", 1e-05),
+            field::flag("center", true),
+            field::flag("scale", true),
+        ],
+    )))
+    .relax(
+        relax(&[value("data"), value("gamma"), value("beta")], deduce::nn::norm)
+            .attrs(&schema(
+                "relax.attrs.GroupNormAttrs",
+                &[
+                    field::required("num_groups", AttrKind::Int),
+                    field::required("channel_axis", AttrKind::Int),
+                    field::required("axes", AttrKind::Ints),
+                    field::float("epsilon", 1e-05),
+                    field::flag("center", true),
+                    field::flag("scale", true),
+                ],
+            ))
+            .follows()
+            .layout(layout::nn::channel_norm),
+    ),
+    op("nn.l2_normalize", "Divides by the Euclidean norm along `axis`, which is taken to be at least the root of `eps`.")
+        .kernel(norm_kernel::l2_normalize)
+        .relay(relay(&["data"], identity).attrs(&schema(
+            "relay.attrs.L2NormalizeAttrs",
+            &[field::required("eps", AttrKind::Float), field::required("axis", AttrKind::Ints)],
+        ))),
+    op(
+        "nn.lrn",
+        "Divides each element by a power of the sum of squares of its neighbours along `axis` (local response \
+         normalisation).",
+    )
+    .pattern(OpPattern::Opaque)
+    .kernel(norm_kernel::lrn)
+    .relay(relay(&["data"], identity).attrs(&schema(
+        "relay.attrs.LRNAttrs",
+        &[
+            field::int("size", 5),
+            field::int("axis", 1),
+            field::float("bias", 2.0),
+            field::float("alpha", 0.0001),
+            field::float("beta", 0.75),
+        ],
+    ))),
+    op(
+        "nn.dropout",
+        "Drops elements at random while training; does nothing when evaluated. The result is a tuple: data, \
+         mask.",
+    )
+    .pattern(OpPattern::Opaque)
+    .stateful()
+    .kernel(norm_kernel::dropout)
+    .relay(relay(&["data"], dropout).attrs(&schema("relay.attrs.DropoutAttrs", &[field::float("rate", 0.5)])))
+    .relax(
+        relax(&[value("data")], deduce::nn::dropout)
+            .attrs(&schema("relax.attrs.DropoutAttrs", &[field::float("rate", 0.5)]))
+            .follows()
+            .layout(layout::element::unary),
+    ),
+    op("nn.rms_norm", "Normalisation by the root of the mean square.").relax(
+        relax(&[value("data"), value("weight")], deduce::nn::norm)
+            .attrs(&schema("relax.attrs.RMSNormAttrs", &[field::ints("axes", &[-1]), field::float("epsilon", 1e-05)]))
+            .follows()
+            .layout(layout::nn::rms_norm),
+    ),
 ];
 
 /// TVM's `BatchNormRel`: data, mean and variance come out.

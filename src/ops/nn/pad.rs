@@ -4,68 +4,53 @@ use super::compute::{Source, input, pick_or_fill};
 use crate::ir::Tensor;
 use crate::ir::{AttrValue, Dim};
 use crate::ops::kernel::{EvalError, KernelCx, Lane, by_lane, bytes, count, each_index, read_scalar, strides};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::relax::deduce;
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.PadAttrs`.
-pub static PAD: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.PadAttrs",
-    fields: &[
-        AttrField::required("pad_width", AttrKind::Any),
-        AttrField::new("pad_mode", AttrKind::Str, AttrDefault::Str("constant")),
-    ],
-};
-
-/// Attributes `relay.attrs.MirrorPadAttrs`.
-pub static MIRROR_PAD: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MirrorPadAttrs",
-    fields: &[
-        AttrField::new("mode", AttrKind::Str, AttrDefault::Str("SYMMETRIC")),
-        AttrField::required("pad_width", AttrKind::Any),
-    ],
-};
+pub static PAD: AttrsSchema =
+    schema("relay.attrs.PadAttrs", &[field::required("pad_width", AttrKind::Any), field::text("pad_mode", "constant")]);
 
 /// Attributes `relay.attrs.DilateAttrs`.
-pub static DILATE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.DilateAttrs",
-    fields: &[
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("dilation_value", AttrKind::Float, AttrDefault::Float(0.0)),
-    ],
-};
+pub static DILATE: AttrsSchema =
+    schema("relay.attrs.DilateAttrs", &[field::ints("strides", &[1, 1]), field::float("dilation_value", 0.0)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.pad",
-        doc: "Adds elements before and after along each axis: `pad_val`, the edge repeated, or the image mirrored, by `pad_mode`.",
-        args: &["data", "pad_val"],
-        attrs: Some(&PAD),
-        rule: Some(pad),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(pad_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.mirror_pad",
-        doc: "Pads with the mirror image of the data; `SYMMETRIC` repeats the edge itself, `REFLECT` does not.",
-        args: &["data"],
-        attrs: Some(&MIRROR_PAD),
-        rule: Some(mirror_pad),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(mirror_pad_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.dilate",
-        doc: "Spreads elements `strides` apart along each axis, with `dilation_value` between them.",
-        args: &["x"],
-        rule: Some(dilate),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(dilate_kernel),
-        ..OpInfo::BASE
-    },
+    op(
+        "nn.pad",
+        "Adds elements before and after along each axis: one value, the edge repeated, or the image mirrored, \
+         by `pad_mode`.",
+    )
+    .pattern(OpPattern::Injective)
+    .kernel(pad_kernel)
+    .relay(relay(&["data", "pad_val"], pad).attrs(&PAD))
+    .relax(
+        relax(&[value("data")], deduce::nn::pad)
+            .attrs(&schema(
+                "relax.attrs.PadAttrs",
+                &[
+                    field::required("pad_width", AttrKind::Ints),
+                    field::float("pad_value", 0.0),
+                    field::text("pad_mode", "constant"),
+                ],
+            ))
+            .order(&["data", "pad_width", "pad_mode", "pad_value"]),
+    ),
+    op("nn.mirror_pad", "Pads with the mirror image of the data; `SYMMETRIC` repeats the edge itself, `REFLECT` does not.")
+        .pattern(OpPattern::Injective)
+        .kernel(mirror_pad_kernel)
+        .relay(relay(&["data"], mirror_pad).attrs(&schema(
+            "relay.attrs.MirrorPadAttrs",
+            &[field::text("mode", "SYMMETRIC"), field::required("pad_width", AttrKind::Any)],
+        ))),
+    op("nn.dilate", "Spreads elements `strides` apart along each axis, with `dilation_value` between them.")
+        .pattern(OpPattern::Injective)
+        .kernel(dilate_kernel)
+        .relay(relay(&["x"], dilate)),
 ];
 
 /// The widths before and after each axis.

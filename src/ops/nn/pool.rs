@@ -1,180 +1,105 @@
 //! Pooling with a window.
 
 use super::pool_kernel;
+use super::spatial::{CHANNELS_FIRST, ONES, ZEROS};
 use crate::ir::{Dim, PrimOp};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::OpPattern::OutEWiseFusable;
+use crate::ops::relax::deduce::{self, DeduceRule};
+use crate::ops::relax::{gradient, layout};
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, RelaxOp};
 use crate::ops::{RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.MaxPool1DAttrs`.
-pub static MAX_POOL1_D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MaxPool1DAttrs",
-    fields: &[
-        AttrField::required("pool_size", AttrKind::Ints),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0])),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("ceil_mode", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+/// Attributes of Relay's `max_pool` over `rank` axes.
+const fn max_pool(rank: usize) -> [AttrField; 7] {
+    [
+        field::required("pool_size", AttrKind::Ints),
+        field::ints("strides", ONES[rank]),
+        field::ints("dilation", ONES[rank]),
+        field::ints("padding", ZEROS[rank]),
+        field::text("layout", CHANNELS_FIRST[rank]),
+        field::text("out_layout", ""),
+        field::flag("ceil_mode", false),
+    ]
+}
 
-/// Attributes `relay.attrs.MaxPool2DAttrs`.
-pub static MAX_POOL2D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MaxPool2DAttrs",
-    fields: &[
-        AttrField::required("pool_size", AttrKind::Ints),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("ceil_mode", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+/// Attributes of Relay's `avg_pool` over `rank` axes.
+const fn avg_pool(rank: usize) -> [AttrField; 8] {
+    let [size, strides, dilation, padding, layout, out_layout, ceil_mode] = max_pool(rank);
+    [size, strides, dilation, padding, layout, out_layout, ceil_mode, field::flag("count_include_pad", false)]
+}
 
-/// Attributes `relay.attrs.MaxPool3DAttrs`.
-pub static MAX_POOL3_D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MaxPool3DAttrs",
-    fields: &[
-        AttrField::required("pool_size", AttrKind::Ints),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1, 1])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0, 0])),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCDHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("ceil_mode", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+static MAX_POOL2D: AttrsSchema = schema("relay.attrs.MaxPool2DAttrs", &max_pool(2));
 
-/// Attributes `relay.attrs.AvgPool1DAttrs`.
-pub static AVG_POOL1_D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.AvgPool1DAttrs",
-    fields: &[
-        AttrField::required("pool_size", AttrKind::Ints),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0])),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("ceil_mode", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("count_include_pad", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+/// Attributes of `nn.avg_pool2d`; `qnn.avg_pool2d` has them too.
+pub static AVG_POOL2D: AttrsSchema = schema("relay.attrs.AvgPool2DAttrs", &avg_pool(2));
 
-/// Attributes `relay.attrs.AvgPool2DAttrs`.
-pub static AVG_POOL2D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.AvgPool2DAttrs",
-    fields: &[
-        AttrField::required("pool_size", AttrKind::Ints),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("ceil_mode", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("count_include_pad", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+/// Attributes of Relax's poolings over `rank` axes.
+pub const fn relax_pool(rank: usize, padding: &'static [i64], count_include_pad: bool) -> [AttrField; 8] {
+    [
+        field::ints("pool_size", ONES[rank]),
+        field::ints("strides", ONES[rank]),
+        field::ints("dilation", ONES[rank]),
+        field::ints("padding", padding),
+        field::flag("ceil_mode", false),
+        field::flag("count_include_pad", count_include_pad),
+        field::text("layout", CHANNELS_FIRST[rank]),
+        field::or_none("out_layout", AttrKind::Str),
+    ]
+}
 
-/// Attributes `relay.attrs.AvgPool3DAttrs`.
-pub static AVG_POOL3_D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.AvgPool3DAttrs",
-    fields: &[
-        AttrField::required("pool_size", AttrKind::Ints),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1, 1])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0, 0])),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCDHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("ceil_mode", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("count_include_pad", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+static RELAX_POOL2D: AttrsSchema = schema("relax.attrs.Pool2DAttrs", &relax_pool(2, ZEROS[2], false));
+
+const fn in_relax(deduce: DeduceRule, attrs: &'static AttrsSchema) -> RelaxOp {
+    relax(const { &[value("data")] }, deduce)
+        .attrs(attrs)
+        .order(&["data", "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout"])
+        .follows()
+        .layout(layout::pool::pool)
+        .same_kernel()
+}
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.max_pool1d",
-        doc: "The largest element of each window over the width.",
-        args: &["data"],
-        attrs: Some(&MAX_POOL1_D),
-        rule: Some(pool1d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::max_pool1d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.max_pool2d",
-        doc: "The largest element of each window over height and width.",
-        args: &["data"],
-        attrs: Some(&MAX_POOL2D),
-        rule: Some(pool2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::max_pool2d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.max_pool3d",
-        doc: "The largest element of each window over depth, height and width.",
-        args: &["data"],
-        attrs: Some(&MAX_POOL3_D),
-        rule: Some(pool3d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::max_pool3d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.avg_pool1d",
-        doc: "The mean of each window over the width. Padding counts only with `count_include_pad`.",
-        args: &["data"],
-        attrs: Some(&AVG_POOL1_D),
-        rule: Some(pool1d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::avg_pool1d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.avg_pool2d",
-        doc: "The mean of each window over height and width. Padding counts only with `count_include_pad`.",
-        args: &["data"],
-        attrs: Some(&AVG_POOL2D),
-        rule: Some(pool2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::avg_pool2d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.avg_pool3d",
-        doc: "The mean of each window over depth, height and width. Padding counts only with `count_include_pad`.",
-        args: &["data"],
-        attrs: Some(&AVG_POOL3_D),
-        rule: Some(pool3d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::avg_pool3d),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.max_pool2d_grad",
-        doc: "The gradient of `nn.max_pool2d`: each window sends its gradient to its largest element. The first input is the incoming gradient.",
-        args: &["data", "grad"],
-        attrs: Some(&MAX_POOL2D),
-        rule: Some(pool2d_grad),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::max_pool2d_grad),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.avg_pool2d_grad",
-        doc: "The gradient of `nn.avg_pool2d`: each window spreads its gradient evenly. The first input is the incoming gradient.",
-        args: &["data", "grad"],
-        attrs: Some(&MAX_POOL2D),
-        rule: Some(pool2d_grad),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(pool_kernel::avg_pool2d_grad),
-        ..OpInfo::BASE
-    },
+    op("nn.max_pool1d", "The largest element of each window over the width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::max_pool1d)
+        .relay(relay(&["data"], pool1d).attrs(&schema("relay.attrs.MaxPool1DAttrs", &max_pool(1))))
+        .relax(in_relax(deduce::pool::pool1d, &schema("relax.attrs.Pool1DAttrs", &relax_pool(1, ZEROS[2], false)))),
+    op("nn.max_pool2d", "The largest element of each window over height and width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::max_pool2d)
+        .relay(relay(&["data"], pool2d).attrs(&MAX_POOL2D))
+        .relax(in_relax(deduce::pool::pool2d, &RELAX_POOL2D).layout(layout::pool::pool2d).gradient(gradient::nn::max_pool2d)),
+    op("nn.max_pool3d", "The largest element of each window over depth, height and width.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::max_pool3d)
+        .relay(relay(&["data"], pool3d).attrs(&schema("relay.attrs.MaxPool3DAttrs", &max_pool(3))))
+        .relax(in_relax(deduce::pool::pool3d, &schema("relax.attrs.Pool3DAttrs", &relax_pool(3, ZEROS[3], false)))),
+    op("nn.avg_pool1d", "The mean of each window over the width. Padding counts only with `count_include_pad`.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::avg_pool1d)
+        .relay(relay(&["data"], pool1d).attrs(&schema("relay.attrs.AvgPool1DAttrs", &avg_pool(1))))
+        .relax(in_relax(deduce::pool::pool1d, &schema("relax.attrs.Pool1DAttrs", &relax_pool(1, ZEROS[2], true)))),
+    op("nn.avg_pool2d", "The mean of each window over height and width. Padding counts only with `count_include_pad`.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::avg_pool2d)
+        .relay(relay(&["data"], pool2d).attrs(&AVG_POOL2D))
+        .relax(in_relax(deduce::pool::pool2d, &RELAX_POOL2D).layout(layout::pool::pool2d).gradient(gradient::nn::avg_pool2d)),
+    op("nn.avg_pool3d", "The mean of each window over depth, height and width. Padding counts only with `count_include_pad`.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::avg_pool3d)
+        .relay(relay(&["data"], pool3d).attrs(&schema("relay.attrs.AvgPool3DAttrs", &avg_pool(3))))
+        .relax(in_relax(deduce::pool::pool3d, &schema("relax.attrs.Pool3DAttrs", &relax_pool(3, ZEROS[3], true)))),
+    op("nn.max_pool2d_grad", "Each window sends its gradient, the first input, to its largest element.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::max_pool2d_grad)
+        .relay(relay(&["data", "grad"], pool2d_grad).attrs(&MAX_POOL2D)),
+    op("nn.avg_pool2d_grad", "Each window spreads its gradient, the first input, evenly.")
+        .pattern(OutEWiseFusable)
+        .kernel(pool_kernel::avg_pool2d_grad)
+        .relay(relay(&["data", "grad"], pool2d_grad).attrs(&MAX_POOL2D)),
 ];
 
 /// Where the spatial axes `letters` stand in the layout; none of them may be split.

@@ -3,126 +3,79 @@
 use super::space_kernel;
 use crate::ir::{DType, Dim, Double, PrimExpr, PrimOp};
 use crate::ops::layout::Layout;
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::relax::deduce;
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.SubPixelAttrs`.
-pub static SUB_PIXEL: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.SubPixelAttrs",
-    fields: &[
-        AttrField::new("block_size", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("mode", AttrKind::Str, AttrDefault::Str("DCR")),
-    ],
-};
-
-/// Attributes `relay.attrs.SpaceToBatchNDAttrs`.
-pub static SPACE_TO_BATCH_ND: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.SpaceToBatchNDAttrs",
-    fields: &[
-        AttrField::new("block_shape", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::required("paddings", AttrKind::Any),
-        AttrField::new("pad_value", AttrKind::Float, AttrDefault::Float(0.0)),
-    ],
-};
-
-/// Attributes `relay.attrs.BatchToSpaceNDAttrs`.
-pub static BATCH_TO_SPACE_ND: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.BatchToSpaceNDAttrs",
-    fields: &[
-        AttrField::new("block_shape", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::required("crops", AttrKind::Any),
-    ],
-};
+pub static SUB_PIXEL: AttrsSchema = schema(
+    "relay.attrs.SubPixelAttrs",
+    &[field::int("block_size", 1), field::text("layout", "NCHW"), field::text("mode", "DCR")],
+);
 
 /// Attributes `relay.attrs.UpSamplingAttrs`.
-pub static UP_SAMPLING: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.UpSamplingAttrs",
-    fields: &[
-        AttrField::required("scale_h", AttrKind::Float),
-        AttrField::required("scale_w", AttrKind::Float),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("method", AttrKind::Str, AttrDefault::Str("nearest_neighbor")),
-        AttrField::new("align_corners", AttrKind::Bool, AttrDefault::Bool(false)),
+pub static UP_SAMPLING: AttrsSchema = schema(
+    "relay.attrs.UpSamplingAttrs",
+    &[
+        field::required("scale_h", AttrKind::Float),
+        field::required("scale_w", AttrKind::Float),
+        field::text("layout", "NCHW"),
+        field::text("method", "nearest_neighbor"),
+        field::flag("align_corners", false),
     ],
-};
+);
 
 /// Attributes `relay.attrs.UpSampling3DAttrs`.
-pub static UP_SAMPLING3_D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.UpSampling3DAttrs",
-    fields: &[
-        AttrField::required("scale_d", AttrKind::Float),
-        AttrField::required("scale_h", AttrKind::Float),
-        AttrField::required("scale_w", AttrKind::Float),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCDHW")),
-        AttrField::new("method", AttrKind::Str, AttrDefault::Str("nearest_neighbor")),
-        AttrField::new("coordinate_transformation_mode", AttrKind::Str, AttrDefault::Str("half_pixel")),
+pub static UP_SAMPLING3D: AttrsSchema = schema(
+    "relay.attrs.UpSampling3DAttrs",
+    &[
+        field::required("scale_d", AttrKind::Float),
+        field::required("scale_h", AttrKind::Float),
+        field::required("scale_w", AttrKind::Float),
+        field::text("layout", "NCDHW"),
+        field::text("method", "nearest_neighbor"),
+        field::text("coordinate_transformation_mode", "half_pixel"),
     ],
-};
+);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.depth_to_space",
-        doc: "Moves channels into square blocks of `block_size` in height and width.",
-        args: &["data"],
-        attrs: Some(&SUB_PIXEL),
-        rule: Some(depth_to_space),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(space_kernel::depth_to_space),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.space_to_depth",
-        doc: "Moves square blocks of `block_size` in height and width into channels.",
-        args: &["data"],
-        attrs: Some(&SUB_PIXEL),
-        rule: Some(space_to_depth),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(space_kernel::space_to_depth),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.space_to_batch_nd",
-        doc: "Pads the spatial axes and moves blocks of them into the batch.",
-        args: &["data"],
-        attrs: Some(&SPACE_TO_BATCH_ND),
-        rule: Some(space_to_batch_nd),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(space_kernel::space_to_batch_nd),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.batch_to_space_nd",
-        doc: "Moves parts of the batch into blocks of the spatial axes and crops them.",
-        args: &["data"],
-        attrs: Some(&BATCH_TO_SPACE_ND),
-        rule: Some(batch_to_space_nd),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(space_kernel::batch_to_space_nd),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.upsampling",
-        doc: "Enlarges height and width by `scale_h` and `scale_w`.",
-        args: &["data"],
-        attrs: Some(&UP_SAMPLING),
-        rule: Some(upsampling),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(space_kernel::upsampling),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.upsampling3d",
-        doc: "Enlarges depth, height and width by `scale_d`, `scale_h` and `scale_w`.",
-        args: &["data"],
-        attrs: Some(&UP_SAMPLING3_D),
-        rule: Some(upsampling3d),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(space_kernel::upsampling3d),
-        ..OpInfo::BASE
-    },
+    op("nn.depth_to_space", "Moves channels into square blocks of `block_size` in height and width.")
+        .pattern(OpPattern::Injective)
+        .kernel(space_kernel::depth_to_space)
+        .relay(relay(&["data"], depth_to_space).attrs(&SUB_PIXEL)),
+    op("nn.space_to_depth", "Moves square blocks of `block_size` in height and width into channels.")
+        .pattern(OpPattern::Injective)
+        .kernel(space_kernel::space_to_depth)
+        .relay(relay(&["data"], space_to_depth).attrs(&SUB_PIXEL)),
+    op("nn.space_to_batch_nd", "Pads the spatial axes and moves blocks of them into the batch.")
+        .pattern(OpPattern::Injective)
+        .kernel(space_kernel::space_to_batch_nd)
+        .relay(relay(&["data"], space_to_batch_nd).attrs(&schema(
+            "relay.attrs.SpaceToBatchNDAttrs",
+            &[field::ints("block_shape", &[1, 1]), field::required("paddings", AttrKind::Any), field::float("pad_value", 0.0)],
+        ))),
+    op("nn.batch_to_space_nd", "Moves parts of the batch into blocks of the spatial axes and crops them.")
+        .pattern(OpPattern::Injective)
+        .kernel(space_kernel::batch_to_space_nd)
+        .relay(relay(&["data"], batch_to_space_nd).attrs(&schema(
+            "relay.attrs.BatchToSpaceNDAttrs",
+            &[field::ints("block_shape", &[1, 1]), field::required("crops", AttrKind::Any)],
+        ))),
+    op("nn.upsampling", "Enlarges height and width by `scale_h` and `scale_w`.")
+        .pattern(OpPattern::Injective)
+        .kernel(space_kernel::upsampling)
+        .relay(relay(&["data"], upsampling).attrs(&UP_SAMPLING)),
+    op("nn.upsampling3d", "Enlarges depth, height and width by `scale_d`, `scale_h` and `scale_w`.")
+        .pattern(OpPattern::Injective)
+        .kernel(space_kernel::upsampling3d)
+        .relay(relay(&["data"], upsampling3d).attrs(&UP_SAMPLING3D)),
+    op("nn.pixel_shuffle", "Channels become pixels.").relax(
+        relax(&[value("data")], deduce::nn::pixel_shuffle)
+            .attrs(&schema("relax.attrs.PixelShuffleAttrs", &[field::required("upscale_factor", AttrKind::Int)])),
+    ),
 ];
 
 /// A relation that changes extents in a plain layout: `change` sees the shape in the axis order `plain`.

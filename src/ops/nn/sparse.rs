@@ -4,79 +4,46 @@ use super::compute::{Num, input, values};
 use crate::ir::Dim;
 use crate::ir::Tensor;
 use crate::ops::kernel::{EvalError, KernelCx, by_lane, count, write};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::row::{op, relay};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.SparseDenseAttrs`.
-pub static SPARSE_DENSE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.SparseDenseAttrs",
-    fields: &[AttrField::new("sparse_lhs", AttrKind::Bool, AttrDefault::Bool(false))],
-};
-
-/// Attributes `relay.attrs.SparseTransposeAttrs`.
-pub static SPARSE_TRANSPOSE: AttrsSchema = AttrsSchema { key: "relay.attrs.SparseTransposeAttrs", fields: &[] };
-
-/// Attributes `relay.attrs.SparseConv2DAttrs`.
-pub static SPARSE_CONV2D: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.SparseConv2DAttrs",
-    fields: &[
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NHWC")),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-    ],
-};
+pub static SPARSE_DENSE: AttrsSchema = schema("relay.attrs.SparseDenseAttrs", &[field::flag("sparse_lhs", false)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.sparse_dense",
-        doc: "Multiplies a dense matrix by a sparse one in CSR or BSR form; the sparse one is the left operand with `sparse_lhs`.",
-        args: &["dense_data", "sparse_data", "sparse_indices", "sparse_indptr"],
-        attrs: Some(&SPARSE_DENSE),
-        rule: Some(sparse_dense),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(sparse_dense_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.internal.sparse_dense_padded",
-        doc: "`nn.sparse_dense` over a matrix padded for GPU schedules.",
-        args: &["data", "weight_data", "weight_indices", "weight_indptr"],
-        attrs: Some(&SPARSE_DENSE),
-        rule: Some(sparse_dense),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(sparse_dense_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.sparse_transpose",
-        doc: "Transposes a square CSR matrix; the result is a tuple of data, indices and index pointers.",
-        args: &["sparse_data", "sparse_indices", "sparse_indptr"],
-        attrs: Some(&SPARSE_TRANSPOSE),
-        rule: Some(sparse_transpose),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(sparse_transpose_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.sparse_add",
-        doc: "Adds a CSR matrix to a dense one.",
-        args: &["dense_data", "sparse_data", "sparse_indices", "sparse_indptr"],
-        rule: Some(sparse_add),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(sparse_add_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.sparse_conv2d",
-        doc: "A 2-D convolution of kernel size one or three over a sparse kernel in BSR form.",
-        args: &["dense_data", "sparse_data", "sparse_indices", "sparse_indptr"],
-        attrs: Some(&SPARSE_CONV2D),
-        rule: Some(sparse_conv2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(sparse_conv2d_kernel),
-        ..OpInfo::BASE
-    },
+    op(
+        "nn.sparse_dense",
+        "Multiplies a dense matrix by a sparse one in CSR or BSR form; the sparse one is the left operand \
+         with `sparse_lhs`.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .kernel(sparse_dense_kernel)
+    .relay(relay(&["dense_data", "sparse_data", "sparse_indices", "sparse_indptr"], sparse_dense).attrs(&SPARSE_DENSE)),
+    op("nn.internal.sparse_dense_padded", "`nn.sparse_dense` over a matrix padded for GPU schedules.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(sparse_dense_kernel)
+        .relay(relay(&["data", "weight_data", "weight_indices", "weight_indptr"], sparse_dense).attrs(&SPARSE_DENSE)),
+    op("nn.sparse_transpose", "Transposes a square CSR matrix; the result is a tuple of data, indices and index pointers.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(sparse_transpose_kernel)
+        .relay(
+            relay(&["sparse_data", "sparse_indices", "sparse_indptr"], sparse_transpose)
+                .attrs(&schema("relay.attrs.SparseTransposeAttrs", &[])),
+        ),
+    op("nn.sparse_add", "Adds a CSR matrix to a dense one.")
+        .pattern(OpPattern::Opaque)
+        .kernel(sparse_add_kernel)
+        .relay(relay(&["dense_data", "sparse_data", "sparse_indices", "sparse_indptr"], sparse_add)),
+    op("nn.sparse_conv2d", "A 2-D convolution of kernel size one or three over a sparse kernel in BSR form.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(sparse_conv2d_kernel)
+        .relay(relay(&["dense_data", "sparse_data", "sparse_indices", "sparse_indptr"], sparse_conv2d).attrs(&schema(
+            "relay.attrs.SparseConv2DAttrs",
+            &[field::text("layout", "NHWC"), field::ints("kernel_size", &[1, 1])],
+        ))),
 ];
 
 /// How many rows a sparse matrix has: one less than index pointers, times the height of a block.

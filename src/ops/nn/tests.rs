@@ -24,7 +24,7 @@ fn call(name: &str, attrs: &[(&str, AttrValue)], inputs: &[Tensor]) -> Vec<Tenso
 
 fn call_in(store: &mut Store, name: &str, attrs: &[(&str, AttrValue)], inputs: &[Tensor]) -> Vec<Tensor> {
     let op = lookup(name).unwrap();
-    let attrs = info(op).attrs.map(|schema| {
+    let attrs = info(op).relay_attrs().map(|schema| {
         let complete = schema.complete(store, attrs).unwrap();
         store.attrs(complete)
     });
@@ -59,7 +59,7 @@ fn relation(store: &mut Store, name: &str, attrs: Option<AttrsId>, inputs: &[Ten
         }
         Ok(())
     };
-    let rule = info(lookup(name).unwrap()).rule.unwrap();
+    let rule = info(lookup(name).unwrap()).relay_rule().unwrap();
     let mut cx = RuleCx { store, types: &types, n_inputs: inputs.len(), attrs, unify: &mut unify };
     assert_eq!(rule(&mut cx), Ok(true), "{name}");
     out.unwrap()

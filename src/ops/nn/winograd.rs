@@ -3,132 +3,95 @@
 use super::conv::{conv2d_any_kernel, conv3d_any_kernel};
 use crate::ir::Dim;
 use crate::ops::nn::conv::CONV2D;
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::row::{op, relay};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.Conv2DWinogradAttrs`.
-pub static CONV2DWINOGRAD: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Conv2DWinogradAttrs",
-    fields: &[
-        AttrField::required("tile_size", AttrKind::Int),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1])),
-        AttrField::new("groups", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("channels", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("OIHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
-
 /// Attributes `relay.attrs.ConvWinogradWeightTransformAttrs`.
-pub static CONV_WINOGRAD_WEIGHT_TRANSFORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ConvWinogradWeightTransformAttrs",
-    fields: &[AttrField::required("tile_size", AttrKind::Int)],
-};
-
-/// Attributes `relay.attrs.Conv3DWinogradAttrs`.
-pub static CONV3_DWINOGRAD: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Conv3DWinogradAttrs",
-    fields: &[
-        AttrField::required("tile_size", AttrKind::Int),
-        AttrField::new("strides", AttrKind::Ints, AttrDefault::Ints(&[1, 1, 1])),
-        AttrField::new("padding", AttrKind::Ints, AttrDefault::Ints(&[0, 0, 0])),
-        AttrField::new("dilation", AttrKind::Ints, AttrDefault::Ints(&[1, 1, 1])),
-        AttrField::new("groups", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("channels", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("kernel_size", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("data_layout", AttrKind::Str, AttrDefault::Str("NCDHW")),
-        AttrField::new("kernel_layout", AttrKind::Str, AttrDefault::Str("OIDHW")),
-        AttrField::new("out_layout", AttrKind::Str, AttrDefault::Str("")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
-
-/// Attributes `relay.attrs.Conv2DWinogradNNPACKWeightTransformAttrs`.
-pub static CONV2DWINOGRAD_NNPACKWEIGHT_TRANSFORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.Conv2DWinogradNNPACKWeightTransformAttrs",
-    fields: &[
-        AttrField::required("convolution_algorithm", AttrKind::Int),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
-
-/// Attributes `relay.attrs.ConvGemmWeightTransformAttrs`.
-pub static CONV_GEMM_WEIGHT_TRANSFORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ConvGemmWeightTransformAttrs",
-    fields: &[AttrField::required("tile_N", AttrKind::Int), AttrField::required("tile_K", AttrKind::Int)],
-};
+pub static CONV_WINOGRAD_WEIGHT_TRANSFORM: AttrsSchema =
+    schema("relay.attrs.ConvWinogradWeightTransformAttrs", &[field::required("tile_size", AttrKind::Int)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "nn.contrib_conv2d_winograd_without_weight_transform",
-        doc: "A 2-D convolution by the Winograd algorithm, given an already transformed kernel.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV2DWINOGRAD),
-        rule: Some(conv2d_any_kernel),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.contrib_conv2d_winograd_weight_transform",
-        doc: "Transforms the kernel of a 2-D convolution for the Winograd algorithm with output tiles of `tile_size`.",
-        args: &["weight"],
-        attrs: Some(&CONV_WINOGRAD_WEIGHT_TRANSFORM),
-        rule: Some(winograd2d_weight),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.contrib_conv3d_winograd_without_weight_transform",
-        doc: "A 3-D convolution by the Winograd algorithm, given an already transformed kernel.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV3_DWINOGRAD),
-        rule: Some(conv3d_any_kernel),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.contrib_conv3d_winograd_weight_transform",
-        doc: "Transforms the kernel of a 3-D convolution for the Winograd algorithm with output tiles of `tile_size`.",
-        args: &["weight"],
-        attrs: Some(&CONV_WINOGRAD_WEIGHT_TRANSFORM),
-        rule: Some(winograd3d_weight),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.contrib_conv2d_winograd_nnpack_weight_transform",
-        doc: "Transforms a 3x3 kernel into the 8x8 form that NNPACK reads.",
-        args: &["weight"],
-        attrs: Some(&CONV2DWINOGRAD_NNPACKWEIGHT_TRANSFORM),
-        rule: Some(nnpack_weight),
-        pattern: Some(OpPattern::Opaque),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.contrib_conv2d_gemm_without_weight_transform",
-        doc: "A 2-D convolution computed as one matrix product, given a kernel already blocked into tiles.",
-        args: &["data", "weight"],
-        attrs: Some(&CONV2D),
-        rule: Some(gemm),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "nn.contrib_conv2d_gemm_weight_transform",
-        doc: "Flattens the kernel of a 2-D convolution into a matrix and blocks it into tiles of `tile_N` by `tile_K`.",
-        args: &["weights"],
-        attrs: Some(&CONV_GEMM_WEIGHT_TRANSFORM),
-        rule: Some(gemm_weight),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        ..OpInfo::BASE
-    },
+    op(
+        "nn.contrib_conv2d_winograd_without_weight_transform",
+        "A 2-D convolution by the Winograd algorithm, given an already transformed kernel.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .relay(relay(&["data", "weight"], conv2d_any_kernel).attrs(&schema(
+        "relay.attrs.Conv2DWinogradAttrs",
+        &[
+            field::required("tile_size", AttrKind::Int),
+            field::ints("strides", &[1, 1]),
+            field::ints("padding", &[0, 0]),
+            field::ints("dilation", &[1, 1]),
+            field::int("groups", 1),
+            field::or_none("channels", AttrKind::Integer),
+            field::or_none("kernel_size", AttrKind::Ints),
+            field::text("data_layout", "NCHW"),
+            field::text("kernel_layout", "OIHW"),
+            field::text("out_layout", ""),
+            field::dtype("out_dtype", ""),
+        ],
+    ))),
+    op(
+        "nn.contrib_conv2d_winograd_weight_transform",
+        "Transforms the kernel of a 2-D convolution for the Winograd algorithm with output tiles of \
+         `tile_size`.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .relay(relay(&["weight"], winograd2d_weight).attrs(&CONV_WINOGRAD_WEIGHT_TRANSFORM)),
+    op(
+        "nn.contrib_conv3d_winograd_without_weight_transform",
+        "A 3-D convolution by the Winograd algorithm, given an already transformed kernel.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .relay(relay(&["data", "weight"], conv3d_any_kernel).attrs(&schema(
+        "relay.attrs.Conv3DWinogradAttrs",
+        &[
+            field::required("tile_size", AttrKind::Int),
+            field::ints("strides", &[1, 1, 1]),
+            field::ints("padding", &[0, 0, 0]),
+            field::ints("dilation", &[1, 1, 1]),
+            field::int("groups", 1),
+            field::or_none("channels", AttrKind::Integer),
+            field::or_none("kernel_size", AttrKind::Ints),
+            field::text("data_layout", "NCDHW"),
+            field::text("kernel_layout", "OIDHW"),
+            field::text("out_layout", ""),
+            field::dtype("out_dtype", ""),
+        ],
+    ))),
+    op(
+        "nn.contrib_conv3d_winograd_weight_transform",
+        "Transforms the kernel of a 3-D convolution for the Winograd algorithm with output tiles of \
+         `tile_size`.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .relay(relay(&["weight"], winograd3d_weight).attrs(&CONV_WINOGRAD_WEIGHT_TRANSFORM)),
+    op("nn.contrib_conv2d_winograd_nnpack_weight_transform", "Transforms a 3x3 kernel into the 8x8 form that NNPACK reads.")
+        .pattern(OpPattern::Opaque)
+        .relay(relay(&["weight"], nnpack_weight).attrs(&schema(
+            "relay.attrs.Conv2DWinogradNNPACKWeightTransformAttrs",
+            &[field::required("convolution_algorithm", AttrKind::Int), field::dtype("out_dtype", "")],
+        ))),
+    op(
+        "nn.contrib_conv2d_gemm_without_weight_transform",
+        "A 2-D convolution computed as one matrix product, given a kernel already blocked into tiles.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .relay(relay(&["data", "weight"], gemm).attrs(&CONV2D)),
+    op(
+        "nn.contrib_conv2d_gemm_weight_transform",
+        "Flattens the kernel of a 2-D convolution into a matrix and blocks it into tiles of `tile_N` by \
+         `tile_K`.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .relay(relay(&["weights"], gemm_weight).attrs(&schema(
+        "relay.attrs.ConvGemmWeightTransformAttrs",
+        &[field::required("tile_N", AttrKind::Int), field::required("tile_K", AttrKind::Int)],
+    ))),
 ];
 
 /// TVM's `Conv2DWinogradWeightTransformRel`.

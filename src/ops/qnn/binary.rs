@@ -8,69 +8,85 @@ use crate::ir::{DType, Type};
 use crate::ops::kernel::{
     EvalError, KernelCx, axis_index, broadcast_extents, broadcast_strides, offsets, read, read_scalar, write,
 };
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::row::{op, relay};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, broadcast, info, lookup};
 
-/// Attributes `relay.attrs.ConcatenateAttrs`.
-pub static CONCATENATE: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.ConcatenateAttrs", fields: &[AttrField::new("axis", AttrKind::Int, AttrDefault::Int(0))] };
-
 /// Attributes `relay.attrs.BroadcastAttrs`.
-pub static BROADCAST: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.BroadcastAttrs",
-    fields: &[
-        AttrField::new("lhs_axis", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("rhs_axis", AttrKind::Int, AttrDefault::Int(-1)),
-    ],
-};
+pub static BROADCAST: AttrsSchema =
+    schema("relay.attrs.BroadcastAttrs", &[field::int("lhs_axis", -1), field::int("rhs_axis", -1)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "qnn.add",
-        doc: "Adds two quantised tensors of different scales, with broadcasting.",
-        args: &["lhs", "rhs", "lhs_scale", "lhs_zero_point", "rhs_scale", "rhs_zero_point", "output_scale", "output_zero_point"],
-        attrs: Some(&BROADCAST),
-        rule: Some(binary),
-        pattern: Some(OpPattern::Broadcast),
-        non_computational: true,
-        kernel: Some(add_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.subtract",
-        doc: "Subtracts two quantised tensors of different scales, with broadcasting.",
-        args: &["lhs", "rhs", "lhs_scale", "lhs_zero_point", "rhs_scale", "rhs_zero_point", "output_scale", "output_zero_point"],
-        attrs: Some(&BROADCAST),
-        rule: Some(binary),
-        pattern: Some(OpPattern::Broadcast),
-        non_computational: true,
-        kernel: Some(subtract_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.mul",
-        doc: "Multiplies two quantised tensors of different scales, with broadcasting.",
-        args: &["lhs", "rhs", "lhs_scale", "lhs_zero_point", "rhs_scale", "rhs_zero_point", "output_scale", "output_zero_point"],
-        attrs: Some(&BROADCAST),
-        rule: Some(binary),
-        pattern: Some(OpPattern::Broadcast),
-        non_computational: true,
-        kernel: Some(mul_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.concatenate",
-        doc: "Joins quantised tensors along `axis`, each requantised to the output scale and zero point.",
-        args: &["data", "input_scales", "input_zero_points", "output_scale", "output_zero_point"],
-        attrs: Some(&CONCATENATE),
-        rule: Some(concatenate),
-        pattern: Some(OpPattern::Injective),
-        non_computational: true,
-        kernel: Some(concatenate_kernel),
-        ..OpInfo::BASE
-    },
+    op("qnn.add", "Adds two quantised tensors of different scales, with broadcasting.")
+        .pattern(OpPattern::Broadcast)
+        .non_computational()
+        .kernel(add_kernel)
+        .relay(
+            relay(
+                &[
+                    "lhs",
+                    "rhs",
+                    "lhs_scale",
+                    "lhs_zero_point",
+                    "rhs_scale",
+                    "rhs_zero_point",
+                    "output_scale",
+                    "output_zero_point",
+                ],
+                binary,
+            )
+            .attrs(&BROADCAST),
+        ),
+    op("qnn.subtract", "Subtracts two quantised tensors of different scales, with broadcasting.")
+        .pattern(OpPattern::Broadcast)
+        .non_computational()
+        .kernel(subtract_kernel)
+        .relay(
+            relay(
+                &[
+                    "lhs",
+                    "rhs",
+                    "lhs_scale",
+                    "lhs_zero_point",
+                    "rhs_scale",
+                    "rhs_zero_point",
+                    "output_scale",
+                    "output_zero_point",
+                ],
+                binary,
+            )
+            .attrs(&BROADCAST),
+        ),
+    op("qnn.mul", "Multiplies two quantised tensors of different scales, with broadcasting.")
+        .pattern(OpPattern::Broadcast)
+        .non_computational()
+        .kernel(mul_kernel)
+        .relay(
+            relay(
+                &[
+                    "lhs",
+                    "rhs",
+                    "lhs_scale",
+                    "lhs_zero_point",
+                    "rhs_scale",
+                    "rhs_zero_point",
+                    "output_scale",
+                    "output_zero_point",
+                ],
+                binary,
+            )
+            .attrs(&BROADCAST),
+        ),
+    op("qnn.concatenate", "Joins quantised tensors along `axis`, each requantised to the output scale and zero point.")
+        .pattern(OpPattern::Injective)
+        .non_computational()
+        .kernel(concatenate_kernel)
+        .relay(
+            relay(&["data", "input_scales", "input_zero_points", "output_scale", "output_zero_point"], concatenate)
+                .attrs(&schema("relay.attrs.ConcatenateAttrs", &[field::int("axis", 0)])),
+        ),
 ];
 
 /// TVM's `QnnBroadcastRel`.
@@ -115,7 +131,7 @@ fn concatenate(cx: &mut RuleCx<'_>) -> RuleResult {
     }
     cx.scalar(3, DType::F32)?;
     cx.scalar(4, DType::I32)?;
-    let plain = lookup("concatenate").and_then(|op| info(op).rule).ok_or("concatenate has no relation")?;
+    let plain = lookup("concatenate").and_then(|op| info(op).relay_rule()).ok_or("concatenate has no relation")?;
     cx.ask(&[cx.types[0], cx.types[5]], plain)
 }
 

@@ -8,46 +8,41 @@ use crate::ir::{DType, DTypeCode, Dim};
 use crate::ops::kernel::{EvalError, KernelCx, read, write};
 use crate::ops::layout::Layout;
 use crate::ops::nn::conv::CONV2D;
-use crate::ops::nn::conv_transpose::CONV2DTRANSPOSE;
+use crate::ops::nn::conv_transpose::CONV2D_TRANSPOSE;
 use crate::ops::nn::pool::AVG_POOL2D;
 use crate::ops::nn::{conv, conv_transpose, pool};
 use crate::ops::nn::{conv_kernel, pool_kernel};
+use crate::ops::row::{op, relay};
 use crate::ops::{OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "qnn.conv2d",
-        doc: "A 2-D convolution over quantised data and weight; the result is in 32 bit integers at the product of both scales.",
-        args: &["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"],
-        attrs: Some(&CONV2D),
-        rule: Some(conv2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        non_computational: true,
-        kernel: Some(conv2d_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.conv2d_transpose",
-        doc: "A transposed 2-D convolution over quantised data and weight.",
-        args: &["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"],
-        attrs: Some(&CONV2DTRANSPOSE),
-        rule: Some(conv2d_transpose),
-        non_computational: true,
-        kernel: Some(conv2d_transpose_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.avg_pool2d",
-        doc: "The mean of each window over quantised data, requantised to the output scale and zero point.",
-        args: &["data", "input_scale", "input_zero_point", "output_scale", "output_zero_point"],
-        attrs: Some(&AVG_POOL2D),
-        rule: Some(avg_pool2d),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(avg_pool2d_kernel),
-        ..OpInfo::BASE
-    },
+    op(
+        "qnn.conv2d",
+        "A 2-D convolution over quantised data and weight; the result is in 32 bit integers at the product of \
+         both scales.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .non_computational()
+    .kernel(conv2d_kernel)
+    .relay(
+        relay(&["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"], conv2d).attrs(&CONV2D),
+    ),
+    op("qnn.conv2d_transpose", "A transposed 2-D convolution over quantised data and weight.")
+        .non_computational()
+        .kernel(conv2d_transpose_kernel)
+        .relay(
+            relay(&["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"], conv2d_transpose)
+                .attrs(&CONV2D_TRANSPOSE),
+        ),
+    op("qnn.avg_pool2d", "The mean of each window over quantised data, requantised to the output scale and zero point.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(avg_pool2d_kernel)
+        .relay(
+            relay(&["data", "input_scale", "input_zero_point", "output_scale", "output_zero_point"], avg_pool2d)
+                .attrs(&AVG_POOL2D),
+        ),
 ];
 
 const DATA: &[DType] = &[DType::I8, DType::U8, DType::I16];

@@ -9,55 +9,45 @@ use crate::ops::kernel::{EvalError, KernelCx};
 use crate::ops::nn::dense as plain;
 use crate::ops::nn::dense::{BATCH_MATMUL, DENSE};
 use crate::ops::nn::dense_kernel as plain_kernel;
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::row::{op, relay};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
-
-/// Attributes `relay.attrs.DensePackAttrs`.
-pub static DENSE_PACK: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.DensePackAttrs",
-    fields: &[
-        AttrField::required("units", AttrKind::Integer),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-        AttrField::new("weight_layout", AttrKind::Str, AttrDefault::Str("NC")),
-    ],
-};
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "qnn.dense",
-        doc: "A dense layer over quantised data and weight; the result is in 32 bit integers at the product of both scales.",
-        args: &["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"],
-        attrs: Some(&DENSE),
-        rule: Some(dense),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        non_computational: true,
-        kernel: Some(dense_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.contrib_dense_pack",
-        doc: "`qnn.dense` over a weight packed in blocks.",
-        args: &["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"],
-        attrs: Some(&DENSE_PACK),
-        rule: Some(dense_pack),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        non_computational: true,
-        kernel: Some(dense_pack_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.batch_matmul",
-        doc: "Pairwise products of quantised matrices; the second one is transposed.",
-        args: &["x", "y", "x_zero_point", "y_zero_point", "x_scale", "y_scale"],
-        attrs: Some(&BATCH_MATMUL),
-        rule: Some(batch_matmul),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        non_computational: true,
-        kernel: Some(batch_matmul_kernel),
-        ..OpInfo::BASE
-    },
+    op(
+        "qnn.dense",
+        "A dense layer over quantised data and weight; the result is in 32 bit integers at the product of \
+         both scales.",
+    )
+    .pattern(OpPattern::OutEWiseFusable)
+    .non_computational()
+    .kernel(dense_kernel)
+    .relay(
+        relay(&["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"], dense).attrs(&DENSE),
+    ),
+    op("qnn.contrib_dense_pack", "`qnn.dense` over a weight packed in blocks.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .non_computational()
+        .kernel(dense_pack_kernel)
+        .relay(
+            relay(&["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"], dense_pack).attrs(
+                &schema(
+                    "relay.attrs.DensePackAttrs",
+                    &[
+                        field::required("units", AttrKind::Integer),
+                        field::dtype("out_dtype", ""),
+                        field::text("weight_layout", "NC"),
+                    ],
+                ),
+            ),
+        ),
+    op("qnn.batch_matmul", "Pairwise products of quantised matrices; the second one is transposed.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .non_computational()
+        .kernel(batch_matmul_kernel)
+        .relay(relay(&["x", "y", "x_zero_point", "y_zero_point", "x_scale", "y_scale"], batch_matmul).attrs(&BATCH_MATMUL)),
 ];
 
 /// TVM's `QnnDenseRel`.

@@ -5,94 +5,67 @@ use super::params::{channels, is_single};
 use crate::ir::Tensor;
 use crate::ir::{DType, DTypeCode, Dim};
 use crate::ops::kernel::{EvalError, KernelCx, read, read_scalar, write};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::relax::deduce;
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.QuantizeAttrs`.
-pub static QUANTIZE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.QuantizeAttrs",
-    fields: &[AttrField::required("out_dtype", AttrKind::DType), AttrField::new("axis", AttrKind::Int, AttrDefault::Int(-1))],
-};
-
 /// Attributes `relay.attrs.DequantizeAttrs`.
-pub static DEQUANTIZE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.DequantizeAttrs",
-    fields: &[AttrField::required("out_dtype", AttrKind::DType), AttrField::new("axis", AttrKind::Int, AttrDefault::Int(-1))],
-};
-
-/// Attributes `relay.attrs.RequantizeAttrs`.
-pub static REQUANTIZE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.RequantizeAttrs",
-    fields: &[
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("rounding", AttrKind::Str, AttrDefault::Str("None")),
-        AttrField::new("compute_dtype", AttrKind::Str, AttrDefault::Str("None")),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
-
-/// Attributes `relay.attrs.SimulatedQuantizeAttrs`.
-pub static SIMULATED_QUANTIZE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.SimulatedQuantizeAttrs",
-    fields: &[AttrField::new("axis", AttrKind::Int, AttrDefault::Int(-1))],
-};
+pub static DEQUANTIZE: AttrsSchema =
+    schema("relay.attrs.DequantizeAttrs", &[field::required("out_dtype", AttrKind::DType), field::int("axis", -1)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "qnn.quantize",
-        doc: "Divides by `output_scale`, rounds, adds `output_zero_point` and clips to the range of `out_dtype`.",
-        args: &["data", "output_scale", "output_zero_point"],
-        attrs: Some(&QUANTIZE),
-        rule: Some(quantize),
-        pattern: Some(OpPattern::ElemWise),
-        non_computational: true,
-        kernel: Some(quantize_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.dequantize",
-        doc: "Subtracts `input_zero_point` and multiplies by `input_scale`.",
-        args: &["data", "input_scale", "input_zero_point"],
-        attrs: Some(&DEQUANTIZE),
-        rule: Some(dequantize),
-        pattern: Some(OpPattern::ElemWise),
-        non_computational: true,
-        kernel: Some(dequantize_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.requantize",
-        doc: "From one scale and zero point to another.",
-        args: &["data", "input_scale", "input_zero_point", "output_scale", "output_zero_point"],
-        attrs: Some(&REQUANTIZE),
-        rule: Some(requantize),
-        pattern: Some(OpPattern::ElemWise),
-        non_computational: true,
-        kernel: Some(requantize_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.simulated_quantize",
-        doc: "`qnn.quantize` on real numbers, with the type to pretend chosen at run time.",
-        args: &["data", "out_dtype", "output_scale", "output_zero_point"],
-        attrs: Some(&SIMULATED_QUANTIZE),
-        rule: Some(simulated),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(simulated_quantize_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.simulated_dequantize",
-        doc: "`qnn.dequantize` on real numbers, with the type to pretend chosen at run time.",
-        args: &["data", "in_dtype", "input_scale", "input_zero_point"],
-        attrs: Some(&DEQUANTIZE),
-        rule: Some(simulated),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(simulated_dequantize_kernel),
-        ..OpInfo::BASE
-    },
+    op("qnn.quantize", "Divides by `output_scale`, rounds, adds `output_zero_point` and clips to the range of `out_dtype`.")
+        .pattern(OpPattern::ElemWise)
+        .non_computational()
+        .kernel(quantize_kernel)
+        .relay(relay(&["data", "output_scale", "output_zero_point"], quantize).attrs(&schema(
+            "relay.attrs.QuantizeAttrs",
+            &[field::required("out_dtype", AttrKind::DType), field::int("axis", -1)],
+        ))),
+    op("qnn.dequantize", "Subtracts `input_zero_point` and multiplies by `input_scale`.")
+        .pattern(OpPattern::ElemWise)
+        .non_computational()
+        .kernel(dequantize_kernel)
+        .relay(relay(&["data", "input_scale", "input_zero_point"], dequantize).attrs(&DEQUANTIZE)),
+    op("qnn.requantize", "From one scale and zero point to another.")
+        .pattern(OpPattern::ElemWise)
+        .non_computational()
+        .kernel(requantize_kernel)
+        .relay(relay(&["data", "input_scale", "input_zero_point", "output_scale", "output_zero_point"], requantize).attrs(
+            &schema(
+                "relay.attrs.RequantizeAttrs",
+                &[
+                    field::int("axis", -1),
+                    field::text("rounding", "None"),
+                    field::text("compute_dtype", "None"),
+                    field::dtype("out_dtype", ""),
+                ],
+            ),
+        )),
+    op("qnn.simulated_quantize", "`qnn.quantize` on real numbers, with the type to pretend chosen at run time.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(simulated_quantize_kernel)
+        .relay(
+            relay(&["data", "out_dtype", "output_scale", "output_zero_point"], simulated)
+                .attrs(&schema("relay.attrs.SimulatedQuantizeAttrs", &[field::int("axis", -1)])),
+        ),
+    op("qnn.simulated_dequantize", "`qnn.dequantize` on real numbers, with the type to pretend chosen at run time.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(simulated_dequantize_kernel)
+        .relay(relay(&["data", "in_dtype", "input_scale", "input_zero_point"], simulated).attrs(&DEQUANTIZE)),
+    op("dequantize", "Numbers from quantized ones: `(x - zero_point) * scale`.").relax(
+        relax(&[value("data"), value("scale"), value("zero_point")], deduce::unary::quantize)
+            .attrs(&schema("relax.attrs.QuantizeAttrs", &[field::dtype("out_dtype", "float32"), field::int("axis", -1)]))
+            .order(&["data", "scale", "zero_point", "axis", "out_dtype"]),
+    ),
+    op("quantize", "Quantized numbers: `round(x / scale) + zero_point`, within the element type.").relax(
+        relax(&[value("data"), value("scale"), value("zero_point")], deduce::unary::quantize)
+            .attrs(&schema("relax.attrs.QuantizeAttrs", &[field::dtype("out_dtype", "int8"), field::int("axis", -1)]))
+            .order(&["data", "scale", "zero_point", "axis", "out_dtype"]),
+    ),
 ];
 
 const U16: DType = DType::new(DTypeCode::UInt, 16);

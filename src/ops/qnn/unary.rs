@@ -7,114 +7,60 @@ use crate::ir::DType;
 use crate::ir::Tensor;
 use crate::ops::kernel::{EvalError, KernelCx, axis_index, read, read_scalar, write};
 use crate::ops::nn::activation::{LEAKY_RELU, SOFTMAX};
-use crate::ops::{OpInfo, OpPattern};
+use crate::ops::row::{op, relay};
+use crate::ops::{Kernel, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, identity};
 use crate::ops::{info, lookup};
 
+/// An operator that TVM computes through a table of all values.
+#[track_caller]
+const fn elementwise(name: &'static str, doc: &'static str, kernel: Kernel) -> OpInfo {
+    const ARGS: &[&str] = &["x", "scale", "zero_point", "output_scale", "output_zero_point"];
+    op(name, doc).non_computational().kernel(kernel).relay(relay(ARGS, unary))
+}
+
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "qnn.tanh",
-        doc: "Hyperbolic tangent of a quantised tensor, requantised to the output scale and zero point.",
-        args: &["x", "scale", "zero_point", "output_scale", "output_zero_point"],
-        rule: Some(unary),
-        pattern: Some(OpPattern::ElemWise),
-        non_computational: true,
-        kernel: Some(tanh_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.exp",
-        doc: "Exponential of a quantised tensor, requantised to the output scale and zero point.",
-        args: &["x", "scale", "zero_point", "output_scale", "output_zero_point"],
-        rule: Some(unary),
-        non_computational: true,
-        kernel: Some(exp_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.sqrt",
-        doc: "Square root of a quantised tensor, requantised to the output scale and zero point.",
-        args: &["x", "scale", "zero_point", "output_scale", "output_zero_point"],
-        rule: Some(unary),
-        non_computational: true,
-        kernel: Some(sqrt_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.rsqrt",
-        doc: "Reciprocal square root of a quantised tensor, requantised to the output scale and zero point.",
-        args: &["x", "scale", "zero_point", "output_scale", "output_zero_point"],
-        rule: Some(unary),
-        non_computational: true,
-        kernel: Some(rsqrt_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.erf",
-        doc: "Error function of a quantised tensor, requantised to the output scale and zero point.",
-        args: &["x", "scale", "zero_point", "output_scale", "output_zero_point"],
-        rule: Some(unary),
-        non_computational: true,
-        kernel: Some(erf_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.sigmoid",
-        doc: "Logistic function of a quantised tensor, requantised to the output scale and zero point.",
-        args: &["x", "scale", "zero_point", "output_scale", "output_zero_point"],
-        rule: Some(unary),
-        non_computational: true,
-        kernel: Some(sigmoid_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.hardswish",
-        doc: "Hard swish of a quantised tensor, requantised to the output scale and zero point.",
-        args: &["x", "scale", "zero_point", "output_scale", "output_zero_point"],
-        rule: Some(unary),
-        non_computational: true,
-        kernel: Some(hardswish_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.log",
-        doc: "Natural logarithm of a quantised tensor, requantised to the output scale and zero point.",
-        args: &["x", "scale", "zero_point", "output_scale", "output_zero_point"],
-        rule: Some(unary),
-        non_computational: true,
-        kernel: Some(log_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.abs",
-        doc: "Absolute value of a quantised tensor, requantised to the output scale and zero point.",
-        args: &["x", "scale", "zero_point", "output_scale", "output_zero_point"],
-        rule: Some(unary),
-        non_computational: true,
-        kernel: Some(abs_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.leaky_relu",
-        doc: "`nn.leaky_relu` of a quantised tensor, requantised to the output scale and zero point.",
-        args: &["data", "input_scale", "input_zero_point", "output_scale", "output_zero_point"],
-        attrs: Some(&LEAKY_RELU),
-        rule: Some(unary),
-        non_computational: true,
-        kernel: Some(leaky_relu_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "qnn.softmax",
-        doc: "Softmax of a quantised tensor along `axis`, in integers.",
-        args: &["data", "scale", "zero_point", "output_scale", "output_zero_point"],
-        attrs: Some(&SOFTMAX),
-        rule: Some(softmax),
-        non_computational: true,
-        kernel: Some(softmax_kernel),
-        ..OpInfo::BASE
-    },
+    elementwise(
+        "qnn.tanh",
+        "Hyperbolic tangent of a quantised tensor, requantised to the output scale and zero point.",
+        tanh_kernel,
+    )
+    .pattern(OpPattern::ElemWise),
+    elementwise("qnn.exp", "Exponential of a quantised tensor, requantised to the output scale and zero point.", exp_kernel),
+    elementwise("qnn.sqrt", "Square root of a quantised tensor, requantised to the output scale and zero point.", sqrt_kernel),
+    elementwise(
+        "qnn.rsqrt",
+        "Reciprocal square root of a quantised tensor, requantised to the output scale and zero point.",
+        rsqrt_kernel,
+    ),
+    elementwise("qnn.erf", "Error function of a quantised tensor, requantised to the output scale and zero point.", erf_kernel),
+    elementwise(
+        "qnn.sigmoid",
+        "Logistic function of a quantised tensor, requantised to the output scale and zero point.",
+        sigmoid_kernel,
+    ),
+    elementwise(
+        "qnn.hardswish",
+        "Hard swish of a quantised tensor, requantised to the output scale and zero point.",
+        hardswish_kernel,
+    ),
+    elementwise(
+        "qnn.log",
+        "Natural logarithm of a quantised tensor, requantised to the output scale and zero point.",
+        log_kernel,
+    ),
+    elementwise("qnn.abs", "Absolute value of a quantised tensor, requantised to the output scale and zero point.", abs_kernel),
+    op("qnn.leaky_relu", "`nn.leaky_relu` of a quantised tensor, requantised to the output scale and zero point.")
+        .non_computational()
+        .kernel(leaky_relu_kernel)
+        .relay(
+            relay(&["data", "input_scale", "input_zero_point", "output_scale", "output_zero_point"], unary).attrs(&LEAKY_RELU),
+        ),
+    op("qnn.softmax", "Softmax of a quantised tensor along `axis`, in integers.")
+        .non_computational()
+        .kernel(softmax_kernel)
+        .relay(relay(&["data", "scale", "zero_point", "output_scale", "output_zero_point"], softmax).attrs(&SOFTMAX)),
 ];
 
 /// TVM's `QnnElementwiseUnaryFuncRel` and `QnnLeakyReluRel`.

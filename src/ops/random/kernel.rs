@@ -2,89 +2,51 @@
 
 use super::threefry;
 use crate::ir::{DType, DTypeCode, Dim, TypeId};
+use crate::ops::relax::deduce;
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
 use crate::ops::tensor::{ensure, input};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{AttrKind, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
-
-/// Attributes `relay.attrs.ThreefryGenerateAttrs`.
-pub static THREEFRY_GENERATE: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.ThreefryGenerateAttrs", fields: &[AttrField::required("out_shape", AttrKind::Ints)] };
-
-/// Attributes `relay.attrs.UniformAttrs`.
-pub static UNIFORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.UniformAttrs",
-    fields: &[
-        AttrField::required("out_shape", AttrKind::Ints),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
-
-/// Attributes `relay.attrs.NormalAttrs`.
-pub static NORMAL: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.NormalAttrs",
-    fields: &[
-        AttrField::required("out_shape", AttrKind::Ints),
-        AttrField::new("out_dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
-
-/// Attributes `relay.attrs.MultinomialAttrs`.
-pub static MULTINOMIAL: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MultinomialAttrs",
-    fields: &[AttrField::new("num_samples", AttrKind::Integer, AttrDefault::Int(1))],
-};
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "random.threefry_generate",
-        doc: "Random bits from a key, and the next key.",
-        args: &["key"],
-        attrs: Some(&THREEFRY_GENERATE),
-        rule: Some(generate_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(threefry::generate),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "random.threefry_split",
-        doc: "Two independent keys from one.",
-        args: &["key"],
-        rule: Some(split_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(threefry::split),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "random.uniform",
-        doc: "Uniformly distributed numbers from a key, and the next key.",
-        args: &["key", "low", "high"],
-        attrs: Some(&UNIFORM),
-        rule: Some(distribution_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(threefry::uniform),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "random.normal",
-        doc: "Normally distributed numbers from a key, and the next key.",
-        args: &["key", "mean", "scale"],
-        attrs: Some(&NORMAL),
-        rule: Some(distribution_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(threefry::normal),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "random.multinomial",
-        doc: "Indices drawn with the given probabilities, and the next key.",
-        args: &["key", "probs"],
-        attrs: Some(&MULTINOMIAL),
-        rule: Some(multinomial_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(threefry::multinomial),
-        ..OpInfo::BASE
-    },
+    op("random.threefry_generate", "Random bits from a key, and the next key.")
+        .pattern(OpPattern::Opaque)
+        .kernel(threefry::generate)
+        .relay(
+            relay(&["key"], generate_rule)
+                .attrs(&schema("relay.attrs.ThreefryGenerateAttrs", &[field::required("out_shape", AttrKind::Ints)])),
+        ),
+    op("random.threefry_split", "Two independent keys from one.")
+        .pattern(OpPattern::Opaque)
+        .kernel(threefry::split)
+        .relay(relay(&["key"], split_rule)),
+    op("random.uniform", "Uniformly distributed numbers from a key, and the next key.")
+        .pattern(OpPattern::Opaque)
+        .kernel(threefry::uniform)
+        .relay(relay(&["key", "low", "high"], distribution_rule).attrs(&schema(
+            "relay.attrs.UniformAttrs",
+            &[field::required("out_shape", AttrKind::Ints), field::dtype("out_dtype", "")],
+        ))),
+    op("random.normal", "Normally distributed numbers from a key, and the next key.")
+        .pattern(OpPattern::Opaque)
+        .kernel(threefry::normal)
+        .relay(relay(&["key", "mean", "scale"], distribution_rule).attrs(&schema(
+            "relay.attrs.NormalAttrs",
+            &[field::required("out_shape", AttrKind::Ints), field::dtype("out_dtype", "")],
+        ))),
+    op("random.multinomial", "Indices drawn with the given probabilities, and the next key.")
+        .pattern(OpPattern::Opaque)
+        .kernel(threefry::multinomial)
+        .relay(
+            relay(&["key", "probs"], multinomial_rule)
+                .attrs(&schema("relay.attrs.MultinomialAttrs", &[field::integer("num_samples", 1)])),
+        ),
+    op("multinomial_from_uniform", "Samples of distributions, from uniform samples.").relax(
+        relax(&[value("prob"), value("uniform_sample"), value("sample_indices")], deduce::search::multinomial)
+            .attrs(&schema("relax.attrs.MultinomialFromUniformAttrs", &[field::dtype("dtype", "int64")])),
+    ),
 ];
 
 pub(super) const U64: DType = DType::new(DTypeCode::UInt, 64);

@@ -1,165 +1,92 @@
 //! Markers that passes leave in a program.
 
 use crate::ir::{DType, Tensor};
+use crate::ops::identity;
 use crate::ops::kernel::{read, read_scalar, write};
+use crate::ops::row::{op, relay, relay_untyped};
+use crate::ops::schema::{field, schema};
 use crate::ops::tensor::{ensure, input};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern, identity};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern, RelayOp};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.SimulatedQuantizeAttrs`.
-pub static SIMULATED_QUANTIZE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.SimulatedQuantizeAttrs",
-    fields: &[
-        AttrField::required("kind", AttrKind::Int),
-        AttrField::new("sign", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("rounding", AttrKind::Str, AttrDefault::Str("round")),
-    ],
-};
-
-/// Attributes `relay.attrs.OnDeviceAttrs`.
-pub static ON_DEVICE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.OnDeviceAttrs",
-    fields: &[
-        AttrField::new("virtual_device", AttrKind::Any, AttrDefault::Null),
-        AttrField::new("constrain_result", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("constrain_body", AttrKind::Bool, AttrDefault::Bool(true)),
-    ],
-};
-
-/// Attributes `relay.attrs.DeviceCopyAttrs`.
-pub static DEVICE_COPY: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.DeviceCopyAttrs",
-    fields: &[AttrField::required("src_virtual_device", AttrKind::Any), AttrField::required("dst_virtual_device", AttrKind::Any)],
-};
-
-/// Attributes `relay.attrs.DebugAttrs`.
-pub static DEBUG: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.DebugAttrs", fields: &[AttrField::required("debug_func", AttrKind::Any)] };
-
 /// Attributes `relay.attrs.CastHintAttrs`.
-pub static CAST_HINT: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.CastHintAttrs", fields: &[AttrField::required("dtype", AttrKind::DType)] };
+pub static CAST_HINT: AttrsSchema = schema("relay.attrs.CastHintAttrs", &[field::required("dtype", AttrKind::DType)]);
 
 /// Attributes `relay.attrs.CompilerAttrs`.
-pub static COMPILER: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.CompilerAttrs", fields: &[AttrField::required("compiler", AttrKind::Str)] };
+pub static COMPILER: AttrsSchema = schema("relay.attrs.CompilerAttrs", &[field::required("compiler", AttrKind::Str)]);
 
 /// Attributes `relay.attrs.WithFuncIdAttrs`.
-pub static WITH_FUNC_ID: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.WithFuncIdAttrs", fields: &[AttrField::new("fid", AttrKind::Int, AttrDefault::Int(-1))] };
+pub static WITH_FUNC_ID: AttrsSchema = schema("relay.attrs.WithFuncIdAttrs", &[field::int("fid", -1)]);
+
+/// An operator whose result is its input.
+#[track_caller]
+const fn marker(name: &'static str, doc: &'static str, in_relay: RelayOp) -> OpInfo {
+    op(name, doc).pattern(OpPattern::Opaque).kernel(|_, x| Ok(x.to_vec())).relay(in_relay)
+}
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "annotation.stop_fusion",
-        doc: "The input itself; what follows is not fused with what comes before.",
-        args: &["data"],
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(|_, x| Ok(x.to_vec())),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "annotation.cast_hint",
-        doc: "The input itself, marked with the element type that quantisation should give it.",
-        args: &["data"],
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(|_, x| Ok(x.to_vec())),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "annotation.bitpack_start",
-        doc: "The input itself; marks where bit packing starts.",
-        args: &["data"],
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(|_, x| Ok(x.to_vec())),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "annotation.bitpack_end",
-        doc: "The input itself; marks where bit packing ends.",
-        args: &["data"],
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(|_, x| Ok(x.to_vec())),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "annotation.checkpoint",
-        doc: "The input itself; gradients recompute it instead of keeping it.",
-        args: &["data"],
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(|_, x| Ok(x.to_vec())),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "annotation.compiler_begin",
-        doc: "The input itself; marks where the region of an external compiler starts.",
-        args: &["data"],
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(|_, x| Ok(x.to_vec())),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "annotation.compiler_end",
-        doc: "The input itself; marks where the region of an external compiler ends.",
-        args: &["data"],
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(|_, x| Ok(x.to_vec())),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "annotation.with_funcid",
-        doc: "A function marked with a number, used inside PartialEvaluate.",
-        args: &["func"],
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "relay.op.annotation.simulated_quantize",
-        doc: "Rounds to the grid of a quantised type and stays in floating point.",
-        args: &["data", "dom_scale", "clip_min", "clip_max"],
-        attrs: Some(&SIMULATED_QUANTIZE),
-        rule: Some(simulated_quantize_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(simulated_quantize_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "on_device",
-        doc: "The input itself; says on which device it is computed.",
-        args: &["body"],
-        attrs: Some(&ON_DEVICE),
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        non_computational: true,
-        kernel: Some(|_, x| Ok(x.to_vec())),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "device_copy",
-        doc: "Copies the input to another device.",
-        args: &["data"],
-        attrs: Some(&DEVICE_COPY),
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(|_, x| Ok(x.to_vec())),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "debug",
-        doc: "The input itself; calls back into the host when it is reached.",
-        args: &["program"],
-        attrs: Some(&DEBUG),
-        rule: Some(identity),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(|_, x| Ok(x.to_vec())),
-        ..OpInfo::BASE
-    },
+    marker(
+        "annotation.stop_fusion",
+        "The input itself; what follows is not fused with what comes before.",
+        relay(&["data"], identity),
+    ),
+    marker(
+        "annotation.cast_hint",
+        "The input itself, marked with the element type that quantisation should give it.",
+        relay(&["data"], identity),
+    ),
+    marker("annotation.bitpack_start", "The input itself; marks where bit packing starts.", relay(&["data"], identity)),
+    marker("annotation.bitpack_end", "The input itself; marks where bit packing ends.", relay(&["data"], identity)),
+    marker(
+        "annotation.checkpoint",
+        "The input itself; gradients recompute it instead of keeping it.",
+        relay(&["data"], identity),
+    ),
+    marker(
+        "annotation.compiler_begin",
+        "The input itself; marks where the region of an external compiler starts.",
+        relay(&["data"], identity),
+    ),
+    marker(
+        "annotation.compiler_end",
+        "The input itself; marks where the region of an external compiler ends.",
+        relay(&["data"], identity),
+    ),
+    op("annotation.with_funcid", "A function marked with a number, used inside PartialEvaluate.").relay(relay_untyped(&["func"])),
+    op("relay.op.annotation.simulated_quantize", "Rounds to the grid of a quantised type and stays in floating point.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(simulated_quantize_kernel)
+        .relay(relay(&["data", "dom_scale", "clip_min", "clip_max"], simulated_quantize_rule).attrs(&schema(
+            "relay.attrs.SimulatedQuantizeAttrs",
+            &[field::required("kind", AttrKind::Int), field::flag("sign", true), field::text("rounding", "round")],
+        ))),
+    marker(
+        "on_device",
+        "The input itself; says on which device it is computed.",
+        relay(&["body"], identity).attrs(&schema(
+            "relay.attrs.OnDeviceAttrs",
+            &[
+                field::or_none("virtual_device", AttrKind::Any),
+                field::flag("constrain_result", false),
+                field::flag("constrain_body", true),
+            ],
+        )),
+    )
+    .non_computational(),
+    marker(
+        "device_copy",
+        "Copies the input to another device.",
+        relay(&["data"], identity).attrs(&schema(
+            "relay.attrs.DeviceCopyAttrs",
+            &[field::required("src_virtual_device", AttrKind::Any), field::required("dst_virtual_device", AttrKind::Any)],
+        )),
+    ),
+    marker(
+        "debug",
+        "The input itself; calls back into the host when it is reached.",
+        relay(&["program"], identity).attrs(&schema("relay.attrs.DebugAttrs", &[field::required("debug_func", AttrKind::Any)])),
+    ),
 ];
 
 fn simulated_quantize_rule(cx: &mut RuleCx<'_>) -> RuleResult {

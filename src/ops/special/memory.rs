@@ -3,120 +3,78 @@
 use crate::ir::{AttrValue, DType, Dim, Expr, Tensor, Type, TypeId, show_type};
 use crate::ops::concrete::result_type;
 use crate::ops::kernel::{read, reshaped, write};
+use crate::ops::relax::deduce;
+use crate::ops::row::{dtype, op, prim, relax, relay, relay_untyped, shape, string, value};
+use crate::ops::schema::{field, schema};
 use crate::ops::tensor::shape::SHAPE_OF;
 use crate::ops::tensor::{ensure, input};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{AttrKind, OpInfo, OpPattern};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
-
-/// Attributes `relay.attrs.AllocStorageAttrs`.
-pub static ALLOC_STORAGE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.AllocStorageAttrs",
-    fields: &[
-        AttrField::new("dtype", AttrKind::DType, AttrDefault::DType("float32")),
-        AttrField::required("virtual_device", AttrKind::Any),
-    ],
-};
-
-/// Attributes `relay.attrs.AllocTensorAttrs`.
-pub static ALLOC_TENSOR: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.AllocTensorAttrs",
-    fields: &[
-        AttrField::new("dtype", AttrKind::DType, AttrDefault::DType("float32")),
-        AttrField::required("const_shape", AttrKind::Any),
-        AttrField::required("assert_shape", AttrKind::Ints),
-    ],
-};
-
-/// Attributes `relay.attrs.ReshapeTensorAttrs`.
-pub static RESHAPE_TENSOR: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.ReshapeTensorAttrs", fields: &[AttrField::required("newshape", AttrKind::Ints)] };
-
-/// Attributes `relay.attrs.CallLoweredAttrs`.
-pub static CALL_LOWERED: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.CallLoweredAttrs", fields: &[AttrField::new("metadata", AttrKind::Any, AttrDefault::Null)] };
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "memory.alloc_storage",
-        doc: "Allocates a region of memory.",
-        args: &["size", "shape", "alignment"],
-        attrs: Some(&ALLOC_STORAGE),
-        rule: Some(alloc_storage_rule),
-        pattern: Some(OpPattern::Opaque),
-        non_computational: true,
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "memory.alloc_tensor",
-        doc: "Makes a tensor at an offset of a region of memory.",
-        args: &["storage", "offset", "shape"],
-        attrs: Some(&ALLOC_TENSOR),
-        rule: Some(alloc_tensor_rule),
-        pattern: Some(OpPattern::Opaque),
-        non_computational: true,
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "memory.kill",
-        doc: "Ends the life of a tensor.",
-        args: &["to_free"],
-        rule: Some(kill_rule),
-        pattern: Some(OpPattern::Opaque),
-        stateful: true,
-        non_computational: true,
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vm.shape_of",
-        doc: "The shape of a tensor whose rank may be unknown.",
-        args: &["tensor"],
-        attrs: Some(&SHAPE_OF),
-        rule: Some(shape_of_rule),
-        pattern: Some(OpPattern::Opaque),
-        non_computational: true,
-        kernel: Some(shape_of_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vm.invoke_tvm_op",
-        doc: "Runs a lowered function on inputs and outputs.",
-        args: &["op", "ins", "outs"],
-        rule: Some(invoke_tvm_op_rule),
-        pattern: Some(OpPattern::Opaque),
-        stateful: true,
-        non_computational: true,
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vm.reshape_tensor",
-        doc: "The same memory under another shape.",
-        args: &["data", "shape"],
-        attrs: Some(&RESHAPE_TENSOR),
-        rule: Some(reshape_tensor_rule),
-        pattern: Some(OpPattern::Opaque),
-        non_computational: true,
-        kernel: Some(reshape_tensor_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "call_lowered",
-        doc: "Calls a lowered function.",
-        args: &["func", "call_args"],
-        attrs: Some(&CALL_LOWERED),
-        rule: Some(call_lowered_rule),
-        pattern: Some(OpPattern::Opaque),
-        non_computational: true,
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "parser.MetaRef",
-        doc: "Stands for an entry of the metadata section while a program is read.",
-        args: &[],
-        non_computational: true,
-        ..OpInfo::BASE
-    },
-    OpInfo { name: "torch_op", doc: "Calls a serialised Torch function.", args: &[], ..OpInfo::BASE },
+    op("memory.alloc_storage", "Allocates a region of memory.")
+        .pattern(OpPattern::Opaque)
+        .non_computational()
+        .relay(relay(&["size", "shape", "alignment"], alloc_storage_rule).attrs(&schema(
+            "relay.attrs.AllocStorageAttrs",
+            &[field::dtype("dtype", "float32"), field::required("virtual_device", AttrKind::Any)],
+        )))
+        .relax(relax(&[value("size"), prim("virtual_device_index"), string("storage_scope"), dtype("dtype")], deduce::any)),
+    op("memory.alloc_tensor", "Makes a tensor at an offset of a region of memory.")
+        .pattern(OpPattern::Opaque)
+        .non_computational()
+        .relay(relay(&["storage", "offset", "shape"], alloc_tensor_rule).attrs(&schema(
+            "relay.attrs.AllocTensorAttrs",
+            &[
+                field::dtype("dtype", "float32"),
+                field::required("const_shape", AttrKind::Any),
+                field::required("assert_shape", AttrKind::Ints),
+            ],
+        )))
+        .relax(relax(
+            &[value("storage"), prim("offset"), value("shape"), dtype("dtype"), prim("runtime_device_ind").or_none()],
+            deduce::runtime::tensor_in_storage,
+        )),
+    op("memory.kill", "Ends the life of a tensor.")
+        .pattern(OpPattern::Opaque)
+        .stateful()
+        .non_computational()
+        .relay(relay(&["to_free"], kill_rule)),
+    op("vm.shape_of", "The shape of a tensor whose rank may be unknown.")
+        .pattern(OpPattern::Opaque)
+        .non_computational()
+        .kernel(shape_of_kernel)
+        .relay(relay(&["tensor"], shape_of_rule).attrs(&SHAPE_OF)),
+    op("vm.invoke_tvm_op", "Runs a lowered function on inputs and outputs.")
+        .pattern(OpPattern::Opaque)
+        .stateful()
+        .non_computational()
+        .relay(relay(&["op", "ins", "outs"], invoke_tvm_op_rule)),
+    op("vm.reshape_tensor", "The same memory under another shape.")
+        .pattern(OpPattern::Opaque)
+        .non_computational()
+        .kernel(reshape_tensor_kernel)
+        .relay(
+            relay(&["data", "shape"], reshape_tensor_rule)
+                .attrs(&schema("relay.attrs.ReshapeTensorAttrs", &[field::required("newshape", AttrKind::Ints)])),
+        ),
+    op("call_lowered", "Calls a lowered function.").pattern(OpPattern::Opaque).non_computational().relay(
+        relay(&["func", "call_args"], call_lowered_rule)
+            .attrs(&schema("relay.attrs.CallLoweredAttrs", &[field::or_none("metadata", AttrKind::Any)])),
+    ),
+    op("parser.MetaRef", "Stands for an entry of the metadata section while a program is read.")
+        .non_computational()
+        .relay(relay_untyped(&[])),
+    op("torch_op", "Calls a serialised Torch function.").relay(relay_untyped(&[])),
+    op("memory.ensure_zero_offset", "The same tensor, its data at the begin of its memory.")
+        .relax(relax(&[value("data")], deduce::same)),
+    op("memory.kill_storage", "Gives memory back.").relax(relax(&[value("storage")], deduce::void).impure()),
+    op("memory.kill_tensor", "Gives a tensor up.").relax(relax(&[value("tensor")], deduce::void).impure()),
+    op("memory.view", "The same memory as a tensor of another shape or type.").relax(relax(
+        &[value("data"), shape("shape").or_none(), value("dtype").or_none(), value("relative_byte_offset").or_none()],
+        deduce::runtime::view,
+    )),
 ];
 
 /// `Storage[]`, the type of a region of memory.

@@ -2,176 +2,144 @@
 
 use super::{arrange_kernels, ensure, input, tensors_of_tuple};
 use crate::ir::{Dim, PrimOp, TypeId};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::relax::{deduce, gradient, layout};
+use crate::ops::row::{op, relax, relay, shape, tuple, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, broadcast};
 
-/// Attributes `relay.attrs.TransposeAttrs`.
-pub static TRANSPOSE: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.TransposeAttrs", fields: &[AttrField::required("axes", AttrKind::Ints)] };
-
-/// Attributes `relay.attrs.ConcatenateAttrs`.
-pub static CONCATENATE: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.ConcatenateAttrs", fields: &[AttrField::new("axis", AttrKind::Int, AttrDefault::Int(0))] };
-
-/// Attributes `relay.attrs.StackAttrs`.
-pub static STACK: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.StackAttrs", fields: &[AttrField::new("axis", AttrKind::Integer, AttrDefault::Int(0))] };
-
-/// Attributes `relay.attrs.SplitAttrs`.
-pub static SPLIT: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.SplitAttrs",
-    fields: &[
-        AttrField::required("indices_or_sections", AttrKind::Boxed),
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(0)),
-    ],
-};
-
-/// Attributes `relay.attrs.RepeatAttrs`.
-pub static REPEAT: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.RepeatAttrs",
-    fields: &[AttrField::required("repeats", AttrKind::Integer), AttrField::new("axis", AttrKind::Integer, AttrDefault::Null)],
-};
-
 /// Attributes `relay.attrs.TileAttrs`.
-pub static TILE: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.TileAttrs", fields: &[AttrField::required("reps", AttrKind::Ints)] };
-
-/// Attributes `relay.attrs.ReverseAttrs`.
-pub static REVERSE: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.ReverseAttrs", fields: &[AttrField::new("axis", AttrKind::Integer, AttrDefault::Null)] };
-
-/// Attributes `relay.attrs.ReverseSequenceAttrs`.
-pub static REVERSE_SEQUENCE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ReverseSequenceAttrs",
-    fields: &[
-        AttrField::new("seq_axis", AttrKind::Integer, AttrDefault::Int(1)),
-        AttrField::new("batch_axis", AttrKind::Integer, AttrDefault::Int(0)),
-    ],
-};
+pub static TILE: AttrsSchema = schema("relay.attrs.TileAttrs", &[field::required("reps", AttrKind::Ints)]);
 
 /// Attributes `relay.attrs.InitOpAttrs`.
-pub static INIT_OP: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.InitOpAttrs",
-    fields: &[AttrField::required("shape", AttrKind::Ints), AttrField::new("dtype", AttrKind::DType, AttrDefault::DType(""))],
-};
-
-/// Attributes `relay.attrs.MeshgridAttrs`.
-pub static MESHGRID: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MeshgridAttrs",
-    fields: &[AttrField::new("indexing", AttrKind::Str, AttrDefault::Str("ij"))],
-};
+pub static INIT_OP: AttrsSchema =
+    schema("relay.attrs.InitOpAttrs", &[field::required("shape", AttrKind::Ints), field::dtype("dtype", "")]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "transpose",
-        doc: "Reorders the axes; reverses them when `axes` is not given.",
-        args: &["data"],
-        attrs: Some(&TRANSPOSE),
-        rule: Some(transpose_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(arrange_kernels::transpose),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "concatenate",
-        doc: "Joins the tensors of a tuple along an axis.",
-        args: &["data"],
-        attrs: Some(&CONCATENATE),
-        rule: Some(concatenate_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(arrange_kernels::concatenate),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "stack",
-        doc: "Joins the tensors of a tuple along a new axis.",
-        args: &["data"],
-        attrs: Some(&STACK),
-        rule: Some(stack_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(arrange_kernels::stack),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "split",
-        doc: "Cuts a tensor along an axis into equal sections or at the given indices. The result is a tuple.",
-        args: &["data"],
-        attrs: Some(&SPLIT),
-        rule: Some(split_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(arrange_kernels::split),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "repeat",
-        doc: "Repeats each element along an axis, of the flattened input when `axis` is not given.",
-        args: &["data"],
-        attrs: Some(&REPEAT),
-        rule: Some(repeat_rule),
-        pattern: Some(OpPattern::Broadcast),
-        kernel: Some(arrange_kernels::repeat),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "tile",
-        doc: "Repeats the whole tensor `reps` times along each axis.",
-        args: &["data"],
-        attrs: Some(&TILE),
-        rule: Some(tile_rule),
-        pattern: Some(OpPattern::Broadcast),
-        kernel: Some(arrange_kernels::tile),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "reverse",
-        doc: "Reverses the order of the elements along an axis.",
-        args: &["data"],
-        attrs: Some(&REVERSE),
-        rule: Some(reverse_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(arrange_kernels::reverse),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "reverse_sequence",
-        doc: "Reverses the first `seq_lengths[i]` elements along `seq_axis` for each index `i` of `batch_axis`.",
-        args: &["data", "seq_lengths"],
-        attrs: Some(&REVERSE_SEQUENCE),
-        rule: Some(reverse_sequence_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(arrange_kernels::reverse_sequence),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "broadcast_to",
-        doc: "Broadcasts the input to a shape.",
-        args: &["data"],
-        attrs: Some(&INIT_OP),
-        rule: Some(broadcast_to_rule),
-        pattern: Some(OpPattern::Broadcast),
-        kernel: Some(arrange_kernels::broadcast_to),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "broadcast_to_like",
-        doc: "Broadcasts the first input to the shape of the second.",
-        args: &["data", "broadcast_type"],
-        rule: Some(broadcast_to_like_rule),
-        pattern: Some(OpPattern::Broadcast),
-        kernel: Some(arrange_kernels::broadcast_to_like),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "meshgrid",
-        doc: "Coordinate grids made of the vectors in a tuple.",
-        args: &["data"],
-        attrs: Some(&MESHGRID),
-        rule: Some(meshgrid_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(arrange_kernels::meshgrid),
-        ..OpInfo::BASE
-    },
+    op("transpose", "Reorders the axes; reverses them when `axes` is not given.")
+        .pattern(OpPattern::Injective)
+        .kernel(arrange_kernels::transpose)
+        .relay(
+            relay(&["data"], transpose_rule)
+                .attrs(&schema("relay.attrs.TransposeAttrs", &[field::required("axes", AttrKind::Ints)])),
+        ),
+    op("concatenate", "Joins the tensors of a tuple along an axis.")
+        .pattern(OpPattern::Injective)
+        .kernel(arrange_kernels::concatenate)
+        .relay(relay(&["data"], concatenate_rule).attrs(&schema("relay.attrs.ConcatenateAttrs", &[field::int("axis", 0)]))),
+    op("stack", "Joins the tensors of a tuple along a new axis.")
+        .pattern(OpPattern::Injective)
+        .kernel(arrange_kernels::stack)
+        .relay(relay(&["data"], stack_rule).attrs(&schema("relay.attrs.StackAttrs", &[field::integer("axis", 0)])))
+        .relax(
+            relax(&[tuple("tensors")], deduce::manipulate::stack)
+                .attrs(&schema("relax.attrs.StackAttrs", &[field::integer("axis", 0)]))
+                .follows()
+                .layout(layout::manipulate::stack),
+        ),
+    op("split", "Cuts a tensor along an axis into equal sections or at the given indices. The result is a tuple.")
+        .pattern(OpPattern::Injective)
+        .kernel(arrange_kernels::split)
+        .relay(relay(&["data"], split_rule).attrs(&schema(
+            "relay.attrs.SplitAttrs",
+            &[field::required("indices_or_sections", AttrKind::Boxed), field::int("axis", 0)],
+        )))
+        .relax(
+            relax(&[value("x")], deduce::manipulate::split)
+                .attrs(&schema(
+                    "relax.attrs.SplitAttrs",
+                    &[field::required("indices_or_sections", AttrKind::Any), field::int("axis", 0)],
+                ))
+                .follows()
+                .layout(layout::manipulate::split)
+                .gradient(gradient::manipulate::split),
+        ),
+    op("repeat", "Repeats each element along an axis, of the flattened input when `axis` is not given.")
+        .pattern(OpPattern::Broadcast)
+        .kernel(arrange_kernels::repeat)
+        .relay(relay(&["data"], repeat_rule).attrs(&schema(
+            "relay.attrs.RepeatAttrs",
+            &[field::required("repeats", AttrKind::Integer), field::or_none("axis", AttrKind::Integer)],
+        )))
+        .relax(
+            relax(&[value("data")], deduce::manipulate::repeat)
+                .attrs(&schema(
+                    "relax.attrs.RepeatAttrs",
+                    &[field::required("repeats", AttrKind::Int), field::or_none("axis", AttrKind::Integer)],
+                ))
+                .layout(layout::manipulate::repeat),
+        ),
+    op("tile", "Repeats the whole tensor some times along each axis.")
+        .pattern(OpPattern::Broadcast)
+        .kernel(arrange_kernels::tile)
+        .relay(relay(&["data"], tile_rule).attrs(&TILE))
+        .relax(
+            relax(&[value("data")], deduce::manipulate::tile)
+                .attrs(&schema("relax.attrs.TileAttrs", &[field::required("repeats", AttrKind::Ints)]))
+                .layout(layout::manipulate::tile),
+        ),
+    op("reverse", "Reverses the order of the elements along an axis.")
+        .pattern(OpPattern::Injective)
+        .kernel(arrange_kernels::reverse)
+        .relay(
+            relay(&["data"], reverse_rule)
+                .attrs(&schema("relay.attrs.ReverseAttrs", &[field::or_none("axis", AttrKind::Integer)])),
+        ),
+    op("reverse_sequence", "Reverses the first `seq_lengths[i]` elements along `seq_axis` for each index `i` of `batch_axis`.")
+        .pattern(OpPattern::Injective)
+        .kernel(arrange_kernels::reverse_sequence)
+        .relay(relay(&["data", "seq_lengths"], reverse_sequence_rule).attrs(&schema(
+            "relay.attrs.ReverseSequenceAttrs",
+            &[field::integer("seq_axis", 1), field::integer("batch_axis", 0)],
+        )))
+        .relax(
+            relax(&[value("data"), value("seq_lengths")], deduce::manipulate::along_axis)
+                .attrs(&schema("relax.attrs.ReverseSequenceAttrs", &[field::int("seq_axis", 1), field::int("batch_axis", 0)]))
+                .same_kernel(),
+        ),
+    op("broadcast_to", "Broadcasts the input to a shape.")
+        .pattern(OpPattern::Broadcast)
+        .kernel(arrange_kernels::broadcast_to)
+        .relay(relay(&["data"], broadcast_to_rule).attrs(&INIT_OP))
+        .relax(
+            relax(&[value("x"), shape("shape")], deduce::manipulate::broadcast_to)
+                .follows()
+                .gradient(gradient::manipulate::broadcast_to),
+        ),
+    op("broadcast_to_like", "Broadcasts the first input to the shape of the second.")
+        .pattern(OpPattern::Broadcast)
+        .kernel(arrange_kernels::broadcast_to_like)
+        .relay(relay(&["data", "broadcast_type"], broadcast_to_like_rule)),
+    op("meshgrid", "Coordinate grids made of the vectors in a tuple.")
+        .pattern(OpPattern::Injective)
+        .kernel(arrange_kernels::meshgrid)
+        .relay(relay(&["data"], meshgrid_rule).attrs(&schema("relay.attrs.MeshgridAttrs", &[field::text("indexing", "ij")])))
+        .relax(
+            relax(&[tuple("tensors")], deduce::manipulate::meshgrid)
+                .attrs(&schema("relax.attrs.MeshgridAttrs", &[field::text("indexing", "ij")]))
+                .follows(),
+        ),
+    op("concat", "Tensors one behind the other along `axis`.").relax(
+        relax(&[tuple("tensors")], deduce::manipulate::concat)
+            .attrs(&schema("relax.attrs.ConcatAttrs", &[field::integer("axis", 0)]))
+            .follows()
+            .layout(layout::manipulate::concat)
+            .gradient(gradient::manipulate::concat),
+    ),
+    op("flatten", "All elements on one axis.").relax(relax(&[value("x")], deduce::manipulate::flatten).follows()),
+    op("flip", "The elements along `axis` backwards.").relax(
+        relax(&[value("data")], deduce::manipulate::along_axis)
+            .attrs(&schema("relax.attrs.FlipAttrs", &[field::required("axis", AttrKind::Int)]))
+            .layout(layout::manipulate::flip),
+    ),
+    op("permute_dims", "The axes in another order.").relax(
+        relax(&[value("x")], deduce::manipulate::permute_dims)
+            .attrs(&schema("relax.attrs.PermuteDimsAttrs", &[field::or_none("axes", AttrKind::Ints)]))
+            .follows()
+            .layout(layout::manipulate::permute_dims)
+            .gradient(gradient::manipulate::permute_dims),
+    ),
 ];
 
 fn transpose_rule(cx: &mut RuleCx<'_>) -> RuleResult {

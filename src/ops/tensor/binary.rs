@@ -2,30 +2,28 @@
 
 use crate::ir::{DType, DTypeCode, Tensor};
 use crate::ops::kernel::{EvalError, Lane, broadcast_extents, broadcast_strides, by_lane, count, offsets, read, write};
-use crate::ops::{OpInfo, OpPattern, broadcast, broadcast_compare};
+use crate::ops::relax::{deduce, gradient, layout};
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::{Kernel, OpInfo, OpPattern, RelaxArg, RelaxOp};
+use crate::ops::{broadcast, broadcast_compare};
 
 /// An operator whose result has the element type of its inputs.
-macro_rules! arithmetic {
-    ($name:literal, $doc:literal, $kernel:expr) => {
-        OpInfo {
-            name: $name,
-            doc: $doc,
-            args: &["lhs", "rhs"],
-            rule: Some(broadcast),
-            pattern: Some(OpPattern::Broadcast),
-            kernel: Some($kernel),
-            ..OpInfo::BASE
-        }
-    };
+#[track_caller]
+const fn arithmetic(name: &'static str, doc: &'static str, kernel: Kernel) -> OpInfo {
+    op(name, doc).pattern(OpPattern::Broadcast).kernel(kernel).relay(relay(RELAY_ARGS, broadcast))
 }
 
 /// An operator that yields truth values.
-macro_rules! comparison {
-    ($name:literal, $doc:literal, $a:ident, $b:ident => $body:expr) => {
-        OpInfo {
-            rule: Some(broadcast_compare),
-            ..arithmetic!($name, $doc, |_, x| by_lane!(x[0].dtype, T => compared(x, |$a: T, $b: T| $body)))
-        }
+#[track_caller]
+const fn comparison(name: &'static str, doc: &'static str, kernel: Kernel) -> OpInfo {
+    let in_relax = relax(RELAX_ARGS, deduce::binary::compare).follows().layout(layout::element::binary).gradient(gradient::none);
+    arithmetic(name, doc, kernel).relay(relay(RELAY_ARGS, broadcast_compare)).relax(in_relax.same_kernel())
+}
+
+/// A kernel for comparing numbers of every type.
+macro_rules! compare {
+    ($a:ident, $b:ident => $body:expr) => {
+        |_, x| by_lane!(x[0].dtype, T => compared(x, |$a: T, $b: T| $body))
     };
 }
 
@@ -56,66 +54,94 @@ macro_rules! bits {
     };
 }
 
+const RELAY_ARGS: &[&str] = &["lhs", "rhs"];
+const RELAX_ARGS: &[RelaxArg] = &[value("x1"), value("x2")];
+
+/// Relax has it by the same kernel.
+const ARITH: RelaxOp = relax(RELAX_ARGS, deduce::binary::arith).follows().layout(layout::element::binary).same_kernel();
+
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    arithmetic!("add", "Sum of two tensors, element by element with broadcasting.", arith!(a, b => a.plus(b))),
-    arithmetic!("subtract", "Difference of two tensors, element by element with broadcasting.", arith!(a, b => a.minus(b))),
-    arithmetic!("multiply", "Product of two tensors, element by element with broadcasting.", arith!(a, b => a.times(b))),
-    arithmetic!(
+    arithmetic("add", "Sum of two tensors, element by element with broadcasting.", arith!(a, b => a.plus(b)))
+        .relax(ARITH.gradient(gradient::element::add)),
+    arithmetic("subtract", "Difference of two tensors, element by element with broadcasting.", arith!(a, b => a.minus(b)))
+        .relax(ARITH.gradient(gradient::element::subtract)),
+    arithmetic("multiply", "Product of two tensors, element by element with broadcasting.", arith!(a, b => a.times(b)))
+        .relax(ARITH.gradient(gradient::element::multiply)),
+    arithmetic(
         "divide",
         "Quotient of two tensors, element by element with broadcasting. Integers are rounded towards zero.",
-        division!(a, b => a.over(b))
-    ),
-    arithmetic!(
+        division!(a, b => a.over(b)),
+    )
+    .relax(ARITH.gradient(gradient::element::divide)),
+    arithmetic(
         "trunc_divide",
         "Quotient rounded towards zero, element by element with broadcasting.",
-        division!(a, b => a.over(b).whole())
+        division!(a, b => a.over(b).whole()),
     ),
-    arithmetic!(
+    arithmetic(
         "floor_divide",
         "Quotient rounded down, element by element with broadcasting.",
-        division!(a, b => a.floor_over(b))
-    ),
-    arithmetic!("power", "The first tensor to the power of the second, element by element with broadcasting.", |_, x| powers(x)),
-    arithmetic!(
+        division!(a, b => a.floor_over(b)),
+    )
+    .relax(ARITH),
+    arithmetic("power", "The first tensor to the power of the second, element by element with broadcasting.", |_, x| powers(x))
+        .relax(ARITH.gradient(gradient::element::power)),
+    arithmetic(
         "mod",
         "Remainder with the sign of the dividend, element by element with broadcasting.",
-        division!(a, b => a.rest(b))
-    ),
-    arithmetic!(
+        division!(a, b => a.rest(b)),
+    )
+    .relax(ARITH),
+    arithmetic(
         "floor_mod",
         "Remainder with the sign of the divisor, element by element with broadcasting.",
-        division!(a, b => a.minus(a.floor_over(b).times(b)))
-    ),
-    arithmetic!(
+        division!(a, b => a.minus(a.floor_over(b).times(b))),
+    )
+    .relax(ARITH),
+    arithmetic(
         "trunc_mod",
         "Remainder of the quotient rounded towards zero, element by element with broadcasting.",
-        division!(a, b => a.minus(a.over(b).whole().times(b)))
+        division!(a, b => a.minus(a.over(b).whole().times(b))),
     ),
-    arithmetic!("maximum", "The larger of two elements, with broadcasting.", arith!(a, b => if a > b { a } else { b })),
-    arithmetic!("minimum", "The smaller of two elements, with broadcasting.", arith!(a, b => if a < b { a } else { b })),
-    arithmetic!(
+    arithmetic("maximum", "The larger of two elements, with broadcasting.", arith!(a, b => if a > b { a } else { b }))
+        .relax(ARITH.gradient(gradient::element::maximum)),
+    arithmetic("minimum", "The smaller of two elements, with broadcasting.", arith!(a, b => if a < b { a } else { b }))
+        .relax(ARITH.gradient(gradient::element::minimum)),
+    arithmetic(
         "right_shift",
-        "Bits of the first tensor moved right by the second, with broadcasting. Signed numbers keep their sign.",
-        bits!(a, b => a.moved_right(b))
-    ),
-    arithmetic!(
+        "Bits of the first tensor moved right by the second, with broadcasting. Signed numbers keep their \
+         sign.",
+        bits!(a, b => a.moved_right(b)),
+    )
+    .relax(ARITH),
+    arithmetic(
         "left_shift",
         "Bits of the first tensor moved left by the second, with broadcasting.",
-        bits!(a, b => a.moved_left(b))
+        bits!(a, b => a.moved_left(b)),
+    )
+    .relax(ARITH),
+    arithmetic("logical_and", "Whether both elements are true, with broadcasting.", bits!(a, b => a & b)).relax(ARITH),
+    arithmetic("logical_or", "Whether at least one of two elements is true, with broadcasting.", bits!(a, b => a | b))
+        .relax(ARITH),
+    arithmetic("logical_xor", "Whether exactly one of two elements is true, with broadcasting.", bits!(a, b => a ^ b))
+        .relax(ARITH),
+    arithmetic("bitwise_and", "Bits set in both elements, with broadcasting.", bits!(a, b => a & b)).relax(ARITH),
+    arithmetic("bitwise_or", "Bits set in at least one of two elements, with broadcasting.", bits!(a, b => a | b)).relax(ARITH),
+    arithmetic("bitwise_xor", "Bits set in exactly one of two elements, with broadcasting.", bits!(a, b => a ^ b)).relax(ARITH),
+    comparison("equal", "Whether two elements are equal, with broadcasting.", compare!(a, b => a == b)),
+    comparison("not_equal", "Whether two elements differ, with broadcasting.", compare!(a, b => a != b)),
+    comparison("less", "Whether the first element is smaller than the second, with broadcasting.", compare!(a, b => a < b)),
+    comparison("less_equal", "Whether the first element is at most the second, with broadcasting.", compare!(a, b => a <= b)),
+    comparison("greater", "Whether the first element is larger than the second, with broadcasting.", compare!(a, b => a > b)),
+    comparison("greater_equal", "Whether the first element is at least the second, with broadcasting.", compare!(a, b => a >= b)),
+    op("atan2", "The angle of the point (x2, x1).")
+        .relax(relax(RELAX_ARGS, deduce::binary::arith).follows().layout(layout::element::binary)),
+    op("ewise_fma", "`x1 * x2 + x3`").relax(
+        relax(&[value("x1"), value("x2"), value("x3")], deduce::binary::ewise_fma).follows().layout(layout::element::ternary),
     ),
-    arithmetic!("logical_and", "Whether both elements are true, with broadcasting.", bits!(a, b => a & b)),
-    arithmetic!("logical_or", "Whether at least one of two elements is true, with broadcasting.", bits!(a, b => a | b)),
-    arithmetic!("logical_xor", "Whether exactly one of two elements is true, with broadcasting.", bits!(a, b => a ^ b)),
-    arithmetic!("bitwise_and", "Bits set in both elements, with broadcasting.", bits!(a, b => a & b)),
-    arithmetic!("bitwise_or", "Bits set in at least one of two elements, with broadcasting.", bits!(a, b => a | b)),
-    arithmetic!("bitwise_xor", "Bits set in exactly one of two elements, with broadcasting.", bits!(a, b => a ^ b)),
-    comparison!("equal", "Whether two elements are equal, with broadcasting.", a, b => a == b),
-    comparison!("not_equal", "Whether two elements differ, with broadcasting.", a, b => a != b),
-    comparison!("less", "Whether the first element is smaller than the second, with broadcasting.", a, b => a < b),
-    comparison!("less_equal", "Whether the first element is at most the second, with broadcasting.", a, b => a <= b),
-    comparison!("greater", "Whether the first element is larger than the second, with broadcasting.", a, b => a > b),
-    comparison!("greater_equal", "Whether the first element is at least the second, with broadcasting.", a, b => a >= b),
+    op("log_add_exp", "The logarithm of the sum of the exponentials.")
+        .relax(relax(RELAX_ARGS, deduce::binary::arith).follows().layout(layout::element::binary)),
 ];
 
 /// What the arithmetic operators need of a lane. Integers wrap around.

@@ -5,72 +5,81 @@ use super::{ensure, input};
 use crate::ir::{AttrValue, DType, Dim, Expr, Tensor};
 use crate::ops::concrete::result_type;
 use crate::ops::kernel::{Lane, by_lane, count, read_scalar, write};
+use crate::ops::relax::{deduce, gradient};
+use crate::ops::row::{op, prim, relax, relay, shape, value};
+use crate::ops::schema::{field, schema};
 use crate::ops::tensor::arrange::INIT_OP;
-use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.ArangeAttrs`.
-pub static ARANGE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ArangeAttrs",
-    fields: &[
-        AttrField::required("start", AttrKind::Any),
-        AttrField::required("stop", AttrKind::Any),
-        AttrField::required("step", AttrKind::Any),
-        AttrField::required("dtype", AttrKind::DType),
-    ],
-};
+/// Attributes `relax.attrs.InitAttrs`.
+pub(super) static RELAX_INIT: AttrsSchema = schema("relax.attrs.InitAttrs", &[field::or_none("dtype", AttrKind::DType)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "zeros",
-        doc: "Zeros in the given shape.",
-        args: &[],
-        attrs: Some(&INIT_OP),
-        rule: Some(init_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(|cx, x| filled(cx, x, 0)),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "ones",
-        doc: "Ones in the given shape.",
-        args: &[],
-        attrs: Some(&INIT_OP),
-        rule: Some(init_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(|cx, x| filled(cx, x, 1)),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "full",
-        doc: "A scalar repeated in the given shape.",
-        args: &["fill_value"],
-        attrs: Some(&INIT_OP),
-        rule: Some(full_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(|cx, x| spread(&x[0], &result_type(cx, full_rule, x)?)),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "full_like",
-        doc: "A scalar repeated in the shape and type of the first input.",
-        args: &["data", "fill_value"],
-        rule: Some(full_like_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(|cx, x| spread(&x[1], &result_type(cx, full_like_rule, x)?)),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "arange",
-        doc: "The numbers from `start` up to `stop` in steps of `step`.",
-        args: &["start", "end", "step"],
-        attrs: Some(&ARANGE),
-        rule: Some(arange_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(arange_kernel),
-        ..OpInfo::BASE
-    },
+    op("zeros", "Zeros in the given shape.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(|cx, x| filled(cx, x, 0))
+        .relay(relay(&[], init_rule).attrs(&INIT_OP))
+        .relax(relax(&[shape("shape")], deduce::create::ones_zeros).attrs(&RELAX_INIT).follows().gradient(gradient::none)),
+    op("ones", "Ones in the given shape.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(|cx, x| filled(cx, x, 1))
+        .relay(relay(&[], init_rule).attrs(&INIT_OP))
+        .relax(relax(&[shape("shape")], deduce::create::ones_zeros).attrs(&RELAX_INIT).follows().gradient(gradient::none)),
+    op("full", "A scalar repeated in the given shape.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(|cx, x| spread(&x[0], &result_type(cx, full_rule, x)?))
+        .relay(relay(&["fill_value"], full_rule).attrs(&INIT_OP))
+        .relax(
+            relax(&[shape("shape"), value("fill_value")], deduce::create::full)
+                .attrs(&RELAX_INIT)
+                .follows()
+                .gradient(gradient::none),
+        ),
+    op("full_like", "A scalar repeated in the shape of the first input.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(|cx, x| spread(&x[1], &result_type(cx, full_like_rule, x)?))
+        .relay(relay(&["data", "fill_value"], full_like_rule))
+        .relax(
+            relax(&[value("x"), value("fill_value")], deduce::create::full_like)
+                .attrs(&RELAX_INIT)
+                .follows()
+                .gradient(gradient::none),
+        ),
+    op("arange", "The numbers from a start up to an end in steps.")
+        .pattern(OpPattern::Opaque)
+        .kernel(arange_kernel)
+        .relay(relay(&["start", "end", "step"], arange_rule).attrs(&schema(
+            "relay.attrs.ArangeAttrs",
+            &[
+                field::required("start", AttrKind::Any),
+                field::required("stop", AttrKind::Any),
+                field::required("step", AttrKind::Any),
+                field::required("dtype", AttrKind::DType),
+            ],
+        )))
+        .relax(
+            relax(&[prim("start"), prim("end").or_none(), prim("step").or_none()], deduce::create::arange)
+                .attrs(&RELAX_INIT)
+                .follows(),
+        ),
+    op("eye", "Ones on a diagonal, zeros elsewhere.").relax(
+        relax(&[prim("n"), prim("m").or_none(), prim("k").or_none()], deduce::create::eye)
+            .attrs(&schema("relax.attrs.InitAttrs", &[field::dtype("dtype", "float32")]))
+            .follows(),
+    ),
+    op("eye_like", "The same in the shape of a tensor.")
+        .relax(relax(&[value("x"), prim("k").or_none()], deduce::create::like).attrs(&RELAX_INIT)),
+    op("hamming_window", "The Hamming window.").relax(
+        relax(&[prim("window_size"), prim("periodic"), prim("alpha"), prim("beta")], deduce::create::hamming_window)
+            .attrs(&RELAX_INIT)
+            .follows(),
+    ),
+    op("tril", "The part on and below a diagonal, zeros elsewhere.")
+        .relax(relax(&[value("x"), prim("k").or_none()], deduce::create::triangle)),
+    op("triu", "The part on and above a diagonal, zeros elsewhere.")
+        .relax(relax(&[value("x"), prim("k").or_none()], deduce::create::triangle).gradient(gradient::element::triu)),
 ];
 
 fn init_rule(cx: &mut RuleCx<'_>) -> RuleResult {

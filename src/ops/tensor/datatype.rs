@@ -2,81 +2,64 @@
 
 use super::{ensure, input};
 use crate::ir::{DType, Tensor};
+use crate::ops::identity;
 use crate::ops::kernel::{axis_index, by_lane, bytes, read, strides, write};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern, identity};
+use crate::ops::relax::{deduce, gradient, layout};
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.CastAttrs`.
-pub static CAST: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.CastAttrs", fields: &[AttrField::required("dtype", AttrKind::DType)] };
-
-/// Attributes `relay.attrs.FixedPointMultiplyAttrs`.
-pub static FIXED_POINT_MULTIPLY: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.FixedPointMultiplyAttrs",
-    fields: &[AttrField::required("multiplier", AttrKind::Int), AttrField::required("shift", AttrKind::Int)],
-};
-
-/// Attributes `relay.attrs.FixedPointMultiplyPerAxisAttrs`.
-pub static FIXED_POINT_MULTIPLY_PER_AXIS: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.FixedPointMultiplyPerAxisAttrs",
-    fields: &[
-        AttrField::new("is_lshift_required", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("is_rshift_required", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::required("axes", AttrKind::Ints),
-    ],
-};
+pub static CAST: AttrsSchema = schema("relay.attrs.CastAttrs", &[field::required("dtype", AttrKind::DType)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "cast",
-        doc: "Each element converted to another type.",
-        args: &["data"],
-        attrs: Some(&CAST),
-        rule: Some(cast_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(cast_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "cast_like",
-        doc: "Each element of the first input converted to the type of the second.",
-        args: &["data", "dtype_like"],
-        rule: Some(cast_like_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(cast_like_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "reinterpret",
-        doc: "The bits of each element read as another type of the same width.",
-        args: &["data"],
-        attrs: Some(&CAST),
-        rule: Some(cast_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(reinterpret_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "fixed_point_multiply",
-        doc: "Each integer times a fixed point number: `multiplier` with 31 fractional bits, shifted by `shift`, rounded.",
-        args: &["data"],
-        attrs: Some(&FIXED_POINT_MULTIPLY),
-        rule: Some(identity),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(fixed_point_multiply_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "fixed_point_multiply_per_axis",
-        doc: "Like `fixed_point_multiply`, with a multiplier and shifts for each index of some axes.",
-        args: &["data", "fp_multiplier", "left_shift", "right_shift"],
-        attrs: Some(&FIXED_POINT_MULTIPLY_PER_AXIS),
-        rule: Some(per_axis_rule),
-        pattern: Some(OpPattern::Broadcast),
-        kernel: Some(per_axis_kernel),
-        ..OpInfo::BASE
-    },
+    op("cast", "Each element converted to another type.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(cast_kernel)
+        .relay(relay(&["data"], cast_rule).attrs(&CAST)),
+    op("cast_like", "Each element of the first input converted to the type of the second.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(cast_like_kernel)
+        .relay(relay(&["data", "dtype_like"], cast_like_rule)),
+    op("reinterpret", "The bits of each element read as another type of the same width.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(reinterpret_kernel)
+        .relay(relay(&["data"], cast_rule).attrs(&CAST)),
+    op(
+        "fixed_point_multiply",
+        "Each integer times a fixed point number: `multiplier` with 31 fractional bits, shifted by `shift`, \
+         rounded.",
+    )
+    .pattern(OpPattern::ElemWise)
+    .kernel(fixed_point_multiply_kernel)
+    .relay(relay(&["data"], identity).attrs(&schema(
+        "relay.attrs.FixedPointMultiplyAttrs",
+        &[field::required("multiplier", AttrKind::Int), field::required("shift", AttrKind::Int)],
+    ))),
+    op("fixed_point_multiply_per_axis", "Like `fixed_point_multiply`, with a multiplier and shifts for each index of some axes.")
+        .pattern(OpPattern::Broadcast)
+        .kernel(per_axis_kernel)
+        .relay(relay(&["data", "fp_multiplier", "left_shift", "right_shift"], per_axis_rule).attrs(&schema(
+            "relay.attrs.FixedPointMultiplyPerAxisAttrs",
+            &[
+                field::flag("is_lshift_required", false),
+                field::flag("is_rshift_required", false),
+                field::required("axes", AttrKind::Ints),
+            ],
+        ))),
+    op("astype", "Another element type.").relax(
+        relax(&[value("x")], deduce::unary::astype)
+            .attrs(&schema("relax.attrs.AstypeAttrs", &[field::required("dtype", AttrKind::DType)]))
+            .follows()
+            .layout(layout::element::unary)
+            .gradient(gradient::element::astype),
+    ),
+    op("wrap_param", "A parameter as another element type.").relax(
+        relax(&[value("data")], deduce::unary::astype)
+            .attrs(&schema("relax.attrs.WrapParamAttrs", &[field::dtype("dtype", "float32")])),
+    ),
 ];
 
 fn cast_rule(cx: &mut RuleCx<'_>) -> RuleResult {

@@ -6,24 +6,22 @@ use crate::ir::sort::sort_by;
 use crate::ir::{DType, Dim, PrimOp, Tensor};
 use crate::ops::concrete::result_types;
 use crate::ops::kernel::{by_lane, count, offsets, read, round_to, strides, write};
-use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern, RuleCx, RuleResult, broadcast_shapes};
+use crate::ops::relax::deduce;
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, OpInfo, OpPattern};
 use crate::ops::{EvalError, KernelCx};
-
-/// Attributes `relay.attrs.EinsumAttrs`.
-pub static EINSUM: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.EinsumAttrs", fields: &[AttrField::required("equation", AttrKind::Str)] };
+use crate::ops::{RuleCx, RuleResult, broadcast_shapes};
 
 /// The operators of this family.
-pub static OPS: &[OpInfo] = &[OpInfo {
-    name: "einsum",
-    doc: "Sum of products over indices named by an equation, such as `ij,jk->ik`.",
-    args: &["data"],
-    attrs: Some(&EINSUM),
-    rule: Some(einsum_rule),
-    kernel: Some(einsum_kernel),
-    pattern: Some(OpPattern::Injective),
-    ..OpInfo::BASE
-}];
+pub static OPS: &[OpInfo] = &[op("einsum", "Sum of products over indices named by an equation, such as `ij,jk->ik`.")
+    .pattern(OpPattern::Injective)
+    .kernel(einsum_kernel)
+    .relay(relay(&["data"], einsum_rule).attrs(&schema("relay.attrs.EinsumAttrs", &[field::required("equation", AttrKind::Str)])))
+    .relax(
+        relax(&[value("operands")], deduce::linear_algebra::einsum)
+            .attrs(&schema("relax.attrs.EinsumAttrs", &[field::required("subscripts", AttrKind::Str)])),
+    )];
 
 /// Stands for an ellipsis among the labels; before all letters in their order.
 const ELLIPSIS: char = '\0';

@@ -4,45 +4,36 @@ use super::{ensure, input};
 use crate::ir::{Dim, Tensor};
 use crate::ops::concrete::result_type;
 use crate::ops::kernel::{Lane, by_lane, read, write};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::row::{op, relay};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.StftAttrs`.
-pub static STFT: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.StftAttrs",
-    fields: &[
-        AttrField::new("n_fft", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("hop_length", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("win_length", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("normalized", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("onesided", AttrKind::Bool, AttrDefault::Bool(true)),
+pub static STFT: AttrsSchema = schema(
+    "relay.attrs.StftAttrs",
+    &[
+        field::int("n_fft", -1),
+        field::int("hop_length", -1),
+        field::int("win_length", -1),
+        field::flag("normalized", false),
+        field::flag("onesided", true),
     ],
-};
+);
 
 /// Attributes `relay.attrs.DFTAttrs`.
-pub static DFT: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.DFTAttrs", fields: &[AttrField::new("inverse", AttrKind::Bool, AttrDefault::Bool(false))] };
+pub static DFT: AttrsSchema = schema("relay.attrs.DFTAttrs", &[field::flag("inverse", false)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "dft",
-        doc: "Discrete Fourier transform along the last axis, of a real and an imaginary part.",
-        args: &["re_data", "im_data"],
-        rule: Some(dft_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(dft_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "stft",
-        doc: "Fourier transforms of windows slid over a signal.",
-        args: &["data", "window"],
-        rule: Some(stft_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(stft_kernel),
-        ..OpInfo::BASE
-    },
+    op("dft", "Discrete Fourier transform along the last axis, of a real and an imaginary part.")
+        .pattern(OpPattern::Opaque)
+        .kernel(dft_kernel)
+        .relay(relay(&["re_data", "im_data"], dft_rule)),
+    op("stft", "Fourier transforms of windows slid over a signal.")
+        .pattern(OpPattern::Opaque)
+        .kernel(stft_kernel)
+        .relay(relay(&["data", "window"], stft_rule)),
 ];
 
 fn dft_rule(cx: &mut RuleCx<'_>) -> RuleResult {

@@ -2,148 +2,109 @@
 
 use super::{ensure, index_kernels, input, is_integer, tensors_of_tuple};
 use crate::ir::{DType, DTypeCode, Dim};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern, identity};
+use crate::ops::identity;
+use crate::ops::relax::{deduce, gradient, layout};
+use crate::ops::row::{op, prim, relax, relay, tuple, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, broadcast_shapes};
 
-/// Attributes `relay.attrs.TakeAttrs`.
-pub static TAKE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.TakeAttrs",
-    fields: &[
-        AttrField::new("batch_dims", AttrKind::Integer, AttrDefault::Int(0)),
-        AttrField::new("axis", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("mode", AttrKind::Str, AttrDefault::Str("clip")),
-    ],
-};
-
-/// Attributes `relay.attrs.GatherAttrs`.
-pub static GATHER: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.GatherAttrs", fields: &[AttrField::new("axis", AttrKind::Integer, AttrDefault::Null)] };
-
-/// Attributes `relay.attrs.GatherNDAttrs`.
-pub static GATHER_ND: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.GatherNDAttrs",
-    fields: &[
-        AttrField::new("batch_dims", AttrKind::Integer, AttrDefault::Int(0)),
-        AttrField::new("index_rank", AttrKind::Integer, AttrDefault::Null),
-    ],
-};
-
 /// Attributes `relay.attrs.OneHotAttrs`.
-pub static ONE_HOT: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.OneHotAttrs",
-    fields: &[
-        AttrField::new("depth", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
+pub static ONE_HOT: AttrsSchema =
+    schema("relay.attrs.OneHotAttrs", &[field::int("depth", 1), field::int("axis", -1), field::dtype("dtype", "")]);
 
-/// Attributes `relay.attrs.SequenceMaskAttrs`.
-pub static SEQUENCE_MASK: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.SequenceMaskAttrs",
-    fields: &[
-        AttrField::new("mask_value", AttrKind::Float, AttrDefault::Float(0.0)),
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(0)),
-    ],
-};
+/// Attributes `relax.attrs.TakeAttrs`.
+pub static RELAX_TAKE: AttrsSchema =
+    schema("relax.attrs.TakeAttrs", &[field::or_none("axis", AttrKind::Integer), field::text("mode", "fast")]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "take",
-        doc: "Picks elements or slices along an axis by index. `mode` says what becomes of an index out of range: `clip`, `wrap` or `fast`, which trusts it.",
-        args: &["data", "indices"],
-        attrs: Some(&TAKE),
-        rule: Some(take_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(index_kernels::take),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "gather",
-        doc: "Picks one element for each element of `indices` along an axis.",
-        args: &["data", "indices"],
-        attrs: Some(&GATHER),
-        rule: Some(gather_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(index_kernels::gather),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "gather_nd",
-        doc: "Picks elements or slices by index tuples that stand along the first axis of `indices`.",
-        args: &["data", "indices"],
-        attrs: Some(&GATHER_ND),
-        rule: Some(gather_nd_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(index_kernels::gather_nd),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "adv_index",
-        doc: "Indexes the first tensor of a tuple by the others, broadcast against each other, one for each leading axis.",
-        args: &["inputs"],
-        rule: Some(adv_index_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(index_kernels::adv_index),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "argwhere",
-        doc: "The indices of the elements that are not zero. Their number is known only when it runs.",
-        args: &["condition"],
-        rule: Some(argwhere_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(index_kernels::argwhere),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "unravel_index",
-        doc: "Converts flat indices into coordinates of the given shape.",
-        args: &["data", "shape"],
-        rule: Some(unravel_index_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(index_kernels::unravel_index),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "where",
-        doc: "Elements of `x` where the condition is true and of `y` elsewhere, with broadcasting.",
-        args: &["condition", "x", "y"],
-        rule: Some(where_rule),
-        pattern: Some(OpPattern::Broadcast),
-        kernel: Some(index_kernels::choose),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "one_hot",
-        doc: "`on_value` at the position each index names along a new axis, `off_value` elsewhere.",
-        args: &["indices", "on_value", "off_value"],
-        attrs: Some(&ONE_HOT),
-        rule: Some(one_hot_rule),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(index_kernels::one_hot),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "sequence_mask",
-        doc: "Replaces the elements behind each sequence's valid length by `mask_value`.",
-        args: &["data", "valid_length"],
-        attrs: Some(&SEQUENCE_MASK),
-        rule: Some(sequence_mask_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(index_kernels::sequence_mask),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "invert_permutation",
-        doc: "The inverse of a permutation of 0 to n-1.",
-        args: &["data"],
-        rule: Some(identity),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(index_kernels::invert_permutation),
-        ..OpInfo::BASE
-    },
+    op(
+        "take",
+        "Picks elements or slices along an axis by index. `mode` says what becomes of an index out of range: \
+         `clip`, `wrap` or `fast`, which trusts it.",
+    )
+    .pattern(OpPattern::Injective)
+    .kernel(index_kernels::take)
+    .relay(relay(&["data", "indices"], take_rule).attrs(&schema(
+        "relay.attrs.TakeAttrs",
+        &[field::integer("batch_dims", 0), field::or_none("axis", AttrKind::Integer), field::text("mode", "clip")],
+    )))
+    .relax(relax(&[value("x"), value("indices")], deduce::index::take).attrs(&RELAX_TAKE).gradient(gradient::manipulate::take)),
+    op("gather", "Picks one element for each element of `indices` along an axis.")
+        .pattern(OpPattern::Injective)
+        .kernel(index_kernels::gather)
+        .relay(
+            relay(&["data", "indices"], gather_rule)
+                .attrs(&schema("relay.attrs.GatherAttrs", &[field::or_none("axis", AttrKind::Integer)])),
+        ),
+    op(
+        "gather_nd",
+        "Picks elements or slices by index tuples, which stand along the first axis of `indices` in Relay and \
+         along the last in Relax.",
+    )
+    .pattern(OpPattern::Injective)
+    .kernel(index_kernels::gather_nd)
+    .relay(relay(&["data", "indices"], gather_nd_rule).attrs(&schema(
+        "relay.attrs.GatherNDAttrs",
+        &[field::integer("batch_dims", 0), field::or_none("index_rank", AttrKind::Integer)],
+    )))
+    .relax(
+        relax(&[value("data"), value("indices")], deduce::manipulate::gather_nd)
+            .attrs(&schema("relax.attrs.GatherNDAttrs", &[field::int("batch_dims", 0)])),
+    ),
+    op(
+        "adv_index",
+        "Indexes the first tensor of a tuple by the others, broadcast against each other, one for each \
+         leading axis.",
+    )
+    .pattern(OpPattern::Injective)
+    .kernel(index_kernels::adv_index)
+    .relay(relay(&["inputs"], adv_index_rule)),
+    op("argwhere", "The indices of the elements that are not zero. Their number is known only when it runs.")
+        .pattern(OpPattern::Opaque)
+        .kernel(index_kernels::argwhere)
+        .relay(relay(&["condition"], argwhere_rule)),
+    op("unravel_index", "Converts flat indices into coordinates of the given shape.")
+        .pattern(OpPattern::Injective)
+        .kernel(index_kernels::unravel_index)
+        .relay(relay(&["data", "shape"], unravel_index_rule)),
+    op("where", "Elements of `x` where the condition is true and of `y` elsewhere, with broadcasting.")
+        .pattern(OpPattern::Broadcast)
+        .kernel(index_kernels::choose)
+        .relay(relay(&["condition", "x", "y"], where_rule))
+        .relax(
+            relax(&[value("condition"), value("x1"), value("x2")], deduce::search::where_)
+                .gradient(gradient::element::choose)
+                .same_kernel(),
+        ),
+    op("one_hot", "`on_value` at the position each index names along a new axis, `off_value` elsewhere.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(index_kernels::one_hot)
+        .relay(relay(&["indices", "on_value", "off_value"], one_hot_rule).attrs(&ONE_HOT))
+        .relax(
+            relax(&[value("indices"), prim("on_value"), prim("off_value")], deduce::manipulate::one_hot)
+                .attrs(&schema("relax.attrs.OneHotAttrs", &[field::required("depth", AttrKind::Int), field::int("axis", -1)])),
+        ),
+    op("sequence_mask", "Replaces the elements behind each sequence's valid length by `mask_value`.")
+        .pattern(OpPattern::Injective)
+        .kernel(index_kernels::sequence_mask)
+        .relay(
+            relay(&["data", "valid_length"], sequence_mask_rule)
+                .attrs(&schema("relay.attrs.SequenceMaskAttrs", &[field::float("mask_value", 0.0), field::int("axis", 0)])),
+        ),
+    op("invert_permutation", "The inverse of a permutation of 0 to n-1.")
+        .pattern(OpPattern::Injective)
+        .kernel(index_kernels::invert_permutation)
+        .relay(relay(&["data"], identity)),
+    op("gather_elements", "Elements along `axis` at the given indices.").relax(
+        relax(&[value("data"), value("indices")], deduce::manipulate::gather_elements)
+            .attrs(&schema("relax.attrs.GatherElementsAttrs", &[field::int("axis", 0)]))
+            .layout(layout::select::gather_elements),
+    ),
+    op("index_tensor", "Elements at the given indices, as NumPy indexes.")
+        .relax(relax(&[value("data"), tuple("indices")], deduce::manipulate::index_tensor)),
+    op("nonzero", "Where the elements are not zero.").relax(relax(&[value("x")], deduce::search::nonzero)),
 ];
 
 pub(super) fn take_rule(cx: &mut RuleCx<'_>) -> RuleResult {

@@ -4,57 +4,46 @@ use super::{ensure, input};
 use crate::ir::{Dim, Tensor};
 use crate::ops::kernel::{offsets, pick, strides};
 use crate::ops::layout::Layout;
-use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::relax::deduce;
+use crate::ops::row::{op, relax, relay, relay_untyped, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, OpInfo, OpPattern};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult};
-
-/// Attributes `relay.attrs.LayoutTransformAttrs`.
-pub static LAYOUT_TRANSFORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.LayoutTransformAttrs",
-    fields: &[AttrField::required("src_layout", AttrKind::Str), AttrField::required("dst_layout", AttrKind::Str)],
-};
-
-/// Attributes `relay.attrs.AutoSchedulerLayoutTransformAttrs`.
-pub static AUTO_SCHEDULER_LAYOUT_TRANSFORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.AutoSchedulerLayoutTransformAttrs",
-    fields: &[AttrField::required("src_layout", AttrKind::Str), AttrField::required("dst_layout", AttrKind::Str)],
-};
-
-/// Attributes `relay.attrs.MetaScheduleLayoutTransformAttrs`.
-pub static META_SCHEDULE_LAYOUT_TRANSFORM: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MetaScheduleLayoutTransformAttrs",
-    fields: &[AttrField::required("index_map", AttrKind::Any)],
-};
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "layout_transform",
-        doc: "Converts from one data layout to another, such as `NCHW` to `NCHW16c`. Extents that do not divide are padded with zeros.",
-        args: &["data"],
-        attrs: Some(&LAYOUT_TRANSFORM),
-        rule: Some(layout_transform_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(layout_transform_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "auto_scheduler_layout_transform",
-        doc: "A layout conversion with the axes written out, inserted by the auto-scheduler.",
-        args: &["data"],
-        attrs: Some(&AUTO_SCHEDULER_LAYOUT_TRANSFORM),
-        rule: Some(auto_scheduler_layout_transform_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(auto_scheduler_layout_transform_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "meta_schedule_layout_transform",
-        doc: "A layout conversion given by an index map, inserted by MetaSchedule.",
-        args: &["data"],
-        attrs: Some(&META_SCHEDULE_LAYOUT_TRANSFORM),
-        pattern: Some(OpPattern::Injective),
-        ..OpInfo::BASE
-    },
+    op(
+        "layout_transform",
+        "Moves the elements into another layout: in Relay to one such as `NCHW16c`, where extents that do not \
+         divide are padded with zeros, in Relax by an index map.",
+    )
+    .pattern(OpPattern::Injective)
+    .kernel(layout_transform_kernel)
+    .relay(relay(&["data"], layout_transform_rule).attrs(&schema(
+        "relay.attrs.LayoutTransformAttrs",
+        &[field::required("src_layout", AttrKind::Str), field::required("dst_layout", AttrKind::Str)],
+    )))
+    .relax(
+        relax(&[value("x")], deduce::manipulate::layout_transform)
+            .attrs(&schema(
+                "relax.attrs.LayoutTransformAttrs",
+                &[field::required("index_map", AttrKind::Any), field::or_none("pad_value", AttrKind::Any)],
+            ))
+            .follows(),
+    ),
+    op("auto_scheduler_layout_transform", "A layout conversion with the axes written out, inserted by the auto-scheduler.")
+        .pattern(OpPattern::Injective)
+        .kernel(auto_scheduler_layout_transform_kernel)
+        .relay(relay(&["data"], auto_scheduler_layout_transform_rule).attrs(&schema(
+            "relay.attrs.AutoSchedulerLayoutTransformAttrs",
+            &[field::required("src_layout", AttrKind::Str), field::required("dst_layout", AttrKind::Str)],
+        ))),
+    op("meta_schedule_layout_transform", "A layout conversion given by an index map, inserted by MetaSchedule.")
+        .pattern(OpPattern::Injective)
+        .relay(
+            relay_untyped(&["data"])
+                .attrs(&schema("relay.attrs.MetaScheduleLayoutTransformAttrs", &[field::required("index_map", AttrKind::Any)])),
+        ),
 ];
 
 fn layout_transform_rule(cx: &mut RuleCx<'_>) -> RuleResult {

@@ -2,161 +2,102 @@
 
 use super::{ensure, input, reduce_kernels};
 use crate::ir::{DType, DTypeCode, Dim, TypeId};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::relax::{deduce, gradient, layout};
+use crate::ops::row::{op, relax, relay, shape, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, Kernel, OpInfo, OpPattern, RelaxOp};
 use crate::ops::{RuleCx, RuleResult, broadcast, dim_bits};
 
 /// Attributes `relay.attrs.ReduceAttrs`.
-pub static REDUCE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ReduceAttrs",
-    fields: &[
-        AttrField::new("axis", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("keepdims", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("exclude", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+pub static REDUCE: AttrsSchema = schema(
+    "relay.attrs.ReduceAttrs",
+    &[field::or_none("axis", AttrKind::Ints), field::flag("keepdims", false), field::flag("exclude", false)],
+);
 
 /// Attributes `relay.attrs.ArgReduceAttrs`.
-pub static ARG_REDUCE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ArgReduceAttrs",
-    fields: &[
-        AttrField::new("axis", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("keepdims", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("select_last_index", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("exclude", AttrKind::Bool, AttrDefault::Bool(false)),
+pub static ARG_REDUCE: AttrsSchema = schema(
+    "relay.attrs.ArgReduceAttrs",
+    &[
+        field::or_none("axis", AttrKind::Ints),
+        field::flag("keepdims", false),
+        field::flag("select_last_index", false),
+        field::flag("exclude", false),
     ],
-};
+);
 
-/// Attributes `relay.attrs.VarianceAttrs`.
-pub static VARIANCE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.VarianceAttrs",
-    fields: &[
-        AttrField::new("axis", AttrKind::Ints, AttrDefault::Null),
-        AttrField::new("keepdims", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("exclude", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("unbiased", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+/// Attributes `relax.attrs.ArgReduceAttrs`.
+static RELAX_ARG_REDUCE: AttrsSchema =
+    schema("relax.attrs.ArgReduceAttrs", &[field::or_none("axis", AttrKind::Integer), field::flag("keepdims", false)]);
+
+/// Attributes `relax.attrs.StatisticalAttrs`.
+static RELAX_STATISTICAL: AttrsSchema =
+    schema("relax.attrs.StatisticalAttrs", &[field::or_none("axis", AttrKind::Ints), field::flag("keepdims", false)]);
+
+/// An operator whose result has the element type of its input.
+#[track_caller]
+const fn reduction(name: &'static str, doc: &'static str, kernel: Kernel) -> OpInfo {
+    op(name, doc).pattern(OpPattern::CommReduce).kernel(kernel).relay(relay(const { &["data"] }, reduce_rule).attrs(&REDUCE))
+}
+
+const RELAX_REDUCE: RelaxOp =
+    relax(&[value("x")], deduce::statistic::reduce).attrs(&RELAX_STATISTICAL).layout(layout::select::statistical);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "sum",
-        doc: "Sum over the axes, all of them when `axis` is not given.",
-        args: &["data"],
-        attrs: Some(&REDUCE),
-        rule: Some(reduce_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::sum),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "mean",
-        doc: "Mean over the axes, all of them when `axis` is not given.",
-        args: &["data"],
-        attrs: Some(&REDUCE),
-        rule: Some(reduce_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::mean),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "prod",
-        doc: "Product over the axes, all of them when `axis` is not given.",
-        args: &["data"],
-        attrs: Some(&REDUCE),
-        rule: Some(reduce_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::prod),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "max",
-        doc: "Largest element over the axes, all of them when `axis` is not given.",
-        args: &["data"],
-        attrs: Some(&REDUCE),
-        rule: Some(reduce_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::largest),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "min",
-        doc: "Smallest element over the axes, all of them when `axis` is not given.",
-        args: &["data"],
-        attrs: Some(&REDUCE),
-        rule: Some(reduce_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::smallest),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "all",
-        doc: "Whether all elements over the axes are true.",
-        args: &["data"],
-        attrs: Some(&REDUCE),
-        rule: Some(reduce_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::all),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "any",
-        doc: "Whether some element over the axes is true.",
-        args: &["data"],
-        attrs: Some(&REDUCE),
-        rule: Some(reduce_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::any),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "argmax",
-        doc: "Index of the largest element over the axes.",
-        args: &["data"],
-        attrs: Some(&ARG_REDUCE),
-        rule: Some(arg_reduce_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::argmax),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "argmin",
-        doc: "Index of the smallest element over the axes.",
-        args: &["data"],
-        attrs: Some(&ARG_REDUCE),
-        rule: Some(arg_reduce_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::argmin),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "variance",
-        doc: "Variance over the axes around a mean that is given; `unbiased` divides by one less than the number of elements.",
-        args: &["data", "mean"],
-        attrs: Some(&VARIANCE),
-        rule: Some(variance_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::variance),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "collapse_sum_like",
-        doc: "Sums over the axes that broadcasting added or stretched, so that the result has the shape of the second input.",
-        args: &["data", "collapse_type"],
-        rule: Some(collapse_sum_like_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::collapse_sum_like),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "collapse_sum_to",
-        doc: "Sums over the axes that broadcasting added or stretched, so that the result has the given shape.",
-        args: &["data", "shape"],
-        rule: Some(collapse_sum_to_rule),
-        pattern: Some(OpPattern::CommReduce),
-        kernel: Some(reduce_kernels::collapse_sum_to),
-        ..OpInfo::BASE
-    },
+    reduction("sum", "Sum over the axes, all of them when `axis` is not given.", reduce_kernels::sum)
+        .relax(RELAX_REDUCE.gradient(gradient::element::sum)),
+    reduction("mean", "Mean over the axes, all of them when `axis` is not given.", reduce_kernels::mean)
+        .relax(RELAX_REDUCE.gradient(gradient::element::mean)),
+    reduction("prod", "Product over the axes, all of them when `axis` is not given.", reduce_kernels::prod).relax(RELAX_REDUCE),
+    reduction("max", "Largest element over the axes, all of them when `axis` is not given.", reduce_kernels::largest)
+        .relax(RELAX_REDUCE),
+    reduction("min", "Smallest element over the axes, all of them when `axis` is not given.", reduce_kernels::smallest)
+        .relax(RELAX_REDUCE),
+    reduction("all", "Whether all elements over the axes are true.", reduce_kernels::all),
+    reduction("any", "Whether some element over the axes is true.", reduce_kernels::any),
+    op("argmax", "Index of the largest element over the axes.")
+        .pattern(OpPattern::CommReduce)
+        .kernel(reduce_kernels::argmax)
+        .relay(relay(&["data"], arg_reduce_rule).attrs(&ARG_REDUCE))
+        .relax(relax(&[value("x")], deduce::search::arg_reduce).attrs(&RELAX_ARG_REDUCE)),
+    op("argmin", "Index of the smallest element over the axes.")
+        .pattern(OpPattern::CommReduce)
+        .kernel(reduce_kernels::argmin)
+        .relay(relay(&["data"], arg_reduce_rule).attrs(&ARG_REDUCE))
+        .relax(relax(&[value("x")], deduce::search::arg_reduce).attrs(&RELAX_ARG_REDUCE)),
+    op(
+        "variance",
+        "Variance over the axes. Relay takes the mean as an input; there `unbiased` divides by one less than \
+         the number of elements.",
+    )
+    .pattern(OpPattern::CommReduce)
+    .kernel(reduce_kernels::variance)
+    .relay(relay(&["data", "mean"], variance_rule).attrs(&schema(
+        "relay.attrs.VarianceAttrs",
+        &[
+            field::or_none("axis", AttrKind::Ints),
+            field::flag("keepdims", false),
+            field::flag("exclude", false),
+            field::flag("unbiased", false),
+        ],
+    )))
+    .relax(RELAX_REDUCE.gradient(gradient::element::variance)),
+    op(
+        "collapse_sum_like",
+        "Sums over the axes that broadcasting added or stretched, so that the result has the shape of the \
+         second input.",
+    )
+    .pattern(OpPattern::CommReduce)
+    .kernel(reduce_kernels::collapse_sum_like)
+    .relay(relay(&["data", "collapse_type"], collapse_sum_like_rule))
+    .relax(relax(&[value("data"), value("collapse_target")], deduce::manipulate::collapse_sum_like)),
+    op("collapse_sum_to", "Sums over the axes that broadcasting added or stretched, so that the result has the given shape.")
+        .pattern(OpPattern::CommReduce)
+        .kernel(reduce_kernels::collapse_sum_to)
+        .relay(relay(&["data", "shape"], collapse_sum_to_rule))
+        .relax(relax(&[value("data"), shape("shape")], deduce::manipulate::collapse_sum_to)),
+    op("median", "The median along the axes.").relax(relax(&[value("x")], deduce::statistic::median).attrs(&RELAX_STATISTICAL)),
+    op("std", "The standard deviation along the axes.").relax(RELAX_REDUCE),
 ];
 
 /// Which axes are reduced, in order: those of `axis`, the others with `exclude`, all without `axis`.

@@ -3,110 +3,85 @@
 use super::index::index_depth;
 use super::{ensure, input, is_integer, scatter_kernels};
 use crate::ir::{DType, DTypeCode, Dim};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::relax::{deduce, layout};
+use crate::ops::row::{op, prim, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.SparseToDenseAttrs`.
-pub static SPARSE_TO_DENSE: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.SparseToDenseAttrs", fields: &[AttrField::required("output_shape", AttrKind::Ints)] };
-
-/// Attributes `relay.attrs.MatrixSetDiagAttrs`.
-pub static MATRIX_SET_DIAG: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MatrixSetDiagAttrs",
-    fields: &[
-        AttrField::new("k1", AttrKind::Int, AttrDefault::Int(0)),
-        AttrField::new("k2", AttrKind::Int, AttrDefault::Int(0)),
-        AttrField::new("super_diag_right_align", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("sub_diag_right_align", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
-
 /// Attributes `relay.attrs.ScatterElementsAttrs`.
-pub static SCATTER_ELEMENTS: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ScatterElementsAttrs",
-    fields: &[
-        AttrField::new("axis", AttrKind::Integer, AttrDefault::Int(0)),
-        AttrField::new("reduction", AttrKind::Str, AttrDefault::Str("update")),
-    ],
-};
+pub static SCATTER_ELEMENTS: AttrsSchema =
+    schema("relay.attrs.ScatterElementsAttrs", &[field::integer("axis", 0), field::text("reduction", "update")]);
 
 /// Attributes `relay.attrs.ScatterNDAttrs`.
-pub static SCATTER_ND: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ScatterNDAttrs",
-    fields: &[AttrField::new("mode", AttrKind::Str, AttrDefault::Str("update"))],
-};
+pub static SCATTER_ND: AttrsSchema = schema("relay.attrs.ScatterNDAttrs", &[field::text("mode", "update")]);
 
 /// Attributes `relay.attrs.TriluAttrs`.
-pub static TRILU: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.TriluAttrs", fields: &[AttrField::new("upper", AttrKind::Bool, AttrDefault::Bool(true))] };
+pub static TRILU: AttrsSchema = schema("relay.attrs.TriluAttrs", &[field::flag("upper", true)]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "scatter_elements",
-        doc: "The input with elements along an axis replaced by updates at the given indices, or combined with them as `reduction` says.",
-        args: &["data", "indices", "updates"],
-        rule: Some(scatter_elements_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(scatter_kernels::scatter_elements),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "scatter_nd",
-        doc: "The input with elements or slices at index tuples replaced by updates, or combined with them as `mode` says.",
-        args: &["data", "indices", "updates"],
-        rule: Some(scatter_nd_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(scatter_kernels::scatter_nd),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "sparse_to_dense",
-        doc: "A dense tensor of `default_value` with the given values at the given indices.",
-        args: &["sparse_indices", "sparse_values", "default_value"],
-        attrs: Some(&SPARSE_TO_DENSE),
-        rule: Some(sparse_to_dense_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(scatter_kernels::sparse_to_dense),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "sparse_fill_empty_rows",
-        doc: "Fills the empty rows of a sparse tensor with a default value.",
-        args: &["sparse_indices", "sparse_values", "dense_shape", "default_value"],
-        rule: Some(sparse_fill_empty_rows_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(scatter_kernels::sparse_fill_empty_rows),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "sparse_reshape",
-        doc: "The indices of a sparse tensor after it was reshaped.",
-        args: &["sparse_indices", "prev_shape", "new_shape"],
-        rule: Some(sparse_reshape_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(scatter_kernels::sparse_reshape),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "matrix_set_diag",
-        doc: "The input matrices with the diagonals from `k1` to `k2` replaced.",
-        args: &["input", "diagonal"],
-        attrs: Some(&MATRIX_SET_DIAG),
-        rule: Some(matrix_set_diag_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(scatter_kernels::matrix_set_diag),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "trilu",
-        doc: "The upper or lower triangle of each matrix, zeros elsewhere.",
-        args: &["data", "k"],
-        rule: Some(trilu_rule),
-        pattern: Some(OpPattern::ElemWise),
-        kernel: Some(scatter_kernels::trilu),
-        ..OpInfo::BASE
-    },
+    op(
+        "scatter_elements",
+        "The input with elements along an axis replaced by updates at the given indices, or combined with \
+         them as `reduction` says.",
+    )
+    .pattern(OpPattern::Opaque)
+    .kernel(scatter_kernels::scatter_elements)
+    .relay(relay(&["data", "indices", "updates"], scatter_elements_rule))
+    .relax(
+        relax(&[value("data"), value("indices"), value("updates")], deduce::manipulate::update)
+            .attrs(&schema("relax.attrs.ScatterElementsAttrs", &[field::int("axis", 0), field::text("reduction", "update")]))
+            .layout(layout::select::scatter_elements),
+    ),
+    op("scatter_nd", "The input with elements or slices at index tuples replaced by updates, or combined with them.")
+        .pattern(OpPattern::Opaque)
+        .kernel(scatter_kernels::scatter_nd)
+        .relay(relay(&["data", "indices", "updates"], scatter_nd_rule))
+        .relax(
+            relax(&[value("data"), value("indices"), value("updates")], deduce::manipulate::update)
+                .attrs(&schema("relax.attrs.ScatterNDAttrs", &[field::text("reduction", "update")]))
+                .layout(layout::select::scatter_nd),
+        ),
+    op("sparse_to_dense", "A dense tensor of `default_value` with the given values at the given indices.")
+        .pattern(OpPattern::Opaque)
+        .kernel(scatter_kernels::sparse_to_dense)
+        .relay(
+            relay(&["sparse_indices", "sparse_values", "default_value"], sparse_to_dense_rule)
+                .attrs(&schema("relay.attrs.SparseToDenseAttrs", &[field::required("output_shape", AttrKind::Ints)])),
+        ),
+    op("sparse_fill_empty_rows", "Fills the empty rows of a sparse tensor with a default value.")
+        .pattern(OpPattern::Opaque)
+        .kernel(scatter_kernels::sparse_fill_empty_rows)
+        .relay(relay(&["sparse_indices", "sparse_values", "dense_shape", "default_value"], sparse_fill_empty_rows_rule)),
+    op("sparse_reshape", "The indices of a sparse tensor after it was reshaped.")
+        .pattern(OpPattern::Injective)
+        .kernel(scatter_kernels::sparse_reshape)
+        .relay(relay(&["sparse_indices", "prev_shape", "new_shape"], sparse_reshape_rule)),
+    op("matrix_set_diag", "The input matrices with the diagonals from `k1` to `k2` replaced.")
+        .pattern(OpPattern::Injective)
+        .kernel(scatter_kernels::matrix_set_diag)
+        .relay(relay(&["input", "diagonal"], matrix_set_diag_rule).attrs(&schema(
+            "relay.attrs.MatrixSetDiagAttrs",
+            &[
+                field::int("k1", 0),
+                field::int("k2", 0),
+                field::flag("super_diag_right_align", true),
+                field::flag("sub_diag_right_align", false),
+            ],
+        ))),
+    op("trilu", "The upper or lower triangle of each matrix, zeros elsewhere.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(scatter_kernels::trilu)
+        .relay(relay(&["data", "k"], trilu_rule)),
+    op("index_put", "A tensor with the values at the given indices replaced.").relax(
+        relax(&[value("data"), value("indices"), value("values")], deduce::manipulate::update)
+            .attrs(&schema("relax.attrs.IndexPutAttrs", &[field::flag("accumulate", false)])),
+    ),
+    op("slice_scatter", "A tensor with a slice replaced.").relax(
+        relax(&[value("input_tensor"), value("src"), prim("start"), prim("end"), prim("step")], deduce::manipulate::update)
+            .attrs(&schema("relax.attrs.SliceScatterAttrs", &[field::int("axis", 0)])),
+    ),
 ];
 
 fn scatter_elements_rule(cx: &mut RuleCx<'_>) -> RuleResult {

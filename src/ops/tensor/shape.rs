@@ -4,125 +4,86 @@ use super::{ensure, input};
 use crate::ir::{DType, Dim, PrimOp, Store, Tensor};
 use crate::ops::concrete::result_type;
 use crate::ops::kernel::{reshaped, write};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::relax::{deduce, gradient, layout};
+use crate::ops::row::{op, relax, relay, shape, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult, TypeRule, dim_arith};
 
 /// Attributes `relay.attrs.ReshapeAttrs`.
-pub static RESHAPE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ReshapeAttrs",
-    fields: &[
-        AttrField::required("newshape", AttrKind::Ints),
-        AttrField::new("allowzero", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
-
-/// Attributes `relay.attrs.ReshapeLikeAttrs`.
-pub static RESHAPE_LIKE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ReshapeLikeAttrs",
-    fields: &[
-        AttrField::new("lhs_begin", AttrKind::Int, AttrDefault::Int(0)),
-        AttrField::new("lhs_end", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("rhs_begin", AttrKind::Int, AttrDefault::Int(0)),
-        AttrField::new("rhs_end", AttrKind::Integer, AttrDefault::Null),
-    ],
-};
-
-/// Attributes `relay.attrs.ExpandDimsAttrs`.
-pub static EXPAND_DIMS: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ExpandDimsAttrs",
-    fields: &[AttrField::required("axis", AttrKind::Int), AttrField::new("num_newaxis", AttrKind::Int, AttrDefault::Int(1))],
-};
+pub static RESHAPE: AttrsSchema =
+    schema("relay.attrs.ReshapeAttrs", &[field::required("newshape", AttrKind::Ints), field::flag("allowzero", false)]);
 
 /// Attributes `relay.attrs.SqueezeAttrs`.
-pub static SQUEEZE: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.SqueezeAttrs", fields: &[AttrField::new("axis", AttrKind::Ints, AttrDefault::Null)] };
+pub static SQUEEZE: AttrsSchema = schema("relay.attrs.SqueezeAttrs", &[field::or_none("axis", AttrKind::Ints)]);
 
 /// Attributes `relay.attrs.ShapeOfAttrs`.
-pub static SHAPE_OF: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.ShapeOfAttrs", fields: &[AttrField::new("dtype", AttrKind::DType, AttrDefault::DType(""))] };
-
-/// Attributes `relay.attrs.NdarraySizeAttrs`.
-pub static NDARRAY_SIZE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.NdarraySizeAttrs",
-    fields: &[AttrField::new("dtype", AttrKind::DType, AttrDefault::DType(""))],
-};
+pub static SHAPE_OF: AttrsSchema = schema("relay.attrs.ShapeOfAttrs", &[field::dtype("dtype", "")]);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "reshape",
-        doc: "The same elements in a new shape. In `newshape`, 0 copies an extent, -1 is inferred, -2 copies all that are left, -3 merges two, -4 splits one into the two that follow.",
-        args: &["data"],
-        attrs: Some(&RESHAPE),
-        rule: Some(reshape_rule),
-        pattern: Some(OpPattern::Injective),
-        reshape: true,
-        kernel: Some(|cx, x| relabelled(cx, reshape_rule, x)),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "reshape_like",
-        doc: "The first input in the shape of the second, for all axes or for a range of them.",
-        args: &["data", "shape_like"],
-        attrs: Some(&RESHAPE_LIKE),
-        rule: Some(reshape_like_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(|cx, x| relabelled(cx, reshape_like_rule, x)),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "contrib_reverse_reshape",
-        doc: "Like `reshape`, with the special values of `newshape` matched from the right.",
-        args: &["data"],
-        attrs: Some(&RESHAPE),
-        rule: Some(reverse_reshape_rule),
-        pattern: Some(OpPattern::Injective),
-        reshape: true,
-        kernel: Some(|cx, x| relabelled(cx, reverse_reshape_rule, x)),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "expand_dims",
-        doc: "Inserts `num_newaxis` axes of extent 1 at `axis`.",
-        args: &["data"],
-        attrs: Some(&EXPAND_DIMS),
-        rule: Some(expand_dims_rule),
-        pattern: Some(OpPattern::Broadcast),
-        reshape: true,
-        kernel: Some(|cx, x| relabelled(cx, expand_dims_rule, x)),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "squeeze",
-        doc: "Removes the axes of extent 1, or those listed in `axis`.",
-        args: &["data"],
-        attrs: Some(&SQUEEZE),
-        rule: Some(squeeze_rule),
-        pattern: Some(OpPattern::Injective),
-        reshape: true,
-        kernel: Some(|cx, x| relabelled(cx, squeeze_rule, x)),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "shape_of",
-        doc: "The shape of the input as a tensor of rank 1.",
-        args: &["data"],
-        attrs: Some(&SHAPE_OF),
-        rule: Some(shape_of_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(shape_of_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "ndarray_size",
-        doc: "The number of elements of the input.",
-        args: &["data"],
-        attrs: Some(&NDARRAY_SIZE),
-        rule: Some(ndarray_size_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(ndarray_size_kernel),
-        ..OpInfo::BASE
-    },
+    op(
+        "reshape",
+        "The same elements in a new shape. In Relay's `newshape`, 0 copies an extent, -1 is inferred, -2 \
+         copies all that are left, -3 merges two, -4 splits one into the two that follow.",
+    )
+    .pattern(OpPattern::Injective)
+    .reshape()
+    .kernel(|cx, x| relabelled(cx, reshape_rule, x))
+    .relay(relay(&["data"], reshape_rule).attrs(&RESHAPE))
+    .relax(relax(&[value("x"), shape("shape")], deduce::manipulate::reshape).follows().gradient(gradient::manipulate::reshape)),
+    op("reshape_like", "The first input in the shape of the second, for all axes or for a range of them.")
+        .pattern(OpPattern::Injective)
+        .kernel(|cx, x| relabelled(cx, reshape_like_rule, x))
+        .relay(relay(&["data", "shape_like"], reshape_like_rule).attrs(&schema(
+            "relay.attrs.ReshapeLikeAttrs",
+            &[
+                field::int("lhs_begin", 0),
+                field::or_none("lhs_end", AttrKind::Integer),
+                field::int("rhs_begin", 0),
+                field::or_none("rhs_end", AttrKind::Integer),
+            ],
+        ))),
+    op("contrib_reverse_reshape", "Like `reshape`, with the special values of `newshape` matched from the right.")
+        .pattern(OpPattern::Injective)
+        .reshape()
+        .kernel(|cx, x| relabelled(cx, reverse_reshape_rule, x))
+        .relay(relay(&["data"], reverse_reshape_rule).attrs(&RESHAPE)),
+    op("expand_dims", "Inserts axes of extent 1 at `axis`; in Relay `num_newaxis` of them in one place.")
+        .pattern(OpPattern::Broadcast)
+        .reshape()
+        .kernel(|cx, x| relabelled(cx, expand_dims_rule, x))
+        .relay(relay(&["data"], expand_dims_rule).attrs(&schema(
+            "relay.attrs.ExpandDimsAttrs",
+            &[field::required("axis", AttrKind::Int), field::int("num_newaxis", 1)],
+        )))
+        .relax(
+            relax(&[value("x")], deduce::manipulate::expand_dims)
+                .attrs(&schema("relax.attrs.ExpandDimsAttrs", &[field::required("axis", AttrKind::Ints)]))
+                .follows()
+                .layout(layout::manipulate::expand_dims)
+                .gradient(gradient::manipulate::expand_dims),
+        ),
+    op("squeeze", "Removes the axes of extent 1, or those listed in `axis`.")
+        .pattern(OpPattern::Injective)
+        .reshape()
+        .kernel(|cx, x| relabelled(cx, squeeze_rule, x))
+        .relay(relay(&["data"], squeeze_rule).attrs(&SQUEEZE))
+        .relax(
+            relax(&[value("x")], deduce::manipulate::squeeze)
+                .attrs(&schema("relax.attrs.SqueezeAttrs", &[field::or_none("axis", AttrKind::Ints)]))
+                .follows()
+                .layout(layout::manipulate::squeeze),
+        ),
+    op("shape_of", "The shape of the input as a tensor of rank 1.")
+        .pattern(OpPattern::Opaque)
+        .kernel(shape_of_kernel)
+        .relay(relay(&["data"], shape_of_rule).attrs(&SHAPE_OF))
+        .relax(relax(&[value("expr")], deduce::create::shape_of).same_kernel()),
+    op("ndarray_size", "The number of elements of the input.")
+        .pattern(OpPattern::Injective)
+        .kernel(ndarray_size_kernel)
+        .relay(relay(&["data"], ndarray_size_rule).attrs(&schema("relay.attrs.NdarraySizeAttrs", &[field::dtype("dtype", "")]))),
 ];
 
 /// The shape that `newshape` asks for, with its special values (TVM's `InferNewShape`).

@@ -4,76 +4,74 @@ use super::{ensure, input};
 use crate::ir::{AttrValue, AttrsId, Dim, PrimOp, Store, Tensor};
 use crate::ops::concrete::result_type;
 use crate::ops::kernel::{axis_index, bytes, each_index, offsets, pick, read, strides};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::relax::{deduce, layout};
+use crate::ops::row::{op, relax, relay, tuple, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{EvalError, KernelCx, RuleCx, RuleResult, dim_bits};
 
 /// Attributes `relay.attrs.StridedSliceAttrs`.
-pub static STRIDED_SLICE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.StridedSliceAttrs",
-    fields: &[
-        AttrField::required("begin", AttrKind::Ints),
-        AttrField::required("end", AttrKind::Ints),
-        AttrField::required("strides", AttrKind::Ints),
-        AttrField::new("slice_mode", AttrKind::Str, AttrDefault::Str("end")),
-        AttrField::required("axes", AttrKind::Ints),
+pub static STRIDED_SLICE: AttrsSchema = schema(
+    "relay.attrs.StridedSliceAttrs",
+    &[
+        field::required("begin", AttrKind::Ints),
+        field::required("end", AttrKind::Ints),
+        field::required("strides", AttrKind::Ints),
+        field::text("slice_mode", "end"),
+        field::required("axes", AttrKind::Ints),
     ],
-};
-
-/// Attributes `relay.attrs.SliceLikeAttrs`.
-pub static SLICE_LIKE: AttrsSchema =
-    AttrsSchema { key: "relay.attrs.SliceLikeAttrs", fields: &[AttrField::required("axes", AttrKind::Ints)] };
-
-/// Attributes `relay.attrs.SlidingWindowAttrs`.
-pub static SLIDING_WINDOW: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.SlidingWindowAttrs",
-    fields: &[
-        AttrField::required("axis", AttrKind::Int),
-        AttrField::required("window_shape", AttrKind::Ints),
-        AttrField::required("strides", AttrKind::Ints),
-    ],
-};
+);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "strided_slice",
-        doc: "The part of a tensor from `begin` to `end` in steps of `strides`. With `slice_mode=\"size\"`, `end` holds sizes and the steps are 1.",
-        args: &["data"],
-        attrs: Some(&STRIDED_SLICE),
-        rule: Some(strided_slice_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(strided_slice_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "strided_set",
-        doc: "The first input with the part from `begin` to `end` in steps of `strides` replaced by `v`.",
-        args: &["data", "v", "begin", "end", "strides"],
-        rule: Some(strided_set_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(strided_set_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "slice_like",
-        doc: "Cuts the first input to the extents of the second, on the given axes or on all of them.",
-        args: &["data", "shape_like"],
-        attrs: Some(&SLICE_LIKE),
-        rule: Some(slice_like_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(slice_like_kernel),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "sliding_window",
-        doc: "Windows of `window_shape` slid over the axes from `axis` on, in steps of `strides`, as new axes at the end.",
-        args: &["data"],
-        attrs: Some(&SLIDING_WINDOW),
-        rule: Some(sliding_window_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(sliding_window_kernel),
-        ..OpInfo::BASE
-    },
+    op(
+        "strided_slice",
+        "The part of a tensor from `begin` to `end` in steps of `strides`. With Relay's \
+         `slice_mode=\"size\"`, `end` holds sizes and the steps are 1.",
+    )
+    .pattern(OpPattern::Injective)
+    .kernel(strided_slice_kernel)
+    .relay(relay(&["data"], strided_slice_rule).attrs(&STRIDED_SLICE))
+    .relax(
+        relax(
+            &[value("x"), tuple("axes"), tuple("begin"), tuple("end"), tuple("strides").or_none()],
+            deduce::index::strided_slice,
+        )
+        .attrs(&schema("relax.attrs.StridedSliceAttrs", &[field::flag("assume_inbound", false)]))
+        .follows()
+        .layout(layout::select::strided_slice),
+    ),
+    op("strided_set", "The first input with the part from `begin` to `end` in steps of `strides` replaced by `v`.")
+        .pattern(OpPattern::Injective)
+        .kernel(strided_set_kernel)
+        .relay(relay(&["data", "v", "begin", "end", "strides"], strided_set_rule)),
+    op("slice_like", "Cuts the first input to the extents of the second, on the given axes or on all of them.")
+        .pattern(OpPattern::Injective)
+        .kernel(slice_like_kernel)
+        .relay(
+            relay(&["data", "shape_like"], slice_like_rule)
+                .attrs(&schema("relay.attrs.SliceLikeAttrs", &[field::required("axes", AttrKind::Ints)])),
+        ),
+    op(
+        "sliding_window",
+        "Windows of `window_shape` slid over the axes from `axis` on, in steps of `strides`, as new axes at \
+         the end.",
+    )
+    .pattern(OpPattern::Opaque)
+    .kernel(sliding_window_kernel)
+    .relay(relay(&["data"], sliding_window_rule).attrs(&schema(
+        "relay.attrs.SlidingWindowAttrs",
+        &[
+            field::required("axis", AttrKind::Int),
+            field::required("window_shape", AttrKind::Ints),
+            field::required("strides", AttrKind::Ints),
+        ],
+    ))),
+    op("dynamic_strided_slice", "A part of a tensor, its bounds being tensors.").relax(
+        relax(&[value("x"), value("begin"), value("end"), value("strides")], deduce::index::dynamic_strided_slice)
+            .follows()
+            .layout(layout::select::dynamic_strided_slice),
+    ),
 ];
 
 /// A list whose elements may be null.

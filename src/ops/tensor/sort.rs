@@ -2,128 +2,112 @@
 
 use super::{ensure, input, sort_kernels};
 use crate::ir::{DType, Dim};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::relax::{deduce, gradient};
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
 /// Attributes `relay.attrs.ArgsortAttrs`.
-pub static ARGSORT: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ArgsortAttrs",
-    fields: &[
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("is_ascend", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("dtype", AttrKind::DType, AttrDefault::DType("")),
-    ],
-};
+pub static ARGSORT: AttrsSchema =
+    schema("relay.attrs.ArgsortAttrs", &[field::int("axis", -1), field::flag("is_ascend", true), field::dtype("dtype", "")]);
 
 /// Attributes `relay.attrs.TopkAttrs`.
-pub static TOPK: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.TopkAttrs",
-    fields: &[
-        AttrField::required("k", AttrKind::Integer),
-        AttrField::new("axis", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("ret_type", AttrKind::Str, AttrDefault::Str("both")),
-        AttrField::new("is_ascend", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("dtype", AttrKind::DType, AttrDefault::DType("")),
+pub static TOPK: AttrsSchema = schema(
+    "relay.attrs.TopkAttrs",
+    &[
+        field::required("k", AttrKind::Integer),
+        field::int("axis", -1),
+        field::text("ret_type", "both"),
+        field::flag("is_ascend", false),
+        field::dtype("dtype", ""),
     ],
-};
-
-/// Attributes `relay.attrs.SearchSortedAttrs`.
-pub static SEARCH_SORTED: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.SearchSortedAttrs",
-    fields: &[
-        AttrField::new("right", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("dtype", AttrKind::DType, AttrDefault::DType("int32")),
-    ],
-};
+);
 
 /// Attributes `relay.attrs.ScanopAttrs`.
-pub static SCANOP: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ScanopAttrs",
-    fields: &[
-        AttrField::new("axis", AttrKind::Integer, AttrDefault::Null),
-        AttrField::new("dtype", AttrKind::DType, AttrDefault::DType("")),
-        AttrField::new("exclusive", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+pub static SCANOP: AttrsSchema = schema(
+    "relay.attrs.ScanopAttrs",
+    &[field::or_none("axis", AttrKind::Integer), field::dtype("dtype", ""), field::flag("exclusive", false)],
+);
 
 /// Attributes `relay.attrs.UniqueAttrs`.
-pub static UNIQUE: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.UniqueAttrs",
-    fields: &[
-        AttrField::new("sorted", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("return_counts", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
+pub static UNIQUE: AttrsSchema =
+    schema("relay.attrs.UniqueAttrs", &[field::flag("sorted", true), field::flag("return_counts", false)]);
+
+/// Attributes `relax.attrs.ScanopAttrs`.
+static RELAX_SCANOP: AttrsSchema = schema(
+    "relax.attrs.ScanopAttrs",
+    &[field::or_none("axis", AttrKind::Integer), field::or_none("dtype", AttrKind::DType), field::flag("exclusive", false)],
+);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "sort",
-        doc: "Sorts along an axis.",
-        args: &["data"],
-        attrs: Some(&ARGSORT),
-        rule: Some(sort_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(sort_kernels::sort),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "argsort",
-        doc: "The indices that would sort along an axis.",
-        args: &["data"],
-        attrs: Some(&ARGSORT),
-        rule: Some(argsort_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(sort_kernels::argsort),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "topk",
-        doc: "The `k` largest or smallest elements along an axis, their indices, or both.",
-        args: &["data"],
-        attrs: Some(&TOPK),
-        rule: Some(topk_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(sort_kernels::topk),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "searchsorted",
-        doc: "Where each value would be inserted into a sorted sequence.",
-        args: &["sorted_sequence", "values"],
-        attrs: Some(&SEARCH_SORTED),
-        rule: Some(searchsorted_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(sort_kernels::searchsorted),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "cumsum",
-        doc: "Running sums along an axis, of the flattened input when `axis` is not given.",
-        args: &["data"],
-        rule: Some(scan_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(sort_kernels::cumsum),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "cumprod",
-        doc: "Running products along an axis, of the flattened input when `axis` is not given.",
-        args: &["data"],
-        rule: Some(scan_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(sort_kernels::cumprod),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "unique",
-        doc: "The distinct elements of a vector, with indices, inverse indices and counts.",
-        args: &["data"],
-        rule: Some(unique_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(sort_kernels::unique),
-        ..OpInfo::BASE
-    },
+    op("sort", "Sorts along an axis.")
+        .pattern(OpPattern::Opaque)
+        .kernel(sort_kernels::sort)
+        .relay(relay(&["data"], sort_rule).attrs(&ARGSORT))
+        .relax(
+            relax(&[value("x")], deduce::same)
+                .attrs(&schema("relax.attrs.SortAttrs", &[field::int("axis", -1), field::flag("descending", false)])),
+        ),
+    op("argsort", "The indices that would sort along an axis.")
+        .pattern(OpPattern::Opaque)
+        .kernel(sort_kernels::argsort)
+        .relay(relay(&["data"], argsort_rule).attrs(&ARGSORT))
+        .relax(relax(&[value("data")], deduce::search::argsort).attrs(&schema(
+            "relax.attrs.ArgsortAttrs",
+            &[field::int("axis", -1), field::flag("descending", false), field::dtype("dtype", "int32")],
+        ))),
+    op("topk", "The `k` largest or smallest elements along an axis, their indices, or both.")
+        .pattern(OpPattern::Opaque)
+        .kernel(sort_kernels::topk)
+        .relay(relay(&["data"], topk_rule).attrs(&TOPK))
+        .relax(relax(&[value("data")], deduce::search::topk).attrs(&schema(
+            "relax.attrs.TopKAttrs",
+            &[
+                field::int("k", 1),
+                field::int("axis", -1),
+                field::text("ret_type", "both"),
+                field::flag("largest", true),
+                field::dtype("dtype", "int32"),
+            ],
+        ))),
+    op("searchsorted", "Where each value would be inserted into a sorted sequence.")
+        .pattern(OpPattern::Opaque)
+        .kernel(sort_kernels::searchsorted)
+        .relay(
+            relay(&["sorted_sequence", "values"], searchsorted_rule)
+                .attrs(&schema("relay.attrs.SearchSortedAttrs", &[field::flag("right", false), field::dtype("dtype", "int32")])),
+        ),
+    op("cumsum", "Running sums along an axis, of the flattened input when `axis` is not given.")
+        .pattern(OpPattern::Opaque)
+        .kernel(sort_kernels::cumsum)
+        .relay(relay(&["data"], scan_rule))
+        .relax(relax(&[value("data")], deduce::statistic::scan).attrs(&RELAX_SCANOP).gradient(gradient::element::cumsum)),
+    op("cumprod", "Running products along an axis, of the flattened input when `axis` is not given.")
+        .pattern(OpPattern::Opaque)
+        .kernel(sort_kernels::cumprod)
+        .relay(relay(&["data"], scan_rule))
+        .relax(relax(&[value("data")], deduce::statistic::scan).attrs(&RELAX_SCANOP)),
+    op("unique", "The distinct elements of a vector, with indices, inverse indices and counts.")
+        .pattern(OpPattern::Opaque)
+        .kernel(sort_kernels::unique)
+        .relay(relay(&["data"], unique_rule))
+        .relax(relax(
+            &[
+                value("x"),
+                value("sorted").or_none(),
+                value("return_index").or_none(),
+                value("return_inverse").or_none(),
+                value("return_counts").or_none(),
+                value("axis").or_none(),
+            ],
+            deduce::search::unique,
+        )),
+    op("bucketize", "Between which of the sorted boundaries each element lies.").relax(
+        relax(&[value("input_tensor"), value("boundaries")], deduce::search::bucketize)
+            .attrs(&schema("relax.attrs.BucketizeAttrs", &[field::flag("out_int32", false), field::flag("right", false)])),
+    ),
 ];
 
 pub(super) fn scan_rule(cx: &mut RuleCx<'_>) -> RuleResult {

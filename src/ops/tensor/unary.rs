@@ -1,35 +1,24 @@
 //! Element-wise operators of one input.
 
+use super::create;
 use crate::ir::{DType, DTypeCode, Tensor};
 use crate::ops::kernel::{EvalError, Lane, by_lane, bytes, read, write};
-use crate::ops::{AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern, identity, identity_compare};
-
-/// Attributes `relay.attrs.ClipAttrs`.
-pub static CLIP: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ClipAttrs",
-    fields: &[AttrField::required("a_min", AttrKind::Float), AttrField::required("a_max", AttrKind::Float)],
-};
+use crate::ops::relax::{deduce, gradient, layout};
+use crate::ops::row::{op, prim, relax, relay, value};
+use crate::ops::schema::{field, schema};
+use crate::ops::{AttrKind, Kernel, OpInfo, OpPattern, RelaxOp};
+use crate::ops::{identity, identity_compare};
 
 /// An operator whose result has the type of its input.
-macro_rules! same {
-    ($name:literal, $doc:literal, $kernel:expr) => {
-        OpInfo {
-            name: $name,
-            doc: $doc,
-            args: &["data"],
-            rule: Some(identity),
-            pattern: Some(OpPattern::ElemWise),
-            kernel: Some($kernel),
-            ..OpInfo::BASE
-        }
-    };
+#[track_caller]
+const fn same(name: &'static str, doc: &'static str, kernel: Kernel) -> OpInfo {
+    op(name, doc).pattern(OpPattern::ElemWise).kernel(kernel).relay(relay(const { &["data"] }, identity))
 }
 
 /// An operator that yields truth values.
-macro_rules! test {
-    ($name:literal, $doc:literal, $kernel:expr) => {
-        OpInfo { rule: Some(identity_compare), ..same!($name, $doc, $kernel) }
-    };
+#[track_caller]
+const fn test(name: &'static str, doc: &'static str, kernel: Kernel) -> OpInfo {
+    same(name, doc, kernel).relay(relay(const { &["data"] }, identity_compare))
 }
 
 /// A kernel for floating point, computed in float32 or float64.
@@ -63,74 +52,110 @@ macro_rules! class {
     };
 }
 
+/// Relax has it by the same kernel, the result in the layout of the argument.
+const fn element(deduce: deduce::DeduceRule) -> RelaxOp {
+    relax(const { &[value("x")] }, deduce).follows().layout(layout::element::unary).same_kernel()
+}
+
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    same!("log", "Natural logarithm of each element.", float!(x => x.ln())),
-    same!("log2", "Logarithm to base 2 of each element.", float!(x => x.log2())),
-    same!("log10", "Logarithm to base 10 of each element.", float!(x => x.log10())),
-    same!("tan", "Tangent of each element, in radians.", float!(x => x.sin() / x.cos())),
-    same!("cos", "Cosine of each element, in radians.", float!(x => x.cos())),
-    same!("cosh", "Hyperbolic cosine of each element.", float!(x => (x.exp() + (-x).exp()) / 2.0)),
-    same!("sin", "Sine of each element, in radians.", float!(x => x.sin())),
-    same!("sinh", "Hyperbolic sine of each element.", float!(x => (x.exp() - (-x).exp()) / 2.0)),
-    same!("acos", "Inverse cosine of each element.", float!(x => x.acos())),
-    same!("acosh", "Inverse hyperbolic cosine of each element.", float!(x => x.acosh())),
-    same!("asin", "Inverse sine of each element.", float!(x => x.asin())),
-    same!("asinh", "Inverse hyperbolic sine of each element.", float!(x => x.asinh())),
-    same!("atan", "Inverse tangent of each element.", float!(x => x.atan())),
-    same!("atanh", "Inverse hyperbolic tangent of each element.", float!(x => x.atanh())),
-    same!("exp", "e to the power of each element.", float!(x => x.exp())),
-    same!(
+    same("log", "Natural logarithm of each element.", float!(x => x.ln()))
+        .relax(element(deduce::unary::float_arith).gradient(gradient::element::log)),
+    same("log2", "Logarithm to base 2 of each element.", float!(x => x.log2())),
+    same("log10", "Logarithm to base 10 of each element.", float!(x => x.log10())),
+    same("tan", "Tangent of each element, in radians.", float!(x => x.sin() / x.cos()))
+        .relax(element(deduce::unary::float_arith)),
+    same("cos", "Cosine of each element, in radians.", float!(x => x.cos()))
+        .relax(element(deduce::unary::float_arith).gradient(gradient::element::cos)),
+    same("cosh", "Hyperbolic cosine of each element.", float!(x => (x.exp() + (-x).exp()) / 2.0))
+        .relax(element(deduce::unary::float_arith)),
+    same("sin", "Sine of each element, in radians.", float!(x => x.sin()))
+        .relax(element(deduce::unary::float_arith).gradient(gradient::element::sin)),
+    same("sinh", "Hyperbolic sine of each element.", float!(x => (x.exp() - (-x).exp()) / 2.0))
+        .relax(element(deduce::unary::float_arith)),
+    same("acos", "Inverse cosine of each element.", float!(x => x.acos())).relax(element(deduce::unary::float_arith)),
+    same("acosh", "Inverse hyperbolic cosine of each element.", float!(x => x.acosh()))
+        .relax(element(deduce::unary::float_arith)),
+    same("asin", "Inverse sine of each element.", float!(x => x.asin())).relax(element(deduce::unary::float_arith)),
+    same("asinh", "Inverse hyperbolic sine of each element.", float!(x => x.asinh())).relax(element(deduce::unary::float_arith)),
+    same("atan", "Inverse tangent of each element.", float!(x => x.atan())).relax(element(deduce::unary::float_arith)),
+    same("atanh", "Inverse hyperbolic tangent of each element.", float!(x => x.atanh()))
+        .relax(element(deduce::unary::float_arith)),
+    same("exp", "e to the power of each element.", float!(x => x.exp()))
+        .relax(element(deduce::unary::float_arith).gradient(gradient::element::exp)),
+    same(
         "fast_exp",
-        "e to the power of each element by a polynomial, accurate to a few units in the last place. The pass FastMath puts it in place of `exp`.",
-        |_, x| floats(x, fast_exp, f64::exp)
+        "e to the power of each element by a polynomial, accurate to a few units in the last place. The pass \
+         FastMath puts it in place of `exp`.",
+        |_, x| floats(x, fast_exp, f64::exp),
     ),
-    same!("erf", "Gauss error function of each element.", |_, x| floats(x, |v| erf(f64::from(v)) as f32, erf)),
-    same!(
+    same("erf", "Gauss error function of each element.", |_, x| floats(x, |v| erf(f64::from(v)) as f32, erf))
+        .relax(element(deduce::unary::float_arith)),
+    same(
         "fast_erf",
         "Gauss error function of each element by a polynomial. The pass FastMath puts it in place of `erf`.",
-        |_, x| floats(x, fast_erf, erf)
+        |_, x| floats(x, fast_erf, erf),
     ),
-    same!("sqrt", "Square root of each element.", float!(x => x.sqrt())),
-    same!("rsqrt", "One over the square root of each element.", float!(x => 1.0 / x.sqrt())),
-    same!("zeros_like", "Zeros in shape and type of the input.", |_, x| repeated(x, 0)),
-    same!("ones_like", "Ones in shape and type of the input.", |_, x| repeated(x, 1)),
-    same!("sigmoid", "Logistic function `1 / (1 + exp(-x))` of each element.", float!(x => 1.0 / (1.0 + (-x).exp()))),
-    same!("copy", "The input itself, as a new tensor.", |_, x| Ok(vec![x[0].clone()])),
-    same!("floor", "Each element rounded down to a whole number.", number!(x => x.floor())),
-    same!("ceil", "Each element rounded up to a whole number.", number!(x => x.ceil())),
-    same!("trunc", "Each element rounded towards zero.", number!(x => x.trunc())),
-    same!("round", "Each element rounded to the nearest whole number, halves away from zero.", number!(x => x.round())),
-    same!(
+    same("sqrt", "Square root of each element.", float!(x => x.sqrt()))
+        .relax(element(deduce::unary::float_arith).gradient(gradient::element::sqrt)),
+    same("rsqrt", "One over the square root of each element.", float!(x => 1.0 / x.sqrt()))
+        .relax(element(deduce::unary::float_arith)),
+    same("zeros_like", "Zeros in the shape of the input.", |_, x| repeated(x, 0))
+        .relax(relax(&[value("x")], deduce::create::like).attrs(&create::RELAX_INIT).gradient(gradient::none)),
+    same("ones_like", "Ones in the shape of the input.", |_, x| repeated(x, 1))
+        .relax(relax(&[value("x")], deduce::create::like).attrs(&create::RELAX_INIT).gradient(gradient::none)),
+    same("sigmoid", "Logistic function `1 / (1 + exp(-x))` of each element.", float!(x => 1.0 / (1.0 + (-x).exp())))
+        .relax(element(deduce::unary::float_arith).gradient(gradient::element::sigmoid)),
+    same("copy", "The input itself, as a new tensor.", |_, x| Ok(vec![x[0].clone()])),
+    same("floor", "Each element rounded down to a whole number.", number!(x => x.floor())).relax(element(deduce::unary::arith)),
+    same("ceil", "Each element rounded up to a whole number.", number!(x => x.ceil())).relax(element(deduce::unary::arith)),
+    same("trunc", "Each element rounded towards zero.", number!(x => x.trunc())).relax(element(deduce::unary::arith)),
+    same("round", "Each element rounded to the nearest whole number, halves away from zero.", number!(x => x.round()))
+        .relax(element(deduce::unary::arith)),
+    same(
         "sign",
         "-1, 0 or 1 by the sign of each element.",
-        lanes!(x => if x > T::from_i64(0) { T::from_i64(1) } else if x < T::from_i64(0) { T::from_i64(-1) } else { T::from_i64(0) })
-    ),
-    same!("abs", "Absolute value of each element.", |_, x| magnitude(x)),
-    same!(
+        lanes!(x => {
+            let zero = T::from_i64(0);
+            T::from_i64(i64::from(x > zero) - i64::from(x < zero))
+        }),
+    )
+    .relax(element(deduce::unary::arith)),
+    same("abs", "Absolute value of each element.", |_, x| magnitude(x))
+        .relax(element(deduce::unary::arith).gradient(gradient::element::abs)),
+    same(
         "tanh",
         "Hyperbolic tangent of each element.",
-        float!(x => if x >= 0.0 { let e = (-2.0 * x).exp(); (1.0 - e) / (1.0 + e) } else { let e = (2.0 * x).exp(); (e - 1.0) / (e + 1.0) })
-    ),
-    same!(
+        float!(x => {
+            let e = (-2.0 * x.abs()).exp();
+            let tanh = (1.0 - e) / (1.0 + e);
+            if x < 0.0 { -tanh } else { tanh }
+        }),
+    )
+    .relax(element(deduce::unary::float_arith).gradient(gradient::element::tanh)),
+    same(
         "fast_tanh",
-        "Hyperbolic tangent of each element by a rational function. The pass FastMath puts it in place of `tanh`.",
-        |_, x| floats(x, fast_tanh, f64::tanh)
+        "Hyperbolic tangent of each element by a rational function. The pass FastMath puts it in place of \
+         `tanh`.",
+        |_, x| floats(x, fast_tanh, f64::tanh),
     ),
-    same!("negative", "Each element with the opposite sign.", |_, x| opposite(x)),
-    same!("logical_not", "Whether each element is false.", |_, x| flipped(x, true)),
-    same!("bitwise_not", "Each element with all its bits flipped.", |_, x| flipped(x, false)),
-    test!("isnan", "Whether each element is not a number.", class!(x => x.is_nan(), false)),
-    test!("isfinite", "Whether each element is neither infinite nor NaN.", class!(x => x.is_finite(), true)),
-    test!("isinf", "Whether each element is infinite.", class!(x => x.is_infinite(), false)),
-    OpInfo {
-        attrs: Some(&CLIP),
-        ..same!("clip", "Each element limited to the range from `a_min` to `a_max`.", |cx, x| clip(
-            x,
-            cx.float("a_min")?,
-            cx.float("a_max")?
-        ))
-    },
+    same("negative", "Each element with the opposite sign.", |_, x| opposite(x))
+        .relax(element(deduce::unary::arith).gradient(gradient::element::negative)),
+    same("logical_not", "Whether each element is false.", |_, x| flipped(x, true)).relax(element(deduce::unary::arith)),
+    same("bitwise_not", "Each element with all its bits flipped.", |_, x| flipped(x, false)).relax(element(deduce::unary::arith)),
+    test("isnan", "Whether each element is not a number.", class!(x => x.is_nan(), false)).relax(element(deduce::unary::check)),
+    test("isfinite", "Whether each element is neither infinite nor NaN.", class!(x => x.is_finite(), true))
+        .relax(element(deduce::unary::check)),
+    test("isinf", "Whether each element is infinite.", class!(x => x.is_infinite(), false)).relax(element(deduce::unary::check)),
+    op("clip", "Each element, but not less than one bound nor more than the other.")
+        .pattern(OpPattern::ElemWise)
+        .kernel(|cx, x| clip(x, cx.float("a_min")?, cx.float("a_max")?))
+        .relay(relay(&["data"], identity).attrs(&schema(
+            "relay.attrs.ClipAttrs",
+            &[field::required("a_min", AttrKind::Float), field::required("a_max", AttrKind::Float)],
+        )))
+        .relax(relax(&[value("x"), prim("min"), prim("max")], deduce::unary::clip)),
+    op("square", "The square.").relax(relax(&[value("x")], deduce::unary::arith).follows().layout(layout::element::unary)),
 ];
 
 fn floats(x: &[Tensor], narrow: fn(f32) -> f32, wide: fn(f64) -> f64) -> Result<Vec<Tensor>, EvalError> {

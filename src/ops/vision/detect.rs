@@ -2,130 +2,135 @@
 
 use super::detect_kernels as kernels;
 use crate::ir::{AttrValue, DType, Dim, TypeId};
+use crate::ops::relax::deduce;
+use crate::ops::row::{op, relax, relax_untyped, relay, value};
+use crate::ops::schema::{field, schema};
 use crate::ops::tensor::{ensure, input};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{AttrDefault, AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.MultiBoxPriorAttrs`.
-pub static MULTI_BOX_PRIOR: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MultiBoxPriorAttrs",
-    fields: &[
-        AttrField::new("sizes", AttrKind::Any, AttrDefault::Floats(&[1.0])),
-        AttrField::new("ratios", AttrKind::Any, AttrDefault::Floats(&[1.0])),
-        AttrField::new("steps", AttrKind::Any, AttrDefault::Floats(&[-1.0, -1.0])),
-        AttrField::new("offsets", AttrKind::Any, AttrDefault::Floats(&[0.5, 0.5])),
-        AttrField::new("clip", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
-
-/// Attributes `relay.attrs.MultiBoxTransformLocAttrs`.
-pub static MULTI_BOX_TRANSFORM_LOC: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.MultiBoxTransformLocAttrs",
-    fields: &[
-        AttrField::new("clip", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("threshold", AttrKind::Float, AttrDefault::Float(0.01)),
-        AttrField::new("variances", AttrKind::Any, AttrDefault::Floats(&[0.1, 0.1, 0.2, 0.2])),
-        AttrField::new("keep_background", AttrKind::Bool, AttrDefault::Bool(false)),
-    ],
-};
-
 /// Attributes `relay.attrs.GetValidCountsAttrs`.
-pub static GET_VALID_COUNTS: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.GetValidCountsAttrs",
-    fields: &[
-        AttrField::required("score_threshold", AttrKind::Any),
-        AttrField::new("id_index", AttrKind::Int, AttrDefault::Int(0)),
-        AttrField::new("score_index", AttrKind::Int, AttrDefault::Int(1)),
-    ],
-};
+pub static GET_VALID_COUNTS: AttrsSchema = schema(
+    "relay.attrs.GetValidCountsAttrs",
+    &[field::required("score_threshold", AttrKind::Any), field::int("id_index", 0), field::int("score_index", 1)],
+);
 
 /// Attributes `relay.attrs.NonMaximumSuppressionAttrs`.
-pub static NON_MAXIMUM_SUPPRESSION: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.NonMaximumSuppressionAttrs",
-    fields: &[
-        AttrField::new("force_suppress", AttrKind::Bool, AttrDefault::Bool(false)),
-        AttrField::new("top_k", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("coord_start", AttrKind::Int, AttrDefault::Int(2)),
-        AttrField::new("score_index", AttrKind::Int, AttrDefault::Int(1)),
-        AttrField::new("id_index", AttrKind::Int, AttrDefault::Int(0)),
-        AttrField::new("return_indices", AttrKind::Bool, AttrDefault::Bool(true)),
-        AttrField::new("invalid_to_bottom", AttrKind::Bool, AttrDefault::Bool(false)),
+pub static NON_MAXIMUM_SUPPRESSION: AttrsSchema = schema(
+    "relay.attrs.NonMaximumSuppressionAttrs",
+    &[
+        field::flag("force_suppress", false),
+        field::int("top_k", -1),
+        field::int("coord_start", 2),
+        field::int("score_index", 1),
+        field::int("id_index", 0),
+        field::flag("return_indices", true),
+        field::flag("invalid_to_bottom", false),
     ],
-};
+);
 
 /// Attributes `relay.attrs.AllClassNonMaximumSuppressionAttrs`.
-pub static ALL_CLASS_NON_MAXIMUM_SUPPRESSION: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.AllClassNonMaximumSuppressionAttrs",
-    fields: &[AttrField::new("output_format", AttrKind::Str, AttrDefault::Str("onnx"))],
-};
+pub static ALL_CLASS_NON_MAXIMUM_SUPPRESSION: AttrsSchema =
+    schema("relay.attrs.AllClassNonMaximumSuppressionAttrs", &[field::text("output_format", "onnx")]);
 
 /// Attributes `relay.attrs.RegularNonMaximumSuppressionAttrs`.
-pub static REGULAR_NON_MAXIMUM_SUPPRESSION: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.RegularNonMaximumSuppressionAttrs",
-    fields: &[
-        AttrField::required("max_detections_per_class", AttrKind::Int),
-        AttrField::required("max_detections", AttrKind::Int),
-        AttrField::required("num_classes", AttrKind::Int),
-        AttrField::required("iou_threshold", AttrKind::Float),
-        AttrField::required("score_threshold", AttrKind::Float),
+pub static REGULAR_NON_MAXIMUM_SUPPRESSION: AttrsSchema = schema(
+    "relay.attrs.RegularNonMaximumSuppressionAttrs",
+    &[
+        field::required("max_detections_per_class", AttrKind::Int),
+        field::required("max_detections", AttrKind::Int),
+        field::required("num_classes", AttrKind::Int),
+        field::required("iou_threshold", AttrKind::Float),
+        field::required("score_threshold", AttrKind::Float),
     ],
-};
+);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "vision.multibox_prior",
-        doc: "Anchor boxes for each position of a feature map.",
-        args: &["data"],
-        attrs: Some(&MULTI_BOX_PRIOR),
-        rule: Some(multibox_prior_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(kernels::multibox_prior),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vision.multibox_transform_loc",
-        doc: "Detections from class probabilities, box offsets and anchors.",
-        args: &["cls_prob", "loc_pred", "anchor"],
-        attrs: Some(&MULTI_BOX_TRANSFORM_LOC),
-        rule: Some(multibox_transform_loc_rule),
-        pattern: Some(OpPattern::Opaque),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vision.get_valid_counts",
-        doc: "Moves boxes above a score to the front and counts them.",
-        args: &["data", "score_threshold"],
-        rule: Some(get_valid_counts_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(kernels::get_valid_counts),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vision.non_max_suppression",
-        doc: "Removes boxes that overlap a better one.",
-        args: &["data", "valid_count", "indices", "max_output_size", "iou_threshold"],
-        rule: Some(non_max_suppression_rule),
-        pattern: Some(OpPattern::Opaque),
-        kernel: Some(kernels::non_max_suppression),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vision.all_class_non_max_suppression",
-        doc: "Removes boxes that overlap a better one, for each class on its own.",
-        args: &["boxes", "scores", "max_output_boxes_per_class", "iou_threshold", "score_threshold"],
-        rule: Some(all_class_non_max_suppression_rule),
-        pattern: Some(OpPattern::Opaque),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vision.regular_non_max_suppression",
-        doc: "Removes boxes that overlap a better one, as TFLite's detection post-processing does.",
-        args: &["boxes", "scores"],
-        rule: Some(regular_non_max_suppression_rule),
-        pattern: Some(OpPattern::Opaque),
-        ..OpInfo::BASE
-    },
+    op("vision.multibox_prior", "Anchor boxes for each position of a feature map.")
+        .pattern(OpPattern::Opaque)
+        .kernel(kernels::multibox_prior)
+        .relay(relay(&["data"], multibox_prior_rule).attrs(&schema(
+            "relay.attrs.MultiBoxPriorAttrs",
+            &[
+                field::with("sizes", AttrKind::Any, AttrDefault::Floats(&[1.0])),
+                field::with("ratios", AttrKind::Any, AttrDefault::Floats(&[1.0])),
+                field::with("steps", AttrKind::Any, AttrDefault::Floats(&[-1.0, -1.0])),
+                field::with("offsets", AttrKind::Any, AttrDefault::Floats(&[0.5, 0.5])),
+                field::flag("clip", false),
+            ],
+        ))),
+    op("vision.multibox_transform_loc", "Detections from class probabilities, box offsets and anchors.")
+        .pattern(OpPattern::Opaque)
+        .relay(relay(&["cls_prob", "loc_pred", "anchor"], multibox_transform_loc_rule).attrs(&schema(
+            "relay.attrs.MultiBoxTransformLocAttrs",
+            &[
+                field::flag("clip", true),
+                field::float("threshold", 0.01),
+                field::with("variances", AttrKind::Any, AttrDefault::Floats(&[0.1, 0.1, 0.2, 0.2])),
+                field::flag("keep_background", false),
+            ],
+        )))
+        .relax(relax(&[value("cls_pred"), value("loc_pred"), value("anchor")], deduce::vision::multibox).attrs(&schema(
+            "relax.attrs.MultiboxTransformLocAttrs",
+            &[
+                field::flag("clip", false),
+                field::float("threshold", 0.0),
+                field::with("variances", AttrKind::Any, AttrDefault::Floats(&[1.0, 1.0, 1.0, 1.0])),
+                field::flag("keep_background", true),
+                field::flag("apply_softmax", true),
+            ],
+        ))),
+    op("vision.get_valid_counts", "Moves boxes above a score to the front and counts them.")
+        .pattern(OpPattern::Opaque)
+        .kernel(kernels::get_valid_counts)
+        .relay(relay(&["data", "score_threshold"], get_valid_counts_rule))
+        .relax(relax(&[value("data")], deduce::vision::valid_counts).attrs(&schema(
+            "relax.attrs.GetValidCountsAttrs",
+            &[field::float("score_threshold", 0.0), field::int("id_index", 0), field::int("score_index", 1)],
+        ))),
+    op("vision.non_max_suppression", "Removes boxes that overlap a better one.")
+        .pattern(OpPattern::Opaque)
+        .kernel(kernels::non_max_suppression)
+        .relay(relay(&["data", "valid_count", "indices", "max_output_size", "iou_threshold"], non_max_suppression_rule))
+        .relax(relax(&[value("data"), value("valid_count"), value("indices")], deduce::vision::suppression).attrs(&schema(
+            "relax.attrs.NonMaximumSuppressionAttrs",
+            &[
+                field::int("max_output_size", -1),
+                field::float("iou_threshold", 0.5),
+                field::flag("force_suppress", false),
+                field::int("top_k", -1),
+                field::int("coord_start", 2),
+                field::int("score_index", 1),
+                field::int("id_index", 0),
+                field::flag("return_indices", true),
+                field::flag("invalid_to_bottom", false),
+                field::float("soft_nms_sigma", 0.0),
+                field::float("score_threshold", 0.0),
+            ],
+        ))),
+    op("vision.all_class_non_max_suppression", "Removes boxes that overlap a better one, for each class on its own.")
+        .pattern(OpPattern::Opaque)
+        .relay(relay(
+            &["boxes", "scores", "max_output_boxes_per_class", "iou_threshold", "score_threshold"],
+            all_class_non_max_suppression_rule,
+        ))
+        .relax(
+            relax_untyped(&[
+                value("boxes"),
+                value("scores"),
+                value("max_output_boxes_per_class"),
+                value("iou_threshold"),
+                value("score_threshold"),
+            ])
+            .attrs(&schema("relax.attrs.AllClassNonMaximumSuppressionAttrs", &[field::text("output_format", "onnx")])),
+        ),
+    op(
+        "vision.regular_non_max_suppression",
+        "Removes boxes that overlap a better one, as TFLite's detection post-processing does.",
+    )
+    .pattern(OpPattern::Opaque)
+    .relay(relay(&["boxes", "scores"], regular_non_max_suppression_rule)),
 ];
 
 /// How many elements a list attribute has.

@@ -2,91 +2,94 @@
 
 use super::region_kernels as kernels;
 use crate::ir::Dim;
+use crate::ops::relax::deduce;
+use crate::ops::row::{op, relax, relay, value};
+use crate::ops::schema::{field, schema};
 use crate::ops::tensor::{ensure, input};
-use crate::ops::{AttrDefault, AttrField, AttrKind, AttrsSchema, OpInfo, OpPattern};
+use crate::ops::{AttrDefault, AttrKind, AttrsSchema, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
-/// Attributes `relay.attrs.YoloReorgAttrs`.
-pub static YOLO_REORG: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.YoloReorgAttrs",
-    fields: &[AttrField::new("stride", AttrKind::Integer, AttrDefault::Int(1))],
-};
-
 /// Attributes `relay.attrs.ROIAlignAttrs`.
-pub static ROI_ALIGN: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ROIAlignAttrs",
-    fields: &[
-        AttrField::required("pooled_size", AttrKind::Ints),
-        AttrField::required("spatial_scale", AttrKind::Float),
-        AttrField::new("sample_ratio", AttrKind::Int, AttrDefault::Int(-1)),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
-        AttrField::new("mode", AttrKind::Str, AttrDefault::Str("avg")),
+pub static ROI_ALIGN: AttrsSchema = schema(
+    "relay.attrs.ROIAlignAttrs",
+    &[
+        field::required("pooled_size", AttrKind::Ints),
+        field::required("spatial_scale", AttrKind::Float),
+        field::int("sample_ratio", -1),
+        field::text("layout", "NCHW"),
+        field::text("mode", "avg"),
     ],
-};
+);
 
 /// Attributes `relay.attrs.ROIPoolAttrs`.
-pub static ROI_POOL: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ROIPoolAttrs",
-    fields: &[
-        AttrField::required("pooled_size", AttrKind::Ints),
-        AttrField::required("spatial_scale", AttrKind::Float),
-        AttrField::new("layout", AttrKind::Str, AttrDefault::Str("NCHW")),
+pub static ROI_POOL: AttrsSchema = schema(
+    "relay.attrs.ROIPoolAttrs",
+    &[
+        field::required("pooled_size", AttrKind::Ints),
+        field::required("spatial_scale", AttrKind::Float),
+        field::text("layout", "NCHW"),
     ],
-};
+);
 
 /// Attributes `relay.attrs.ProposalAttrs`.
-pub static PROPOSAL: AttrsSchema = AttrsSchema {
-    key: "relay.attrs.ProposalAttrs",
-    fields: &[
-        AttrField::new("scales", AttrKind::Any, AttrDefault::Floats(&[4.0, 8.0, 16.0, 32.0])),
-        AttrField::new("ratios", AttrKind::Any, AttrDefault::Floats(&[0.5, 1.0, 2.0])),
-        AttrField::new("feature_stride", AttrKind::Int, AttrDefault::Int(16)),
-        AttrField::new("threshold", AttrKind::Float, AttrDefault::Float(0.7)),
-        AttrField::new("rpn_pre_nms_top_n", AttrKind::Int, AttrDefault::Int(6000)),
-        AttrField::new("rpn_post_nms_top_n", AttrKind::Int, AttrDefault::Int(300)),
-        AttrField::new("rpn_min_size", AttrKind::Int, AttrDefault::Int(16)),
-        AttrField::new("iou_loss", AttrKind::Bool, AttrDefault::Bool(false)),
+pub static PROPOSAL: AttrsSchema = schema(
+    "relay.attrs.ProposalAttrs",
+    &[
+        field::with("scales", AttrKind::Any, AttrDefault::Floats(&[4.0, 8.0, 16.0, 32.0])),
+        field::with("ratios", AttrKind::Any, AttrDefault::Floats(&[0.5, 1.0, 2.0])),
+        field::int("feature_stride", 16),
+        field::float("threshold", 0.7),
+        field::int("rpn_pre_nms_top_n", 6000),
+        field::int("rpn_post_nms_top_n", 300),
+        field::int("rpn_min_size", 16),
+        field::flag("iou_loss", false),
     ],
-};
+);
 
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    OpInfo {
-        name: "vision.roi_align",
-        doc: "Pools regions of interest with bilinear sampling.",
-        args: &["data", "rois"],
-        rule: Some(roi_rule),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(kernels::roi_align),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vision.roi_pool",
-        doc: "Pools regions of interest by their largest elements.",
-        args: &["data", "rois"],
-        rule: Some(roi_rule),
-        pattern: Some(OpPattern::OutEWiseFusable),
-        kernel: Some(kernels::roi_pool),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vision.proposal",
-        doc: "Region proposals from class probabilities and box offsets.",
-        args: &["cls_prob", "bbox_pred", "im_info"],
-        rule: Some(proposal_rule),
-        pattern: Some(OpPattern::Opaque),
-        ..OpInfo::BASE
-    },
-    OpInfo {
-        name: "vision.yolo_reorg",
-        doc: "Moves blocks of `stride` by `stride` positions into channels.",
-        args: &["data"],
-        attrs: Some(&YOLO_REORG),
-        rule: Some(yolo_reorg_rule),
-        pattern: Some(OpPattern::Injective),
-        kernel: Some(kernels::yolo_reorg),
-        ..OpInfo::BASE
-    },
+    op("vision.roi_align", "Pools regions of interest with bilinear sampling.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(kernels::roi_align)
+        .relay(relay(&["data", "rois"], roi_rule))
+        .relax(
+            relax(&[value("data"), value("rois")], deduce::vision::regions)
+                .attrs(&schema(
+                    "relax.attrs.ROIAlignAttrs",
+                    &[
+                        field::required("pooled_size", AttrKind::Ints),
+                        field::required("spatial_scale", AttrKind::Float),
+                        field::int("sample_ratio", -1),
+                        field::flag("aligned", false),
+                        field::text("layout", "NCHW"),
+                        field::text("mode", "avg"),
+                    ],
+                ))
+                .follows(),
+        ),
+    op("vision.roi_pool", "Pools regions of interest by their largest elements.")
+        .pattern(OpPattern::OutEWiseFusable)
+        .kernel(kernels::roi_pool)
+        .relay(relay(&["data", "rois"], roi_rule))
+        .relax(
+            relax(&[value("data"), value("rois")], deduce::vision::regions)
+                .attrs(&schema(
+                    "relax.attrs.ROIPoolAttrs",
+                    &[
+                        field::required("pooled_size", AttrKind::Ints),
+                        field::required("spatial_scale", AttrKind::Float),
+                        field::text("layout", "NCHW"),
+                    ],
+                ))
+                .follows(),
+        ),
+    op("vision.proposal", "Region proposals from class probabilities and box offsets.")
+        .pattern(OpPattern::Opaque)
+        .relay(relay(&["cls_prob", "bbox_pred", "im_info"], proposal_rule)),
+    op("vision.yolo_reorg", "Moves blocks of `stride` by `stride` positions into channels.")
+        .pattern(OpPattern::Injective)
+        .kernel(kernels::yolo_reorg)
+        .relay(relay(&["data"], yolo_reorg_rule).attrs(&schema("relay.attrs.YoloReorgAttrs", &[field::integer("stride", 1)]))),
 ];
 
 pub(super) fn roi_rule(cx: &mut RuleCx<'_>) -> RuleResult {

@@ -12,7 +12,7 @@ use crate::parse::suggest::nearest;
 impl<'s> Reader<'s, '_> {
     /// A call of an operator over operands alone.
     pub(super) fn plain_call(&mut self, name: &str, args: Vec<Value>, span: Span) -> Value {
-        let attrs = ops::lookup_relax(name).and_then(|op| ops::info(op).relax).and_then(|op| op.attrs);
+        let attrs = ops::lookup_relax(name).and_then(|op| ops::info(op).relax.as_ref()).and_then(|op| op.attrs);
         let attrs = attrs.and_then(|schema| schema.complete(self.store, &[]).ok()).map(|attrs| self.store.attrs(attrs));
         self.op_value(name, args, attrs, Vec::new(), span).unwrap_or(Value::None)
     }
@@ -44,7 +44,7 @@ impl<'s> Reader<'s, '_> {
     /// A call of an operator as it is written.
     pub(super) fn call_op(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
         let span = args.span;
-        let Some(op) = ops::lookup_relax(name).and_then(|op| ops::info(op).relax) else {
+        let Some(op) = ops::lookup_relax(name).and_then(|op| ops::info(op).relax.as_ref()) else {
             return Err(self.unknown_op(name, span));
         };
         self.by_name(op, &mut args)?;

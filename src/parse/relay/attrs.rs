@@ -119,7 +119,7 @@ impl<'s> Parser<'s, '_> {
     #[inline(never)]
     pub(super) fn op_attrs(&mut self, op: OpId, text: &'s str, written: Vec<Written<'s>>, span: Span) -> Option<AttrsId> {
         let info = ops::info(op);
-        let Some(schema) = info.attrs else {
+        let Some(schema) = info.relay_attrs() else {
             return if written.is_empty() { None } else { self.keyed_attrs(written, span) };
         };
         // Two calls never share a box: what prints of it says where it stands in the metadata section.
@@ -219,7 +219,7 @@ impl<'s> Parser<'s, '_> {
 
 /// The schema with this type key, if an operator uses it.
 pub(super) fn schema_of(key: &str) -> Option<&'static AttrsSchema> {
-    ops::all().iter().filter_map(|op| op.attrs).find(|schema| schema.key == key)
+    ops::all().iter().filter_map(|op| op.relay_attrs()).find(|schema| schema.key == key)
 }
 
 fn holds_expr(value: &AttrValue) -> bool {

@@ -115,7 +115,7 @@ impl<'s> Parser<'s, '_> {
         }
         let message = format!("operator `{name}` not found, perhaps you forgot to register it?");
         let mut error = Diagnostic::error("relay-unknown-op", message, self.span_from(token.start));
-        let known = ops::all().iter().filter(|op| op.relay).map(|op| op.name).chain(self.ctors.keys().copied());
+        let known = ops::all().iter().filter(|op| op.relay.is_some()).map(|op| op.name).chain(self.ctors.keys().copied());
         if let Some(near) = nearest(&name, known) {
             error = error.with_note(format!("did you mean `{near}`?"));
         } else if self.vars.lookup(&name).is_some() {

@@ -27,7 +27,7 @@ pub(super) fn call_with(store: &mut Store, name: &str, args: &[ExprId], written:
 
 /// The attributes of calls of an operator: those that are written and the defaults of the others.
 pub(super) fn attrs_with(store: &mut Store, name: &str, written: &[(&str, AttrValue)]) -> Option<AttrsId> {
-    let schema = ops::lookup_relax(name).and_then(|op| ops::info(op).relax).and_then(|row| row.attrs);
+    let schema = ops::lookup_relax(name).and_then(|op| ops::info(op).relax.as_ref()).and_then(|row| row.attrs);
     let set = schema.and_then(|schema| schema.complete(store, written).ok());
     set.map(|set| store.attrs(set))
 }
@@ -56,7 +56,7 @@ pub(super) fn external(store: &mut Store, symbol: &str) -> ExprId {
 
 /// The name of the operator that a call calls, as it stands behind `R.`; empty when it calls something else.
 pub(super) fn op_name(store: &Store, id: ExprId) -> &'static str {
-    store.called_op(id).and_then(|op| ops::info(op).relax).map_or("", |row| row.name)
+    store.called_op(id).and_then(|op| ops::info(op).relax.as_ref()).map_or("", |row| row.name)
 }
 
 /// The arguments of a call; none when it is not a call.

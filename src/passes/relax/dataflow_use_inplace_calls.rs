@@ -133,7 +133,7 @@ impl InPlace {
         let Expr::Call { info: Some(info), .. } = store.expr(plain) else { return None };
         let types: Vec<TypeId> = store.call_info(info).type_args.to_vec();
         let op = ops::lookup_relax("call_tir_inplace")?;
-        let schema = ops::info(op).relax.and_then(|row| row.attrs)?;
+        let schema = ops::info(op).relax.as_ref().and_then(|row| row.attrs)?;
         let places = AttrValue::Array([AttrValue::int(argument as i64)].into());
         let set = schema.complete(store, &[("inplace_indices", places)]).ok()?;
         let attrs = store.attrs(set);

@@ -172,7 +172,7 @@ impl BlockMutator for Eliminate<'_> {
 
 /// Whether a call gives memory of its own each time.
 fn allocates(store: &Store, value: ExprId) -> bool {
-    store.called_op(value).and_then(|op| ops::info(op).relax).is_some_and(|op| op.name.contains("alloc_"))
+    store.called_op(value).and_then(|op| ops::info(op).relax.as_ref()).is_some_and(|op| op.name.contains("alloc_"))
 }
 
 /// A number that equal values share.

@@ -211,7 +211,7 @@ impl BlockMutator for Calls<'_> {
             true => ("call_tir", None),
             false => {
                 let fields = [("inplace_indices", AttrValue::Array(inplace.iter().map(|i| AttrValue::int(*i)).collect()))];
-                let row = ops::lookup_relax("call_tir_inplace").and_then(|op| ops::info(op).relax);
+                let row = ops::lookup_relax("call_tir_inplace").and_then(|op| ops::info(op).relax.as_ref());
                 let set = row.and_then(|row| row.attrs).and_then(|schema| schema.complete(store, &fields).ok());
                 ("call_tir_inplace", set.map(|set| store.attrs(set)))
             }

@@ -335,7 +335,7 @@ impl BlockMutator for Inside {
 /// What a call is called in the name of a group, and the arguments of a call of a tensor program.
 fn called(store: &Store, callee: ExprId, args: List<Expr>) -> (String, Option<ExprId>) {
     let op_name = match store.expr(callee) {
-        Expr::Op(op) => ops::info(op).relax.map_or(ops::info(op).name, |op| op.name),
+        Expr::Op(op) => ops::info(op).relax.as_ref().map_or(ops::info(op).name, |op| op.name),
         Expr::Global(name) => {
             let name = store.str(name);
             return (name.strip_prefix("fused_").unwrap_or(name).to_owned(), None);

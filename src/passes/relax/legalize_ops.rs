@@ -162,7 +162,7 @@ impl BlockMutator for Legalize {
     }
 
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
-        let Some(row) = store.called_op(post).and_then(|op| ops::info(op).relax) else { return post };
+        let Some(row) = store.called_op(post).and_then(|op| ops::info(op).relax.as_ref()) else { return post };
         if self.skipped.iter().any(|name| name.strip_prefix("relax.") == Some(row.name)) {
             return post;
         }

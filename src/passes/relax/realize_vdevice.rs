@@ -253,7 +253,7 @@ impl BlockMutator for Realize<'_> {
         if info.and_then(|info| info.vdevice) == Some(device) {
             return arg;
         }
-        let schema = ops::lookup_relax("to_vdevice").and_then(|op| ops::info(op).relax).and_then(|row| row.attrs);
+        let schema = ops::lookup_relax("to_vdevice").and_then(|op| ops::info(op).relax.as_ref()).and_then(|row| row.attrs);
         let attrs = schema.and_then(|schema| schema.complete(store, &[("dst_vdevice", AttrValue::Object(device))]).ok());
         let attrs = attrs.map(|attrs| store.attrs(attrs));
         let callee = op(store, "to_vdevice");

@@ -76,7 +76,7 @@ impl ExprMutator for Unwrap {
         }
         let Expr::Call { callee, args, info } = store.expr(post) else { return post };
         let Expr::Op(op) = store.expr(callee) else { return post };
-        let name = ops::info(op).relax.map_or("", |op| op.name);
+        let name = ops::info(op).relax.as_ref().map_or("", |op| op.name);
         let args: Vec<ExprId> = store.items(args).collect();
         let ty = store.checked_type(post);
         match (name, args.split_first()) {

@@ -16,7 +16,7 @@ impl Emitter<'_> {
         let attrs = store.attrs_of_id(attrs);
         let key = store.str(attrs.key);
         let schema = match store.expr(callee) {
-            Expr::Op(op) => ops::info(op).attrs,
+            Expr::Op(op) => ops::info(op).relay_attrs(),
             _ => ops::schema(key),
         };
         for (i, (name, value)) in attrs.fields.iter().enumerate() {

@@ -19,7 +19,7 @@ impl Script<'_> {
         match store.expr(call.callee) {
             Expr::Op(op) => {
                 let info = ops::info(op);
-                let name = info.relax.map_or(info.name, |op| op.name);
+                let name = info.relax.as_ref().map_or(info.name, |op| op.name);
                 match (name, args.as_slice()) {
                     (
                         "call_tir" | "call_tir_inplace" | "call_dps_packed" | "call_tir_with_grad" | "dist.call_tir_local_view",

@@ -15,7 +15,11 @@ impl Script<'_> {
             Expr::Op(op) => {
                 self.usage.ir = true;
                 let info = crate::ops::info(op);
-                let _ = write!(out, "I.Op(\"{}\")", info.relax.map_or(info.name.to_owned(), |op| format!("relax.{}", op.name)));
+                let _ = write!(
+                    out,
+                    "I.Op(\"{}\")",
+                    info.relax.as_ref().map_or(info.name.to_owned(), |op| format!("relax.{}", op.name))
+                );
             }
             Expr::Constant(tensor) => self.constant(id, store.tensor(tensor), out),
             Expr::Tuple(fields) if fields.is_empty() => self.relax("tuple()", out),

@@ -313,7 +313,7 @@ impl Script<'_> {
     fn hides_annotation(&self, value: ExprId, ty: Option<TypeId>) -> bool {
         let store = self.store;
         let Some(op) = store.called_op(value) else { return false };
-        let name = crate::ops::info(op).relax.map_or("", |op| op.name);
+        let name = crate::ops::info(op).relax.as_ref().map_or("", |op| op.name);
         let is_prim = ty.is_some_and(|ty| matches!(store.type_of_id(ty), Type::Prim(_)));
         if !matches!(name, "call_tir" | "call_dps_packed") || is_prim {
             return false;

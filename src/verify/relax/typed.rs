@@ -71,7 +71,7 @@ impl Check<'_> {
 
     fn call(&mut self, id: ExprId) {
         let Expr::Call { callee, args, info } = self.store.expr(id) else { return };
-        let name = self.store.called_op(id).and_then(|op| ops::info(op).relax).map_or("", |row| row.name);
+        let name = self.store.called_op(id).and_then(|op| ops::info(op).relax.as_ref()).map_or("", |row| row.name);
         if CALL_TIR.contains(&name) {
             self.call_tir(id, name);
         }

@@ -107,7 +107,7 @@ fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
 fn fitting(store: &Store, dialect: Dialect, callee: ExprId, attrs: Option<AttrsId>) -> Js<()> {
     let (Expr::Op(op), Some(attrs)) = (store.expr(callee), attrs) else { return Ok(()) };
     let (info, key) = (ops::info(op), store.str(store.attrs_of_id(attrs).key));
-    let own = if dialect == Dialect::Relax { info.relax.and_then(|row| row.attrs) } else { info.attrs };
+    let own = if dialect == Dialect::Relax { info.relax_attrs() } else { info.relay_attrs() };
     match own {
         Some(schema) if schema.key != key => Err(error(&format!("{} takes {}, not {key}", info.name, schema.key))),
         _ => Ok(()),

@@ -250,7 +250,7 @@ fn attr(store: &Store, value: &AttrValue) -> JsValue {
 /// What an operator is called in a dialect.
 fn op_name(dialect: Dialect, op: OpId) -> String {
     let info = ops::info(op);
-    match info.relax.filter(|_| dialect == Dialect::Relax) {
+    match info.relax.as_ref().filter(|_| dialect == Dialect::Relax) {
         Some(row) => format!("relax.{}", row.name),
         None => info.name.to_owned(),
     }
@@ -271,15 +271,14 @@ pub(super) fn find_op(dialect: Dialect, name: &str) -> Js<OpId> {
 pub fn user_op(name: &str) -> Js<js_sys::Array> {
     let dialect = with(|lent| Ok(lent.dialect))?;
     let info = ops::info(find_op(dialect, name)?);
-    let relax = info.relax.filter(|_| dialect == Dialect::Relax);
-    let doc = relax.map_or(info.doc, |row| if row.doc.is_empty() { info.doc } else { row.doc });
+    let relax = info.relax.as_ref().filter(|_| dialect == Dialect::Relax);
     let inputs: js_sys::Array = match relax {
         // Those that have to be given.
         Some(row) => row.args.iter().filter(|arg| !arg.optional).map(|arg| JsValue::from(arg.name)).collect(),
-        None => info.args.iter().map(|arg| JsValue::from(*arg)).collect(),
+        None => info.relay_args().iter().map(|arg| JsValue::from(*arg)).collect(),
     };
     let out = js_sys::Array::of5(
-        &doc.into(),
+        &info.doc.into(),
         &inputs,
         &info.stateful.into(),
         &info.pattern.map_or(-1, |pattern| pattern as i32).into(),
@@ -287,6 +286,6 @@ pub fn user_op(name: &str) -> Js<js_sys::Array> {
     );
     out.push(&info.non_computational.into());
     out.push(&relax.map_or(!info.stateful, |row| row.pure).into());
-    out.push(&relax.map_or(info.attrs, |row| row.attrs).is_some().into());
+    out.push(&relax.map_or(info.relay_attrs(), |row| row.attrs).is_some().into());
     Ok(out)
 }

@@ -5,21 +5,21 @@
 //! the element type is known. It fails only where the arguments can never fit; the words are TVM's in
 //! substance.
 
-pub(super) mod binary;
-pub(super) mod conv;
-pub(super) mod create;
-pub(super) mod grad;
-pub(super) mod image;
-pub(super) mod index;
-pub(super) mod linear_algebra;
-pub(super) mod manipulate;
-pub(super) mod nn;
-pub(super) mod pool;
-pub(super) mod runtime;
-pub(super) mod search;
-pub(super) mod statistic;
-pub(super) mod unary;
-pub(super) mod vision;
+pub(in crate::ops) mod binary;
+pub(in crate::ops) mod conv;
+pub(in crate::ops) mod create;
+pub(in crate::ops) mod grad;
+pub(in crate::ops) mod image;
+pub(in crate::ops) mod index;
+pub(in crate::ops) mod linear_algebra;
+pub(in crate::ops) mod manipulate;
+pub(in crate::ops) mod nn;
+pub(in crate::ops) mod pool;
+pub(in crate::ops) mod runtime;
+pub(in crate::ops) mod search;
+pub(in crate::ops) mod statistic;
+pub(in crate::ops) mod unary;
+pub(in crate::ops) mod vision;
 
 #[cfg(test)]
 mod tests;

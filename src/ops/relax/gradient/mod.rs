@@ -3,9 +3,9 @@
 //! A rule gets a call of the forward function, the variable that it is bound to and the gradient of that, and gives for each
 //! argument what is added to its gradient; nothing for an argument that has none. What it gives is nested and has types.
 
-pub(super) mod element;
-pub(super) mod manipulate;
-pub(super) mod nn;
+pub(in crate::ops) mod element;
+pub(in crate::ops) mod manipulate;
+pub(in crate::ops) mod nn;
 
 use super::deduce::Deduce;
 use crate::ir::{AttrValue, AttrsId, DType, Dim, Expr, ExprId, Extents, Store, Type, TypeId};
@@ -38,7 +38,8 @@ impl Gradient<'_> {
 
     /// `R.name(args)` with these attributes and the defaults of the others, with its type.
     fn call(&mut self, name: &str, args: &[ExprId], attrs: &[(&str, AttrValue)]) -> Result<ExprId, String> {
-        let row = lookup_relax(name).and_then(|op| info(op).relax).ok_or_else(|| format!("there is no operator {name}"))?;
+        let row =
+            lookup_relax(name).and_then(|op| info(op).relax.as_ref()).ok_or_else(|| format!("there is no operator {name}"))?;
         let attrs = match row.attrs {
             Some(schema) => {
                 let attrs = schema.complete(self.store, attrs).map_err(|field| format!("{name} needs the attribute {field}"))?;
@@ -152,7 +153,7 @@ pub fn typed_call(store: &mut Store, name: &str, args: &[ExprId], attrs: Option<
     let op = lookup_relax(name).ok_or_else(|| format!("there is no operator {name}"))?;
     let any = store.ty(Type::Any);
     let types: Vec<TypeId> = args.iter().map(|arg| store.checked_type(*arg).unwrap_or(any)).collect();
-    let ty = match info(op).relax.and_then(|row| row.deduce.map(|rule| (row.name, rule))) {
+    let ty = match info(op).relax.as_ref().and_then(|row| row.deduce.map(|rule| (row.name, rule))) {
         Some((name, rule)) => rule(&mut Deduce { store, op: name, args, types: &types, attrs, ty_args: &[] })?,
         None => any,
     };

@@ -5,12 +5,12 @@
 //! it were split off. A rule sees the layouts that the arguments have now and says which it wants, which the result has, and
 //! what changes in the attributes.
 
-pub(super) mod conv;
-pub(super) mod element;
-pub(super) mod manipulate;
-pub(super) mod nn;
-pub(super) mod pool;
-pub(super) mod select;
+pub(in crate::ops) mod conv;
+pub(in crate::ops) mod element;
+pub(in crate::ops) mod manipulate;
+pub(in crate::ops) mod nn;
+pub(in crate::ops) mod pool;
+pub(in crate::ops) mod select;
 
 use crate::ir::{AttrValue, AttrsId, Dim, ExprId, Extents, Store, TypeId};
 use crate::ops::build::with_attrs;

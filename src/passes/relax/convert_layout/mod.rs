@@ -157,7 +157,7 @@ impl Convert {
 
     /// What the rule of the operator says, if it has one and the ranks of its arguments are known.
     fn infer(&self, store: &mut Store, call: ExprId) -> Result<Option<Inferred>, String> {
-        let Some(row) = store.called_op(call).and_then(|op| ops::info(op).relax) else { return Ok(None) };
+        let Some(row) = store.called_op(call).and_then(|op| ops::info(op).relax.as_ref()) else { return Ok(None) };
         let Some(rule) = row.layout else { return Ok(None) };
         let args = super::calls::args(store, call);
         let any = store.ty(crate::ir::Type::Any);

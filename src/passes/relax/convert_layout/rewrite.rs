@@ -106,7 +106,7 @@ fn convert_tensor(store: &mut Store, id: ExprId, from: &Layout, to: &Layout) -> 
 
 fn call(store: &mut Store, name: &str, data: ExprId, attr: (&str, AttrValue)) -> ExprId {
     let callee = op(store, name);
-    let schema = ops::lookup_relax(name).and_then(|op| ops::info(op).relax).and_then(|row| row.attrs);
+    let schema = ops::lookup_relax(name).and_then(|op| ops::info(op).relax.as_ref()).and_then(|row| row.attrs);
     let attrs = schema.and_then(|schema| schema.complete(store, &[attr]).ok());
     let attrs = attrs.map(|attrs| store.attrs(attrs));
     store.add_call(callee, &[data], attrs)

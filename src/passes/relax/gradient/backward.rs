@@ -37,7 +37,7 @@ impl Backward<'_> {
     fn call(&mut self, store: &mut Store, builder: &mut BlockBuilder, binding: Binding, out: ExprId) -> Result<(), String> {
         let Some(op) = store.called_op(binding.value) else { return Ok(()) };
         let (result, args) = self.checkpoints.of(store, builder, binding)?;
-        let row = ops::info(op).relax.ok_or("the operator is not one of Relax")?;
+        let row = ops::info(op).relax.as_ref().ok_or("the operator is not one of Relax")?;
         if row.name.starts_with("call_tir") {
             return Err(
                 "Differentiation of call_tir op without registering corresponding gradient function is not supported yet."
@@ -227,7 +227,7 @@ fn filled(store: &mut Store, name: &str, ty: TypeId) -> Result<ExprId, String> {
         _ => return Err("Missing shape when building zeros tuple.".to_owned()),
     };
     let dtype: Option<DType> = info.dtype;
-    let schema = ops::lookup_relax(name).and_then(|op| ops::info(op).relax).and_then(|row| row.attrs);
+    let schema = ops::lookup_relax(name).and_then(|op| ops::info(op).relax.as_ref()).and_then(|row| row.attrs);
     let attrs = schema.and_then(|schema| schema.complete(store, &[("dtype", AttrValue::DType(dtype))]).ok());
     let attrs = attrs.map(|attrs| store.attrs(attrs));
     typed_call(store, name, &[shape], attrs)

@@ -93,7 +93,7 @@ fn transposed(store: &mut Store, cx: &Mutation, expr: ExprId) -> Option<ExprId> 
         return args(store, before).first().copied();
     }
     let axes = ints(&exchanged(rank(store, expr)?));
-    let schema = crate::ops::lookup_relax("permute_dims").and_then(|op| crate::ops::info(op).relax)?.attrs?;
+    let schema = crate::ops::lookup_relax("permute_dims").and_then(|op| crate::ops::info(op).relax.as_ref())?.attrs?;
     let attrs = schema.complete(store, &[("axes", axes)]).ok()?;
     let attrs = store.attrs(attrs);
     typed_call(store, "permute_dims", &[expr], Some(attrs)).ok()

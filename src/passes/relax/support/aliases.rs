@@ -128,7 +128,7 @@ impl Aliases {
             Expr::Call { args, info, .. } => {
                 let args: Vec<ExprId> = store.items(args).collect();
                 let Some(op) = store.called_op(value) else { return self.unknown_call(store, &args, ty) };
-                let name = ops::info(op).relax.map_or("", |row| row.name);
+                let name = ops::info(op).relax.as_ref().map_or("", |row| row.name);
                 match (name, &args[..]) {
                     ("call_pure_packed", [_, rest @ ..]) => self.unknown_call(store, rest, ty),
                     ("call_tir", _) => {

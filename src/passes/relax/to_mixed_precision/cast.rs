@@ -35,7 +35,7 @@ pub(super) fn cast(store: &mut Store, expr: ExprId, to: &DTypes) -> ExprId {
 }
 
 fn astype(store: &mut Store, expr: ExprId, to: DType) -> ExprId {
-    let schema = ops::lookup_relax("astype").and_then(|op| ops::info(op).relax).and_then(|row| row.attrs);
+    let schema = ops::lookup_relax("astype").and_then(|op| ops::info(op).relax.as_ref()).and_then(|row| row.attrs);
     let attrs = schema.and_then(|schema| schema.complete(store, &[("dtype", AttrValue::DType(Some(to)))]).ok());
     let attrs = attrs.map(|attrs| store.attrs(attrs));
     let callee = op(store, "astype");

@@ -12,8 +12,8 @@ use crate::infer::relax::types::symbols;
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, Binding, BindingBlock, DType, Expr, ExprId, Id, Module, Store, TensorInfo, VarId};
 use crate::ops;
+use crate::ops::MixedPrecision;
 use crate::ops::build::with_attrs;
-use crate::ops::relax::MixedPrecision;
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
 use cast::{all_castable, cast};
 use wanted::{DTypes, Wanted, dtypes};
@@ -86,7 +86,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
 
 /// What mixed precision does with a call; nothing when it calls no operator.
 fn policy(store: &Store, call: ExprId) -> Option<MixedPrecision> {
-    let row = ops::info(store.called_op(call)?).relax;
+    let row = ops::info(store.called_op(call)?).relax.as_ref();
     Some(row.and_then(|row| row.mixed_precision).unwrap_or(MixedPrecision::Never))
 }
 
@@ -273,7 +273,7 @@ impl Rewrite {
     ) -> Option<(ExprId, Option<Id<crate::ir::CallInfo>>, Vec<ExprId>)> {
         let data = store.call(call)?;
         if op_name(store, call).starts_with("nn.attention") {
-            let schema = ops::info(ops::lookup_relax("nn.attention")?).relax?.attrs?;
+            let schema = ops::info(ops::lookup_relax("nn.attention")?).relax.as_ref()?.attrs?;
             let attrs = schema.complete(store, &[]).ok()?;
             let attrs = store.attrs(attrs);
             let info = store.add_call_info(Some(attrs), &[]);

@@ -2,7 +2,7 @@
 
 use super::policy;
 use crate::ir::{Binding, DType, DTypeCode, Expr, ExprId, Store, Type, TypeId, VarId};
-use crate::ops::relax::MixedPrecision;
+use crate::ops::MixedPrecision;
 use rustc_hash::FxHashMap;
 
 /// Element types of the tensors of a value (TVM's `NType`). Types nest as deep as the parser's limit on brackets.

@@ -20,7 +20,7 @@ pub(super) struct Call<'a> {
 impl Call<'_> {
     /// A call of an operator without attributes.
     pub fn of(&mut self, op: &str, args: &[ExprId]) -> ExprId {
-        match crate::ops::info(crate::ops::op(op)).attrs {
+        match crate::ops::info(crate::ops::op(op)).relay_attrs() {
             Some(_) => call_with(self.store, op, args, &[]),
             None => call(self.store, op, args),
         }

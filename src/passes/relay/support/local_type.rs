@@ -6,7 +6,7 @@ use crate::ops::{self, RuleCx};
 
 /// What an operator yields for arguments of these types, if its relation can tell.
 pub fn result_type(store: &mut Store, op: OpId, attrs: Option<AttrsId>, args: &[TypeId]) -> Option<TypeId> {
-    let rule = ops::info(op).rule?;
+    let rule = ops::info(op).relay_rule()?;
     let out = store.hole();
     let mut types = args.to_vec();
     types.push(out);
