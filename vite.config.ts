@@ -120,11 +120,10 @@ const engine = {
 };
 
 const panels =
-  /www\/(graph\/|share\/|lessons\/(LessonList|LessonPane|judge|prose)|panels\/(AddPass|Compare|ContextForm|EditPass|Help|HistoryPanel|Matrix|Operators|Palette|Popover|Rewrites|TensorView|Timing|Values|choices)|state\/(beside|flame))/;
+  /www\/(graph\/|share\/|lessons\/(LessonList|LessonPane|judge|prose)|panels\/(passes\/(AddPass|ContextForm|EditPass)|Compare|Help|HistoryPanel|Matrix|OpenMenu|Operators|Palette|Popover|Rewrites|TensorView|Timing|Values|choices)|state\/(beside|flame))/;
 /** What two of the above, or the page and the frame that is put into other pages, have in common. */
 const shared = /www\/|passlab-|node_modules\/solid-js|preload-helper/;
-const editor =
-  /node_modules\/(@codemirror\/(view|state|language|commands|lint|streamparser)|@lezer\/(common|highlight)|@marijn|style-mod|w3c-keyname|crelt)/;
+const editor = /node_modules\/(@codemirror\/(view|state)|@marijn|style-mod|w3c-keyname|crelt)/;
 
 export default defineConfig({
   base: "./",

@@ -3,8 +3,10 @@ import { render } from "solid-js/web";
 import { Later } from "./engine/later";
 import { App } from "./panels/App";
 import { AppContext } from "./panels/context";
+import { browserAttic } from "./state/attic";
 import { createController } from "./state/controller";
 import { browserStorage, Keeper } from "./state/persist";
+import { nameOfTab, Works } from "./state/works";
 
 /** Seconds until a run counts as hung; `?watchdog=2` is for tests. */
 const WATCHDOG = Number(new URLSearchParams(location.search).get("watchdog")) || 10;
@@ -12,19 +14,28 @@ const WATCHDOG = Number(new URLSearchParams(location.search).get("watchdog")) ||
 const root = document.getElementById("app");
 if (!root) throw new Error("the page has no place for the application");
 
+const storage = browserStorage();
+const works = new Works(
+  storage,
+  browserAttic,
+  nameOfTab((fresh) => works.rename(fresh)),
+);
+
 render(() => {
   const app = createController({
     spawn: () => new Worker(new URL("./engine/worker.ts", import.meta.url), { type: "module" }),
     spawnSandbox: () =>
       new Later(() => import("./sandbox/host").then(({ Sandbox }) => new Sandbox())),
-    keeper: new Keeper(browserStorage()),
+    keeper: new Keeper(storage),
+    works,
     watchdog: WATCHDOG * 1000,
     location,
     history,
     copy: (text) => navigator.clipboard.writeText(text),
   });
   void app.start();
-  window.addEventListener("hashchange", () => void app.openLink());
+  window.addEventListener("hashchange", app.addressed);
+  window.addEventListener("popstate", (event) => app.travelled(event.state));
   // A tab that is closed or put aside keeps what was typed in its last moment.
   document.addEventListener("visibilitychange", () => app.keep());
   window.addEventListener("pagehide", () => app.keep());

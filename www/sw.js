@@ -73,7 +73,7 @@ self.addEventListener("fetch", (event) => {
 
 /** A page by its name first, also without its ending: an embed is another page than the one that any other address gives. */
 async function page(url, cache) {
-  const named = await cache.match(url.origin + url.pathname + ".html");
+  const named = await cache.match(`${url.origin}${url.pathname}.html`);
   return named ?? cache.match(new URL("index.html", scope));
 }
 

@@ -30,7 +30,7 @@ describe("a program of Relax", () => {
     withPage({}, async (lab) => {
       await lab.example("Two convolutions (Relax)");
       await lab.step(/^ToNonDataflow changed/).click();
-      await lab.region("Diff").locator(".line").first().waitFor();
+      await lab.region("Diff").getByText("with R.dataflow").first().waitFor();
       expect(await lab.problems.count()).toBe(0);
       await lab.example("MLP");
       await lab.step(/^FuseOps changed/).waitFor();
@@ -45,9 +45,7 @@ describe("editing", () => {
       // Written by keys, so the editor had the focus, and with it the panel's code was fetched.
       await lab.program.click();
       await lab.page.waitForFunction(() =>
-        performance
-          .getEntriesByType("resource")
-          .some(({ name }) => /\/search-[^/]*\.js$/.test(name)),
+        performance.getEntriesByType("resource").some(({ name }) => /\/keys-[^/]*\.js$/.test(name)),
       );
       await lab.page.keyboard.press("Control+f");
       await lab.page.keyboard.type("relu");

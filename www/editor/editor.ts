@@ -1,15 +1,8 @@
 /** An editor: CodeMirror with a language, the engine's problems underlined, and a way out by Escape. */
-import {
-  defaultKeymap,
-  history,
-  historyKeymap,
-  indentLess,
-  indentMore,
-} from "@codemirror/commands";
-import { bracketMatching, indentUnit } from "@codemirror/language";
-import { type Diagnostic, diagnosticCount, setDiagnostics } from "@codemirror/lint";
+import type { Diagnostic } from "@codemirror/lint";
 import {
   Annotation,
+  Compartment,
   EditorState,
   type Extension,
   StateEffect,
@@ -49,15 +42,14 @@ function insertDirectly(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
-/**
- * The search panel. It is no part of the first screen, but fetched once the editor has the focus. When it is there it opens
- * before the next key is heard: what is typed right after the key that opens it is meant for the panel, not for the program.
- */
-let search: typeof import("./search") | null = null;
-const searching = async () => {
-  search ??= await import("./search");
-  return search;
+/** Keys, brackets and problems: fetched once the first screen is drawn, or before when they are needed. */
+let extras: typeof import("./keys") | null = null;
+const fetchExtras = async () => {
+  extras ??= await import("./keys");
+  return extras;
 };
+/** Milliseconds that are left to the first screen. */
+const EXTRAS_AFTER = 300;
 
 /** What is highlighted: the source of an expression that is followed. */
 const mark = StateEffect.define<{ from: number; to: number } | null>();
@@ -88,10 +80,13 @@ export interface EditorOptions {
   text: string;
   onEdit(text: string): void;
   onEscape(): void;
+  /** Undo and redo are the page's: they know of everything, the editor only of what was typed in it. */
+  onUndo(): void;
+  onRedo(): void;
 }
 
 export interface Editor {
-  /** Replaces the text, as when an example or a link is opened; undo brings the old one back. */
+  /** Shows another text, as when an example is opened or an edit undone. */
   setText(text: string): void;
   setProblems(problems: readonly Problem[]): void;
   /** Highlights a place without going there; null for none. */
@@ -106,6 +101,29 @@ export interface Editor {
   destroy(): void;
 }
 
+/** The shortest change that makes one text another: what both begin and end with stays. */
+export function changeTo(old: string, text: string): { from: number; to: number; insert: string } {
+  const most = Math.min(old.length, text.length);
+  let from = 0;
+  while (from < most && old.charCodeAt(from) === text.charCodeAt(from)) from++;
+  let end = 0;
+  const same = () =>
+    old.charCodeAt(old.length - 1 - end) === text.charCodeAt(text.length - 1 - end);
+  while (end < most - from && same()) end++;
+  return { from, to: old.length - end, insert: text.slice(from, text.length - end) };
+}
+
+/** A command of the editor that does this. */
+const calls = (act: () => void) => () => {
+  act();
+  return true;
+};
+
+function selectAll({ state, dispatch }: EditorView): boolean {
+  dispatch({ selection: { anchor: 0, head: state.doc.length } });
+  return true;
+}
+
 export function createEditor(options: EditorOptions): Editor {
   /** The text that the editor is about to draw. */
   let coming: Text | null = null;
@@ -115,6 +133,7 @@ export function createEditor(options: EditorOptions): Editor {
     if (coming) waiting.push(act);
     else act();
   };
+  const more = new Compartment();
   const view = new EditorView({
     parent: options.parent,
     // The engine hears of an edit before the editor draws it: the two then work at the same time.
@@ -138,35 +157,28 @@ export function createEditor(options: EditorOptions): Editor {
         lineNumbers(),
         highlightActiveLine(),
         highlightActiveLineGutter(),
-        history(),
         drawSelection(),
-        bracketMatching(),
-        indentUnit.of("  "),
         options.language,
         marks,
-        EditorView.domEventHandlers({ focus: () => void searching() }),
+        more.of([]),
         keymap.of([
-          { key: "Mod-]", run: indentMore },
-          { key: "Mod-[", run: indentLess },
-          {
-            key: "Mod-f",
-            run: (target) => {
-              if (search) search.openSearch(target);
-              else void searching().then(({ openSearch }) => openSearch(target));
-              return true;
-            },
-          },
-          ...historyKeymap,
-          ...defaultKeymap,
-          {
-            key: "Escape",
-            run: () => {
-              options.onEscape();
-              return true;
-            },
-          },
+          // The browser knows of no lines but those in sight.
+          { key: "Mod-a", run: selectAll },
+          { key: "Mod-z", run: calls(options.onUndo), preventDefault: true },
+          { key: "Mod-y", mac: "Mod-Shift-z", run: calls(options.onRedo), preventDefault: true },
+          { key: "Mod-Shift-z", run: calls(options.onRedo), preventDefault: true },
+          { key: "Escape", run: calls(options.onEscape) },
         ]),
-        EditorView.domEventHandlers({ beforeinput: insertDirectly }),
+        EditorView.domEventHandlers({
+          beforeinput(event, target) {
+            // From a menu, or from a key that a telephone has.
+            const undo = event.inputType === "historyUndo";
+            if (!undo && event.inputType !== "historyRedo") return insertDirectly(event, target);
+            event.preventDefault();
+            (undo ? options.onUndo : options.onRedo)();
+            return true;
+          },
+        }),
         EditorView.contentAttributes.of({
           "aria-label": options.label,
           "aria-describedby": "editor-help",
@@ -179,39 +191,44 @@ export function createEditor(options: EditorOptions): Editor {
     }),
   });
 
+  let over = false;
+  const complete = () =>
+    fetchExtras().then(({ keys }) => {
+      if (!over) afterDrawing(() => view.dispatch({ effects: more.reconfigure(keys) }));
+    });
+  const soon = setTimeout(complete, EXTRAS_AFTER);
+
+  /** The newest problems: the code that draws them may come later. */
+  let wanted: readonly Problem[] = [];
+  const drawProblems = ({ setDiagnostics, diagnosticCount }: NonNullable<typeof extras>) =>
+    afterDrawing(() => {
+      const diagnostics = diagnosticsOf(wanted, view.state.doc.length);
+      if (diagnostics.length === 0 && diagnosticCount(view.state) === 0) return;
+      view.dispatch(setDiagnostics(view.state, diagnostics));
+    });
+
   return {
     setText(text) {
       const doc = coming ?? view.state.doc;
       if (doc.length === text.length && doc.toString() === text) return;
-      afterDrawing(() =>
+      afterDrawing(() => {
+        const changes = changeTo(view.state.doc.toString(), text);
+        const kept = text.length - changes.insert.length;
+        // What is mostly the same was undone or redone: it is shown where it happened. What is not is another text.
+        const anchor = kept * 2 > text.length ? changes.from + changes.insert.length : 0;
         view.dispatch({
-          changes: { from: 0, to: view.state.doc.length, insert: text },
-          selection: { anchor: 0 },
+          changes,
+          selection: { anchor },
           scrollIntoView: true,
           annotations: fromOutside.of(true),
-        }),
-      );
+        });
+      });
     },
-    setProblems: (problems) =>
-      afterDrawing(() => {
-        const length = view.state.doc.length;
-        const diagnostics: Diagnostic[] = [];
-        for (const problem of problems) {
-          if (problem.from === null) continue;
-          const from = Math.min(problem.from, length);
-          const to = Math.min(Math.max(problem.to ?? from, from), length);
-          diagnostics.push({
-            // A place without width would not be seen.
-            from: to > from || from < length ? from : Math.max(0, from - 1),
-            to: to > from ? to : Math.min(from + 1, length),
-            severity: severity(problem),
-            message: [problem.message, ...problem.notes].join("\n"),
-          });
-        }
-        if (diagnostics.length === 0 && diagnosticCount(view.state) === 0) return;
-        diagnostics.sort((a, b) => a.from - b.from);
-        view.dispatch(setDiagnostics(view.state, diagnostics));
-      }),
+    setProblems(problems) {
+      wanted = problems;
+      if (extras) drawProblems(extras);
+      else if (problems.length > 0) void fetchExtras().then((found) => over || drawProblems(found));
+    },
     setMark: (place) =>
       afterDrawing(() => {
         const length = view.state.doc.length;
@@ -234,8 +251,31 @@ export function createEditor(options: EditorOptions): Editor {
       view.focus();
     },
     focus: () => view.focus(),
-    destroy: () => view.destroy(),
+    destroy() {
+      over = true;
+      clearTimeout(soon);
+      view.destroy();
+    },
   };
+}
+
+/** Problems as the editor draws them, by their places in a text of so many characters. */
+function diagnosticsOf(problems: readonly Problem[], length: number): Diagnostic[] {
+  const diagnostics = problems.flatMap((problem): Diagnostic[] => {
+    if (problem.from === null) return [];
+    const from = Math.min(problem.from, length);
+    const to = Math.min(Math.max(problem.to ?? from, from), length);
+    return [
+      {
+        // A place without width would not be seen.
+        from: to > from || from < length ? from : Math.max(0, from - 1),
+        to: to > from ? to : Math.min(from + 1, length),
+        severity: severity(problem),
+        message: [problem.message, ...problem.notes].join("\n"),
+      },
+    ];
+  });
+  return diagnostics.sort((a, b) => a.from - b.from);
 }
 
 function severity(problem: Problem): Diagnostic["severity"] {

@@ -1,5 +1,5 @@
 /** What an embed shows: the program unless only steps are wanted, the steps, and what the chosen one changed. */
-import { createEffect, For, Show } from "solid-js";
+import { For, Show } from "solid-js";
 import { useApp } from "../panels/context";
 import { ResultPane } from "../panels/ResultPane";
 import { outcomeMark, stepWords } from "../state/steps";
@@ -19,11 +19,8 @@ export function Embed(props: { mode: "read" | "steps" }) {
     event.preventDefault();
     list.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
   };
-  createEffect(() => {
-    const { notice } = state();
-    // What is said about one's own work means nothing here.
-    if (notice && notice.tone !== "error") app.dispatch({ type: "notice", notice: null });
-  });
+  // What is said about one's own work means nothing here.
+  const wrong = () => state().notices.filter((notice) => notice.tone === "error");
 
   return (
     <main class={`embed ${props.mode}`}>
@@ -36,13 +33,13 @@ export function Embed(props: { mode: "read" | "steps" }) {
           Open in passlab
         </a>
       </div>
-      <Show when={state().notice}>
+      <For each={wrong()}>
         {(notice) => (
           <p class="wrong pad" role="alert">
-            {notice().text}
+            {notice.text}
           </p>
         )}
-      </Show>
+      </For>
       <Show when={held()}>
         <p class="quiet pad">This link has passes in JavaScript, which run in passlab only.</p>
       </Show>

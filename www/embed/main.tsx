@@ -7,8 +7,10 @@ import type { WorkerLike } from "../engine/client";
 import { Later } from "../engine/later";
 import type { Leave } from "../engine/worker";
 import { AppContext } from "../panels/context";
+import { noAttic } from "../state/attic";
 import { createController } from "../state/controller";
-import { Keeper } from "../state/persist";
+import { Keeper, type Storage } from "../state/persist";
+import { Works } from "../state/works";
 import { Embed } from "./Embed";
 
 /** The engine that all embeds of a page share, as far as this browser has shared workers. */
@@ -34,6 +36,15 @@ function shared(): WorkerLike {
 const root = document.getElementById("app");
 if (!root) throw new Error("the page has no place for the application");
 
+/** Takes everything and has nothing. */
+const nowhere: Storage = {
+  getItem: () => null,
+  setItem: () => {},
+  removeItem: () => {},
+  key: () => null,
+  length: 0,
+};
+
 let spawned = 0;
 /** After a loss a frame gets an engine of its own: what broke the shared one may have been another's. */
 const spawn = (): WorkerLike =>
@@ -47,14 +58,15 @@ render(() => {
     spawnSandbox: () =>
       new Later(() => import("../sandbox/host").then(({ Sandbox }) => new Sandbox())),
     // Nothing is to be kept, and nobody is to be told that nothing is.
-    keeper: new Keeper({ getItem: () => null, setItem: () => {} }),
+    keeper: new Keeper(nowhere),
+    works: new Works(nowhere, noAttic, ""),
     watchdog: 10_000,
     location,
-    history: { replaceState: () => {} },
+    history: { replaceState: () => {}, pushState: () => {}, state: null },
     copy: () => Promise.reject(new Error("an embed copies nothing")),
   });
   void app.start();
-  window.addEventListener("hashchange", () => void app.openLink());
+  window.addEventListener("hashchange", app.addressed);
   const wanted = new URLSearchParams(location.search).get("mode");
   return (
     <AppContext.Provider value={app}>

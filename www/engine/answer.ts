@@ -1,6 +1,6 @@
 /** How a session answers a request, in whatever kind of worker it lives. */
 import type { open } from "passlab-session";
-import { findStep } from "../state/steps";
+import { findStep } from "./chosen";
 import type { Ahead, Diff, Look, Request, Run } from "./protocol";
 
 export type Session = Awaited<ReturnType<typeof open>>;

@@ -15,7 +15,6 @@ import {
   untrack,
 } from "solid-js";
 import type { Graph, Step } from "../engine/protocol";
-import { panelCommands } from "../panels/commands";
 import { useApp } from "../panels/context";
 import { Toggle } from "../panels/Toggle";
 import { postDominators } from "./dominators";
@@ -365,16 +364,7 @@ function Picture(props: {
     setActive(next);
     show(next);
   };
-  const down = () => jump(1);
-  const up = () => jump(-1);
-  onMount(() => {
-    panelCommands.addEventListener("next-hunk", down);
-    panelCommands.addEventListener("previous-hunk", up);
-    onCleanup(() => {
-      panelCommands.removeEventListener("next-hunk", down);
-      panelCommands.removeEventListener("previous-hunk", up);
-    });
-  });
+  app.panels.offer({ hunk: jump });
 
   const zoomBy = (by: 1 | -1, x = view.clientWidth / 2, y = view.clientHeight / 2) => {
     const old = zoom();

@@ -5,7 +5,7 @@ import { saveFile } from "../state/save";
 import { course, titleOf } from ".";
 import "./lessons.css";
 
-export default function LessonList(props: { onOpen(name: string): void; onClose(): void }) {
+export default function LessonList(props: { onClose(): void }) {
   const app = useApp();
   let dialog!: HTMLDialogElement;
   onMount(() => dialog.showModal());
@@ -34,7 +34,7 @@ export default function LessonList(props: { onOpen(name: string): void; onClose(
                 type="button"
                 onClick={() => {
                   dialog.close();
-                  props.onOpen(name);
+                  void app.openLesson(name);
                 }}
               >
                 <span aria-hidden="true">{done(name) ? "✓" : "○"}</span> {titleOf(name)}

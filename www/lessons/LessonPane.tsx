@@ -1,5 +1,5 @@
 /** The open lesson above the program: what it is about, what is to do, what is done. Loaded when a lesson is opened. */
-import { createEffect, createResource, createSignal, For, on, Show } from "solid-js";
+import { createEffect, createResource, createSignal, For, on, onMount, Show } from "solid-js";
 import { useApp } from "../panels/context";
 import { course, fileOf, titleOf } from ".";
 import { comparedWith, type Facts, hintFor, holds, type Lesson } from "./judge";
@@ -15,14 +15,7 @@ interface Loaded {
   programs: Record<string, string>;
 }
 
-export default function LessonPane(props: {
-  name: string;
-  /** The program is the one that was worked on before a reload. */
-  resumed: boolean;
-  onOpen(name: string): void;
-  onList(): void;
-  onClose(): void;
-}) {
+export default function LessonPane(props: { name: string }) {
   const app = useApp();
   const state = app.state;
   let heading!: HTMLHeadingElement;
@@ -32,9 +25,10 @@ export default function LessonPane(props: {
   const [facts, setFacts] = createSignal<Facts | null>(null);
   const [folded, setFolded] = createSignal(false);
 
-  const put = async (file: string) => {
-    const text = await fileOf(props.name, file);
-    await app.openOwn(text, titleOf(props.name));
+  const put = (file: "start" | "solution") => {
+    const title = `“${titleOf(props.name)}”`;
+    const what = file === "start" ? `${title} was started again` : `The solution of ${title}`;
+    void app.openOwn(props.name, file, what);
   };
   const load = async (name: string): Promise<Loaded | null> => {
     setFailure("");
@@ -54,19 +48,8 @@ export default function LessonPane(props: {
     }
   };
   const [loaded] = createResource(() => props.name, load);
-  let first = true;
-  createEffect(
-    on(
-      () => props.name,
-      () => {
-        if (!(first && props.resumed)) {
-          void put("start").catch(() => {});
-          heading.focus();
-        }
-        first = false;
-      },
-    ),
-  );
+  // Not of a lesson that was open at the last visit.
+  onMount(() => createEffect(on(app.lessonBegun, (count) => count > 0 && heading.focus())));
 
   /** Looks at the newest answer, once it is about what is on the page. */
   const look = async (one: Loaded) => {
@@ -125,7 +108,12 @@ export default function LessonPane(props: {
         <button type="button" aria-expanded={!folded()} onClick={() => setFolded(!folded())}>
           {folded() ? "Show" : "Fold"}
         </button>
-        <button type="button" class="icon" aria-label="Close lesson" onClick={props.onClose}>
+        <button
+          type="button"
+          class="icon"
+          aria-label="Close lesson"
+          onClick={() => app.dispatch({ type: "close-lesson" })}
+        >
           ✕
         </button>
       </div>
@@ -165,7 +153,7 @@ export default function LessonPane(props: {
                   type="button"
                   class="primary"
                   ref={onward}
-                  onClick={() => props.onOpen(name())}
+                  onClick={() => void app.openLesson(name())}
                 >
                   Next lesson
                 </button>
@@ -182,14 +170,14 @@ export default function LessonPane(props: {
               >
                 Hint
               </button>
-              <button type="button" onClick={() => void put("solution")}>
+              <button type="button" onClick={() => put("solution")}>
                 Show solution
               </button>
             </Show>
-            <button type="button" onClick={() => void put("start")}>
+            <button type="button" onClick={() => put("start")}>
               Start again
             </button>
-            <button type="button" onClick={props.onList}>
+            <button type="button" onClick={() => app.panels.open({ name: "lessons" })}>
               All lessons
             </button>
           </div>

@@ -15,11 +15,13 @@ import { Beside, divergence, type Pair, verdict } from "../state/beside";
 import { runnable } from "../state/calls";
 import { outcomeMark, outcomeWord } from "../state/steps";
 import { needsScript, toSend } from "../state/trust";
-import "./compare.css";
+import "../styles/compare.css";
 import { useApp } from "./context";
 import { Summary } from "./DiffView";
 import { Lines } from "./Lines";
 import { columnsOf, layout, NARROWEST_HALF, type Room } from "./lines";
+import "../styles/matrix.css";
+import "../styles/sheet.css";
 
 const OTHER = "other";
 

@@ -1,9 +1,9 @@
 /** The one line of chrome: what is shown, how it is compiled, and how to pass it on. */
-import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
+import { createMemo, createSignal, For, Show } from "solid-js";
 import { examples } from "../examples";
 import { matchingPipeline } from "../state/calls";
 import type { Theme } from "../state/model";
-import { keyLabel, panelCommands } from "./commands";
+import { keyLabel } from "./commands";
 import { useApp } from "./context";
 import { focusStays, late } from "./late";
 import { Part } from "./Part";
@@ -14,7 +14,7 @@ const nextTheme: Record<Theme, Theme> = { system: "light", light: "dark", dark: 
 const themeMark: Record<Theme, string> = { system: "◐", light: "☀", dark: "☾" };
 const groups = ["Networks", "Passes", "Language"] as const;
 
-export function Header(props: { onHelp(): void; onPalette(): void }) {
+export function Header() {
   const app = useApp();
   const state = app.state;
   const [said, setSaid] = createSignal("");
@@ -46,11 +46,7 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
     if (stayed()) setSharing(true);
     clear = setTimeout(() => setSaid(""), 6000);
   };
-  onMount(() => {
-    const listen = () => void share();
-    panelCommands.addEventListener("share", listen);
-    onCleanup(() => panelCommands.removeEventListener("share", listen));
-  });
+  app.panels.offer({ share: () => void share() });
 
   return (
     <header>
@@ -128,7 +124,7 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
         class="find"
         aria-haspopup="dialog"
         title="Find a command by its name"
-        onClick={props.onPalette}
+        onClick={() => app.panels.open({ name: "palette" })}
       >
         Commands <kbd>{keyLabel("Mod k")}</kbd>
       </button>
@@ -136,7 +132,7 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
         type="button"
         aria-haspopup="dialog"
         title="A course in short exercises (L)"
-        onClick={() => panelCommands.dispatchEvent(new Event("lessons"))}
+        onClick={() => app.panels.open({ name: "lessons" })}
       >
         Lessons
       </button>
@@ -154,7 +150,7 @@ export function Header(props: { onHelp(): void; onPalette(): void }) {
         class="icon"
         aria-label="Keyboard shortcuts"
         title="Keyboard shortcuts (?)"
-        onClick={props.onHelp}
+        onClick={() => app.panels.open({ name: "help" })}
       >
         ?
       </button>

@@ -2,6 +2,7 @@
 import { For, onMount } from "solid-js";
 import { commands, keyLabel, localKeys } from "./commands";
 import { useApp } from "./context";
+import "../styles/sheet.css";
 
 const groups = ["Steps", "Result", "Program and passes", "Page"] as const;
 

@@ -2,10 +2,10 @@
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
 import type { HistoryEntry, Values } from "../engine/protocol";
 import { type Followed, fateMark, fateWord, stretches } from "../state/follow";
-import { panelCommands } from "./commands";
 import { useApp } from "./context";
 import { inputs } from "./inputs";
 import { TensorView } from "./TensorView";
+import "../styles/history.css";
 
 export default function HistoryPanel(props: { followed: Followed }) {
   const app = useApp();
@@ -56,7 +56,7 @@ export default function HistoryPanel(props: { followed: Followed }) {
   };
   const toSource = () => {
     app.dispatch({ type: "editor", editor: "program" });
-    panelCommands.dispatchEvent(new Event("show-source"));
+    app.panels.showSource();
   };
 
   return (

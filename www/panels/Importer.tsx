@@ -1,7 +1,6 @@
 /** Files and texts that are dropped, pasted or chosen, wherever on the page. */
 import { createSignal, onCleanup, onMount, Show } from "solid-js";
 import { isReproducer, textsOf } from "../state/importing";
-import { panelCommands } from "./commands";
 import { useApp } from "./context";
 
 export function Importer() {
@@ -53,21 +52,16 @@ export function Importer() {
       event.stopPropagation();
       void app.importText(text, "The pasted text");
     };
-    const openFiles = () => files.click();
-    const openFolder = () => folder.click();
+    app.panels.offer({ openFile: () => files.click(), openFolder: () => folder.click() });
     document.addEventListener("dragover", drag);
     document.addEventListener("dragleave", leave);
     document.addEventListener("drop", drop, true);
     document.addEventListener("paste", paste, true);
-    panelCommands.addEventListener("open-file", openFiles);
-    panelCommands.addEventListener("open-folder", openFolder);
     onCleanup(() => {
       document.removeEventListener("dragover", drag);
       document.removeEventListener("dragleave", leave);
       document.removeEventListener("drop", drop, true);
       document.removeEventListener("paste", paste, true);
-      panelCommands.removeEventListener("open-file", openFiles);
-      panelCommands.removeEventListener("open-folder", openFolder);
     });
   });
 

@@ -9,7 +9,7 @@ import {
   onMount,
   Show,
 } from "solid-js";
-import { panelCommands } from "./commands";
+import { useApp } from "./context";
 import {
   drawnAt,
   type Line,
@@ -45,6 +45,7 @@ export function Lines(props: {
   /** Lines of the versions that are highlighted. */
   marked?: { before: number | null; after: number | null };
 }) {
+  const app = useApp();
   let scroller!: HTMLDivElement;
   let probe!: HTMLSpanElement;
   let all!: HTMLDivElement;
@@ -234,21 +235,11 @@ export function Lines(props: {
       if (!cursor()) moveTo(Math.max(0, nextChange(props.lines, -1, 1)));
     }
   };
-  onMount(() => {
-    panelCommands.addEventListener("blame", focusHere);
-    onCleanup(() => panelCommands.removeEventListener("blame", focusHere));
-  });
-
-  const down = () => jump(1);
-  const up = () => jump(-1);
-  onMount(() => {
-    if (props.plain) return;
-    panelCommands.addEventListener("next-hunk", down);
-    panelCommands.addEventListener("previous-hunk", up);
-    onCleanup(() => {
-      panelCommands.removeEventListener("next-hunk", down);
-      panelCommands.removeEventListener("previous-hunk", up);
-    });
+  app.panels.offer({
+    blame: focusHere,
+    hunk(by) {
+      if (!props.plain) jump(by);
+    },
   });
 
   return (

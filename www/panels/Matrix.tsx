@@ -5,6 +5,8 @@ import { callName } from "../state/calls";
 import { outcomeMark, outcomeWord } from "../state/steps";
 import { toSend } from "../state/trust";
 import { useApp } from "./context";
+import "../styles/sheet.css";
+import "../styles/matrix.css";
 
 const levels = [0, 1, 2, 3, 4];
 

@@ -2,6 +2,7 @@
 import { createMemo, createResource, For, Show } from "solid-js";
 import type { Step } from "../engine/protocol";
 import { useApp } from "./context";
+import "../styles/operators.css";
 
 export function Operators(props: { step: Step }) {
   const app = useApp();

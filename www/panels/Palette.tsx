@@ -3,6 +3,7 @@ import { createEffect, createMemo, createSignal, For, on, onMount, Show } from "
 import { choices, matching } from "./choices";
 import { keyLabel } from "./commands";
 import { useApp } from "./context";
+import "../styles/palette.css";
 
 /** More are not drawn: nobody reads them, and typing narrows them down. */
 const MOST = 60;

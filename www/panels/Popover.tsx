@@ -1,5 +1,6 @@
 /** A small panel beside the button that opens it: closes by Escape, by a click elsewhere, and gives the focus back. */
 import { type JSX, onCleanup, onMount } from "solid-js";
+import "../styles/popover.css";
 
 export function Popover(props: {
   anchor: HTMLElement;

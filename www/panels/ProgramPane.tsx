@@ -18,10 +18,12 @@ import { createEditor, type Editor } from "../editor/editor";
 import type { Problem } from "../engine/protocol";
 import { passProblems } from "../state/instruments";
 import { type Editor as EditorName, scriptProblems } from "../state/model";
-import { panelCommands } from "./commands";
 import { useApp } from "./context";
+import { late } from "./late";
+import { Part } from "./Part";
 import type { Target } from "./ScriptPane";
 
+const OpenMenu = late(() => import("./OpenMenu"));
 const ScriptPane = lazy(() => import("./ScriptPane"));
 
 export const editors: readonly { editor: EditorName; label: string }[] = [
@@ -35,6 +37,8 @@ export function ProgramPane(props: { narrow: boolean }) {
   let host!: HTMLDivElement;
   let tabs!: HTMLDivElement;
   let editor: Editor | undefined;
+  let openButton: HTMLButtonElement | undefined;
+  const [opening, setOpening] = createSignal(false);
   const [target, setTarget] = createSignal<Target | null>(null);
   const shown = createMemo(() => state().editor);
   // Once opened it stays, with its cursor and its history.
@@ -47,7 +51,9 @@ export function ProgramPane(props: { narrow: boolean }) {
       language: relayLanguage,
       text: state().document.source,
       onEdit: (source) => app.dispatch({ type: "edit", source }),
-      onEscape: () => panelCommands.dispatchEvent(new Event("leave-editor")),
+      onEscape: app.panels.leaveEditor,
+      onUndo: app.undo,
+      onRedo: app.redo,
     });
     // Shown first: what is hidden takes no focus.
     const focus = () => {
@@ -58,22 +64,23 @@ export function ProgramPane(props: { narrow: boolean }) {
       app.dispatch({ type: "editor", editor: "script" });
       setTarget({});
     };
+    const openWork = () => {
+      app.dispatch({ type: "pane", pane: "program" });
+      setOpening(true);
+    };
     const blame = () => app.follow(0, { offset: editor?.cursor() ?? 0 });
     const show = () => {
       const place = ofFollowed();
       if (place) editor?.jump(place.from, place.from);
     };
-    panelCommands.addEventListener("blame-source", blame);
-    panelCommands.addEventListener("show-source", show);
-    panelCommands.addEventListener("edit", focus);
-    panelCommands.addEventListener("script", focusScript);
-    onCleanup(() => {
-      panelCommands.removeEventListener("blame-source", blame);
-      panelCommands.removeEventListener("show-source", show);
-      panelCommands.removeEventListener("edit", focus);
-      panelCommands.removeEventListener("script", focusScript);
-      editor?.destroy();
+    app.panels.offer({
+      blameSource: blame,
+      showSource: show,
+      edit: focus,
+      script: focusScript,
+      openWork,
     });
+    onCleanup(() => editor?.destroy());
   });
 
   const source = createMemo(() => state().document.source);
@@ -151,10 +158,13 @@ export function ProgramPane(props: { narrow: boolean }) {
           <button
             type="button"
             class="open"
-            title="Open a program or a reproducer (i). You can also drop or paste it."
-            onClick={() => panelCommands.dispatchEvent(new Event("open-file"))}
+            ref={openButton}
+            aria-haspopup="dialog"
+            aria-expanded={opening()}
+            title="Open a file, a folder, or what you worked on before"
+            onClick={() => setOpening(true)}
           >
-            Open file
+            Open
           </button>
         </div>
       </Show>
@@ -184,6 +194,11 @@ export function ProgramPane(props: { narrow: boolean }) {
           </ErrorBoundary>
         </Show>
       </div>
+      <Show when={opening()}>
+        <Part>
+          <OpenMenu anchor={openButton ?? host} onClose={() => setOpening(false)} />
+        </Part>
+      </Show>
       <p id="editor-help" class="sr">
         Escape leaves the editor. Tab moves on; Control and ] indents.
       </p>

@@ -2,6 +2,7 @@
 import { createEffect, createMemo, For, on, Show } from "solid-js";
 import type { Inside } from "../state/rewrites";
 import { useApp } from "./context";
+import "../styles/rewrites.css";
 
 /** More are not listed at once; the slider goes through all of them. */
 const WINDOW = 200;

@@ -14,7 +14,6 @@ import { scriptLanguage } from "../editor/script";
 import type { UserPass } from "../engine/protocol";
 import { callName } from "../state/calls";
 import { type Sample, sampleList } from "../user/samples";
-import { panelCommands } from "./commands";
 import { useApp } from "./context";
 import "../styles/script.css";
 
@@ -40,7 +39,9 @@ export default function ScriptPane(props: { target: Target | null }) {
       language: scriptLanguage,
       text: script(),
       onEdit: (text) => app.dispatch({ type: "script", script: text }),
-      onEscape: () => panelCommands.dispatchEvent(new Event("leave-editor")),
+      onEscape: app.panels.leaveEditor,
+      onUndo: app.undo,
+      onRedo: app.redo,
     });
     onCleanup(() => editor?.destroy());
   });

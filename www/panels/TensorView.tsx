@@ -13,7 +13,7 @@ import {
   sizeOf,
   sliceOf,
 } from "../state/tensor";
-import "./values.css";
+import "../styles/values.css";
 
 export type Look = "table" | "map";
 

@@ -3,6 +3,7 @@ import { createMemo, For, Show } from "solid-js";
 import { flame } from "../state/flame";
 import { duration } from "../state/steps";
 import { useApp } from "./context";
+import "../styles/timing.css";
 
 /** Narrower blocks have no room for a name. */
 const NAMED = 6;

@@ -6,6 +6,7 @@ import { useApp } from "./context";
 import { inputs, setInputs } from "./inputs";
 import { Operators } from "./Operators";
 import { type Look, TensorView } from "./TensorView";
+import "../styles/values.css";
 
 interface Outcome {
   before: Evaluated | string;

@@ -13,6 +13,8 @@ export interface Command {
   title: string;
   group: "Steps" | "Result" | "Program and passes" | "Page";
   run(app: Controller): void;
+  /** A field has its own for what is typed in it. */
+  notInFields?: boolean;
 }
 
 /** On a Mac, shortcuts with a modifier are made with Command. */
@@ -20,15 +22,25 @@ const isMac = /Mac|iP(hone|ad)/.test(globalThis.navigator?.platform ?? "");
 
 /** A key as it is written on the keyboard. */
 export const keyLabel = (key: string): string =>
-  key.startsWith("Mod ") ? `${isMac ? "⌘" : "Ctrl"} ${key.slice(4).toUpperCase()}` : key;
+  key.startsWith("Mod ")
+    ? `${isMac ? "⌘" : "Ctrl"} ${key
+        .slice(4)
+        .replace("shift ", "Shift ")
+        .replace(/.$/, (last) => last.toUpperCase())}`
+    : key;
 
 const prefer = (change: (preferences: Preferences) => Partial<Preferences>) => (app: Controller) =>
   app.dispatch({ type: "prefer", change: change(app.state().preferences) });
 const theme = (name: Theme) => prefer(() => ({ theme: name }));
 const view = (name: View) => (app: Controller) => app.dispatch({ type: "view", view: name });
-/** Where the page hears of commands that only a panel can carry out. */
-export const panelCommands = new EventTarget();
-const panel = (name: string) => () => panelCommands.dispatchEvent(new Event(name));
+const sheet = (name: "help" | "palette" | "lessons" | "matrix") => (app: Controller) =>
+  app.panels.open({ name });
+
+/** The level of the document beside another one. */
+const compare = (app: Controller) => {
+  const { optLevel } = app.state().document;
+  app.panels.open({ name: "compare", levels: [optLevel, optLevel === 0 ? 2 : 0] });
+};
 
 export const commands: readonly Command[] = [
   { id: "next", keys: ["j"], title: "Next step", group: "Steps", run: (app) => app.go(1, false) },
@@ -89,7 +101,7 @@ export const commands: readonly Command[] = [
     keys: ["/"],
     title: "Filter the steps by name",
     group: "Steps",
-    run: panel("filter"),
+    run: (app) => app.panels.filter(),
   },
   {
     id: "next-rewrite",
@@ -124,14 +136,14 @@ export const commands: readonly Command[] = [
     keys: ["o"],
     title: "Passes by opt level, and where two levels differ",
     group: "Program and passes",
-    run: panel("matrix"),
+    run: sheet("matrix"),
   },
   {
     id: "compare",
     keys: ["v"],
     title: "Compare two pipelines or levels step by step",
     group: "Program and passes",
-    run: panel("compare"),
+    run: compare,
   },
   { id: "diff", keys: ["1"], title: "Diff", group: "Result", run: view("diff") },
   { id: "texts", keys: ["2"], title: "Before and after", group: "Result", run: view("before") },
@@ -164,80 +176,103 @@ export const commands: readonly Command[] = [
     keys: ["]"],
     title: "Next change in the diff or graph",
     group: "Result",
-    run: panel("next-hunk"),
+    run: (app) => app.panels.hunk(1),
   },
   {
     id: "previous-hunk",
     keys: ["["],
     title: "Previous change in the diff or graph",
     group: "Result",
-    run: panel("previous-hunk"),
+    run: (app) => app.panels.hunk(-1),
   },
   {
     id: "blame",
     keys: ["b"],
     title: "Go to the text; there: history of the expression",
     group: "Result",
-    run: panel("blame"),
+    run: (app) => app.panels.blame(),
   },
   {
     id: "blame-source",
     keys: [],
     title: "History of the expression at the cursor of the program",
     group: "Program and passes",
-    run: panel("blame-source"),
+    run: (app) => app.panels.blameSource(),
   },
   {
     id: "edit",
     keys: ["e"],
     title: "Go to the program (Escape leaves it)",
     group: "Program and passes",
-    run: panel("edit"),
+    run: (app) => app.panels.edit(),
   },
   {
     id: "script",
     keys: ["m"],
     title: "Go to my passes",
     group: "Program and passes",
-    run: panel("script"),
+    run: (app) => app.panels.script(),
   },
   {
     id: "add",
     keys: ["a"],
     title: "Add a pass",
     group: "Program and passes",
-    run: panel("add"),
+    run: (app) => app.panels.add(),
+  },
+  {
+    id: "undo",
+    keys: ["Mod z"],
+    title: "Undo: program, passes, context",
+    group: "Program and passes",
+    run: (app) => void app.undo(),
+    notInFields: true,
+  },
+  {
+    id: "redo",
+    keys: ["Mod y", "Mod shift z"],
+    title: "Redo",
+    group: "Program and passes",
+    run: (app) => void app.redo(),
+    notInFields: true,
   },
   {
     id: "palette",
     keys: ["Mod k"],
     title: "Find a command",
     group: "Page",
-    run: panel("palette"),
+    run: sheet("palette"),
   },
   {
     id: "lessons",
     keys: ["L"],
     title: "Lessons",
     group: "Page",
-    run: panel("lessons"),
+    run: sheet("lessons"),
   },
   {
     id: "open-file",
     keys: ["i"],
     title: "Open a file: a program or a reproducer",
     group: "Page",
-    run: panel("open-file"),
+    run: (app) => app.panels.openFile(),
   },
   {
     id: "open-folder",
     keys: [],
     title: "Open a folder that DumpIR wrote",
     group: "Page",
-    run: panel("open-folder"),
+    run: (app) => app.panels.openFolder(),
   },
-  { id: "share", keys: ["."], title: "Share", group: "Page", run: panel("share") },
-  { id: "help", keys: ["?"], title: "Keyboard shortcuts", group: "Page", run: panel("help") },
+  {
+    id: "open-work",
+    keys: [],
+    title: "Open earlier work",
+    group: "Page",
+    run: (app) => app.panels.openWork(),
+  },
+  { id: "share", keys: ["."], title: "Share", group: "Page", run: (app) => app.panels.share() },
+  { id: "help", keys: ["?"], title: "Keyboard shortcuts", group: "Page", run: sheet("help") },
   {
     id: "letters",
     keys: [],
@@ -272,6 +307,14 @@ export const localKeys: readonly { keys: string; title: string }[] = [
   { keys: "Ctrl F", title: "Program, my passes: search" },
 ];
 
+/** Whether what is typed goes into the element that has the focus, or into what it stands in. */
+function isField(target: Element | null): boolean {
+  const field = target?.closest("input, textarea, select, [contenteditable], dialog, [popover]");
+  const plain =
+    field instanceof HTMLInputElement && (field.type === "checkbox" || field.type === "radio");
+  return !!field && !plain;
+}
+
 /**
  * The command of a key event, or undefined where the key belongs to a text field or to the browser. `letters`: keys
  * without a modifier count (WCAG 2.1.4 wants that they can be switched off).
@@ -280,15 +323,12 @@ export function commandOf(event: KeyboardEvent, letters: boolean): Command | und
   if (event.defaultPrevented || event.altKey) return undefined;
   const target = event.target instanceof Element ? event.target : null;
   if (event.ctrlKey || event.metaKey) {
-    if (event.shiftKey || !(isMac ? event.metaKey : event.ctrlKey)) return undefined;
+    if (!(isMac ? event.metaKey : event.ctrlKey)) return undefined;
     if (target?.closest("dialog")) return undefined;
-    const key = `Mod ${event.key.toLowerCase()}`;
-    return commands.find((command) => command.keys.includes(key));
+    const key = `Mod ${event.shiftKey ? "shift " : ""}${event.key.toLowerCase()}`;
+    const found = commands.find((command) => command.keys.includes(key));
+    return found?.notInFields && isField(target) ? undefined : found;
   }
-  if (!letters) return undefined;
-  const field = target?.closest("input, textarea, select, [contenteditable], dialog, [popover]");
-  const plain =
-    field instanceof HTMLInputElement && (field.type === "checkbox" || field.type === "radio");
-  if (field && !plain) return undefined;
+  if (!letters || isField(target)) return undefined;
   return commands.find((command) => command.keys.includes(event.key));
 }

@@ -1,37 +1,28 @@
 /** Choices that take the place of something, each with a way back. */
-
-import type { SharedDocument } from "../engine/protocol";
 import { examples, firstExample, textsOf } from "../examples";
 import { type Sample, scriptOf } from "../user/samples";
 import { callName, matchingPipeline, runnable } from "./calls";
-import type { Action, Notice, State, Trust } from "./model";
-import type { Draft } from "./persist";
+import type { State } from "./model";
+import type { Store } from "./store";
 
 /** Long enough to be read and reached by keyboard. */
 const UNDO_FOR = 20_000;
 
 export function createChoices({
-  state,
-  dispatch,
-  draft,
-  restore,
+  store: { state, dispatch },
+  copy,
+  leave,
 }: {
-  state(): State;
-  dispatch(action: Action): void;
-  /** What is worked on at the moment. */
-  draft(): Draft;
-  restore(kept: Draft): void;
+  store: Store;
+  /** Puts a copy of one's own work aside before what is named takes its place. */
+  copy(what: string): void;
+  /** Another document is about to be opened. */
+  leave(): void;
 }) {
-  /** What an example, a pipeline or a removal took away, so that a slip of the hand loses nothing. */
-  let before: Draft | null = null;
-
-  function offerUndo(from: Draft, text: string): void {
-    before = from;
-    const notice: Notice = { tone: "info", text, action: "undo", label: "Undo" };
+  function offerUndo(text: string): void {
+    const notice = { tone: "info", text, action: "undo", label: "Undo" } as const;
     dispatch({ type: "notice", notice });
-    setTimeout(() => {
-      if (state().notice === notice) dispatch({ type: "notice", notice: null });
-    }, UNDO_FOR);
+    setTimeout(() => dispatch({ type: "dismiss", notice }), UNDO_FOR);
   }
 
   /** The passes to go with a program when one in the list is of the other dialect only: it would not run. */
@@ -68,38 +59,41 @@ export function createChoices({
     }
   }
 
+  /** The program was written or opened by the user: more than another list of passes over an example. */
+  const isEdited = ({ example, document }: State) =>
+    example === "" && document.source.trim() !== "";
+
   async function openExample(id: string): Promise<void> {
     const example = examples.find((item) => item.id === id);
     const texts = example && (await fetched(example.title, textsOf(example)));
     if (!texts) return;
     const { source, script } = texts;
-    const own = state().example === "" && state().document.source.trim() !== "";
-    const old = draft();
+    const own = isEdited(state());
     // Passes of the example's own script come with it.
     const lost = script && ![script, ""].includes(state().document.script);
     const passes = script ? example.passes : fitting(example);
-    if (script) dispatch({ type: "script", script, trust: "own" });
-    dispatch({ type: "example", id, source, ...(passes ? { passes } : {}) });
-    if (own || lost) offerUndo(old, `${example.title} took the place of your program.`);
-    else if (state().notice?.action === "undo") dispatch({ type: "notice", notice: null });
+    copy(`${example.title} was opened`);
+    leave();
+    dispatch({
+      type: "example",
+      id,
+      source,
+      ...(passes ? { passes } : {}),
+      ...(script ? { script } : {}),
+    });
+    if (own || lost) offerUndo(`${example.title} took the place of your program.`);
   }
 
   /** A program from elsewhere, and passes of its dialect. */
   function openProgram(source: string, dialect: "relay" | "relax", name: string): void {
     wanted = null;
-    const old = draft();
+    const old = state().document.source;
     const example = examples.find((item) => (item.dialect ?? "relay") === dialect);
     const passes = fitting(example ?? firstExample);
+    copy(`${name} was opened`);
+    leave();
     dispatch({ type: "example", id: "", source, ...(passes ? { passes } : {}) });
-    if (old.document.source.trim() !== "") offerUndo(old, `${name} is open now.`);
-  }
-
-  /** A whole document from elsewhere; its script was judged. */
-  function openDocument(document: SharedDocument, trust: Trust, name: string): void {
-    wanted = null;
-    const old = draft();
-    dispatch({ type: "open", document, trust });
-    if (old.document.source.trim() !== "") offerUndo(old, `${name} is open now.`);
+    if (old.trim() !== "") offerUndo(`${name} is open now.`);
   }
 
   /** A sample takes the place of the script; it came with the page, so it may run. */
@@ -107,25 +101,25 @@ export function createChoices({
     const script = await fetched(title, scriptOf(id));
     if (script === null) return;
     const own = state().document.script.trim() !== "";
-    const old = draft();
+    if (own) copy(`The sample ${title} was opened`);
     dispatch({ type: "script", script, trust: "own" });
-    if (own) offerUndo(old, `${title} took the place of your passes.`);
+    if (own) offerUndo(`${title} took the place of your passes.`);
   }
 
   /** A version takes the place of the program, and the passes that came after it stay. */
   function fork(source: string, row: number, name: string, parent: string): void {
-    const old = draft();
     const passes = state().document.passes.slice(row + 1);
+    copy(`The result of ${name} became the program`);
+    leave();
     dispatch({ type: "fork", source, passes, parent });
-    offerUndo(old, `The program is now what ${name} made; the passes after it are left.`);
+    offerUndo(`The program is now what ${name} made; the passes after it are left.`);
   }
 
   function removePass(row: number): void {
     const pass = state().document.passes[row];
     if (!pass) return;
-    const old = draft();
     dispatch({ type: "remove", row });
-    offerUndo(old, `${pass.call} was removed.`);
+    offerUndo(`${pass.call} was removed.`);
   }
 
   function choosePipeline(name: string): void {
@@ -133,21 +127,22 @@ export function createChoices({
     const pipeline = catalogue?.pipelines.find((item) => item.name === name);
     if (!pipeline) return;
     const own = document.passes.length > 0 && !matchingPipeline(catalogue, document);
-    const old = draft();
+    if (own) copy(`${pipeline.title || name} was chosen`);
     dispatch({ type: "pipeline", passes: runnable(pipeline), optLevel: pipeline.optLevel });
-    if (own) offerUndo(old, `${pipeline.title || name} took the place of your passes.`);
+    if (own) offerUndo(`${pipeline.title || name} took the place of your passes.`);
   }
 
   return {
+    offerUndo,
     openExample,
     openProgram,
-    openDocument,
     openSample,
     choosePipeline,
     removePass,
     fork,
-    undo() {
-      if (before) restore(before);
+    /** Something else is opened: what was being fetched is not wanted any more. */
+    overtake(): void {
+      wanted = null;
     },
   };
 }

@@ -53,8 +53,12 @@ export function createImporting({
     }
     const reply = await plain().ask({ type: "read", text });
     const found = reply.status === "answered" ? reply.value : null;
-    if (found?.document) await openDocument(found.document, name);
-    else say(`${name} cannot be opened: ${found?.message ?? "the engine failed on it"}.`);
+    if (!found?.document) {
+      say(`${name} cannot be opened: ${found?.message ?? "the engine failed on it"}.`);
+      return;
+    }
+    await openDocument(found.document, name);
+    if (found.message) say(`${name} ${found.message.replace(/^it /, "")}.`);
   }
 
   /** Opens one file as a program or a reproducer, and several as a trace. */

@@ -1,4 +1,4 @@
-/** Which lesson is open and which are done; kept in this browser, and saved to be taken elsewhere. */
+/** Which lessons are done; kept in this browser, and saved to be taken elsewhere. */
 import { createSignal } from "solid-js";
 import type { Keeper } from "./persist";
 
@@ -11,19 +11,10 @@ const FORMAT = "passlab-progress";
 
 export function createLessons(keeper: Keeper) {
   const kept = keeper.lessons();
-  const [open, setOpen] = createSignal(kept.open);
-  const [done, setDone] = createSignal<readonly string[]>(kept.done);
-  const keep = () => keeper.keepLessons({ open: open(), done: [...done()] });
+  const [done, setDone] = createSignal<readonly string[]>(kept);
+  const keep = () => keeper.keepLessons([...done()]);
   return {
-    /** The lesson that is shown, or empty. */
-    open,
     done,
-    /** The lesson that was open at the last visit: its program is the draft. */
-    resumed: kept.open,
-    show(name: string): void {
-      setOpen(name);
-      keep();
-    },
     finish(name: string): void {
       if (done().includes(name)) return;
       setDone([...done(), name]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Run, RunDocument } from "../engine/protocol";
-import { type Action, asView, initial, type State, toShared, update } from "./model";
+import { type Action, asView, initial, type State, toShared } from "./model";
+import { update } from "./update";
 
 const reached = (...actions: Action[]): State => actions.reduce(update, initial);
 const passes = (state: State) => state.document.passes.map((pass) => pass.call);

@@ -1,5 +1,5 @@
 /**
- * The whole state of the page as one immutable value, and every way in which it can change.
+ * The whole state of the page as one immutable value, and the names of all ways in which it can change (`update.ts` says how).
  * Nothing here touches the browser; `persist.ts` keeps the part worth keeping and the panels draw it.
  */
 import type { Status } from "../engine/client";
@@ -15,7 +15,6 @@ import type {
   UserInstrument,
   UserPass,
 } from "../engine/protocol";
-import { instrumentName } from "./instruments";
 
 export type View = "diff" | "before" | "graph" | "values" | "timing";
 export type Theme = "system" | "light" | "dark";
@@ -52,8 +51,8 @@ export interface Preferences {
 export interface Notice {
   tone: "info" | "error";
   text: string;
-  /** What the notice's button does, if it has one. */
-  action: "restore" | "open-recovered" | "reload" | "revive" | "retry" | "undo" | null;
+  /** What the notice's button does, if it has one. Of one action there is one notice at a time. */
+  action: "back" | "open-recovered" | "reload" | "undo" | null;
   label: string;
 }
 
@@ -69,10 +68,14 @@ export interface Good {
 
 export interface State {
   document: RunDocument;
+  /** The document as it was opened, if it was: while it is this one it is nobody's own work. */
+  opened: RunDocument | null;
   /** One number per row of the pass list that stays with the row when it moves or changes. */
   rows: readonly number[];
   /** The example that the program came from, empty once it is edited. */
   example: string;
+  /** The lesson that is open above the program, or empty. */
+  lesson: string;
   /** Id of the step that was picked; it stays picked while a run lacks it. Empty: show the most interesting one. */
   step: string;
   view: View;
@@ -84,8 +87,9 @@ export interface State {
   filter: string;
   /** The function of the module whose steps are gone through; empty for all. */
   func: string;
-  /** Step ids whose nested steps are folded away. */
+  /** Ids of steps: those of which nothing nested is shown, and those of which all is, also what changed nothing. */
   folded: readonly string[];
+  unfolded: readonly string[];
   preferences: Preferences;
   catalogue: Catalogue | null;
   engine: Status;
@@ -98,7 +102,8 @@ export interface State {
   gaveUp: string;
   /** Number of the newest answer, good or not. */
   answers: number;
-  notice: Notice | null;
+  /** What the page has to say, the oldest first; each stays until it is dismissed or void. */
+  notices: readonly Notice[];
   pane: Pane;
 }
 
@@ -107,8 +112,15 @@ export type Action =
   | { type: "script"; script: string; trust?: Trust }
   | { type: "trust"; trust: Trust }
   | { type: "editor"; editor: Editor }
-  /** With passes when those that are in the list are for the other dialect. */
-  | { type: "example"; id: string; source: string; passes?: readonly string[] }
+  /** With passes when those that are in the list are for the other dialect, with a script when it has one. */
+  | {
+      type: "example";
+      id: string;
+      source: string;
+      passes?: readonly string[];
+      script?: string;
+      optLevel?: number;
+    }
   | { type: "passes"; passes: PassItem[] }
   | { type: "pipeline"; passes: string[]; optLevel: number }
   /** A version becomes the program, with the passes after it; `parent` is what it was before. */
@@ -124,14 +136,20 @@ export type Action =
   | { type: "config"; key: string; value: string | null }
   /** Switches an instrument on, with these arguments, or off. */
   | { type: "instrument"; name: string; call: string | null }
-  | { type: "open"; document: SharedDocument; trust: Trust }
+  /** `own`: it is nowhere else to be had. */
+  | { type: "open"; document: SharedDocument; trust: Trust; lesson?: string; own?: boolean }
+  /** Closes the lesson; its program stays. */
+  | { type: "close-lesson" }
   | {
       type: "restore";
       document: RunDocument;
       example: string;
+      lesson: string;
       step: string;
       view: View;
       trust: Trust;
+      untouched: boolean;
+      rows?: readonly number[];
     }
   | { type: "step"; id: string }
   | { type: "filter"; text: string }
@@ -149,7 +167,10 @@ export type Action =
       run: Run;
     }
   | { type: "gave-up"; message: string }
-  | { type: "notice"; notice: Notice | null }
+  /** What was given up is tried again. */
+  | { type: "again" }
+  | { type: "notice"; notice: Notice }
+  | { type: "dismiss"; notice: Notice }
   | { type: "pane"; pane: Pane };
 
 export const defaultPreferences: Preferences = {
@@ -179,8 +200,10 @@ export const emptyDocument: RunDocument = {
 
 export const initial: State = {
   document: emptyDocument,
+  opened: null,
   rows: [],
   example: "",
+  lesson: "",
   step: "",
   view: "diff",
   editor: "program",
@@ -189,6 +212,7 @@ export const initial: State = {
   filter: "",
   func: "",
   folded: [],
+  unfolded: [],
   preferences: defaultPreferences,
   catalogue: null,
   engine: { phase: "starting", message: "", job: null },
@@ -197,7 +221,7 @@ export const initial: State = {
   stale: false,
   gaveUp: "",
   answers: 0,
-  notice: null,
+  notices: [],
   pane: "program",
 };
 
@@ -209,201 +233,9 @@ export function asView(name: string): View {
   return views.includes(name) ? (name as View) : "diff";
 }
 
-function withDocument(state: State, change: Partial<RunDocument>): State {
-  const { files, ...document } = state.document;
-  // Another program or other passes are to be run; files say what was run elsewhere.
-  const kept = files && !("source" in change || "passes" in change) ? { files } : {};
-  return { ...state, document: { ...document, ...kept, ...change } };
-}
-
-let lastRow = 0;
-const freshRow = () => ++lastRow;
-const freshRows = (passes: readonly PassItem[]) => passes.map(freshRow);
-
-function moved<T>(list: readonly T[], from: number, to: number): T[] {
-  const copy = [...list];
-  const [item] = copy.splice(from, 1);
-  if (item !== undefined) copy.splice(to, 0, item);
-  return copy;
-}
-
-export function update(state: State, action: Action): State {
-  const { document } = state;
-  switch (action.type) {
-    case "edit":
-      if (action.source === document.source) return state;
-      return { ...withDocument(state, { source: action.source }), example: "" };
-    case "script": {
-      const { script } = action;
-      // Nothing is anybody's: what is written into an empty editor is one's own.
-      const trust = action.trust ?? (script.trim() === "" ? "own" : state.trust);
-      if (script === document.script) return trust === state.trust ? state : { ...state, trust };
-      return { ...withDocument(state, { script }), trust };
-    }
-    case "trust":
-      return { ...state, trust: action.trust };
-    case "editor":
-      return { ...state, editor: action.editor, pane: "program" };
-    case "example": {
-      const passes = action.passes?.map((call) => ({ call, enabled: true }));
-      const { parent: _, ...rest } = state.document;
-      return {
-        ...withDocument(
-          { ...state, document: rest },
-          passes ? { source: action.source, passes } : { source: action.source },
-        ),
-        ...(passes ? { rows: freshRows(passes) } : {}),
-        example: action.id,
-        step: "",
-        folded: [],
-      };
-    }
-    case "fork": {
-      const { source, passes, parent } = action;
-      const change = { source, passes, ...(parent ? { parent } : {}) };
-      return { ...withDocument(state, change), rows: freshRows(passes), example: "" };
-    }
-    case "passes":
-      return {
-        ...withDocument(state, { passes: action.passes }),
-        rows: freshRows(action.passes),
-      };
-    case "pipeline": {
-      const passes = action.passes.map((call) => ({ call, enabled: true }));
-      return {
-        ...withDocument(state, { passes, optLevel: action.optLevel }),
-        rows: freshRows(passes),
-        folded: [],
-      };
-    }
-    case "toggle":
-      return withDocument(state, {
-        passes: document.passes.map((pass, row) =>
-          row === action.row ? { ...pass, enabled: !pass.enabled } : pass,
-        ),
-      });
-    case "move": {
-      const { from, to } = action;
-      const last = document.passes.length - 1;
-      if (from === to || from < 0 || to < 0 || from > last || to > last) return state;
-      return {
-        ...withDocument(state, { passes: moved(document.passes, from, to) }),
-        rows: moved(state.rows, from, to),
-      };
-    }
-    case "remove":
-      return {
-        ...withDocument(state, {
-          passes: document.passes.filter((_, row) => row !== action.row),
-        }),
-        rows: state.rows.filter((_, row) => row !== action.row),
-      };
-    case "add": {
-      const passes = [...document.passes];
-      passes.splice(action.at, 0, { call: action.call, enabled: true });
-      const rows = [...state.rows];
-      rows.splice(action.at, 0, freshRow());
-      return { ...withDocument(state, { passes }), rows };
-    }
-    case "call":
-      return withDocument(state, {
-        passes: document.passes.map((pass, row) =>
-          row === action.row ? { ...pass, call: action.call } : pass,
-        ),
-      });
-    case "opt-level":
-      return withDocument(state, { optLevel: action.level });
-    case "required":
-      return withDocument(state, { required: action.names });
-    case "disabled":
-      return withDocument(state, { disabled: action.names });
-    case "config": {
-      const config = { ...document.config };
-      if (action.value === null) delete config[action.key];
-      else config[action.key] = action.value;
-      return withDocument(state, { config });
-    }
-    case "instrument": {
-      const { name, call } = action;
-      const old = document.instruments;
-      const is = (one: string) => instrumentName(one) === name;
-      if (call === null) return withDocument(state, { instruments: old.filter((one) => !is(one)) });
-      // They are called in the order of the list: one whose arguments change keeps its place.
-      const instruments = old.some(is) ? old.map((one) => (is(one) ? call : one)) : [...old, call];
-      return withDocument(state, { instruments });
-    }
-    case "open": {
-      const { view, made: _, ...shared } = action.document;
-      return {
-        ...state,
-        document: shared,
-        rows: freshRows(shared.passes),
-        example: "",
-        step: view.step,
-        view: asView(view.view),
-        trust: action.trust,
-        // Code that asks to be run is shown.
-        editor: action.trust === "ask" ? "script" : state.editor,
-        folded: [],
-      };
-    }
-    case "restore":
-      return {
-        ...state,
-        document: action.document,
-        rows: freshRows(action.document.passes),
-        example: action.example,
-        step: action.step,
-        view: action.view,
-        trust: action.trust,
-        folded: [],
-      };
-    case "step":
-      return { ...state, step: action.id };
-    case "filter":
-      return { ...state, filter: action.text };
-    case "func":
-      return { ...state, func: action.name };
-    case "view":
-      return { ...state, view: action.view };
-    case "fold": {
-      const rest = state.folded.filter((id) => id !== action.id);
-      return { ...state, folded: action.folded ? [...rest, action.id] : rest };
-    }
-    case "prefer":
-      return { ...state, preferences: { ...state.preferences, ...action.change } };
-    case "catalogue":
-      return { ...state, catalogue: action.catalogue };
-    case "engine":
-      return { ...state, engine: action.status };
-    case "answered": {
-      const answers = state.answers + 1;
-      const good = action.run.ok
-        ? {
-            number: answers,
-            document: action.document,
-            sent: action.sent,
-            rows: action.rows,
-            run: action.run,
-          }
-        : state.good;
-      return {
-        ...state,
-        answers,
-        good,
-        problems: action.run.problems,
-        script: action.run.script ?? null,
-        stale: !action.run.ok,
-        gaveUp: "",
-      };
-    }
-    case "gave-up":
-      return { ...state, gaveUp: action.message, stale: true };
-    case "notice":
-      return { ...state, notice: action.notice };
-    case "pane":
-      return { ...state, pane: action.pane };
-  }
+/** Whether what is worked on is somebody's own, and not as it was opened. */
+export function isOwnWork({ document, opened }: State): boolean {
+  return document !== opened && `${document.source}${document.script}`.trim() !== "";
 }
 
 /** What is wrong with the script, as far as it is run. */

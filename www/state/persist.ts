@@ -1,52 +1,48 @@
 /**
- * What outlives a reload: the user's work and how the page looks. Storage may be full, forbidden or hold
- * something that another version wrote, so everything is checked when it is read and no failure is more than
- * a lost convenience.
+ * What outlives a reload besides the work itself (`works.ts`): how the page looks, what was decided about scripts, progress
+ * in the lessons. Storage may be full, forbidden or hold something that another version wrote, so everything is checked when
+ * it is read and no failure is more than a lost convenience.
  */
 import type { RunDocument } from "../engine/protocol";
-import { asView, defaultPreferences, type Preferences, type Trust, type View } from "./model";
-
-export interface Draft {
-  document: RunDocument;
-  example: string;
-  step: string;
-  view: View;
-  /** The link that this draft came from and still equals, or empty. */
-  link: string;
-  trust: Trust;
-}
+import { defaultPreferences, type Preferences, type Trust } from "./model";
 
 export interface Storage {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+  key(index: number): string | null;
+  readonly length: number;
 }
 
-const DRAFT = "passlab.draft";
-const BEFORE_LINK = "passlab.before-link";
 const PREFERENCES = "passlab.preferences";
 const LESSONS = "passlab.lessons";
 const DECISIONS = "passlab.decisions";
 /** So many decisions about scripts are remembered; the oldest go first. */
 const MOST_DECISIONS = 200;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+/** The engine takes no more entries in a list (`MOST_ENTRIES` in `src/repro`): each is drawn. */
+const MOST_ENTRIES = 2000;
 const strings = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
+  Array.isArray(value)
+    ? value.filter((item): item is string => typeof item === "string").slice(0, MOST_ENTRIES)
+    : [];
+export const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** A run document out of anything; null when not even a program is in it. */
 export function readDocument(value: unknown): RunDocument | null {
   if (!isObject(value) || typeof value.source !== "string") return null;
-  const passes = Array.isArray(value.passes) ? value.passes : [];
+  const passes = Array.isArray(value.passes) ? value.passes.slice(0, MOST_ENTRIES) : [];
   const config: Record<string, string> = {};
   if (isObject(value.config)) {
-    for (const [key, item] of Object.entries(value.config)) {
+    for (const [key, item] of Object.entries(value.config).slice(0, MOST_ENTRIES)) {
       if (typeof item === "string") config[key] = item;
     }
   }
   const level = value.optLevel;
   const files = (Array.isArray(value.files) ? value.files : [])
+    .slice(0, MOST_ENTRIES)
     .filter(isObject)
     .map((file) => ({ name: text(file.name), text: text(file.text) }));
   return {
@@ -63,21 +59,6 @@ export function readDocument(value: unknown): RunDocument | null {
     script: text(value.script),
     ...(text(value.parent) ? { parent: text(value.parent) } : {}),
     ...(files.length > 0 ? { files } : {}),
-  };
-}
-
-function readDraft(value: unknown): Draft | null {
-  if (!isObject(value)) return null;
-  const document = readDocument(value.document);
-  if (!document) return null;
-  const trusts: Trust[] = ["ask", "held"];
-  return {
-    document,
-    example: text(value.example),
-    step: text(value.step),
-    view: asView(text(value.view)),
-    link: text(value.link),
-    trust: trusts.find((trust) => trust === value.trust) ?? "own",
   };
 }
 
@@ -123,24 +104,6 @@ export class Keeper {
     }
   }
 
-  draft(): Draft | null {
-    return readDraft(this.read(DRAFT));
-  }
-
-  /** False when the browser refused: then the page says that work is not being kept. */
-  keepDraft(draft: Draft): boolean {
-    return this.write(DRAFT, draft);
-  }
-
-  /** The user's own work as it stood before a link was opened. */
-  beforeLink(): Draft | null {
-    return readDraft(this.read(BEFORE_LINK));
-  }
-
-  keepBeforeLink(draft: Draft): void {
-    this.write(BEFORE_LINK, draft);
-  }
-
   /** What was decided about scripts, by the hash of their text. */
   decision(hash: string): Trust | null {
     return this.decisions().find(([known]) => known === hash)?.[1] ?? null;
@@ -158,20 +121,18 @@ export class Keeper {
       (item): item is [string, Trust] =>
         Array.isArray(item) &&
         typeof item[0] === "string" &&
-        (item[1] === "own" || item[1] === "held"),
+        ["own", "held", "ask"].includes(item[1]),
     );
   }
 
-  /** The lesson that is open, and those that are done. */
-  lessons(): { open: string; done: string[] } {
+  /** The lessons that are done. */
+  lessons(): string[] {
     const kept = this.read(LESSONS);
-    return isObject(kept)
-      ? { open: text(kept.open), done: strings(kept.done) }
-      : { open: "", done: [] };
+    return isObject(kept) ? strings(kept.done) : [];
   }
 
-  keepLessons(lessons: { open: string; done: string[] }): void {
-    this.write(LESSONS, lessons);
+  keepLessons(done: string[]): void {
+    this.write(LESSONS, { done });
   }
 
   preferences(): Preferences {
@@ -187,7 +148,7 @@ export class Keeper {
 export function browserStorage(): Storage | null {
   try {
     const storage = window.localStorage;
-    storage.getItem(DRAFT);
+    storage.getItem(PREFERENCES);
     return storage;
   } catch {
     return null;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { findStep, mostInteresting } from "../engine/chosen";
 import type { Catalogue, Step } from "../engine/protocol";
 import {
   callArguments,
@@ -10,8 +11,9 @@ import {
   tidyCall,
 } from "./calls";
 import { emptyDocument } from "./model";
-import { Keeper, readDocument, type Storage } from "./persist";
-import { duration, findStep, mostInteresting, neighbour, shownSteps, stepName } from "./steps";
+import { Keeper, readDocument } from "./persist";
+import { duration, neighbour, shownSteps, stepName } from "./steps";
+import { memory } from "./testing";
 import { judge, linkOf, withLink } from "./url";
 
 function step(name: string, more: Partial<Step> = {}): Step {
@@ -40,9 +42,9 @@ describe("steps", () => {
     step("InferType", { role: "required", rewrites: 90 }),
     step("FoldConstant", { rewrites: 2 }),
     step("InferType", { id: "FoldConstant#1/InferType#1", parent: 1, depth: 1, role: "nested" }),
-    step("FastMath", { outcome: "skipped", reason: "needs opt level 4" }),
-    step("FuseOps", { rewrites: 9 }),
-    step("DeadCodeElimination", { outcome: "unchanged" }),
+    step("FastMath", { row: 1, outcome: "skipped", reason: "needs opt level 4" }),
+    step("FuseOps", { row: 2, rewrites: 9 }),
+    step("DeadCodeElimination", { row: 3, outcome: "unchanged" }),
   ];
 
   test("the most interesting step is the listed pass with most rewrites", () => {
@@ -62,11 +64,32 @@ describe("steps", () => {
 
   const filter = { changedOnly: false, nested: true, folded: [] as string[], selected: -1 };
 
+  test("what ran aside and changed nothing is folded until it is wanted", () => {
+    const quiet = [
+      step("InferType", { role: "required", outcome: "unchanged" }),
+      step("FoldConstant"),
+      step("InferType", { id: "a", parent: 1, depth: 1, role: "nested", outcome: "unchanged" }),
+      step("FuseOps", { id: "b", parent: 1, depth: 1, role: "nested" }),
+      step("InferType", { id: "c", parent: 3, depth: 2, role: "nested", outcome: "unchanged" }),
+    ];
+    const shown = (more: Partial<typeof filter & { unfolded: string[]; text: string }>) =>
+      shownSteps(quiet, { ...filter, ...more });
+    expect(shown({}).map(({ index, quiet }) => [index, quiet])).toEqual([
+      [1, 2],
+      [3, 1],
+    ]);
+    expect(shown({ unfolded: ["FoldConstant#1"] }).map((one) => one.index)).toEqual([0, 1, 2, 3]);
+    expect(shown({ selected: 4 }).map((one) => one.index)).toEqual([1, 3, 4]);
+    expect(shown({ text: "infer" }).map((one) => one.index)).toEqual([0, 2, 4]);
+    expect(shown({ folded: ["FoldConstant#1"] }).map((one) => one.index)).toEqual([1]);
+  });
+
   test("folding hides what is inside, the filter what did nothing", () => {
     const names = (more: Partial<typeof filter>) =>
       shownSteps(steps, { ...filter, ...more }).map((item) => item.index);
     expect(names({})).toEqual([0, 1, 2, 3, 4, 5]);
-    expect(names({ folded: ["FoldConstant#1"] })).toEqual([0, 1, 3, 4, 5]);
+    // The InferType of the same row ran for it, too.
+    expect(names({ folded: ["FoldConstant#1"] })).toEqual([1, 3, 4, 5]);
     expect(names({ changedOnly: true })).toEqual([0, 1, 2, 4]);
     expect(names({ changedOnly: true, selected: 5 })).toEqual([0, 1, 2, 4, 5]);
     expect(names({ nested: false })).toEqual([1, 3, 4, 5]);
@@ -178,62 +201,15 @@ describe("links", () => {
   });
 });
 
-describe("keeping work", () => {
-  function memory(): Storage & { map: Map<string, string> } {
-    const map = new Map<string, string>();
-    return {
-      map,
-      getItem: (key) => map.get(key) ?? null,
-      setItem: (key, value) => void map.set(key, value),
-    };
-  }
-
-  test("a draft comes back as it was kept", () => {
-    const keeper = new Keeper(memory());
-    const draft = {
-      document: { ...emptyDocument, source: "a", config: { k: "1" } },
-      example: "",
-      step: "A#1",
-      view: "timing" as const,
-      link: "x",
-      trust: "held" as const,
-    };
-    expect(keeper.draft()).toBeNull();
-    keeper.keepDraft(draft);
-    expect(keeper.draft()).toEqual(draft);
-  });
-
+describe("what outlives a reload", () => {
   test("storage that holds nonsense is as good as empty", () => {
     const storage = memory();
-    storage.map.set("passlab.draft", "{not json");
     storage.map.set("passlab.preferences", '{"theme":"pink","widths":[1,"a"],"wrap":false}');
-    const keeper = new Keeper(storage);
-    expect(keeper.draft()).toBeNull();
-    expect(keeper.preferences()).toMatchObject({
+    expect(new Keeper(storage).preferences()).toMatchObject({
       theme: "system",
       widths: [320, 240],
       wrap: false,
     });
-  });
-
-  test("a browser that refuses is reported, not thrown", () => {
-    const full: Storage = {
-      getItem: () => null,
-      setItem: () => {
-        throw new Error("quota");
-      },
-    };
-    const keeper = new Keeper(full);
-    const draft = {
-      document: emptyDocument,
-      example: "",
-      step: "",
-      view: "diff" as const,
-      link: "",
-      trust: "own" as const,
-    };
-    expect(keeper.keepDraft(draft)).toBe(false);
-    expect(new Keeper(null).keepDraft(draft)).toBe(false);
   });
 
   test("a document is read as far as it makes sense", () => {
@@ -251,5 +227,7 @@ describe("keeping work", () => {
       passes: [{ call: "A", enabled: true }],
       config: { b: "2" },
     });
+    const passes = Array.from({ length: 100_000 }, () => ({ call: "A" }));
+    expect(readDocument({ source: "", passes })?.passes).toHaveLength(2000);
   });
 });

@@ -1,24 +1,12 @@
-/**
- * Keeping what is worked on and passing it on: the draft of the next visit, the link in the address, and opening links
- * without ever losing somebody's own work.
- */
+/** Passing work on: the link in the address, other forms of the same, and opening links of others. */
 import type { EngineClient } from "../engine/client";
-import type { Made, RunDocument } from "../engine/protocol";
-import { lessonOf } from "./lessons";
-import { type Action, type Notice, type State, type Trust, toShared, update } from "./model";
-import type { Draft, Keeper } from "./persist";
-import { decide, judgeScript } from "./trust";
-import { judge, linkOf, withLink } from "./url";
-
-/** The parts of a browser that hold the address and the clipboard. */
-export interface Surroundings {
-  keeper: Keeper;
-  location: Pick<Location, "hash" | "href">;
-  history: Pick<History, "replaceState">;
-  copy(text: string): Promise<void>;
-}
-
-const KEEP_AFTER = 250;
+import type { Made, RunDocument, SharedDocument } from "../engine/protocol";
+import type { Address } from "./address";
+import type { createKeeping } from "./keeping";
+import { toShared } from "./model";
+import type { Store } from "./store";
+import type { Judge } from "./trust";
+import { judge as judgeLink, withLink } from "./url";
 
 /** What the page says when a document gives something else here than where its link was made. */
 function otherResult(made: Made, here: string): string {
@@ -28,87 +16,62 @@ function otherResult(made: Made, here: string): string {
   return `This link was made with passlab ${made.engine}, where these passes gave another result. What you see is what passlab ${here} gives.`;
 }
 
+/** How a document is opened. */
+export interface Opening {
+  /** What takes the place of one's own work, as the beginning of a sentence. */
+  what: string;
+  /** The link that it is from, in the address already. */
+  link?: string;
+  lesson?: string;
+  /** It came with the page: its script may run. */
+  trusted?: boolean;
+  /** It is nowhere else to be had. */
+  own?: boolean;
+}
+
 export function createSharing({
-  environment,
-  state,
-  dispatch,
+  store: { state, dispatch },
+  address,
+  copy,
+  judge,
   plain,
   stepId,
-  undo,
   hash,
+  keeping,
+  leave,
 }: {
-  environment: Surroundings;
-  state(): State;
-  dispatch(action: Action): void;
+  store: Store;
+  address: Address;
+  /** Puts a text on the clipboard. */
+  copy(text: string): Promise<void>;
+  judge: Judge;
   /** The engine that knows no script: it encodes and decodes. */
   plain(): EngineClient;
   /** The step that is shown, to be named in a link. */
   stepId(): string;
-  undo(): void;
   /** Hash of what the last good run gave; empty when it cannot be had. */
   hash(): Promise<string>;
+  keeping: ReturnType<typeof createKeeping>;
+  /** Another document takes the place of what is there; null: the address is that of the new one already. */
+  leave(to: string | null): void;
 }) {
-  const { keeper } = environment;
-
-  /** The link that the page shows unchanged, or empty. */
-  let fragment = "";
-  /** Before the page has started there is nothing to be kept. */
-  let started = false;
-  let keeping: ReturnType<typeof setTimeout> | undefined;
-  let keepFailed = false;
-
-  function draft(): Draft {
-    const { document, example, step: id, view, trust } = state();
-    return { document, example, step: id, view, link: fragment, trust };
-  }
-
-  function keep(): void {
-    clearTimeout(keeping);
-    if (!started) return;
-    const kept = keeper.keepDraft(draft());
-    if (!kept && !keepFailed) {
-      notify({
-        tone: "error",
-        text: "This browser refuses to keep your work between visits. Use Share to keep it.",
-        action: null,
-        label: "",
-      });
-    }
-    keepFailed = !kept;
-  }
-
-  function keepSoon(): void {
-    clearTimeout(keeping);
-    keeping = setTimeout(keep, KEEP_AFTER);
-  }
-
-  // ---- links
-
-  function notify(notice: Notice | null): void {
-    dispatch({ type: "notice", notice });
-  }
-
   /** What a link says about the result of the document that was opened from it. */
   let claim: Made | null = null;
   let claimed: RunDocument | null = null;
 
   /** Once the document of a link has run: says so when it gave something else than where the link was made. */
   async function checkClaim(): Promise<void> {
-    const { good, document, trust, catalogue, notice } = state();
+    const { good, document, trust, catalogue } = state();
     if (!claim || document !== claimed || good?.document !== document || trust !== "own") return;
     const made = claim;
     claim = null;
     const found = await hash();
     if (!found || found === made.result || state().document !== document) return;
-    const text = otherResult(made, catalogue?.version ?? made.engine);
-    const kept = notice?.action === "restore" ? notice : null;
-    notify({
-      tone: "info",
-      text: kept ? `${text} ${kept.text}` : text,
-      action: kept?.action ?? null,
-      label: kept?.label ?? "",
-    });
+    inform(otherResult(made, catalogue?.version ?? made.engine));
   }
+
+  const inform = (text: string) =>
+    dispatch({ type: "notice", notice: { tone: "info", text, action: null, label: "" } });
 
   /** Which engine got which result, when the document that is shared is the one that ran. */
   async function made(): Promise<Made> {
@@ -127,7 +90,7 @@ export function createSharing({
   /** The address with everything in it; empty when it could not be made. */
   async function linkNow(): Promise<string> {
     const reply = await plain().ask({ type: "encode", document: await passedOn() });
-    return reply.status === "answered" ? withLink(environment.location.href, reply.value) : "";
+    return reply.status === "answered" ? withLink(address.bare(), reply.value) : "";
   }
 
   /** The reproducer file; null when it could not be made. */
@@ -138,62 +101,58 @@ export function createSharing({
 
   async function copyText(text: string): Promise<boolean> {
     try {
-      await environment.copy(text);
+      await copy(text);
       return true;
     } catch {
       return false;
     }
   }
 
-  let recovered: Parameters<typeof toShared>[0] | null = null;
+  let recovered: SharedDocument | null = null;
 
-  /** Opens the link in the address. The user's own work is put aside first, never overwritten. */
-  async function openLink(): Promise<void> {
-    const link = linkOf(environment.location.hash);
-    if (!link || link === fragment || lessonOf(link)) return;
-    const own = started ? draft() : keeper.draft();
+  /** Opens a document from elsewhere in the place of what is there; true when that was own work and a way back is offered. */
+  async function openDocument(
+    document: SharedDocument,
+    { what, link = "", lesson = "", trusted = false, own = false }: Opening,
+  ): Promise<boolean> {
+    const { script } = document;
+    // Judged before anything changes: from there on all happens at once, and what was typed meanwhile is put aside, too.
+    const known = script === state().document.script ? state().trust : null;
+    const trust = trusted ? "own" : (known ?? (await judge.arrived(script)));
+    const offer = keeping.putAside(what);
+    leave(link ? null : lesson ? `${address.bare()}#lesson=${lesson}` : address.bare());
+    address.show(link, () => dispatch({ type: "open", document, trust, lesson, own }));
+    keeping.hold(state().document);
+    offer?.();
+    return offer !== null;
+  }
+
+  /** Opens a link. The user's own work is put aside, never overwritten. */
+  async function openLink(link: string): Promise<void> {
+    if (!link) return;
+    address.expect(link);
     const reply = await plain().ask({ type: "decode", link });
     const opened =
       reply.status === "answered"
-        ? judge(reply.value)
+        ? judgeLink(reply.value)
         : {
             kind: "lost" as const,
             message: "This link could not be opened: the engine failed on it.",
           };
     if (opened.kind === "whole") {
-      if (own && !own.link) keeper.keepBeforeLink(own);
-      fragment = "";
-      const trust = await trustIn(opened.document.script, own);
-      dispatch({ type: "open", document: opened.document, trust });
-      fragment = link;
+      await openDocument(opened.document, { what: "Opened from a link", link });
       claim = opened.document.made?.result ? opened.document.made : null;
       claimed = state().document;
-      keepSoon();
-      const others = own && !own.link && !own.example;
-      notify(
-        others
-          ? {
-              tone: "info",
-              text: "Opened from a link. What you were working on is kept.",
-              action: "restore",
-              label: "Back to my program",
-            }
-          : null,
-      );
+      if (opened.message) inform(`This link ${opened.message.replace(/^it /, "")}.`);
       return;
     }
     const text = `${opened.message} Your own program is untouched.`;
-    if (opened.kind === "recovered") {
-      const trust = await trustIn(opened.document.script, own);
-      recovered = update(state(), { type: "open", document: opened.document, trust });
-      notify({ tone: "error", text, action: "open-recovered", label: "Open what could be read" });
-    } else {
-      notify({ tone: "error", text, action: null, label: "" });
-    }
+    recovered = opened.kind === "recovered" ? opened.document : null;
+    const [action, label] = recovered
+      ? (["open-recovered", "Open what could be read"] as const)
+      : ([null, ""] as const);
+    dispatch({ type: "notice", notice: { tone: "error", text, action, label } });
   }
-
-  const trustIn = (script: string, own: Draft | null): Promise<Trust> =>
-    judgeScript(script, started || !own ? state() : own, keeper);
 
   /** Puts the state into the address and on the clipboard. */
   async function share(): Promise<string> {
@@ -201,70 +160,24 @@ export function createSharing({
     const href = await linkNow();
     if (!href) return "The link could not be made.";
     if (state().document !== shared) return "The program changed meanwhile.";
-    fragment = linkOf(href.slice(href.indexOf("#")));
+    address.shared(href);
     // One's own link opens here without a question.
-    if (state().trust === "own") void decide(state().document.script, "own", keeper);
-    environment.history.replaceState(null, "", href);
-    keepSoon();
+    if (state().trust === "own") void judge.decide(state().document.script, "own");
+    keeping.keepSoon();
     // How long it is, and where that fits, is said in the panel that opens.
     return (await copyText(href)) ? "Link copied." : "The link is in the address bar.";
   }
 
-  function restoreDraft(kept: Draft): void {
-    dispatch({
-      type: "restore",
-      document: kept.document,
-      example: kept.example,
-      step: kept.step,
-      view: kept.view,
-      trust: kept.trust,
-    });
-  }
-
-  function act(notice: Notice): void {
-    notify(null);
-    if (notice.action === "restore") {
-      const kept = keeper.beforeLink();
-      if (kept) restoreDraft(kept);
-    } else if (notice.action === "open-recovered" && recovered) {
-      keeper.keepBeforeLink(draft());
-      const { document, step: id, view, trust } = recovered;
-      dispatch({ type: "restore", document, example: "", step: id, view, trust });
-    } else if (notice.action === "undo") {
-      undo();
-    }
-  }
-
   return {
-    draft,
-    keep,
-    keepSoon,
     openLink,
+    openDocument,
+    async openRecovered(): Promise<void> {
+      if (recovered) await openDocument(recovered, { what: "Opened from a damaged link" });
+    },
     share,
     linkNow,
     reproducer,
     copyText,
     checkClaim,
-    trustIn,
-    act,
-    restoreDraft,
-    started: () => started,
-    /** What was edited is no longer what the link in the address says. */
-    edited(): void {
-      if (!fragment) return;
-      fragment = "";
-      environment.history.replaceState(null, "", environment.location.href.replace(/#.*$/, ""));
-    },
-    /** Shows what was there at the last visit, then whatever the address says. `first` is for a first visit. */
-    async open(first: () => void): Promise<void> {
-      const kept = keeper.draft();
-      const link = linkOf(environment.location.hash);
-      if (kept) restoreDraft(kept);
-      else first();
-      if (kept && link && kept.link === link) fragment = link;
-      const opening = openLink();
-      if (link && link !== fragment) await opening;
-      started = true;
-    },
   };
 }

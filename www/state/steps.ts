@@ -19,51 +19,14 @@ export const outcomeMark: Record<Step["outcome"], string> = {
   "not-reached": "·",
 };
 
-/**
- * The step to show when nobody picked one: a failed one, else the listed pass that recorded most rewrites.
- * Type inference touches every node and teaches least, so it comes last.
- */
-export function mostInteresting(steps: readonly Step[]): number {
-  const score = (step: Step): number => {
-    if (step.outcome === "failed") return 1e9;
-    if (step.outcome !== "changed") return 0;
-    if (step.name === "InferType") return 1;
-    const inner = steps.some((other) => other.parent !== null && steps[other.parent] === step);
-    const group = step.name.toLowerCase() === "sequential" && inner;
-    return group ? 2 : 10 + step.rewrites + (step.role === "listed" ? 1e6 : 0);
-  };
-  let best = -1;
-  let most = 0;
-  steps.forEach((step, index) => {
-    const value = score(step);
-    if (value > most) {
-      most = value;
-      best = index;
-    }
-  });
-  return best >= 0 ? best : steps.length - 1;
-}
-
-/**
- * Index of the step with this id. A step that is gone is looked for by name, nearest in the list first, so that
- * adding or removing another pass keeps the eye where it was.
- */
-export function findStep(steps: readonly Step[], id: string): number {
-  if (!id) return mostInteresting(steps);
-  const exact = steps.findIndex((step) => step.id === id);
-  if (exact >= 0) return exact;
-  const leaf = id.slice(id.lastIndexOf("/") + 1);
-  const name = leaf.replace(/#\d+$/, "");
-  const same = steps.findIndex((step) => step.name === name && step.role === "listed");
-  return same >= 0 ? same : mostInteresting(steps);
-}
-
 export interface Shown {
   index: number;
   step: Step;
-  /** Has steps inside of it. */
+  /** Has steps inside of it, or some that ran for it. */
   parent: boolean;
   folded: boolean;
+  /** How many of those changed nothing and are not shown. */
+  quiet: number;
 }
 
 export interface Filter {
@@ -72,7 +35,9 @@ export interface Filter {
   /** What a name must hold, and the function that a changed step must have changed; empty for any. */
   text?: string;
   func?: string;
+  /** Of these nothing is shown that ran inside of or for them; of those everything, also what changed nothing. */
   folded: readonly string[];
+  unfolded?: readonly string[];
   /** Is always shown. */
   selected: number;
 }
@@ -82,6 +47,7 @@ export const gone: Shown = {
   index: -1,
   parent: false,
   folded: false,
+  quiet: 0,
   step: {
     id: "",
     name: "",
@@ -108,6 +74,7 @@ export function looksAlike(a: Shown, b: Shown): boolean {
     a.index === b.index &&
     a.parent === b.parent &&
     a.folded === b.folded &&
+    a.quiet === b.quiet &&
     x.name === y.name &&
     x.depth === y.depth &&
     x.row === y.row &&
@@ -118,30 +85,79 @@ export function looksAlike(a: Shown, b: Shown): boolean {
   );
 }
 
-/** The steps to be seen, in order. */
-export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
-  const parents = new Set<number>();
-  for (const step of steps) if (step.parent !== null) parents.add(step.parent);
-  const folded = new Set(filter.folded);
-  const hidden = new Set<number>();
-  const shown: Shown[] = [];
+/** A step that stands for no row of the list: it ran inside of another, or because another required it. */
+const isAside = (step: Step) => step.role !== "listed";
+
+/** A step that others may skip: nothing came of it. */
+const isQuiet = (step: Step) => step.outcome === "unchanged" || step.outcome === "skipped";
+
+/** Whether a step answers what was typed and chosen above the list, folding left aside. */
+export function answers(step: Step, { changedOnly, text = "", func = "" }: Filter): boolean {
+  const named = step.name.toLowerCase().includes(text.toLowerCase());
+  return named && !(changedOnly && isQuiet(step)) && touches(step, func);
+}
+
+/** For each step the one that it ran inside of, or else the listed one that it ran for; -1 for none. */
+function owners(steps: readonly Step[]): Int32Array {
+  const listed = new Map<number, number>();
   steps.forEach((step, index) => {
-    if (step.parent !== null) {
-      const above = steps[step.parent];
-      if (hidden.has(step.parent) || (above && folded.has(above.id))) {
-        hidden.add(index);
-        return;
-      }
-    }
-    const quiet = step.outcome === "unchanged" || step.outcome === "skipped";
-    const other = !step.name.toLowerCase().includes((filter.text ?? "").toLowerCase());
-    const elsewhere = !touches(step, filter.func ?? "");
-    const aside = step.role !== "listed" && step.outcome !== "failed" && !filter.nested;
-    const drop = (filter.changedOnly && quiet) || aside || other || elsewhere;
-    if (drop && index !== filter.selected) return;
-    shown.push({ index, step, parent: parents.has(index), folded: folded.has(step.id) });
+    if (step.depth === 0 && !isAside(step)) listed.set(step.row, index);
   });
-  return shown;
+  return Int32Array.from(steps, (step, index) => {
+    if (step.parent !== null) return step.parent;
+    const owner = isAside(step) ? listed.get(step.row) : undefined;
+    return owner === undefined || owner === index ? -1 : owner;
+  });
+}
+
+/**
+ * The steps to be seen, in order. What ran aside and changed nothing is folded into the step that it ran for, until that is
+ * unfolded or such steps are searched for.
+ */
+export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
+  const owner = owners(steps);
+  const folded = new Set(filter.folded);
+  const unfolded = new Set(filter.unfolded);
+  const searched = (filter.text ?? "") !== "";
+  const above = (index: number): Step | undefined => steps[owner[index] ?? -1];
+  const parents = new Set<number>(owner);
+  const quiet = new Uint32Array(steps.length);
+  const away = new Uint8Array(steps.length);
+  /** Whether a step is folded into the one that it ran for. */
+  const isAway = (index: number): boolean => {
+    const step = steps[index] as Step;
+    const at = owner[index] ?? -1;
+    const around = above(index);
+    if (searched || !isAside(step) || step.outcome === "failed") return false;
+    if (!filter.nested) return true;
+    // What stands inside of a step that is folded away goes with it.
+    if (around && (folded.has(around.id) || (step.parent !== null && away[at]))) return true;
+    if (!isQuiet(step) || !around || unfolded.has(around.id)) return false;
+    quiet[at] = (quiet[at] ?? 0) + 1;
+    return true;
+  };
+  const hidden = Uint8Array.from(steps, (step, index) => {
+    away[index] = isAway(index) ? 1 : 0;
+    return index !== filter.selected && (away[index] || !answers(step, filter)) ? 1 : 0;
+  });
+  // What changed something inside of a pass is seen with the pass, also where that changed nothing itself.
+  steps.forEach((_, index) => {
+    if (searched || hidden[index]) return;
+    for (let at = owner[index] ?? -1; at >= 0 && hidden[at]; at = owner[at] ?? -1) hidden[at] = 0;
+  });
+  return steps.flatMap((step, index) =>
+    hidden[index]
+      ? []
+      : [
+          {
+            index,
+            step,
+            parent: filter.nested && parents.has(index),
+            folded: folded.has(step.id),
+            quiet: quiet[index] ?? 0,
+          },
+        ],
+  );
 }
 
 /** Whether a step is of interest to those who look at one function: it changed it, or did not run through. */

@@ -1,36 +1,42 @@
 import { describe, expect, test } from "vitest";
 import type { Catalogue } from "../engine/protocol";
-import { emptyDocument, initial, type State, update } from "./model";
-import { Keeper, type Storage } from "./persist";
-import { decide, judgeScript, toSend } from "./trust";
+import { emptyDocument, initial, type State } from "./model";
+import { Keeper } from "./persist";
+import { memory } from "./testing";
+import { Judge, toSend } from "./trust";
+import { update } from "./update";
 
-function keeper(): Keeper {
-  const map = new Map<string, string>();
-  const storage: Storage = {
-    getItem: (key) => map.get(key) ?? null,
-    setItem: (key, value) => void map.set(key, value),
-  };
-  return new Keeper(storage);
-}
+const judge = () => new Judge(new Keeper(memory()));
 
 describe("a script that came from elsewhere", () => {
   test("waits for a decision, which holds for exactly that text", async () => {
-    const kept = keeper();
-    expect(await judgeScript("a", initial, kept)).toBe("ask");
-    await decide("a", "own", kept);
-    await decide("b", "held", kept);
-    expect(await judgeScript("a", initial, kept)).toBe("own");
-    expect(await judgeScript("b", initial, kept)).toBe("held");
-    expect(await judgeScript("a ", initial, kept)).toBe("ask");
-    await decide("a", "held", kept);
-    expect(await judgeScript("a", initial, kept)).toBe("held");
+    const store = memory();
+    const one = new Judge(new Keeper(store));
+    expect(await one.arrived("a")).toBe("ask");
+    await one.decide("a", "own");
+    await one.decide("b", "held");
+    // Another visit.
+    const other = new Judge(new Keeper(store));
+    expect(await other.arrived("a")).toBe("own");
+    expect(await other.arrived("b")).toBe("held");
+    expect(await other.arrived("a ")).toBe("ask");
+    await other.decide("a", "held");
+    expect(await other.arrived("a")).toBe("held");
+    expect(await other.arrived(" \n")).toBe("own");
   });
 
-  test("is no question when it is empty, or what is being worked on anyway", async () => {
-    expect(await judgeScript(" \n", initial, keeper())).toBe("own");
-    const document = { ...emptyDocument, script: "mine" };
-    expect(await judgeScript("mine", { document, trust: "own" }, keeper())).toBe("own");
-    expect(await judgeScript("mine", { document, trust: "ask" }, keeper())).toBe("ask");
+  /** Undo brought it back into an editor that had been emptied, where everything counted as one's own. */
+  test("is judged by its text when it comes back, however it does", async () => {
+    const one = judge();
+    expect(await one.judge("mine", "own")).toBe("own");
+    expect(await one.arrived("theirs")).toBe("ask");
+    expect(await one.judge("theirs", "own")).toBe("ask");
+    await one.decide("theirs", "held");
+    expect(await one.judge("theirs", "own")).toBe("held");
+    expect(one.verdict("theirs")).toBe("held");
+    // Also without a hash, on an address without https, and after much has been typed.
+    for (let count = 0; count < 500; count++) await one.judge(`mine ${count}`, "own");
+    expect(one.verdict("theirs")).toBe("held");
   });
 
   test("stays one while it is edited, until nothing of it is left", () => {

@@ -7,6 +7,9 @@ import { findPass } from "./calls";
 import type { State, Trust } from "./model";
 import type { Keeper } from "./persist";
 
+/** Texts about which it is known without asking what was decided; every version of one's own is one. */
+const MOST_KNOWN = 200;
+
 /** Stands for a text in the list of decisions; null where the browser does not make one (an address without https). */
 async function fingerprint(text: string): Promise<string | null> {
   if (!globalThis.crypto?.subtle) return null;
@@ -14,23 +17,56 @@ async function fingerprint(text: string): Promise<string | null> {
   return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** How much a script that came from elsewhere is trusted. `state` is what the user works on at the moment. */
-export async function judgeScript(
-  script: string,
-  state: Pick<State, "document" | "trust">,
-  keeper: Keeper,
-): Promise<Trust> {
-  if (script.trim() === "") return "own";
-  if (script === state.document.script) return state.trust;
-  const hash = await fingerprint(script);
-  return (hash && keeper.decision(hash)) || "ask";
-}
+/**
+ * What is known about scripts. Wherever a text comes from, out of a link, out of an undo or typed again, it is judged by what
+ * it is: a text that was refused, or waits for a decision, stays so until the user decides.
+ */
+export class Judge {
+  /** Of this visit, also where the browser keeps nothing or makes no hashes. */
+  private readonly known = new Map<string, Trust>();
 
-/** Remembers what was decided about a script. */
-export async function decide(script: string, trust: Trust, keeper: Keeper): Promise<void> {
-  if (script.trim() === "") return;
-  const hash = await fingerprint(script);
-  if (hash) keeper.keepDecision(hash, trust);
+  constructor(private readonly keeper: Keeper) {}
+
+  /** How much a text may be trusted; `otherwise` is for one about which nothing is known. */
+  async judge(script: string, otherwise: Trust): Promise<Trust> {
+    if (script.trim() === "") return "own";
+    const known = this.known.get(script);
+    if (known) return known;
+    const hash = await fingerprint(script);
+    const found = (hash && this.keeper.decision(hash)) || otherwise;
+    this.remember(script, found);
+    return found;
+  }
+
+  /** The same without waiting, for a text that was judged before. */
+  verdict(script: string): Trust | undefined {
+    return script.trim() === "" ? "own" : this.known.get(script);
+  }
+
+  /** A text came from elsewhere: without a decision about it, it asks. */
+  async arrived(script: string): Promise<Trust> {
+    const trust = await this.judge(script, "ask");
+    if (trust === "ask") await this.decide(script, trust);
+    return trust;
+  }
+
+  /** Remembers what was decided about a text. */
+  async decide(script: string, trust: Trust): Promise<void> {
+    if (script.trim() === "") return;
+    this.remember(script, trust);
+    const hash = await fingerprint(script);
+    if (hash) this.keeper.keepDecision(hash, trust);
+  }
+
+  private remember(script: string, trust: Trust): void {
+    this.known.delete(script);
+    this.known.set(script, trust);
+    if (this.known.size > MOST_KNOWN) {
+      // What was refused is not forgotten for what was typed since.
+      const spare = [...this.known].find(([, one]) => one === "own") ?? [...this.known][0];
+      if (spare) this.known.delete(spare[0]);
+    }
+  }
 }
 
 /** A row that only a script can explain: the engine has no pass of that name. */

@@ -22,7 +22,8 @@ export function withLink(href: string, link: string): string {
 }
 
 export type Opened =
-  | { kind: "whole"; document: SharedDocument }
+  /** Of a whole one the message says what was left out of it; usually it is empty. */
+  | { kind: "whole"; document: SharedDocument; message: string }
   | { kind: "recovered"; document: SharedDocument; message: string }
   | { kind: "lost"; message: string };
 
@@ -36,9 +37,13 @@ const titles: Record<string, string> = {
 /** What a decoded link means for the page. */
 export function judge(result: DecodeResult): Opened {
   const { document, error, message } = result;
-  if (document && !error) return { kind: "whole", document };
+  if (document && !error) return { kind: "whole", document, message };
   const title = titles[error] ?? "This link cannot be read";
-  const sentence = message ? `${title}: ${message.replace(/\.$/, "")}.` : `${title}.`;
+  // What the engine says begins with what the title says.
+  const why = message
+    .replace(/\.$/, "")
+    .replace(/^(the|this) link (is damaged|was made by a later passlab)$/, "");
+  const sentence = why ? `${title}: ${why}.` : `${title}.`;
   if (document) return { kind: "recovered", document, message: sentence };
   return { kind: "lost", message: sentence };
 }

@@ -1,10 +1,11 @@
 /** The rest of a PassContext: required and disabled passes, configuration, instruments. Loaded when it is opened. */
 import { createMemo, For, type JSX, Show } from "solid-js";
-import type { ConfigKey, InstrumentDoc } from "../engine/protocol";
-import { splitNames } from "../state/calls";
-import { argumentsOf, callWith, fromNames, instrumentName, toNames } from "../state/instruments";
-import { scriptInstruments } from "../state/model";
-import { useApp } from "./context";
+import type { ConfigKey, InstrumentDoc } from "../../engine/protocol";
+import { splitNames } from "../../state/calls";
+import { argumentsOf, callWith, fromNames, instrumentName, toNames } from "../../state/instruments";
+import { scriptInstruments } from "../../state/model";
+import { useApp } from "../context";
+import "../../styles/popover.css";
 
 export default function ContextForm() {
   const app = useApp();

@@ -1,10 +1,9 @@
 /** What can be done to one row of the pass list: its arguments, its place, its removal. */
 import { createMemo, createSignal, For, Show } from "solid-js";
-import { callError, callName, findPass, ownPass, tidyCall } from "../state/calls";
-import { scriptPasses } from "../state/model";
-import { panelCommands } from "./commands";
-import { useApp } from "./context";
-import { Popover } from "./Popover";
+import { callError, callName, findPass, ownPass, tidyCall } from "../../state/calls";
+import { scriptPasses } from "../../state/model";
+import { useApp } from "../context";
+import { Popover } from "../Popover";
 
 export default function EditPass(props: {
   id: number;
@@ -40,7 +39,7 @@ export default function EditPass(props: {
   };
   const show = () => {
     props.onClose();
-    panelCommands.dispatchEvent(new Event("script"));
+    app.panels.script();
   };
   const insert = (name: string, standard: string) => {
     const call = tidyCall(text());

@@ -1,12 +1,12 @@
 /** Heads of the phases in the list of passes; one leads to the first step in it that changed something, and folds it. */
 import { Index } from "solid-js";
-import type { Shown } from "../state/steps";
-import { useApp } from "./context";
+import type { Shown } from "../../state/steps";
+import { useApp } from "../context";
 
 /** Passes in a row that belong together. */
 export interface Phase {
-  /** Line in the grid, from 1. */
-  line: number;
+  /** Pixels from the top of the list. */
+  y: number;
   name: string;
   /** What tells it from others of its name. */
   key: string;
@@ -28,7 +28,7 @@ export function Phases(props: { phases: readonly Phase[]; onFold(key: string): v
     <div role="group" aria-label="Phases" class="contents">
       <Index each={props.phases}>
         {(phase) => (
-          <div class="phase" style={{ "grid-row": String(phase().line) }}>
+          <div class="phase" style={{ top: `${phase().y}px` }}>
             <button
               type="button"
               aria-expanded={phase().open}

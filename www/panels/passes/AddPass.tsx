@@ -1,10 +1,10 @@
 /** The picker of passes: type a few letters, choose, and the pass stands at the end of the list. */
 import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
-import type { PassDoc } from "../engine/protocol";
-import { freshCall, ownPass } from "../state/calls";
-import { scriptPasses } from "../state/model";
-import { useApp } from "./context";
-import { Popover } from "./Popover";
+import type { PassDoc } from "../../engine/protocol";
+import { freshCall, ownPass } from "../../state/calls";
+import { scriptPasses } from "../../state/model";
+import { useApp } from "../context";
+import { Popover } from "../Popover";
 
 /** How far down a pass stands that is not one's own, and one that cannot be run yet. */
 const OTHERS = 1000;

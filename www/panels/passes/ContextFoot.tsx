@@ -1,7 +1,7 @@
 /** The foot of the list of passes: what the context of a run holds beside the opt level. */
 import { createMemo, createSignal, lazy, Show } from "solid-js";
-import { useApp } from "./context";
-import { Part } from "./Part";
+import { useApp } from "../context";
+import { Part } from "../Part";
 
 const ContextForm = lazy(() => import("./ContextForm"));
 

@@ -1,0 +1,66 @@
+/** The fragment of the page's address: the link or the lesson that is shown, as long as it is shown unchanged. */
+import { lessonOf } from "./lessons";
+import { linkOf } from "./url";
+
+/** The parts of a browser that hold the address. */
+export interface Surroundings {
+  location: Pick<Location, "hash" | "href">;
+  history: Pick<History, "replaceState" | "pushState" | "state">;
+}
+
+export type Address = ReturnType<typeof createAddress>;
+
+export function createAddress({ location, history }: Surroundings) {
+  /** The link that the page shows unchanged, or empty. */
+  let link = "";
+  /** A document is being opened: what changes is no edit. */
+  let opening = false;
+  /** The link of what will be shown in a moment. */
+  let coming = "";
+
+  const bare = () => location.href.replace(/#.*$/, "");
+  /** Changes what the present entry of the browser's history is called. */
+  const rename = (href: string) => history.replaceState(history.state, "", href);
+
+  return {
+    link: () => link,
+    bare,
+    rename,
+    /** The link in the address, unless it is that of a lesson or of what is shown already; empty for none. */
+    wanted(): string {
+      const found = linkOf(location.hash);
+      return lessonOf(found) || found === link || found === coming ? "" : found;
+    },
+    /** Makes a change that is no edit; afterwards the page shows this link, or none. */
+    show(to: string, change: () => void): void {
+      opening = true;
+      try {
+        change();
+      } finally {
+        opening = false;
+        link = to;
+        coming = "";
+      }
+    },
+    /** This link is about to be shown. */
+    expect(to: string): void {
+      coming = to;
+    },
+    /** The address holds the link of what is shown. */
+    shared(href: string): void {
+      link = linkOf(href.slice(href.indexOf("#")));
+      rename(href);
+    },
+    /** What was edited is no longer what the link in the address says. */
+    edited(): void {
+      if (opening || !link) return;
+      link = "";
+      rename(bare());
+    },
+    /** A lesson was opened, or closed: its address is kept as long as it is open, so that it can be passed on. */
+    lesson(name: string): void {
+      if (name) rename(`${bare()}#lesson=${name}`);
+      else if (lessonOf(location.hash)) rename(bare());
+    },
+  };
+}

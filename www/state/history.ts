@@ -1,0 +1,114 @@
+/**
+ * Undo and redo over the whole state: the program, the list, the context and one's own passes, whatever changed them. What is
+ * typed in one go is one step.
+ */
+import { createSignal } from "solid-js";
+import type { RunDocument } from "../engine/protocol";
+import type { State } from "./model";
+import type { Store } from "./store";
+
+/** The state as far as an undo brings it back. */
+type Moment = Pick<
+  State,
+  "document" | "opened" | "rows" | "example" | "lesson" | "step" | "view" | "trust"
+>;
+
+/** How a document came about: by typing in an editor, by a choice in the list or context, or as a whole. */
+type Kind = "source" | "script" | "list" | "whole";
+
+/** Typing goes on when it is resumed within so many milliseconds. */
+const PAUSE = 1000;
+/** So much can be undone: steps, and characters of all programs and scripts in them. */
+const MOST_STEPS = 200;
+const MOST_TEXT = 20_000_000;
+
+export function momentOf(state: State): Moment {
+  const { document, opened, rows, example, lesson, step, view, trust } = state;
+  return { document, opened, rows, example, lesson, step, view, trust };
+}
+
+function kindOf(before: RunDocument, after: RunDocument): Kind {
+  const differs = (Object.keys({ ...before, ...after }) as (keyof RunDocument)[]).filter(
+    (key) => before[key] !== after[key],
+  );
+  // A trace makes way when its program or its list is edited: that is an edit like any other.
+  const [only, more] = differs.filter((key) => key !== "files");
+  if (more === undefined && (only === "source" || only === "script")) return only;
+  return differs.includes("source") || differs.includes("script") ? "whole" : "list";
+}
+
+/** Whether an edit goes on where the one before it stopped, as typing and deleting do. */
+function goesOn(before: string, after: string): boolean {
+  return Math.abs(before.length - after.length) <= 2 && !/\n/.test(after.slice(-1));
+}
+
+export function createHistory({ state, dispatch, onChange }: Store, now = Date.now) {
+  let past: { moment: Moment; kind: Kind }[] = [];
+  let future: { moment: Moment; kind: Kind }[] = [];
+  let last: { kind: Kind; at: number } | null = null;
+  let travelling = false;
+  const [depth, setDepth] = createSignal<readonly [undo: number, redo: number]>([0, 0], {
+    equals: (a, b) => a[0] === b[0] && a[1] === b[1],
+  });
+  const told = () => setDepth([past.length, future.length]);
+
+  const lengthOf = ({ moment }: { moment: Moment }) =>
+    moment.document.source.length + moment.document.script.length;
+
+  function trim(): void {
+    past = past.slice(-MOST_STEPS);
+    let size = past.reduce((sum, one) => sum + lengthOf(one), 0);
+    while (size > MOST_TEXT && past.length > 1) size -= lengthOf(past.shift() as (typeof past)[0]);
+  }
+
+  onChange((after, before) => {
+    if (travelling || after.document === before.document) return;
+    // Before the page has shown anything there is nothing to go back to.
+    if (before.rows.length === 0 && before.document.source === "") return;
+    const kind = kindOf(before.document, after.document);
+    const text = kind === "source" || kind === "script" ? kind : null;
+    const resumed =
+      text !== null &&
+      last?.kind === text &&
+      now() - last.at < PAUSE &&
+      goesOn(before.document[text], after.document[text]);
+    if (!resumed) past.push({ moment: momentOf(before), kind });
+    last = { kind, at: now() };
+    future = [];
+    trim();
+    told();
+  });
+
+  /** Shows an earlier or later state. Where only a text or the list changed, what is looked at stays. */
+  function travel(from: typeof past, to: typeof past): boolean {
+    const target = from.pop();
+    if (!target) return false;
+    const here = momentOf(state());
+    to.push({ moment: here, kind: target.kind });
+    const looked = target.kind === "whole" ? target.moment : here;
+    const { document, opened, example, lesson, trust, rows } = target.moment;
+    travelling = true;
+    dispatch({
+      type: "restore",
+      document,
+      example,
+      lesson,
+      rows,
+      trust,
+      step: looked.step,
+      view: looked.view,
+      untouched: document === opened,
+    });
+    travelling = false;
+    last = null;
+    told();
+    return true;
+  }
+
+  return {
+    undo: () => travel(past, future),
+    redo: () => travel(future, past),
+    /** How many steps there are back and forth. */
+    depth,
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * What only a panel can do, such as giving the focus to its filter: a panel offers it as long as it is there, and whoever
+ * wants it calls it here. And which sheet lies over the page.
+ */
+import { createSignal, onCleanup } from "solid-js";
+
+/** What panels offer; more than one may do its part. */
+export interface PanelCalls {
+  /** Gives the focus to the filter of the steps. */
+  filter(): void;
+  /** Opens the list of passes to add. */
+  add(): void;
+  /** Where the focus goes that leaves an editor. */
+  leaveEditor(): void;
+  /** Gives the focus to the editor of the program, or to that of the user's passes. */
+  edit(): void;
+  script(): void;
+  /** Goes to the text of the result; there, asks for the history of what the cursor is at. */
+  blame(): void;
+  /** Asks for the history of what the cursor of the program is at. */
+  blameSource(): void;
+  /** Shows where in the program the followed expression comes from. */
+  showSource(): void;
+  /** Goes to the next change, or the one before. */
+  hunk(by: 1 | -1): void;
+  /** Makes the link, and opens the panel with its other forms. */
+  share(): void;
+  /** Asks for files, or for a folder. */
+  openFile(): void;
+  openFolder(): void;
+  /** Opens the list of what was worked on before. */
+  openWork(): void;
+}
+
+/** What lies over the page. */
+export type Sheet =
+  | { name: "help" | "palette" | "lessons" | "matrix" }
+  | { name: "compare"; levels: readonly [number, number] };
+
+export interface Panels extends PanelCalls {
+  sheet(): Sheet | null;
+  open(sheet: Sheet | null): void;
+  /** Takes calls as long as the component lives that offers them. */
+  offer(calls: Partial<PanelCalls>): void;
+}
+
+export function createPanels(): Panels {
+  const [sheet, open] = createSignal<Sheet | null>(null);
+  const offered = new Set<Partial<PanelCalls>>();
+  const each = (call: (one: Partial<PanelCalls>) => void) => {
+    for (const one of [...offered]) call(one);
+  };
+  return {
+    sheet,
+    open,
+    offer(calls) {
+      offered.add(calls);
+      onCleanup(() => offered.delete(calls));
+    },
+    filter: () => each((one) => one.filter?.()),
+    add: () => each((one) => one.add?.()),
+    leaveEditor: () => each((one) => one.leaveEditor?.()),
+    edit: () => each((one) => one.edit?.()),
+    script: () => each((one) => one.script?.()),
+    blame: () => each((one) => one.blame?.()),
+    blameSource: () => each((one) => one.blameSource?.()),
+    showSource: () => each((one) => one.showSource?.()),
+    hunk: (by) => each((one) => one.hunk?.(by)),
+    share: () => each((one) => one.share?.()),
+    openFile: () => each((one) => one.openFile?.()),
+    openFolder: () => each((one) => one.openFolder?.()),
+    openWork: () => each((one) => one.openWork?.()),
+  };
+}

@@ -1,0 +1,71 @@
+/** What panels ask the engines about what is shown, besides what is pulled for every step. */
+import type { EngineClient, WorkerLike } from "../engine/client";
+import type { Answers, Comparison, Diff, Question, Step, Values } from "../engine/protocol";
+import { reprinted } from "./aside";
+import type { State } from "./model";
+
+export function createQuestions({
+  state,
+  holder,
+  plain,
+  spawn,
+}: {
+  state(): State;
+  /** The engine that has the versions of what is shown. */
+  holder(): EngineClient;
+  /** The engine that knows no script. */
+  plain(): EngineClient;
+  spawn(): WorkerLike;
+}) {
+  /** What is there to be passed on, not to be shown: null when the engine did not say. */
+  async function textOf(version: number): Promise<string | null> {
+    const reply = await holder().ask({ type: "text", version, stable: false });
+    return reply.status === "answered" ? reply.value : null;
+  }
+
+  return {
+    textOf,
+    /** The same for a file that is run elsewhere: of a scripted run it is read and printed by an engine without a script. */
+    async inertText(version: number): Promise<string | null> {
+      const text = await textOf(version);
+      if (text === null || !state().good?.sent.script.trim()) return text;
+      return (await reprinted(spawn, [text]))[0] ?? null;
+    },
+    async diffOf({ before, after }: Step): Promise<Diff | null> {
+      const reply = await holder().ask({ type: "diff", before, after });
+      return reply.status === "answered" ? reply.value : null;
+    },
+    async evaluate(question: Question): Promise<Values | string> {
+      const slot = `eval ${question.version}`;
+      const reply = await holder().ask({ type: "eval", ...question }, slot);
+      if (reply.status === "answered") return reply.value;
+      return reply.status === "stopped" ? reply.message : "The program changed meanwhile.";
+    },
+    /** What a pass would do to the result of the run; null when there is no answer any more. */
+    async preview(call: string): Promise<Answers["preview"] | null> {
+      const { good } = state();
+      const version = Math.max(0, (good?.run.versions ?? 1) - 1);
+      const reply = await holder().ask({ type: "preview", version, call }, "preview");
+      return reply.status === "answered" && state().good === good ? reply.value : null;
+    },
+    async operators(before: number, after: number): Promise<Answers["operators"]> {
+      const reply = await holder().ask({ type: "operators", before, after }, "operators");
+      return reply.status === "answered" ? reply.value : [];
+    },
+    dump: () => holder().ask({ type: "dump" }, "dump"),
+    /** Hash of what the last good run gave; empty when it cannot be had. */
+    async hash(): Promise<string> {
+      const reply = await holder().ask({ type: "hash" }, "hash");
+      return reply.status === "answered" ? reply.value : "";
+    },
+    /** The program of a reproducer, without its head. */
+    async programOf(text: string): Promise<string | null> {
+      const reply = await plain().ask({ type: "read", text });
+      return reply.status === "answered" ? (reply.value.document?.source ?? null) : null;
+    },
+    async compare(version: number, source: string): Promise<Comparison | null> {
+      const reply = await holder().ask({ type: "compare", version, source });
+      return reply.status === "answered" ? reply.value : null;
+    },
+  };
+}

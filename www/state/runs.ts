@@ -1,0 +1,163 @@
+/** Running the document as it is edited: which engine runs it, what becomes of the answer, and what after a crash. */
+import { type EngineClient, REPLAY, type WorkerLike } from "../engine/client";
+import type { Look, Run, RunDocument } from "../engine/protocol";
+import { Engines } from "./engines";
+import { emptyDocument, type Good } from "./model";
+import type { Store } from "./store";
+import { type Judge, stoppedScript, toSend } from "./trust";
+
+export interface EngineRoom {
+  spawn(): WorkerLike;
+  /** A worker for an engine with somebody's script in it. */
+  spawnSandbox(): WorkerLike;
+  /** Milliseconds until a run counts as hung. */
+  watchdog: number;
+}
+
+/** Evaluating a network is allowed to take long; the user can stop it. */
+const EVAL_LIMIT = 120_000;
+const START_LIMIT = 60_000;
+const SLOW_AFTER = 300;
+/** Milliseconds without a keystroke until an edited script is run. */
+const SCRIPT_PAUSE = 300;
+
+export function createRuns({
+  store: { state, dispatch },
+  room,
+  judge,
+  expect,
+  arrived,
+  renewed,
+}: {
+  store: Store;
+  room: EngineRoom;
+  judge: Judge;
+  /** A run is about to be shown. */
+  expect(run: Run): void;
+  /** A run is shown. */
+  arrived(): void;
+  /** An engine started anew: what was asked of its versions is void, and asked again once `again` is true. */
+  renewed(again: boolean): void;
+}) {
+  const engines = new Engines({
+    spawn: room.spawn,
+    spawnSandbox: room.spawnSandbox,
+    limit: (kind, scripted) => {
+      const most = kind === "eval" ? EVAL_LIMIT : room.watchdog;
+      return scripted ? Math.min(most, state().preferences.patience * 1000) : most;
+    },
+    startLimit: START_LIMIT,
+    slowAfter: SLOW_AFTER,
+    onStatus: (status) => {
+      dispatch({ type: "engine", status });
+      if (status.phase !== "dead" || toSend(state()).document.script === "") return;
+      dispatch({ type: "gave-up", message: stoppedScript(status) });
+    },
+    onRestart: (client) => void replay(client),
+  });
+  /** The engine that has the versions of what is shown. */
+  const holder = () => engines.of(state().good?.sent ?? emptyDocument);
+
+  /** A document that broke the engine once is tried once more with a fresh one, then left alone until it is edited. */
+  let broke: RunDocument | null = null;
+  /** Runs are numbered: an engine may answer after another one that was asked later. */
+  let asked = 0;
+  let answered = 0;
+
+  /** A text that was refused once may have been typed or brought back: it is judged by what it is before it runs. */
+  async function judged(document: RunDocument): Promise<boolean> {
+    const trust = await judge.judge(document.script, "own");
+    if (state().document !== document) return false;
+    if (trust !== "own") dispatch({ type: "trust", trust });
+    return true;
+  }
+
+  async function run(document: RunDocument): Promise<void> {
+    const known = state().trust !== "own" || judge.verdict(document.script) === "own";
+    if (!known && !(await judged(document))) return;
+    const { step: id, view } = state();
+    const { document: sent, rows } = toSend(state());
+    const looking = view === "diff" || view === "before";
+    // Not after a crash: whether the run or the look at it was the cause is found out one by one. Nor of a script.
+    const look: Look | null =
+      looking && broke !== document && sent.script === "" ? { step: id, view } : null;
+    const number = ++asked;
+    const client = engines.use(sent, state().good?.sent);
+    const reply = await client.ask({ type: "run", document: sent, look }, "run");
+    if (number < answered) return;
+    if (reply.status === "answered") {
+      broke = null;
+      answered = number;
+      expect(reply.value);
+      dispatch({ type: "answered", document, sent, rows, run: reply.value });
+      arrived();
+      engines.use(toSend(state()).document, state().good?.sent);
+    } else if (reply.status === "stopped") {
+      if (document !== state().document) {
+        // A newer edit is already on its way.
+      } else if (reply.reason === "cancelled") {
+        dispatch({ type: "gave-up", message: "You stopped this run." });
+      } else if (sent.script) {
+        dispatch({ type: "gave-up", message: stoppedScript(reply) });
+      } else if (broke === document) {
+        const what = reply.reason === "hung" ? "did not finish" : "failed";
+        dispatch({
+          type: "gave-up",
+          message: `The engine ${what} on this program twice (${reply.message}) and was restarted. Your program is safe; change it or a pass and it runs again.`,
+        });
+      } else {
+        broke = document;
+        void run(document);
+      }
+    }
+  }
+
+  /** A good run that could not be done again: its versions are lost, and asking once more would not bring them back. */
+  let unplayable: Good | null = null;
+
+  /** Puts a new engine into the state that the page shows: the last good run first, then what is being edited. */
+  async function replay(client: EngineClient): Promise<void> {
+    const { good, document, gaveUp } = state();
+    const current = engines.of(toSend(state()).document) === client && !gaveUp;
+    renewed(false);
+    if (
+      good &&
+      good !== unplayable &&
+      holder() === client &&
+      (good.document !== document || !current)
+    ) {
+      const reply = await client.ask({ type: "run", document: good.sent }, REPLAY);
+      if (reply.status === "stopped") unplayable = good;
+      if (reply.status !== "answered") return;
+    }
+    if (current && state().document === document && !client.running) void run(document);
+    else renewed(true);
+  }
+
+  let typing: ReturnType<typeof setTimeout> | undefined;
+
+  return {
+    /** For documents without a script, links and the catalogue. */
+    plain: () => engines.plain,
+    holder,
+    now: () => void run(state().document),
+    /** The document is another one now. */
+    edited(before: RunDocument): void {
+      const { document } = state();
+      clearTimeout(typing);
+      // Every version of a script gets a sandbox of its own, so not every letter is run.
+      if (before.script !== document.script) {
+        typing = setTimeout(() => void run(document), SCRIPT_PAUSE);
+      } else void run(document);
+    },
+    /** Runs the present document again after it was given up. */
+    again(): void {
+      broke = null;
+      engines.plain.revive();
+      engines.of(toSend(state()).document).revive();
+      dispatch({ type: "again" });
+      void run(state().document);
+    },
+    stop: () => engines.cancel(),
+  };
+}

@@ -1,0 +1,55 @@
+/** The steps of the last good run: which one is shown, which are listed, and going from one to another. */
+import { createMemo } from "solid-js";
+import { findStep } from "../engine/chosen";
+import type { Step } from "../engine/protocol";
+import { neighbour, type Shown, shownSteps } from "./steps";
+import type { Store } from "./store";
+
+export function createStepping({ state, dispatch }: Store) {
+  const steps = createMemo(() => state().good?.run.steps ?? []);
+  const selected = createMemo(() => findStep(steps(), state().step));
+  const step = createMemo<Step | undefined>(() => steps()[selected()]);
+  const shown = createMemo<Shown[]>(() => {
+    const { folded, unfolded, preferences, filter, func } = state();
+    return shownSteps(steps(), {
+      changedOnly: preferences.changedOnly,
+      nested: preferences.nested,
+      text: filter,
+      func,
+      folded,
+      unfolded,
+      selected: selected(),
+    });
+  });
+
+  function unfoldTo(target: Step): void {
+    for (let up = target.parent; up !== null; ) {
+      const parent: Step | undefined = steps()[up];
+      if (!parent) return;
+      if (state().folded.includes(parent.id)) {
+        dispatch({ type: "fold", id: parent.id, folded: false });
+      }
+      up = parent.parent;
+    }
+  }
+
+  return {
+    steps,
+    /** Index of the step that is shown. */
+    selected,
+    step,
+    shown,
+    /** Takes away what keeps steps from being listed. */
+    showAll(): void {
+      dispatch({ type: "filter", text: "" });
+      dispatch({ type: "func", name: "" });
+      dispatch({ type: "prefer", change: { changedOnly: false } });
+    },
+    go(direction: 1 | -1, onlyChanged: boolean): void {
+      const next = steps()[neighbour(steps(), shown(), selected(), direction, onlyChanged)];
+      if (!next) return;
+      unfoldTo(next);
+      dispatch({ type: "step", id: next.id });
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** The state of the page as a signal, and who is told when it changes. */
+import { batch, createSignal } from "solid-js";
+import { type Action, initial, type Preferences, type State } from "./model";
+import { update } from "./update";
+
+export type Heard = (after: State, before: State) => void;
+
+export interface Store {
+  state(): State;
+  dispatch(action: Action): void;
+  /** `heard` is called after every change, in the order in which it was asked for. */
+  onChange(heard: Heard): void;
+}
+
+export function createStore(preferences: Preferences): Store {
+  const [state, setState] = createSignal<State>({ ...initial, preferences });
+  const listeners: Heard[] = [];
+  return {
+    state,
+    dispatch(action) {
+      const before = state();
+      const after = update(before, action);
+      if (after === before) return;
+      // What is drawn is drawn once, with the diff that came along and not with the one before first.
+      batch(() => {
+        setState(after);
+        for (const heard of listeners) heard(after, before);
+      });
+    },
+    onChange: (heard) => void listeners.push(heard),
+  };
+}
