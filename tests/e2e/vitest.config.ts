@@ -8,5 +8,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A browser on a busy machine may lose a race of time; what is wrong fails each time.
+    retry: 2,
   },
 });
