@@ -4,7 +4,7 @@
 //! the one that the block of the program will have. [`super::create`] puts the program together.
 
 use crate::ir::{AttrValue, Buffer, DType, DTypeCode, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
-use crate::tir::{Facts, binary, cast, simplify};
+use crate::tir::{Facts, binary, cast, math, simplify};
 use rustc_hash::FxHashMap;
 
 /// A tensor: a placeholder or what a stage computes.
@@ -312,39 +312,16 @@ impl<'s> Te<'s> {
 
     /// `T.if_then_else(cond, then, other)`; a known condition decides at once.
     pub fn if_then_else(&mut self, cond: PrimId, then: PrimId, other: PrimId) -> PrimId {
-        let (then, other) = crate::tir::match_types(self.store, then, other);
-        match self.known(cond) {
-            Some(0) => other,
-            Some(_) => then,
-            None => {
-                let dtype = self.type_of(then);
-                self.store.prim_call("if_then_else", &[cond, then, other], dtype)
-            }
-        }
+        math::if_then_else(self.store, cond, then, other)
     }
 
     /// The size of a number.
     pub fn abs(&mut self, x: PrimId) -> PrimId {
-        let dtype = self.type_of(x);
-        if dtype.is_float() {
-            return self.call("fabs", &[x]);
-        }
-        if dtype.code == DTypeCode::UInt {
-            return x;
-        }
-        if let Some(known) = self.known(x) {
-            return self.store.prim_int(known.wrapping_abs(), dtype);
-        }
-        let zero = self.number(0.0, dtype);
-        let (positive, minus) = (self.bin(PrimOp::Ge, x, zero), self.bin(PrimOp::Sub, zero, x));
-        self.select(positive, x, minus)
+        math::absolute(self.store, x)
     }
 
     pub fn not(&mut self, x: PrimId) -> PrimId {
-        match self.known(x) {
-            Some(known) => self.store.prim_int(i64::from(known == 0), DType::BOOL),
-            None => self.store.prim(PrimExpr::Not(x)),
-        }
+        math::not(self.store, x)
     }
 
     pub fn simplify(&mut self, prim: PrimId) -> PrimId {
@@ -359,25 +336,7 @@ impl<'s> Te<'s> {
 
     /// The greatest or least value of a type; of floats the finite ones.
     pub fn limit(&mut self, dtype: DType, greatest: bool) -> PrimId {
-        if dtype.is_float() {
-            let most = match (dtype.code, dtype.bits) {
-                (DTypeCode::BFloat, _) => 3.389_531_389_251_535_5e38,
-                (DTypeCode::E4M3Float, _) => 448.0,
-                (DTypeCode::E5M2Float, _) => 57344.0,
-                (_, 16) => 65504.0,
-                (_, 32) => f64::from(f32::MAX),
-                _ => f64::MAX,
-            };
-            return self.store.prim_float(if greatest { most } else { -most }, dtype);
-        }
-        let bits = u32::from(dtype.bits).clamp(1, 64);
-        let value = match (dtype.code, greatest) {
-            (DTypeCode::UInt, true) => (u64::MAX >> (64 - bits)) as i64,
-            (DTypeCode::UInt, false) => 0,
-            (_, true) => i64::MAX >> (64 - bits),
-            (_, false) => i64::MIN >> (64 - bits),
-        };
-        self.store.prim_int(value, dtype)
+        math::limit(self.store, dtype, greatest)
     }
 }
 

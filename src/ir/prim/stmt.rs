@@ -62,6 +62,8 @@ pub enum BufferLayout {
     /// One row behind the other (TVM's default `TileLayout`), as in functions that are not `s_tir`. One element in it is a
     /// scalar variable: see [`super::super::Store::is_scalar`].
     Rows,
+    /// That of the buffer whose memory it uses: `A.view(4, 4)`.
+    Parent,
 }
 
 /// Part of a buffer: for each axis where it begins and how far it goes; no extent is one element.

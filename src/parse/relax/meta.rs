@@ -78,6 +78,7 @@ impl<'s> Reader<'s, '_> {
                 return Err(self.error("relax-metadata", format!("the metadata section is no JSON: {}", error.message), span));
             }
         };
+        self.strings_of_metadata = strings(&parsed).iter().map(|text| self.store.name(text)).collect();
         match constants(&parsed) {
             Ok(tensors) => {
                 let constants = tensors.into_iter().map(|tensor| self.typed_constant(tensor)).collect();
@@ -94,6 +95,25 @@ impl<'s> Reader<'s, '_> {
         let tensor = self.store.add_tensor(tensor);
         self.store.add_typed(Expr::Constant(tensor), Some(ty))
     }
+}
+
+/// The strings of a section that stand in tensor programs, in order.
+fn strings(json: &Json) -> Vec<String> {
+    let data = |index: Option<&Json>| {
+        let index = index.and_then(Json::as_index)?;
+        json.get("nodes").and_then(Json::as_array)?.get(index)?.get("data")
+    };
+    let mut out = Vec::new();
+    for pair in data(json.get("root_index")).and_then(Json::as_array).unwrap_or_default().chunks_exact(2) {
+        if data(Some(&pair[0])).and_then(Json::as_str) != Some("ir.StringImm") {
+            continue;
+        }
+        for item in data(Some(&pair[1])).and_then(Json::as_array).unwrap_or_default() {
+            let text = data(Some(item)).and_then(|string| data(string.get("value")));
+            out.push(text.and_then(Json::as_str).unwrap_or_default().to_owned());
+        }
+    }
+    out
 }
 
 /// The constants of a section, in order.

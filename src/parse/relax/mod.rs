@@ -65,6 +65,8 @@ struct Reader<'s, 'a> {
     scopes: Scopes<'s>,
     builder: Builder,
     meta: meta::Metadata,
+    /// Strings of the metadata section, in order.
+    strings_of_metadata: Vec<Id<Name>>,
     /// Hints about old notation that were given, so that each is given once.
     hinted: FxHashSet<&'static str>,
 }
@@ -87,6 +89,7 @@ pub(super) fn parse(store: &mut Store, source: &str) -> Parsed {
         scopes: Scopes::default(),
         builder: Builder::default(),
         meta: meta::Metadata::Missing(FxHashMap::default()),
+        strings_of_metadata: Vec::new(),
         hinted: FxHashSet::default(),
     };
     let expr = reader.file();

@@ -218,6 +218,10 @@ impl<'s> Reader<'s, '_> {
 
     fn member_function(&mut self, def: Def) {
         let tree = self.tree;
+        if tir::is_macro(tree, &def) {
+            // It is written out where it is used.
+            return;
+        }
         let name = self.store.name(tree.text(def.name));
         let function = match self.decorator(&def) {
             Some(decorator) => self.function(&def, &decorator, !decorator.private),
@@ -232,7 +236,7 @@ impl<'s> Reader<'s, '_> {
     /// A function that is none of Relax.
     fn other_function(&mut self, def: &Def) -> Read<ExprId> {
         if tir::is_prim_func(self.tree, def) {
-            let around = tir::Around { modules: &self.module_names, type_vars: &self.type_vars };
+            let around = tir::Around { modules: &self.module_names, type_vars: &self.type_vars, strings: &self.strings_of_metadata };
             let function = tir::function(self.store, self.tree, def, around, &mut self.diagnostics).ok_or(Stop)?;
             return Ok(self.store.add(Expr::PrimFunc(function)));
         }

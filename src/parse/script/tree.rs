@@ -110,6 +110,11 @@ pub struct Arg {
 }
 
 impl Arg {
+    /// An argument without a name.
+    pub fn positional(value: Id<Expr>) -> Arg {
+        Arg { name: Span { start: 0, end: 0 }, stars: 0, value }
+    }
+
     /// The place of `name` in `name=value`.
     pub fn name(&self) -> Option<Span> {
         (self.name.start < self.name.end).then_some(self.name)
@@ -318,6 +323,11 @@ impl<'s> Tree<'s> {
 
     pub fn imports(&self, list: List<Imported>) -> &[Imported] {
         &self.imports[list.range()]
+    }
+
+    /// All functions, those inside of others too.
+    pub fn def_ids(&self) -> impl Iterator<Item = Id<Def>> + use<> {
+        (0..self.defs.len()).map(Id::from_index)
     }
 
     pub fn def(&self, id: Id<Def>) -> &Def {

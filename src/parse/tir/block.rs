@@ -1,8 +1,10 @@
 //! Blocks: `with T.sblock("name"):` and what stands at their head.
 
-use super::{Meaning, Node, Read, Reader};
-use crate::ir::{AttrsId, Block, Buffer, Id, IterKind, IterVar, List, PrimId, Region, Stmt as TirStmt, StmtId};
-use crate::parse::script::tree::{Arg, Stmt};
+use super::value::Value;
+use super::{FrameKind, Node, Read, Reader};
+use crate::ir::{AttrValue, Attrs, Block, Buffer, DType, Id, IterKind, IterVar, List, Name, PrimExpr, PrimId, Region, Stmt, StmtId};
+use crate::parse::script::tree::{Arg, Stmt as Line};
+use crate::tir;
 
 /// A block under way.
 #[derive(Default)]
@@ -11,77 +13,153 @@ pub(super) struct Open {
     pub(super) predicate: Option<PrimId>,
     pub(super) reads: Option<Vec<Region>>,
     pub(super) writes: Option<Vec<Region>>,
-    pub(super) annotations: Option<AttrsId>,
+    pub(super) annotations: Vec<(Id<Name>, AttrValue)>,
     pub(super) allocs: Vec<Id<Buffer>>,
     pub(super) matches: Vec<(Id<Buffer>, Region)>,
     pub(super) init: Option<StmtId>,
+    /// Variables of blocks of 2021 that are bound later: `T.bind(vi, i)`.
+    pub(super) unbound: bool,
 }
 
 impl Reader<'_, '_, '_> {
     /// `with T.sblock("name", no_realize=True):`
-    pub(super) fn sblock(&mut self, args: &[Arg], body: List<Stmt>) -> Read<StmtId> {
-        let named = args.iter().find(|arg| arg.name().is_none_or(|name| self.tree.text(name) == "name"));
-        let name = named.and_then(|arg| self.tree.string(arg.value)).unwrap_or_default();
+    pub(super) fn sblock(&mut self, args: &[Arg], target: Option<Id<Node>>, body: List<Line>, at: Id<Node>) -> Read<()> {
+        let mut name = String::new();
+        let mut bare = false;
+        let mut domains = None;
+        for (i, arg) in args.iter().enumerate() {
+            match (arg.name().map(|name| self.tree.text(name)), i) {
+                (None, 0) if matches!(self.tree.expr(arg.value), Node::List(_)) => domains = Some(arg.value),
+                (Some("name" | "name_hint"), _) | (None, 0) => match self.value(arg.value)? {
+                    Value::Str(text) => name = text.to_string(),
+                    _ => return Err(self.error("tir-type", "the name of a block is a string", arg.value)),
+                },
+                (None, 1) if domains.is_some() => name = self.tree.string(arg.value).unwrap_or_default().into_owned(),
+                (Some("no_realize"), _) | (None, 1) => bare = self.tree.bool(arg.value) == Some(true),
+                (Some("exec_scope"), _) => {}
+                _ => return Err(self.error("tir-syntax", "`T.sblock` takes a name and `no_realize=`", arg.value)),
+            }
+        }
+        if !name.is_empty() {
+            name.push_str(&self.state.suffix);
+        }
         let name = self.name_of(&name);
-        let bare = args.iter().any(|arg| {
-            arg.name().is_some_and(|name| self.tree.text(name) == "no_realize") && self.tree.bool(arg.value) == Some(true)
-        });
-        let outer = self.block.replace(Open::default());
-        let body = self.body(body);
-        let open = std::mem::replace(&mut self.block, outer).unwrap_or_default();
-        let body = body?;
+        self.open_scope();
+        self.open_frame(FrameKind::Block(Box::default()));
+        let result = match domains {
+            Some(domains) => self.old_domains(domains, target, at),
+            None => Ok(()),
+        };
+        self.lines(body);
+        let (body, kind) = self.close_frame();
+        self.close_scope();
+        result?;
+        let FrameKind::Block(open) = kind else { return Ok(()) };
+        if bare && (open.iters.iter().any(|iter| iter.value.is_some()) || open.predicate.is_some()) {
+            let what = if open.predicate.is_some() { "`T.where` is" } else { "Block bindings are" };
+            return Err(self.error("tir-type", format!("{what} not allowed when `no_realize=True`"), at));
+        }
+        let mut fields = open.annotations;
+        let mask = i64::from(open.reads.is_none()) | i64::from(open.writes.is_none()) << 1;
+        if mask != 0 {
+            let key = self.name_of(super::complete::MISSING);
+            fields.push((key, AttrValue::Int { value: mask, bits: 64 }));
+        }
+        let key = self.name_of("DictAttrs");
+        let annotations = (!fields.is_empty()).then(|| self.store.attrs(Attrs { key, fields: fields.into() }));
         let block = self.store.add_prim_block(Block {
             name,
             iters: open.iters.into(),
-            predicate: open.predicate,
+            predicate: open.predicate.filter(|predicate| self.store.as_prim_int(*predicate) != Some(1)),
             reads: open.reads.unwrap_or_default().into(),
             writes: open.writes.unwrap_or_default().into(),
             allocs: open.allocs.into(),
             matches: open.matches.into(),
-            annotations: open.annotations,
+            annotations,
             init: open.init,
             body,
             bare,
         });
-        Ok(self.store.add_stmt(TirStmt::Block(block)))
+        self.push(Stmt::Block(block));
+        Ok(())
+    }
+
+    /// The block whose head is read: its frame is the innermost one.
+    pub(super) fn head_of_block(&mut self, what: &str, at: Id<Node>) -> Read<&mut Open> {
+        let inside = self.state.frames.iter().any(|frame| matches!(frame.kind, FrameKind::Block(_)));
+        if !matches!(self.state.frames.last().map(|frame| &frame.kind), Some(FrameKind::Block(_))) {
+            let message = if inside {
+                format!("T.{what} must be called at the top of a T.sblock(), and here is something else around it")
+            } else {
+                format!("T.{what} must be called at the top of a T.sblock(), but T.{what} occurred outside of any T.sblock() frame")
+            };
+            return Err(self.error("tir-block", message, at));
+        }
+        match self.state.frames.last_mut().map(|frame| &mut frame.kind) {
+            Some(FrameKind::Block(open)) => Ok(open),
+            _ => Err(super::Stop),
+        }
+    }
+
+    /// The innermost block that is open.
+    pub(super) fn block(&mut self) -> Option<&mut Open> {
+        self.state.frames.iter_mut().rev().find_map(|frame| match &mut frame.kind {
+            FrameKind::Block(open) => Some(&mut **open),
+            _ => None,
+        })
+    }
+
+    /// `T.reads(...)`, `T.where(p)` and so on, which belong to the block around.
+    pub(super) fn head(&mut self, what: &str, args: &[Arg], at: Id<Node>) -> Read<()> {
+        let duplicate = |reader: &mut Self, what: &str| {
+            Err(reader.error("tir-block", format!("Duplicate {what} declaration: the block has one already"), at))
+        };
+        match (what, args) {
+            ("reads", _) => {
+                let regions = self.regions(args)?;
+                match self.head_of_block(what, at)?.reads.replace(regions) {
+                    Some(_) => duplicate(self, "read region"),
+                    None => Ok(()),
+                }
+            }
+            ("writes", _) => {
+                let regions = self.regions(args)?;
+                match self.head_of_block(what, at)?.writes.replace(regions) {
+                    Some(_) => duplicate(self, "write region"),
+                    None => Ok(()),
+                }
+            }
+            ("where", [arg]) => {
+                let predicate = match self.value(arg.value)? {
+                    Value::Int(known @ (0 | 1)) => self.store.prim_int(known, DType::BOOL),
+                    Value::Int(known) => {
+                        return Err(self.error("tir-type", format!("Invalid value for predicate: {known}"), arg.value));
+                    }
+                    value => self.to_prim(&value, arg.value)?,
+                };
+                match self.head_of_block(what, at)?.predicate.replace(predicate) {
+                    Some(_) => duplicate(self, "block predicate"),
+                    None => Ok(()),
+                }
+            }
+            (_, [arg]) => {
+                let mut fields = self.entries(arg.value)?;
+                let Some(open) = self.block() else {
+                    let message = "T.sblock_attr must be called at the top of a T.sblock() frame, but occurred outside of any such frame";
+                    return Err(self.error("tir-block", message, at));
+                };
+                open.annotations.append(&mut fields);
+                Ok(())
+            }
+            _ => Err(self.error("tir-syntax", format!("`T.{what}` takes one argument"), at)),
+        }
     }
 
     /// `vi, vj = T.axis.remap("SR", [i, j])`, `vi = T.axis.spatial(n, i)`
     pub(super) fn axis(&mut self, target: Id<Node>, kind: &str, args: &[Arg], at: Id<Node>) -> Read<()> {
-        if self.block.is_none() {
-            return Err(self.error("tir-syntax", "variables of a block are defined in a block", at));
-        }
-        let targets = match self.tree.expr(target) {
-            Node::Tuple(items) | Node::List(items) => self.tree.items(items).to_vec(),
-            _ => vec![target],
-        };
+        self.head_of_block(&format!("axis.{kind}"), at)?;
         if kind == "remap" {
-            let kinds = args.first().and_then(|arg| self.tree.string(arg.value));
-            let values = args.get(1).map(|arg| self.tree.expr(arg.value));
-            let (Some(kinds), Some(Node::List(values) | Node::Tuple(values))) = (kinds, values) else {
-                return Err(self.error("tir-syntax", "expected `T.axis.remap(\"SR\", [i, j])`", at));
-            };
-            let values = self.tree.items(values).to_vec();
-            if kinds.len() != values.len() || targets.len() != values.len() {
-                return Err(self.error("tir-syntax", "as many variables, kinds and loops are needed", at));
-            }
-            for ((target, value), kind) in targets.into_iter().zip(values).zip(kinds.chars()) {
-                let kind = match kind {
-                    'S' => IterKind::Spatial,
-                    'R' => IterKind::Reduce,
-                    _ => return Err(self.error("tir-syntax", "a kind is `S` or `R`", at)),
-                };
-                let range = match self.tree.name(value).and_then(|name| self.meaning(name)) {
-                    Some(Meaning::Symbol(symbol)) => self.loops.get(&symbol).copied(),
-                    _ => None,
-                };
-                let Some((min, extent)) = range else {
-                    return Err(self.error("tir-type", "expected the variable of a loop", value));
-                };
-                let value = self.prim(value)?;
-                self.iter(target, kind, min, extent, Some(value))?;
-            }
-            return Ok(());
+            return self.remap(target, args, at);
         }
         let kind = match kind {
             "spatial" | "S" => IterKind::Spatial,
@@ -90,40 +168,180 @@ impl Reader<'_, '_, '_> {
             "opaque" => IterKind::Opaque,
             _ => return Err(self.error("tir-syntax", format!("unknown kind of variable `{kind}`"), at)),
         };
-        let (Some(domain), [target]) = (args.first(), &targets[..]) else {
-            return Err(self.error("tir-syntax", "expected a range and a value", at));
-        };
-        let (min, extent) = match self.tree.expr(domain.value) {
-            Node::Tuple(items) | Node::List(items) if items.len() == 2 => {
-                let items = self.tree.items(items).to_vec();
-                let (lower, upper) = (self.prim(items[0])?, self.prim(items[1])?);
-                (lower, self.difference(lower, upper))
+        let (mut domain, mut binding, mut bits) = (None, None, DType::I32);
+        for (i, arg) in args.iter().enumerate() {
+            match (arg.name().map(|name| self.tree.text(name)), i) {
+                (Some("dom"), _) | (None, 0) => domain = Some(arg.value),
+                (Some("binding"), _) | (None, 1) => binding = Some(arg.value),
+                (Some("dtype"), _) | (None, 2) => bits = self.dtype(arg.value)?,
+                _ => return Err(self.error("tir-syntax", "a variable has a range, a value and a type", arg.value)),
             }
-            _ => {
-                let extent = self.prim(domain.value)?;
-                (self.store.prim_int(0, self.store.prim_dtype(extent)), extent)
-            }
-        };
-        let value = match args.get(1) {
-            Some(arg) => Some(self.prim(arg.value)?),
+        }
+        let Some(domain) = domain else { return Err(self.error("tir-syntax", "expected a range and a value", at)) };
+        let (min, extent) = self.domain(domain)?;
+        let binding = match binding {
+            Some(binding) => Some(self.prim(binding)?),
             None => None,
         };
-        self.iter(*target, kind, min, extent, value)
+        let widest = [self.store.prim_dtype(min).bits, self.store.prim_dtype(extent).bits, bits.bits].into_iter().max();
+        let dtype = DType { bits: widest.unwrap_or(32), ..bits };
+        self.iter(target, kind, (min, extent), binding, dtype)
     }
 
-    fn iter(&mut self, target: Id<Node>, kind: IterKind, min: PrimId, extent: PrimId, value: Option<PrimId>) -> Read<()> {
-        let Some(name) = self.tree.name(target) else {
-            return Err(self.error("tir-syntax", "expected a name", target));
+    /// `n` or `(a, b)` or `T.Range(a, b)`.
+    pub(super) fn domain(&mut self, id: Id<Node>) -> Read<(PrimId, PrimId)> {
+        let value = self.value(id)?;
+        if let Value::Range(min, extent) = value {
+            return Ok((min, extent));
+        }
+        if let Some(items) = value.items().cloned() {
+            let [lower, upper] = &*items else {
+                return Err(self.error("tir-syntax", "a range has a beginning and an end", id));
+            };
+            let (lower, upper) = (self.to_prim(lower, id)?, self.to_prim(upper, id)?);
+            let extent = self.difference(lower, upper);
+            if self.store.as_prim_int(extent).is_some() {
+                return Ok((lower, extent));
+            }
+            let zero = self.store.as_prim_int(lower) == Some(0);
+            let extent = if zero { upper } else { tir::binary(self.store, crate::ir::PrimOp::Sub, upper, lower) };
+            return Ok((lower, extent));
+        }
+        let extent = self.to_prim(&value, id)?;
+        Ok((self.store.prim_int(0, self.store.prim_dtype(extent)), extent))
+    }
+
+    fn remap(&mut self, target: Id<Node>, args: &[Arg], at: Id<Node>) -> Read<()> {
+        let (Some(kinds), Some(values)) = (args.first(), args.get(1)) else {
+            return Err(self.error("tir-syntax", "expected `T.axis.remap(\"SR\", [i, j])`", at));
         };
-        let dtype = value.map_or(self.store.prim_dtype(extent), |value| {
-            let (a, b) = (self.store.prim_dtype(value), self.store.prim_dtype(extent));
-            if a.bits > b.bits { a } else { b }
-        });
+        let (kinds, list) = (self.value(kinds.value)?, self.value(values.value)?);
+        let (Value::Str(kinds), Some(list)) = (kinds, list.items().cloned()) else {
+            return Err(self.error("tir-syntax", "expected `T.axis.remap(\"SR\", [i, j])`", at));
+        };
+        if kinds.len() != list.len() {
+            return Err(self.error("tir-syntax", "as many variables, kinds and loops are needed", at));
+        }
+        let targets = self.targets(target, list.len())?;
+        let nodes = match self.tree.expr(values.value) {
+            Node::List(items) | Node::Tuple(items) if items.len() == list.len() => self.tree.items(items).to_vec(),
+            _ => vec![values.value; list.len()],
+        };
+        for ((name, (value, node)), kind) in targets.into_iter().zip(list.iter().zip(nodes)).zip(kinds.chars()) {
+            let kind = match kind {
+                'S' => IterKind::Spatial,
+                'R' => IterKind::Reduce,
+                _ => return Err(self.error("tir-syntax", format!("Unknown axis kind: {kind}"), at)),
+            };
+            let symbol = self.symbol_of(value);
+            let range = symbol.and_then(|symbol| {
+                self.state.frames.iter().find_map(|frame| match &frame.kind {
+                    FrameKind::Loops(loops) => loops.iter().find(|(var, ..)| *var == symbol).copied(),
+                    _ => None,
+                })
+            });
+            let Some((var, min, extent)) = range else {
+                let message = match symbol {
+                    Some(symbol) => format!("Variable is not in the loop: {}", self.store.str(self.store.symbol(symbol).name)),
+                    None => "Only Var is supported in T.axis.remap".to_owned(),
+                };
+                return Err(self.error("tir-type", message, node));
+            };
+            let dtype = self.store.symbol(var).dtype;
+            let value = self.store.prim(PrimExpr::Var(var));
+            self.named_iter(&name, kind, (min, extent), Some(value), dtype, target)?;
+        }
+        self.list_names(target, list.len())
+    }
+
+    /// `vs, *rest = ...` and `vs = ...` name lists of variables, too.
+    fn list_names(&mut self, target: Id<Node>, wanted: usize) -> Read<()> {
+        let tree = self.tree;
+        let items = match tree.expr(target) {
+            Node::Tuple(items) | Node::List(items) => tree.items(items).to_vec(),
+            _ if wanted == 1 => return Ok(()),
+            _ => vec![target],
+        };
+        for item in &items {
+            let (inner, many) = match tree.expr(*item) {
+                Node::Starred(inner) => (inner, wanted + 1 - items.len()),
+                _ if items.len() == 1 => (*item, wanted),
+                _ => continue,
+            };
+            let Some(name) = tree.name(inner) else { continue };
+            let values: Vec<Value> = (0..many).filter_map(|i| self.meaning(&format!("{name}_{i}")).cloned()).collect();
+            self.define(name, Value::List(values.into()), inner)?;
+        }
+        Ok(())
+    }
+
+    /// The names of a target for so many values; of `a, *b` the second gets numbered ones.
+    fn targets(&mut self, target: Id<Node>, wanted: usize) -> Read<Vec<String>> {
+        let tree = self.tree;
+        let items = match tree.expr(target) {
+            Node::Tuple(items) | Node::List(items) => tree.items(items).to_vec(),
+            _ if wanted == 1 => vec![target],
+            _ => match tree.name(target) {
+                Some(name) => {
+                    let names: Vec<String> = (0..wanted).map(|i| format!("{name}_{i}")).collect();
+                    return Ok(names);
+                }
+                None => return Err(self.error("tir-syntax", "expected a name", target)),
+            },
+        };
+        let stars = items.iter().filter(|item| matches!(tree.expr(**item), Node::Starred(_))).count();
+        if stars > 1 || (stars == 0 && items.len() != wanted) || items.len() > wanted + stars {
+            return Err(self.error("tir-syntax", "as many variables, kinds and loops are needed", target));
+        }
+        let mut names = Vec::with_capacity(wanted);
+        for item in &items {
+            let (inner, many) = match tree.expr(*item) {
+                Node::Starred(inner) => (inner, wanted + 1 - items.len()),
+                _ => (*item, 0),
+            };
+            let Some(name) = tree.name(inner) else { return Err(self.error("tir-syntax", "expected a name", inner)) };
+            match tree.expr(*item) {
+                Node::Starred(_) => names.extend((0..many).map(|i| format!("{name}_{i}"))),
+                _ => names.push(name.to_owned()),
+            }
+        }
+        Ok(names)
+    }
+
+    fn iter(&mut self, target: Id<Node>, kind: IterKind, range: (PrimId, PrimId), value: Option<PrimId>, dtype: DType) -> Read<()> {
+        match self.tree.name(target) {
+            Some(name) => self.named_iter(name, kind, range, value, dtype, target),
+            None => Err(self.error("tir-syntax", "expected a name", target)),
+        }
+    }
+
+    pub(super) fn named_iter(
+        &mut self,
+        name: &str,
+        kind: IterKind,
+        (min, extent): (PrimId, PrimId),
+        value: Option<PrimId>,
+        dtype: DType,
+        at: Id<Node>,
+    ) -> Read<()> {
         let var = self.new_symbol(name, dtype);
-        self.give(name, Meaning::Symbol(var));
-        if let Some(open) = &mut self.block {
+        let prim = self.store.prim(PrimExpr::Var(var));
+        self.define(name, Value::Prim(prim), at)?;
+        if let Some(open) = self.block() {
             open.iters.push(IterVar { var, kind, min, extent, value });
         }
         Ok(())
+    }
+
+    /// `T.bind(vi, i)`: the value of a block's variable, as in 2021.
+    pub(super) fn bind_iter(&mut self, symbol: Id<crate::ir::Symbol>, value: PrimId) -> bool {
+        let Some(open) = self.block() else { return false };
+        match open.iters.iter_mut().find(|iter| iter.var == symbol && iter.value.is_none()) {
+            Some(iter) => {
+                iter.value = Some(value);
+                true
+            }
+            None => false,
+        }
     }
 }

@@ -1,80 +1,189 @@
 //! Declarations of buffers: `T.Buffer((n, 4), "float32", scope="shared")` and its kin, and parts of buffers.
 
-use super::{Meaning, Node, Read, Reader};
-use crate::ir::{Buffer, BufferLayout, DType, Id, PrimExpr, PrimId, Region};
+use super::value::Value;
+use super::{Node, Read, Reader};
+use crate::ir::{AttrsId, Buffer, BufferLayout, DType, DTypeCode, Id, PrimExpr, PrimId, Region, Symbol};
 use crate::parse::script;
 use crate::parse::script::tree::Arg;
+use crate::tir;
 use rustc_hash::FxHashMap;
 
-/// Names of the arguments, in the order in which they may stand without.
-const ARGUMENTS: &[&str] = &["shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor"];
+/// Names of the arguments of a declaration, in the order in which they may stand without.
+const ARGUMENTS: &[&str] =
+    &["shape", "dtype", "data", "strides", "elem_offset", "byte_offset", "scope", "align", "offset_factor", "layout"];
+
+/// The same for those that have no `byte_offset`, as all had once.
+const WITHOUT_BYTES: &[&str] = &["shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor", "layout"];
+
+/// What a declaration says besides the buffer.
+pub(super) struct Declared {
+    pub(super) buffer: Buffer,
+    pub(super) annotations: Option<AttrsId>,
+}
 
 impl Reader<'_, '_, '_> {
     /// Reads the arguments of a declaration. `matching`: strings among the extents define variables.
-    pub(super) fn declared(&mut self, name: &str, args: &[Arg], scope: &str, matching: bool, at: Id<Node>) -> Read<Buffer> {
+    pub(super) fn declared(&mut self, name: &str, args: &[Arg], method: &str, matching: bool, at: Id<Node>) -> Read<Declared> {
+        let order = match method {
+            "Buffer" | "decl_buffer" | "alloc_buffer" | "alloc_shared" | "alloc_local" if self.state.strict => ARGUMENTS,
+            _ => WITHOUT_BYTES,
+        };
         let mut given: FxHashMap<&str, Id<Node>> = FxHashMap::default();
         for (i, arg) in args.iter().enumerate() {
             let key = match arg.name() {
                 Some(name) => self.tree.text(name),
-                None => ARGUMENTS.get(i).copied().unwrap_or(""),
+                None => order.get(i).copied().unwrap_or(""),
             };
-            if !ARGUMENTS.contains(&key) && !matches!(key, "buffer_type" | "axis_separators" | "layout" | "annotations") {
-                return Err(self.error("tir-syntax", "a buffer has no such argument", arg.value));
+            match key {
+                "buffer_type" => self.old("`buffer_type=` is gone: TVM no longer broadcasts by strides", arg.value),
+                "axis_separators" => self.old("`axis_separators=` is gone: buffers of TVM 0.27 have none", arg.value),
+                "annotations" if method.starts_with("alloc") => {}
+                "allocated_addr" => return Err(self.device_dialect("allocated_addr=", arg.value)),
+                _ if ARGUMENTS.contains(&key) => {}
+                _ => return Err(self.error("tir-syntax", format!("`T.{method}` takes no such argument"), arg.value)),
             }
             given.insert(key, arg.value);
         }
         let Some(&shape) = given.get("shape") else {
-            return Err(self.error("tir-syntax", "a buffer needs a shape", at));
+            return Err(self.error("tir-syntax", "Shape must be specified when binding input param", at));
         };
         let shape = self.extents(shape, matching)?;
-        let dtype = match given.get("dtype") {
-            Some(&dtype) => self.dtype(dtype)?,
+        let some = |reader: &mut Self, key: &str| match given.get(key).copied() {
+            Some(id) if !matches!(reader.tree.expr(id), Node::None) => Some(id),
+            _ => None,
+        };
+        let dtype = match some(self, "dtype") {
+            Some(dtype) => self.dtype(dtype)?,
             None => DType::F32,
         };
-        let data = match given.get("data") {
-            Some(&data) if !matches!(self.tree.expr(data), Node::None) => Some(self.prim(data)?),
-            _ => None,
+        let data = match some(self, "data") {
+            Some(data) => Some(self.prim(data)?),
+            None => None,
         };
-        let strides = match given.get("strides") {
-            Some(&strides) if !matches!(self.tree.expr(strides), Node::None) => self.extents(strides, matching)?,
-            _ => Vec::new(),
+        let index_type = shape.first().map_or(DType::I32, |extent| self.store.prim_dtype(*extent));
+        let strides = match some(self, "strides") {
+            Some(strides) => self.strides(strides, if method == "match_buffer" { index_type } else { DType::I32 })?,
+            None => Vec::new(),
         };
-        let number = |reader: &mut Self, key: &str, default: u32| match given.get(key) {
-            None => Ok(default),
-            Some(&id) => {
-                let value = reader.tree.int(id).and_then(|n| u32::try_from(n).ok());
-                value.ok_or_else(|| reader.error("tir-type", "expected a number", id))
+        let align = match some(self, "align") {
+            Some(id) => self.known_int(id, "an alignment in bytes")?,
+            None => 0,
+        };
+        let factor = match some(self, "offset_factor") {
+            Some(id) => self.known_int(id, "a factor")?,
+            None => 0,
+        };
+        let elem_offset = match (some(self, "elem_offset"), some(self, "byte_offset")) {
+            (Some(offset), _) => match self.value(offset)? {
+                Value::Fresh(dtype) => {
+                    let symbol = self.new_symbol(&format!("{name}_elem_offset"), dtype);
+                    Some(self.store.prim(PrimExpr::Var(symbol)))
+                }
+                value => Some(self.to_prim(&value, offset)?),
+            },
+            (None, Some(bytes)) => {
+                let bytes = self.prim(bytes)?;
+                let eight = self.store.prim_int(8, DType::I32);
+                let bits = self.store.prim_int(i64::from(dtype.bits), DType::I32);
+                let product = tir::binary(self.store, crate::ir::PrimOp::Mul, bytes, eight);
+                Some(tir::binary(self.store, crate::ir::PrimOp::FloorDiv, product, bits))
             }
-        };
-        let (align, offset_factor) = (number(self, "align", 64)?, number(self, "offset_factor", 0)?);
-        let elem_offset = match given.get("elem_offset") {
-            Some(&offset) if !matches!(self.tree.expr(offset), Node::None) => Some(self.prim(offset)?),
-            _ if offset_factor != 0 => {
+            (None, None) if factor != 0 => {
                 // Said to be a multiple of something, it is a variable that nobody else knows.
-                let symbol = self.new_symbol(&format!("{name}_elem_offset"), DType::I32);
+                let symbol = self.new_symbol("elem_offset", index_type);
                 Some(self.store.prim(PrimExpr::Var(symbol)))
             }
-            _ => None,
+            (None, None) => None,
         };
-        let scope = match given.get("scope").and_then(|id| self.tree.string(*id)) {
-            Some(text) if !text.is_empty() => self.name_of(&text),
-            _ => self.name_of(scope),
+        let said = some(self, "scope").and_then(|id| self.tree.string(id)).filter(|text| !text.is_empty());
+        let scope = match data.and_then(|data| self.store.pointee(self.store.prim_dtype(data))) {
+            // A pointer knows its memory.
+            Some(pointer) => pointer.scope,
+            None => {
+                let own = method.strip_prefix("alloc_").filter(|scope| matches!(*scope, "shared" | "local"));
+                let scope = said.as_deref().or(own).unwrap_or("global");
+                let of_data = data.and_then(|data| self.scope_of(data));
+                of_data.unwrap_or_else(|| self.store.name(scope))
+            }
+        };
+        let unsaid = self.state.s_tir
+            || match given.get("layout").copied() {
+                Some(layout) => match self.tree.expr(layout) {
+                    Node::None => true,
+                    Node::Str => false,
+                    _ => return Err(self.device_dialect("layout=", layout)),
+                },
+                None => false,
+            };
+        let layout = if unsaid { BufferLayout::Unsaid } else { BufferLayout::Rows };
+        let annotations = match given.get("annotations") {
+            Some(&annotations) => self.dict(annotations)?,
+            None => None,
         };
         let name = self.name_of(name);
-        let offset_factor = offset_factor.max(1);
-        let unsaid = self.s_tir || given.get("layout").is_some_and(|layout| matches!(self.tree.expr(*layout), Node::None));
-        let layout = if unsaid { BufferLayout::Unsaid } else { BufferLayout::Rows };
-        let (shape, strides) = (shape.into(), strides.into());
-        Ok(Buffer { name, dtype, shape, strides, elem_offset, offset_factor, scope, align, data, layout })
+        let align = u32::try_from(align).ok().filter(|align| *align > 0).unwrap_or(64);
+        let offset_factor = u32::try_from(factor).ok().filter(|factor| *factor > 0).unwrap_or(1);
+        let packed = Buffer::new(name, dtype, shape.into(), scope);
+        let buffer = Buffer { strides: strides.into(), elem_offset, offset_factor, align, data, layout, ..packed };
+        Ok(Declared { buffer, annotations })
+    }
+
+    /// The memory that a pointer of a buffer leads to.
+    fn scope_of(&self, data: PrimId) -> Option<Id<crate::ir::Name>> {
+        match *self.store.prim_of_id(data) {
+            PrimExpr::Data(buffer) => Some(self.store.buffer(buffer).scope),
+            _ => None,
+        }
+    }
+
+    /// Strides: a string is a variable of the buffer's own.
+    fn strides(&mut self, id: Id<Node>, dtype: DType) -> Read<Vec<PrimId>> {
+        let value = self.value(id)?;
+        let Some(items) = value.items().cloned() else {
+            return Err(self.error("tir-type", "expected a list of strides", id));
+        };
+        let mut out = Vec::with_capacity(items.len());
+        for item in items.iter() {
+            out.push(match item {
+                Value::Str(name) => {
+                    let symbol = self.new_symbol(name, dtype);
+                    self.store.prim(PrimExpr::Var(symbol))
+                }
+                Value::Fresh(dtype) => {
+                    let symbol = self.new_symbol("stride", *dtype);
+                    self.store.prim(PrimExpr::Var(symbol))
+                }
+                value => self.to_prim(value, id)?,
+            });
+        }
+        Ok(out)
     }
 
     /// A shape: a tuple or list of extents, or one.
-    fn extents(&mut self, id: Id<Node>, matching: bool) -> Read<Vec<PrimId>> {
+    pub(super) fn extents(&mut self, id: Id<Node>, matching: bool) -> Read<Vec<PrimId>> {
         let items = match self.tree.expr(id) {
             Node::Tuple(items) | Node::List(items) => self.tree.items(items).to_vec(),
-            _ => vec![id],
+            _ => {
+                let value = self.value(id)?;
+                let Some(items) = value.items().cloned() else { return Ok(vec![self.to_prim(&value, id)?]) };
+                return items.iter().map(|item| self.to_prim(item, id)).collect();
+            }
         };
-        items.into_iter().map(|item| self.extent(item, matching)).collect()
+        let mut out = Vec::with_capacity(items.len());
+        for item in items {
+            match self.tree.expr(item) {
+                Node::Starred(inner) => match self.value(inner)?.items().cloned() {
+                    Some(more) => {
+                        for value in more.iter() {
+                            out.push(self.to_prim(value, inner)?);
+                        }
+                    }
+                    None => return Err(self.error("tir-type", "expected a list behind `*`", inner)),
+                },
+                _ => out.push(self.extent(item, matching)?),
+            }
+        }
+        Ok(out)
     }
 
     fn extent(&mut self, id: Id<Node>, matching: bool) -> Read<PrimId> {
@@ -91,37 +200,23 @@ impl Reader<'_, '_, '_> {
             return Err(self.error("tir-syntax", "expected an expression in this string", id));
         };
         for index in 0..tree.len() {
-            let Some(name) = tree.name(Id::from_index(index)).filter(|name| *name != "T") else { continue };
-            let scalar = self.scalars.get(name).copied();
+            let node = Id::from_index(index);
+            let Some(name) = tree.name(node).filter(|name| !matches!(*name, "T" | "tir" | "tirx")) else { continue };
+            let scalar = self.state.scalars.get(name).copied();
             let known = self.meaning(name).is_some() || (scalar.is_none() && self.around.type_vars.contains(name));
             if !known {
                 let symbol = self.new_symbol(name, scalar.unwrap_or(DType::I32));
-                self.matched.insert(symbol);
-                self.give(name, Meaning::Symbol(symbol));
+                self.state.matched.insert(symbol);
+                let value = Value::Prim(self.store.prim(PrimExpr::Var(symbol)));
+                self.give(name, value);
             }
         }
         let inside = Some(self.span(id));
-        let mut reader = Reader {
-            tree: &tree,
-            inside,
-            store: self.store,
-            diagnostics: self.diagnostics,
-            around: self.around,
-            names: std::mem::take(&mut self.names),
-            given: std::mem::take(&mut self.given),
-            matched: std::mem::take(&mut self.matched),
-            scalars: FxHashMap::default(),
-            loops: FxHashMap::default(),
-            announced: Default::default(),
-            block: None,
-            root: Vec::new(),
-            s_tir: self.s_tir,
-            failed: false,
-        };
+        let state = std::mem::take(&mut self.state);
+        let (store, diagnostics, around) = (&mut *self.store, &mut *self.diagnostics, self.around);
+        let mut reader = Reader { tree: &tree, inside, store, diagnostics, around, state };
         let extent = reader.prim(expr);
-        let Reader { names, given, matched, failed, .. } = reader;
-        (self.names, self.given, self.matched) = (names, given, matched);
-        self.failed |= failed;
+        self.state = reader.state;
         extent
     }
 
@@ -135,27 +230,81 @@ impl Reader<'_, '_, '_> {
                         out.push(self.region(item)?);
                     }
                 }
-                _ => out.push(self.region(arg.value)?),
+                _ => {
+                    let value = self.value(arg.value)?;
+                    match value.items().cloned() {
+                        Some(items) => {
+                            for item in items.iter() {
+                                out.push(self.to_region(item, arg.value)?);
+                            }
+                        }
+                        None => out.push(self.to_region(&value, arg.value)?),
+                    }
+                }
             }
         }
         Ok(out)
     }
 
     pub(super) fn region(&mut self, id: Id<Node>) -> Read<Region> {
-        let Node::Subscript { value, items } = self.tree.expr(id) else {
-            // A buffer without indices is all of it.
-            let buffer = self.buffer(id)?;
-            let shape = self.store.buffer(buffer).shape.clone();
-            let ranges = shape.iter().map(|extent| (self.store.prim_int(0, self.store.prim_dtype(*extent)), Some(*extent)));
-            return Ok(Region { buffer, ranges: ranges.collect() });
-        };
-        let buffer = self.buffer(value)?;
-        let mut ranges = Vec::new();
-        for item in self.flat(items) {
-            let Node::Slice { lower, upper, .. } = self.tree.expr(item) else {
-                ranges.push((self.prim(item)?, None));
+        let value = self.value(id)?;
+        self.to_region(&value, id)
+    }
+
+    fn to_region(&mut self, value: &Value, at: Id<Node>) -> Read<Region> {
+        match value {
+            Value::Region(region) => Ok(region.as_ref().clone()),
+            Value::Prim(prim) if let PrimExpr::Load { buffer, indices } = self.store.prim_of_id(*prim) => {
+                Ok(Region { buffer: *buffer, ranges: indices.iter().map(|index| (*index, None)).collect() })
+            }
+            Value::Buffer(buffer) => {
+                if self.state.strict {
+                    return Err(self.error("tir-type", "Invalid type for buffer reads: a part of a buffer is expected", at));
+                }
+                self.old("`T.reads(A)` for all of `A` is the spelling of TVM 0.9; today `T.reads(A[0:n])`", at);
+                Ok(self.all_of(*buffer))
+            }
+            Value::Meta(inner) => {
+                let inner = std::rc::Rc::clone(inner);
+                self.to_region(&inner, at)
+            }
+            other => {
+                let kind = other.kind();
+                Err(self.error("tir-type", format!("expected a part of a buffer, found {kind}"), at))
+            }
+        }
+    }
+
+    /// All of a buffer.
+    pub(super) fn all_of(&mut self, buffer: Id<Buffer>) -> Region {
+        let shape = self.store.buffer(buffer).shape.clone();
+        let ranges = shape.iter().map(|extent| {
+            let min = self.store.prim_int(0, self.store.prim_dtype(*extent));
+            (min, if self.store.as_prim_int(*extent) == Some(1) { None } else { Some(*extent) })
+        });
+        Region { buffer, ranges: ranges.collect() }
+    }
+
+    /// `A[i, 0:4]` as a region.
+    pub(super) fn region_of(&mut self, buffer: Id<Buffer>, items: &[Id<Node>], at: Id<Node>) -> Read<Region> {
+        let mut ranges = Vec::with_capacity(items.len());
+        for &item in items {
+            let Node::Slice { lower, upper, step } = self.tree.expr(item) else {
+                let prim = self.prim(item)?;
+                // A vector of neighbours is where it begins and how long it is.
+                ranges.push(match *self.store.prim_of_id(prim) {
+                    PrimExpr::Ramp { base, stride, lanes } if self.store.as_prim_int(stride) == Some(1) => {
+                        (base, Some(self.store.prim_int(i64::from(lanes), self.store.prim_dtype(base))))
+                    }
+                    _ => (prim, None),
+                });
                 continue;
             };
+            if let Some(step) = step
+                && self.known_int(step, "a step of 1")? != 1
+            {
+                return Err(self.error("tir-type", "Buffer slices with a non-unit step are not supported", item));
+            }
             let upper = match upper {
                 Some(upper) => self.prim(upper)?,
                 None => match self.store.buffer(buffer).shape.get(ranges.len()) {
@@ -171,6 +320,62 @@ impl Reader<'_, '_, '_> {
             let one = self.store.as_prim_int(extent) == Some(1);
             ranges.push((lower, if one { None } else { Some(extent) }));
         }
+        let rank = self.store.buffer(buffer).shape.len();
+        if ranges.len() != rank {
+            let name = self.store.str(self.store.buffer(buffer).name);
+            let message = format!("Buffer {name} is {rank}-dimensional, and this says something of {} axes", ranges.len());
+            return Err(self.error("tir-type", message, at));
+        }
         Ok(Region { buffer, ranges: ranges.into() })
+    }
+
+    /// The buffer that an expression is.
+    pub(super) fn buffer(&mut self, id: Id<Node>) -> Read<Id<Buffer>> {
+        match self.value(id)? {
+            Value::Buffer(buffer) => Ok(buffer),
+            Value::Prim(prim) if let PrimExpr::Load { buffer, .. } = *self.store.prim_of_id(prim) => {
+                if self.is_single(buffer) {
+                    return Ok(buffer);
+                }
+                Err(self.error("tir-type", "expected a buffer, found an element", id))
+            }
+            other => {
+                let name = self.tree.name(id).map_or_else(|| "this".to_owned(), |name| format!("`{name}`"));
+                Err(self.error("tir-type", format!("{name} is {} and not a buffer", other.kind()), id))
+            }
+        }
+    }
+
+    /// The type that `T.handle(...)` makes.
+    pub(super) fn pointer(&mut self, args: &[Arg], at: Id<Node>) -> Read<DType> {
+        let (mut element, mut scope) = (None, None);
+        for (i, arg) in args.iter().enumerate() {
+            match (arg.name().map(|name| self.tree.text(name)), i) {
+                (Some("dtype"), _) | (None, 0) => element = Some(arg.value),
+                (Some("storage_scope"), _) | (None, 1) => scope = self.tree.string(arg.value),
+                _ => return Err(self.error("tir-syntax", "`T.handle` takes an element type and a scope", at)),
+            }
+        }
+        let element = match element {
+            Some(element) if matches!(self.tree.expr(element), Node::None) => DType::VOID,
+            Some(element) => self.dtype(element)?,
+            None => DType::VOID,
+        };
+        if element.code == DTypeCode::Handle && element != DType::VOID {
+            return Err(self.error("tir-type", "PrimType cannot represent an opaque pointer: there are no pointers to pointers", at));
+        }
+        let scope = self.name_of(scope.as_deref().unwrap_or("global"));
+        Ok(self.store.pointer(element, scope))
+    }
+
+    /// A variable of a function, when an expression is one.
+    pub(super) fn symbol_of(&self, value: &Value) -> Option<Id<Symbol>> {
+        match value {
+            Value::Prim(prim) => match *self.store.prim_of_id(*prim) {
+                PrimExpr::Var(symbol) => Some(symbol),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }

@@ -1,65 +1,41 @@
-//! Signatures, and the block at the top that goes without saying.
+//! Signatures.
 
-use super::{Def, Meaning, Node, Read, Reader, StmtKind, decorator};
+use super::value::Value;
+use super::{Def, FrameKind, Node, Read, Reader, State, decorator, old};
 use crate::ir::sort::sort_by;
-use crate::ir::{AttrValue, Attrs, Block, Buffer, DType, DTypeCode, Id, PrimFunc, PrimParam, Stmt, StmtId, Store, Symbol, Type};
+use crate::ir::{AttrValue, Attrs, Buffer, BufferLayout, DType, DTypeCode, Id, PrimExpr, PrimFunc, PrimParam, Symbol, Type};
+use crate::parse::script::tree::{Arg, StmtKind};
+use crate::tir;
 
 impl<'s> Reader<'_, 's, '_> {
     pub(super) fn function(&mut self, def: &Def) -> Read<PrimFunc> {
         let tree = self.tree;
-        let mut flags: Vec<&str> = Vec::new();
-        for &id in tree.items(def.decorators) {
-            let Node::Call { args, .. } = tree.expr(id) else { continue };
-            if decorator(tree, id).is_some() {
-                flags.extend(
-                    tree.args(args)
-                        .iter()
-                        .filter(|arg| tree.bool(arg.value) == Some(true))
-                        .filter_map(|arg| arg.name().map(|name| tree.text(name))),
-                );
-            }
+        let flags = self.flags(def)?;
+        let old = !flags.contains(&"s_tir") && old::is_old(tree, def);
+        let blocks = old::has_blocks(tree, def);
+        self.state = State { strict: !old, s_tir: flags.contains(&"s_tir") || old || blocks, ..std::mem::take(&mut self.state) };
+        if blocks && !old && !flags.contains(&"s_tir") {
+            let span = def.name;
+            self.old_at("a function with blocks is `@T.prim_func(s_tir=True)`, which is taken for granted here", span);
         }
-        self.s_tir = flags.contains(&"s_tir");
-        let params = tree.params(def.params).to_vec();
-        for param in &params {
-            let dtype = param.annotation.and_then(|a| self.scalar_type(a));
-            if let Some(dtype) = dtype {
-                self.scalars.insert(tree.text(param.name), dtype);
-            }
-        }
-        for stmt in tree.stmts(def.body) {
-            let StmtKind::Assign { target, value } = stmt.kind else { continue };
-            let one = |reader: &mut Self, target, value| {
-                if let (Some(name), Node::Call { callee, args }) = (tree.name(target), tree.expr(value))
-                    && let Some(dtype) = reader.intrinsic(callee).and_then(DType::parse).filter(|_| args.is_empty())
-                {
-                    reader.scalars.entry(name).or_insert(dtype);
-                }
-            };
-            match (tree.expr(target), tree.expr(value)) {
-                (Node::Tuple(targets), Node::Tuple(values)) => {
-                    for (target, value) in tree.items(targets).iter().zip(tree.items(values)) {
-                        one(self, *target, *value);
-                    }
-                }
-                _ => one(self, target, value),
-            }
-        }
+        self.scalar_types(def);
+        self.open_scope();
         for param in tree.params(def.type_params) {
             let name = tree.text(param.name);
             let symbol = self.new_symbol(name, DType::I64);
-            self.give(name, Meaning::Symbol(symbol));
+            let prim = self.store.prim(PrimExpr::Var(symbol));
+            self.give(name, Value::Prim(prim));
         }
-        let mut out = Vec::with_capacity(params.len());
         let mut failed = None;
-        for param in &params {
+        for param in tree.params(def.params).to_vec() {
             let name = tree.text(param.name);
             let Some(annotation) = param.annotation else {
-                failed = Some(self.error_at("tir-syntax", format!("`{name}` needs a type"), param.name));
+                let message = "Type annotation required for function parameters.";
+                failed = Some(self.error_at("tir-syntax", message, param.name));
                 continue;
             };
             match self.param(name, annotation) {
-                Ok(param) => out.push(param),
+                Ok(param) => self.state.params.push(param),
                 Err(stop) => failed = Some(stop),
             }
         }
@@ -68,119 +44,180 @@ impl<'s> Reader<'_, 's, '_> {
         }
         let ret = match def.ret {
             Some(ret) if !matches!(tree.expr(ret), Node::None) => {
-                let Some(dtype) = self.scalar_type(ret) else {
-                    return Err(self.error("tir-type", "expected the type of a scalar", ret));
-                };
+                let dtype = self.dtype(ret)?;
                 Some(self.store.ty(Type::Prim(dtype)))
             }
             _ => None,
         };
-        let mut fields = Vec::new();
-        let yes = AttrValue::Bool(true);
-        if !flags.contains(&"private") {
+        self.open_frame(FrameKind::Func);
+        self.lines(def.body);
+        let (mut body, _) = self.close_frame();
+        self.close_scope();
+        let private = flags.contains(&"private");
+        let mut fields = std::mem::take(&mut self.state.attrs);
+        let mut implied = Vec::new();
+        if !private && !fields.iter().any(|(key, _)| self.store.str(*key) == "global_symbol") {
             let name = self.name_of(tree.text(def.name));
-            fields.push((self.name_of("global_symbol"), AttrValue::Str(name)));
+            implied.push(("global_symbol", AttrValue::Str(name)));
         }
-        if self.s_tir {
-            fields.push((self.name_of("s_tir"), yes.clone()));
+        if self.state.s_tir {
+            implied.push(("s_tir", AttrValue::Bool(true)));
         }
         if flags.contains(&"persistent") {
-            fields.push((self.name_of("tirx.persistent_kernel"), yes));
+            implied.push(("tirx.persistent_kernel", AttrValue::Bool(true)));
         }
-        let (body, written) = self.func_body(def.body, &mut out)?;
-        for (key, value) in written {
+        for (key, value) in implied {
+            let key = self.name_of(key);
             fields.retain(|(known, _)| *known != key);
             fields.push((key, value));
         }
         sort_by(&mut fields, |a, b| self.store.str(a.0).cmp(self.store.str(b.0)));
         let key = self.name_of("DictAttrs");
         let attrs = (!fields.is_empty()).then(|| self.store.attrs(Attrs { key, fields: fields.into() }));
-        let body = if self.s_tir { self.with_root(body) } else { body };
-        Ok(PrimFunc { params: out.into(), ret, attrs, body })
+        if !self.state.handles.is_empty() {
+            // A handle that turned out to be a buffer is its pointer wherever it stands.
+            let handles = std::mem::take(&mut self.state.handles);
+            let data = handles.into_iter().map(|(symbol, buffer)| (symbol, self.store.prim(PrimExpr::Data(buffer))));
+            let data: Vec<_> = data.collect();
+            body = tir::substitute_stmt(self.store, body, &data);
+        }
+        let body = if self.state.failed { body } else { self.complete(body, def.name)? };
+        Ok(PrimFunc { params: std::mem::take(&mut self.state.params).into(), ret, attrs, body })
     }
 
-    /// The type in `n: T.int64`, `p: T.handle`.
-    fn scalar_type(&mut self, id: Id<Node>) -> Option<DType> {
-        match self.tree.expr(id) {
-            Node::Call { callee, args } if self.intrinsic(callee) == Some("handle") && !args.is_empty() => self.dtype(id).ok(),
-            Node::Call { callee, .. } => DType::parse(self.intrinsic(callee)?),
-            _ => DType::parse(self.intrinsic(id)?),
+    /// The arguments of the decorator that are true.
+    fn flags(&mut self, def: &Def) -> Read<Vec<&'s str>> {
+        let tree = self.tree;
+        let mut flags: Vec<&str> = Vec::new();
+        for &id in tree.items(def.decorators) {
+            let Node::Call { args, .. } = tree.expr(id) else { continue };
+            if decorator(tree, id).is_none() {
+                continue;
+            }
+            for arg in tree.args(args) {
+                let Some(name) = arg.name().map(|name| tree.text(name)) else { continue };
+                match name {
+                    "private" | "s_tir" | "persistent" if tree.bool(arg.value) == Some(true) => flags.push(name),
+                    "private" | "s_tir" | "persistent" | "check_well_formed" => {}
+                    "is_stir" | "tirx" => return Err(self.device_dialect(name, arg.value)),
+                    _ => return Err(self.error("tir-syntax", format!("`T.prim_func` takes no argument `{name}`"), arg.value)),
+                }
+            }
+        }
+        Ok(flags)
+    }
+
+    /// The types of scalar parameters and of what the body declares, for variables that a shape names first.
+    fn scalar_types(&mut self, def: &Def) {
+        let tree = self.tree;
+        let simple = |reader: &Self, id| reader.intrinsic(id).and_then(super::intrin::type_named);
+        for param in tree.params(def.params) {
+            if let Some(dtype) = param.annotation.and_then(|annotation| simple(self, annotation)) {
+                self.state.scalars.insert(tree.text(param.name).to_owned(), dtype);
+            }
+        }
+        if self.state.strict {
+            return;
+        }
+        // Old texts declare in the body what quoted shapes of the signature use.
+        for stmt in tree.stmts(def.body) {
+            let StmtKind::Assign { target, value } = stmt.kind else { continue };
+            if let (Some(name), Node::Call { callee, args }) = (tree.name(target), tree.expr(value))
+                && args.is_empty()
+                && let Some(dtype) = simple(self, callee)
+            {
+                self.state.scalars.entry(name.to_owned()).or_insert(dtype);
+            }
         }
     }
 
     fn param(&mut self, name: &'s str, annotation: Id<Node>) -> Read<PrimParam> {
-        if let Some(dtype) = self.scalar_type(annotation) {
-            let known = match self.meaning(name) {
-                Some(Meaning::Symbol(symbol)) if self.matched.contains(&symbol) => Some(symbol),
-                _ => None,
-            };
-            let symbol = known.unwrap_or_else(|| self.new_symbol(name, dtype));
-            self.give(name, Meaning::Symbol(symbol));
-            return Ok(PrimParam::Var(symbol));
-        }
-        if let Node::Call { callee, args } = self.tree.expr(annotation)
-            && self.intrinsic(callee) == Some("Buffer")
-        {
-            let args = self.tree.args(args).to_vec();
-            let buffer = self.declared(name, &args, "global", true, annotation)?;
-            let buffer = self.store.add_buffer(buffer);
-            self.give(name, Meaning::Buffer(buffer));
+        if let Some(args) = self.buffer_annotation(annotation) {
+            let mut data = self.declared(name, &args, "Buffer", true, annotation)?.buffer;
+            if self.state.s_tir {
+                data.layout = BufferLayout::Unsaid;
+            }
+            let buffer = self.store.add_buffer(data);
+            self.define(name, Value::Buffer(buffer), annotation)?;
             return Ok(PrimParam::Buffer(buffer));
         }
-        Err(self.error("tir-type", "expected `T.Buffer(...)`, `T.handle` or the type of a scalar", annotation))
+        let value = self.value(annotation)?;
+        let dtype = match value {
+            Value::Type(dtype) | Value::Fresh(dtype) => dtype,
+            _ => {
+                let message = "expected `T.Buffer(...)`, `T.handle` or the type of a scalar";
+                return Err(self.error("tir-type", message, annotation));
+            }
+        };
+        let known = self.meaning(name).cloned().and_then(|value| self.symbol_of(&value));
+        let symbol = match known.filter(|symbol| self.state.matched.contains(symbol)) {
+            Some(symbol) if self.store.symbol(symbol).dtype != dtype => {
+                let had = self.store.symbol(symbol).dtype;
+                let message = format!("Expected the same dtype for PrimVars but got {dtype} vs {had}");
+                return Err(self.error("tir-type", message, annotation));
+            }
+            Some(symbol) => symbol,
+            None => {
+                let symbol = self.new_symbol(name, dtype);
+                let prim = self.store.prim(PrimExpr::Var(symbol));
+                self.define(name, Value::Prim(prim), annotation)?;
+                symbol
+            }
+        };
+        Ok(PrimParam::Var(symbol))
+    }
+
+    /// The arguments of `T.Buffer(...)` or of the old `T.Buffer[...]`.
+    fn buffer_annotation(&mut self, annotation: Id<Node>) -> Option<Vec<Arg>> {
+        match self.tree.expr(annotation) {
+            Node::Call { callee, args } if matches!(self.intrinsic(callee), Some("Buffer" | "buffer")) => {
+                Some(self.tree.args(args).to_vec())
+            }
+            Node::Subscript { value, items } if self.intrinsic(value) == Some("Buffer") => {
+                Some(self.old_buffer_args(items, annotation))
+            }
+            _ => None,
+        }
     }
 
     /// `A = T.match_buffer(a, ...)` of a parameter: the parameter is a buffer.
-    pub(super) fn match_param(&mut self, symbol: Id<Symbol>, buffer: Buffer, params: &mut [PrimParam]) -> Option<Id<Buffer>> {
+    pub(super) fn match_param(&mut self, symbol: Id<Symbol>, mut buffer: Buffer) -> Option<Id<Buffer>> {
         let handle = self.store.symbol(symbol).dtype.code == DTypeCode::Handle;
-        let param = params.iter_mut().find(|param| **param == PrimParam::Var(symbol)).filter(|_| handle)?;
+        if self.state.s_tir {
+            buffer.layout = BufferLayout::Unsaid;
+        }
+        let old = self.state.handles.get(&symbol).copied();
+        let wanted = |param: &PrimParam| match (*param, old) {
+            (PrimParam::Var(var), _) => var == symbol,
+            (PrimParam::Buffer(known), Some(old)) => known == old,
+            _ => false,
+        };
+        let place = self.state.params.iter().position(wanted).filter(|_| handle)?;
         let buffer = self.store.add_buffer(buffer);
-        *param = PrimParam::Buffer(buffer);
+        self.state.params[place] = PrimParam::Buffer(buffer);
+        self.state.handles.insert(symbol, buffer);
         Some(buffer)
     }
 
-    /// Puts the body into a block of its own where TVM's `ScriptComplete` does.
-    fn with_root(&mut self, body: StmtId) -> StmtId {
-        let allocs = std::mem::take(&mut self.root);
-        let needed = !allocs.is_empty()
-            || match self.store.stmt(body) {
-                Stmt::Block(block) => {
-                    let block = self.store.prim_block(*block);
-                    !block.bare && !block.iters.is_empty()
-                }
-                _ => contains_block(self.store, body),
-            };
-        if !needed {
-            return body;
+    /// `T.func_attr({"key": value})`
+    pub(super) fn func_attr(&mut self, dict: Id<Node>, at: Id<Node>) -> Read<()> {
+        if !matches!(self.state.frames.last().map(|frame| &frame.kind), Some(FrameKind::Func)) {
+            return Err(self.error("tir-syntax", "T.func_attr must be called at the top of a PrimFunc.", at));
         }
-        let name = self.name_of("root");
-        let block = self.store.add_prim_block(Block {
-            name,
-            iters: [].into(),
-            predicate: None,
-            reads: [].into(),
-            writes: [].into(),
-            allocs: allocs.into(),
-            matches: [].into(),
-            annotations: None,
-            init: None,
-            body,
-            bare: false,
-        });
-        self.store.add_stmt(Stmt::Block(block))
-    }
-}
-
-/// Whether a block stands somewhere in a statement.
-fn contains_block(store: &Store, root: StmtId) -> bool {
-    let mut todo = vec![root];
-    while let Some(id) = todo.pop() {
-        match store.stmt(id) {
-            Stmt::Block(block) if !store.prim_block(*block).bare => return true,
-            Stmt::Block(block) => todo.push(store.prim_block(*block).body),
-            Stmt::Seq(list) => todo.extend(store.items(*list)),
-            other => todo.extend(other.nested().into_iter().flatten()),
+        for (mut key, value) in self.entries(dict)? {
+            let text = self.store.str(key).to_owned();
+            if let Some(rest) = text.strip_prefix("tir.")
+                && !self.state.strict
+            {
+                self.old("`tir.noalias` is the spelling of TVM 0.24 and before; today `tirx.noalias`", dict);
+                key = self.name_of(&format!("tirx.{rest}"));
+            }
+            if self.state.attrs.iter().any(|(known, _)| *known == key) {
+                let message = format!("Duplicate prim func annotation for key = \"{text}\".");
+                return Err(self.error("tir-type", message, dict));
+            }
+            self.state.attrs.push((key, value));
         }
+        Ok(())
     }
-    false
 }

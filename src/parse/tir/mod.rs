@@ -1,33 +1,45 @@
 //! Functions of TIR as TVMScript: from the syntax tree to a `PrimFunc`.
 //!
 //! TVM runs the text as Python and builds the program on the way (`python/tvm/tirx/script`); this reads the
-//! tree and does what those calls do: numbers fold, a block at the top goes without saying, `x: T.int32 = 1`
-//! is memory and `x: T.let[T.int32] = 1` a name.
+//! tree and does what those calls do: numbers fold, macros are written out, a block at the top goes without saying, blocks say
+//! what they read and write, `x: T.int32 = 1` is memory and `x: T.let[T.int32] = 1` a name.
 //!
 //! ```text
-//!  func --> stmt --> block, loops --> buffer --> expr
+//!  func --> stmt --> block, scope, macros --> call --> eval --> value
+//!    |                                         +--> buffer, intrin
+//!    +--> complete: what hand-written blocks leave out
 //! ```
 //!
+//! Texts of older versions of TVM are read into what TVM has today; each kind of old spelling is said once (`old`).
+//!
 //! An error is recorded where it is found; the statement is left out and with it the function, but what follows
-//! is read all the same. The call stack grows with blocks and brackets, whose depth the tree limits.
+//! is read all the same. The call stack grows with blocks, brackets and macros, whose depth is limited.
 
-mod attrs;
 mod block;
 mod buffer;
 mod call;
-mod expr;
+mod complete;
+mod dict;
+mod eval;
 mod func;
+mod intrin;
+mod macros;
+mod method;
+mod old;
 mod scope;
 mod stmt;
 #[cfg(test)]
 mod tests;
+mod value;
 
-use super::script::tree::{Def, Expr as Node, StmtKind, Tree};
+use super::script::tree::{Def, Expr as Node, Tree};
 use super::suggest;
 use crate::diag::{Diagnostic, Span};
-use crate::ir::{Buffer, Id, Name, PrimFunc, PrimId, Store, Symbol};
+use crate::ir::{AttrNode, Buffer, DType, Id, Name, PrimFunc, PrimId, Stmt, StmtId, Store, Symbol};
 use block::Open;
+pub(super) use macros::is_macro;
 use rustc_hash::{FxHashMap, FxHashSet};
+use value::Value;
 
 /// An error was found and recorded.
 #[derive(Debug)]
@@ -42,15 +54,77 @@ pub(super) struct Around<'a, 's> {
     pub(super) modules: &'a FxHashSet<&'s str>,
     /// Names that `n = TypeVar("n")` has made.
     pub(super) type_vars: &'a FxHashSet<&'s str>,
+    /// Strings of the metadata section, in order.
+    pub(super) strings: &'a [Id<Name>],
 }
 
-/// What a name means.
-#[derive(Clone, Copy)]
-enum Meaning {
-    Symbol(Id<Symbol>),
-    Buffer(Id<Buffer>),
-    /// The module.
-    Module,
+/// What a statement is about that holds for all that follow in its frame: `T.attr(...)`, `T.launch_thread(...)`.
+struct Holding {
+    node: AttrNode,
+    key: Id<Name>,
+    value: PrimId,
+    /// How many statements stand before it.
+    from: usize,
+}
+
+/// What opens a frame of TVM's builder.
+enum FrameKind {
+    Func,
+    Block(Box<Open>),
+    /// Loops with their variables and ranges.
+    Loops(Vec<(Id<Symbol>, PrimId, PrimId)>),
+    /// A branch, a `with`, the init of a block.
+    Other,
+}
+
+/// A frame of TVM's builder: statements that are being collected.
+struct Frame {
+    kind: FrameKind,
+    stmts: Vec<StmtId>,
+    holding: Vec<Holding>,
+}
+
+/// What is known of the function under way.
+#[derive(Default)]
+struct State {
+    /// Names in scope: for each its values with the depth of their scopes, the last meaning last.
+    names: FxHashMap<String, Vec<(usize, Value)>>,
+    /// The names in the order in which they were given values, and how many there were when each scope was opened.
+    given: Vec<String>,
+    scopes: Vec<usize>,
+    frames: Vec<Frame>,
+    /// Symbolic variables that quoted shapes have made.
+    matched: FxHashSet<Id<Symbol>>,
+    /// Types of the scalar parameters, and of what the body declares (`n = T.int32()`).
+    scalars: FxHashMap<String, DType>,
+    /// The variables of `T.env_thread`, with their tags.
+    threads: FxHashMap<Id<Symbol>, Id<Name>>,
+    /// Buffers that a block names before it allocates them (`A = T.Buffer(...)`).
+    announced: FxHashSet<Id<Buffer>>,
+    /// Buffers that are allocated at the top, in the block that goes without saying.
+    root: Vec<Id<Buffer>>,
+    /// Attributes that `T.func_attr` gave.
+    attrs: Vec<(Id<Name>, crate::ir::AttrValue)>,
+    /// Whether the function is `s_tir`: buffers say nothing of their layout then.
+    s_tir: bool,
+    /// Whether the text says so itself, so that it is read as strictly as TVM does; others may be old.
+    strict: bool,
+    /// The name that what is made now is to get.
+    hint: Option<String>,
+    /// Parameters of the function.
+    params: Vec<crate::ir::PrimParam>,
+    /// Handles that turned out to be buffers.
+    handles: FxHashMap<Id<Symbol>, Id<Buffer>>,
+    /// Buffers that old texts use as pointers, too: `T.allocate`.
+    pointers: FxHashSet<Id<Buffer>>,
+    /// What the names of blocks end with in a macro that is used again.
+    suffix: String,
+    /// How often each macro was used, and how deep macros and lambdas nest.
+    uses: FxHashMap<Id<Def>, usize>,
+    depth: usize,
+    /// How many statements and calls were read; macros may multiply.
+    work: usize,
+    failed: bool,
 }
 
 struct Reader<'t, 's, 'a> {
@@ -61,29 +135,15 @@ struct Reader<'t, 's, 'a> {
     store: &'a mut Store,
     diagnostics: &'a mut Vec<Diagnostic>,
     around: Around<'a, 's>,
-    /// Names in scope, the last meaning last, and the names in the order in which they were given meanings.
-    names: FxHashMap<String, Vec<Meaning>>,
-    given: Vec<String>,
-    /// Symbolic variables that quoted shapes have made.
-    matched: FxHashSet<Id<Symbol>>,
-    /// Types of the scalar parameters, and of what the body declares (`n = T.int32()`).
-    scalars: FxHashMap<&'s str, crate::ir::DType>,
-    /// The ranges of the loops around.
-    loops: FxHashMap<Id<Symbol>, (PrimId, PrimId)>,
-    /// Buffers that a block names before it allocates them (`A = T.Buffer(...)`).
-    announced: FxHashSet<Id<Buffer>>,
-    /// The block whose head is read.
-    block: Option<Open>,
-    /// Buffers that are allocated at the top, in the block that goes without saying.
-    root: Vec<Id<Buffer>>,
-    /// Whether the function is `s_tir`: buffers say nothing of their layout then.
-    s_tir: bool,
-    failed: bool,
+    state: State,
 }
 
 /// Whether a function is decorated with `@T.prim_func`.
 pub(super) fn is_prim_func(tree: &Tree<'_>, def: &Def) -> bool {
-    tree.items(def.decorators).iter().any(|id| decorator(tree, *id).is_some_and(|name| name.ends_with("prim_func")))
+    let names = tree.items(def.decorators).iter().filter_map(|id| decorator(tree, *id));
+    names.into_iter().any(|name| {
+        name.ends_with("prim_func") || matches!(name, "tvm.script.tir" | "script.tir" | "tir.script" | "tvm.tir.script")
+    })
 }
 
 /// The name of a decorator, called or not.
@@ -102,25 +162,10 @@ pub(super) fn function<'s>(
     around: Around<'_, 's>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Id<PrimFunc>> {
-    let mut reader = Reader {
-        tree,
-        inside: None,
-        store,
-        diagnostics,
-        around,
-        names: FxHashMap::default(),
-        given: Vec::new(),
-        matched: FxHashSet::default(),
-        scalars: FxHashMap::default(),
-        loops: FxHashMap::default(),
-        announced: FxHashSet::default(),
-        block: None,
-        root: Vec::new(),
-        s_tir: false,
-        failed: def.broken,
-    };
+    let state = State { failed: def.broken, ..State::default() };
+    let mut reader = Reader { tree, inside: None, store, diagnostics, around, state };
     let func = reader.function(def).ok()?;
-    if reader.failed { None } else { Some(store.add_prim_func(func)) }
+    if reader.state.failed { None } else { Some(store.add_prim_func(func)) }
 }
 
 impl<'t, 's> Reader<'t, 's, '_> {
@@ -137,45 +182,68 @@ impl<'t, 's> Reader<'t, 's, '_> {
 
     #[cold]
     fn error_at(&mut self, code: &'static str, message: impl Into<String>, span: Span) -> Stop {
-        self.failed = true;
+        self.state.failed = true;
         self.diagnostics.push(Diagnostic::error(code, message, span));
         Stop
     }
 
-    /// Gives a name a meaning until the scope is closed.
-    fn give(&mut self, name: &str, meaning: Meaning) {
-        self.names.entry(name.to_owned()).or_default().push(meaning);
-        self.given.push(name.to_owned());
+    // ---- names ----
+
+    fn open_scope(&mut self) {
+        self.state.scopes.push(self.state.given.len());
     }
 
-    fn meaning(&self, name: &str) -> Option<Meaning> {
-        self.names.get(name)?.last().copied()
-    }
-
-    /// Forgets the names that were given since there were `mark` of them.
-    fn close(&mut self, mark: usize) {
-        for name in self.given.drain(mark..) {
-            if let Some(meanings) = self.names.get_mut(&name) {
-                meanings.pop();
+    /// Forgets the names that were given in the scope.
+    fn close_scope(&mut self) {
+        let mark = self.state.scopes.pop().unwrap_or(0);
+        for name in self.state.given.split_off(mark) {
+            if let Some(values) = self.state.names.get_mut(&name) {
+                values.pop();
             }
         }
+    }
+
+    /// Gives a name a value until the scope is closed.
+    fn give(&mut self, name: &str, value: Value) {
+        let depth = self.state.scopes.len();
+        self.state.names.entry(name.to_owned()).or_default().push((depth, value));
+        self.state.given.push(name.to_owned());
+    }
+
+    /// Gives a name a value as an assignment does: a name has one value in a scope.
+    fn define(&mut self, name: &str, value: Value, at: Id<Node>) -> Read<()> {
+        let depth = self.state.scopes.len();
+        if let Some((known, old)) = self.state.names.get(name).and_then(|values| values.last()) {
+            if old.is_same(&value) {
+                return Ok(());
+            }
+            if *known == depth && self.state.strict {
+                return Err(self.error("tir-redefined", format!("Variable {name} already defined in current scope"), at));
+            }
+        }
+        self.give(name, value);
+        Ok(())
+    }
+
+    fn meaning(&self, name: &str) -> Option<&Value> {
+        self.state.names.get(name)?.last().map(|(_, value)| value)
     }
 
     /// A name that means nothing, and what was perhaps meant.
     #[cold]
     fn unknown(&mut self, name: &str, at: Id<Node>) -> Stop {
-        let known = self.names.iter().filter(|(_, m)| !m.is_empty()).map(|(name, _)| name.as_str());
+        let known = self.state.names.iter().filter(|(_, values)| !values.is_empty()).map(|(name, _)| name.as_str());
         let near = suggest::nearest(name, known).map(|near| format!("did you mean `{near}`?"));
-        let mut error = Diagnostic::error("tir-undefined", format!("undefined variable `{name}`"), self.span(at));
+        let mut error = Diagnostic::error("tir-undefined", format!("Undefined variable: {name}"), self.span(at));
         if let Some(near) = near {
             error = error.with_note(near);
         }
-        self.failed = true;
+        self.state.failed = true;
         self.diagnostics.push(error);
         Stop
     }
 
-    fn new_symbol(&mut self, name: &str, dtype: crate::ir::DType) -> Id<Symbol> {
+    fn new_symbol(&mut self, name: &str, dtype: DType) -> Id<Symbol> {
         let name = self.store.name(name);
         self.store.add_symbol(Symbol { name, dtype, size: false })
     }
@@ -184,14 +252,65 @@ impl<'t, 's> Reader<'t, 's, '_> {
     fn intrinsic(&self, id: Id<Node>) -> Option<&'s str> {
         let dotted = self.tree.dotted(id)?;
         let (head, rest) = dotted.split_once('.')?;
+        if self.meaning(head).is_some() {
+            return None;
+        }
         match head {
-            "T" | "tir" | "tirx" | "Tx" => Some(rest),
-            "tvm" => rest.strip_prefix("tirx.").or(rest.strip_prefix("tir.")).or(rest.strip_prefix("script.tirx.")),
+            "T" | "tir" | "tirx" | "Tx" | "ty" => Some(rest),
+            "tvm" => ["tirx.", "tir.", "script.tirx.", "script.tir."].into_iter().find_map(|prefix| rest.strip_prefix(prefix)),
             _ => None,
         }
     }
 
     fn name_of(&mut self, text: &str) -> Id<Name> {
         self.store.name(text)
+    }
+
+    // ---- frames ----
+
+    fn open_frame(&mut self, kind: FrameKind) {
+        self.state.frames.push(Frame { kind, stmts: Vec::new(), holding: Vec::new() });
+    }
+
+    /// The statements of the innermost frame as one, and what opened it.
+    fn close_frame(&mut self) -> (StmtId, FrameKind) {
+        let Some(Frame { kind, mut stmts, mut holding }) = self.state.frames.pop() else {
+            return (self.store.add_stmts(&[]), FrameKind::Other);
+        };
+        while let Some(Holding { node, key, value, from }) = holding.pop() {
+            let rest = stmts.split_off(from);
+            let body = self.store.add_stmts(&rest);
+            stmts.push(self.store.add_stmt(Stmt::Attr { node, key, value, body }));
+        }
+        (self.store.add_stmts(&stmts), kind)
+    }
+
+    /// Adds a statement to the innermost frame.
+    fn push(&mut self, stmt: Stmt) {
+        let id = self.store.add_stmt(stmt);
+        self.push_id(id);
+    }
+
+    fn push_id(&mut self, id: StmtId) {
+        if let Some(frame) = self.state.frames.last_mut() {
+            frame.stmts.push(id);
+        }
+    }
+
+    /// What holds for all further statements of the innermost frame.
+    fn hold(&mut self, node: AttrNode, key: Id<Name>, value: PrimId) {
+        if let Some(frame) = self.state.frames.last_mut() {
+            frame.holding.push(Holding { node, key, value, from: frame.stmts.len() });
+        }
+    }
+
+    /// Counts what is read; macros that use macros may make very much of little.
+    fn count(&mut self, at: Id<Node>) -> Read<()> {
+        const MOST: usize = 2_000_000;
+        self.state.work += 1;
+        if self.state.work == MOST {
+            return Err(self.error("tir-too-large", "with its macros written out this function is too large", at));
+        }
+        if self.state.work > MOST { Err(Stop) } else { Ok(()) }
     }
 }

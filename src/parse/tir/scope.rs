@@ -1,180 +1,370 @@
 //! What holds for several statements: threads, attributes, `with`, loops.
 
-use super::{Meaning, Node, Read, Reader};
-use crate::ir::{AttrNode, AttrValue, Attrs, AttrsId, For, ForKind, Id, List, Name, PrimId, Stmt as TirStmt, StmtId, Symbol};
-use crate::parse::script::tree::{Arg, Stmt, WithItem};
+use super::value::Value;
+use super::{FrameKind, Node, Read, Reader};
+use crate::ir::{AttrNode, AttrValue, Attrs, AttrsId, DType, DTypeCode, For, ForKind, Id, List, Name, PrimExpr, PrimId, Stmt, Symbol};
+use crate::parse::script::tree::{Arg, Stmt as Line, WithItem};
 use crate::tir;
 
-/// The head of a loop: its variable, first value, extent, step, kind and annotations.
-type Head = (Id<Node>, PrimId, PrimId, Option<PrimId>, ForKind, Option<AttrsId>);
+/// The head of a loop: its first value, extent, step, kind and annotations.
+type Head = (PrimId, PrimId, Option<PrimId>, ForKind, Option<AttrsId>);
+
+/// What an attribute says: of what, its key, its value.
+pub(super) type Said = (AttrNode, Id<Name>, PrimId);
 
 impl Reader<'_, '_, '_> {
-    /// The index of a thread and how many there are.
-    pub(super) fn thread(&mut self, args: &[Arg], name: Option<&str>, at: Id<Node>) -> Read<(AttrNode, PrimId)> {
+    /// `T.launch_thread("threadIdx.x", n)`: the index of a thread and how many there are. Without a name the variable has
+    /// that of its tag.
+    pub(super) fn thread(&mut self, args: &[Arg], name: Option<&str>, at: Id<Node>) -> Read<Said> {
         let [tag, extent] = args else {
             return Err(self.error("tir-syntax", "expected `T.launch_thread(\"threadIdx.x\", n)`", at));
         };
+        let thread = self.value(tag.value)?;
         let value = self.prim(extent.value)?;
-        let Some(tag) = self.tree.string(tag.value) else {
-            return Err(self.error("tir-syntax", "expected the name of a thread index", tag.value));
+        let (var, tag) = match &thread {
+            Value::Str(text) => {
+                let hint = name.unwrap_or("v");
+                let var = self.new_symbol(hint, self.store.prim_dtype(value));
+                (var, self.name_of(text))
+            }
+            other => {
+                let known = self.symbol_of(other).and_then(|var| Some((var, *self.state.threads.get(&var)?)));
+                match known {
+                    Some(known) => known,
+                    None => {
+                        let message = "this is not an env_thread created using T.env_thread.";
+                        return Err(self.error("tir-type", message, tag.value));
+                    }
+                }
+            }
         };
-        let hint = name.map_or_else(|| tag.replace('.', "_"), str::to_owned);
-        let var = self.new_symbol(&hint, self.store.prim_dtype(value));
         if let Some(name) = name {
-            self.give(name, Meaning::Symbol(var));
+            let prim = self.store.prim(PrimExpr::Var(var));
+            self.define(name, Value::Prim(prim), at)?;
         }
-        let tag = self.name_of(&tag);
-        Ok((AttrNode::Thread { var, tag }, value))
+        let key = if self.store.str(tag) == "vthread" { "virtual_thread" } else { "thread_extent" };
+        let key = self.name_of(key);
+        Ok((AttrNode::Thread { var, tag }, key, value))
+    }
+
+    /// `tx = T.env_thread("threadIdx.x")`
+    pub(super) fn env_thread(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
+        let dtype = match args.get(1) {
+            Some(arg) => self.dtype(arg.value)?,
+            None => DType::I32,
+        };
+        let tag = match args.first() {
+            Some(arg) => self.value(arg.value)?,
+            None => Value::None,
+        };
+        let Value::Str(tag) = tag else { return Err(self.error("tir-syntax", "expected the name of a thread index", at)) };
+        let (var, tag) = (self.new_symbol(name, dtype), self.name_of(&tag));
+        self.state.threads.insert(var, tag);
+        Ok(Value::Prim(self.store.prim(PrimExpr::Var(var))))
     }
 
     /// `T.attr(node, "key", value)` or `T.attr({"key": value})`
-    pub(super) fn attr(&mut self, args: &[Arg], at: Id<Node>) -> Read<Vec<(AttrNode, Id<Name>, PrimId)>> {
+    pub(super) fn attr(&mut self, args: &[Arg], at: Id<Node>) -> Read<Vec<Said>> {
         match args {
             [dict] => {
-                let Node::Dict(items) = self.tree.expr(dict.value) else {
+                let Value::Dict(entries) = self.value(dict.value)? else {
                     return Err(self.error("tir-syntax", "expected `T.attr({\"key\": value})`", dict.value));
                 };
                 let mut out = Vec::new();
-                for pair in self.tree.items(items).to_vec().chunks(2) {
-                    let key = self.tree.string(pair[0]).unwrap_or_default();
-                    out.push((AttrNode::Nothing, self.name_of(&key), self.prim(pair[1])?));
+                for (key, value) in entries.iter() {
+                    let Value::Str(key) = key else { return Err(self.error("tir-syntax", "a key is a string", dict.value)) };
+                    out.push((AttrNode::Nothing, self.name_of(key), self.to_prim(value, dict.value)?));
                 }
                 Ok(out)
             }
             [node, key, value] => {
-                let node = self.prim(node.value)?;
-                let Some(key) = self.tree.string(key.value) else {
+                let about = match self.value(node.value)? {
+                    Value::Buffer(buffer) => AttrNode::Prim(self.store.prim(PrimExpr::Buffer(buffer))),
+                    Value::Iter(var, tag) => AttrNode::Thread { var, tag },
+                    Value::Int(0) => AttrNode::Nothing,
+                    other => AttrNode::Prim(self.to_prim(&other, node.value)?),
+                };
+                let Value::Str(key_text) = self.value(key.value)? else {
                     return Err(self.error("tir-syntax", "a key is a string", key.value));
                 };
-                let key = self.name_of(&key);
-                Ok(vec![(AttrNode::Prim(node), key, self.prim(value.value)?)])
+                let key = self.name_of(&key_text);
+                Ok(vec![(about, key, self.prim(value.value)?)])
             }
-            _ => Err(self.error("tir-syntax", "expected `T.attr(node, \"key\", value)`", at)),
+            _ => Err(self.error("tir-syntax", "T.attr(node, attr_key, value) requires all three arguments", at)),
         }
     }
 
-    /// What `with` opens; nothing for `T.init()`, which belongs to the block around.
-    pub(super) fn with(&mut self, items: &[WithItem], body: List<Stmt>) -> Read<Option<StmtId>> {
-        let Some((item, rest)) = items.split_first() else { return self.body(body).map(Some) };
+    /// `T.hint("message", key=value)`
+    pub(super) fn hint(&mut self, args: &[Arg], _at: Id<Node>) -> Read<Said> {
+        let mut fields = Vec::new();
+        for arg in args {
+            let key = match arg.name() {
+                Some(name) => self.tree.text(name),
+                None => "message",
+            };
+            let value = self.value(arg.value)?;
+            fields.push((self.name_of(key), self.attr_value(&value, arg.value)?));
+        }
+        let key = self.name_of("tirx_hint");
+        let attrs = self.store.attrs(Attrs { key, fields: fields.into() });
+        let node = AttrNode::Prim(self.store.prim(PrimExpr::Attrs(attrs)));
+        let one = self.store.prim_int(1, DType::I32);
+        Ok((node, key, one))
+    }
+
+    /// `with` and what it opens.
+    pub(super) fn with(&mut self, items: &[WithItem], body: List<Line>) -> Read<()> {
+        let Some((item, rest)) = items.split_first() else {
+            self.lines(body);
+            return Ok(());
+        };
         let Node::Call { callee, args } = self.tree.expr(item.context) else {
             return Err(self.error("tir-syntax", "expected `T.sblock(\"name\")` or the like", item.context));
         };
         let args = self.tree.args(args).to_vec();
         let target = item.target.and_then(|target| self.tree.name(target));
-        match self.intrinsic(callee).unwrap_or("") {
-            "sblock" | "block" => self.sblock(&args, body).map(Some),
-            "init" => {
-                let body = self.body(body)?;
-                match &mut self.block {
-                    Some(open) => open.init = Some(body),
-                    None => return Err(self.error("tir-syntax", "`T.init` belongs into a block", item.context)),
+        let intrinsic = self.intrinsic(callee).unwrap_or("");
+        match intrinsic {
+            "sblock" | "block" => {
+                if intrinsic == "block" {
+                    self.old("`T.block` is the spelling of TVM 0.24 and before; today `T.sblock`", item.context);
                 }
-                Ok(None)
+                self.sblock(&args, item.target, body, item.context)
+            }
+            "init" => {
+                self.head_of_block("init", item.context)?;
+                self.open_frame(FrameKind::Other);
+                self.open_scope();
+                self.lines(body);
+                self.close_scope();
+                let (init, _) = self.close_frame();
+                match self.head_of_block("init", item.context)?.init.replace(init) {
+                    Some(_) => Err(self.error("tir-block", "Duplicate block init declaration", item.context)),
+                    None => Ok(()),
+                }
             }
             "launch_thread" => {
-                let (node, value) = self.thread(&args, target, item.context)?;
-                let key = self.name_of("thread_extent");
-                let Some(body) = self.with(rest, body)? else { return Ok(None) };
-                Ok(Some(self.store.add_stmt(TirStmt::Attr { node, key, value, body })))
+                let said = self.thread(&args, target, item.context)?;
+                self.around(vec![said], rest, body)
             }
             "attr" => {
-                let attrs = self.attr(&args, item.context)?;
-                let Some(mut body) = self.with(rest, body)? else { return Ok(None) };
-                for (node, key, value) in attrs.into_iter().rev() {
-                    body = self.store.add_stmt(TirStmt::Attr { node, key, value, body });
-                }
-                Ok(Some(body))
+                let said = self.attr(&args, item.context)?;
+                self.around(said, rest, body)
             }
-            other => Err(self.error("tir-syntax", format!("`T.{other}` opens no block"), item.context)),
+            "hint" => {
+                let said = self.hint(&args, item.context)?;
+                self.around(vec![said], rest, body)
+            }
+            _ => self.old_with(intrinsic, &args, item, rest, body),
         }
     }
 
-    pub(super) fn for_stmt(&mut self, target: Id<Node>, iter: Id<Node>, body: List<Stmt>) -> Read<StmtId> {
+    /// The rest of a `with` below attributes.
+    pub(super) fn around(&mut self, said: Vec<Said>, rest: &[WithItem], body: List<Line>) -> Read<()> {
+        self.open_frame(FrameKind::Other);
+        let result = self.with(rest, body);
+        let (mut inner, _) = self.close_frame();
+        result?;
+        for (node, key, value) in said.into_iter().rev() {
+            inner = self.store.add_stmt(Stmt::Attr { node, key, value, body: inner });
+        }
+        self.push_id(inner);
+        Ok(())
+    }
+
+    // ---- loops ----
+
+    pub(super) fn for_stmt(&mut self, target: Id<Node>, iter: Id<Node>, body: List<Line>) -> Read<()> {
         let tree = self.tree;
+        let wrong = "Expect the for loop to be one of the following: range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll, \
+                     T.thread_binding";
+        let Node::Call { callee, args } = tree.expr(iter) else { return Err(self.error("tir-syntax", wrong, iter)) };
+        let args = tree.args(args).to_vec();
+        let kind = if tree.name(callee) == Some("range") { Some("range") } else { self.intrinsic(callee) };
+        let heads = match kind {
+            Some("grid") => self.grid(&args)?,
+            Some(kind @ ("range" | "serial" | "parallel" | "vectorized" | "unroll" | "thread_binding")) => {
+                vec![self.loop_head(kind, &args, iter)?]
+            }
+            _ => return Err(self.error("tir-syntax", wrong, iter)),
+        };
         let names = match tree.expr(target) {
             Node::Tuple(items) | Node::List(items) => tree.items(items).to_vec(),
             _ => vec![target],
         };
-        let Node::Call { callee, args } = tree.expr(iter) else {
-            return Err(self.error("tir-syntax", "expected `range`, `T.grid` or another loop of TIR", iter));
-        };
-        let args = tree.args(args).to_vec();
-        let kind = if tree.name(callee) == Some("range") { Some("serial") } else { self.intrinsic(callee) };
-        let mut heads = Vec::new();
-        match kind {
-            Some("grid") => {
-                if names.len() != args.len() {
-                    return Err(self.error("tir-syntax", "a grid has as many variables as extents", target));
-                }
-                for (name, arg) in names.iter().zip(&args) {
-                    let extent = self.prim(arg.value)?;
-                    let min = self.store.prim_int(0, self.store.prim_dtype(extent));
-                    heads.push((*name, min, extent, None, ForKind::Serial, None));
-                }
+        let mut loops = Vec::with_capacity(heads.len());
+        let mut texts: Vec<(String, Id<Node>)> = Vec::with_capacity(heads.len());
+        let stars = names.iter().filter(|name| matches!(tree.expr(**name), Node::Starred(_))).count();
+        for name in &names {
+            let (inner, many) = match tree.expr(*name) {
+                Node::Starred(inner) if stars == 1 => (inner, (heads.len() + 1).checked_sub(names.len())),
+                // One name for a grid is a list of variables.
+                _ if names.len() == 1 && heads.len() > 1 => (*name, Some(heads.len())),
+                _ => (*name, None),
+            };
+            let Some(text) = tree.name(inner) else { return Err(self.error("tir-syntax", "expected a name", inner)) };
+            match many {
+                Some(many) => texts.extend((0..many).map(|i| (format!("{text}_{i}"), inner))),
+                None => texts.push((text.to_owned(), inner)),
             }
-            Some(kind @ ("serial" | "parallel" | "vectorized" | "unroll" | "thread_binding")) => {
-                let [name] = names[..] else {
-                    return Err(self.error("tir-syntax", "this loop has one variable", target));
-                };
-                heads.push(self.loop_head(name, kind, &args, iter)?);
-            }
-            _ => return Err(self.error("tir-syntax", "expected `range`, `T.grid` or another loop of TIR", iter)),
         }
-        let mut loops = Vec::new();
-        for (name, min, extent, step, kind, annotations) in heads {
-            let Some(text) = tree.name(name) else { return Err(self.error("tir-syntax", "expected a name", name)) };
+        if texts.len() != heads.len() {
+            return Err(self.error("tir-syntax", "a grid has as many variables as extents", target));
+        }
+        for ((text, at), (min, extent, step, kind, annotations)) in texts.iter().zip(heads) {
             let var: Id<Symbol> = self.new_symbol(text, self.store.prim_dtype(extent));
-            self.loops.insert(var, (min, extent));
-            self.give(text, Meaning::Symbol(var));
+            let prim = self.store.prim(PrimExpr::Var(var));
+            self.define(text, Value::Prim(prim), *at)?;
             loops.push(For { var, min, extent, step, kind, annotations });
         }
-        let mut body = self.body(body)?;
-        while let Some(head) = loops.pop() {
-            body = self.store.add_stmt(TirStmt::For(Box::new(head), body));
+        for name in &names {
+            let inner = match tree.expr(*name) {
+                Node::Starred(inner) => inner,
+                _ if names.len() == 1 && texts.len() > 1 => *name,
+                _ => continue,
+            };
+            let text = tree.name(inner).unwrap_or_default();
+            let vars = (0..).map_while(|i| self.meaning(&format!("{text}_{i}")).cloned()).take(texts.len()).collect::<Vec<_>>();
+            self.define(text, Value::List(vars.into()), inner)?;
         }
-        Ok(body)
+        self.open_frame(FrameKind::Loops(loops.iter().map(|head| (head.var, head.min, head.extent)).collect()));
+        self.lines(body);
+        let (mut inner, _) = self.close_frame();
+        while let Some(head) = loops.pop() {
+            inner = self.store.add_stmt(Stmt::For(Box::new(head), inner));
+        }
+        self.push_id(inner);
+        Ok(())
     }
 
-    fn loop_head(&mut self, name: Id<Node>, kind: &str, args: &[Arg], at: Id<Node>) -> Read<Head> {
-        let mut positions = Vec::new();
-        let (mut step, mut annotations, mut thread) = (None, None, None);
+    /// `T.grid(n, (a, b))`: extents, or first values with extents.
+    fn grid(&mut self, args: &[Arg]) -> Read<Vec<Head>> {
+        let mut dtype = None;
         for arg in args {
-            match arg.name().map(|name| self.tree.text(name)) {
-                None => positions.push(self.prim(arg.value)?),
+            if arg.name().is_some_and(|name| self.tree.text(name) == "dtype") {
+                dtype = Some(self.index_dtype(arg.value)?);
+            }
+        }
+        let mut heads = Vec::new();
+        for (value, at) in self.positional(args)? {
+            let (min, extent) = match value.items().cloned() {
+                Some(items) if items.len() == 2 => (Some(self.to_prim(&items[0], at)?), self.to_prim(&items[1], at)?),
+                Some(_) => return Err(self.error("tir-type", "Invalid type for grid extent", at)),
+                None => (None, self.to_prim(&value, at)?),
+            };
+            let own = self.store.prim_dtype(min.unwrap_or(extent));
+            let dtype = dtype.unwrap_or(own);
+            if !matches!(dtype.code, DTypeCode::Int | DTypeCode::UInt) {
+                return Err(self.error("tir-type", format!("a loop counts integers, and this is {dtype}"), at));
+            }
+            let min = match min {
+                Some(min) => tir::cast(self.store, dtype, min),
+                None => self.store.prim_int(0, dtype),
+            };
+            heads.push((min, tir::cast(self.store, dtype, extent), None, ForKind::Serial, None));
+        }
+        Ok(heads)
+    }
+
+    /// A type that a loop's variable may be told to have.
+    fn index_dtype(&mut self, id: Id<Node>) -> Read<DType> {
+        let dtype = self.dtype(id)?;
+        if !matches!(dtype.code, DTypeCode::Int | DTypeCode::UInt) || dtype.bits != 32 || dtype.lanes != 1 {
+            let message = format!("dtype of a loop/scope-id var must be \"int32\" or \"uint32\", got {dtype}");
+            return Err(self.error("tir-type", message, id));
+        }
+        Ok(dtype)
+    }
+
+    fn loop_head(&mut self, kind: &str, args: &[Arg], at: Id<Node>) -> Read<Head> {
+        let mut positions = Vec::new();
+        let (mut step, mut fields, mut thread, mut dtype) = (None, Vec::new(), None, None);
+        for arg in args {
+            let name = arg.name().map(|name| self.tree.text(name));
+            match name {
+                None if kind == "thread_binding" && self.tree.string(arg.value).is_some() => {
+                    thread = self.tree.string(arg.value).map(|text| text.into_owned());
+                }
+                None => match self.value(arg.value)?.bare() {
+                    Value::None => {}
+                    value => positions.push(self.to_prim(&value, arg.value)?),
+                },
+                Some("start") => positions.insert(0, self.prim(arg.value)?),
+                Some("stop" | "end" | "extent") => positions.push(self.prim(arg.value)?),
                 Some("step") => step = Some(self.prim(arg.value)?),
-                Some("annotations") => annotations = self.dict(arg.value)?,
-                Some("thread") => thread = self.tree.string(arg.value),
-                Some("unroll") => {
-                    let no = self.tree.bool(arg.value) == Some(false);
-                    let key = self.name_of(if no { "disable_unroll" } else { "pragma_unroll" });
-                    let set = self.name_of("DictAttrs");
-                    let fields = [(key, AttrValue::Bool(true))].into();
-                    annotations = Some(self.store.attrs(Attrs { key: set, fields }));
+                Some("annotations") => fields.extend(self.entries(arg.value)?),
+                Some("dtype") => dtype = Some(self.index_dtype(arg.value)?),
+                Some("thread") => match self.value(arg.value)? {
+                    Value::Str(text) => thread = Some(text.to_string()),
+                    _ => return Err(self.error("tir-type", "expected the name of a thread index", arg.value)),
+                },
+                Some("unroll") if kind == "serial" || kind == "range" => {
+                    let value = self.value(arg.value)?;
+                    let (key, value) = match value {
+                        Value::Bool(false) => ("disable_unroll", AttrValue::Bool(true)),
+                        Value::Bool(true) => ("pragma_unroll", AttrValue::Bool(true)),
+                        Value::Int(n) if n > 0 => ("pragma_unroll", AttrValue::Int { value: n, bits: 64 }),
+                        _ => return Err(self.error("tir-type", "unroll must be a bool, a positive integer, or None", arg.value)),
+                    };
+                    fields.push((self.name_of(key), value));
                 }
                 Some(_) => return Err(self.error("tir-syntax", "a loop has no such argument", arg.value)),
             }
         }
-        let (min, extent) = match positions[..] {
-            [extent] => (self.store.prim_int(0, self.store.prim_dtype(extent)), extent),
-            [min, end] | [min, end, _] => {
-                let (min, end) = tir::match_types(self.store, min, end);
-                (min, self.difference(min, end))
+        let (min, end) = match positions[..] {
+            [end] => {
+                // The first value has the type of the last.
+                (self.store.prim_int(0, self.store.prim_dtype(end)), end)
             }
+            [min, end] | [min, end, _] => (min, end),
             _ => return Err(self.error("tir-syntax", "a loop needs its extent", at)),
         };
-        step = step.or(positions.get(2).copied()).filter(|step| self.store.as_prim_int(*step) != Some(1));
+        let [s, t] = [min, end].map(|prim| self.store.prim_dtype(prim));
+        if [s, t].iter().any(|dtype| !matches!(dtype.code, DTypeCode::Int | DTypeCode::UInt) || dtype.lanes != 1) {
+            return Err(self.error("tir-type", "a loop counts integers", at));
+        }
+        let unsigned = s.code == DTypeCode::UInt || t.code == DTypeCode::UInt;
+        let code = if unsigned { DTypeCode::UInt } else { DTypeCode::Int };
+        let dtype = dtype.unwrap_or(DType::new(code, s.bits.max(t.bits)));
+        let [min, end] = [min, end].map(|prim| tir::cast(self.store, dtype, prim));
+        let difference = self.difference(min, end);
+        let extent = tir::simplify(self.store, &tir::Facts::new(), difference);
+        step = step.or(positions.get(2).copied()).map(|step| tir::cast(self.store, dtype, step));
+        let step = step.filter(|step| self.store.as_prim_int(*step) != Some(1));
         let kind = match kind {
             "parallel" => ForKind::Parallel,
             "vectorized" => ForKind::Vectorized,
             "unroll" => ForKind::Unrolled,
             "thread_binding" => {
                 let Some(thread) = thread else {
-                    return Err(self.error("tir-syntax", "`T.thread_binding` needs `thread=`", at));
+                    return Err(self.error("tir-syntax", "Thread cannot be None for thread_binding: it needs `thread=`", at));
                 };
                 ForKind::Thread(self.name_of(&thread))
             }
             _ => ForKind::Serial,
         };
-        Ok((name, min, extent, step, kind, annotations))
+        let key = self.name_of("DictAttrs");
+        let annotations = (!fields.is_empty()).then(|| self.store.attrs(Attrs { key, fields: fields.into() }));
+        Ok((min, extent, step, kind, annotations))
+    }
+
+    /// Arguments without a name, those of a list with a star too.
+    pub(super) fn positional(&mut self, args: &[Arg]) -> Read<Vec<(Value, Id<Node>)>> {
+        let mut out = Vec::with_capacity(args.len());
+        for arg in args {
+            if arg.name().is_some() {
+                continue;
+            }
+            let value = self.value(arg.value)?.bare();
+            if arg.stars == 0 {
+                out.push((value, arg.value));
+                continue;
+            }
+            match value.items().cloned() {
+                Some(items) if arg.stars == 1 => out.extend(items.iter().map(|item| (item.clone(), arg.value))),
+                _ => return Err(self.error("tir-type", "expected a list behind `*`", arg.value)),
+            }
+        }
+        Ok(out)
     }
 }

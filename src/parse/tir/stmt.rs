@@ -1,227 +1,193 @@
 //! Statements.
 
-use super::{Meaning, Node, Read, Reader, Stop};
+use super::value::Value;
+use super::{FrameKind, Node, Read, Reader, Stop};
 use crate::ir::{
-    AttrNode, AttrValue, Buffer, BufferLayout, DType, DTypeCode, Id, List, Name, PrimExpr, PrimId, PrimOp, PrimParam,
-    Stmt as TirStmt, StmtId,
+    Buffer, BufferLayout, DType, DTypeCode, Id, List, Name, PrimExpr, PrimId, Stmt as TirStmt, Symbol,
 };
 use crate::parse::script::tree::{Arg, Binary, Stmt, StmtKind};
 use crate::tir;
 
-/// What a statement is about that holds for all that follow in its block.
-struct Around {
-    node: AttrNode,
-    key: Id<Name>,
-    value: PrimId,
-    /// How many statements stand before it.
-    from: usize,
-}
-
-/// The statements of a block while they are read.
-#[derive(Default)]
-struct Lines {
-    stmts: Vec<StmtId>,
-    around: Vec<Around>,
-    /// Attributes that `T.func_attr` gave.
-    attrs: Vec<(Id<Name>, AttrValue)>,
-}
-
 impl<'s> Reader<'_, 's, '_> {
-    /// The body of the function, and its attributes.
-    pub(super) fn func_body(&mut self, list: List<Stmt>, params: &mut [PrimParam]) -> Read<(StmtId, Vec<(Id<Name>, AttrValue)>)> {
-        let mut lines = Lines::default();
+    /// The statements of a block, into the innermost frame. What follows an error is read all the same; the function is lost
+    /// anyway.
+    pub(super) fn lines(&mut self, list: List<Stmt>) {
         for stmt in self.tree.stmts(list).to_vec() {
-            let done = match self.match_of_param(&stmt, params) {
-                Some(done) => done,
-                None => self.placed(&stmt, &mut lines),
-            };
-            // What follows is read all the same; the function is lost anyway.
-            drop(done);
+            let _ = self.stmt(&stmt);
         }
-        let attrs = std::mem::take(&mut lines.attrs);
-        Ok((self.finish(lines), attrs))
     }
 
-    /// `A = T.match_buffer(a, (n,))` where `a` is a parameter.
-    fn match_of_param(&mut self, stmt: &Stmt, params: &mut [PrimParam]) -> Option<Read<()>> {
-        let StmtKind::Assign { target, value } = stmt.kind else { return None };
-        let Node::Call { callee, args } = self.tree.expr(value) else { return None };
-        if self.intrinsic(callee) != Some("match_buffer") {
-            return None;
-        }
-        let (first, rest) = self.tree.args(args).split_first()?;
-        let (first, rest) = (*first, rest.to_vec());
-        let Some(Meaning::Symbol(symbol)) = self.tree.name(first.value).and_then(|name| self.meaning(name)) else { return None };
-        let name = self.tree.name(target)?;
-        Some(self.declared(name, &rest, "global", true, value).and_then(
-            |buffer| match self.match_param(symbol, buffer, params) {
-                Some(buffer) => {
-                    self.give(name, Meaning::Buffer(buffer));
-                    Ok(())
-                }
-                None => Err(self.error("tir-type", "only a handle among the parameters can be matched", first.value)),
-            },
-        ))
-    }
-
-    /// The statements of a block as one.
-    pub(super) fn body(&mut self, list: List<Stmt>) -> Read<StmtId> {
-        let mark = self.given.len();
-        let mut lines = Lines::default();
-        for stmt in self.tree.stmts(list).to_vec() {
-            let _ = self.placed(&stmt, &mut lines);
-        }
-        self.close(mark);
-        Ok(self.finish(lines))
-    }
-
-    fn finish(&mut self, lines: Lines) -> StmtId {
-        let Lines { mut stmts, mut around, .. } = lines;
-        while let Some(Around { node, key, value, from }) = around.pop() {
-            let rest = stmts.split_off(from);
-            let body = self.sequence(&rest);
-            stmts.push(self.store.add_stmt(TirStmt::Attr { node, key, value, body }));
-        }
-        self.sequence(&stmts)
-    }
-
-    fn sequence(&mut self, stmts: &[StmtId]) -> StmtId {
-        if stmts.is_empty() {
-            let zero = self.store.prim_int(0, DType::I32);
-            return self.store.add_stmt(TirStmt::Evaluate(zero));
-        }
-        self.store.add_stmts(stmts)
-    }
-
-    /// Reads a statement and records where it stands.
-    fn placed(&mut self, stmt: &Stmt, lines: &mut Lines) -> Read<()> {
-        let first = lines.stmts.len();
-        let result = self.stmt(stmt, lines);
-        for &id in lines.stmts.get(first..).unwrap_or_default() {
-            self.store.set_stmt_span(id, stmt.span);
-        }
-        result
-    }
-
-    fn stmt(&mut self, stmt: &Stmt, lines: &mut Lines) -> Read<()> {
+    fn stmt(&mut self, stmt: &Stmt) -> Read<()> {
         match stmt.kind {
-            StmtKind::Assign { target, value } => self.assign(target, value, lines),
-            StmtKind::Annotated { target, annotation, value } => self.annotated(target, annotation, value, lines),
-            StmtKind::Augmented { target, op, value } => self.augmented(target, op, value, lines),
-            StmtKind::Expr(value) => self.expr_stmt(value, lines),
+            StmtKind::Assign { target, value } => self.assign(target, value),
+            StmtKind::Annotated { target, annotation, value } => self.annotated(target, annotation, value),
+            StmtKind::Augmented { target, op, value } => self.augmented(target, op, value),
+            StmtKind::Expr(value) => self.expr_stmt(value),
             StmtKind::Return(value) => {
-                let Some(value) = value else { return Ok(()) };
+                let Some(value) = value.filter(|value| !matches!(self.tree.expr(*value), Node::None)) else { return Ok(()) };
                 let value = self.prim(value)?;
-                self.push(TirStmt::Return(value), lines);
+                self.push(TirStmt::Return(value));
                 Ok(())
             }
             StmtKind::Pass => Ok(()),
             StmtKind::Break => {
-                self.push(TirStmt::Break, lines);
+                self.push(TirStmt::Break);
                 Ok(())
             }
             StmtKind::Continue => {
-                self.push(TirStmt::Continue, lines);
+                self.push(TirStmt::Continue);
                 Ok(())
             }
             StmtKind::Assert { cond, message } => {
+                let at = cond;
                 let cond = self.prim(cond)?;
-                let (kind, parts) = self.message(message);
-                self.push(TirStmt::Assert { cond, kind, parts: parts.into() }, lines);
+                let (kind, parts) = self.message(message, at)?;
+                self.push(TirStmt::Assert { cond, kind, parts: parts.into() });
                 Ok(())
             }
             StmtKind::With { items, body } => {
                 let items = self.tree.with_items(items).to_vec();
-                let mark = self.given.len();
+                self.open_scope();
                 let result = self.with(&items, body);
-                self.close(mark);
-                lines.stmts.extend(result?);
-                Ok(())
+                self.close_scope();
+                result
             }
             StmtKind::For { target, iter, body } => {
-                let mark = self.given.len();
+                self.open_scope();
                 let result = self.for_stmt(target, iter, body);
-                self.close(mark);
-                lines.stmts.push(result?);
-                Ok(())
+                self.close_scope();
+                result
             }
             StmtKind::While { cond, body } => {
                 let cond = self.prim(cond)?;
-                let body = self.body(body)?;
-                self.push(TirStmt::While { cond, body }, lines);
+                let body = self.branch(body);
+                self.push(TirStmt::While { cond, body });
                 Ok(())
             }
-            StmtKind::If { arms, other } => {
-                let arms = self.tree.arms(arms).to_vec();
-                // A truth value of Python chooses while the program is read.
-                if let [only] = &arms[..]
-                    && let Some(known) = self.tree.bool(only.cond)
-                {
-                    for stmt in self.tree.stmts(if known { only.body } else { other }).to_vec() {
-                        self.stmt(&stmt, lines)?;
-                    }
-                    return Ok(());
-                }
-                let mut rest = if other.is_empty() { None } else { Some(self.body(other)?) };
-                // Conditions are read in the order of the text, statements are built from the last one on.
-                let mut read = Vec::new();
-                for arm in arms {
-                    read.push((self.prim(arm.cond)?, self.body(arm.body)?));
-                }
-                for (cond, then) in read.into_iter().rev() {
-                    rest = Some(self.store.add_stmt(TirStmt::If { cond, then, other: rest }));
-                }
-                lines.stmts.extend(rest);
-                Ok(())
-            }
+            StmtKind::If { arms, other } => self.if_stmt(arms, other),
             StmtKind::Broken => Err(Stop),
-            StmtKind::Def(_) | StmtKind::Class(_) | StmtKind::Import { .. } => {
+            StmtKind::Def(def) => self.inner_def(def, stmt.span),
+            StmtKind::Class(_) | StmtKind::Import { .. } => {
                 Err(self.error_at("tir-syntax", "nothing of the kind stands in a function of TIR", stmt.span))
             }
         }
     }
 
-    fn push(&mut self, stmt: TirStmt, lines: &mut Lines) {
-        lines.stmts.push(self.store.add_stmt(stmt));
+    /// Statements in a frame and a scope of their own.
+    fn branch(&mut self, body: List<Stmt>) -> crate::ir::StmtId {
+        self.open_frame(FrameKind::Other);
+        self.open_scope();
+        self.lines(body);
+        self.close_scope();
+        self.close_frame().0
+    }
+
+    fn if_stmt(&mut self, arms: List<crate::parse::script::tree::Arm>, other: List<Stmt>) -> Read<()> {
+        let arms = self.tree.arms(arms).to_vec();
+        // Conditions are read in the order of the text, statements are built from the last one on.
+        let mut read = Vec::new();
+        let mut last = None;
+        for (i, arm) in arms.iter().enumerate() {
+            match self.value(arm.cond)? {
+                // A truth value of Python chooses while the program is read, and what it chooses stands where the `if` does.
+                Value::Bool(known) if read.is_empty() => {
+                    if known {
+                        self.lines(arm.body);
+                        return Ok(());
+                    }
+                }
+                Value::Bool(known) => {
+                    if known {
+                        last = Some(arm.body);
+                        break;
+                    }
+                }
+                Value::Prim(cond) => read.push((cond, self.branch(arm.body))),
+                value => {
+                    let shown = match &value {
+                        Value::Int(known) => known.to_string(),
+                        other => other.kind().to_owned(),
+                    };
+                    let message = format!("If condition must be a boolean expression, but got {shown}");
+                    return Err(self.error("tir-type", message, arm.cond));
+                }
+            }
+            if i + 1 == arms.len() && !other.is_empty() {
+                last = Some(other);
+            }
+        }
+        if read.is_empty() {
+            if let Some(last) = last.or((!other.is_empty()).then_some(other)) {
+                self.lines(last);
+            }
+            return Ok(());
+        }
+        let mut rest = last.map(|last| self.branch(last));
+        for (cond, then) in read.into_iter().rev() {
+            rest = Some(self.store.add_stmt(TirStmt::If { cond, then, other: rest }));
+        }
+        rest.into_iter().for_each(|id| self.push_id(id));
+        Ok(())
     }
 
     /// The kind and the parts of an assertion's message.
-    fn message(&mut self, message: Option<Id<Node>>) -> (Id<Name>, Vec<Id<Name>>) {
-        let tree = self.tree;
-        let mut kind = "RuntimeError".to_owned();
-        let mut parts = Vec::new();
-        if let Some(message) = message {
-            match tree.expr(message) {
-                Node::Tuple(items) => {
-                    let items = tree.items(items);
-                    kind = items.first().and_then(|id| tree.string(*id)).map_or(kind, Into::into);
-                    if let Some(Node::List(list) | Node::Tuple(list)) = items.get(1).map(|id| tree.expr(*id)) {
-                        parts.extend(tree.items(list).iter().filter_map(|id| tree.string(*id)));
-                    }
-                }
-                _ => parts.extend(tree.string(message)),
+    fn message(&mut self, message: Option<Id<Node>>, at: Id<Node>) -> Read<(Id<Name>, Vec<Id<Name>>)> {
+        let Some(id) = message else {
+            if self.state.strict {
+                return Err(self.error("tir-syntax", "an assertion needs a message: `assert cond, \"why\"`", at));
             }
+            let (kind, empty) = (self.name_of("RuntimeError"), self.name_of(""));
+            return Ok((kind, vec![empty]));
+        };
+        let value = self.value(id)?;
+        let (kind, parts) = match &value {
+            Value::Tuple(items) => match &**items {
+                [Value::Str(kind), parts] => (kind.to_string(), parts.clone()),
+                [_, _] => {
+                    let message = "Assert message tuple first element must be a string (error kind like \"ValueError\")";
+                    return Err(self.error("tir-type", message, id));
+                }
+                items => {
+                    let message =
+                        format!("Assert message tuple must have exactly 2 elements (kind, [parts...]), got {} elements", items.len());
+                    return Err(self.error("tir-type", message, id));
+                }
+            },
+            _ => ("RuntimeError".to_owned(), value.clone()),
+        };
+        let parts = match parts.items() {
+            Some(parts) => parts.to_vec(),
+            None => vec![parts],
+        };
+        let mut texts = Vec::with_capacity(parts.len());
+        for part in parts {
+            let text = match part {
+                Value::Str(text) => text.to_string(),
+                Value::Int(known) => known.to_string(),
+                _ => return Err(self.error("tir-type", "the parts of a message are strings", id)),
+            };
+            texts.push(self.name_of(&text));
         }
-        let parts = parts.iter().map(|part| self.store.name(part)).collect();
-        (self.name_of(&kind), parts)
+        Ok((self.name_of(&kind), texts))
     }
 
     // ---- assignments ----
 
-    fn assign(&mut self, target: Id<Node>, value: Id<Node>, lines: &mut Lines) -> Read<()> {
+    fn assign(&mut self, target: Id<Node>, value: Id<Node>) -> Read<()> {
         let tree = self.tree;
-        if let Node::Subscript { value: buffer, items } = tree.expr(target) {
-            let value = self.prim(value)?;
-            let buffer = self.buffer(buffer)?;
-            let indices = self.indices(buffer, items)?;
-            self.store_to(buffer, indices, value, lines);
-            return Ok(());
+        if let Node::Subscript { value: object, items } = tree.expr(target) {
+            let value = self.value(value)?;
+            let value = self.to_prim(&value, target)?;
+            let buffer = self.buffer(object)?;
+            let items = self.flat(items);
+            let indices = self.indices(buffer, &items, target)?;
+            return self.store_to(buffer, indices, value, target);
         }
         if let (Node::Tuple(targets), Node::Tuple(values)) = (tree.expr(target), tree.expr(value))
             && targets.len() == values.len()
         {
             for (target, value) in tree.items(targets).iter().zip(tree.items(values)) {
-                self.assign(*target, *value, lines)?;
+                self.assign(*target, *value)?;
             }
             return Ok(());
         }
@@ -233,161 +199,162 @@ impl<'s> Reader<'_, 's, '_> {
                 return self.axis(target, kind, &args, value);
             }
             if let Some(name) = tree.name(target)
-                && self.declaration(name, intrinsic, &args, value, lines)?
+                && let Some(declared) = self.declaration(name, intrinsic, &args, value)?
             {
-                return Ok(());
+                return self.define(name, declared, target);
             }
         }
-        let Some(name) = tree.name(target) else {
+        let value_at = value;
+        self.state.hint = tree.name(target).map(str::to_owned);
+        let value = self.value(value);
+        self.state.hint = None;
+        self.bind_target(target, value?, value_at)
+    }
+
+    /// Gives the names of a target what they stand for.
+    fn bind_target(&mut self, target: Id<Node>, value: Value, at: Id<Node>) -> Read<()> {
+        let tree = self.tree;
+        if let Some(name) = tree.name(target) {
+            return self.bind(name, value, target);
+        }
+        let (Node::Tuple(targets) | Node::List(targets)) = tree.expr(target) else {
             return Err(self.error("tir-syntax", "this cannot be assigned to", target));
         };
-        if let Some(head) = tree.name(value)
-            && (self.around.modules.contains(head) || matches!(self.meaning(head), Some(Meaning::Module)))
-        {
-            self.give(name, Meaning::Module);
-            return Ok(());
+        let targets = tree.items(targets).to_vec();
+        let Some(items) = value.clone().bare().items().cloned() else {
+            return Err(self.error("tir-type", format!("{} cannot be taken apart", value.kind()), at));
+        };
+        if items.len() != targets.len() {
+            let message = format!("{} values for {} names", items.len(), targets.len());
+            return Err(self.error("tir-type", message, target));
         }
-        let value = self.prim(value)?;
-        match self.meaning(name) {
-            Some(Meaning::Buffer(buffer)) if self.is_single(buffer) => {
-                let zero = self.store.prim_int(0, DType::I32);
-                self.store_to(buffer, vec![zero], value, lines);
-            }
-            _ => {
-                let dtype = self.store.prim_dtype(value);
-                if dtype.code == DTypeCode::Handle {
-                    let var = self.new_symbol(name, dtype);
-                    self.give(name, Meaning::Symbol(var));
-                    self.push(TirStmt::Bind { var, value }, lines);
-                } else {
-                    self.scalar(name, dtype, Some(value), lines);
-                }
-            }
+        let meta = matches!(value, Value::Meta(_));
+        for (target, item) in targets.into_iter().zip(items.iter()) {
+            let item = if meta { Value::Meta(item.clone().into()) } else { item.clone() };
+            self.bind_target(target, item, at)?;
         }
         Ok(())
     }
 
-    /// Whether a buffer has exactly one element, so that an assignment to its name stores to it.
-    fn is_single(&self, buffer: Id<Buffer>) -> bool {
-        matches!(*self.store.buffer(buffer).shape, [extent] if self.store.as_prim_int(extent) == Some(1))
+    /// Gives a name what it stands for: memory for numbers, a variable for pointers, the thing itself for others.
+    fn bind(&mut self, name: &str, value: Value, at: Id<Node>) -> Read<()> {
+        if let Some(buffer) = self.stored_by(name)
+            && !matches!(value, Value::Meta(_))
+        {
+            let zero = self.store.prim_int(0, DType::I32);
+            let value = self.to_prim(&value, at)?;
+            return self.store_to(buffer, vec![zero], value, at);
+        }
+        match value {
+            Value::Fresh(dtype) => {
+                // A quoted shape may have made the variable already.
+                let known = self.meaning(name).cloned().and_then(|value| self.symbol_of(&value));
+                match known.filter(|symbol| self.state.matched.contains(symbol)) {
+                    Some(symbol) if self.store.symbol(symbol).dtype != dtype => {
+                        let had = self.store.symbol(symbol).dtype;
+                        let message = format!("Expected the same dtype for PrimVars but got {dtype} vs {had}");
+                        Err(self.error("tir-type", message, at))
+                    }
+                    Some(_) => Ok(()),
+                    None => {
+                        let symbol = self.new_symbol(name, dtype);
+                        let prim = self.store.prim(PrimExpr::Var(symbol));
+                        self.define(name, Value::Prim(prim), at)
+                    }
+                }
+            }
+            Value::List(items) | Value::Tuple(items) if self.state.strict => {
+                for (i, item) in items.iter().enumerate() {
+                    self.bind(&format!("{name}_{i}"), item.clone(), at)?;
+                }
+                self.define(name, Value::List(items), at)
+            }
+            Value::Str(_) if self.state.strict => {
+                Err(self.error("tir-type", "Cannot automatically inference the type of a string: `T.meta_var` names it", at))
+            }
+            Value::Prim(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) => {
+                let prim = self.to_prim(&value, at)?;
+                let dtype = self.store.prim_dtype(prim);
+                if dtype.code == DTypeCode::Handle || !self.state.strict {
+                    let symbol = self.new_symbol(name, dtype);
+                    let var = self.store.prim(PrimExpr::Var(symbol));
+                    self.give_again(name, Value::Prim(var), at)?;
+                    self.push(TirStmt::Bind { var: symbol, value: prim });
+                    return Ok(());
+                }
+                self.scalar(name, dtype, Some(prim), at)
+            }
+            other => self.define(name, other.bare(), at),
+        }
     }
 
-    fn store_to(&mut self, buffer: Id<Buffer>, indices: Vec<PrimId>, value: PrimId, lines: &mut Lines) {
+    /// In old texts a name may be bound again; a pointer never is.
+    fn give_again(&mut self, name: &str, value: Value, at: Id<Node>) -> Read<()> {
+        if self.state.strict {
+            return self.define(name, value, at);
+        }
+        self.give(name, value);
+        Ok(())
+    }
+
+    /// The buffer of one element that an assignment to a name stores to.
+    fn stored_by(&self, name: &str) -> Option<Id<Buffer>> {
+        let buffer = match self.meaning(name)? {
+            Value::Buffer(buffer) => *buffer,
+            Value::Prim(prim) => match *self.store.prim_of_id(*prim) {
+                PrimExpr::Load { buffer, .. } => buffer,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        self.is_single(buffer).then_some(buffer)
+    }
+
+    pub(super) fn store_to(&mut self, buffer: Id<Buffer>, indices: Vec<PrimId>, value: PrimId, at: Id<Node>) -> Read<()> {
         let dtype = self.store.buffer(buffer).dtype;
         let lanes = indices.last().map_or(1, |index| self.store.prim_dtype(*index).lanes);
-        let value = match self.store.prim_dtype(value) {
-            found if found.lanes == 1 && lanes > 1 => self.store.prim(PrimExpr::Broadcast { value, lanes }),
-            _ => value,
-        };
+        let lanes = if dtype.lanes == 1 { lanes } else { dtype.lanes.wrapping_mul(lanes) };
+        let wanted = DType { lanes, ..dtype };
         let found = self.store.prim_dtype(value);
-        let value = tir::cast(self.store, DType { lanes: found.lanes, ..dtype }, value);
-        self.push(TirStmt::Store { buffer, indices: indices.into(), value }, lines);
+        if found.code == DTypeCode::Handle && dtype.code != DTypeCode::Handle {
+            return Err(self.error("tir-type", "a pointer or string cannot be stored", at));
+        }
+        let value = match found.lanes {
+            1 if lanes != 1 && !self.state.strict => {
+                let value = tir::cast(self.store, dtype.element(), value);
+                self.store.prim(PrimExpr::Broadcast { value, lanes })
+            }
+            own if own != lanes => {
+                let message = format!("Incompatible types in BufferStore: LHS is `{wanted}`, RHS is `{found}`, indexing lanes: {lanes}");
+                return Err(self.error("tir-type", message, at));
+            }
+            _ => tir::cast(self.store, wanted, value),
+        };
+        self.push(TirStmt::Store { buffer, indices: indices.into(), value });
+        Ok(())
     }
 
     /// `x: T.int32 = value`: memory for one element.
-    fn scalar(&mut self, name: &str, dtype: DType, value: Option<PrimId>, lines: &mut Lines) {
+    fn scalar(&mut self, name: &str, dtype: DType, value: Option<PrimId>, at: Id<Node>) -> Read<()> {
+        let load = self.new_scalar(name, dtype, "local");
+        self.define(name, Value::Prim(load), at)?;
+        let Some(value) = value else { return Ok(()) };
+        let PrimExpr::Load { buffer, .. } = *self.store.prim_of_id(load) else { return Ok(()) };
+        let zero = self.store.prim_int(0, DType::I32);
+        self.store_to(buffer, vec![zero], value, at)
+    }
+
+    /// Memory for one element; gives the element.
+    pub(super) fn new_scalar(&mut self, name: &str, dtype: DType, scope: &str) -> PrimId {
         let one = self.store.prim_int(1, DType::I32);
-        let (hint, scope) = (self.name_of(name), self.name_of("local"));
-        let buffer =
-            self.store.add_buffer(Buffer { layout: BufferLayout::Rows, ..Buffer::new(hint, dtype, [one].into(), scope) });
-        self.give(name, Meaning::Buffer(buffer));
-        self.push(TirStmt::Alloc(buffer, None), lines);
-        if let Some(value) = value {
-            let zero = self.store.prim_int(0, DType::I32);
-            let value = tir::cast(self.store, dtype, value);
-            self.push(TirStmt::Store { buffer, indices: [zero].into(), value }, lines);
-        }
+        let (hint, scope) = (self.name_of(name), self.name_of(scope));
+        let packed = Buffer::new(hint, dtype, [one].into(), scope);
+        let buffer = self.store.add_buffer(Buffer { layout: BufferLayout::Rows, ..packed });
+        self.push(TirStmt::Alloc(buffer, None));
+        self.element_zero(buffer)
     }
 
-    /// Assignments that declare something. False for all others.
-    fn declaration(&mut self, name: &'s str, intrinsic: &str, args: &[Arg], at: Id<Node>, lines: &mut Lines) -> Read<bool> {
-        match intrinsic {
-            "sblock_alloc_buffer" => {
-                let data = self.declared(name, args, "global", false, at)?;
-                let known = match self.meaning(name) {
-                    Some(Meaning::Buffer(known)) if self.announced.remove(&known) => {
-                        (*self.store.buffer(known) == data).then_some(known)
-                    }
-                    _ => None,
-                };
-                let buffer = known.unwrap_or_else(|| self.store.add_buffer(data));
-                self.give(name, Meaning::Buffer(buffer));
-                match &mut self.block {
-                    Some(open) => open.allocs.push(buffer),
-                    None => self.root.push(buffer),
-                }
-            }
-            "alloc_buffer" | "alloc_shared" | "alloc_local" => {
-                let scope = intrinsic.strip_prefix("alloc_").filter(|scope| *scope != "buffer").unwrap_or("global");
-                let data = self.declared(name, args, scope, false, at)?;
-                let buffer = self.store.add_buffer(data);
-                self.give(name, Meaning::Buffer(buffer));
-                self.push(TirStmt::Alloc(buffer, None), lines);
-            }
-            "decl_buffer" => {
-                let data = self.declared(name, args, "global", false, at)?;
-                let buffer = self.store.add_buffer(data);
-                self.give(name, Meaning::Buffer(buffer));
-                self.push(TirStmt::Declare(buffer), lines);
-            }
-            "Buffer" => {
-                let data = self.declared(name, args, "global", false, at)?;
-                let buffer = self.store.add_buffer(data);
-                self.announced.insert(buffer);
-                self.give(name, Meaning::Buffer(buffer));
-            }
-            "match_buffer" => {
-                let Some((first, rest)) = args.split_first() else {
-                    return Err(self.error("tir-syntax", "`T.match_buffer` takes a part of a buffer and a shape", at));
-                };
-                let region = self.region(first.value)?;
-                let data = self.declared(name, rest, "global", true, at)?;
-                let buffer = self.store.add_buffer(data);
-                self.give(name, Meaning::Buffer(buffer));
-                match &mut self.block {
-                    Some(open) => open.matches.push((buffer, region)),
-                    None => return Err(self.error("tir-syntax", "a part of a buffer is matched in a block", at)),
-                }
-            }
-            "launch_thread" => {
-                let (node, value) = self.thread(args, Some(name), at)?;
-                let key = self.name_of("thread_extent");
-                lines.around.push(Around { node, key, value, from: lines.stmts.len() });
-            }
-            "bind" => {
-                let [arg] = args else { return Err(self.error("tir-syntax", "`T.bind` takes one value", at)) };
-                let value = self.prim(arg.value)?;
-                let var = self.new_symbol(name, self.store.prim_dtype(value));
-                self.give(name, Meaning::Symbol(var));
-                self.push(TirStmt::Bind { var, value }, lines);
-            }
-            _ => {
-                let dtype = match intrinsic {
-                    "handle" => Some(self.pointer(args, at)?),
-                    _ => DType::parse(intrinsic).filter(|_| args.is_empty()),
-                };
-                let Some(dtype) = dtype else { return Ok(false) };
-                // A quoted shape may have made the variable already.
-                let known = match self.meaning(name) {
-                    Some(Meaning::Symbol(symbol)) if self.matched.contains(&symbol) => Some(symbol),
-                    _ => None,
-                };
-                match known {
-                    Some(symbol) if self.store.symbol(symbol).dtype != dtype => {
-                        return Err(self.error("tir-type", format!("`{name}` has another type already"), at));
-                    }
-                    Some(_) => {}
-                    None => {
-                        let symbol = self.new_symbol(name, dtype);
-                        self.give(name, Meaning::Symbol(symbol));
-                    }
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    fn annotated(&mut self, target: Id<Node>, annotation: Id<Node>, value: Option<Id<Node>>, lines: &mut Lines) -> Read<()> {
+    fn annotated(&mut self, target: Id<Node>, annotation: Id<Node>, value: Option<Id<Node>>) -> Read<()> {
         let Some(name) = self.tree.name(target) else {
             return Err(self.error("tir-syntax", "expected a name", target));
         };
@@ -395,105 +362,362 @@ impl<'s> Reader<'_, 's, '_> {
             Node::Subscript { value, items } => (value, self.tree.items(items).first().copied()),
             _ => (annotation, None),
         };
-        let value = match value {
-            Some(value) => Some(self.prim(value)?),
+        let is_let = self.intrinsic(head) == Some("let");
+        let Some(value) = value else {
+            if is_let {
+                return Err(self.error("tir-syntax", "T.let annotation requires a value", annotation));
+            }
+            return match self.value(annotation)? {
+                Value::Vector(dtype, shape) => {
+                    let (hint, scope) = (self.name_of(name), self.name_of("local"));
+                    let layout = if self.state.s_tir { BufferLayout::Unsaid } else { BufferLayout::Rows };
+                    let packed = Buffer::new(hint, dtype, shape.iter().copied().collect(), scope);
+                    let buffer = self.store.add_buffer(Buffer { layout, ..packed });
+                    self.push(TirStmt::Alloc(buffer, None));
+                    self.define(name, Value::Buffer(buffer), target)
+                }
+                other => {
+                    let dtype = self.to_dtype(&other, annotation)?;
+                    self.scalar(name, dtype, None, target)
+                }
+            };
+        };
+        let value_at = value;
+        let value = self.value(value)?;
+        let prim = self.to_prim(&value, value_at)?;
+        if is_let || !self.state.strict {
+            let dtype = match ty.filter(|_| is_let).or((!is_let).then_some(annotation)) {
+                Some(ty) => self.dtype(ty)?,
+                None => self.store.prim_dtype(prim),
+            };
+            let symbol = self.new_symbol(name, dtype);
+            let var = self.store.prim(PrimExpr::Var(symbol));
+            self.give_again(name, Value::Prim(var), target)?;
+            self.push(TirStmt::Bind { var: symbol, value: prim });
+            return Ok(());
+        }
+        match self.value(annotation)? {
+            Value::Vector(..) => Err(self.error("tir-type", "Vector annotation does not support initial value", annotation)),
+            other => {
+                let dtype = self.to_dtype(&other, annotation)?;
+                if dtype.code == DTypeCode::Handle {
+                    let message = "handle type cannot be used as scalar annotation; use T.let[T.handle] instead";
+                    return Err(self.error("tir-type", message, annotation));
+                }
+                self.scalar(name, dtype, Some(prim), target)
+            }
+        }
+    }
+
+    fn augmented(&mut self, target: Id<Node>, op: Binary, value: Id<Node>) -> Read<()> {
+        let (old, right) = (self.value(target)?, self.value(value)?);
+        let new = self.binary(op, old, right, target)?;
+        match self.tree.expr(target) {
+            Node::Subscript { value, items } => {
+                let prim = self.to_prim(&new, target)?;
+                let buffer = self.buffer(value)?;
+                let items = self.flat(items);
+                let indices = self.indices(buffer, &items, target)?;
+                self.store_to(buffer, indices, prim, target)
+            }
+            _ => self.bind_target(target, new, target),
+        }
+    }
+
+    /// Assignments that declare something, and what the name stands for; nothing for all others.
+    fn declaration(&mut self, name: &'s str, intrinsic: &str, args: &[Arg], at: Id<Node>) -> Read<Option<Value>> {
+        Ok(Some(match intrinsic {
+            "sblock_alloc_buffer" => {
+                let data = self.declared(name, args, intrinsic, false, at)?.buffer;
+                Value::Buffer(self.block_buffer(name, data, at)?)
+            }
+            "alloc_buffer" if !self.state.strict && self.block().is_some() => {
+                self.old("`T.alloc_buffer` in a block is the spelling of TVM 0.24; today `T.sblock_alloc_buffer`", at);
+                let data = self.declared(name, args, "sblock_alloc_buffer", false, at)?.buffer;
+                Value::Buffer(self.block_buffer(name, data, at)?)
+            }
+            "alloc_buffer" if !self.state.strict => {
+                self.old("`T.alloc_buffer` of the function is the spelling of TVM 0.24; today `T.sblock_alloc_buffer`", at);
+                let data = self.declared(name, args, "sblock_alloc_buffer", false, at)?.buffer;
+                Value::Buffer(self.block_buffer(name, data, at)?)
+            }
+            "alloc_buffer" | "alloc_shared" | "alloc_local" | "smem" => {
+                let method = if intrinsic == "smem" { "alloc_shared" } else { intrinsic };
+                let declared = self.declared(name, args, method, false, at)?;
+                let buffer = self.store.add_buffer(declared.buffer);
+                self.push(TirStmt::Alloc(buffer, declared.annotations));
+                Value::Buffer(buffer)
+            }
+            "decl_buffer" => {
+                let data = self.declared(name, args, intrinsic, false, at)?.buffer;
+                // Without a pointer it is memory of its own.
+                let owns = data.data.is_none();
+                let buffer = self.store.add_buffer(data);
+                self.push(if owns { TirStmt::Alloc(buffer, None) } else { TirStmt::Declare(buffer) });
+                Value::Buffer(buffer)
+            }
+            "Buffer" | "buffer" => {
+                let data = self.declared(name, args, "Buffer", false, at)?.buffer;
+                let buffer = self.store.add_buffer(data);
+                if self.store.buffer(buffer).data.is_some() && !self.state.strict {
+                    self.old("`T.Buffer(..., data=p)` as a statement is the spelling of TVM 0.20; today `T.decl_buffer`", at);
+                    self.push(TirStmt::Declare(buffer));
+                } else {
+                    self.state.announced.insert(buffer);
+                }
+                Value::Buffer(buffer)
+            }
+            "match_buffer" => return self.match_buffer(name, args, at).map(Some),
+            "launch_thread" => {
+                let (node, key, value) = self.thread(args, Some(name), at)?;
+                self.hold(node, key, value);
+                return Ok(self.meaning(name).cloned());
+            }
+            "env_thread" => self.env_thread(name, args, at)?,
+            "bind" | "Bind" => {
+                let value = self.bind_call(Some(name), args, at)?;
+                Value::Prim(value)
+            }
+            "alloc_scalar" | "local_scalar" | "shared_scalar" | "decl_scalar" => self.scalar_call(name, intrinsic, args, at)?,
+            _ => return self.old_declaration(name, intrinsic, args, at),
+        }))
+    }
+
+    /// A buffer that the innermost block owns, or the function's own block.
+    pub(super) fn block_buffer(&mut self, name: &str, data: Buffer, at: Id<Node>) -> Read<Id<Buffer>> {
+        if !self.state.s_tir {
+            let message = "`T.sblock_alloc_buffer()` is only for s_tir PrimFuncs. Use `T.alloc_buffer()` inside default (tirx) PrimFuncs.";
+            return Err(self.error("tir-block", message, at));
+        }
+        let known = match self.meaning(name) {
+            Some(Value::Buffer(known)) if self.state.announced.contains(known) => {
+                let known = *known;
+                (*self.store.buffer(known) == data).then_some(known)
+            }
+            _ => None,
+        };
+        let buffer = known.unwrap_or_else(|| self.store.add_buffer(data));
+        self.state.announced.remove(&buffer);
+        match self.block() {
+            Some(open) => open.allocs.push(buffer),
+            None => self.state.root.push(buffer),
+        }
+        Ok(buffer)
+    }
+
+    /// `x = T.alloc_scalar("float32", "shared")` and its kin.
+    fn scalar_call(&mut self, name: &str, intrinsic: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
+        let mut given = [None; 4];
+        let names: &[&str] = match intrinsic {
+            "decl_scalar" => &["dtype", "data", "scope", "elem_offset"],
+            _ => &["dtype", "scope"],
+        };
+        for (i, arg) in args.iter().enumerate() {
+            let place = match arg.name().map(|name| self.tree.text(name)) {
+                Some(name) => names.iter().position(|known| *known == name),
+                None => Some(i).filter(|i| *i < names.len()),
+            };
+            match place {
+                Some(place) => given[place] = Some(arg.value),
+                None => return Err(self.error("tir-syntax", format!("`T.{intrinsic}` takes no such argument"), arg.value)),
+            }
+        }
+        let dtype = match given[0] {
+            Some(dtype) => self.dtype(dtype)?,
+            None => DType::F32,
+        };
+        if intrinsic != "decl_scalar" {
+            let said = given[1].and_then(|scope| self.tree.string(scope));
+            let scope = match intrinsic {
+                "shared_scalar" => "shared",
+                "local_scalar" => "local",
+                _ => said.as_deref().unwrap_or("global"),
+            };
+            return Ok(Value::Prim(self.new_scalar(name, dtype, scope)));
+        }
+        let Some(data) = given[1] else { return Err(self.error("tir-syntax", "`T.decl_scalar` needs `data=`", at)) };
+        let data = self.prim(data)?;
+        let elem_offset = match given[3] {
+            Some(offset) => Some(self.prim(offset)?),
             None => None,
         };
-        match (self.intrinsic(head), value) {
-            (Some("let"), Some(value)) => {
+        let one = self.store.prim_int(1, DType::I32);
+        let said = given[2].and_then(|scope| self.tree.string(scope));
+        let (hint, scope) = (self.name_of(name), self.name_of(said.as_deref().unwrap_or("global")));
+        let packed = Buffer::new(hint, dtype, [one].into(), scope);
+        let buffer = Buffer { layout: BufferLayout::Rows, data: Some(data), elem_offset, ..packed };
+        let buffer = self.store.add_buffer(buffer);
+        self.push(TirStmt::Declare(buffer));
+        Ok(Value::Prim(self.element_zero(buffer)))
+    }
+
+    /// `A = T.match_buffer(...)` of a parameter or of a part of a buffer.
+    fn match_buffer(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
+        let first = args.iter().position(|arg| arg.name().is_none_or(|name| self.tree.text(name) == "param"));
+        let Some(first) = first else {
+            return Err(self.error("tir-syntax", "`T.match_buffer` takes a part of a buffer and a shape", at));
+        };
+        let mut rest = args.to_vec();
+        let first = rest.remove(first).value;
+        let source = self.value(first)?;
+        if let Some(symbol) = self.symbol_of(&source) {
+            let data = self.declared(name, &rest, "match_buffer", true, at)?.buffer;
+            return match self.match_param(symbol, data) {
+                Some(buffer) => Ok(Value::Buffer(buffer)),
+                None => Err(self.error("tir-type", "Can not bind non-input param to buffer.", first)),
+            };
+        }
+        let region = self.region(first)?;
+        let whole = rest.iter().all(|arg| arg.name().is_some_and(|name| self.tree.text(name) != "shape"));
+        let mut data = if whole {
+            // Without a shape it has that of the part.
+            let shape = region.ranges.iter().map(|(min, extent)| {
+                extent.unwrap_or_else(|| self.store.prim_int(1, self.store.prim_dtype(*min)))
+            });
+            let shape: Box<[PrimId]> = shape.collect();
+            let of = self.store.buffer(region.buffer);
+            let (dtype, scope) = (of.dtype, of.scope);
+            let hint = self.name_of(name);
+            Buffer::new(hint, dtype, shape, scope)
+        } else {
+            self.declared(name, &rest, "match_buffer", true, at)?.buffer
+        };
+        if self.state.s_tir {
+            data.layout = BufferLayout::Unsaid;
+        }
+        let buffer = self.store.add_buffer(data);
+        self.head_of_block("match_buffer", at)?.matches.push((buffer, region));
+        Ok(Value::Buffer(buffer))
+    }
+
+    /// `x = T.bind(value)`, `T.bind(value, var=x)`
+    pub(super) fn bind_call(&mut self, name: Option<&str>, args: &[Arg], at: Id<Node>) -> Read<PrimId> {
+        let (mut value, mut ty, mut var) = (None, None, None);
+        for (i, arg) in args.iter().enumerate() {
+            match (arg.name().map(|name| self.tree.text(name)), i) {
+                (Some("value"), _) | (None, 0) => value = Some(arg.value),
+                (Some("type_annotation"), _) | (None, 1) => ty = Some(arg.value),
+                (Some("var"), _) | (None, 2) => var = Some(arg.value),
+                _ => return Err(self.error("tir-syntax", "`T.bind` takes a value, a type and `var=`", arg.value)),
+            }
+        }
+        let Some(value) = value else { return Err(self.error("tir-syntax", "`T.bind` takes a value", at)) };
+        let value = self.prim(value)?;
+        let var: Id<Symbol> = match var {
+            Some(var) => {
+                let known = self.value(var)?;
+                match self.symbol_of(&known) {
+                    Some(symbol) => symbol,
+                    None => return Err(self.error("tir-type", "only a variable can be bound", var)),
+                }
+            }
+            None => {
                 let dtype = match ty {
                     Some(ty) => self.dtype(ty)?,
                     None => self.store.prim_dtype(value),
                 };
-                let var = self.new_symbol(name, dtype);
-                self.give(name, Meaning::Symbol(var));
-                self.push(TirStmt::Bind { var, value }, lines);
+                self.new_symbol(name.unwrap_or("v"), dtype)
             }
-            (Some("let"), None) => return Err(self.error("tir-syntax", "`T.let` needs a value", annotation)),
-            _ => {
-                let dtype = self.dtype(annotation)?;
-                self.scalar(name, dtype, value, lines);
-            }
-        }
-        Ok(())
-    }
-
-    fn augmented(&mut self, target: Id<Node>, op: Binary, value: Id<Node>, lines: &mut Lines) -> Read<()> {
-        let (buffer, indices) = match self.tree.expr(target) {
-            Node::Subscript { value, items } => {
-                let buffer = self.buffer(value)?;
-                (buffer, self.indices(buffer, items)?)
-            }
-            _ => (self.buffer(target)?, vec![self.store.prim_int(0, DType::I32)]),
         };
-        let old = self.store.prim(PrimExpr::Load { buffer, indices: indices.clone().into() });
-        let value = self.prim(value)?;
-        let op = match op {
-            Binary::Add => PrimOp::Add,
-            Binary::Sub => PrimOp::Sub,
-            Binary::Mul => PrimOp::Mul,
-            Binary::Div => PrimOp::Div,
-            Binary::FloorDiv => PrimOp::FloorDiv,
-            Binary::Mod => PrimOp::FloorMod,
-            _ => return Err(self.error("tir-syntax", "this operator does not work on scalars", target)),
-        };
-        let value = tir::binary(self.store, op, old, value);
-        self.store_to(buffer, indices, value, lines);
-        Ok(())
+        self.push(TirStmt::Bind { var, value });
+        Ok(self.store.prim(PrimExpr::Var(var)))
     }
 
     // ---- expressions as statements ----
 
-    fn expr_stmt(&mut self, id: Id<Node>, lines: &mut Lines) -> Read<()> {
+    fn expr_stmt(&mut self, id: Id<Node>) -> Read<()> {
         let tree = self.tree;
-        if let Node::Str = tree.expr(id) {
-            return Ok(());
-        }
-        let Node::Call { callee, args } = tree.expr(id) else {
-            let value = self.prim(id)?;
-            self.push(TirStmt::Evaluate(value), lines);
-            return Ok(());
-        };
-        let args = tree.args(args).to_vec();
-        let intrinsic = self.intrinsic(callee).unwrap_or("");
-        match (intrinsic, &args[..]) {
-            ("evaluate", [arg]) => {
-                let value = self.prim(arg.value)?;
-                self.push(TirStmt::Evaluate(value), lines);
-            }
-            ("func_attr", [arg]) => lines.attrs = self.entries(arg.value)?,
-            ("reads" | "writes" | "where" | "sblock_attr" | "block_attr", _) => self.head(intrinsic, &args, id)?,
-            ("launch_thread", _) => {
-                let (node, value) = self.thread(&args, None, id)?;
-                let key = self.name_of("thread_extent");
-                lines.around.push(Around { node, key, value, from: lines.stmts.len() });
-            }
-            ("attr", _) => {
-                for (node, key, value) in self.attr(&args, id)? {
-                    lines.around.push(Around { node, key, value, from: lines.stmts.len() });
+        self.count(id)?;
+        if let Node::Call { callee, args } = tree.expr(id) {
+            let args = tree.args(args).to_vec();
+            let intrinsic = self.intrinsic(callee).unwrap_or("");
+            match (intrinsic, &args[..]) {
+                ("evaluate", [arg]) => {
+                    let value = match self.value(arg.value)? {
+                        Value::Buffer(buffer) if !self.store.is_scalar(buffer, true) => {
+                            let message = "A buffer variable cannot be used as a scalar Evaluate value; use buffer.data to evaluate \
+                                           its physical pointer";
+                            return Err(self.error("tir-type", message, arg.value));
+                        }
+                        value => self.to_prim(&value, arg.value)?,
+                    };
+                    self.evaluate(value);
+                    return Ok(());
+                }
+                ("func_attr", [arg]) => return self.func_attr(arg.value, id),
+                ("reads" | "writes" | "where" | "sblock_attr", _) => return self.head(intrinsic, &args, id),
+                ("block_attr", _) => {
+                    self.old("`T.block_attr` is the spelling of TVM 0.24 and before; today `T.sblock_attr`", id);
+                    return self.head("sblock_attr", &args, id);
+                }
+                ("launch_thread", _) => {
+                    let (node, key, value) = self.thread(&args, None, id)?;
+                    self.hold(node, key, value);
+                    return Ok(());
+                }
+                ("attr", _) => {
+                    for (node, key, value) in self.attr(&args, id)? {
+                        self.hold(node, key, value);
+                    }
+                    return Ok(());
+                }
+                ("hint", _) => {
+                    let (node, key, value) = self.hint(&args, id)?;
+                    self.hold(node, key, value);
+                    return Ok(());
+                }
+                ("bind" | "Bind", _) => {
+                    if let [target, value] = args[..]
+                        && !self.state.strict
+                        && let Ok(known) = self.value(target.value)
+                        && let Some(symbol) = self.symbol_of(&known)
+                    {
+                        let value = self.prim(value.value)?;
+                        if self.bind_iter(symbol, value) {
+                            return Ok(());
+                        }
+                    }
+                    return self.bind_call(None, &args, id).map(drop);
+                }
+                ("Return", [arg]) => {
+                    let value = self.prim(arg.value)?;
+                    self.push(TirStmt::Return(value));
+                    return Ok(());
+                }
+                ("break_loop" | "Break", []) => {
+                    self.push(TirStmt::Break);
+                    return Ok(());
+                }
+                ("continue_loop" | "Continue", []) => {
+                    self.push(TirStmt::Continue);
+                    return Ok(());
+                }
+                ("match_buffer", _) => return self.match_buffer("buffer", &args, id).map(drop),
+                _ => {
+                    if self.old_statement(intrinsic, &args, id)? {
+                        return Ok(());
+                    }
                 }
             }
-            _ => {
-                let value = self.prim(id)?;
-                self.push(TirStmt::Evaluate(value), lines);
+        }
+        match self.value(id)? {
+            // Text by itself documents; a name by itself says nothing.
+            Value::Str(_) | Value::None | Value::Buffer(_) => Ok(()),
+            Value::Prim(prim) if matches!(self.store.prim_of_id(prim), PrimExpr::Var(_)) => Ok(()),
+            value @ (Value::Prim(_) | Value::Int(_) | Value::Bool(_)) => {
+                let prim = self.to_prim(&value, id)?;
+                self.evaluate(prim);
+                Ok(())
+            }
+            other => {
+                let message = format!("Parsing resulted in unexpected type: {}", other.kind());
+                Err(self.error("tir-type", message, id))
             }
         }
-        Ok(())
     }
 
-    /// `T.reads(...)`, `T.where(p)` and so on, which belong to the block around.
-    fn head(&mut self, what: &str, args: &[Arg], at: Id<Node>) -> Read<()> {
-        let Some(mut open) = self.block.take() else {
-            return Err(self.error("tir-syntax", format!("`T.{what}` belongs into a block"), at));
-        };
-        let result = match (what, args) {
-            ("reads", _) => self.regions(args).map(|regions| open.reads = Some(regions)),
-            ("writes", _) => self.regions(args).map(|regions| open.writes = Some(regions)),
-            ("where", [arg]) => self.prim(arg.value).map(|predicate| open.predicate = Some(predicate)),
-            (_, [arg]) => self.dict(arg.value).map(|annotations| open.annotations = annotations),
-            _ => Err(self.error("tir-syntax", format!("`T.{what}` takes one argument"), at)),
-        };
-        self.block = Some(open);
-        result
+    pub(super) fn evaluate(&mut self, value: PrimId) {
+        self.push(TirStmt::Evaluate(value));
     }
+
 }

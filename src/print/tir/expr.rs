@@ -6,7 +6,7 @@ use super::uses::Named;
 use crate::ir::{
     AttrValue, Buffer, DType, DTypeCode, Dim, Id, Name, Pointer, PrimExpr, PrimId, PrimOp, Reducer, Region, Store, Symbol,
 };
-use crate::tir;
+use crate::tir::{self, Intrinsic};
 use std::fmt::Write;
 
 // How tightly operators bind, as Python has it.
@@ -275,7 +275,7 @@ impl Tir<'_, '_> {
                 _ => format!("\"{dtype}\""),
             })
         };
-        if tir::TYPE_FIRST.contains(&name) {
+        if Intrinsic::type_first(name) {
             comma(out);
             out.push(ty());
         }
@@ -283,7 +283,7 @@ impl Tir<'_, '_> {
             comma(out);
             out.push(Piece::Expr(*arg, ANY));
         }
-        if tir::TYPE_LAST.contains(&name) {
+        if Intrinsic::type_last(name) {
             comma(out);
             out.push(ty());
         }
