@@ -31,7 +31,9 @@ const HANDLE: DType = DType::new(DTypeCode::Handle, 64);
 fn described(te: &mut Te, tensor: Tensor, shape: &[PrimId]) -> PrimId {
     let data = te.store.prim(PrimExpr::Data(tensor));
     let index = shape.first().map_or(DType::I32, |extent| te.type_of(*extent));
-    let extents = te.store.prim_call("tvm_stack_make_shape", shape, HANDLE);
+    let global = te.store.name("global");
+    let numbers = te.store.pointer(DType::I64, global);
+    let extents = te.store.prim_call("tvm_stack_make_shape", shape, numbers);
     let (strides, rank) = (te.number(0.0, DType::I32), te.number(shape.len() as f64, DType::I32));
     let (element, offset) = (te.number(0.0, te.dtype(tensor)), te.number(0.0, index));
     te.store.prim_call("tvm_stack_make_array", &[data, extents, strides, rank, element, offset], HANDLE)

@@ -236,7 +236,8 @@ impl<'s> Reader<'s, '_> {
     /// A function that is none of Relax.
     fn other_function(&mut self, def: &Def) -> Read<ExprId> {
         if tir::is_prim_func(self.tree, def) {
-            let around = tir::Around { modules: &self.module_names, type_vars: &self.type_vars, strings: &self.strings_of_metadata };
+            let around =
+                tir::Around { modules: &self.module_names, type_vars: &self.type_vars, strings: &self.strings_of_metadata };
             let function = tir::function(self.store, self.tree, def, around, &mut self.diagnostics).ok_or(Stop)?;
             return Ok(self.store.add(Expr::PrimFunc(function)));
         }

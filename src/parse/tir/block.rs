@@ -2,7 +2,9 @@
 
 use super::value::Value;
 use super::{FrameKind, Node, Read, Reader};
-use crate::ir::{AttrValue, Attrs, Block, Buffer, DType, Id, IterKind, IterVar, List, Name, PrimExpr, PrimId, Region, Stmt, StmtId};
+use crate::ir::{
+    AttrValue, Attrs, Block, Buffer, DType, Id, IterKind, IterVar, List, Name, PrimExpr, PrimId, Region, Stmt, StmtId,
+};
 use crate::parse::script::tree::{Arg, Stmt as Line};
 use crate::tir;
 
@@ -91,7 +93,9 @@ impl Reader<'_, '_, '_> {
             let message = if inside {
                 format!("T.{what} must be called at the top of a T.sblock(), and here is something else around it")
             } else {
-                format!("T.{what} must be called at the top of a T.sblock(), but T.{what} occurred outside of any T.sblock() frame")
+                format!(
+                    "T.{what} must be called at the top of a T.sblock(), but T.{what} occurred outside of any T.sblock() frame"
+                )
             };
             return Err(self.error("tir-block", message, at));
         }
@@ -135,7 +139,7 @@ impl Reader<'_, '_, '_> {
                     Value::Int(known) => {
                         return Err(self.error("tir-type", format!("Invalid value for predicate: {known}"), arg.value));
                     }
-                    value => self.to_prim(&value, arg.value)?,
+                    value => self.prim_from(&value, arg.value)?,
                 };
                 match self.head_of_block(what, at)?.predicate.replace(predicate) {
                     Some(_) => duplicate(self, "block predicate"),
@@ -145,7 +149,8 @@ impl Reader<'_, '_, '_> {
             (_, [arg]) => {
                 let mut fields = self.entries(arg.value)?;
                 let Some(open) = self.block() else {
-                    let message = "T.sblock_attr must be called at the top of a T.sblock() frame, but occurred outside of any such frame";
+                    let message =
+                        "T.sblock_attr must be called at the top of a T.sblock() frame, but occurred outside of any such frame";
                     return Err(self.error("tir-block", message, at));
                 };
                 open.annotations.append(&mut fields);
@@ -198,7 +203,7 @@ impl Reader<'_, '_, '_> {
             let [lower, upper] = &*items else {
                 return Err(self.error("tir-syntax", "a range has a beginning and an end", id));
             };
-            let (lower, upper) = (self.to_prim(lower, id)?, self.to_prim(upper, id)?);
+            let (lower, upper) = (self.prim_from(lower, id)?, self.prim_from(upper, id)?);
             let extent = self.difference(lower, upper);
             if self.store.as_prim_int(extent).is_some() {
                 return Ok((lower, extent));
@@ -207,7 +212,7 @@ impl Reader<'_, '_, '_> {
             let extent = if zero { upper } else { tir::binary(self.store, crate::ir::PrimOp::Sub, upper, lower) };
             return Ok((lower, extent));
         }
-        let extent = self.to_prim(&value, id)?;
+        let extent = self.prim_from(&value, id)?;
         Ok((self.store.prim_int(0, self.store.prim_dtype(extent)), extent))
     }
 
@@ -308,7 +313,14 @@ impl Reader<'_, '_, '_> {
         Ok(names)
     }
 
-    fn iter(&mut self, target: Id<Node>, kind: IterKind, range: (PrimId, PrimId), value: Option<PrimId>, dtype: DType) -> Read<()> {
+    fn iter(
+        &mut self,
+        target: Id<Node>,
+        kind: IterKind,
+        range: (PrimId, PrimId),
+        value: Option<PrimId>,
+        dtype: DType,
+    ) -> Read<()> {
         match self.tree.name(target) {
             Some(name) => self.named_iter(name, kind, range, value, dtype, target),
             None => Err(self.error("tir-syntax", "expected a name", target)),

@@ -79,7 +79,7 @@ impl Reader<'_, '_, '_> {
                     let symbol = self.new_symbol(&format!("{name}_elem_offset"), dtype);
                     Some(self.store.prim(PrimExpr::Var(symbol)))
                 }
-                value => Some(self.to_prim(&value, offset)?),
+                value => Some(self.prim_from(&value, offset)?),
             },
             (None, Some(bytes)) => {
                 let bytes = self.prim(bytes)?;
@@ -153,7 +153,7 @@ impl Reader<'_, '_, '_> {
                     let symbol = self.new_symbol("stride", *dtype);
                     self.store.prim(PrimExpr::Var(symbol))
                 }
-                value => self.to_prim(value, id)?,
+                value => self.prim_from(value, id)?,
             });
         }
         Ok(out)
@@ -165,8 +165,8 @@ impl Reader<'_, '_, '_> {
             Node::Tuple(items) | Node::List(items) => self.tree.items(items).to_vec(),
             _ => {
                 let value = self.value(id)?;
-                let Some(items) = value.items().cloned() else { return Ok(vec![self.to_prim(&value, id)?]) };
-                return items.iter().map(|item| self.to_prim(item, id)).collect();
+                let Some(items) = value.items().cloned() else { return Ok(vec![self.prim_from(&value, id)?]) };
+                return items.iter().map(|item| self.prim_from(item, id)).collect();
             }
         };
         let mut out = Vec::with_capacity(items.len());
@@ -175,7 +175,7 @@ impl Reader<'_, '_, '_> {
                 Node::Starred(inner) => match self.value(inner)?.items().cloned() {
                     Some(more) => {
                         for value in more.iter() {
-                            out.push(self.to_prim(value, inner)?);
+                            out.push(self.prim_from(value, inner)?);
                         }
                     }
                     None => return Err(self.error("tir-type", "expected a list behind `*`", inner)),
@@ -235,10 +235,10 @@ impl Reader<'_, '_, '_> {
                     match value.items().cloned() {
                         Some(items) => {
                             for item in items.iter() {
-                                out.push(self.to_region(item, arg.value)?);
+                                out.push(self.region_from(item, arg.value)?);
                             }
                         }
-                        None => out.push(self.to_region(&value, arg.value)?),
+                        None => out.push(self.region_from(&value, arg.value)?),
                     }
                 }
             }
@@ -248,10 +248,10 @@ impl Reader<'_, '_, '_> {
 
     pub(super) fn region(&mut self, id: Id<Node>) -> Read<Region> {
         let value = self.value(id)?;
-        self.to_region(&value, id)
+        self.region_from(&value, id)
     }
 
-    fn to_region(&mut self, value: &Value, at: Id<Node>) -> Read<Region> {
+    fn region_from(&mut self, value: &Value, at: Id<Node>) -> Read<Region> {
         match value {
             Value::Region(region) => Ok(region.as_ref().clone()),
             Value::Prim(prim) if let PrimExpr::Load { buffer, indices } = self.store.prim_of_id(*prim) => {
@@ -266,7 +266,7 @@ impl Reader<'_, '_, '_> {
             }
             Value::Meta(inner) => {
                 let inner = std::rc::Rc::clone(inner);
-                self.to_region(&inner, at)
+                self.region_from(&inner, at)
             }
             other => {
                 let kind = other.kind();
@@ -362,7 +362,11 @@ impl Reader<'_, '_, '_> {
             None => DType::VOID,
         };
         if element.code == DTypeCode::Handle && element != DType::VOID {
-            return Err(self.error("tir-type", "PrimType cannot represent an opaque pointer: there are no pointers to pointers", at));
+            return Err(self.error(
+                "tir-type",
+                "PrimType cannot represent an opaque pointer: there are no pointers to pointers",
+                at,
+            ));
         }
         let scope = self.name_of(scope.as_deref().unwrap_or("global"));
         Ok(self.store.pointer(element, scope))

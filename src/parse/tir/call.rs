@@ -56,7 +56,8 @@ impl<'s> Reader<'_, 's, '_> {
 
     /// A function that Python has.
     fn python_call(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Option<Value>> {
-        if !matches!(name, "len" | "int" | "float" | "bool" | "str" | "min" | "max" | "abs" | "sum" | "list" | "tuple" | "range") {
+        if !matches!(name, "len" | "int" | "float" | "bool" | "str" | "min" | "max" | "abs" | "sum" | "list" | "tuple" | "range")
+        {
             return Ok(None);
         }
         let given = self.positional(args)?;
@@ -111,7 +112,8 @@ impl<'s> Reader<'_, 's, '_> {
             ("abs", [Value::Int(value)]) => Value::Int(value.wrapping_abs()),
             ("abs", [Value::Float(value)]) => Value::Float(value.abs()),
             ("range", values) if values.iter().all(|value| matches!(value, Value::Int(_))) => {
-                let ints: Vec<i64> = values.iter().filter_map(|value| if let Value::Int(x) = value { Some(*x) } else { None }).collect();
+                let ints: Vec<i64> =
+                    values.iter().filter_map(|value| if let Value::Int(x) = value { Some(*x) } else { None }).collect();
                 let (from, to, step) = match ints[..] {
                     [to] => (0, to, 1),
                     [from, to] => (from, to, 1),
@@ -146,8 +148,20 @@ impl<'s> Reader<'_, 's, '_> {
                 for item in items {
                     result = match (name, number(&result).zip(number(&item))) {
                         ("sum", _) => self.binary(crate::parse::script::tree::Binary::Add, result, item, at)?,
-                        ("min", Some((x, y))) => if y < x { item } else { result },
-                        (_, Some((x, y))) => if y > x { item } else { result },
+                        ("min", Some((x, y))) => {
+                            if y < x {
+                                item
+                            } else {
+                                result
+                            }
+                        }
+                        (_, Some((x, y))) => {
+                            if y > x {
+                                item
+                            } else {
+                                result
+                            }
+                        }
                         _ => return wrong(self),
                     };
                 }
@@ -180,7 +194,7 @@ impl<'s> Reader<'_, 's, '_> {
     pub(super) fn argument(&mut self, value: &Value, at: Id<Node>) -> Read<PrimId> {
         match value {
             Value::Buffer(buffer) if !self.store.is_scalar(*buffer, true) => Ok(self.store.prim(PrimExpr::Buffer(*buffer))),
-            value => self.to_prim(value, at),
+            value => self.prim_from(value, at),
         }
     }
 
@@ -230,7 +244,7 @@ impl<'s> Reader<'_, 's, '_> {
                 self.store.prim_int(value as i64, element)
             }
             other => {
-                let prim = self.to_prim(&other, arg.value)?;
+                let prim = self.prim_from(&other, arg.value)?;
                 if self.is_pointer(prim) {
                     return Err(self.error("tir-type", "a pointer is no number: `T.reinterpret` takes its bits", arg.value));
                 }
@@ -278,7 +292,7 @@ impl<'s> Reader<'_, 's, '_> {
             let Some(var) = self.symbol_of(var) else {
                 return Err(self.error("tir-syntax", "only a variable can be bound", bindings));
             };
-            let value = self.to_prim(value, bindings)?;
+            let value = self.prim_from(value, bindings)?;
             result = self.store.prim(PrimExpr::Let { var, value, body: result });
         }
         Ok(Value::Prim(result))
@@ -291,7 +305,7 @@ impl<'s> Reader<'_, 's, '_> {
         };
         let mut prims = Vec::with_capacity(identities.len());
         for identity in identities.iter() {
-            prims.push(self.to_prim(identity, at)?);
+            prims.push(self.prim_from(identity, at)?);
         }
         if prims.is_empty() {
             return Err(self.error("tir-type", "a reducer needs what changes nothing", at));
@@ -304,7 +318,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
         let mut combined = Vec::with_capacity(n);
         for result in &results {
-            combined.push(self.to_prim(result, at)?);
+            combined.push(self.prim_from(result, at)?);
         }
         let reducer = crate::ir::Reducer {
             lhs: vars[..n].into(),
@@ -318,9 +332,7 @@ impl<'s> Reader<'_, 's, '_> {
     /// The number of lanes that an expression says: a number, or a multiple of `T.vscale()`.
     pub(super) fn lanes_of(&mut self, lanes: PrimId, at: Id<Node>) -> Read<u16> {
         let small = |n: i64| u16::try_from(n).ok().filter(|n| *n > 0 && *n < DType::SCALABLE);
-        let vscale = |reader: &Self, id: PrimId| {
-            matches!(reader.store.prim_of_id(id), PrimExpr::Call { op, .. } if reader.store.str(*op) == "vscale")
-        };
+        let vscale = |reader: &Self, id: PrimId| matches!(reader.store.prim_of_id(id), PrimExpr::Call { op, .. } if reader.store.str(*op) == "vscale");
         let found = match *self.store.prim_of_id(lanes) {
             PrimExpr::Int { value, .. } => small(value),
             PrimExpr::Binary { op: PrimOp::Mul, a, b } if vscale(self, a) => {
@@ -339,8 +351,8 @@ impl<'s> Reader<'_, 's, '_> {
     pub(super) fn vector(&mut self, name: &str, args: &[(Value, Id<Node>)], at: Id<Node>) -> Read<Value> {
         let expr = match (name, args) {
             ("Ramp" | "ramp", [(base, a), (stride, b), (lanes, c)]) => {
-                let (base, stride) = (self.to_prim(base, *a)?, self.to_prim(stride, *b)?);
-                let lanes = self.to_prim(lanes, *c)?;
+                let (base, stride) = (self.prim_from(base, *a)?, self.prim_from(stride, *b)?);
+                let lanes = self.prim_from(lanes, *c)?;
                 let lanes = self.lanes_of(lanes, *c)?;
                 let dtype = self.store.prim_dtype(base);
                 if dtype.lanes != 1 || self.store.prim_dtype(stride).lanes != 1 {
@@ -353,8 +365,8 @@ impl<'s> Reader<'_, 's, '_> {
                 PrimExpr::Ramp { base, stride, lanes }
             }
             ("Broadcast" | "broadcast", [(value, a), (lanes, b)]) => {
-                let value = self.to_prim(value, *a)?;
-                let lanes = self.to_prim(lanes, *b)?;
+                let value = self.prim_from(value, *a)?;
+                let lanes = self.prim_from(lanes, *b)?;
                 let lanes = self.lanes_of(lanes, *b)?;
                 if self.store.prim_dtype(value).lanes != 1 {
                     return Err(self.error("tir-type", "a vector of vectors is none", *a));
@@ -367,7 +379,7 @@ impl<'s> Reader<'_, 's, '_> {
                     let Some(items) = list.items().cloned() else {
                         return Err(self.error("tir-type", "`T.Shuffle` takes a list of vectors and one of numbers", at));
                     };
-                    let prims: Read<Box<[PrimId]>> = items.iter().map(|item| self.to_prim(item, at)).collect();
+                    let prims: Read<Box<[PrimId]>> = items.iter().map(|item| self.prim_from(item, at)).collect();
                     lists.push(prims?);
                 }
                 let indices = lists.pop().unwrap_or_default();
@@ -414,14 +426,11 @@ impl<'s> Reader<'_, 's, '_> {
             return Err(self.error("tir-syntax", format!("`T.{name}` takes two arguments"), at));
         };
         let python = [matches!(a, Value::Int(_)), matches!(b, Value::Int(_))];
-        let (mut a, mut b) = (self.to_prim(a, *at_a)?, self.to_prim(b, *at_b)?);
+        let (mut a, mut b) = (self.prim_from(a, *at_a)?, self.prim_from(b, *at_b)?);
         if self.is_pointer(a) || self.is_pointer(b) {
             return Err(self.error("tir-type", "arithmetic works on numbers, and this is a pointer or a string", at));
         }
-        let divides = matches!(
-            raw.or(folds),
-            Some(PrimOp::Div | PrimOp::Mod | PrimOp::FloorDiv | PrimOp::FloorMod)
-        );
+        let divides = matches!(raw.or(folds), Some(PrimOp::Div | PrimOp::Mod | PrimOp::FloorDiv | PrimOp::FloorMod));
         if divides && folds.is_some() && self.store.as_prim_int(b) == Some(0) {
             return Err(self.error("tir-number", "Divide by zero", at));
         }
@@ -464,7 +473,13 @@ impl<'s> Reader<'_, 's, '_> {
                 (Some("args"), _) | (None, 1) => list = Some(arg.value),
                 (Some("attrs"), _) => attrs = self.dict(arg.value)?,
                 (Some("ret_ty" | "dtype"), _) => dtype = Some(self.dtype(arg.value)?),
-                _ => return Err(self.error("tir-syntax", "`T.Call` takes an operator, arguments, `attrs=` and `ret_ty=`", arg.value)),
+                _ => {
+                    return Err(self.error(
+                        "tir-syntax",
+                        "`T.Call` takes an operator, arguments, `attrs=` and `ret_ty=`",
+                        arg.value,
+                    ));
+                }
             }
         }
         let (Some(op), Some(list)) = (op, list) else {
@@ -492,5 +507,4 @@ impl<'s> Reader<'_, 's, '_> {
         }
         Ok(Value::Prim(self.store.prim_call(name, &prims, dtype.unwrap_or(DType::VOID))))
     }
-
 }

@@ -113,7 +113,7 @@ impl Reader<'_, '_, '_> {
             let vars = vars.into_iter().map(|var| AttrValue::Dim(Dim::Symbol(var))).collect();
             let mut out = Vec::with_capacity(results.len());
             for result in results {
-                let prim = self.to_prim(&result, at)?;
+                let prim = self.prim_from(&result, at)?;
                 if self.store.prim_dtype(prim).code != DTypeCode::Int {
                     return Err(self.error("tir-type", "an index map gives integers", at));
                 }

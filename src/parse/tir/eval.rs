@@ -45,13 +45,7 @@ impl Reader<'_, '_, '_> {
             Node::Str => Value::Str(tree.string(id).unwrap_or_default().as_ref().into()),
             Node::Attribute { value, name } => return self.attribute(value, tree.text(name), id),
             Node::Subscript { value, items } => return self.subscript(value, items, id),
-            Node::Slice { lower, upper, step } => {
-                let mut part = |part: Option<Id<Node>>| match part {
-                    Some(part) => self.value(part).map(|value| Some(Rc::new(value))),
-                    None => Ok(None),
-                };
-                Value::Slice(part(lower)?, part(upper)?, part(step)?)
-            }
+            Node::Slice { .. } => return Err(self.error("tir-syntax", "a range stands between the brackets of a buffer", id)),
             Node::Unary { op, value } => return self.unary(op, value, id),
             Node::If { cond, then, other } => match self.value(cond)? {
                 Value::Bool(known) => return self.value(if known { then } else { other }),
@@ -127,7 +121,7 @@ impl Reader<'_, '_, '_> {
             (Unary::Not, Value::Bool(value)) => Value::Bool(!value),
             (Unary::Not, Value::None) => Value::Bool(true),
             (op, value) => {
-                let value = self.to_prim(&value, at)?;
+                let value = self.prim_from(&value, at)?;
                 let dtype = self.store.prim_dtype(value);
                 Value::Prim(match op {
                     Unary::Neg if self.is_pointer(value) => {
@@ -157,7 +151,7 @@ impl Reader<'_, '_, '_> {
         }
         let shifts = matches!(op, Binary::Shl | Binary::Shr | Binary::BitAnd | Binary::BitOr | Binary::BitXor);
         let (python_a, python_b) = (matches!(a, Value::Int(_)), matches!(b, Value::Int(_)));
-        let (mut a, mut b) = (self.to_prim(&a, at)?, self.to_prim(&b, at)?);
+        let (mut a, mut b) = (self.prim_from(&a, at)?, self.prim_from(&b, at)?);
         if self.is_pointer(a) || self.is_pointer(b) {
             return Err(self.error("tir-type", "operators work on numbers, and this is a pointer or a string", at));
         }
@@ -325,9 +319,7 @@ impl Reader<'_, '_, '_> {
         match (a, b) {
             (Value::Str(a), Value::Str(b)) => a == b,
             (Value::Type(a) | Value::Fresh(a), Value::Type(b) | Value::Fresh(b)) => a == b,
-            (Value::Type(dtype), Value::Str(text)) | (Value::Str(text), Value::Type(dtype)) => {
-                DType::parse(text) == Some(*dtype)
-            }
+            (Value::Type(dtype), Value::Str(text)) | (Value::Str(text), Value::Type(dtype)) => DType::parse(text) == Some(*dtype),
             (Value::Int(a), Value::Int(b)) => a == b,
             (Value::Float(a), Value::Float(b)) => a == b,
             (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => {
@@ -390,7 +382,9 @@ impl Reader<'_, '_, '_> {
         let index = self.tree.items(index).first().and_then(|id| self.tree.int(*id)).and_then(|n| usize::try_from(n).ok());
         let known = index.and_then(|index| self.around.strings.get(index)).copied();
         match (key.as_deref(), known) {
-            (Some("ir.StringImm" | "tirx.StringImm" | "tir.StringImm"), Some(text)) => Ok(Value::Str(self.store.str(text).into())),
+            (Some("ir.StringImm" | "tirx.StringImm" | "tir.StringImm"), Some(text)) => {
+                Ok(Value::Str(self.store.str(text).into()))
+            }
             (Some("ir.StringImm" | "tirx.StringImm" | "tir.StringImm"), None) => {
                 Err(self.error("tir-metadata", "the text has no metadata section with this string", at))
             }
@@ -419,7 +413,7 @@ impl Reader<'_, '_, '_> {
                 Node::Starred(inner) => match self.value(inner)?.items().cloned() {
                     Some(more) => {
                         for value in more.iter() {
-                            out.push(self.to_prim(value, inner)?);
+                            out.push(self.prim_from(value, inner)?);
                         }
                     }
                     None => return Err(self.error("tir-type", "expected a list behind `*`", inner)),
@@ -429,10 +423,10 @@ impl Reader<'_, '_, '_> {
                     match value.items().cloned() {
                         Some(more) if items.len() == 1 => {
                             for value in more.iter() {
-                                out.push(self.to_prim(value, item)?);
+                                out.push(self.prim_from(value, item)?);
                             }
                         }
-                        _ => out.push(self.to_prim(&value, item)?),
+                        _ => out.push(self.prim_from(&value, item)?),
                     }
                 }
             }
@@ -440,7 +434,8 @@ impl Reader<'_, '_, '_> {
         let rank = self.store.buffer(buffer).shape.len();
         if out.len() != rank {
             let name = self.store.str(self.store.buffer(buffer).name);
-            let message = format!("Buffer {name} is {rank}-dimensional, cannot be indexed with the {}-dimensional indices", out.len());
+            let message =
+                format!("Buffer {name} is {rank}-dimensional, cannot be indexed with the {}-dimensional indices", out.len());
             return Err(self.error("tir-type", message, at));
         }
         Ok(out)

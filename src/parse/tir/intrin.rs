@@ -2,10 +2,10 @@
 
 use super::value::Value;
 use super::{Node, Read, Reader};
-use crate::ir::{AttrValue, Attrs, Buffer, DType, DTypeCode, Id, PrimExpr, PrimId, PrimOp};
+use crate::ir::{DType, DTypeCode, Id, PrimExpr, PrimId, PrimOp};
 use crate::parse::script::tree::Arg;
 use crate::parse::suggest;
-use crate::tir::{self, Gives, INTRINSICS, Intrinsic, math};
+use crate::tir::{self, INTRINSICS, Intrinsic, math};
 
 /// Functions that are no row of the table of intrinsics, with the names of their arguments.
 const FUNCTIONS: &[(&str, &str)] = &[
@@ -48,10 +48,45 @@ const FUNCTIONS: &[(&str, &str)] = &[
 
 /// Names of the device dialect: threads and tiles of a GPU, which TVM lowers before everything else.
 const DEVICE: &[&str] = &[
-    "cta_id", "thread_id", "warp_id", "warpgroup_id", "lane_id", "cluster_id", "scope_id", "device_entry", "cta_id_in_cluster",
-    "cta_id_in_pair", "warp_id_in_wg", "thread_id_in_wg", "kernel", "cta", "wg", "warp", "cluster", "thread", "tile", "tmem",
-    "TileLayout", "ComposeLayout", "S", "R", "Iter", "wg_reg_tile", "alloc_tcgen05_ldst_frag", "alloc_cast_frag", "TensorMap",
-    "tensormap_encode_tiled", "elected", "meta_class", "nki", "nvshmem", "jit", "constexpr", "exec_scope", "ExecScope", "Tuple",
+    "cta_id",
+    "thread_id",
+    "warp_id",
+    "warpgroup_id",
+    "lane_id",
+    "cluster_id",
+    "scope_id",
+    "device_entry",
+    "cta_id_in_cluster",
+    "cta_id_in_pair",
+    "warp_id_in_wg",
+    "thread_id_in_wg",
+    "kernel",
+    "cta",
+    "wg",
+    "warp",
+    "cluster",
+    "thread",
+    "tile",
+    "tmem",
+    "TileLayout",
+    "ComposeLayout",
+    "S",
+    "R",
+    "Iter",
+    "wg_reg_tile",
+    "alloc_tcgen05_ldst_frag",
+    "alloc_cast_frag",
+    "TensorMap",
+    "tensormap_encode_tiled",
+    "elected",
+    "meta_class",
+    "nki",
+    "nvshmem",
+    "jit",
+    "constexpr",
+    "exec_scope",
+    "ExecScope",
+    "Tuple",
 ];
 
 impl Reader<'_, '_, '_> {
@@ -138,9 +173,28 @@ impl Reader<'_, '_, '_> {
     fn is_arithmetic(&self, name: &str) -> bool {
         matches!(
             name,
-            "truncdiv" | "div" | "truncmod" | "floordiv" | "indexdiv" | "floormod" | "indexmod" | "min" | "max" | "shift_left"
-                | "shift_right" | "bitwise_and" | "bitwise_or" | "bitwise_xor" | "pow" | "power" | "ceildiv" | "LShift" | "RShift"
-                | "BitwiseAnd" | "BitwiseOr" | "BitwiseXor"
+            "truncdiv"
+                | "div"
+                | "truncmod"
+                | "floordiv"
+                | "indexdiv"
+                | "floormod"
+                | "indexmod"
+                | "min"
+                | "max"
+                | "shift_left"
+                | "shift_right"
+                | "bitwise_and"
+                | "bitwise_or"
+                | "bitwise_xor"
+                | "pow"
+                | "power"
+                | "ceildiv"
+                | "LShift"
+                | "RShift"
+                | "BitwiseAnd"
+                | "BitwiseOr"
+                | "BitwiseXor"
         )
     }
 
@@ -167,17 +221,19 @@ impl Reader<'_, '_, '_> {
     #[cold]
     pub(super) fn device_dialect(&mut self, what: &str, at: Id<Node>) -> super::Stop {
         self.state.failed = true;
-        let message = "this is a kernel in TIRx, TVM's dialect for devices (threads, tiles, layouts of a GPU), which is not read here";
+        let message =
+            "this is a kernel in TIRx, TVM's dialect for devices (threads, tiles, layouts of a GPU), which is not read here";
         if !self.diagnostics.iter().any(|known| known.code == "tir-device-dialect") {
             let span = self.span(at);
             let error = crate::diag::Diagnostic::error("tir-device-dialect", message, span);
-            self.diagnostics.push(error.with_note(format!("`{what}` is part of it; tensor programs have `T.launch_thread` and blocks")));
+            self.diagnostics
+                .push(error.with_note(format!("`{what}` is part of it; tensor programs have `T.launch_thread` and blocks")));
         }
         super::Stop
     }
 
     /// Arguments in the order of parameters (`params` as in [`Intrinsic::params`]).
-    fn arranged(&mut self, params: &str, args: &[Arg], name: &str, at: Id<Node>) -> Read<Vec<(Value, Id<Node>)>> {
+    pub(super) fn arranged(&mut self, params: &str, args: &[Arg], name: &str, at: Id<Node>) -> Read<Vec<(Value, Id<Node>)>> {
         let names: Vec<(&str, Option<&str>)> = params
             .split(' ')
             .filter(|param| !param.is_empty())
@@ -195,7 +251,10 @@ impl Reader<'_, '_, '_> {
             let key = self.tree.text(span);
             let place = names[..fixed].iter().position(|known| known.0 == key);
             if key == "dtype" && place.is_none() {
-                self.old("`dtype=` of an intrinsic is the spelling of TVM 0.14 and before; today its arguments say it", arg.value);
+                self.old(
+                    "`dtype=` of an intrinsic is the spelling of TVM 0.14 and before; today its arguments say it",
+                    arg.value,
+                );
                 continue;
             }
             if key == "span" {
@@ -241,7 +300,7 @@ impl Reader<'_, '_, '_> {
                 let inverse = Some(inverse).filter(|inverse| !matches!(inverse, Value::None));
                 let dtype = match dtype {
                     Value::None => DType::I64,
-                    dtype => self.to_dtype(dtype, at)?,
+                    dtype => self.dtype_from(dtype, at)?,
                 };
                 return self.index_map(mapping, inverse, dtype, at);
             }
@@ -250,7 +309,7 @@ impl Reader<'_, '_, '_> {
                 return self.target(config, host, at);
             }
             ("Range", [(begin, a), (end, b)]) => {
-                let (begin, end) = (self.to_prim(begin, *a)?, self.to_prim(end, *b)?);
+                let (begin, end) = (self.prim_from(begin, *a)?, self.prim_from(end, *b)?);
                 let extent = self.difference(begin, end);
                 return Ok(Value::Range(begin, extent));
             }
@@ -266,14 +325,14 @@ impl Reader<'_, '_, '_> {
                 return Ok(Value::Iter(var, self.store.name(tag)));
             }
             ("Ptr" | "ptr" | "buffer_var", [(dtype, a), (scope, b)]) => {
-                let element = self.to_dtype(dtype, *a)?;
+                let element = self.dtype_from(dtype, *a)?;
                 let Value::Str(scope) = scope else { return Err(self.error("tir-type", "a scope is a string", *b)) };
                 let scope = self.store.name(scope);
                 return Ok(Value::Fresh(self.store.pointer(element, scope)));
             }
             ("Var", [(name, a), (dtype, b)]) => {
                 let Value::Str(name) = name else { return Err(self.error("tir-type", "a name is a string", *a)) };
-                let dtype = self.to_dtype(dtype, *b)?;
+                let dtype = self.dtype_from(dtype, *b)?;
                 let symbol = self.new_symbol(name, dtype);
                 return Ok(Value::Prim(self.store.prim(PrimExpr::Var(symbol))));
             }
@@ -282,41 +341,41 @@ impl Reader<'_, '_, '_> {
         }
         let prim = match (name, args) {
             ("Not", [(value, a)]) => {
-                let value = self.to_prim(value, *a)?;
+                let value = self.prim_from(value, *a)?;
                 self.store.prim(PrimExpr::Not(value))
             }
             ("Cast", [(dtype, a), (value, b)]) => {
-                let dtype = self.to_dtype(dtype, *a)?;
-                let value = self.to_prim(value, *b)?;
+                let dtype = self.dtype_from(dtype, *a)?;
+                let value = self.prim_from(value, *b)?;
                 self.store.prim(PrimExpr::Cast { dtype, value })
             }
             ("cast" | "const", [(value, a), (dtype, b)]) => {
-                let value = self.to_prim(value, *a)?;
+                let value = self.prim_from(value, *a)?;
                 match dtype {
                     Value::None => value,
                     dtype => {
-                        let dtype = self.to_dtype(dtype, *b)?;
+                        let dtype = self.dtype_from(dtype, *b)?;
                         tir::cast(self.store, dtype, value)
                     }
                 }
             }
             ("IntImm" | "FloatImm", [(dtype, a), (value, b)]) => {
-                let dtype = self.to_dtype(dtype, *a)?;
-                let value = self.to_prim(value, *b)?;
+                let dtype = self.dtype_from(dtype, *a)?;
+                let value = self.prim_from(value, *b)?;
                 tir::cast(self.store, dtype, value)
             }
             ("Select", [(cond, a), (then, b), (other, c)]) => {
-                let cond = self.to_prim(cond, *a)?;
-                let (then, other) = (self.to_prim(then, *b)?, self.to_prim(other, *c)?);
+                let cond = self.prim_from(cond, *a)?;
+                let (then, other) = (self.prim_from(then, *b)?, self.prim_from(other, *c)?);
                 let (then, other) = tir::match_types(self.store, then, other);
                 self.store.prim(PrimExpr::Select { cond, then, other })
             }
             ("if_then_else", [(cond, a), (then, b), (other, c)]) => {
-                let cond = self.to_prim(cond, *a)?;
+                let cond = self.prim_from(cond, *a)?;
                 if self.store.prim_dtype(cond).element() != DType::BOOL {
                     return Err(self.error("tir-type", "if_then_else only accept the condition to be boolean type.", *a));
                 }
-                let (then, other) = (self.to_prim(then, *b)?, self.to_prim(other, *c)?);
+                let (then, other) = (self.prim_from(then, *b)?, self.prim_from(other, *c)?);
                 if self.is_pointer(then) && self.is_pointer(other) {
                     // TVM's own reader refuses what its passes print.
                     let dtype = self.store.prim_dtype(then);
@@ -326,47 +385,47 @@ impl Reader<'_, '_, '_> {
                 }
             }
             ("likely", [(cond, a)]) => {
-                let cond = self.to_prim(cond, *a)?;
+                let cond = self.prim_from(cond, *a)?;
                 math::likely(self.store, cond)
             }
             ("floor" | "ceil" | "trunc" | "round" | "nearbyint", [(x, a)]) => {
-                let x = self.to_prim(x, *a)?;
+                let x = self.prim_from(x, *a)?;
                 math::rounded(self.store, name, x)
             }
             ("abs", [(x, a)]) => {
-                let x = self.to_prim(x, *a)?;
+                let x = self.prim_from(x, *a)?;
                 math::absolute(self.store, x)
             }
             ("isnan", [(x, a)]) => {
-                let x = self.to_prim(x, *a)?;
+                let x = self.prim_from(x, *a)?;
                 math::is_nan(self.store, x)
             }
             ("isinf", [(x, a)]) => {
-                let x = self.to_prim(x, *a)?;
+                let x = self.prim_from(x, *a)?;
                 math::is_inf(self.store, x)
             }
             ("isfinite", [(x, a)]) => {
-                let x = self.to_prim(x, *a)?;
+                let x = self.prim_from(x, *a)?;
                 math::is_finite(self.store, x)
             }
             ("bitwise_not", [(x, a)]) => {
-                let x = self.to_prim(x, *a)?;
+                let x = self.prim_from(x, *a)?;
                 let dtype = self.store.prim_dtype(x);
                 self.store.prim_call("bitwise_not", &[x], dtype)
             }
             ("max_value" | "min_value", [(dtype, a)]) => {
-                let dtype = self.to_dtype(dtype, *a)?;
+                let dtype = self.dtype_from(dtype, *a)?;
                 math::limit(self.store, dtype, name == "max_value")
             }
             ("infinity", [(dtype, a)]) => {
-                let dtype = self.to_dtype(dtype, *a)?;
+                let dtype = self.dtype_from(dtype, *a)?;
                 if dtype.code != DTypeCode::Float {
                     return Err(self.error("tir-type", format!("Cannot decide infinity for type {dtype}"), *a));
                 }
                 self.store.prim_float(f64::INFINITY, dtype)
             }
             ("logaddexp", [(x, a), (y, b)]) => {
-                let (x, y) = (self.to_prim(x, *a)?, self.to_prim(y, *b)?);
+                let (x, y) = (self.prim_from(x, *a)?, self.prim_from(y, *b)?);
                 let (x, y) = tir::match_types(self.store, x, y);
                 let dtype = self.store.prim_dtype(x);
                 let (x, y) = (self.store.prim_call("exp", &[x], dtype), self.store.prim_call("exp", &[y], dtype));
@@ -374,7 +433,7 @@ impl Reader<'_, '_, '_> {
                 self.store.prim_call("log", &[sum], dtype)
             }
             ("get_vscale_expr", [(dtype, a), (size, _)]) => {
-                let dtype = self.to_dtype(dtype, *a)?;
+                let dtype = self.dtype_from(dtype, *a)?;
                 let size = if let Value::Int(size) = size { *size } else { 128 };
                 let factor = self.store.prim_int(size / i64::from(dtype.bits.max(1)), DType::I32);
                 let vscale = self.store.prim_call("vscale", &[], DType::I32);
@@ -383,171 +442,6 @@ impl Reader<'_, '_, '_> {
             _ => return Err(self.error("tir-syntax", format!("`T.{name}` takes other arguments"), at)),
         };
         Ok(Value::Prim(prim))
-    }
-
-    /// An intrinsic of the table.
-    fn table_call(&mut self, known: &'static Intrinsic, args: &[Arg], at: Id<Node>) -> Read<Value> {
-        let name = known.name;
-        let given = self.arranged(known.params, args, name, at)?;
-        let mut said = None;
-        let values = match known.gives {
-            Gives::Said => {
-                said = given.first().cloned();
-                &given[1.min(given.len())..]
-            }
-            Gives::SaidLast => {
-                said = given.last().cloned();
-                &given[..given.len().saturating_sub(1)]
-            }
-            _ => &given[..],
-        };
-        let said = match said {
-            Some((value, at)) => Some(self.to_dtype(&value, at)?),
-            None => None,
-        };
-        let packs = name.starts_with("call_packed") || name.starts_with("call_cpacked") || name == "tvm_call_trace_packed";
-        let mut prims = Vec::with_capacity(values.len());
-        for (i, (value, at)) in values.iter().enumerate() {
-            prims.push(match (name, i, value) {
-                (_, _, Value::Buffer(buffer)) if packs => self.packed_buffer(*buffer),
-                ("address_of", 0, Value::Buffer(buffer)) => {
-                    let data = self.store.buffer(*buffer);
-                    let (buffer, zeros) = (*buffer, data.shape.len());
-                    let zero = self.store.prim_int(0, DType::I32);
-                    self.store.prim(PrimExpr::Load { buffer, indices: vec![zero; zeros].into() })
-                }
-                ("tvm_access_ptr", 0, Value::Str(_) | Value::Type(_)) | ("ptr_byte_offset", 2, Value::Str(_) | Value::Type(_)) => {
-                    let dtype = self.to_dtype(value, *at)?;
-                    self.store.prim_call("type_annotation", &[], dtype)
-                }
-                ("tvm_stack_make_array", 4, Value::Str(_) | Value::Type(_)) => {
-                    let dtype = self.to_dtype(value, *at)?;
-                    math::constant(self.store, 0, dtype)
-                }
-                (_, _, Value::Type(dtype)) => {
-                    let text = self.store.name(&dtype.to_string());
-                    self.store.prim(PrimExpr::Str(text))
-                }
-                _ => self.argument(value, *at)?,
-            });
-        }
-        let of = |reader: &Self, i: usize| prims.get(i).map_or(DType::VOID, |prim| reader.store.prim_dtype(*prim));
-        let dtype = match known.gives {
-            Gives::Argument(i) => of(self, i),
-            Gives::Bool => DType::BOOL,
-            Gives::I32 => DType::I32,
-            Gives::U32 => DType::new(DTypeCode::UInt, 32),
-            Gives::Void => DType::VOID,
-            Gives::Handle => DType::HANDLE,
-            Gives::Shape => {
-                let global = self.store.name("global");
-                self.store.pointer(DType::I64, global)
-            }
-            Gives::Said | Gives::SaidLast => said.unwrap_or(DType::VOID),
-            Gives::Special => self.special_type(name, &prims),
-        };
-        let floats = matches!(name, "sin" | "cos" | "tan") && !of(self, 0).is_float();
-        if floats {
-            let found = of(self, 0);
-            return Err(self.error("tir-type", format!("tirx.{name} only supports floating-point inputs, but got {found}"), at));
-        }
-        if name == "reinterpret" && prims.first().is_some_and(|value| self.store.prim_dtype(*value) == dtype) {
-            return Ok(Value::Prim(prims[0]));
-        }
-        Ok(Value::Prim(self.store.prim_call(name, &prims, dtype)))
-    }
-
-    /// The type of a call that depends on its arguments.
-    fn special_type(&mut self, name: &str, args: &[PrimId]) -> DType {
-        let of = |reader: &Self, i: usize| args.get(i).map_or(DType::VOID, |prim| reader.store.prim_dtype(*prim));
-        let scope = |reader: &Self, i: usize| {
-            let data = args.get(i).copied();
-            let known = data.and_then(|data| match *reader.store.prim_of_id(data) {
-                PrimExpr::Data(buffer) => Some(reader.store.buffer(buffer).scope),
-                _ => reader.store.pointee(reader.store.prim_dtype(data)).map(|pointer| pointer.scope),
-            });
-            known
-        };
-        let global = self.store.name("global");
-        match name {
-            "address_of" => match args.first().map(|prim| self.store.prim_of_id(*prim).clone()) {
-                Some(PrimExpr::Load { buffer, .. }) => {
-                    let data = self.store.buffer(buffer);
-                    let (dtype, scope) = (data.dtype, data.scope);
-                    self.store.pointer(dtype, scope)
-                }
-                _ => {
-                    let element = of(self, 0);
-                    self.store.pointer(element, global)
-                }
-            },
-            "handle_add_byte_offset" => {
-                let scope = scope(self, 0).unwrap_or(global);
-                self.store.pointer(DType::VOID, scope)
-            }
-            "tvm_access_ptr" => {
-                let (element, scope) = (of(self, 0), scope(self, 1).unwrap_or(global));
-                self.store.pointer(element, scope)
-            }
-            "ptr_byte_offset" => {
-                let (element, scope) = (of(self, 2), scope(self, 0).unwrap_or(global));
-                self.store.pointer(element, scope)
-            }
-            "tvm_stack_alloca" => match args.first().map(|prim| self.store.prim_of_id(*prim)) {
-                Some(PrimExpr::Str(text)) if self.store.str(*text) == "shape" => self.store.pointer(DType::I64, global),
-                Some(PrimExpr::Str(text)) if self.store.str(*text) == "arg_tcode" => self.store.pointer(DType::I32, global),
-                _ => DType::HANDLE,
-            },
-            _ => DType::VOID,
-        }
-    }
-
-    /// A buffer as the argument of a packed function.
-    fn packed_buffer(&mut self, buffer: Id<Buffer>) -> PrimId {
-        let data = self.store.buffer(buffer).clone();
-        let index_type = data.shape.first().map_or(DType::I32, |extent| self.store.prim_dtype(*extent));
-        let global = self.store.name("global");
-        let shape_type = self.store.pointer(DType::I64, global);
-        let shape = self.store.prim_call("tvm_stack_make_shape", &data.shape, shape_type);
-        let strides = match data.strides.is_empty() {
-            true => self.store.prim_int(0, DType::I32),
-            false => self.store.prim_call("tvm_stack_make_shape", &data.strides, shape_type),
-        };
-        let pointer = self.store.prim(PrimExpr::Data(buffer));
-        let rank = self.store.prim_int(data.shape.len() as i64, DType::I32);
-        let zero = math::constant(self.store, 0, data.dtype);
-        let offset = data.elem_offset.unwrap_or_else(|| self.store.prim_int(0, index_type));
-        self.store.prim_call("tvm_stack_make_array", &[pointer, shape, strides, rank, zero, offset], DType::HANDLE)
-    }
-
-    /// `T.call_ffi_kernel("kernel", A.data, 1024, launch_params=["threadIdx.x"], ret_ty="int32")`
-    fn kernel_call(&mut self, args: &[Arg], at: Id<Node>) -> Read<Value> {
-        let mut prims = Vec::new();
-        for (value, at) in self.positional(args)? {
-            prims.push(self.argument(&value, at)?);
-        }
-        let (mut params, mut dtype) = (None, DType::I32);
-        for arg in args {
-            match arg.name().map(|name| self.tree.text(name)) {
-                None => {}
-                Some("launch_params") => {
-                    let value = self.value(arg.value)?;
-                    params = Some(self.attr_value(&value, arg.value)?);
-                }
-                Some("ret_ty") => dtype = self.dtype(arg.value)?,
-                Some(key) => {
-                    let message = format!("`T.call_ffi_kernel` takes no argument `{key}`");
-                    return Err(self.error("tir-syntax", message, arg.value));
-                }
-            }
-        }
-        let Some(params @ AttrValue::Array(_)) = params else {
-            return Err(self.error("tir-syntax", "`T.call_ffi_kernel` needs a list `launch_params=`", at));
-        };
-        let (key, field) = (self.name_of("tirx.CallFFIKernelAttr"), self.name_of("launch_params"));
-        let attrs = self.store.attrs(Attrs { key, fields: [(field, params)].into() });
-        prims.push(self.store.prim(PrimExpr::Attrs(attrs)));
-        Ok(Value::Prim(self.store.prim_call("call_ffi_kernel", &prims, dtype)))
     }
 
     /// A declaration whose result gets no name.

@@ -288,14 +288,18 @@ impl Reader<'_, '_, '_> {
         let like = Buffer { name, data, elem_offset: Some(offset), ..parent.clone() };
         let new = match &given[..] {
             [(value @ (Value::Str(_) | Value::Type(_)), at)] => {
-                let dtype = self.to_dtype(value, *at)?;
+                let dtype = self.dtype_from(value, *at)?;
                 let (from, to) = (i64::from(parent.dtype.bits), i64::from(dtype.bits));
                 if parent.layout == BufferLayout::Unsaid {
                     return Err(self.error("tir-type", "a view of another type needs a buffer with a layout", *at));
                 }
                 let (many, few) = (from.max(to), from.min(to).max(1));
                 if many % few != 0 {
-                    return Err(self.error("tir-type", format!("elements of {dtype} do not fit into those of {}", parent.dtype), *at));
+                    return Err(self.error(
+                        "tir-type",
+                        format!("elements of {dtype} do not fit into those of {}", parent.dtype),
+                        *at,
+                    ));
                 }
                 let ratio = self.store.prim_int(many / few, DType::I32);
                 let op = if to > from { PrimOp::FloorDiv } else { PrimOp::Mul };
@@ -309,9 +313,11 @@ impl Reader<'_, '_, '_> {
             _ => {
                 let mut shape = Vec::with_capacity(given.len());
                 for (value, at) in &given {
-                    shape.push(self.to_prim(value, *at)?);
+                    shape.push(self.prim_from(value, *at)?);
                 }
-                if let [open] = shape.iter().enumerate().filter(|(_, e)| self.store.as_prim_int(**e) == Some(-1)).collect::<Vec<_>>()[..] {
+                if let [open] =
+                    shape.iter().enumerate().filter(|(_, e)| self.store.as_prim_int(**e) == Some(-1)).collect::<Vec<_>>()[..]
+                {
                     let place = open.0;
                     let one = self.store.prim_int(1, DType::I32);
                     let product = |reader: &mut Self, list: &[PrimId], skip: Option<usize>| {

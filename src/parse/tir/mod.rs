@@ -5,8 +5,8 @@
 //! what they read and write, `x: T.int32 = 1` is memory and `x: T.let[T.int32] = 1` a name.
 //!
 //! ```text
-//!  func --> stmt --> block, scope, macros --> call --> eval --> value
-//!    |                                         +--> buffer, intrin
+//!  func --> stmt --> assign, block, scope, macros --> call --> eval --> value
+//!    |                                                 +--> buffer, intrin, table
 //!    +--> complete: what hand-written blocks leave out
 //! ```
 //!
@@ -15,6 +15,7 @@
 //! An error is recorded where it is found; the statement is left out and with it the function, but what follows
 //! is read all the same. The call stack grows with blocks, brackets and macros, whose depth is limited.
 
+mod assign;
 mod block;
 mod buffer;
 mod call;
@@ -28,6 +29,7 @@ mod method;
 mod old;
 mod scope;
 mod stmt;
+mod table;
 #[cfg(test)]
 mod tests;
 mod value;

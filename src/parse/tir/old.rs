@@ -1,16 +1,36 @@
 //! Older spellings, from 2021 on, read into what TVM has today. Each kind is said once, with what is written today.
 
 use super::value::Value;
-use super::{Def, FrameKind, Node, Read, Reader, decorator};
+use super::{Def, Node, Read, Reader, decorator};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{DType, Id, IterKind, List, PrimExpr, PrimId, Stmt};
 use crate::parse::script::tree::{Arg, Stmt as Line, Tree, WithItem};
 
 /// What only old texts write behind `T.`.
 const MARKS: &[&str] = &[
-    "block", "block_attr", "allocate", "allocate_const", "realize", "buffer_decl", "preflattened_buffer", "LetStmt", "ret",
-    "SizeVar", "load", "store", "reduce_axis", "match_buffer_region", "tvm_call_packed", "ptx_mma", "ptx_ldmatrix", "mma_store",
-    "mma_fill", "ptx_cp_async", "ptx_commit_group", "ptx_wait_group", "alloc_block",
+    "block",
+    "block_attr",
+    "allocate",
+    "allocate_const",
+    "realize",
+    "buffer_decl",
+    "preflattened_buffer",
+    "LetStmt",
+    "ret",
+    "SizeVar",
+    "load",
+    "store",
+    "reduce_axis",
+    "match_buffer_region",
+    "tvm_call_packed",
+    "ptx_mma",
+    "ptx_ldmatrix",
+    "mma_store",
+    "mma_fill",
+    "ptx_cp_async",
+    "ptx_commit_group",
+    "ptx_wait_group",
+    "alloc_block",
 ];
 
 /// The expressions of a function.
@@ -38,7 +58,8 @@ pub(super) fn is_old(tree: &Tree<'_>, def: &Def) -> bool {
             .into_iter()
             .any(|known| line.strip_prefix(known).is_some_and(|rest| !rest.starts_with('x')))
     });
-    let decorated = tree.items(def.decorators).iter().any(|id| decorator(tree, *id).is_some_and(|name| name.contains("script.tir")));
+    let decorated =
+        tree.items(def.decorators).iter().any(|id| decorator(tree, *id).is_some_and(|name| name.contains("script.tir")));
     imports
         || decorated
         || inside(tree, def).any(|id| match tree.expr(id) {
@@ -52,7 +73,8 @@ pub(super) fn is_old(tree: &Tree<'_>, def: &Def) -> bool {
 
 /// Whether a function has blocks, or buffers of blocks.
 pub(super) fn has_blocks(tree: &Tree<'_>, def: &Def) -> bool {
-    inside(tree, def).any(|id| behind(tree, id).is_some_and(|(_, rest)| matches!(rest, "sblock" | "sblock_alloc_buffer" | "block")))
+    inside(tree, def)
+        .any(|id| behind(tree, id).is_some_and(|(_, rest)| matches!(rest, "sblock" | "sblock_alloc_buffer" | "block")))
 }
 
 impl<'s> Reader<'_, 's, '_> {
@@ -118,7 +140,10 @@ impl<'s> Reader<'_, 's, '_> {
 
     /// `with tir.block([m, tir.reduce_axis(0, k)], "C") as [vi, vk]:`
     pub(super) fn old_domains(&mut self, domains: Id<Node>, target: Option<Id<Node>>, at: Id<Node>) -> Read<()> {
-        self.old("`tir.block([m, n], \"C\") as [vi, vj]` is the spelling of 2021; today `T.sblock(\"C\")` and `T.axis.remap`", at);
+        self.old(
+            "`tir.block([m, n], \"C\") as [vi, vj]` is the spelling of 2021; today `T.sblock(\"C\")` and `T.axis.remap`",
+            at,
+        );
         let Node::List(items) = self.tree.expr(domains) else { return Ok(()) };
         let items = self.tree.items(items).to_vec();
         let names = match target.map(|target| (target, self.tree.expr(target))) {
@@ -165,29 +190,23 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(())
     }
 
-    /// The loops directly around a block that is being closed.
-    pub(super) fn loops_around(&self) -> Vec<(Id<crate::ir::Symbol>, PrimId, PrimId)> {
-        let mut loops = Vec::new();
-        for frame in self.state.frames.iter().rev() {
-            match &frame.kind {
-                FrameKind::Loops(own) => loops.splice(0..0, own.iter().copied()).for_each(drop),
-                FrameKind::Block(_) | FrameKind::Func => break,
-                FrameKind::Other => {}
-            }
-        }
-        loops
-    }
-
     // ---- statements ----
 
     /// `with` that TVM no longer has.
-    pub(super) fn old_with(&mut self, name: &str, args: &[Arg], item: &WithItem, rest: &[WithItem], body: List<Line>) -> Read<()> {
+    pub(super) fn old_with(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        item: &WithItem,
+        rest: &[WithItem],
+        body: List<Line>,
+    ) -> Read<()> {
         let at = item.context;
         let target = item.target.and_then(|target| self.tree.name(target));
         match (name, args) {
             ("allocate", _) => {
+                let value = self.allocate(target.unwrap_or("buffer"), args, at)?;
                 if let Some(target) = target {
-                    let value = self.allocate(target, args, at)?;
                     self.define(target, value, at)?;
                 }
                 self.with(rest, body)
@@ -430,7 +449,7 @@ impl<'s> Reader<'_, 's, '_> {
                 let op = if name == "all" { crate::ir::PrimOp::And } else { crate::ir::PrimOp::Or };
                 let mut result: Option<PrimId> = None;
                 for (value, at) in self.positional(args)? {
-                    let prim = self.to_prim(&value, at)?;
+                    let prim = self.prim_from(&value, at)?;
                     result = Some(match result {
                         Some(known) => crate::tir::binary(self.store, op, known, prim),
                         None => prim,

@@ -2,7 +2,9 @@
 
 use super::value::Value;
 use super::{FrameKind, Node, Read, Reader};
-use crate::ir::{AttrNode, AttrValue, Attrs, AttrsId, DType, DTypeCode, For, ForKind, Id, List, Name, PrimExpr, PrimId, Stmt, Symbol};
+use crate::ir::{
+    AttrNode, AttrValue, Attrs, AttrsId, DType, DTypeCode, For, ForKind, Id, List, Name, PrimExpr, PrimId, Stmt, Symbol,
+};
 use crate::parse::script::tree::{Arg, Stmt as Line, WithItem};
 use crate::tir;
 
@@ -73,7 +75,7 @@ impl Reader<'_, '_, '_> {
                 let mut out = Vec::new();
                 for (key, value) in entries.iter() {
                     let Value::Str(key) = key else { return Err(self.error("tir-syntax", "a key is a string", dict.value)) };
-                    out.push((AttrNode::Nothing, self.name_of(key), self.to_prim(value, dict.value)?));
+                    out.push((AttrNode::Nothing, self.name_of(key), self.prim_from(value, dict.value)?));
                 }
                 Ok(out)
             }
@@ -82,7 +84,7 @@ impl Reader<'_, '_, '_> {
                     Value::Buffer(buffer) => AttrNode::Prim(self.store.prim(PrimExpr::Buffer(buffer))),
                     Value::Iter(var, tag) => AttrNode::Thread { var, tag },
                     Value::Int(0) => AttrNode::Nothing,
-                    other => AttrNode::Prim(self.to_prim(&other, node.value)?),
+                    other => AttrNode::Prim(self.prim_from(&other, node.value)?),
                 };
                 let Value::Str(key_text) = self.value(key.value)? else {
                     return Err(self.error("tir-syntax", "a key is a string", key.value));
@@ -248,9 +250,9 @@ impl Reader<'_, '_, '_> {
         let mut heads = Vec::new();
         for (value, at) in self.positional(args)? {
             let (min, extent) = match value.items().cloned() {
-                Some(items) if items.len() == 2 => (Some(self.to_prim(&items[0], at)?), self.to_prim(&items[1], at)?),
+                Some(items) if items.len() == 2 => (Some(self.prim_from(&items[0], at)?), self.prim_from(&items[1], at)?),
                 Some(_) => return Err(self.error("tir-type", "Invalid type for grid extent", at)),
-                None => (None, self.to_prim(&value, at)?),
+                None => (None, self.prim_from(&value, at)?),
             };
             let own = self.store.prim_dtype(min.unwrap_or(extent));
             let dtype = dtype.unwrap_or(own);
@@ -287,7 +289,7 @@ impl Reader<'_, '_, '_> {
                 }
                 None => match self.value(arg.value)?.bare() {
                     Value::None => {}
-                    value => positions.push(self.to_prim(&value, arg.value)?),
+                    value => positions.push(self.prim_from(&value, arg.value)?),
                 },
                 Some("start") => positions.insert(0, self.prim(arg.value)?),
                 Some("stop" | "end" | "extent") => positions.push(self.prim(arg.value)?),

@@ -27,7 +27,6 @@ pub(super) enum Value {
     List(Rc<[Value]>),
     Tuple(Rc<[Value]>),
     Dict(Rc<[(Value, Value)]>),
-    Slice(Option<Rc<Value>>, Option<Rc<Value>>, Option<Rc<Value>>),
     /// `T.Range(0, n)`: beginning and extent.
     Range(PrimId, PrimId),
     /// `T.iter_var(v, T.Range(0, n), "ThreadIndex", "threadIdx.x")`
@@ -73,7 +72,7 @@ impl Value {
             Value::Fresh(_) => "a variable without a name",
             Value::List(_) | Value::Tuple(_) => "a list",
             Value::Dict(_) => "a dictionary",
-            Value::Slice(..) | Value::Range(..) => "a range",
+            Value::Range(..) => "a range",
             Value::Iter(..) => "an iteration variable",
             Value::Object(_) => "an object",
             Value::Meta(value) => value.kind(),
@@ -103,11 +102,11 @@ impl Reader<'_, '_, '_> {
     /// The scalar expression that a node is.
     pub(super) fn prim(&mut self, id: Id<Node>) -> Read<PrimId> {
         let value = self.value(id)?;
-        self.to_prim(&value, id)
+        self.prim_from(&value, id)
     }
 
     /// The scalar expression that a value is (TVM's conversion of what its functions get).
-    pub(super) fn to_prim(&mut self, value: &Value, at: Id<Node>) -> Read<PrimId> {
+    pub(super) fn prim_from(&mut self, value: &Value, at: Id<Node>) -> Read<PrimId> {
         Ok(match value {
             Value::Prim(prim) => *prim,
             Value::Bool(known) => self.store.prim_int(i64::from(*known), DType::BOOL),
@@ -128,7 +127,7 @@ impl Reader<'_, '_, '_> {
             }
             Value::Meta(inner) => {
                 let inner = Rc::clone(inner);
-                return self.to_prim(&inner, at);
+                return self.prim_from(&inner, at);
             }
             Value::Object(AttrValue::Object(object)) => {
                 let object = self.store.object(*object).clone();
@@ -169,10 +168,10 @@ impl Reader<'_, '_, '_> {
     /// A type as a string: `"float32"`, or `T.float32`, or a pointer: `T.handle("int64", "global")`, `T.handle().ty`.
     pub(super) fn dtype(&mut self, id: Id<Node>) -> Read<DType> {
         let value = self.value(id)?;
-        self.to_dtype(&value, id)
+        self.dtype_from(&value, id)
     }
 
-    pub(super) fn to_dtype(&mut self, value: &Value, at: Id<Node>) -> Read<DType> {
+    pub(super) fn dtype_from(&mut self, value: &Value, at: Id<Node>) -> Read<DType> {
         match value {
             Value::Type(dtype) | Value::Fresh(dtype) => Ok(*dtype),
             Value::Str(text) if text.is_empty() => Ok(DType::VOID),
@@ -182,7 +181,7 @@ impl Reader<'_, '_, '_> {
             }
             Value::Meta(inner) => {
                 let inner = Rc::clone(inner);
-                self.to_dtype(&inner, at)
+                self.dtype_from(&inner, at)
             }
             other => {
                 let kind = other.kind();

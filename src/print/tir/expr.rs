@@ -281,7 +281,18 @@ impl Tir<'_, '_> {
         }
         for arg in args {
             comma(out);
-            out.push(Piece::Expr(*arg, ANY));
+            match *store.prim_of_id(*arg) {
+                PrimExpr::Attrs(attrs) if name == "call_ffi_kernel" => {
+                    let mut text = String::new();
+                    for (key, value) in &store.attrs_of_id(attrs).fields {
+                        let _ = write!(text, "{}=", store.str(*key));
+                        self.value(value, &mut text);
+                    }
+                    let _ = write!(text, ", ret_ty=\"{dtype}\"");
+                    out.push(Piece::Owned(text));
+                }
+                _ => out.push(Piece::Expr(*arg, ANY)),
+            }
         }
         if Intrinsic::type_last(name) {
             comma(out);
