@@ -175,7 +175,7 @@ pub fn limit(store: &mut Store, dtype: DType, greatest: bool) -> PrimId {
             (DTypeCode::E5M2Float | DTypeCode::E5M2UzFloat, _) => 57344.0,
             (DTypeCode::E4M3B11Float, _) => 30.0,
             (DTypeCode::E3M4Float, _) => 31.0,
-            (DTypeCode::E8M0Float, _) => 3.402_823_669_209_3846e38,
+            (DTypeCode::E8M0Float, _) => 3.402_823_669_209_385e38,
             (DTypeCode::E2M3Float, _) => 7.5,
             (DTypeCode::E3M2Float, _) => 28.0,
             (DTypeCode::E2M1Float, _) => 6.0,

@@ -41,6 +41,7 @@ fn every_problem_is_reported_with_its_place() {
             "5 tir-type `/` of integers says not how to round: write `//` or `T.truncdiv`",
             "6 tir-type `A` is a buffer: it needs an index",
             "7 tir-unknown `T` of TVM 0.27 has no `flot32`",
+            "8 tir-syntax `T.exp` opens no block",
             "9 tir-number this number does not fit into 64 bits",
         ]
     );

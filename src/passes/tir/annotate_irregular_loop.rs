@@ -69,6 +69,10 @@ impl StmtMutator for Annotate {
                 self.jumps = outer;
                 Some(new)
             }
+            Stmt::Break | Stmt::Continue => {
+                self.jumps = true;
+                None
+            }
             Stmt::Evaluate(_) => {
                 self.jumps |= is_jump(cx.store, id);
                 None
