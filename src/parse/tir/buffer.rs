@@ -90,7 +90,7 @@ impl Reader<'_, '_, '_> {
             }
             (None, None) if factor != 0 => {
                 // Said to be a multiple of something, it is a variable that nobody else knows.
-                let symbol = self.new_symbol("elem_offset", index_type);
+                let symbol = self.new_symbol("elem_offset", DType::I32);
                 Some(self.store.prim(PrimExpr::Var(symbol)))
             }
             (None, None) => None,

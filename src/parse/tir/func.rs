@@ -116,14 +116,13 @@ impl<'s> Reader<'_, 's, '_> {
                 self.state.scalars.insert(tree.text(param.name).to_owned(), dtype);
             }
         }
-        if self.state.strict {
-            return;
-        }
-        // Old texts declare in the body what quoted shapes of the signature use.
+        // Old texts declare in the body what quoted shapes of the signature use. TVM prints the same where the module has
+        // a type variable of that name.
         for stmt in tree.stmts(def.body) {
             let StmtKind::Assign { target, value } = stmt.kind else { continue };
             if let (Some(name), Node::Call { callee, args }) = (tree.name(target), tree.expr(value))
                 && args.is_empty()
+                && (!self.state.strict || self.around.type_vars.contains(name))
                 && let Some(dtype) = simple(self, callee)
             {
                 self.state.scalars.entry(name.to_owned()).or_insert(dtype);

@@ -95,6 +95,8 @@ struct State {
     given: Vec<String>,
     scopes: Vec<usize>,
     frames: Vec<Frame>,
+    /// Where the statement under way stands.
+    here: Option<Span>,
     /// Symbolic variables that quoted shapes have made.
     matched: FxHashSet<Id<Symbol>>,
     /// Types of the scalar parameters, and of what the body declares (`n = T.int32()`).
@@ -282,18 +284,33 @@ impl<'t, 's> Reader<'t, 's, '_> {
         while let Some(Holding { node, key, value, from }) = holding.pop() {
             let rest = stmts.split_off(from);
             let body = self.store.add_stmts(&rest);
-            stmts.push(self.store.add_stmt(Stmt::Attr { node, key, value, body }));
+            stmts.push(self.add(Stmt::Attr { node, key, value, body }));
         }
         (self.store.add_stmts(&stmts), kind)
     }
 
     /// Adds a statement to the innermost frame.
     fn push(&mut self, stmt: Stmt) {
-        let id = self.store.add_stmt(stmt);
+        let id = self.add(stmt);
         self.push_id(id);
     }
 
+    /// Makes a statement that comes of the one under way.
+    fn add(&mut self, stmt: Stmt) -> StmtId {
+        let id = self.store.add_stmt(stmt);
+        self.place(id);
+        id
+    }
+
+    /// Records where a statement comes from.
+    fn place(&mut self, id: StmtId) {
+        if let Some(span) = self.state.here {
+            self.store.set_stmt_span(id, span);
+        }
+    }
+
     fn push_id(&mut self, id: StmtId) {
+        self.place(id);
         if let Some(frame) = self.state.frames.last_mut() {
             frame.stmts.push(id);
         }

@@ -10,7 +10,9 @@ impl<'s> Reader<'_, 's, '_> {
     /// anyway.
     pub(super) fn lines(&mut self, list: List<Stmt>) {
         for stmt in self.tree.stmts(list).to_vec() {
+            let around = self.state.here.replace(stmt.span);
             let _ = self.stmt(&stmt);
+            self.state.here = around;
         }
     }
 
@@ -121,7 +123,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
         let mut rest = last.map(|last| self.branch(last));
         for (cond, then) in read.into_iter().rev() {
-            rest = Some(self.store.add_stmt(TirStmt::If { cond, then, other: rest }));
+            rest = Some(self.add(TirStmt::If { cond, then, other: rest }));
         }
         rest.into_iter().for_each(|id| self.push_id(id));
         Ok(())
