@@ -254,7 +254,7 @@ class Module:
   test("a pass over tensor programs sees their buffers and sets attributes", async () => {
     const program = `@I.ir_module
 class Module:
-    @T.prim_func
+    @T.prim_func(s_tir=True)
     def double(A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")):
         for i in range(T.int64(4)):
             with T.sblock("B"):
