@@ -3,7 +3,8 @@
 //! `ARITH_CASES=FILE cargo test --test arith -- --nocapture` tries another file of recorded lines and prints what differs.
 
 use passlab::ir::{DType, DTypeCode, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
-use passlab::tir::arith::Analyzer;
+use passlab::tir::arith::iter::{Level, detect_iter_map, sum_to_prim};
+use passlab::tir::arith::{Analyzer, Domains, End, IntSet, deduce_bound, eval_set};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -151,12 +152,60 @@ fn show(store: &Store, id: PrimId, out: &mut String) {
     }
 }
 
+/// What is said of sets and iterator maps, where each variable with a range runs through it.
+fn answer_of_iters(
+    store: &mut Store,
+    ranges: &[(Id<Symbol>, (PrimId, PrimId))],
+    conds: &[PrimId],
+    question: &str,
+    exprs: &[PrimId],
+) -> String {
+    let show_end = |store: &mut Store, end: End| match end {
+        End::NegInf => "neg_inf".to_owned(),
+        End::PosInf => "pos_inf".to_owned(),
+        End::At(value) => {
+            let mut text = String::new();
+            let value = if question == "set" { Analyzer::new().simplify(store, value) } else { value };
+            show(store, value, &mut text);
+            text
+        }
+    };
+    let mut domains: Domains =
+        ranges.iter().map(|(var, (min, extent))| (*var, IntSet::from_range(store, *min, *extent))).collect();
+    let set = match question {
+        "set" => eval_set(store, exprs[0], &domains),
+        "deduce" => {
+            let first = ranges[0].0;
+            let hints: Domains = domains.remove_entry(&first).into_iter().collect();
+            let target = store.prim(PrimExpr::Var(first));
+            deduce_bound(store, target, exprs[0], &hints, &domains)
+        }
+        _ => {
+            let level = if question == "bijective" { Level::Bijective } else { Level::Surjective };
+            let analyzer = &mut Analyzer::new();
+            let Ok(map) = detect_iter_map(store, analyzer, exprs, ranges, conds.first().copied(), level, true) else {
+                return "none".to_owned();
+            };
+            let mut text = Vec::new();
+            for sum in &map.indices {
+                let prim = sum_to_prim(store, &mut Analyzer::new(), sum);
+                let mut out = String::new();
+                show(store, prim, &mut out);
+                text.push(out);
+            }
+            return text.join(" ");
+        }
+    };
+    format!("{} {}", show_end(store, set.min), show_end(store, set.max))
+}
+
 fn answer(line: &str) -> (String, String) {
     let fields: Vec<&str> = line.split(" | ").map(str::trim).collect();
     let [spec, conds, question, expr, expected] = fields[..] else { panic!("{line}") };
     let store = &mut Store::new();
     let analyzer = &mut Analyzer::new();
     let mut vars = HashMap::new();
+    let mut ranges = Vec::new();
     for var in spec.split_whitespace().chain(["p:bool", "q:bool", "a:float32", "b:float32"]) {
         let (name, rest) = var.split_once(':').expect("a type");
         let (dtype, range) = rest.split_once('[').unwrap_or((rest, ""));
@@ -167,9 +216,15 @@ fn answer(line: &str) -> (String, String) {
         if let Some((min, extent)) = range.trim_end_matches(']').split_once(',') {
             let [min, extent] = [min, extent].map(|end| Reader::all(store, &vars, &format!("{end}:{dtype}"))[0]);
             analyzer.bind_range(store, symbol, min, extent);
+            ranges.push((symbol, (min, extent)));
         }
     }
-    let expr = Reader::all(store, &vars, expr)[0];
+    let exprs = Reader::all(store, &vars, expr);
+    if ["set", "deduce", "iters", "bijective"].contains(&question) {
+        let conds = Reader::all(store, &vars, conds);
+        return (answer_of_iters(store, &ranges, &conds, question, &exprs), expected.to_owned());
+    }
+    let expr = exprs[0];
     let scopes: Vec<_> = Reader::all(store, &vars, conds).into_iter().map(|cond| analyzer.enter(store, cond)).collect();
     let simple = match question {
         "simplify" => analyzer.simplify(store, expr),

@@ -1,10 +1,12 @@
 //! Algorithms on TIR: building scalar expressions as TVM's operators do it, and what is known of them.
 
+pub mod access;
 pub mod arith;
 mod build;
 mod copy;
 pub mod effect;
 mod intrin;
+pub mod lca;
 pub mod math;
 mod poly;
 mod reshape;

@@ -2,7 +2,8 @@
 
     python record.py KIND COUNT SEED > cases.txt
 
-Kinds: simplify, rewrite, canonical, bound, modular, mixed (all of these), vector, float, logic, unsigned.
+Kinds: simplify, rewrite, canonical, bound, modular, mixed (all of these), vector, float, logic, unsigned; set (the values
+of an index), iters and bijective (an index, `|`-separated ones as `(list a b)`, as sum of digits), deduce (bounds of i).
 A line is `variables | conditions | question | expression | answer`, expressions in prefix notation. A variable is
 `name:type` or `name:type[min,extent]`; p and q are truth values, a and b floats.
 """
@@ -196,6 +197,64 @@ def answer(an, question, e):
     return show(f(e))
 
 
+def sets(rng, kind):
+    """A line about sets and iterator maps."""
+    names = ["i", "j", "k"][: rng.randint(1, 3)]
+    loops = [(tirx.Var(name, "int32"), rng.choice([2, 3, 4, 8, 12, 16, 64])) for name in names]
+    n = tirx.Var("n", "int32")
+    spec = " ".join(f"{v.name}:int32[0,{e}]" for v, e in loops) + " n:int32"
+
+    def const():
+        return tirx.IntImm("int32", rng.choice([1, 2, 2, 3, 4, 4, 8, 16]))
+
+    def index(depth):
+        order = loops[:]
+        if rng.random() < 0.3:
+            rng.shuffle(order)
+        e, stride = None, 1
+        for v, extent in reversed(order):
+            t = v if stride == 1 and rng.random() < 0.9 else tirx.Mul(v, tirx.IntImm("int32", stride))
+            e = t if e is None else tirx.Add(t, e)
+            stride *= extent if rng.random() < 0.85 else rng.choice([2, 3])
+            if rng.random() < 0.25:
+                break
+        if rng.random() < 0.25:
+            e = (tirx.Add if rng.random() < 0.7 else tirx.Sub)(e, const())
+        for _ in range(depth):
+            if rng.random() < 0.6:
+                e = (tirx.FloorDiv if rng.random() < 0.5 else tirx.FloorMod)(e, const())
+        if kind != "set" and rng.random() < 0.1 or kind == "set" and rng.random() < 0.3:
+            e = (tirx.Add if rng.random() < 0.5 else tirx.Min)(e, n)
+        return e
+
+    ranges = {v: tvm.ir.Range.from_min_extent(tirx.IntImm("int32", 0), tirx.IntImm("int32", e)) for v, e in loops}
+    if kind == "set":
+        e = index(2) if rng.random() < 0.8 else tirx.Mul(index(1), rng.choice([const(), n]))
+        found = sym.Analyzer().int_set(e, {v: sym.IntervalSet(0, x - 1) for v, x in loops})
+        end = lambda x: x.name if isinstance(x, tirx.Var) and x.name.endswith("inf") else show(sym.Analyzer().simplify(x))
+        return f"{spec} |  | set | {show(e)} | {end(found.min_value)} {end(found.max_value)}"
+    if kind == "deduce":
+        i = loops[0][0]
+        inner = rng.choice([lambda: tirx.Add(tirx.Mul(i, const()), tirx.Add(*[v for v, _ in (loops * 2)[1:3]]) if len(loops) == 3 else n),
+                            lambda: tirx.FloorDiv(tirx.Add(i, const()), const()), lambda: tirx.Sub(n, tirx.Mul(i, const()))])()
+        cond = BINARY[rng.choice("< <= > >= ==".split())](inner, rng.choice([const(), tirx.IntImm("int32", 50), tirx.Add(n, const())]))
+        relax = {v: sym.IntervalSet(0, x - 1) for v, x in loops[1:]}
+        found = sym.deduce_bound(i, cond, {i: sym.IntervalSet(0, loops[0][1] - 1)}, relax)
+        end = lambda x: x.name if isinstance(x, tirx.Var) and x.name.endswith("inf") else show(x)
+        return f"{spec} |  | deduce | {show(cond)} | {end(found.min_value)} {end(found.max_value)}"
+    many = [index(2) for _ in range(rng.choice([1, 1, 2, 3]))]
+    pred, conds = tirx.IntImm("bool", 1), ""
+    if rng.random() < 0.25:
+        pred = tirx.LT(index(0), tirx.IntImm("int32", rng.choice([5, 10, 30, 100])))
+        conds = show(pred)
+    level = "bijective" if kind == "bijective" else "surjective"
+    got = sym.detect_iter_map(many, ranges, pred, level)
+    text = "none"
+    if len(got.indices):
+        text = " ".join(show(sym.normalize_iter_map_to_expr(x)) for x in got.indices)
+    return f"{spec} | {conds} | {kind} | {' '.join(map(show, many))} | {text}"
+
+
 def main():
     kind, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     done = 0
@@ -203,6 +262,10 @@ def main():
     while done < count:
         case += 1
         rng = random.Random(seed * 1000003 + case)
+        if kind in ("set", "iters", "bijective", "deduce"):
+            print(sets(rng, kind))
+            done += 1
+            continue
         dtype = "int64" if rng.random() < 0.2 else "int32"
         if kind == "unsigned":
             dtype = rng.choice(["uint32", "uint64", "uint8", "int8", "int16"])

@@ -27,7 +27,9 @@
 //!
 //! The parts, in the order in which they build on each other: [`bound`] and [`modular`] (abstract interpretation),
 //! [`table`] and `rules.txt` (what the rewriting simplifier knows), [`rewrite`] with [`apply`], [`compare`], [`hooks`] and
-//! [`logic`], [`transitive`] (chains of inequalities), [`canonical`] (sums in normal form).
+//! [`logic`], [`transitive`] (chains of inequalities), [`canonical`] (sums in normal form), [`set`] and [`set_eval`] (sets
+//! between symbolic ends), [`iter`] (iterators as sums of digits), [`region`] (what loops touch),
+//! [`deduce`] and [`solve`] (what follows for a variable from a condition).
 //!
 //! Two things keep it safe. An expression deeper than [`DEEPEST`] is left as it is, so recursion below is bounded; the depth
 //! of an expression is known in the store. And a question may take at most [`MOST_STEPS`] visits, after which what is left
@@ -38,11 +40,17 @@ mod bound;
 mod calls;
 mod canonical;
 mod compare;
+mod deduce;
 mod hooks;
+pub mod iter;
 mod logic;
 mod modular;
+mod region;
 mod rewrite;
 mod scope;
+mod set;
+mod set_eval;
+mod solve;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -50,8 +58,13 @@ mod transitive;
 
 pub use bound::Bound;
 pub use compare::Comparison;
+pub use deduce::deduce_bound;
 pub use modular::Modular;
+pub use region::{covering_region, strict_region};
 pub use scope::Scope;
+pub use set::{Domains, End, IntSet};
+pub use set_eval::{domains_of, eval_each, eval_int_set, eval_range, eval_region, eval_set, eval_set_with, lanes_of};
+pub use solve::ranges_of_condition;
 
 use crate::ir::{DType, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use crate::tir::build::{binary, is_index};
