@@ -5,7 +5,7 @@ mod render;
 mod span;
 
 pub use context::DiagnosticContext;
-pub use render::render;
+pub use render::{render, tame};
 pub use span::{LineIndex, Span};
 
 /// How bad it is. The words are TVM's.

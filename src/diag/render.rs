@@ -1,6 +1,7 @@
 //! Diagnostics as text with carets, in the manner of TVM's own.
 
 use super::{Diagnostic, LineIndex};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Characters of a line that are shown. Printed programs have lines of thousands.
@@ -9,12 +10,33 @@ const SHOWN: usize = 120;
 /// Characters that are shown before the place in a line that is too long.
 const BEFORE: usize = 40;
 
-/// Renders findings about `text`, which came from `file`.
+/// Whether a character moves the cursor or turns the direction of writing: what a terminal shows is then not what the text
+/// says. Line ends and tabs do no harm.
+fn is_hidden(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A text of anybody's for a terminal: characters that would steer it are written as escapes.
+pub fn tame(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+/// Renders findings about `text`, which came from `file`. What is not seen or steers a terminal is shown as escapes, in the
+/// excerpt as one mark that keeps the columns.
 pub fn render(diagnostics: &[Diagnostic], file: &str, text: &str) -> String {
     let index = LineIndex::new(text);
-    let mut out = String::new();
+    let (mut out, file) = (String::new(), tame(file));
     for diagnostic in diagnostics {
-        let _ = writeln!(out, "{}: {} [{}]", diagnostic.severity.word(), diagnostic.message, diagnostic.code);
+        let _ = writeln!(out, "{}: {} [{}]", diagnostic.severity.word(), tame(&diagnostic.message), diagnostic.code);
         if let Some(span) = diagnostic.span {
             let (line, column) = index.line_column(text, span.start);
             let (end_line, end_column) = index.line_column(text, span.end);
@@ -26,7 +48,7 @@ pub fn render(diagnostics: &[Diagnostic], file: &str, text: &str) -> String {
             let _ = writeln!(out, "{:width$} | {carets}", "");
         }
         for note in &diagnostic.notes {
-            let _ = writeln!(out, "  = {note}");
+            let _ = writeln!(out, "  = {}", tame(note));
         }
     }
     out
@@ -38,7 +60,7 @@ fn excerpt(line: &str, start: usize, end: Option<usize>) -> (String, String) {
     let length = line.chars().count();
     let end = end.unwrap_or(length + 1);
     let from = if length <= SHOWN { 0 } else { (start - 1).saturating_sub(BEFORE).min(length - SHOWN) };
-    let shown: String = line.chars().skip(from).take(SHOWN).collect();
+    let shown: String = line.chars().skip(from).take(SHOWN).map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect();
     let (before, after) = (if from > 0 { "..." } else { "" }, if from + SHOWN < length { "..." } else { "" });
     // A tab is as wide as the terminal makes it: it is copied, so that the carets keep their place.
     let lead = shown.chars().take(start - 1 - from).map(|c| if c == '\t' { '\t' } else { ' ' });
@@ -60,6 +82,18 @@ mod tests {
             render(&[found], "a.relay", text),
             "error: undefined variable %yy [relay-unbound-var]\n --> a.relay:2:1\n  |\n2 | %yy\n  | ^^^\n"
         );
+    }
+
+    /// A program turned the screen red and wrote its own "no error" over the line.
+    #[test]
+    fn what_would_steer_a_terminal_is_shown_and_keeps_its_column() {
+        let text = "\u{1b}[2K\u{202e}%yy\r";
+        let found = Diagnostic::error("c", "undefined \u{1b}]0;x\u{7}", Span::new(7, 10)).with_note("a\u{2066}b");
+        assert_eq!(
+            render(&[found], "a\u{9b}.relay", text),
+            "error: undefined \\u{1b}]0;x\\u{7} [c]\n --> a\\u{9b}.relay:1:6\n  |\n1 | \u{fffd}[2K\u{fffd}%yy\n  |      ^^^\n  = a\\u{2066}b\n"
+        );
+        assert!(matches!(tame("plain\n\ttext é"), Cow::Borrowed(_)));
     }
 
     #[test]

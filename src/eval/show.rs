@@ -11,6 +11,9 @@ const SHOWN: usize = 8;
 /// How deep values nest before `...`: a list of a hundred thousand elements is not written out.
 const DEPTH: usize = 64;
 
+/// How many characters are written before `...`: fields of a tuple may be the same ones.
+const MOST: usize = 100_000;
+
 /// A value as text: `float32[2, 2] [[1, 2], [3, 4]]`, `(a, b)`, `Cons(a, ...)`.
 pub fn show(store: &Store, value: &Value) -> String {
     let mut out = String::new();
@@ -19,7 +22,7 @@ pub fn show(store: &Store, value: &Value) -> String {
 }
 
 fn write_value(out: &mut String, store: &Store, value: &Value, depth: usize) {
-    if depth > DEPTH {
+    if depth > DEPTH || out.len() > MOST {
         return out.push_str("...");
     }
     let fields = |out: &mut String, items: &[Value]| {
@@ -27,7 +30,7 @@ fn write_value(out: &mut String, store: &Store, value: &Value, depth: usize) {
             if i > 0 {
                 out.push_str(", ");
             }
-            if i == SHOWN {
+            if i == SHOWN || out.len() > MOST {
                 return out.push_str("...");
             }
             write_value(out, store, item, depth + 1);
@@ -74,16 +77,21 @@ fn write_tensor(out: &mut String, tensor: &Tensor) {
         let _ = write!(out, "{} {}", tensor.dtype, elements.first().map_or("", String::as_str));
         return;
     }
-    let _ = write!(out, "{}{:?} ", tensor.dtype, tensor.shape);
+    let shown = &tensor.shape[..tensor.shape.len().min(DEPTH)];
+    let more = if shown.len() < tensor.shape.len() { " and more axes" } else { "" };
+    let _ = write!(out, "{}{shown:?}{more} ", tensor.dtype);
     let shape: Vec<usize> = tensor.shape.iter().map(|d| *d as usize).collect();
-    write_axis(out, &shape, &elements);
+    write_axis(out, &shape, &elements, 0);
 }
 
-/// Axes are as many as the type has, so recursion over them is shallow.
-fn write_axis(out: &mut String, shape: &[usize], elements: &[String]) {
+/// A type may have a hundred thousand axes; past [`DEPTH`] brackets `...` stands.
+fn write_axis(out: &mut String, shape: &[usize], elements: &[String], depth: usize) {
     let Some((extent, inner)) = shape.split_first() else {
         return out.push_str(elements.first().map_or("", String::as_str));
     };
+    if depth > DEPTH {
+        return out.push_str("...");
+    }
     let size: usize = inner.iter().product();
     out.push('[');
     for i in 0..*extent {
@@ -94,7 +102,7 @@ fn write_axis(out: &mut String, shape: &[usize], elements: &[String]) {
             out.push_str("...");
             break;
         }
-        write_axis(out, inner, &elements[i * size..(i + 1) * size]);
+        write_axis(out, inner, &elements[i * size..(i + 1) * size], depth + 1);
     }
     out.push(']');
 }
@@ -120,6 +128,25 @@ mod tests {
         let flag = Value::Tensor(Tensor::new(DType::BOOL, [], [1u8]));
         let store = Store::new();
         assert_eq!(show(&store, &Value::tuple(vec![tensor, flag])), "(float32[2, 2] [[1, 2.5], [3, 4]], bool true)");
+    }
+
+    /// The stack ended over a hundred thousand axes.
+    #[test]
+    fn a_tensor_of_many_axes_is_abbreviated() {
+        let tensor = Tensor::new(DType::I8, vec![1; 100_000], [7u8]);
+        let shown = show(&Store::new(), &Value::Tensor(tensor));
+        assert!(shown.contains("and more axes [[") && shown.contains("[...]") && shown.len() < 1000, "{shown}");
+    }
+
+    /// Tuples share their fields, so what is written would double with every level.
+    #[test]
+    fn a_value_that_holds_itself_twice_is_abbreviated() {
+        let mut value = Value::Tensor(Tensor::new(DType::I8, [], [7u8]));
+        for _ in 0..60 {
+            value = Value::tuple(vec![value.clone(), value]);
+        }
+        let shown = show(&Store::new(), &value);
+        assert!(shown.len() < 2 * MOST && shown.contains("..."), "{}", shown.len());
     }
 
     #[test]

@@ -4,12 +4,13 @@
 //! [`Step`] is what TVM does between two recursive calls.
 
 use super::kind::KindChecker;
-use super::solver::{MAX_TYPE_DEPTH, Rule, Slot, Solver};
+use super::solver::{Rule, Slot, Solver};
 use super::subst;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{
     Call, Clause, CtorId, DType, Dim, Expr, ExprId, Function, Id, IdMap, Module, Name, Store, Type, TypeId, Var, VarId, show_type,
 };
+use crate::ir::{MAX_TYPE_DEPTH, MAX_TYPE_SIZE};
 use crate::ops;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -247,9 +248,8 @@ impl<'a> Collector<'a> {
     /// An occurrence of a type that was put together here.
     pub(super) fn make(&mut self, ty: Type) -> Slot {
         let ty = self.store.ty(ty);
-        if self.solver.facts.depth(self.store, ty) > MAX_TYPE_DEPTH {
-            self.solver.too_deep = true;
-        }
+        self.solver.too_deep |= self.store.type_depth(ty) > MAX_TYPE_DEPTH;
+        self.solver.too_large |= self.store.type_size(ty) > MAX_TYPE_SIZE;
         self.solver.occurrence(self.store, ty)
     }
 

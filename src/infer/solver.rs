@@ -6,7 +6,7 @@
 //! known yet is a hole; inside larger types it stands as [`Type::Hole`].
 
 use super::subst::TypeFacts;
-use crate::ir::{AttrsId, ExprId, Store, Type, TypeId};
+use crate::ir::{AttrsId, ExprId, MAX_TYPE_DEPTH, MAX_TYPE_SIZE, Store, Type, TypeId};
 use crate::ops::{RuleCx, TypeRule};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -14,10 +14,6 @@ use std::collections::VecDeque;
 /// Holes from this number on belong to a solver under way: the number less this one counts the holes
 /// it made. They are used again by the next solver, so that holes do not fill the store.
 const LOCAL: u32 = Store::FIRST_SCRATCH_HOLE;
-
-/// Deepest nesting of types, as deep as the parser lets them nest. A program can build deeper ones
-/// (a chain of tuples of tuples), and those who walk types rely on the limit.
-pub(super) const MAX_TYPE_DEPTH: usize = 256;
 
 /// One occurrence of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +86,8 @@ pub(super) struct Solver {
     pub(super) facts: TypeFacts,
     /// Relations that cannot hold.
     pub(super) failures: Vec<Failure>,
+    /// A type turned out to have too many parts.
+    pub(super) too_large: bool,
     /// A type turned out to nest too deeply.
     pub(super) too_deep: bool,
     /// Whether [`Solver::output`] may answer: as long as all extents are plain numbers, types that are known are equal or
@@ -202,7 +200,9 @@ impl Solver {
             return ty;
         }
         let mut done = FxHashMap::default();
-        self.resolve_open(store, ty, 0, &mut done)
+        let resolved = self.resolve_open(store, ty, 0, &mut done);
+        self.too_large |= store.type_size(resolved) > MAX_TYPE_SIZE;
+        resolved
     }
 
     fn resolve_open(&mut self, store: &mut Store, ty: TypeId, depth: usize, done: &mut FxHashMap<TypeId, TypeId>) -> TypeId {

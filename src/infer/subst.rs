@@ -13,7 +13,6 @@ pub(super) struct TypeFacts {
 struct Fact {
     has_holes: bool,
     has_type_vars: bool,
-    depth: u16,
 }
 
 impl TypeFacts {
@@ -25,11 +24,6 @@ impl TypeFacts {
     /// Whether a type mentions type parameters, bound in it or not.
     pub(super) fn has_type_vars(&mut self, store: &Store, ty: TypeId) -> bool {
         self.fact(store, ty).has_type_vars
-    }
-
-    /// How deep a type nests; holes count as nothing.
-    pub(super) fn depth(&mut self, store: &Store, ty: TypeId) -> usize {
-        self.fact(store, ty).depth as usize
     }
 
     fn fact(&mut self, store: &Store, ty: TypeId) -> Fact {
@@ -44,14 +38,12 @@ impl TypeFacts {
                 has_holes: matches!(node, Type::Hole(_)),
                 has_type_vars: matches!(node, Type::Var(_))
                     || matches!(node, Type::Func { type_params, .. } if !type_params.is_empty()),
-                depth: 0,
             };
             let mut missing = false;
             for_each_child(store, top, &mut |child| match self.facts.get(child) {
                 Some(known) => {
                     fact.has_holes |= known.has_holes;
                     fact.has_type_vars |= known.has_type_vars;
-                    fact.depth = fact.depth.max(known.depth.saturating_add(1));
                 }
                 None => {
                     missing = true;
@@ -63,7 +55,7 @@ impl TypeFacts {
                 stack.pop();
             }
         }
-        self.facts.get(ty).copied().unwrap_or(Fact { has_holes: true, has_type_vars: true, depth: 0 })
+        self.facts.get(ty).copied().unwrap_or(Fact { has_holes: true, has_type_vars: true })
     }
 }
 

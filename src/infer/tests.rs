@@ -345,6 +345,18 @@ fn tuples_of_tuples_end_at_the_depth_limit() {
     assert_eq!(found, ["a type nests deeper than 256 levels"]);
 }
 
+/// Twenty-six such lines printed 4.8 GB.
+#[test]
+fn tuples_that_hold_a_tuple_twice_end_at_the_size_limit() {
+    let store = &mut Store::new();
+    let mut at = truth(store);
+    for _ in 0..200 {
+        at = store.add_tuple(&[at, at]);
+    }
+    let found = messages(infer_function(store, at));
+    assert_eq!(found, ["a type has more than 65536 parts"]);
+}
+
 #[test]
 fn unknown_type_names_and_wrong_numbers_of_type_arguments_are_errors() {
     let store = &mut Store::new();

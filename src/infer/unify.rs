@@ -142,7 +142,7 @@ impl Solver {
         if a == b {
             return Some(a);
         }
-        if depth > super::solver::MAX_TYPE_DEPTH {
+        if depth > crate::ir::MAX_TYPE_DEPTH {
             self.too_deep = true;
             return None;
         }

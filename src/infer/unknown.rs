@@ -11,12 +11,16 @@ pub(super) fn report(found: &mut Collector<'_>, root: ExprId) {
     for failure in std::mem::take(&mut found.solver.failures) {
         found.error(failure.expr, "relay-type-relation", failure.message);
     }
-    if !found.solver.too_deep {
+    if !found.solver.too_deep && !found.solver.too_large {
         unknown_types(found);
     }
     if found.solver.too_deep {
-        let limit = super::solver::MAX_TYPE_DEPTH;
+        let limit = crate::ir::MAX_TYPE_DEPTH;
         found.error(root, "relay-type-depth", format!("a type nests deeper than {limit} levels"));
+    }
+    if found.solver.too_large {
+        let limit = crate::ir::MAX_TYPE_SIZE;
+        found.error(root, "relay-type-size", format!("a type has more than {limit} parts"));
     }
     if found.errors.is_empty() {
         unbound_type_vars(found);

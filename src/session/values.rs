@@ -81,7 +81,11 @@ fn filled(like: &Tensor, elements: &[f64]) -> Result<Tensor, String> {
     write(like.dtype, &like.shape, &all).map_err(|error| error.0)
 }
 
-/// The parts of a value that are no tuples, in order. Tuples nest as deep as their types, so the stack is one of data.
+/// Parts of a value that are told: each is drawn. Tuples may hold one another twice, and then there are millions.
+const MOST_PARTS: usize = 500;
+
+/// The parts of a value that are no tuples, in order, as far as they are told. Tuples nest as deep as their types, so the stack
+/// is one of data.
 fn parts(name: &str, value: &Value, out: &mut Vec<Part>) {
     let mut stack = vec![(name.to_owned(), value.clone())];
     while let Some((name, value)) = stack.pop() {
@@ -90,6 +94,7 @@ fn parts(name: &str, value: &Value, out: &mut Vec<Part>) {
                 let inner = fields.items().iter().enumerate().rev();
                 stack.extend(inner.map(|(index, field)| (format!("{name}.{index}"), field.clone())));
             }
+            _ if out.len() >= MOST_PARTS => return,
             _ => out.push((name, value)),
         }
     }
@@ -98,6 +103,18 @@ fn parts(name: &str, value: &Value, out: &mut Vec<Part>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A tuple of two that are the same tuple of two, thirty times, had a thousand million parts.
+    #[test]
+    fn a_value_of_too_many_parts_is_told_in_part() {
+        let mut value = Value::tuple(vec![]);
+        for _ in 0..30 {
+            value = Value::tuple(vec![value.clone(), value]);
+        }
+        let mut out = Vec::new();
+        parts("result", &value, &mut out);
+        assert_eq!(out.len(), MOST_PARTS);
+    }
     use crate::pass::PassContext;
     use crate::session::{Place, document};
 

@@ -217,7 +217,14 @@ impl<'s> Deducer<'s> {
             Expr::Tuple(fields) => {
                 let any = store.ty(Type::Any);
                 let types: Vec<TypeId> = store.items(fields).map(|field| store.checked_type(field).unwrap_or(any)).collect();
-                Some(store.tuple_type(&types))
+                let ty = store.tuple_type(&types);
+                match store.type_limit(ty) {
+                    Some((code, message)) => {
+                        self.errors.push(Diagnostic::error(code, message, store.source_span(pre)));
+                        Some(any)
+                    }
+                    None => Some(ty),
+                }
             }
             Expr::TupleGetItem { tuple, index } => match store.checked_type(tuple).map(|ty| store.type_rc(ty)).as_deref() {
                 Some(Type::Tuple(fields)) => match fields.get(index as usize) {

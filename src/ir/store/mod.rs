@@ -5,9 +5,11 @@ mod outside;
 mod prim;
 mod provenance;
 mod relax;
+mod size;
 
 pub use prim::Pointer;
 pub use provenance::Mark;
+pub use size::{MAX_TYPE_DEPTH, MAX_TYPE_SIZE};
 
 use super::Name;
 use super::attrs::{Attrs, AttrsId};
@@ -57,6 +59,8 @@ pub struct Store {
 
     names: Interner<Name>,
     interned_types: Interner<Type>,
+    /// How far each type goes, by index.
+    type_extents: Vec<size::TypeExtent>,
     prims: Interner<PrimExpr>,
     /// The type of each scalar expression, by index.
     prim_dtypes: Vec<DType>,
@@ -199,7 +203,13 @@ impl Store {
         {
             self.open_extents = shape.iter().any(|dim| !matches!(dim, Dim::Int { bits: 32, .. }));
         }
-        self.interned_types.intern(ty)
+        let known = self.interned_types.len();
+        let extent = self.extent_of_type(&ty);
+        let id = self.interned_types.intern(ty);
+        if id.index() == known {
+            self.type_extents.push(extent);
+        }
+        id
     }
 
     /// Whether there ever was a tensor type with an extent that is no plain number: unknown, a symbol or of another width

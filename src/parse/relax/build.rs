@@ -155,6 +155,9 @@ impl Reader<'_, '_> {
                 }
                 let types: Option<Vec<TypeId>> = fields.iter().map(|field| self.store.checked_type(*field)).collect();
                 let ty = types.map(|types| self.store.tuple_type(&types));
+                if let Some((code, message)) = ty.and_then(|ty| self.store.type_limit(ty)) {
+                    return Err(self.error(code, message, span));
+                }
                 let fields = self.store.list(&fields);
                 let node = self.store.add_typed(Expr::Tuple(fields), ty);
                 self.store.set_span(node, span);

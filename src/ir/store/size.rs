@@ -1,0 +1,86 @@
+//! How much a session holds.
+
+use super::Store;
+use crate::ir::ty::{Type, TypeId};
+
+/// How deep a type may nest, as deep as the parsers let it nest: what goes into types recurses.
+pub const MAX_TYPE_DEPTH: usize = 256;
+/// Of how many parts a type may be written. A program of `%2 = (%1, %1)` doubles them with every line; TVM has no limit and
+/// goes on until memory ends.
+pub const MAX_TYPE_SIZE: usize = 1 << 16;
+
+/// How far a type goes.
+#[derive(Clone, Copy)]
+pub(super) struct TypeExtent {
+    depth: u16,
+    size: u32,
+}
+
+/// The bytes of the elements of lists.
+macro_rules! bytes_of {
+    ($($list:expr),*) => { 0 $(+ size_of_val::<[_]>(&$list))* };
+}
+
+impl Store {
+    /// How deep a type nests; what is not known yet counts as nothing.
+    pub fn type_depth(&self, id: TypeId) -> usize {
+        self.type_extents.get(id.index()).map_or(0, |extent| extent.depth as usize)
+    }
+
+    /// Of how many parts a type is written, each counted as often as it stands there.
+    pub fn type_size(&self, id: TypeId) -> usize {
+        self.type_extents.get(id.index()).map_or(1, |extent| extent.size as usize)
+    }
+
+    /// Why a type is refused: it nests too deep or has too many parts.
+    pub fn type_limit(&self, id: TypeId) -> Option<(&'static str, String)> {
+        if self.type_depth(id) > MAX_TYPE_DEPTH {
+            return Some(("type-depth", format!("a type nests deeper than {MAX_TYPE_DEPTH} levels")));
+        }
+        (self.type_size(id) > MAX_TYPE_SIZE).then(|| ("type-size", format!("a type has more than {MAX_TYPE_SIZE} parts")))
+    }
+
+    pub(super) fn extent_of_type(&self, ty: &Type) -> TypeExtent {
+        let mut extent = TypeExtent { depth: 0, size: 1 };
+        let mut inner = |id: TypeId| {
+            if let Some(part) = self.type_extents.get(id.index()) {
+                extent.depth = extent.depth.max(part.depth.saturating_add(1));
+                extent.size = extent.size.saturating_add(part.size);
+            }
+        };
+        match ty {
+            Type::Tuple(fields) => fields.iter().copied().for_each(inner),
+            Type::Func { params, ret, .. } => params.iter().chain([ret]).copied().for_each(inner),
+            Type::Callable { params, ret, .. } => params.iter().flatten().chain([ret]).copied().for_each(inner),
+            Type::Apply { head, args } => args.iter().chain([head]).copied().for_each(inner),
+            Type::Ref(value) => inner(*value),
+            Type::Distributed { tensor, .. } => inner(*tensor),
+            _ => {}
+        }
+        extent
+    }
+
+    /// Bytes of all nodes and tensors, without what they have in common (names, types, attributes) and without room that is
+    /// set aside. The same program takes the same number of bytes on every machine of a word size.
+    pub fn bytes(&self) -> usize {
+        let nodes = bytes_of!(
+            self.exprs,
+            self.types,
+            self.origins,
+            self.vars,
+            self.functions,
+            self.clauses,
+            self.patterns,
+            self.bindings,
+            self.blocks,
+            self.buffers,
+            self.prim_blocks,
+            self.stmts,
+            self.stmt_nodes,
+            self.prim_funcs,
+            self.tensors,
+            self.pool
+        );
+        nodes + self.tensors.iter().filter_map(|tensor| tensor.data.as_ref()).map(|data| data.len()).sum::<usize>()
+    }
+}
