@@ -179,7 +179,7 @@ fn instruments_are_replaced_by_exiting_the_old_and_entering_the_new() {
     let store = &mut Store::new();
     let mut runner = runner(store);
     runner.enter(level(2), boxed(&[probe("old")])).expect("it enters");
-    runner.override_instruments(boxed(&[probe("new")])).expect("they are replaced");
+    runner.override_instruments(runner.current_scope(), boxed(&[probe("new")])).expect("they are replaced");
     runner.run_rows(store, &rows("InferType"), 0, false);
     runner.exit().expect("it exits");
     let calls: Vec<&str> = runner.trace.calls().collect();
@@ -333,8 +333,8 @@ fn a_context_whose_enter_fails_has_no_instruments_and_is_not_current() {
     assert_eq!(called(&runner), ["a.enter_pass_ctx()", "b.enter_pass_ctx()", "a.exit_pass_ctx()"]);
     assert_eq!(runner.current().opt_level, 2);
     // On the default context too: TVM's test_enter_pass_ctx_exception_global.
-    assert!(runner.override_instruments(boxed(&[broken])).is_err());
-    runner.override_instruments(vec![]).expect("nothing is left to exit");
+    assert!(runner.override_instruments(runner.current_scope(), boxed(&[broken])).is_err());
+    runner.override_instruments(runner.current_scope(), vec![]).expect("nothing is left to exit");
     assert_eq!(called(&runner).len(), 4, "the broken one was entered and never exited");
 }
 
@@ -344,8 +344,8 @@ fn a_failing_exit_empties_the_list_and_the_new_instruments_are_not_entered() {
     let store = &mut Store::new();
     let mut runner = runner(store);
     let broken = Probe { fails_in: "exit", ..probe("b") };
-    runner.override_instruments(boxed(&[probe("a"), broken, probe("c")])).expect("they enter");
-    assert!(runner.override_instruments(boxed(&[probe("new")])).is_err());
+    runner.override_instruments(runner.current_scope(), boxed(&[probe("a"), broken, probe("c")])).expect("they enter");
+    assert!(runner.override_instruments(runner.current_scope(), boxed(&[probe("new")])).is_err());
     let entered = ["a.enter_pass_ctx()", "b.enter_pass_ctx()", "c.enter_pass_ctx()"];
     assert_eq!(called(&runner), [&entered[..], &["a.exit_pass_ctx()", "b.exit_pass_ctx()"]].concat());
     runner.run_rows(store, &rows("InferType"), 0, true);

@@ -9,7 +9,7 @@ mod opt;
 
 pub use opt::{OptOptions, opt};
 
-use crate::diag::{Diagnostic, render};
+use crate::diag::{Diagnostic, render, tame};
 use crate::ir::{Store, equal};
 use crate::print::{self, PrintOptions};
 use crate::session::{Opened, open, seeded_args};
@@ -34,7 +34,7 @@ impl Output {
     }
 
     fn usage(message: impl std::fmt::Display) -> Output {
-        Output { stderr: format!("error: {message}\n"), status: 2, ..Output::default() }
+        Output { stderr: format!("error: {}\n", tame(&message.to_string())), status: 2, ..Output::default() }
     }
 
     fn wrong(diagnostics: &[Diagnostic], file: &str, source: &str) -> Output {
@@ -57,7 +57,7 @@ fn read(file: &str) -> Result<String, Output> {
     };
     let bytes = result.map_err(|e| Output::usage(format!("{file}: {e}")))?;
     String::from_utf8(bytes).map_err(|e| {
-        let stderr = format!("error: {file} is not UTF-8 from byte {}\n", e.utf8_error().valid_up_to());
+        let stderr = format!("error: {} is not UTF-8 from byte {}\n", tame(file), e.utf8_error().valid_up_to());
         Output { stderr, status: 1, ..Output::default() }
     })
 }
@@ -90,8 +90,8 @@ fn finish(result: Result<Output, Output>) -> Output {
 /// `passlab check FILE`
 pub fn check(file: &str) -> Output {
     finish(load(file).map(|Loaded { mut store, opened, source }| {
-        let mut found = opened.diagnostics;
-        found.extend(verify::verify(&mut store, &opened.module));
+        let (module, mut found) = opened.into_module(&mut store);
+        found.extend(verify::verify(&mut store, &module));
         let status = i32::from(found.iter().any(Diagnostic::is_error));
         Output { stderr: render(&found, file, &source), status, ..Output::default() }
     }))

@@ -39,6 +39,7 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
     let source = read(options.file)?;
     // The head of a reproducer file says what to run; what the command line says takes its place.
     let (head, warnings) = repro::text::read(&source).map_err(|found| Output::wrong(&[found], options.file, &source))?;
+    let mut context = head.context.clone();
     let calls = match (options.passes, options.pipeline) {
         (Some(calls), _) => Some(calls.to_owned()),
         (None, Some(name)) => {
@@ -46,11 +47,11 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
                 let names: Vec<&str> = passes::PIPELINES.iter().map(|p| p.name).collect();
                 Output::usage(format!("there is no pipeline `{name}`; there are {}", names.join(", ")))
             })?;
+            context.opt_level = pipeline.opt_level;
             Some(pipeline.calls().join(", "))
         }
         (None, None) => None,
     };
-    let mut context = head.context.clone();
     context.opt_level = options.opt_level.unwrap_or(context.opt_level);
     context.required.extend_from_slice(options.required);
     context.disabled.extend_from_slice(options.disabled);

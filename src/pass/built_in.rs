@@ -7,7 +7,7 @@ use crate::diag::{Diagnostic, LineIndex};
 use crate::infer::infer_module;
 use crate::ir::sort::sort_by;
 use crate::ir::walk::post_order;
-use crate::ir::{Expr, ExprId, Module, Store};
+use crate::ir::{Dialect, Expr, ExprId, Module, Store};
 use crate::ops;
 use crate::print::{self, PrintOptions};
 use crate::verify;
@@ -72,6 +72,13 @@ pub static ALL: &[InstrumentSpec] = &[
         make: |_, _| Box::new(OpStatistics::default()),
     },
     InstrumentSpec {
+        name: "PassMemoryInstrument",
+        params: &[],
+        doc: "Tells how many nodes every pass added to the session, and how many bytes they take with their tensors; what \
+              passes inside of it added stands in brackets. Nothing is freed while a session lasts: the old version stays.",
+        make: |_, _| Box::new(PassMemory::default()),
+    },
+    InstrumentSpec {
         name: "RewriteLog",
         params: &[],
         doc: "Lists what every pass replaced: the rule, and the place in the program that the code comes from.",
@@ -82,10 +89,10 @@ pub static ALL: &[InstrumentSpec] = &[
     },
 ];
 
-/// The file that `DumpIR` writes as the `counter`th for a pass.
-fn dump_name(counter: usize, pass: &str) -> String {
-    let name: String = pass.chars().map(|c| if "<>:\"/\\|?*".contains(c) { '_' } else { c }).collect();
-    format!("{counter:03}_{name}.relay")
+/// The file that `DumpIR` writes as the `counter`th for a pass: TVMScript is Python, as TVM has it.
+fn dump_name(counter: usize, pass: &str, dialect: Dialect) -> String {
+    let name: String = pass.chars().map(|c| if "<>:\"/\\|?*".contains(c) || c.is_control() { '_' } else { c }).collect();
+    format!("{counter:03}_{name}.{}", if dialect == Dialect::Relay { "relay" } else { "py" })
 }
 
 fn names(args: &Args, param: &str) -> Vec<String> {
@@ -167,8 +174,8 @@ impl Instrument for DumpIR {
         "DumpIR"
     }
 
-    fn run_after_pass(&mut self, _: &mut Store, _: &Module, info: &PassInfo) -> Printed {
-        let file = format!("{}/{}", self.dir, dump_name(self.counter, &info.name));
+    fn run_after_pass(&mut self, _: &mut Store, module: &Module, info: &PassInfo) -> Printed {
+        let file = format!("{}/{}", self.dir, dump_name(self.counter, &info.name, module.dialect()));
         self.counter += 1;
         Ok(Some(file))
     }
@@ -272,6 +279,41 @@ impl Instrument for OpStatistics {
     }
 }
 
+/// Nodes and bytes.
+type Size = [usize; 2];
+
+#[derive(Default)]
+struct PassMemory {
+    /// For each pass that is running: the session before it, and what passes inside of it have added.
+    open: Vec<(Size, Size)>,
+}
+
+fn size_of_session(store: &Store) -> Size {
+    [store.n_exprs(), store.bytes()]
+}
+
+impl Instrument for PassMemory {
+    fn name(&self) -> &str {
+        "PassMemoryInstrument"
+    }
+
+    fn run_before_pass(&mut self, store: &mut Store, _: &Module, _: &PassInfo) -> Printed {
+        self.open.push((size_of_session(store), [0, 0]));
+        Ok(None)
+    }
+
+    fn run_after_pass(&mut self, store: &mut Store, _: &Module, info: &PassInfo) -> Printed {
+        let Some((before, inner)) = self.open.pop() else { return Ok(None) };
+        let after = size_of_session(store);
+        let added: Size = [0, 1].map(|i| after[i] - before[i]);
+        if let Some((_, outer)) = self.open.last_mut() {
+            *outer = [0, 1].map(|i| outer[i] + added[i]);
+        }
+        let inside = if inner == [0, 0] { String::new() } else { format!(" ({} nodes, {} bytes inside)", inner[0], inner[1]) };
+        Ok(Some(format!("{}: +{} nodes, +{} bytes{inside}", info.name, added[0], added[1])))
+    }
+}
+
 struct RewriteLog {
     source: String,
     index: LineIndex,
@@ -335,7 +377,9 @@ mod tests {
 
     #[test]
     fn dumped_files_are_numbered_and_have_no_character_that_a_file_system_refuses() {
-        assert_eq!(dump_name(3, "FuseOps"), "003_FuseOps.relay");
-        assert_eq!(dump_name(1234, " a/b:c"), "1234_ a_b_c.relay");
+        assert_eq!(dump_name(3, "FuseOps", Dialect::Relay), "003_FuseOps.relay");
+        assert_eq!(dump_name(1234, " a/b:c", Dialect::Relay), "1234_ a_b_c.relay");
+        assert_eq!(dump_name(0, "LegalizeOps", Dialect::Relax), "000_LegalizeOps.py");
+        assert_eq!(dump_name(1, "a\nb\0", Dialect::Relax), "001_a_b_.py");
     }
 }

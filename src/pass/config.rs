@@ -1,6 +1,7 @@
 //! The registry of configuration keys (TVM's `TVM_REGISTER_PASS_CONFIG_OPTION`).
 
 use super::spec::Literal;
+use crate::parse::suggest;
 
 /// What a key holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -346,39 +347,51 @@ pub(super) fn field_default(name: &str, field: &str) -> i64 {
     })
 }
 
-/// Checks a configuration as TVM's `PassContext` does when it is built. The errors are TVM's words,
-/// each with the key that it is about.
-pub fn validate(config: &Config) -> Vec<(&str, String)> {
-    config.iter().filter_map(|(name, value)| wrong(name, value).map(|error| (name.as_str(), error))).collect()
+/// A key that somebody's own passes read, and what it holds (TVM's `TVM_REGISTER_PASS_CONFIG_OPTION` in code of one's own).
+pub type OwnKey = (String, ConfigType);
+
+/// Checks a configuration as TVM's `PassContext` does when it is built; `own` are keys beside those of TVM. The errors are
+/// TVM's words, each with the key that it is about.
+pub fn validate<'c>(config: &'c Config, own: &[OwnKey]) -> Vec<(&'c str, String)> {
+    config.iter().filter_map(|(name, value)| wrong(name, value, own).map(|error| (name.as_str(), error))).collect()
 }
 
-fn wrong(name: &str, value: &Literal) -> Option<String> {
-    let Some(key) = key(name) else {
+/// The key that was meant by one that there is not.
+pub fn nearest_key<'k>(name: &str, own: &'k [OwnKey]) -> Option<&'k str> {
+    if key(name).is_some() || own.iter().any(|(known, _)| known == name) {
+        return None;
+    }
+    suggest::nearest(name, KEYS.iter().map(|k| k.key).chain(own.iter().map(|(name, _)| name.as_str())))
+}
+
+fn wrong(name: &str, value: &Literal, own: &[OwnKey]) -> Option<String> {
+    let ty = key(name).map(|key| key.ty).or_else(|| own.iter().find(|(known, _)| known == name).map(|(_, ty)| *ty));
+    let Some(ty) = ty else {
         // TVM writes the comma before a key and not behind it.
-        let candidates: Vec<&str> = KEYS.iter().map(|k| k.key).collect();
+        let candidates: Vec<&str> = KEYS.iter().map(|k| k.key).chain(own.iter().map(|(name, _)| name.as_str())).collect();
         return Some(format!("Invalid config option '{name}' candidates are: {}", candidates.join(" ,")));
     };
-    let fits = match (key.ty, value) {
+    let fits = match (ty, value) {
         (_, Literal::None) => return Some(format!("{name} is None")),
         (ConfigType::Int | ConfigType::Bool, Literal::Int(_) | Literal::Bool(_)) => true,
         (Str, Literal::Str(_)) | (List, Literal::List(_)) => true,
         (Dict(_, fields), Literal::Dict(entries)) => {
             for (field, value) in entries {
-                let Literal::Str(field) = field else { return Some(convert(name, key.ty)) };
+                let Literal::Str(field) = field else { return Some(convert(name, ty)) };
                 if !fields.iter().any(|(known, _)| known == field) {
                     let known: Vec<&str> = fields.iter().map(|(known, _)| *known).collect();
-                    let what = key.ty.tvm_name();
+                    let what = ty.tvm_name();
                     return Some(format!("{what}: does not have field '{field}', Possible fields: {}", known.join(", ")));
                 }
                 if !matches!(value, Literal::Int(_) | Literal::Bool(_)) {
-                    return Some(convert(name, key.ty));
+                    return Some(convert(name, ty));
                 }
             }
             true
         }
         _ => false,
     };
-    (!fits).then(|| convert(name, key.ty))
+    (!fits).then(|| convert(name, ty))
 }
 
 fn convert(name: &str, ty: ConfigType) -> String {
@@ -392,7 +405,7 @@ mod tests {
 
     fn error(key: &str, value: &str) -> Option<String> {
         let config = Config::from_iter([(key.to_owned(), parse_literal(value).expect("a literal"))]);
-        validate(&config).pop().map(|(_, error)| error)
+        validate(&config, &[]).pop().map(|(_, error)| error)
     }
 
     #[test]
@@ -408,6 +421,17 @@ mod tests {
         assert_eq!(error("relay.FuseOps.max_depth", "\"a\"").as_deref(), Some(wrong));
         assert_eq!(error("relay.FuseOps.max_depth", "1.5").as_deref(), Some(wrong));
         assert_eq!(error("relay.backend.tir_converter", "\"allow_extern\""), None);
+    }
+
+    #[test]
+    fn keys_of_ones_own_are_checked_like_those_of_tvm() {
+        let own = [("mine.depth".to_owned(), ConfigType::Int)];
+        let config = |key: &str, value| Config::from_iter([(key.to_owned(), value)]);
+        assert!(validate(&config("mine.depth", Literal::Int(3)), &own).is_empty());
+        assert_eq!(validate(&config("mine.depth", Literal::Str("a".into())), &own).len(), 1);
+        assert_eq!(validate(&config("mine.depth", Literal::Int(3)), &[]).len(), 1);
+        assert_eq!(nearest_key("mine.dept", &own), Some("mine.depth"));
+        assert_eq!(nearest_key("relay.FuseOps.max_dept", &[]), Some("relay.FuseOps.max_depth"));
     }
 
     #[test]

@@ -5,185 +5,18 @@
 //! - A `Sequential` runs the passes a child requires right before it, each time, whatever the lists say.
 //! - A function pass runs on every function that may be optimised, then InferType runs on the module.
 
-use super::call::{CallArg, PassCall, bind, parse_calls};
+use super::call::{PassCall, parse_calls};
 use super::context::{PassContext, PassCx};
 use super::instrument::Instrument;
-use super::names::Wanted;
-use super::spec::{Args, Literal, Part, PassError, PassInfo, PassSpec, Run};
+use super::registry::Body;
+pub use super::registry::{Pass, Registry, resolve, resolve_in};
+use super::spec::{PassError, PassInfo, Run};
 use super::trace::{LogKind, Outcome, Place, Role, Trace};
 use super::user::{UserRun, checked};
 use crate::diag::{Diagnostic, DiagnosticContext};
 use crate::ir::{Dialect, Expr, ExprId, Id, Module, Name, Store};
 use std::rc::Rc;
-
-/// A pass that is ready to run.
-#[derive(Clone)]
-pub struct Pass {
-    /// What gates and instruments see.
-    pub info: PassInfo,
-    body: Body,
-    /// What is told when it runs: that it was called by an earlier name.
-    note: Option<String>,
-}
-
-#[derive(Clone)]
-enum Body {
-    BuiltIn(Run, Args),
-    Sequential(Vec<Pass>),
-    User(UserRun),
-}
-
-impl Pass {
-    /// A pass that is not compiled in.
-    pub fn user(info: PassInfo, run: UserRun) -> Pass {
-        Pass { info, body: Body::User(run), note: None }
-    }
-
-    /// Whether it works on functions, so that InferType follows.
-    /// Whether it is one after which the types are inferred again: a function pass, on a program of Relay.
-    fn wants_types(&self, module: &Module) -> bool {
-        let function = matches!(self.body, Body::BuiltIn(Run::Function(_), _) | Body::User(UserRun::Function(_)));
-        function && module.dialect() == Dialect::Relay
-    }
-
-    /// A list of passes as one.
-    pub fn sequential(info: PassInfo, passes: Vec<Pass>) -> Pass {
-        Pass { info, body: Body::Sequential(passes), note: None }
-    }
-}
-
-/// Finds passes by name: those that are compiled in and those that the user wrote. Cheap to clone.
-#[derive(Clone, Default)]
-pub struct Registry {
-    built_in: &'static [&'static PassSpec],
-    user: Rc<[Pass]>,
-    dialect: Dialect,
-}
-
-impl From<&'static [&'static PassSpec]> for Registry {
-    fn from(built_in: &'static [&'static PassSpec]) -> Registry {
-        Registry { built_in, user: Rc::default(), dialect: Dialect::Relay }
-    }
-}
-
-impl Registry {
-    /// The same with passes of the user, whose names are not among those that are compiled in.
-    #[must_use]
-    pub fn with_user(self, passes: Vec<Pass>) -> Registry {
-        Registry { user: passes.into(), ..self }
-    }
-
-    /// The same for programs of a dialect.
-    #[must_use]
-    pub fn of(self, dialect: Dialect) -> Registry {
-        Registry { dialect, ..self }
-    }
-
-    /// The spec of a pass that is compiled in, by TVM's factory name, or else by its `PassInfo` name. Of two
-    /// passes of one name it is the one for the dialect. Modules of TVM may stand in front, and earlier names do.
-    pub fn lookup(&self, name: &str) -> Option<&'static PassSpec> {
-        Wanted::of(name).among(self.built_in, self.dialect)
-    }
-
-    /// The pass of the user that has this name.
-    pub fn user(&self, name: &str) -> Option<&Pass> {
-        self.user.iter().find(|pass| pass.info.name == name)
-    }
-}
-
-/// Makes a pass from its call. The error names what does not fit.
-pub fn resolve(registry: impl Into<Registry>, call: &PassCall) -> Result<Pass, Diagnostic> {
-    resolve_in(&registry.into(), call)
-}
-
-/// Makes a pass from its call. The error names what does not fit.
-pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
-    if call.name == "Sequential" {
-        return resolve_sequential(registry, call);
-    }
-    if let Some(pass) = registry.user(&call.name) {
-        if !call.args.is_empty() {
-            return Err(Diagnostic::error("pass-argument", format!("{} takes no arguments", call.name), None));
-        }
-        return Ok(pass.clone());
-    }
-    let wanted = Wanted::of(&call.name);
-    let Some(spec) = wanted.among(registry.built_in, registry.dialect) else {
-        let error = Diagnostic::error("pass-unknown", format!("there is no pass called `{}`", call.name), None);
-        return Err(wanted.missing(registry.built_in).into_iter().fold(error, Diagnostic::with_note));
-    };
-    if !spec.works_on(registry.dialect) {
-        let (pass, program) = (spec.dialects.first().map_or("", |d| d.title()), registry.dialect.title());
-        let message = format!("{} is a pass of {pass}, and the program is {program}", spec.name);
-        return Err(Diagnostic::error("pass-dialect", message, None));
-    }
-    for (_, arg) in &call.args {
-        if let CallArg::Pass(pass) = arg
-            && pass.as_target().is_none()
-        {
-            resolve_in(registry, pass)?;
-        }
-    }
-    let args = bind(spec.params, call)?;
-    let mut name = spec.info_name.to_owned();
-    for (param, value) in args.0.iter().filter(|_| spec.info_name.contains('{')) {
-        if let Literal::Str(text) = value {
-            name = name.replace(&format!("{{{param}}}"), text);
-        }
-    }
-    let body = resolve_run(registry, spec.run, args)?;
-    let required = spec.required.iter().map(|s| (*s).to_owned()).collect();
-    let info = PassInfo { name, opt_level: spec.opt_level, required, traceable: false };
-    Ok(Pass { info, body, note: wanted.note() })
-}
-
-fn resolve_run(registry: &Registry, run: Run, args: Args) -> Result<Body, Diagnostic> {
-    let Run::Sequential(parts) = run else { return Ok(Body::BuiltIn(run, args)) };
-    let mut passes = Vec::new();
-    for part in parts(&args) {
-        match part {
-            Part::Call(text) => {
-                for call in parse_calls(&text)? {
-                    passes.push(resolve_in(registry, &call)?);
-                }
-            }
-            Part::Inner(inner) => {
-                let (name, opt_level) = (inner.info_name.to_owned(), inner.opt_level);
-                let info = PassInfo { name, opt_level, ..PassInfo::default() };
-                let body = resolve_run(registry, inner.run, args.clone())?;
-                passes.push(Pass { info, body, note: None });
-            }
-        }
-    }
-    Ok(Body::Sequential(passes))
-}
-
-fn resolve_sequential(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
-    let wrong = |what: &str| Err(Diagnostic::error("pass-argument", format!("Sequential: {what}"), None));
-    let mut info = PassInfo { name: "sequential".into(), ..PassInfo::default() };
-    let mut passes = Vec::new();
-    for (place, (name, arg)) in call.args.iter().enumerate() {
-        let name =
-            name.as_deref().unwrap_or(["passes", "opt_level", "name", "required", "traceable"].get(place).copied().unwrap_or(""));
-        match (name, arg) {
-            ("passes", CallArg::Passes(calls)) => {
-                passes = calls.iter().map(|c| resolve_in(registry, c)).collect::<Result<_, _>>()?;
-            }
-            ("passes", CallArg::Literal(Literal::List(items))) if items.is_empty() => {}
-            ("opt_level", CallArg::Literal(Literal::Int(level))) => info.opt_level = *level,
-            ("name", CallArg::Literal(Literal::Str(text))) => info.name = text.clone(),
-            ("required", CallArg::Literal(Literal::List(items))) => {
-                for item in items {
-                    let Literal::Str(text) = item else { return wrong("`required` is a list of names") };
-                    info.required.push(text.clone());
-                }
-            }
-            ("traceable", CallArg::Literal(Literal::Bool(on))) => info.traceable = *on,
-            (name, _) => return wrong(&format!("cannot use the argument `{name}`")),
-        }
-    }
-    Ok(Pass::sequential(info, passes))
-}
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// One row of the list that is run.
 pub struct Row {
@@ -195,8 +28,17 @@ pub struct Row {
 
 /// A pass context that was entered, with its instruments.
 struct Scope {
+    /// A number that no other scope has, also of other runs.
+    id: u32,
     context: Rc<PassContext>,
     instruments: Vec<Box<dyn Instrument>>,
+}
+
+impl Scope {
+    fn new(context: PassContext, instruments: Vec<Box<dyn Instrument>>) -> Scope {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Scope { id: NEXT.fetch_add(1, Ordering::Relaxed), context: Rc::new(context), instruments }
+    }
 }
 
 /// A run under way.
@@ -210,13 +52,16 @@ pub struct Runner {
     pub trace: Trace,
     row: usize,
     open: Option<usize>,
+    /// What the pass of the user's that is running has reported.
+    emitted: DiagnosticContext,
 }
 
 impl Runner {
     /// A run that continues `trace`, in the default context.
     pub fn new(registry: impl Into<Registry>, clock: fn() -> f64, trace: Trace) -> Runner {
-        let default = Scope { context: Rc::default(), instruments: Vec::new() };
-        Runner { registry: registry.into(), scopes: vec![default], clock, trace, row: 0, open: None }
+        let default = Scope::new(PassContext::default(), Vec::new());
+        let emitted = DiagnosticContext::default();
+        Runner { registry: registry.into(), scopes: vec![default], clock, trace, row: 0, open: None, emitted }
     }
 
     /// A run of nothing, to stand where a runner was taken away for a while.
@@ -227,6 +72,19 @@ impl Runner {
     /// Where passes are looked up.
     pub fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    /// Replaces the passes of the user: while a script is loaded, those that it has made so far.
+    pub fn set_user(&mut self, passes: Vec<Pass>) {
+        self.registry = std::mem::take(&mut self.registry).with_user(passes);
+    }
+
+    /// Reports a finding of the pass of the user's that is running, which fails when it is an error. False when none runs.
+    pub fn emit(&mut self, found: Diagnostic) -> bool {
+        if self.open.is_some() {
+            self.emitted.emit(found);
+        }
+        self.open.is_some()
     }
 
     /// How many contexts are entered besides the default one.
@@ -249,10 +107,15 @@ impl Runner {
         &self.scopes.last().expect("the default context is never left").context
     }
 
+    /// The number of the current context, which no other has.
+    pub fn current_scope(&self) -> u32 {
+        self.scopes.last().map_or(u32::MAX, |scope| scope.id)
+    }
+
     /// Enters a context: its instruments first, then the context is current. When an instrument fails,
     /// those entered already are exited, the last one first, and the context is not entered.
     pub fn enter(&mut self, context: PassContext, instruments: Vec<Box<dyn Instrument>>) -> Result<(), PassError> {
-        let mut scope = Scope { context: Rc::new(context), instruments };
+        let mut scope = Scope::new(context, instruments);
         self.enter_instruments(&mut scope)?;
         self.scopes.push(scope);
         Ok(())
@@ -268,16 +131,17 @@ impl Runner {
         self.exit_instruments(&mut scope)
     }
 
-    /// Replaces the instruments of the current context: the old ones are exited, the new ones entered.
-    pub fn override_instruments(&mut self, instruments: Vec<Box<dyn Instrument>>) -> Result<(), PassError> {
-        let mut scope = self.scopes.pop().expect("the default context is never left");
-        let mut result = self.exit_instruments(&mut scope);
-        if result.is_ok() {
-            scope.instruments = instruments;
-            result = self.enter_instruments(&mut scope);
-        }
-        self.scopes.push(scope);
-        result
+    /// Replaces the instruments of the context with that number, whether or not it is the current one: the old ones are
+    /// exited, the new ones entered. Does nothing when it is not entered.
+    pub fn override_instruments(&mut self, id: u32, instruments: Vec<Box<dyn Instrument>>) -> Result<(), PassError> {
+        let Some(at) = self.scopes.iter().position(|scope| scope.id == id) else { return Ok(()) };
+        let mut old = Scope { id, context: self.scopes[at].context.clone(), instruments: Vec::new() };
+        std::mem::swap(&mut old.instruments, &mut self.scopes[at].instruments);
+        self.exit_instruments(&mut old)?;
+        old.instruments = instruments;
+        let entered = self.enter_instruments(&mut old);
+        self.scopes[at].instruments = old.instruments;
+        entered
     }
 
     fn enter_instruments(&mut self, scope: &mut Scope) -> Result<(), PassError> {
@@ -358,7 +222,7 @@ impl Runner {
         }
         let mut module = module.clone();
         for name in &pass.info.required {
-            let required = match self.required_pass(name) {
+            let required = match self.required_pass(name, module.dialect()) {
                 Ok(required) => required,
                 Err(error) => {
                     let step = self.begin(store, pass, &module, Role::Listed);
@@ -372,20 +236,21 @@ impl Runner {
     }
 
     /// TVM's `GetPass`: by name, called without arguments, which a factory with parameters refuses.
-    fn required_pass(&self, name: &str) -> Result<Pass, Diagnostic> {
+    fn required_pass(&self, name: &str, dialect: Dialect) -> Result<Pass, Diagnostic> {
         if let Some(pass) = self.registry.user(name) {
             return Ok(pass.clone());
         }
         // The registry of TVM's functions has the names of factories, not those of PassInfos.
         let factory = name.strip_prefix("relay._transform.").or_else(|| name.strip_prefix("transform.")).unwrap_or(name);
-        let spec = (self.registry.lookup(factory).filter(|spec| spec.name == factory))
+        let registry = self.registry.clone().of(dialect);
+        let spec = (registry.lookup(factory).filter(|spec| spec.name == factory))
             .ok_or_else(|| Diagnostic::error("pass-required", format!("Cannot use {name} to create the pass"), None))?;
         if !spec.params.is_empty() {
             let message = format!("{name} expects {} arguments, but 0 were provided.", spec.params.len());
             return Err(Diagnostic::error("pass-required", message, None)
                 .with_note("TVM creates required passes without arguments; list this one before instead"));
         }
-        resolve_in(&self.registry, &PassCall { name: factory.to_owned(), args: Vec::new() })
+        resolve_in(&registry, &PassCall { name: factory.to_owned(), args: Vec::new() })
     }
 
     /// Runs a pass whatever the opt level, with instruments and a step of its own.
@@ -497,16 +362,11 @@ impl Runner {
                 }
                 Ok(new)
             }),
-            Body::User(UserRun::Module(run)) => {
-                let new = run(self, store, module)?;
-                checked(store, module, new)
-            }
-            Body::User(UserRun::Function(run)) => {
-                let mut new = module.clone();
-                for (name, function) in optimisable(store, module) {
-                    new.set_function(name, run(self, store, module, function)?);
-                }
-                checked(store, module, new)
+            Body::User(run) => {
+                let outer = std::mem::take(&mut self.emitted);
+                let new = self.user(store, run, module);
+                diagnostics = std::mem::replace(&mut self.emitted, outer);
+                new
             }
         };
         let (mut errors, rest) = diagnostics.render();
@@ -524,6 +384,20 @@ impl Runner {
         }
         let typed = self.run_nested(store, "InferType", &new);
         typed.map_err(|found| found.into_iter().map(|d| d.with_note(format!("in what {} made", pass.info.name))).collect())
+    }
+
+    fn user(&mut self, store: &mut Store, run: &UserRun, module: &Module) -> Result<Module, PassError> {
+        let new = match run {
+            UserRun::Module(run) => run(self, store, module)?,
+            UserRun::Function(run) => {
+                let mut new = module.clone();
+                for (name, function) in optimisable(store, module) {
+                    new.set_function(name, run(self, store, module, function)?);
+                }
+                new
+            }
+        };
+        checked(store, module, new)
     }
 
     fn with_cx<T>(
@@ -546,7 +420,7 @@ impl Runner {
     fn run_nested(&mut self, store: &mut Store, call: &str, module: &Module) -> Result<Module, PassError> {
         let mut module = module.clone();
         for call in parse_calls(call).map_err(|e| vec![e])? {
-            let pass = resolve_in(&self.registry, &call).map_err(|e| vec![e])?;
+            let pass = resolve_in(&self.registry.clone().of(module.dialect()), &call).map_err(|e| vec![e])?;
             module = self.run_pass(store, &pass, &module, Role::Nested)?;
         }
         Ok(module)

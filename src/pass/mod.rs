@@ -4,6 +4,7 @@
 //! - [`call`]: the notation passes are written in.
 //! - [`context`], [`config`]: opt level, required and disabled passes, configuration.
 //! - [`instrument`], [`built_in`]: what watches.
+//! - [`registry`]: passes by name, made ready to run.
 //! - [`manager`]: the rules by which passes run.
 //! - [`trace`]: what a run did.
 //! - [`user`]: passes that are not compiled in.
@@ -15,6 +16,7 @@ pub mod context;
 pub mod instrument;
 pub mod manager;
 mod names;
+pub mod registry;
 pub mod spec;
 pub mod trace;
 pub mod user;

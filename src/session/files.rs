@@ -11,28 +11,26 @@ use crate::repro::{Document, File};
 impl Session {
     /// Reads the document's program and every one of its files as the versions of a run.
     pub(super) fn run_files(&mut self, document: &Document) -> Result<(), Vec<Diagnostic>> {
-        let Opening { mut store, opened, .. } = Opening::new(&document.source);
-        self.problems.clone_from(&opened.diagnostics);
-        if !opened.is_ok() {
+        let opening = Opening::new(&document.source);
+        self.problems.clone_from(&opening.diagnostics);
+        if !opening.is_ok() {
             return Err(Vec::new());
         }
-        self.check(document, opened.module.dialect())?;
-        let mut trace = Trace::new(opened.module);
+        let Opening { mut store, module, .. } = opening;
+        self.check(document, module.dialect())?;
+        let mut trace = Trace::new(module);
         for (row, File { name, text }) in document.files.iter().enumerate() {
             let name = pass_of(name);
             let before = trace.versions.len() - 1;
-            let read = open(&mut store, text);
+            let (module, found) = open(&mut store, text).into_module(&mut store);
             let same = EqualOptions::TEXTS;
-            let (outcome, after) = match (read.is_ok(), read.expr) {
-                (true, None) if equal::modules(&store, &trace.versions[before], &read.module, same).is_ok() => {
-                    (Outcome::Ran, before)
-                }
-                (true, None) => {
-                    trace.versions.push(read.module);
-                    (Outcome::Ran, before + 1)
-                }
-                (true, Some(_)) => (Outcome::Failed(vec![wrong("this file holds an expression, not a module")]), before),
-                (false, _) => (Outcome::Failed(placeless(read.diagnostics, text)), before),
+            let (outcome, after) = if found.iter().any(Diagnostic::is_error) {
+                (Outcome::Failed(placeless(found, text)), before)
+            } else if equal::modules(&store, &trace.versions[before], &module, same).is_ok() {
+                (Outcome::Ran, before)
+            } else {
+                trace.versions.push(module);
+                (Outcome::Ran, before + 1)
             };
             let occurrence = 1 + trace.steps.iter().filter(|step| step.name == name).count();
             trace.steps.push(Step {
@@ -92,18 +90,18 @@ impl Session {
     /// Compares a version with another program: its structure, and what it computes.
     pub fn compare(&mut self, version: usize, source: &str) -> Comparison {
         let mut store = std::mem::take(&mut self.store);
-        let read = open(&mut store, source);
+        let (read, found) = open(&mut store, source).into_module(&mut store);
         let module = self.trace.versions.get(version).cloned();
-        let mut problems: Vec<Diagnostic> = read.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+        let mut problems: Vec<Diagnostic> = found.into_iter().filter(Diagnostic::is_error).collect();
         let mut result = Comparison { problems: Vec::new(), difference: String::new(), same_values: None };
         match module {
             Some(module) if problems.is_empty() => {
                 let options = EqualOptions::TEXTS;
-                match equal::modules(&store, &module, &read.module, options) {
+                match equal::modules(&store, &module, &read, options) {
                     Ok(()) => result.same_values = Some(true),
                     Err(found) => {
                         result.difference = found.to_string();
-                        result.same_values = same_values(&mut store, &module, &read.module);
+                        result.same_values = same_values(&mut store, &module, &read);
                     }
                 }
             }
@@ -152,6 +150,8 @@ fn close(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pass::PassContext;
+    use crate::session::document;
 
     const FIRST: &str = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) { add(%x, add(1f, 2f)) }\n";
     const SECOND: &str = "#[version = \"0.0.5\"]\ndef @main(%y: Tensor[(2), float32]) { add(%y, 3f) }\n";
@@ -232,5 +232,42 @@ mod tests {
         let other = session.compare(0, &program("3.0"));
         assert!(other.problems.is_empty() && !other.difference.is_empty(), "{:?}", other.problems);
         assert_eq!(other.same_values, None);
+    }
+
+    fn shown(source: &str, calls: &str) -> (String, Vec<String>) {
+        let mut session = Session::new(|| 0.0);
+        session.run(&document(source, calls, PassContext::default()).expect("passes"), false);
+        let last = session.trace().versions.len() - 1;
+        let text = session.text(last, crate::print::Numbering::Exact).unwrap_or_default();
+        (text, session.problems().iter().map(|d| d.message.clone()).collect())
+    }
+
+    /// Every pass saw an empty module, and said that it had changed nothing.
+    #[test]
+    fn passes_act_on_a_function_or_expression_that_stands_alone() {
+        let relax = "# from tvm.script import relax as R\n\n@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    \
+                     gv = R.add(x, x)\n    return gv\n";
+        let (text, problems) = shown(relax, "LegalizeOps");
+        assert!(text.contains("R.call_tir(cls.add, (x, x)") && text.contains("def f("), "{text}");
+        assert!(problems.is_empty(), "{problems:?}");
+        let (text, _) = shown("free_var %x: Tensor[(2), float32];\nadd(%x, 1f)", "FuseOps");
+        assert!(text.contains("def @main(%x: Tensor[(2), float32]") && text.contains("Primitive=1"), "{text}");
+        let (text, problems) = shown("fn (%x: Tensor[(2), float32]) { add(%x, %x, %x) }", "FuseOps");
+        assert!(text.len() < 40 && problems.len() == 1, "{text} {problems:?}");
+    }
+
+    /// The stack ended in one program of Relax, and memory in the other.
+    #[test]
+    fn tuples_of_tuples_end_at_a_limit_in_relax() {
+        let program = |line: fn(usize) -> String, n: usize| {
+            let lines: String = (1..n).map(line).collect();
+            format!(
+                "# from tvm.script import relax as R\n\n@R.function\ndef f(x0: R.Tensor((2,), \"float32\")):\n{lines}    return x0\n"
+            )
+        };
+        let (_, deep) = shown(&program(|i| format!("    x{i} = (x{},)\n", i - 1), 2000), "Normalize");
+        assert_eq!(deep, ["a type nests deeper than 256 levels"]);
+        let (_, large) = shown(&program(|i| format!("    x{i} = (x{0}, x{0})\n", i - 1), 40), "Normalize");
+        assert_eq!(large, ["a type has more than 65536 parts"]);
     }
 }

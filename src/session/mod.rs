@@ -21,14 +21,15 @@ use crate::diag::Diagnostic;
 use crate::diff::{self, Diff};
 use crate::eval::{self, Value};
 use crate::infer;
-use crate::ir::walk::post_order;
-use crate::ir::{Dialect, Expr, ExprId, Id, Module, Name, Store};
+use crate::ir::walk::{free_vars, post_order};
+use crate::ir::{Dialect, Expr, ExprId, Function, Id, List, Module, Name, Store};
 use crate::parse;
+use crate::pass::PassContext;
 use crate::pass::call::parse_calls;
+use crate::pass::config::{self, OwnKey};
 use crate::pass::instrument::{self, Instrument};
 use crate::pass::manager::{Pass, Registry, Row, Runner, resolve_in};
 use crate::pass::trace::{LogKind, Step, Trace, Version};
-use crate::pass::{PassContext, config};
 use crate::passes;
 use crate::print::{self, Numbering, PrintOptions};
 use crate::repro::{self, Document, DocumentRow};
@@ -49,6 +50,32 @@ impl Opened {
     pub fn is_ok(&self) -> bool {
         !self.diagnostics.iter().any(Diagnostic::is_error)
     }
+
+    /// The program as a module, which is what passes act on. An expression becomes what TVM's `IRModule.from_expr` makes of it:
+    /// a function has the name that its `global_symbol` says, else it is `@main`; anything else is the body of a `@main` with
+    /// its free variables as parameters. It is typed, and what is wrong with it is added to the diagnostics.
+    pub fn into_module(mut self, store: &mut Store) -> (Module, Vec<Diagnostic>) {
+        let Some(expr) = self.expr.filter(|_| self.is_ok()) else { return (self.module, self.diagnostics) };
+        let (name, function) = match store.as_function(expr) {
+            Some(function) => (store.attr_str(function.attrs, "global_symbol").unwrap_or("main").to_owned(), expr),
+            None => ("main".to_owned(), function_of(store, expr)),
+        };
+        let name = store.name(&name);
+        self.module.set_function(name, function);
+        match infer::infer_module(store, &self.module) {
+            Ok(typed) => self.module = typed,
+            Err(found) => self.diagnostics.extend(found),
+        }
+        (self.module, self.diagnostics)
+    }
+}
+
+/// A function of the free variables of an expression.
+fn function_of(store: &mut Store, expr: ExprId) -> ExprId {
+    let free = free_vars(store, expr);
+    let params = store.list(&free);
+    let function = Function { params, type_params: List::EMPTY, ret: None, body: expr, attrs: None, device: None, pure: true };
+    store.function_expr(function)
 }
 
 /// Reads a program: parses it and infers its types.
@@ -131,14 +158,20 @@ pub struct Session {
 struct Opening {
     source: String,
     store: Store,
-    opened: Opened,
+    module: Module,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl Opening {
     fn new(source: &str) -> Opening {
         let mut store = Store::new();
-        let opened = open(&mut store, source);
-        Opening { source: source.to_owned(), store, opened }
+        let (module, diagnostics) = open(&mut store, source).into_module(&mut store);
+        Opening { source: source.to_owned(), store, module, diagnostics }
+    }
+
+    /// Whether it can be run.
+    fn is_ok(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
     }
 }
 
@@ -148,11 +181,13 @@ pub struct User {
     pub passes: Vec<Pass>,
     /// Makes the instrument of a name, if it is one of the script's.
     pub instrument: Box<dyn Fn(&str) -> Option<Box<dyn Instrument>>>,
+    /// Keys of the configuration that its passes read.
+    pub keys: Vec<OwnKey>,
 }
 
 impl Default for User {
     fn default() -> User {
-        User { passes: Vec::new(), instrument: Box::new(|_| None) }
+        User { passes: Vec::new(), instrument: Box::new(|_| None), keys: Vec::new() }
     }
 }
 
@@ -222,9 +257,13 @@ impl Session {
     fn check(&self, document: &Document, dialect: Dialect) -> Result<Vec<Row>, Vec<Diagnostic>> {
         document.check_size().map_err(|e| vec![e])?;
         let rows = resolve_rows(&self.registry(dialect), &document.rows).map_err(|e| vec![e])?;
-        let wrong = config::validate(&document.context.config).into_iter();
+        let wrong = config::validate(&document.context.config, &self.user.keys).into_iter();
         let wrong: Vec<Diagnostic> = wrong
-            .map(|(key, e)| Diagnostic::error("pass-config", e, None).with_note(format!("in the configuration: {key}")))
+            .map(|(key, e)| {
+                let error = Diagnostic::error("pass-config", e, None).with_note(format!("in the configuration: {key}"));
+                let near = config::nearest_key(key, &self.user.keys);
+                near.into_iter().fold(error, |error, near| error.with_note(format!("did you mean `{near}`?")))
+            })
             .collect();
         if wrong.is_empty() { Ok(rows) } else { Err(wrong) }
     }
@@ -236,22 +275,22 @@ impl Session {
             opened.unwrap_or_else(|| Opening::new(&document.source))
         });
         if let Some(opening) = &opening {
-            self.problems.clone_from(&opening.opened.diagnostics);
-            if !opening.opened.is_ok() {
+            self.problems.clone_from(&opening.diagnostics);
+            if !opening.is_ok() {
                 return Err(Vec::new());
             }
         }
         if document.script.is_empty() {
             self.user = User::default();
         }
-        let module = opening.as_ref().map_or(&self.trace.versions[0], |opening| &opening.opened.module);
+        let module = opening.as_ref().map_or(&self.trace.versions[0], |opening| &opening.module);
         let rows = self.check(document, module.dialect())?;
         let made = document.instruments.iter().map(|call| self.instrument(call, &document.source));
         let instruments = made.collect::<Result<_, _>>().map_err(|e| vec![e])?;
         match opening {
             Some(opening) => {
                 self.store = opening.store;
-                self.trace = Trace::new(opening.opened.module);
+                self.trace = Trace::new(opening.module);
             }
             // Instruments see every pass from the first on, or what they count and number would be wrong.
             None if !document.instruments.is_empty() || !self.document.instruments.is_empty() => {

@@ -12,7 +12,6 @@ pub use user::*;
 
 use crate::diag::LineIndex;
 use crate::diff::Diff;
-use crate::ir::Dialect;
 use crate::print::Numbering;
 use crate::repro::{Document, link, text};
 use crate::session::{self, Place};
@@ -77,8 +76,7 @@ impl Session {
     /// [`Session::script_loaded`] the functions `user_*` reach it, and requests are refused.
     pub fn begin_script(&mut self, source: &str) {
         if !self.loading {
-            let dialect = if crate::parse::is_script(source) { Dialect::Relax } else { Dialect::Relay };
-            user::lend_for_loading(self.inner.lend(source), dialect, clock);
+            user::lend_for_loading(self.inner.lend(source), source, clock);
             self.loading = true;
         }
     }

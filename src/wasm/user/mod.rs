@@ -17,10 +17,12 @@
 //! - [`analysis`]: questions about programs.
 //! - [`dpl`]: patterns, and rewriting by them.
 //! - [`tools`]: texts, types, equality, values of expressions.
-//! - [`run`]: passes, contexts and instruments.
+//! - [`run`]: passes and instruments.
+//! - [`context`]: contexts, and what passes report.
 
 mod analysis;
 mod build;
+mod context;
 mod dpl;
 mod read;
 mod relax;
@@ -29,16 +31,19 @@ mod tools;
 
 pub use analysis::*;
 pub use build::*;
+pub use context::*;
 pub use dpl::*;
 pub use read::*;
 pub use relax::*;
 pub use run::*;
 pub use tools::*;
 
+use crate::diag::LineIndex;
 use crate::ir::{Dialect, Expr, ExprId, IdMap, Mark, Module, Rewrite, Store};
-use crate::pass::manager::Runner;
+use crate::pass::manager::{Registry, Runner};
 use rustc_hash::FxHashSet;
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// What the user's code can reach.
@@ -78,10 +83,14 @@ thread_local! {
     static HOST: RefCell<Option<js_sys::Function>> = const { RefCell::new(None) };
     /// How many calls of the user's functions are inside of each other.
     static NESTING: Cell<usize> = const { Cell::new(0) };
+    /// A script is being loaded: what it calls are steps of no run.
+    static LOADING: Cell<bool> = const { Cell::new(false) };
     /// Something that was lent did not come back.
     static LOST: Cell<bool> = const { Cell::new(false) };
     /// What [`Lent::given`] is while nothing is lent; JavaScript forgets with every script that is loaded.
     static GIVEN: Cell<IdMap<Expr, ()>> = Cell::new(IdMap::new());
+    /// The program that the script is about, to which places refer.
+    static SOURCE: RefCell<Rc<(String, LineIndex)>> = RefCell::new(Rc::new((String::new(), LineIndex::new(""))));
     static RULES: RefCell<FxHashSet<&'static str>> = RefCell::new(FxHashSet::default());
 }
 
@@ -125,6 +134,11 @@ fn rule(name: &str) -> &'static str {
             name
         }
     })
+}
+
+/// The program that the script is about.
+fn source() -> Rc<(String, LineIndex)> {
+    SOURCE.with_borrow(Rc::clone)
 }
 
 /// Calls the host function. The error is what it threw, as text.
@@ -177,15 +191,21 @@ fn lend(
 }
 
 /// Lends the store of a session for as long as its script is loaded.
-pub(super) fn lend_for_loading(store: Store, dialect: Dialect, clock: fn() -> f64) {
+pub(super) fn lend_for_loading(store: Store, text: &str, clock: fn() -> f64) {
     relax::forget_builders();
+    context::forget_keys();
+    SOURCE.set(Rc::new((text.to_owned(), LineIndex::new(text))));
+    let dialect = if crate::parse::is_script(text) { Dialect::Relax } else { Dialect::Relay };
+    LOADING.set(true);
     let mark = store.mark();
-    let runner = Runner::new(crate::passes::ALL, clock, crate::pass::trace::Trace::new(Module::new()));
-    LENT.set(Some(Box::new(Lent { store, dialect, runner: Some(runner), subject: None, mark, given: IdMap::new() })));
+    let registry = Registry::from(crate::passes::ALL).of(dialect);
+    let runner = Some(Runner::new(registry, clock, crate::pass::trace::Trace::new(Module::of(dialect))));
+    LENT.set(Some(Box::new(Lent { store, dialect, runner, subject: None, mark, given: IdMap::new() })));
 }
 
 /// The end of [`lend_for_loading`].
 pub(super) fn loaded() -> Option<Store> {
+    LOADING.set(false);
     let lent = LENT.take();
     LOST.set(lent.is_none());
     lent.map(|lent| {

@@ -6,6 +6,7 @@ use super::{Js, Lent, Words, error, with};
 use crate::ir::walk::{ExprVisitor, visit};
 use crate::ir::{AttrValue, Dialect, Dim, Expr, ExprId, Id, IdMap, OpId, Pattern, Store, Type, VarId, show_dim};
 use crate::ops;
+use crate::parse::suggest;
 use wasm_bindgen::prelude::*;
 
 fn index<T>(id: Id<T>) -> u32 {
@@ -258,11 +259,21 @@ fn op_name(dialect: Dialect, op: OpId) -> String {
 
 /// The operator of that name.
 pub(super) fn find_op(dialect: Dialect, name: &str) -> Js<OpId> {
+    let base = name.strip_prefix("relax.").unwrap_or(name);
     let found = match dialect {
         Dialect::Relay => ops::lookup(name),
-        Dialect::Relax | Dialect::Tir => ops::lookup_relax(name.strip_prefix("relax.").unwrap_or(name)),
+        Dialect::Relax | Dialect::Tir => ops::lookup_relax(base),
     };
-    found.ok_or_else(|| error(&format!("there is no operator called {name}")))
+    found.ok_or_else(|| {
+        let near = match dialect {
+            Dialect::Relay => suggest::nearest(name, ops::all().iter().filter(|op| op.relay.is_some()).map(|op| op.name)),
+            _ => suggest::nearest(base, ops::all().iter().filter_map(|op| op.relax.map(|row| row.name))),
+        };
+        error(&format!(
+            "there is no operator called {name}{}",
+            near.map_or(String::new(), |near| format!(": did you mean {near}?"))
+        ))
+    })
 }
 
 /// What is known about an operator: `[documentation, inputs, stateful, pattern or -1, has a kernel, non-computational, pure, has

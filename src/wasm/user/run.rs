@@ -1,18 +1,20 @@
-//! The user's passes, contexts and instruments.
+//! The user's passes and instruments.
 
-use super::{HostCall, Js, LENT, Lent, Subject, Words, call_host, error, is_lost, lend, module_words, rule, with};
+use super::context::own_keys;
+use super::{
+    HostCall, Js, LENT, LOADING, Lent, Subject, Words, call_host, error, is_lost, lend, module_words, rule, source, with,
+};
 use crate::diag::Diagnostic;
 use crate::ir::{Dialect, ExprId, Module, Store};
 use crate::pass::call::parse_calls;
-use crate::pass::config::validate;
-use crate::pass::instrument::Instrument;
+use crate::pass::instrument::{self, Instrument};
 use crate::pass::manager::{Pass, Registry, Runner, resolve_in};
 use crate::pass::trace::{LogEntry, LogKind, Trace};
 use crate::pass::user::UserRun;
-use crate::pass::{PassContext, PassError, PassInfo};
+use crate::pass::{PassError, PassInfo};
 use crate::passes;
 use crate::session::User;
-use crate::wasm::request::{Fields, config};
+use crate::wasm::request::Fields;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
@@ -47,18 +49,56 @@ fn pass_descs(passes: JsValue) -> Js<Vec<PassDesc>> {
     js_sys::Array::from(&passes).iter().map(desc).collect()
 }
 
-/// An instrument as JavaScript describes it: its name, and which of the user's it is.
-fn instrument_descs(instruments: &JsValue) -> Js<Vec<(String, u32)>> {
+/// An instrument as JavaScript describes it.
+#[derive(Clone)]
+struct InstrumentDesc {
+    name: String,
+    /// Which of the user's it is.
+    index: u32,
+    /// An instrument that is built in, in call notation; else empty.
+    call: String,
+}
+
+fn instrument_descs(instruments: &JsValue) -> Js<Vec<InstrumentDesc>> {
     let desc = |desc: JsValue| {
         let desc = Fields(desc);
-        Ok((desc.text("name")?, desc.index("index")? as u32))
+        Ok(InstrumentDesc { name: desc.text("name")?, index: desc.index("index")? as u32, call: desc.text("call")? })
     };
     js_sys::Array::from(instruments).iter().map(desc).collect()
+}
+
+/// The instruments that JavaScript describes.
+pub(super) fn instruments(descs: &JsValue) -> Js<Vec<Box<dyn Instrument>>> {
+    instrument_descs(descs)?.into_iter().map(|desc| make_instrument(desc).map_err(|e| words_of(&e))).collect()
 }
 
 pub(super) fn thrown(found: PassError) -> JsValue {
     let messages: Vec<String> = found.into_iter().map(|d| d.message).collect();
     error(&messages.join("\n"))
+}
+
+/// A finding as an exception, with what there is to say besides.
+fn words_of(found: &Diagnostic) -> JsValue {
+    let notes: String = found.notes.iter().map(|note| format!("\n{note}")).collect();
+    error(&format!("{}{notes}", found.message))
+}
+
+/// `[name, opt level, required passes, what it works on]` of a pass that is built in, in call notation; of two passes of one
+/// name the one for programs of Relax or of Relay. Throws when there is none, or when the arguments do not fit.
+#[wasm_bindgen]
+pub fn user_pass_info(call: &str, relax: bool) -> Js<js_sys::Array> {
+    let registry = Registry::from(passes::ALL).of(if relax { Dialect::Relax } else { Dialect::Relay });
+    let calls = parse_calls(call).map_err(|e| words_of(&e))?;
+    let [call] = calls.as_slice() else { return Err(error("this is not one pass")) };
+    let spec = registry.lookup(&call.name);
+    let registry = match spec {
+        Some(spec) if !spec.works_on(registry.dialect()) => registry.of(spec.dialects.first().copied().unwrap_or_default()),
+        _ => registry,
+    };
+    let pass = resolve_in(&registry, call).map_err(|e| words_of(&e))?;
+    let required: js_sys::Array = pass.info.required.iter().map(|name| JsValue::from(name.as_str())).collect();
+    let kind = spec.map_or("sequential", |spec| spec.run.kind().word());
+    Ok(js_sys::Array::of4(&pass.info.name.into(), &(pass.info.opt_level as f64).into(), &required, &kind.into()))
 }
 
 /// Makes passes of their descriptions, in order.
@@ -201,19 +241,27 @@ impl Instrument for UserInstrument {
     }
 }
 
-fn make_instruments(descs: Vec<(String, u32)>) -> Vec<Box<dyn Instrument>> {
-    descs.into_iter().map(|(name, index)| Box::new(UserInstrument { name, index }) as Box<dyn Instrument>).collect()
+fn make_instrument(desc: InstrumentDesc) -> Result<Box<dyn Instrument>, Diagnostic> {
+    let InstrumentDesc { name, index, call } = desc;
+    if call.is_empty() { Ok(Box::new(UserInstrument { name, index })) } else { instrument::resolve(&call, &source().0) }
 }
 
-/// Runs the last of the passes that are described on a module, directly, in the current context.
+/// Runs one of the passes that are described on a module, directly, in the current context. The others are those that it may
+/// require, of a script that is being loaded.
 #[wasm_bindgen]
-pub fn user_run(passes: JsValue, module: &[u32]) -> Js<Vec<u32>> {
+pub fn user_run(passes: JsValue, which: u32, module: &[u32]) -> Js<Vec<u32>> {
     let descs = pass_descs(passes)?;
     reach(|lent| {
         let module = Words::new(&lent.store, module).module()?;
         let registry = lent.runner.as_ref().map_or_else(|| passes::ALL.into(), |runner| runner.registry().clone());
+        let registry = registry.of(module.dialect());
+        let listed: Vec<bool> = descs.iter().map(|desc| desc.listed).collect();
         let made = make_passes(&registry, descs).map_err(|e| error(&e))?;
-        let pass = made.last().ok_or_else(|| error("there is no pass"))?;
+        // While the script is loaded nobody has told the runner which passes it has made so far.
+        if let Some(runner) = lent.runner.as_mut().filter(|_| LOADING.get()) {
+            runner.set_user(made.iter().zip(listed).filter(|(_, listed)| *listed).map(|(pass, _)| pass.clone()).collect());
+        }
+        let pass = made.get(which as usize).ok_or_else(|| error("there is no pass"))?;
         let mut own = None;
         let runner = match &mut lent.runner {
             Some(runner) => runner,
@@ -241,69 +289,11 @@ pub(super) fn reach<T>(f: impl FnOnce(&mut Lent) -> Js<T>) -> Js<T> {
     })
 }
 
-/// Enters a context: until [`user_exit`] it is the current one.
-#[wasm_bindgen]
-pub fn user_enter(context: JsValue) -> Js<()> {
-    let desc = Fields(context);
-    let context = PassContext {
-        opt_level: desc.number("optLevel")? as i64,
-        required: desc.texts("required")?,
-        disabled: desc.texts("disabled")?,
-        config: config(&desc)?.into_iter().collect(),
-    };
-    if let Some((_, message)) = validate(&context.config).first() {
-        return Err(error(message));
-    }
-    let instruments = make_instruments(instrument_descs(&desc.get("instruments"))?);
-    with_runner(|runner| {
-        if runner.depth() >= 100 {
-            return Err(error("contexts are entered too deep"));
-        }
-        runner.enter(context, instruments).map_err(thrown)
-    })
-}
-
-/// Leaves the current context.
-#[wasm_bindgen]
-pub fn user_exit() -> Js<()> {
-    with_runner(|runner| runner.exit().map_err(thrown))
-}
-
-/// Replaces the instruments of the current context.
-#[wasm_bindgen]
-pub fn user_override(instruments: JsValue) -> Js<()> {
-    let instruments = make_instruments(instrument_descs(&instruments)?);
-    with_runner(|runner| runner.override_instruments(instruments).map_err(thrown))
-}
-
-fn with_runner<T>(f: impl FnOnce(&mut Runner) -> Js<T>) -> Js<T> {
-    with(|lent| match &mut lent.runner {
-        Some(runner) => f(runner),
-        None => Err(error("there is no context to change while an instrument looks")),
-    })
-}
-
-/// The current context: `[opt level, required, disabled, keys and values of the configuration in turn]`.
-#[wasm_bindgen]
-pub fn user_context() -> Js<js_sys::Array> {
-    with_runner(|runner| {
-        let context = runner.current();
-        let names = |names: &[String]| names.iter().map(|name| JsValue::from(name.as_str())).collect::<js_sys::Array>();
-        let config: js_sys::Array = context
-            .config
-            .iter()
-            .flat_map(|(key, value)| [JsValue::from(key.as_str()), JsValue::from(value.to_string())])
-            .collect();
-        let level = JsValue::from(context.opt_level as f64);
-        Ok(js_sys::Array::of4(&level, &names(&context.required), &names(&context.disabled), &config))
-    })
-}
-
 /// Writes into the log of the step under way; false when there is none.
 #[wasm_bindgen]
 pub fn user_log(text: &str) -> bool {
     let Some(mut lent) = LENT.take() else { return false };
-    let runner = lent.runner.as_mut();
+    let runner = lent.runner.as_mut().filter(|_| !LOADING.get());
     let step = runner.and_then(|runner| Some((runner.open_step()?, runner)));
     let logged = step
         .map(|(step, runner)| {
@@ -312,6 +302,34 @@ pub fn user_log(text: &str) -> bool {
         .is_some();
     LENT.set(Some(lent));
     logged
+}
+
+/// What passes and instruments have printed and reported since the last time, while a script is loaded: there is no list of
+/// steps yet where it could stand.
+#[wasm_bindgen]
+pub fn user_printed() -> Vec<String> {
+    let Some(mut lent) = LENT.take() else { return Vec::new() };
+    let mut said = Vec::new();
+    if let Some(runner) = lent.runner.as_mut().filter(|_| LOADING.get()) {
+        let printed = runner.trace.log.drain(..).filter(|entry| entry.kind == LogKind::Printed);
+        said.extend(printed.map(|entry| entry.text.trim_end_matches('\n').to_owned()));
+        let reported = runner.trace.steps.iter_mut().flat_map(|step| step.reported.drain(..));
+        said.extend(reported.map(|found| format!("{}: {}", found.severity.word(), found.message)));
+    }
+    LENT.set(Some(lent));
+    said
+}
+
+/// Names of the instruments that are built in.
+#[wasm_bindgen]
+pub fn user_instruments() -> Vec<String> {
+    crate::pass::built_in::ALL.iter().map(|spec| spec.name.to_owned()).collect()
+}
+
+/// Whether a call of an instrument that is built in can be made; throws when it cannot.
+#[wasm_bindgen]
+pub fn user_instrument(call: &str) -> Js<()> {
+    instrument::resolve(call, "").map(|_| ()).map_err(|e| words_of(&e))
 }
 
 /// Whether a pass of that name is compiled in.
@@ -336,8 +354,8 @@ pub(in crate::wasm) fn registered(passes: JsValue, instruments: JsValue) -> Js<U
         }
     }
     let instrument = move |name: &str| {
-        let found = instruments.iter().find(|(known, _)| known == name)?;
-        make_instruments(vec![found.clone()]).pop()
+        let found = instruments.iter().find(|known| known.name == name)?;
+        make_instrument(found.clone()).ok()
     };
-    Ok(User { passes, instrument: Box::new(instrument) })
+    Ok(User { passes, instrument: Box::new(instrument), keys: own_keys() })
 }

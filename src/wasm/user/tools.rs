@@ -56,9 +56,9 @@ pub fn user_parse_module(text: &str) -> Js<Vec<u32>> {
             return Err(error("the text is too long"));
         }
         let mark = lent.store.mark();
-        let opened = open(&mut lent.store, text);
+        let (module, found) = open(&mut lent.store, text).into_module(&mut lent.store);
         lent.store.disown(mark);
-        if opened.is_ok() { Ok(module_words(&opened.module)) } else { Err(first(&opened.diagnostics)) }
+        if found.iter().any(Diagnostic::is_error) { Err(first(&found)) } else { Ok(module_words(&module)) }
     })
 }
 
@@ -66,6 +66,12 @@ pub fn user_parse_module(text: &str) -> Js<Vec<u32>> {
 #[wasm_bindgen]
 pub fn user_is_relax() -> Js<bool> {
     with(|lent| Ok(lent.dialect == Dialect::Relax))
+}
+
+/// Whether a text is TVMScript, and not Relay.
+#[wasm_bindgen]
+pub fn user_is_script(text: &str) -> bool {
+    parse::is_script(text)
 }
 
 /// The type that a text is.
