@@ -3,16 +3,22 @@ import { analysis } from "./analysis";
 import { attrsKey } from "./attrs";
 import * as builders from "./build";
 import { BlockBuilder } from "./builder";
+import * as contexts from "./context";
 import { dpl } from "./dpl";
 import * as functors from "./functor";
+import * as instruments from "./instrument";
+import * as matches from "./match";
 import * as mixed from "./mixed-mode";
 import { IRModule } from "./module";
 import { ExprMutator } from "./mutator";
+import { hooksOf } from "./names";
 import * as nodes from "./nodes";
+import * as pass from "./pass";
 import * as passes from "./passes";
 import * as relaxNodes from "./relax";
 import * as relaxFunctors from "./relax-functor";
 import * as rules from "./rule";
+import { Span } from "./span";
 import * as typeFunctors from "./type-functor";
 import * as types from "./types";
 
@@ -34,15 +40,15 @@ const nodeClasses = {
   Call: nodes.Call,
   Let: nodes.Let,
   If: nodes.If,
-  Match: nodes.Match,
-  Clause: nodes.Clause,
+  Match: matches.Match,
+  Clause: matches.Clause,
   RefCreate: nodes.RefCreate,
   RefRead: nodes.RefRead,
   RefWrite: nodes.RefWrite,
-  PatternWildcard: nodes.PatternWildcard,
-  PatternVar: nodes.PatternVar,
-  PatternConstructor: nodes.PatternConstructor,
-  PatternTuple: nodes.PatternTuple,
+  PatternWildcard: matches.PatternWildcard,
+  PatternVar: matches.PatternVar,
+  PatternConstructor: matches.PatternConstructor,
+  PatternTuple: matches.PatternTuple,
 };
 
 const relaxClasses = {
@@ -113,16 +119,36 @@ const tools = {
 };
 
 const passApi = {
+  Pass: pass.Pass,
+  ModulePass: pass.ModulePass,
+  FunctionPass: pass.FunctionPass,
+  DataflowBlockPass: pass.DataflowBlockPass,
+  PrimFuncPass: pass.PrimFuncPass,
+  Sequential: passes.Sequential,
   modulePass: passes.modulePass,
   functionPass: passes.functionPass,
   dataflowBlockPass: passes.dataflowBlockPass,
   primFuncPass: passes.primFuncPass,
   sequential: passes.sequential,
-  passInstrument: passes.passInstrument,
-  PassContext: passes.PassContext,
-  PassTimingInstrument: passes.PassTimingInstrument,
+  passInstrument: instruments.passInstrument,
+  PassContext: contexts.PassContext,
+  Diagnostic: contexts.Diagnostic,
+  Span,
+  PassTimingInstrument: instruments.PassTimingInstrument,
+  instrument: instruments.instrument,
   transform: passes.transform,
 };
+
+hooksOf(
+  functors.ExprFunctor,
+  functors.ExprVisitor,
+  ExprMutator,
+  mixed.MixedModeVisitor,
+  mixed.MixedModeMutator,
+  relaxFunctors.RelaxExprVisitor,
+  relaxFunctors.RelaxExprMutator,
+  relaxFunctors.DataflowMutator,
+);
 
 const relay = builders.namespace({
   ...nodeClasses,
@@ -131,7 +157,8 @@ const relay = builders.namespace({
   var: builders.variable,
   const: builders.constant,
   op: builders.op,
-  transform: passes.transform,
+  transform: passes.transforms.relay,
+  _transform: passes.transforms.relay,
 });
 
 const relax = builders.namespace({
@@ -146,6 +173,7 @@ const relax = builders.namespace({
   PrimStructInfo: types.PrimType,
   TupleStructInfo: types.TupleType,
   FuncStructInfo: types.FuncType,
+  DynTensorType: types.DynTensorType,
   MatchShape: relaxNodes.MatchCast,
   Function: nodes.Func,
   BlockBuilder,
@@ -160,11 +188,12 @@ const relax = builders.namespace({
   dpl,
   const: builders.constant,
   op: builders.op,
-  transform: passes.transform,
+  transform: passes.transforms.relax,
 });
 
-/** Symbolic extents, under TVM's name. */
+/** Symbolic extents and passes over tensor programs, under TVM's name. */
 const tir = {
+  transform: passes.transforms.tir,
   Var: function Var(name: string, dtype?: string) {
     return types.symbol(name, dtype);
   },

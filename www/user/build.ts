@@ -147,10 +147,8 @@ export function setSubstitute(f: typeof substitute): void {
 
 /** Reads a module, and infers its types, like TVM's `relay.parse`. A missing version line is added. */
 export function parseModule(text: string): IRModule {
-  const whole =
-    space().relax || /^\s*(\/\/.*\n\s*)*#\[version/.test(text)
-      ? text
-      : `#[version = "0.0.5"]\n${text}`;
+  const isWhole = cross().user_is_script(text) || /^\s*(\/\/.*\n\s*)*#\[version/.test(text);
+  const whole = isWhole ? text : `#[version = "0.0.5"]\n${text}`;
   return IRModule.fromWords(cross().user_parse_module(whole));
 }
 

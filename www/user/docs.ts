@@ -47,7 +47,37 @@ const PASSES: readonly Row[] = [
   [
     "transform",
     "transform.FoldConstant(args?: object): Pass",
-    "The passes that are built in, by TVM's names: transform.FuseOps({ fuse_opt_level: 2 }). A pass is called with a module and gives a module. transform.FuseOpsByPattern({ patterns: [[name, pattern, annotations?, check?]] }) takes patterns of relax.dpl; check gets { matchedExpr, annotatedExpr, matchedBindings }. transform.UpdateParamType({ ty_func: (param) => type or null }) takes a function.",
+    "The passes that are built in, by TVM's names, for the program's dialect: transform.FuseOps({ fuse_opt_level: 2 }). relay.transform, relax.transform and tir.transform have those of one dialect. A pass is called with a module and gives a module; its info has name, opt level and required passes. transform.FuseOpsByPattern({ patterns: [[name, pattern, annotations?, check?]] }) takes patterns of relax.dpl; check gets { matchedExpr, annotatedExpr, matchedBindings }. transform.UpdateParamType({ ty_func: (param) => type or null }) takes a function.",
+  ],
+  [
+    "Sequential",
+    "Sequential(passes: Pass[], options?: { name?, optLevel?, required?, doc? }): Pass",
+    "The same as sequential, by TVM's name. What it gives is an instance of Sequential and of Pass.",
+  ],
+  [
+    "Pass",
+    "class Pass { info: { name, optLevel, required }; (mod: IRModule | Expr): IRModule }",
+    "What all passes are instances of. A pass is called with a module, or with a function or expression, which becomes a module; it runs in the current context, whatever its level.",
+  ],
+  [
+    "ModulePass",
+    "class ModulePass extends Pass",
+    "What passes over a whole module are instances of.",
+  ],
+  [
+    "FunctionPass",
+    "class FunctionPass extends Pass",
+    "What passes over each function are instances of.",
+  ],
+  [
+    "DataflowBlockPass",
+    "class DataflowBlockPass extends Pass",
+    "What passes over dataflow blocks are instances of.",
+  ],
+  [
+    "PrimFuncPass",
+    "class PrimFuncPass extends Pass",
+    "What passes over tensor programs are instances of.",
   ],
   [
     "rulePass",
@@ -89,11 +119,45 @@ const PASSES: readonly Row[] = [
     "run<T>(f: (ctx: PassContext) => T): T",
     "Enters the context, calls f, and leaves it.",
   ],
-  ["PassContext.current", "static current(): PassContext", "The context that is current."],
+  [
+    "PassContext.current",
+    "static current(): PassContext",
+    "The context that is current: the object that was entered, or one that stands for the page's.",
+  ],
   [
     "PassContext.overrideInstruments",
     "overrideInstruments(instruments: object[]): void",
-    "Replaces the instruments of the current context: exitPassCtx of the old ones is called, then enterPassCtx of the new ones.",
+    "Replaces its instruments, whether or not it is the current context: exitPassCtx of the old ones is called, then enterPassCtx of the new ones.",
+  ],
+  [
+    "PassContext.registerConfigOption",
+    'static registerConfigOption(key: string, type: "bool" | "int" | "str" | "list"): void',
+    "Registers a key of the configuration that your passes read from ctx.config; the page's context takes it, too.",
+  ],
+  [
+    "PassContext.listConfigs",
+    "static listConfigs(): Record<string, { type: string }>",
+    "All keys of the configuration, TVM's and your own.",
+  ],
+  [
+    "PassContext.diagCtx",
+    "diagCtx: { emit(diagnostic: Diagnostic): void, render(): void }",
+    "Where a pass reports what it finds: ctx.diagCtx.emit(Diagnostic.warning(call, 'odd')). It is listed under Problems and underlined at its place. A pass that reported an error has failed.",
+  ],
+  [
+    "Diagnostic",
+    'new Diagnostic(level: "error" | "warning" | "note" | "help", place: Expr | Span | null, message: string)',
+    "A finding about a place of the program; Diagnostic.error(place, message) and so on make one.",
+  ],
+  [
+    "Span",
+    "class Span { line, column, endLine, endColumn }",
+    "A place in the text of the program: expr.span, null where an expression comes from no place.",
+  ],
+  [
+    "instrument",
+    "instrument.PrintAfterAll(...args)",
+    "The instruments that are built in, by TVM's names and in the order of TVM's arguments: instrument.PassPrintingInstrument(['FuseOps'], []), instrument.PassMemoryInstrument(). What they print stands in the log, or in the console while the script is loaded.",
   ],
 ];
 
@@ -110,8 +174,8 @@ const VISITORS: readonly Row[] = [
   ],
   [
     "ExprFunctor",
-    "class ExprFunctor<R> { memo: Map<Expr, R>; visit(expr): R }",
-    "What visitors and mutators have in common: visit finds the hook of the node's kind, and remembers what it gave.",
+    "class ExprFunctor<R> { memo: Map<Expr, R>; visit(expr, ...args): R }",
+    "What visitors and mutators have in common: visit finds the hook of the node's kind, and remembers what it gave. More arguments go to the hook, visitCall(call, depth), and on to all parts; then nothing is remembered. A method that looks like a hook and is none is an error.",
   ],
   [
     "MixedModeMutator",
@@ -125,12 +189,12 @@ const VISITORS: readonly Row[] = [
   ],
   [
     "TypeVisitor",
-    "class TypeVisitor { visitType(type): void; visitTensorType(type), ... }",
+    "class TypeVisitor { visitType(type): void; visitTensorType(type), visitDim(dim), ... }",
     "Goes over a type.",
   ],
   [
     "TypeMutator",
-    "class TypeMutator { visitType(type): Type; visitTensorType(type), ... }",
+    "class TypeMutator { visitType(type): Type; visitTensorType(type), visitDim(dim), ... }",
     "Makes another type of a type. A mutator of expressions whose visitType calls it changes annotations.",
   ],
   [
@@ -384,7 +448,7 @@ const TOOLS: readonly Row[] = [
   [
     "IRModule",
     "new IRModule(functions?: Record<string, Func> | [GlobalVar, Func][]): IRModule",
-    "A module. It can be changed, which changes no version that the page shows.",
+    'A module. It can be changed, which changes no version that the page shows. mod["main"] is a function of it, too.',
   ],
   ["IRModule.functions", "functions: [GlobalVar, Func][]", "Names and functions, in order."],
   ["IRModule.get", "get(name: string | GlobalVar): Func", "The function of that name."],
@@ -400,6 +464,7 @@ const TOOLS: readonly Row[] = [
   ],
   ["IRModule.remove", "remove(name: string | GlobalVar): IRModule", "Removes a function."],
   ["IRModule.update", "update(other: IRModule): IRModule", "Adds everything of another module."],
+  ["IRModule.show", "show(): void", "Prints it to the console."],
   ["IRModule.copy", "copy(): IRModule", "Another module with the same functions."],
   [
     "IRModule.fromExpr",

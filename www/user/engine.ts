@@ -34,6 +34,7 @@ export interface Engine {
   user_infer(id: number, module: Uint32Array): number;
   user_eval(id: number, module: Uint32Array): number;
   user_is_relax(): boolean;
+  user_is_script(text: string): boolean;
   user_dim(op: string, words: Uint32Array): Uint32Array;
   user_dim_text(words: Uint32Array): string;
   user_symbol(name: string, dtype: string): Uint32Array;
@@ -44,12 +45,21 @@ export interface Engine {
   user_analysis(what: number, words: Uint32Array): Uint32Array;
   user_dpl(what: number, words: Uint32Array, ask?: unknown): Uint32Array;
   user_record(pre: number, post: number): boolean;
-  user_run(passes: unknown, module: Uint32Array): Uint32Array;
-  user_enter(context: unknown): void;
+  user_run(passes: unknown, which: number, module: Uint32Array): Uint32Array;
+  user_pass_info(call: string, relax: boolean): unknown[];
+  user_enter(context: unknown): number;
   user_exit(): void;
-  user_override(instruments: unknown): void;
+  user_override(scope: number, instruments: unknown): void;
   user_context(): unknown[];
+  user_config_key(key: string, type: string): void;
+  user_config_keys(): string[];
   user_log(text: string): boolean;
+  user_printed(): string[];
+  user_span(id: number): Uint32Array;
+  user_report(severity: string, message: string, span: Uint32Array): boolean;
+  user_nearest(word: string, known: string[]): string;
+  user_instruments(): string[];
+  user_instrument(call: string): void;
   user_has_pass(name: string): boolean;
 }
 

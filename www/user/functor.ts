@@ -5,6 +5,9 @@
  * They visit as deep as the stack allows and no deeper: past a hundred nodes inside of each other, what lies further down
  * is visited first, without recursion. Then the order is another one (parts before wholes), and nothing else.
  */
+
+import type { Match, Pattern } from "./match";
+import { checkHooks } from "./names";
 import {
   type Call,
   type Constant,
@@ -16,11 +19,9 @@ import {
   type If,
   KIND,
   Let,
-  type Match,
   needExpr,
   type Op,
   type OtherExpr,
-  type Pattern,
   type RefCreate,
   type RefRead,
   type RefWrite,
@@ -42,7 +43,7 @@ import {
   type StringImm,
   type VarBinding,
 } from "./relax";
-import type { Type } from "./types";
+import type { Dim, Type } from "./types";
 
 /** Hooks by kind of node. */
 export const HOOKS = Object.keys(KIND).map((kind) => `visit${kind}` as `visit${keyof typeof KIND}`);
@@ -72,13 +73,26 @@ function parts(expr: Expr): readonly Expr[] {
   }
 }
 
+const NO_ARGS: readonly unknown[] = Object.freeze([]);
+
 /** Something that goes over expressions: `visit` finds the hook of a node's kind, and remembers what it gave. */
 export abstract class ExprFunctor<R = unknown> {
   /** What each node gave that was visited. May be written to, to say beforehand what a node gives. */
   memo: Map<Expr, R> = new Map();
   private depth = 0;
+  /** What the node under way was visited with besides. */
+  private args: readonly unknown[] = NO_ARGS;
 
-  visit(expr: Expr): R {
+  constructor() {
+    checkHooks(this);
+  }
+
+  /**
+   * What the hook of the node's kind gives. Arguments besides the node go to the hook, and from the hooks that are not the
+   * user's to all parts, as those of TVM's `ExprFunctor` do; then nothing is remembered.
+   */
+  visit(expr: Expr, ...args: unknown[]): R {
+    if (args.length > 0 || this.hasArgs) return this.visitWith(expr, args);
     const known = this.memo.get(expr);
     if (known !== undefined || this.memo.has(expr)) return known as R;
     needExpr(expr);
@@ -91,6 +105,29 @@ export abstract class ExprFunctor<R = unknown> {
     } finally {
       this.depth--;
     }
+  }
+
+  protected get hasArgs(): boolean {
+    return this.args !== NO_ARGS;
+  }
+
+  /** Visits with these arguments. What the memo says beforehand holds; nothing is added to it. */
+  protected visitWith(expr: Expr, args: readonly unknown[]): R {
+    const known = this.memo.get(expr);
+    if (known !== undefined || this.memo.has(expr)) return known as R;
+    needExpr(expr);
+    const outer = this.args;
+    this.args = args.length > 0 ? args : NO_ARGS;
+    try {
+      return this.dispatch(expr);
+    } finally {
+      this.args = outer;
+    }
+  }
+
+  /** Visits a part of the node under way with what the node was visited with. */
+  protected part(expr: Expr): R {
+    return this.hasArgs ? this.visit(expr, ...this.args) : this.visit(expr);
   }
 
   /** Whether so much is under way that a chain should be followed in a loop. */
@@ -131,8 +168,10 @@ export abstract class ExprFunctor<R = unknown> {
   }
 
   protected hook(expr: Expr): R {
-    if (expr instanceof DataflowVar) return this.visitDataflowVar(expr);
-    return (this[HOOKS[expr.kind] ?? "visitOther"] as (expr: Expr) => R)(expr);
+    const name =
+      expr instanceof DataflowVar ? "visitDataflowVar" : (HOOKS[expr.kind] ?? "visitOther");
+    if (!this.hasArgs) return (this[name] as (expr: Expr) => R)(expr);
+    return (this[name] as (expr: Expr, ...args: unknown[]) => R)(expr, ...this.args);
   }
 
   protected none(expr: Expr): R {
@@ -216,7 +255,7 @@ export abstract class ExprFunctor<R = unknown> {
 export class ExprVisitor extends ExprFunctor<void> {
   /** A variable where it is bound: a parameter, a let's variable, a pattern's; in Relax it goes on by what it is. */
   visitVarDef(variable: Var): void {
-    if (!variable.space.relax) this.visit(variable);
+    if (!variable.space.relax) this.part(variable);
     else if (variable instanceof DataflowVar) this.visitDataflowVarDef(variable);
     else this.visitVarDef_(variable);
   }
@@ -246,26 +285,26 @@ export class ExprVisitor extends ExprFunctor<void> {
   override visitConstructor(_expr: Constructor): void {}
   override visitConstant(_expr: Constant): void {}
   override visitTuple(expr: Tuple): void {
-    for (const field of expr.fields) this.visit(field);
+    for (const field of expr.fields) this.part(field);
   }
   override visitTupleGetItem(expr: TupleGetItem): void {
-    this.visit(expr.tuple);
+    this.part(expr.tuple);
   }
   override visitCall(expr: Call): void {
-    this.visit(expr.op);
+    this.part(expr.op);
     if (this.visitType !== ExprVisitor.prototype.visitType)
       for (const type of expr.typeArgs) this.visitType(type);
-    for (const arg of expr.args) this.visit(arg);
+    for (const arg of expr.args) this.part(arg);
   }
   override visitLet(expr: Let): void {
     let at = expr;
     for (;;) {
-      this.visit(at.value);
+      this.part(at.value);
       this.visitVarDef(at.var);
       const { body } = at;
       const own = this.visitLet !== ExprVisitor.prototype.visitLet;
       if (!this.isDeep || own || !(body instanceof Let) || this.memo.has(body)) {
-        this.visit(body);
+        this.part(body);
         return;
       }
       this.memo.set(body, undefined);
@@ -273,34 +312,34 @@ export class ExprVisitor extends ExprFunctor<void> {
     }
   }
   override visitIf(expr: If): void {
-    this.visit(expr.cond);
-    this.visit(expr.trueBranch);
-    this.visit(expr.falseBranch);
+    this.part(expr.cond);
+    this.part(expr.trueBranch);
+    this.part(expr.falseBranch);
   }
   override visitFunction(expr: Func): void {
     for (const param of expr.params) this.visitVarDef(param);
-    this.visit(expr.body);
+    this.part(expr.body);
   }
   override visitMatch(expr: Match): void {
-    this.visit(expr.data);
+    this.part(expr.data);
     for (const { lhs, rhs } of expr.clauses) {
       this.visitPattern(lhs);
-      this.visit(rhs);
+      this.part(rhs);
     }
   }
   override visitRefCreate(expr: RefCreate): void {
-    this.visit(expr.value);
+    this.part(expr.value);
   }
   override visitRefRead(expr: RefRead): void {
-    this.visit(expr.ref);
+    this.part(expr.ref);
   }
   override visitRefWrite(expr: RefWrite): void {
-    this.visit(expr.ref);
-    this.visit(expr.value);
+    this.part(expr.ref);
+    this.part(expr.value);
   }
   override visitSeqExpr(expr: SeqExpr): void {
     for (const block of expr.blocks) this.visitBindingBlock(block);
-    this.visit(expr.body);
+    this.part(expr.body);
   }
   /** Goes on by what the block is. */
   visitBindingBlock(block: BindingBlock): void {
@@ -320,16 +359,22 @@ export class ExprVisitor extends ExprFunctor<void> {
     else this.visitVarBinding(binding);
   }
   visitVarBinding(binding: VarBinding): void {
-    this.visit(binding.value);
+    this.part(binding.value);
     this.visitVarDef(binding.var);
   }
   visitMatchCast(binding: MatchCast): void {
     this.visitType(binding.type);
-    this.visit(binding.value);
+    this.part(binding.value);
     this.visitVarDef(binding.var);
   }
-  override visitShapeExpr(_expr: ShapeExpr): void {}
-  override visitPrimValue(_expr: PrimValue): void {}
+  /** An extent or scalar of Relax: a number, a symbol, or what is computed of such. */
+  visitPrimExpr(_value: Dim): void {}
+  override visitShapeExpr(expr: ShapeExpr): void {
+    for (const value of expr.values) this.visitPrimExpr(value);
+  }
+  override visitPrimValue(expr: PrimValue): void {
+    this.visitPrimExpr(expr.value);
+  }
   override visitStringImm(_expr: StringImm): void {}
   override visitDataTypeImm(_expr: DataTypeImm): void {}
   override visitExternFunc(_expr: ExternFunc): void {}

@@ -6,7 +6,8 @@
 import type { Request, Run } from "../engine/protocol";
 import { API_OBJECTS } from "./api";
 import { type Engine, setEngine } from "./engine";
-import { guardedHost, hearRejections, loadScript, settle } from "./script";
+import { printed } from "./output";
+import { guardedHost, hearRejections, loadScript, noteFailures, settle } from "./script";
 
 /** The engine's session, as the glue exports it. */
 export interface ScriptSession {
@@ -35,9 +36,10 @@ export async function answer(session: ScriptSession, request: Request): Promise<
   const { forEngine, ...script } = await loadScript(request.document.script);
   session.script_loaded(...forEngine);
   const run = session.handle(request) as Run;
+  noteFailures(run);
   // What promises threw that a pass left alone is told only after it.
   await settle();
-  return { ...run, script };
+  return { ...run, script: { ...script, output: [...printed()] } };
 }
 
 export { loadScript };

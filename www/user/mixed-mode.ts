@@ -14,9 +14,9 @@ import {
 
 /** A visitor that sees every call, tuple and projection after what it is computed from, however deep. */
 export class MixedModeVisitor extends ExprVisitor {
-  override visit(expr: Expr): void {
-    if (!this.memo.has(expr)) this.visitAhead(expr);
-    super.visit(expr);
+  override visit(expr: Expr, ...args: unknown[]): void {
+    if (args.length === 0 && !this.hasArgs && !this.memo.has(expr)) this.visitAhead(expr);
+    super.visit(expr, ...args);
   }
 }
 
@@ -25,9 +25,9 @@ export class MixedModeVisitor extends ExprVisitor {
  * `rewriteCall(pre, post)` and so on: `pre` is the node as it was, with its types, `post` the one over new parts.
  */
 export class MixedModeMutator extends ExprMutator {
-  override visit(expr: Expr): Expr {
-    if (!this.memo.has(expr)) this.visitAhead(needExpr(expr));
-    return super.visit(expr);
+  override visit(expr: Expr, ...args: unknown[]): Expr {
+    if (args.length === 0 && !this.hasArgs && !this.memo.has(expr)) this.visitAhead(needExpr(expr));
+    return super.visit(expr, ...args);
   }
   rewriteCall(_pre: Call, post: Expr): Expr {
     return post;

@@ -1,6 +1,7 @@
 /** Modules. Unlike nodes they can be changed, as in TVM; a version that the page shows is not changed by it. */
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 import { Expr, Func, GlobalVar, needExpr, nodeAt, type Var } from "./nodes";
+import { print } from "./output";
 import { ExternFunc, PrimFunc } from "./relax";
 import { shown } from "./types";
 
@@ -117,11 +118,36 @@ export class IRModule {
     return IRModule.fromWords(this.toWords());
   }
 
+  /** Prints it to the console. */
+  show(): void {
+    print(String(this));
+  }
+
   /** The module as TVM's `str(mod)` prints it. */
   toString(): string {
     return cross().user_module_text(this.toWords());
   }
 }
+
+/**
+ * `mod["main"]`: what is no property of a module is a function of it. Asked behind all properties, so that these cost nothing.
+ */
+Object.setPrototypeOf(
+  IRModule.prototype,
+  new Proxy(Object.prototype, {
+    get(target, name, receiver) {
+      if (typeof name === "string" && receiver instanceof IRModule && receiver.has(name))
+        return receiver.get(name);
+      return Reflect.get(target, name, receiver);
+    },
+    set(target, name, value, receiver) {
+      if (typeof name !== "string" || !(receiver instanceof IRModule))
+        return Reflect.set(target, name, value, receiver);
+      receiver.set(name, value);
+      return true;
+    },
+  }),
+);
 
 export function needModule(value: unknown): IRModule {
   if (value instanceof Expr) return IRModule.fromExpr(value);

@@ -3,8 +3,15 @@
 import { cross } from "./engine";
 import { ExprFunctor, HOOKS } from "./functor";
 import {
-  type Call,
   Clause,
+  type Match,
+  type Pattern,
+  PatternConstructor,
+  PatternTuple,
+  PatternVar,
+} from "./match";
+import {
+  type Call,
   type Constant,
   type Constructor,
   DataflowVar,
@@ -13,14 +20,9 @@ import {
   type GlobalVar,
   type If,
   Let,
-  type Match,
   needExpr,
   type Op,
   type OtherExpr,
-  type Pattern,
-  PatternConstructor,
-  PatternTuple,
-  PatternVar,
   type RefCreate,
   type RefRead,
   type RefWrite,
@@ -38,13 +40,13 @@ import {
   MatchCast,
   needBlock,
   type PrimFunc,
-  type PrimValue,
+  PrimValue,
   type SeqExpr,
-  type ShapeExpr,
+  ShapeExpr,
   type StringImm,
   VarBinding,
 } from "./relax";
-import { needType, shown, type Type } from "./types";
+import { type Dim, needType, shown, type Type } from "./types";
 
 /**
  * Makes another program of a program: the hooks visit all parts, and give the same node when no part has changed, else a
@@ -77,7 +79,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
     let changed: Expr[] | null = null;
     for (let at = 0; at < list.length; at++) {
       const before = list[at] as Expr;
-      const after = this.visit(before);
+      const after = this.part(before);
       if (after !== before) {
         changed ??= [...list];
         changed[at] = after;
@@ -92,7 +94,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
       return variable instanceof DataflowVar
         ? this.visitDataflowVarDef(variable)
         : this.visitVarDef_(variable);
-    const after = this.visit(variable);
+    const after = this.part(variable);
     if (!(after instanceof Var))
       throw new TypeError(`%${variable.nameHint} is bound here and cannot become ${shown(after)}`);
     return after;
@@ -143,11 +145,11 @@ export class ExprMutator extends ExprFunctor<Expr> {
     return fields === before ? expr : rebuilt(expr, fields.map(id));
   }
   override visitTupleGetItem(expr: TupleGetItem): Expr {
-    const tuple = this.visit(expr.tuple);
+    const tuple = this.part(expr.tuple);
     return tuple === expr.tuple ? expr : rebuilt(expr, [tuple.id, expr.index]);
   }
   override visitCall(expr: Call): Expr {
-    const op = this.visit(expr.op);
+    const op = this.part(expr.op);
     let typeArgs: readonly Type[] = [];
     let sameTypes = true;
     if (this.visitType !== ExprMutator.prototype.visitType) {
@@ -166,11 +168,11 @@ export class ExprMutator extends ExprFunctor<Expr> {
     const own = this.visitLet !== ExprMutator.prototype.visitLet;
     let at = expr;
     for (;;) {
-      chain.push({ pre: at, variable: this.visitVarDef(at.var), value: this.visit(at.value) });
+      chain.push({ pre: at, variable: this.visitVarDef(at.var), value: this.part(at.value) });
       if (!this.isDeep || own || !(at.body instanceof Let) || this.memo.has(at.body)) break;
       at = at.body;
     }
-    let body = this.visit(at.body);
+    let body = this.part(at.body);
     for (let last = chain.pop(); last; last = chain.pop()) {
       const { pre, variable, value } = last;
       const unchanged = variable === pre.var && value === pre.value && body === pre.body;
@@ -187,9 +189,9 @@ export class ExprMutator extends ExprFunctor<Expr> {
     return post;
   }
   override visitIf(expr: If): Expr {
-    const cond = this.visit(expr.cond);
-    const trueBranch = this.visit(expr.trueBranch);
-    const falseBranch = this.visit(expr.falseBranch);
+    const cond = this.part(expr.cond);
+    const trueBranch = this.part(expr.trueBranch);
+    const falseBranch = this.part(expr.falseBranch);
     const before = [expr.cond, expr.trueBranch, expr.falseBranch];
     const after = [cond, trueBranch, falseBranch];
     return same(after, before) ? expr : rebuilt(expr, after.map(id));
@@ -201,7 +203,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
       ret && this.visitType !== ExprMutator.prototype.visitType
         ? needType(this.visitType(ret))
         : ret;
-    const body = this.visit(expr.body);
+    const body = this.part(expr.body);
     if (body === expr.body && retType === ret && same(params, expr.params)) return expr;
     const words = [...expr.words.subarray(2)];
     words.splice(0, 2, body.id, retType ? retType.id + 1 : 0);
@@ -211,9 +213,9 @@ export class ExprMutator extends ExprFunctor<Expr> {
   override visitMatch(expr: Match): Expr {
     const before = expr.clauses;
     const clauses = before.map(
-      ({ lhs, rhs }) => new Clause(this.visitPattern(lhs), this.visit(rhs)),
+      ({ lhs, rhs }) => new Clause(this.visitPattern(lhs), this.part(rhs)),
     );
-    const data = this.visit(expr.data);
+    const data = this.part(expr.data);
     const unchanged = clauses.every(
       ({ lhs, rhs }, at) => lhs === before[at]?.lhs && rhs === before[at]?.rhs,
     );
@@ -222,21 +224,21 @@ export class ExprMutator extends ExprFunctor<Expr> {
     return rebuilt(expr, [data.id, expr.complete ? 1 : 0, ...arms]);
   }
   override visitRefCreate(expr: RefCreate): Expr {
-    const value = this.visit(expr.value);
+    const value = this.part(expr.value);
     return value === expr.value ? expr : rebuilt(expr, [value.id]);
   }
   override visitRefRead(expr: RefRead): Expr {
-    const ref = this.visit(expr.ref);
+    const ref = this.part(expr.ref);
     return ref === expr.ref ? expr : rebuilt(expr, [ref.id]);
   }
   override visitRefWrite(expr: RefWrite): Expr {
-    const ref = this.visit(expr.ref);
-    const value = this.visit(expr.value);
+    const ref = this.part(expr.ref);
+    const value = this.part(expr.value);
     return ref === expr.ref && value === expr.value ? expr : rebuilt(expr, [ref.id, value.id]);
   }
   override visitSeqExpr(expr: SeqExpr): Expr {
     const blocks = expr.blocks.map((block) => this.visitBindingBlock(block));
-    const body = this.visit(expr.body);
+    const body = this.part(expr.body);
     return body === expr.body && same(blocks, expr.blocks)
       ? expr
       : rebuilt(expr, [body.id, ...blocks.map((block) => needBlock(block).id)]);
@@ -266,25 +268,32 @@ export class ExprMutator extends ExprFunctor<Expr> {
   }
   // biome-ignore lint/suspicious/noConfusingVoidType: see visitBinding
   visitVarBinding(binding: VarBinding): Binding | void {
-    const value = this.visit(binding.value);
+    const value = this.part(binding.value);
     const variable = this.visitVarDef(binding.var);
     if (value === binding.value && variable === binding.var) return binding;
     return new VarBinding(variable, value);
   }
   // biome-ignore lint/suspicious/noConfusingVoidType: see visitBinding
   visitMatchCast(binding: MatchCast): Binding | void {
-    const value = this.visit(binding.value);
+    const value = this.part(binding.value);
     const type = this.visitType(binding.type);
     const variable = this.visitVarDef(binding.var);
     if (value === binding.value && type === binding.type && variable === binding.var)
       return binding;
     return new MatchCast(variable, value, type);
   }
+  /** An extent or scalar of Relax. The default leaves it. */
+  visitPrimExpr(value: Dim): Dim {
+    return value;
+  }
   override visitShapeExpr(expr: ShapeExpr): Expr {
-    return expr;
+    const before = expr.values;
+    const after = before.map((value) => this.visitPrimExpr(value));
+    return same(after, before) ? expr : new ShapeExpr(after);
   }
   override visitPrimValue(expr: PrimValue): Expr {
-    return expr;
+    const after = this.visitPrimExpr(expr.value);
+    return after === expr.value ? expr : new PrimValue(after, expr.dtype);
   }
   override visitStringImm(expr: StringImm): Expr {
     return expr;

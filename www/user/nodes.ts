@@ -1,8 +1,20 @@
 /** Nodes of a program. The same node is the same object, so `===` is what identity is in TVM; nothing of one changes. */
 import { type Attrs, attrsAt, attrsIdOf } from "./attrs";
 import { cross, here, nameOf, type Space, space, wordsOf } from "./engine";
+import { print } from "./output";
+import { Span, spanOf } from "./span";
 import { ARRAYS } from "./tensor";
-import { asType, needType, Raw, shown, type Type, type TypeVar, typeAt } from "./types";
+import {
+  asType,
+  type Dim,
+  needType,
+  Raw,
+  shown,
+  TensorType,
+  Type,
+  type TypeVar,
+  typeAt,
+} from "./types";
 
 /** Kinds in the engine's order. */
 export const KIND = {
@@ -53,6 +65,10 @@ export abstract class Expr {
   private list: readonly Expr[] | null = null;
 
   constructor(raw: Raw) {
+    if (!(raw instanceof Raw))
+      throw new TypeError(
+        `new ${new.target.name}(${shown(raw)}) makes no node: see its documentation`,
+      );
     this.id = raw.id;
     this.words = raw.words;
     const known = this.space.nodes.get(raw.id);
@@ -73,6 +89,25 @@ export abstract class Expr {
   /** The same by the name that it had in Relax. */
   get structInfo(): Type | null {
     return this.checkedType;
+  }
+
+  /** The types that it had under the names of the first Relax. */
+  get checkedType_(): Type | null {
+    return this.checkedType;
+  }
+  get _checked_type_(): Type | null {
+    return this.checkedType;
+  }
+
+  /** Where the code comes from that it stands for; null where it comes from no place of the program. */
+  get span(): Span | null {
+    here(this.space);
+    return spanOf(this.id);
+  }
+
+  /** Prints it to the console. */
+  show(): void {
+    print(String(this));
   }
 
   /** The program that the node is, as TVM prints it. */
@@ -106,6 +141,8 @@ export abstract class Expr {
   }
 }
 
+export { Span };
+
 export function needExpr(value: unknown, what = "an expression"): Expr {
   if (!(value instanceof Expr))
     throw new TypeError(`${what} is needed here, not ${shown(value)}${hint(value)}`);
@@ -131,11 +168,14 @@ export function needVar(value: unknown): Var {
 
 /** A variable: its binding and its uses are the same object. */
 export class Var extends Expr {
-  constructor(name: string | Raw, type?: Type | string | null, dataflow = false) {
+  /** The last one is what kind of tensor, where the second one is a shape: so it was in the first Relax. */
+  constructor(name: string | Raw, type?: Annotation, dtype: TensorType | string | null = null) {
     if (name instanceof Raw) super(name);
     else {
-      const annotation = type === undefined || type === null ? 0 : asType(type).id + 1;
-      super(rawOf(cross().user_var(String(name), annotation, 0, dataflow)));
+      const own = new.target === DataflowVar;
+      const annotation = annotationOf(type, dtype);
+      const id = annotation ? annotation.id + 1 : 0;
+      super(rawOf(cross().user_var(String(name), id, 0, own)));
     }
   }
   /** Relax: whether it is visible in its dataflow block only. */
@@ -161,10 +201,27 @@ export class Var extends Expr {
 }
 
 /** Relax: a variable that is visible in its dataflow block only. */
-export class DataflowVar extends Var {
-  constructor(name: string | Raw, type?: Type | string | null) {
-    super(name, type, true);
-  }
+export class DataflowVar extends Var {}
+
+/** A type, or of a tensor its shape alone. */
+type Annotation = Type | string | readonly Dim[] | Expr | null;
+
+/** The type that is meant by a type, or by a shape and an element type or tensor type. */
+export function annotationOf(
+  type: Annotation | undefined,
+  dtype: TensorType | string | null,
+): Type | null {
+  if (type === undefined || type === null) return dtype instanceof Type ? dtype : null;
+  const dims = Array.isArray(type) ? type : type instanceof Expr ? shapeValues(type) : null;
+  if (dims) return new TensorType(dims, dtype instanceof Type ? dtype.dtype : (dtype ?? "float32"));
+  return asType(type as Type | string);
+}
+
+/** The extents of a shape that is a value. */
+function shapeValues(expr: Expr): readonly Dim[] {
+  if (expr.kind !== KIND.ShapeExpr)
+    throw new TypeError(`a type or a shape is needed here, not ${shown(expr)}`);
+  return (expr as Expr & { values: readonly Dim[] }).values;
 }
 
 export class GlobalVar extends Expr {
@@ -277,13 +334,13 @@ export class Call extends Expr {
     op: Expr | Raw,
     args: readonly Expr[] = [],
     attrs: AttrsLike = null,
-    typeArgs: readonly Type[] = [],
+    typeArgs: readonly Type[] | null = null,
   ) {
     if (op instanceof Raw) super(op);
     else {
       const callee = needExpr(op);
       const attrsId = attrsIdOf(attrs, callee instanceof Op ? callee : null);
-      const types = typeArgs.map((type) => needType(type).id);
+      const types = (typeArgs ?? []).map((type) => needType(type).id);
       super(build(KIND.Call, [callee.id, attrsId, types.length, ...types, ...idsOf(args)]));
     }
   }
@@ -434,93 +491,6 @@ export class RefWrite extends Expr {
   }
 }
 
-/** What an arm of a match accepts. */
-export class Pattern {
-  readonly space: Space = space();
-  constructor(
-    readonly id: number,
-    readonly words: Uint32Array,
-  ) {}
-  get kind(): "wildcard" | "var" | "constructor" | "tuple" {
-    return (["wildcard", "var", "constructor", "tuple"] as const)[this.words[0] as 0 | 1 | 2 | 3];
-  }
-  /** The variable of a `var` pattern. */
-  get var(): Var | null {
-    return this.words[0] === 1 ? (nodeAt(this.words[1] as number, this.space) as Var) : null;
-  }
-  get constructorNode(): Constructor | null {
-    return this.words[0] === 2
-      ? (nodeAt(this.words[1] as number, this.space) as Constructor)
-      : null;
-  }
-  get fields(): readonly Pattern[] {
-    here(this.space);
-    const from = this.words[0] === 2 ? 2 : this.words[0] === 3 ? 1 : this.words.length;
-    return Array.from(this.words.subarray(from), patternAt);
-  }
-}
-
-function madePattern(words: number[]): Pattern {
-  const array = Uint32Array.from(words);
-  return new Pattern(cross().user_make_pattern(array), array);
-}
-
-function needPattern(value: unknown): Pattern {
-  if (!(value instanceof Pattern)) throw new TypeError(`a pattern is needed, not ${shown(value)}`);
-  here(value.space);
-  return value;
-}
-
-export const PatternWildcard = (): Pattern => madePattern([0]);
-export const PatternVar = (variable: Var): Pattern => madePattern([1, needVar(variable).id]);
-export const PatternConstructor = (ctor: Constructor, fields: readonly Pattern[] = []): Pattern =>
-  madePattern([2, needExpr(ctor).id, ...fields.map((field) => needPattern(field).id)]);
-export const PatternTuple = (fields: readonly Pattern[]): Pattern =>
-  madePattern([3, ...fields.map((field) => needPattern(field).id)]);
-
-export function patternAt(id: number): Pattern {
-  const patterns = space().patterns;
-  let known = patterns.get(id) as Pattern | undefined;
-  if (!known) {
-    known = new Pattern(id, cross().user_pattern(id));
-    patterns.set(id, known);
-  }
-  return known;
-}
-
-/** One arm of a match. */
-export class Clause {
-  constructor(
-    readonly lhs: Pattern,
-    readonly rhs: Expr,
-  ) {}
-}
-
-export class Match extends Expr {
-  constructor(data: Expr | Raw, clauses: readonly Clause[] = [], complete = true) {
-    if (data instanceof Raw) super(data);
-    else {
-      const arms = clauses.flatMap(({ lhs, rhs }) => [needPattern(lhs).id, needExpr(rhs).id]);
-      super(build(KIND.Match, [needExpr(data).id, complete ? 1 : 0, ...arms]));
-    }
-  }
-  get data(): Expr {
-    return this.node(2);
-  }
-  get complete(): boolean {
-    return this.words[3] !== 0;
-  }
-  get clauses(): readonly Clause[] {
-    here(this.space);
-    const clauses: Clause[] = [];
-    for (let at = 4; at < this.words.length; at += 2) {
-      const [pattern, body] = this.words.subarray(at, at + 2) as unknown as [number, number];
-      clauses.push(new Clause(patternAt(pattern), nodeAt(body, this.space)));
-    }
-    return Object.freeze(clauses);
-  }
-}
-
 /** A node of a kind that this API does not know. */
 export class OtherExpr extends Expr {}
 
@@ -564,7 +534,7 @@ export const CLASSES: (new (raw: never) => Expr)[] = [
   Let,
   If,
   Func,
-  Match,
+  OtherExpr,
   RefCreate,
   RefRead,
   RefWrite,

@@ -1,106 +1,59 @@
-/** Passes, contexts and instruments, as TVM's Python has them (`tvm.transform`, `tvm.instrument`). */
+/** Passes, as TVM's Python has them (`tvm.transform`, `tvm.relay.transform`, `tvm.relax.transform`). */
 import { python } from "./attrs";
+import { PassContext } from "./context";
 import { fuseOpsByPattern } from "./dpl";
-import { cross, here, type Space, space } from "./engine";
+import { cross, here } from "./engine";
+import { forgetInstruments, passInstrument, registeredInstruments, runHook } from "./instrument";
 import { IRModule, needModule } from "./module";
+import { spelt } from "./names";
 import { type Expr, Func, nodeAt, type Var } from "./nodes";
+import { printLater } from "./output";
+import {
+  type Body,
+  type Class,
+  DataflowBlockPass,
+  FunctionPass,
+  forgetMade,
+  infoOf,
+  isClass,
+  isPass,
+  type Kind,
+  ModulePass,
+  madeAt,
+  makePass as makeWith,
+  Pass,
+  type PassInfo,
+  type PassObject,
+  type PassOptions,
+  PrimFuncPass,
+  passInfo,
+  placeOf,
+  SEQUENTIAL,
+} from "./pass";
 import { type BindingBlock, DataflowBlock, needBlock, PrimFunc } from "./relax";
 import { keepsOutputs, RelaxExprMutator } from "./relax-functor";
-import { refusePromise, Scope } from "./scope";
+import { refusePromise } from "./scope";
 import { asType, shown, type Type } from "./types";
 
-export interface PassOptions {
-  /** Its name in lists and in the trace; by default that of the function or class. */
-  name?: string;
-  /** The level from which a sequence runs it. 0 by default. */
-  optLevel?: number;
-  /** Passes that a sequence runs right before it. */
-  required?: readonly string[];
-  /** What it does, for the list of passes. */
-  doc?: string;
+let listed: PassObject[] = [];
+/** Whether the script's own code is run. */
+let loading = false;
+
+export function setLoading(on: boolean): void {
+  loading = on;
 }
-
-export interface PassInfo {
-  readonly name: string;
-  readonly optLevel: number;
-  readonly required: readonly string[];
-}
-
-type Kind = "built-in" | "module" | "function" | "dataflow-block" | "prim-func" | "sequential";
-
-/** What a pass consists of, for the engine. */
-interface Body {
-  kind: Kind;
-  run: ((...args: never[]) => unknown) | null;
-  call: string;
-  passes: readonly Pass[];
-  doc: string;
-}
-
-/** A pass: a function from a module to a module, with `info`. */
-export interface Pass {
-  (module: IRModule | Expr): IRModule;
-  readonly info: PassInfo;
-  readonly body: Body;
-  readonly space: Space;
-}
-
-/** Everything that was made in this space, for the engine to call by number. */
-let made: Pass[] = [];
-let listed: Pass[] = [];
-let instruments: Instrument[] = [];
-let classes: InstrumentFactory[] = [];
 
 export function forgetPasses(): void {
-  made = [];
+  forgetMade();
+  forgetInstruments();
   listed = [];
-  instruments = [];
-  classes = [];
 }
 
-class PassBase {}
-
-function isPass(value: unknown): value is Pass {
-  return value instanceof PassBase;
-}
-
-function makePass(info: PassInfo, body: Body): Pass {
-  const pass = ((module: IRModule | Expr) => runPass(pass, module)) as unknown as Pass;
-  Object.setPrototypeOf(pass, PassBase.prototype);
-  Object.defineProperties(pass, {
-    info: { value: Object.freeze(info) },
-    body: { value: body },
-    space: { value: space() },
-    toString: { value: () => describeInfo(info) },
-  });
-  made.push(pass);
-  return pass;
-}
-
-/** TVM's words for a PassInfo. */
-export function describeInfo({ name, optLevel, required }: PassInfo): string {
-  const names = required.length === 0 ? "[]" : `[\n${required.map((one) => `${one}, `).join("")}]`;
-  return `The meta data of the pass - pass name: ${name}, opt_level: ${optLevel}, required passes: ${names}\n`;
-}
-
-const NAME = /^[A-Za-z_][\w.]*$/;
-
-function infoOf(options: PassOptions, fallback: string): PassInfo {
-  const name = String(options.name ?? fallback);
-  if (!NAME.test(name) || name.length > 100)
-    throw new TypeError(
-      `${JSON.stringify(name)} cannot be the name of a pass: write letters, digits and _`,
-    );
-  const optLevel = options.optLevel ?? 0;
-  if (!Number.isInteger(optLevel))
-    throw new TypeError(`the opt level of ${name} must be an integer`);
-  const required = options.required ?? [];
-  if (!Array.isArray(required)) throw new TypeError(`${name}: required must be a list of names`);
-  return { name, optLevel, required: Object.freeze(required.map(String)) };
-}
+const makePass = (info: PassInfo, body: Body, works?: string) =>
+  makeWith(info, body, runPass, works);
 
 /** Puts a pass into the list of passes. */
-function list(pass: Pass): Pass {
+function list(pass: PassObject): PassObject {
   const { name } = pass.info;
   if (cross().user_has_pass(name))
     throw new Error(`there is a pass called ${name} already: give yours another name`);
@@ -108,41 +61,31 @@ function list(pass: Pass): Pass {
   return pass;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a class of the user's, with any constructor
-type Class = new (...args: any[]) => object;
 type Method =
   | "transformModule"
   | "transformFunction"
   | "transformDataflowBlock"
   | "transformPrimFunc";
 
-function isClass(value: unknown): value is Class {
-  return typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value));
-}
-
 // biome-ignore lint/suspicious/noExplicitAny: the user's function; what it gives is looked at when it was called
 type UserFunction = (...args: any[]) => any;
 
-/** What the three makers have in common: `(options, f)`, `(f, options)`, or `(options)` and then `(f)` as a decorator. */
-function maker(kind: Kind, method: Method) {
+/** What the makers have in common: `(options, f)`, `(f, options)`, or `(options)` and then `(f)` as a decorator. */
+function maker(kind: Kind, what: string, method: Method) {
   const wrap = (options: PassOptions, f: UserFunction | Class): unknown => {
+    const info = infoOf(what, options, typeof f === "function" ? f.name : "");
     if (!isClass(f)) {
-      const info = infoOf(options, f.name);
+      if (typeof f !== "function")
+        throw new TypeError(`${what} needs a function or a class, not ${shown(f)}`);
       return list(makePass(info, { kind, run: f, call: "", passes: [], doc: options.doc ?? "" }));
     }
+    if (typeof f.prototype[method] !== "function")
+      throw new TypeError(`${f.name} needs a method ${method}`);
     // As TVM's decorator of a class: its constructor's arguments make the pass.
-    const create = (...args: unknown[]): Pass => {
+    const create = (...args: unknown[]): PassObject => {
       const object = new f(...args) as Record<string, UserFunction>;
-      const run = object[method];
-      if (typeof run !== "function") throw new TypeError(`${f.name} needs a method ${method}`);
-      const body: Body = {
-        kind,
-        run: run.bind(object),
-        call: "",
-        passes: [],
-        doc: options.doc ?? "",
-      };
-      return list(makePass(infoOf(options, f.name), body));
+      const run = (object[method] as UserFunction).bind(object);
+      return list(makePass(info, { kind, run, call: "", passes: [], doc: options.doc ?? "" }));
     };
     if (f.length === 0) create();
     return create;
@@ -151,6 +94,7 @@ function maker(kind: Kind, method: Method) {
   return (first: any, second?: any): any => {
     if (typeof first === "function") return wrap(second ?? {}, first);
     const options = (first ?? {}) as PassOptions;
+    infoOf(what, options, "decorated");
     return second === undefined
       ? (f: UserFunction | Class) => wrap(options, f)
       : wrap(options, second);
@@ -158,13 +102,17 @@ function maker(kind: Kind, method: Method) {
 }
 
 /** A pass over a whole module: `(mod, ctx) => mod`. */
-export const modulePass = maker("module", "transformModule");
+export const modulePass = maker("module", "modulePass", "transformModule");
 /** A pass over each function by itself: `(func, mod, ctx) => func`. InferType follows. */
-export const functionPass = maker("function", "transformFunction");
+export const functionPass = maker("function", "functionPass", "transformFunction");
 /** A pass over the dataflow blocks of Relax: `(block, mod, ctx) => block`. Relay has none, so there it does nothing. */
-export const dataflowBlockPass = maker("dataflow-block", "transformDataflowBlock");
+export const dataflowBlockPass = maker(
+  "dataflow-block",
+  "dataflowBlockPass",
+  "transformDataflowBlock",
+);
 /** A pass over the tensor programs of a module: `(func, mod, ctx) => func`. */
-export const primFuncPass = maker("prim-func", "transformPrimFunc");
+export const primFuncPass = maker("prim-func", "primFuncPass", "transformPrimFunc");
 
 type OverModule = (run: UserFunction, module: IRModule, context: PassContext) => IRModule;
 
@@ -207,7 +155,9 @@ function isSkipped(func: Func): boolean {
 }
 
 /** Passes in a row, each gated by the context. With a name it stands in the list of passes. */
-export function sequential(passes: readonly Pass[], options: PassOptions = {}): Pass {
+export function sequential(passes: readonly PassObject[], options: PassOptions = {}): PassObject {
+  if (!Array.isArray(passes))
+    throw new TypeError(`a sequence is made of a list of passes, not of ${shown(passes)}`);
   for (const pass of passes)
     if (!isPass(pass)) throw new TypeError(`a pass is needed in a sequence, not ${shown(pass)}`);
   const body: Body = {
@@ -217,9 +167,15 @@ export function sequential(passes: readonly Pass[], options: PassOptions = {}): 
     passes: [...passes],
     doc: options.doc ?? "",
   };
-  const pass = makePass(infoOf(options, "sequential"), body);
+  const pass = makePass(infoOf("sequential", options, "sequential"), body);
   return options.name ? list(pass) : pass;
 }
+
+/** The same under TVM's name, with or without `new`; also what such a pass is an instance of. */
+export function Sequential(passes: readonly PassObject[], options?: PassOptions): PassObject {
+  return sequential(passes, options);
+}
+Object.defineProperty(Sequential, "prototype", { value: SEQUENTIAL });
 
 /** What a function says of the types of parameters, by function and parameter. */
 function paramTypes(module: IRModule, f: (param: Var) => Type | string | null) {
@@ -232,33 +188,85 @@ function paramTypes(module: IRModule, f: (param: Var) => Type | string | null) {
   return types;
 }
 
+/** Which of two passes of one name is meant: that of Relay, of Relax, or the one for the program. */
+type Dialect = "relay" | "relax" | "tir" | null;
+
 /** A pass that is built in, by TVM's name: `transform.FuseOps({ fuse_opt_level: 2 })`. */
-function builtIn(name: string, args: Record<string, unknown> = {}): Pass {
-  const info = { name, optLevel: 0, required: [] };
+function builtIn(dialect: Dialect, name: string, args: Record<string, unknown> = {}): PassObject {
+  const own = listed.find((pass) => pass.info.name === name);
+  if (own) return own;
+  if (typeof args !== "object" || args === null || Array.isArray(args) || isPass(args))
+    throw new TypeError(
+      `${name} takes its arguments by their names: ${name}({ name: value }), not ${shown(args)}`,
+    );
   // Patterns and functions are no text: with them it is a pass of the script's.
   let run: ((module: IRModule) => IRModule) | null = null;
   if (name === "FuseOpsByPattern" && Array.isArray(args.patterns))
     run = (module) => fuseOpsByPattern(args, module);
   if (name === "UpdateParamType" && typeof args.ty_func === "function")
-    run = (module) => builtIn(name, { ty_func: paramTypes(module, args.ty_func as never) })(module);
-  if (run) return makePass(info, { kind: "module", run, call: "", passes: [], doc: "" });
-  const given = Object.entries(args).map(([key, value]) => `${key}=${python(value, key)}`);
-  const call = `${name}(${given.join(", ")})`;
-  return makePass(info, { kind: "built-in", run: null, call, passes: [], doc: "" });
+    run = (module) =>
+      builtIn(dialect, name, { ty_func: paramTypes(module, args.ty_func as never) })(module);
+  const body: Body = { kind: "module", run, call: "", passes: [], doc: "" };
+  if (run) return makePass(passInfo(name, 0, []), body);
+  const given = Object.entries(args).map(([key, value]) => `${key}=${written(value, key)}`);
+  const full = dialect === "tir" && !name.includes(".") ? `tir.${name}` : name;
+  const call = `${full}(${given.join(", ")})`;
+  const relax = dialect === null ? cross().user_is_relax() : dialect !== "relay";
+  const [title, optLevel, required, works] = cross().user_pass_info(call, relax) as [
+    string,
+    number,
+    string[],
+    string,
+  ];
+  return makePass(passInfo(title, optLevel, required), { ...body, kind: "built-in", call }, works);
 }
 
-/** `transform.InferType()`, `transform.Sequential([...])` and so on. */
-export const transform: Record<string, unknown> = new Proxy(
-  {},
-  {
-    get(_, name) {
-      if (typeof name !== "string" || name === "then") return undefined;
-      if (name === "Sequential") return sequential;
-      if (name === "PassContext") return PassContext;
-      return (args?: Record<string, unknown>) => builtIn(name, args);
+/** An argument of a pass: a pass that is built in is its call. */
+function written(value: unknown, name: string): string {
+  if (isPass(value) && value.body.kind === "built-in") return value.body.call;
+  return python(value, name);
+}
+
+/** What stands beside the passes in `transform`. */
+const BESIDE: Record<string, unknown> = {
+  Sequential,
+  PassContext,
+  Pass,
+  ModulePass,
+  FunctionPass,
+  DataflowBlockPass,
+  PrimFuncPass,
+  modulePass,
+  functionPass,
+  dataflowBlockPass,
+  primFuncPass,
+  passInstrument,
+};
+
+function transformOf(dialect: Dialect): Record<string, unknown> {
+  return new Proxy(
+    {},
+    {
+      get(_, name) {
+        if (typeof name !== "string" || name === "then") return undefined;
+        if (Object.hasOwn(BESIDE, name)) return BESIDE[name];
+        const meant = spelt(name, Object.keys(BESIDE));
+        if (meant)
+          throw new TypeError(`transform has no ${name}: did you mean transform.${meant}?`);
+        return (args?: Record<string, unknown>) => builtIn(dialect, name, args);
+      },
     },
-  },
-);
+  );
+}
+
+/** `transform.InferType()`, `transform.Sequential([...])` and so on: the passes for the program's dialect. */
+export const transform = transformOf(null);
+/** The same of `relay.transform`, `relax.transform` and `tir.transform`, where two have one name. */
+export const transforms = {
+  relay: transformOf("relay"),
+  relax: transformOf("relax"),
+  tir: transformOf("tir"),
+};
 
 interface PassDesc {
   kind: Kind;
@@ -272,8 +280,8 @@ interface PassDesc {
 }
 
 /** Passes and their parts for the engine, parts first. */
-function describe(roots: readonly Pass[], inList = false): PassDesc[] {
-  const place = new Map<Pass, number>();
+function describe(roots: readonly PassObject[]): PassDesc[] {
+  const place = new Map<PassObject, number>();
   const out: PassDesc[] = [];
   const stack = [...roots].reverse();
   for (let pass = stack.at(-1); pass; pass = stack.at(-1)) {
@@ -290,217 +298,24 @@ function describe(roots: readonly Pass[], inList = false): PassDesc[] {
     out.push({
       kind,
       ...pass.info,
-      index: made.indexOf(pass),
+      index: placeOf(pass),
       call,
       passes: pass.body.passes.map((part) => place.get(part) as number),
-      listed: inList && roots.includes(pass),
+      listed: listed.includes(pass),
     });
   }
   return out;
 }
 
-function runPass(pass: Pass, module: IRModule | Expr): IRModule {
-  return IRModule.fromWords(cross().user_run(describe([pass]), needModule(module).toWords()));
-}
-
-/** Instruments: any of the five hooks, under the names of TVM in this language's spelling. */
-export interface InstrumentHooks {
-  name?: string;
-  doc?: string;
-  enterPassCtx?(): void;
-  exitPassCtx?(): void;
-  shouldRun?(module: IRModule, info: PassInfo): boolean | undefined;
-  runBeforePass?(module: IRModule, info: PassInfo): void;
-  runAfterPass?(module: IRModule, info: PassInfo): void;
-}
-
-const HOOKS = {
-  enter: "enterPassCtx",
-  exit: "exitPassCtx",
-  should_run: "shouldRun",
-  before: "runBeforePass",
-  after: "runAfterPass",
-} as const;
-/** The name of a hook in Python. */
-const inPython = (hook: string) => hook.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-interface Instrument {
-  name: string;
-  hooks: InstrumentHooks;
-  owner: Space;
-}
-interface InstrumentFactory {
-  name: string;
-  create(): object;
-}
-
-function instrumentName(name: unknown): string {
-  const text = String(name ?? "");
-  if (!NAME.test(text)) throw new TypeError("an instrument needs a name of letters, digits and _");
-  return text;
-}
-
-function addInstrument(hooks: InstrumentHooks, name: string): InstrumentHooks {
-  instruments.push({ name, hooks, owner: space() });
-  return hooks;
-}
-
-/**
- * Makes an instrument of an object with hooks, or of a class with them: then what comes back makes one of the
- * constructor's arguments, as TVM's decorator does. It stands among the page's instruments by its name.
- */
-// biome-ignore lint/suspicious/noExplicitAny: an instrument or a factory, by what is given
-export function passInstrument(hooks: any): any {
-  if (!isClass(hooks)) return addInstrument(hooks, instrumentName(hooks?.name));
-  const name = instrumentName(hooks.name);
-  const create = (...args: unknown[]) => addInstrument(new hooks(...args) as InstrumentHooks, name);
-  if (hooks.length === 0) classes.push({ name, create });
-  return create;
-}
-
-function instrumentDescs(list: readonly unknown[]): { name: string; index: number }[] {
-  if (!Array.isArray(list)) throw new TypeError("instruments must be a list");
-  return list.map((hooks) => {
-    let index = instruments.findIndex((one) => one.hooks === hooks);
-    if (index < 0) {
-      if (typeof hooks !== "object" || hooks === null)
-        throw new TypeError(`an instrument is needed here, not ${shown(hooks)}`);
-      addInstrument(hooks as InstrumentHooks, hooks.constructor.name || "instrument");
-      index = instruments.length - 1;
-    }
-    return { name: (instruments[index] as Instrument).name, index };
-  });
-}
-
-export interface ContextOptions {
-  optLevel?: number;
-  requiredPass?: readonly string[];
-  disabledPass?: readonly string[];
-  instruments?: readonly unknown[];
-  config?: Record<string, unknown>;
-}
-
-/** The options that passes run under. `run(f)` is what Python's `with` is. */
-export class PassContext extends Scope {
-  readonly optLevel: number;
-  readonly requiredPass: readonly string[];
-  readonly disabledPass: readonly string[];
-  readonly config: Readonly<Record<string, unknown>>;
-  private readonly instruments: readonly unknown[];
-
-  constructor(options: ContextOptions = {}) {
-    super();
-    this.optLevel = options.optLevel ?? 2;
-    this.requiredPass = [...(options.requiredPass ?? [])].map(String);
-    this.disabledPass = [...(options.disabledPass ?? [])].map(String);
-    this.config = { ...options.config };
-    this.instruments = options.instruments ?? [];
-    if (!Number.isInteger(this.optLevel)) throw new TypeError("the opt level must be an integer");
-  }
-
-  enter(): this {
-    const config = Object.entries(this.config).map(([key, value]) => [key, python(value, key)]);
-    cross().user_enter({
-      optLevel: this.optLevel,
-      required: this.requiredPass,
-      disabled: this.disabledPass,
-      config: Object.fromEntries(config),
-      instruments: instrumentDescs(this.instruments),
-    });
-    return this;
-  }
-
-  exit(): void {
-    cross().user_exit();
-  }
-
-  /** The context that is current. */
-  static current(): PassContext {
-    const [optLevel, required, disabled, config] = cross().user_context() as [
-      number,
-      string[],
-      string[],
-      string[],
-    ];
-    const entries: Record<string, unknown> = {};
-    for (let at = 0; at < config.length; at += 2)
-      entries[config[at] as string] = literal(config[at + 1] as string);
-    return new PassContext({
-      optLevel,
-      requiredPass: required,
-      disabledPass: disabled,
-      config: entries,
-    });
-  }
-
-  /** Replaces the instruments of the current context: the old ones are left, the new ones entered. */
-  overrideInstruments(list: readonly unknown[]): void {
-    cross().user_override(instrumentDescs(list));
-  }
-}
-
-/** A literal of Python, as far as JavaScript has it. */
-function literal(text: string): unknown {
-  if (text === "True" || text === "False") return text === "True";
-  if (text === "None") return null;
+function runPass(pass: PassObject, module: IRModule | Expr): IRModule {
+  // While the script is loaded those go along that it may require.
+  const descs = describe(loading ? [pass, ...listed] : [pass]);
+  const which = descs.findIndex((desc) => desc.index === placeOf(pass));
   try {
-    return JSON.parse(text);
-  } catch {
-    return text;
+    return IRModule.fromWords(cross().user_run(descs, which, needModule(module).toWords()));
+  } finally {
+    printLater();
   }
-}
-
-/** TVM's PassTimingInstrument: a tree of passes with the time that they took. */
-export function PassTimingInstrument(): InstrumentHooks & { render(): string } {
-  interface Profile {
-    name: string;
-    start: number;
-    micros: number;
-    children: Profile[];
-  }
-  let top: Profile[] = [];
-  const open: Profile[] = [];
-  const now = () => performance.now() * 1000;
-  const sum = (list: Profile[]) => list.reduce((all, one) => all + one.micros, 0);
-  const percent = (part: number, of: number) => (of > 0 ? (100 * part) / of : 0).toFixed(2);
-  return addInstrument(
-    {
-      runBeforePass(_, { name }) {
-        const profile = { name, start: now(), micros: 0, children: [] };
-        (open.at(-1)?.children ?? top).push(profile);
-        open.push(profile);
-      },
-      runAfterPass() {
-        const profile = open.pop();
-        if (profile) profile.micros = now() - profile.start;
-      },
-      exitPassCtx() {
-        top = [];
-        open.length = 0;
-      },
-      render() {
-        const all = sum(top);
-        const lines: string[] = [];
-        const stack = top.map((one) => ({ one, depth: 0, parent: all })).reverse();
-        for (let next = stack.pop(); next; next = stack.pop()) {
-          const { one, depth, parent } = next;
-          const own = one.micros - sum(one.children);
-          const share = `(${percent(one.micros, all)}%; ${percent(one.micros, parent)}%)`;
-          lines.push(
-            `${"\t".repeat(depth)}${one.name}: ${one.micros.toFixed(0)}us [${own.toFixed(0)}us] ${share}\n`,
-          );
-          const below = one.children.map((child) => ({
-            one: child,
-            depth: depth + 1,
-            parent: one.micros,
-          }));
-          stack.push(...below.reverse());
-        }
-        return lines.join("");
-      },
-    } as InstrumentHooks & { render(): string },
-    "PassTimingInstrument",
-  ) as InstrumentHooks & { render(): string };
 }
 
 /** What the engine calls: `(what, index, words, info)`. */
@@ -525,42 +340,21 @@ export function host(what: string, index: number, words: Uint32Array, info: unkn
     here(result.space);
     return result.id;
   }
-  const one = instruments[index];
-  if (!one) throw new Error("there is no such instrument");
-  here(one.owner);
-  const hook = one.hooks[HOOKS[what as keyof typeof HOOKS]] as UserFunction | undefined;
-  if (!hook) return undefined;
-  if (what === "enter" || what === "exit") {
-    refusePromise(hook.call(one.hooks), "a hook");
-    return undefined;
-  }
-  const [name, optLevel, required] = info as [string, number, string[]];
-  const about: PassInfo = { name, optLevel, required };
-  Object.defineProperty(about, "toString", { value: () => describeInfo(about) });
-  const answer: unknown = hook.call(one.hooks, IRModule.fromWords(words), about);
-  refusePromise(answer, "a hook");
-  // What a hook gives is no text for the log, except the answer to whether the pass may run.
-  return what === "should_run" ? answer : undefined;
+  return runHook(what, index, words, info as [string, number, string[]] | null);
 }
 
 function bodyOf(index: number): { kind: Kind; run: UserFunction } {
-  const body = made[index]?.body;
+  const body = madeAt(index)?.body;
   if (!body?.run) throw new Error("there is no such pass");
   return { kind: body.kind, run: body.run as UserFunction };
 }
 
 /** What the script made: for the engine, and for the page. */
 export function registered() {
-  for (const { name, create } of classes)
-    if (!instruments.some((one) => one.name === name)) create();
-  const shownOnes = instruments.filter(
-    ({ name }, at) =>
-      name !== "PassTimingInstrument" &&
-      instruments.findIndex((other) => other.name === name) === at,
-  );
+  const instruments = registeredInstruments();
   return {
-    passes: describe(listed, true),
-    instruments: shownOnes.map((one) => ({ name: one.name, index: instruments.indexOf(one) })),
+    passes: describe(listed),
+    instruments: instruments.descs,
     report: {
       passes: listed.map(({ info, body }) => ({
         name: info.name,
@@ -569,13 +363,7 @@ export function registered() {
         required: [...info.required],
         doc: body.doc,
       })),
-      instruments: shownOnes.map(({ name, hooks }) => ({
-        name,
-        hooks: Object.values(HOOKS)
-          .filter((hook) => hook in hooks)
-          .map(inPython),
-        doc: hooks.doc ?? "",
-      })),
+      instruments: instruments.report,
     },
   };
 }

@@ -205,7 +205,7 @@ const ANALYSES: readonly Row[] = (
       "Whether a value of one type fits the other: 0 never, 1 and 2 perhaps, 3 always. Once struct_info_base_check.",
     ],
     ["typeLca", "a: Type, b: Type", "Type", "The type that covers both and says most."],
-    ["wellFormed", "thing: IRModule | Function", "void", "Throws what is wrong first."],
+    ["wellFormed", "thing: IRModule | Function", "true", "Throws what is wrong first."],
     ["checkWellFormed", "thing: IRModule | Function", "boolean", "Whether nothing is wrong."],
   ] as const
 ).map(([name, args, result, doc]) => [

@@ -17,8 +17,9 @@ import { type Dim, ShapeType, TensorType } from "./types";
 
 /** A visitor without a memo: what is used twice is visited twice. */
 export class RelaxExprVisitor extends ExprVisitor {
-  override visit(expr: Expr): void {
-    this.dispatch(needExpr(expr));
+  override visit(expr: Expr, ...args: unknown[]): void {
+    if (args.length > 0 || this.hasArgs) this.visitWith(expr, args);
+    else this.dispatch(needExpr(expr));
   }
 }
 
@@ -36,8 +37,10 @@ export class RelaxExprMutator extends ExprMutator {
     this.builder = new BlockBuilder(module);
   }
 
-  override visit(expr: Expr): Expr {
-    return this.dispatch(needExpr(expr));
+  override visit(expr: Expr, ...args: unknown[]): Expr {
+    return args.length > 0 || this.hasArgs
+      ? this.visitWith(expr, args)
+      : this.dispatch(needExpr(expr));
   }
 
   protected override dispatch(expr: Expr): Expr {
@@ -93,7 +96,7 @@ export class RelaxExprMutator extends ExprMutator {
     this.builder.beginScope(params);
     this.builder.beginInnerScope();
     try {
-      return this.visit(expr);
+      return this.part(expr);
     } finally {
       this.builder.endScope();
       this.builder.endScope();
@@ -104,14 +107,14 @@ export class RelaxExprMutator extends ExprMutator {
   visitWithInnerScope(expr: Expr): Expr {
     this.builder.beginInnerScope();
     try {
-      return this.visit(expr);
+      return this.part(expr);
     } finally {
       this.builder.endScope();
     }
   }
 
   override visitIf(expr: If): Expr {
-    const cond = this.visit(expr.cond);
+    const cond = this.part(expr.cond);
     const then = this.visitWithInnerScope(expr.trueBranch);
     const other = this.visitWithInnerScope(expr.falseBranch);
     if (cond === expr.cond && then === expr.trueBranch && other === expr.falseBranch) return expr;
@@ -127,7 +130,7 @@ export class RelaxExprMutator extends ExprMutator {
     }
     // What the result needs stands in a block of its own.
     const body = this.inBlock(dataflow, undefined, (done) => {
-      const result = this.visit(expr.body);
+      const result = this.part(expr.body);
       const more = done();
       if (more.bindings.length > 0) blocks.push(more);
       return result;
@@ -172,11 +175,11 @@ export class RelaxExprMutator extends ExprMutator {
   }
 
   override visitVarBinding(binding: VarBinding): void {
-    this.reEmitBinding(binding, this.visit(binding.value));
+    this.reEmitBinding(binding, this.part(binding.value));
   }
 
   override visitMatchCast(binding: MatchCast): void {
-    const value = this.visit(binding.value);
+    const value = this.part(binding.value);
     const type = this.visitType(binding.type);
     const variable = this.define(binding.var);
     if (value === binding.value && type === binding.type && variable === binding.var) {

@@ -3,6 +3,7 @@ import { attrsAt, attrsIdOf } from "./attrs";
 import { cross, here, nameId, type Space, space } from "./engine";
 import {
   type AttrsLike,
+  annotationOf,
   build,
   Call,
   CLASSES,
@@ -25,6 +26,7 @@ import {
   Raw,
   SymbolicDim,
   shown,
+  TensorType,
   Type,
   typeAt,
 } from "./types";
@@ -244,6 +246,11 @@ export interface PrimParam {
 
 /** A tensor program. It is read from a text (`parseModule`), and its attributes can be changed. */
 export class PrimFunc extends Expr {
+  constructor(raw: Raw) {
+    if (!(raw instanceof Raw))
+      throw new TypeError("a tensor program is not put together here: parseModule reads one");
+    super(raw);
+  }
   private read: unknown[] | null = null;
   private facts(): unknown[] {
     here(this.space);
@@ -273,18 +280,34 @@ export class PrimFunc extends Expr {
   }
 }
 
+/** The shape of a tensor's type as a value (`shape_` of the first Relax); null where it is not known. */
+Object.defineProperty(Expr.prototype, "shape_", {
+  get(this: Expr) {
+    const type = this.checkedType;
+    return type instanceof TensorType && type.shape ? new ShapeExpr(type.shape) : null;
+  },
+});
+
 const OWN = [SeqExpr, ShapeExpr, PrimValue, StringImm, DataTypeImm, ExternFunc, PrimFunc];
 for (const [at, one] of OWN.entries()) CLASSES[KIND.SeqExpr + at] = one as never;
 
 // ---- calls ----
 
-/** A call of a function of tensors: `callTIR(gv, [x, w], new TensorType([4], "float32"))`. */
+/**
+ * A call of a function of tensors: `callTIR(gv, [x, w], new TensorType([4], "float32"))`. In the place of a type there may be a
+ * shape, and then the element type behind it.
+ */
 export function callTIR(
   callee: Expr,
   args: readonly Expr[] | Expr,
-  out: Type | string | readonly (Type | string)[],
+  out: Type | string | Expr | readonly (Type | string)[] | readonly Dim[],
+  dtype: string | { dtype: string } = "float32",
 ): Call {
-  return destination("relax.call_tir", callee, args, out);
+  const [first] = Array.isArray(out) ? out : [];
+  const isShape = out instanceof Expr || typeof first === "number" || first instanceof SymbolicDim;
+  const element = typeof dtype === "string" ? dtype : dtype.dtype;
+  const types = isShape ? annotationOf(out as Expr | Dim[], element) : out;
+  return destination("relax.call_tir", callee, args, types as Type);
 }
 
 /** The same of a packed function, by its name. */

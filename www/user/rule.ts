@@ -2,6 +2,7 @@
 import { attrsAt, attrsIdOf } from "./attrs";
 import { namesIn, parseExpr, structuralEqual } from "./build";
 import { here, type Space, space } from "./engine";
+import { Match } from "./match";
 import { MixedModeMutator } from "./mixed-mode";
 import {
   Call,
@@ -10,14 +11,14 @@ import {
   Func,
   If,
   Let,
-  Match,
   needExpr,
   Op,
   Tuple,
   TupleGetItem,
   Var,
 } from "./nodes";
-import { functionPass, type Pass, type PassOptions } from "./passes";
+import type { PassObject, PassOptions } from "./pass";
+import { functionPass } from "./passes";
 
 /** What the variables of a rule stand for, by name without `%`. */
 export type Bindings = Record<string, Expr>;
@@ -182,6 +183,10 @@ export function rewrite(expr: Expr, rules: readonly Rule[], fuel = FUEL): Expr {
 }
 
 /** A function pass that applies rules. */
-export function rulePass(options: PassOptions & { fuel?: number }, rules: readonly Rule[]): Pass {
-  return functionPass(options, (func: Func) => rewrite(func, rules, options.fuel));
+export function rulePass(
+  options: PassOptions & { fuel?: number },
+  rules: readonly Rule[],
+): PassObject {
+  const { fuel, ...rest } = options;
+  return functionPass(rest, (func: Func) => rewrite(func, rules, fuel));
 }

@@ -1,8 +1,9 @@
 /** Loading a script: running its own code, and saying where it went wrong. */
-import type { Problem, ScriptReport } from "../engine/protocol";
-import { cross, newSpace } from "./engine";
+import type { Problem, Run, ScriptReport, Step } from "../engine/protocol";
+import { newSpace } from "./engine";
 import { Func } from "./nodes";
-import { forgetPasses, host, registered } from "./passes";
+import { forgetOutput, printed, userConsole } from "./output";
+import { forgetPasses, host, registered, setLoading } from "./passes";
 import { shown } from "./types";
 
 /** What the script is called in stacks of errors. */
@@ -11,10 +12,7 @@ const FILE = "my-passes.js";
 const HEAD = "export default async (console, Function) => {";
 const TAIL = `\n}\n//# sourceURL=${FILE}`;
 const MAX_SCRIPT = 1 << 20;
-const MAX_LINES = 10_000;
-const MAX_LINE = 10_000;
 
-let output: string[] = [];
 let problems: Problem[] = [];
 let lines: number[] = [];
 let source = "";
@@ -74,13 +72,26 @@ function stackOf(error: unknown): unknown {
   }
 }
 
-/** Notes what was thrown, and gives what the engine says about it. */
-function note(error: unknown): string {
+/** What was thrown through the engine, by what the engine says of it. A script may catch it, and then it is no problem. */
+const thrown = new Map<string, Problem>();
+
+/** What the engine says about what was thrown, with the problem that it is if nobody catches it. */
+function problemOf(error: unknown): [string, Problem] {
   const [message, place] = [messageOf(error), placeIn(stackOf(error))];
-  if (problems.length < 100 && !problems.some((one) => one.message === message))
-    problems.push(problem(message, place));
-  const placed = / \(line \d+ of My passes\)$/.test(message);
-  return place && !placed ? `${message} (line ${place.line} of My passes)` : message;
+  const known = thrown.get(message);
+  if (known) return [message, known];
+  const text = place ? `${message} (line ${place.line} of My passes)` : message;
+  return [text, problem(message, place)];
+}
+
+function tell(found: Problem): void {
+  if (problems.length < 100 && !problems.some((one) => one.message === found.message))
+    problems.push(found);
+}
+
+/** Notes what was thrown and nobody caught. */
+function note(error: unknown): void {
+  tell(problemOf(error)[1]);
 }
 
 /** The function that the engine calls. Nothing but text is thrown through it. */
@@ -88,7 +99,22 @@ export function guardedHost(...args: Parameters<typeof host>): unknown {
   try {
     return host(...args);
   } catch (error) {
-    throw note(error);
+    const [text, found] = problemOf(error);
+    if (thrown.size < 1000) thrown.set(text, found);
+    throw text;
+  }
+}
+
+/** Notes what ended passes of a run, or its context: not what a pass threw that another one caught. */
+export function noteFailures(run: Run): void {
+  const ended = run.steps.filter((step) => {
+    for (let at: Step | undefined = step; at; at = run.steps[at.parent ?? -1])
+      if (at.outcome !== "failed") return false;
+    return true;
+  });
+  for (const { message } of [...run.problems, ...ended.flatMap((step) => step.problems)]) {
+    const found = thrown.get(message);
+    if (found) tell(found);
   }
 }
 
@@ -126,34 +152,6 @@ export async function settle(): Promise<void> {
   }
   listening = false;
 }
-
-function show(item: unknown): string {
-  if (typeof item === "string") return item;
-  const proto = typeof item === "object" && item !== null ? Object.getPrototypeOf(item) : null;
-  if (proto && proto !== Object.prototype && !Array.isArray(item)) return String(item);
-  try {
-    const plain = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}n` : value);
-    return JSON.stringify(item, plain) ?? String(item);
-  } catch {
-    return Object.prototype.toString.call(item);
-  }
-}
-
-function print(...items: unknown[]): void {
-  const line = items.map(show).join(" ").slice(0, MAX_LINE);
-  if (output.length < MAX_LINES) output.push(line);
-  else if (output.length === MAX_LINES) output.push("... and more");
-  else return;
-  cross().user_log(line);
-}
-
-const userConsole = Object.freeze({
-  log: print,
-  info: print,
-  debug: print,
-  warn: print,
-  error: print,
-});
 
 type Main = (console: typeof userConsole, func: typeof Func) => Promise<void>;
 
@@ -215,8 +213,9 @@ export async function loadScript(
 ): Promise<ScriptReport & { forEngine: [unknown, unknown] }> {
   newSpace();
   forgetPasses();
+  forgetOutput();
+  thrown.clear();
   listening = true;
-  output = [];
   problems = [];
   source = text;
   lines = [0];
@@ -234,17 +233,20 @@ export async function loadScript(
       problems.push(problem(messageOf(error) + about, place, "user-syntax"));
     }
   }
+  setLoading(true);
   try {
     await main?.(userConsole, Func);
   } catch (error) {
     note(error);
+  } finally {
+    setLoading(false);
   }
   try {
     const { passes, instruments, report } = registered();
-    return { ...report, problems, output, forEngine: [passes, instruments] };
+    return { ...report, problems, output: [...printed()], forEngine: [passes, instruments] };
   } catch (error) {
     // A class of the user's that cannot be made.
     note(error);
-    return { passes: [], instruments: [], problems, output, forEngine: [[], []] };
+    return { passes: [], instruments: [], problems, output: [...printed()], forEngine: [[], []] };
   }
 }

@@ -1,10 +1,13 @@
 /** Visitors and mutators of types. */
 import { space } from "./engine";
+import { checkHooks, hooksOf } from "./names";
 import {
+  type Dim,
   FuncType,
   type GlobalTypeVar,
   type IncompleteType,
   RelayRefType,
+  ShapeType,
   TensorType,
   TupleType,
   type Type,
@@ -14,6 +17,9 @@ import {
 
 /** Goes over a type: `visitType` finds the hook. */
 export class TypeVisitor {
+  constructor() {
+    checkHooks(this);
+  }
   visitType(type: Type): void {
     if (type instanceof TensorType) this.visitTensorType(type);
     else if (type instanceof TupleType) this.visitTupleType(type);
@@ -21,9 +27,17 @@ export class TypeVisitor {
     else if (type instanceof RelayRefType) this.visitRefType(type);
     else if (type instanceof TypeCall) this.visitTypeCall(type);
     else if (type instanceof TypeVar) this.visitTypeVar(type);
+    else if (type instanceof ShapeType) this.visitShapeType(type);
     else this.visitOtherType(type as GlobalTypeVar | IncompleteType);
   }
-  visitTensorType(_type: TensorType): void {}
+  /** An extent: a number, a symbol, what is computed of such, or `Any`. */
+  visitDim(_dim: Dim): void {}
+  visitTensorType(type: TensorType): void {
+    for (const dim of type.shape ?? []) this.visitDim(dim);
+  }
+  visitShapeType(type: ShapeType): void {
+    for (const dim of type.values ?? []) this.visitDim(dim);
+  }
   visitTupleType(type: TupleType): void {
     for (const field of type.fields) this.visitType(field);
   }
@@ -44,6 +58,9 @@ export class TypeVisitor {
 
 /** Makes another type of a type. */
 export class TypeMutator {
+  constructor() {
+    checkHooks(this);
+  }
   visitType(type: Type): Type {
     if (type instanceof TensorType) return this.visitTensorType(type);
     if (type instanceof TupleType) return this.visitTupleType(type);
@@ -51,10 +68,24 @@ export class TypeMutator {
     if (type instanceof RelayRefType) return this.visitRefType(type);
     if (type instanceof TypeCall) return this.visitTypeCall(type);
     if (type instanceof TypeVar) return this.visitTypeVar(type);
+    if (type instanceof ShapeType) return this.visitShapeType(type);
     return this.visitOtherType(type);
   }
+  /** What an extent becomes. The default leaves it. */
+  visitDim(dim: Dim): Dim {
+    return dim;
+  }
+  private dims(shape: readonly Dim[] | null): readonly Dim[] | null {
+    const after = shape?.map((dim) => this.visitDim(dim));
+    return after?.some((dim, at) => dim !== shape?.[at]) ? after : null;
+  }
   visitTensorType(type: TensorType): Type {
-    return type;
+    const shape = this.dims(type.shape);
+    return shape ? new TensorType(shape, type.dtype || null) : type;
+  }
+  visitShapeType(type: ShapeType): Type {
+    const values = this.dims(type.values);
+    return values ? new ShapeType(values) : type;
   }
   visitTupleType(type: TupleType): Type {
     return new TupleType(type.fields.map((field) => this.visitType(field)));
@@ -84,3 +115,5 @@ export class TypeMutator {
     return type;
   }
 }
+
+hooksOf(TypeVisitor, TypeMutator);

@@ -161,6 +161,11 @@ export class TensorType extends Type {
   }
 }
 
+/** A tensor of so many axes, as the first Relax said: `DynTensorType(4, "float32")`. */
+export function DynTensorType(ndim = -1, dtype: string | null = "float32"): TensorType {
+  return new TensorType(null, dtype, ndim);
+}
+
 /** Relax: any value. */
 export class AnyType extends Type {
   constructor(raw?: Raw) {
