@@ -14,6 +14,19 @@ const WATCHDOG = Number(new URLSearchParams(location.search).get("watchdog")) ||
 const root = document.getElementById("app");
 if (!root) throw new Error("the page has no place for the application");
 
+/**
+ * In a frame of somebody's page a click may be meant for something else, and here it may be consent to run a script: that page
+ * shows embeds (`embed.html`), and this one is opened by itself.
+ */
+function alone(place: HTMLElement): boolean {
+  if (window.top === window.self) return true;
+  const link = document.createElement("a");
+  Object.assign(link, { href: location.href, target: "_blank", rel: "noopener" });
+  link.textContent = "Open passlab in a tab of its own";
+  place.replaceChildren(link);
+  return false;
+}
+
 const storage = browserStorage();
 const works = new Works(
   storage,
@@ -21,7 +34,7 @@ const works = new Works(
   nameOfTab((fresh) => works.rename(fresh)),
 );
 
-render(() => {
+const start = () => {
   const app = createController({
     spawn: () => new Worker(new URL("./engine/worker.ts", import.meta.url), { type: "module" }),
     spawnSandbox: () =>
@@ -82,4 +95,6 @@ render(() => {
       <App onUpdate={update} />
     </AppContext.Provider>
   );
-}, root);
+};
+
+if (alone(root)) render(start, root);

@@ -12,7 +12,13 @@ import {
 import { javascriptLanguage, localCompletionSource, snippets } from "@codemirror/lang-javascript";
 import { HighlightStyle, syntaxHighlighting, syntaxTree } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
-import { hoverTooltip, placeholder, tooltips } from "@codemirror/view";
+import {
+  EditorView,
+  highlightSpecialChars,
+  hoverTooltip,
+  placeholder,
+  tooltips,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import api from "passlab-api";
 import { fetched } from "../state/texts";
@@ -144,6 +150,9 @@ export const scriptLanguage: Extension = [
   javascriptLanguage.data.of({ autocomplete: localCompletionSource }),
   autocompletion({ icons: false, maxRenderedOptions: 60 }),
   closeBrackets(),
+  // What came in a link is read here before it runs: nothing of it may stand out of sight or look like something else.
+  EditorView.lineWrapping,
+  highlightSpecialChars(),
   syntaxHighlighting(colours),
   hover,
   // Beside the editor there is more room than in it.

@@ -20,6 +20,8 @@ export function Embed(props: { mode: "read" | "steps" }) {
     list.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
   };
   // What is said about one's own work means nothing here.
+  /** A link that could not be opened: the example that stands in its place would be taken for it. */
+  const unopened = () => wrong().some((notice) => notice.text.startsWith("This link"));
   const wrong = () => state().notices.filter((notice) => notice.tone === "error");
 
   return (
@@ -43,7 +45,7 @@ export function Embed(props: { mode: "read" | "steps" }) {
       <Show when={held()}>
         <p class="quiet pad">This link has passes in JavaScript, which run in passlab only.</p>
       </Show>
-      <div class="embed-body">
+      <div class="embed-body" style={{ display: unopened() ? "none" : undefined }}>
         <Show when={props.mode === "read"}>
           <section aria-label="Program">
             <pre tabIndex={0}>{state().document.source}</pre>

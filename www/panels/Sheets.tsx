@@ -1,5 +1,5 @@
 /** What lies over the page, one at a time; the code of each comes when it is first opened. */
-import { lazy, Match, Suspense, Switch } from "solid-js";
+import { lazy, Match, Switch } from "solid-js";
 import type { Sheet } from "../state/panels";
 import { useApp } from "./context";
 import { late } from "./late";
@@ -29,18 +29,18 @@ export function Sheets() {
         </Part>
       </Match>
       <Match when={is("matrix")}>
-        <Suspense>
+        <Part>
           <Matrix
             onClose={closer("matrix")}
             onCompare={(levels) => open({ name: "compare", levels })}
           />
-        </Suspense>
+        </Part>
       </Match>
       <Match when={levels()}>
         {(chosen) => (
-          <Suspense>
+          <Part>
             <Compare levels={chosen()} onClose={closer("compare")} />
-          </Suspense>
+          </Part>
         )}
       </Match>
       <Match when={is("lessons")}>
@@ -49,9 +49,9 @@ export function Sheets() {
         </Part>
       </Match>
       <Match when={is("palette")}>
-        <Suspense>
+        <Part>
           <Palette onClose={closer("palette")} />
-        </Suspense>
+        </Part>
       </Match>
     </Switch>
   );

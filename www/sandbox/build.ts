@@ -55,6 +55,8 @@ async function harnessScript(alias: Record<string, string>, minify: boolean): Pr
       write: false,
       target: "es2022",
       minify,
+      // A script prints what its nodes are called, and messages name them.
+      rolldownOptions: { output: { keepNames: true } },
       lib: { entry: resolve(here, "harness.ts"), formats: ["iife"], name: "harness" },
     },
   });

@@ -15,7 +15,8 @@ const { stringify } = JSON;
 const { from } = Array;
 const Packed = Uint32Array;
 
-for (const way of ["postMessage", "reportError", "close"]) {
+// Nor does a worker of their own start, which would outlive every question unseen.
+for (const way of ["postMessage", "reportError", "close", "Worker", "SharedWorker"]) {
   for (let at: object | null = self; at; at = Object.getPrototypeOf(at))
     Reflect.deleteProperty(at, way);
 }

@@ -12,9 +12,13 @@ import type { WorkerLike } from "../engine/client";
 import type { Request } from "../engine/protocol";
 import { check, LONGEST } from "./validate";
 
-/** So long after its last answer a worker is asked whether it has come to rest, and so long it may take to say so. */
+/**
+ * So long after its last answer a worker is asked whether it has come to rest, so long it may take to say so, and so long after
+ * that it is asked again: a loop may begin later.
+ */
 const PAUSE = 500;
 const REST = 5000;
+const AGAIN = 4000;
 
 /** The same for every frame, so fetched once. */
 let parts: Promise<{ harness: string; engine: ArrayBuffer[] }> | null = null;
@@ -100,7 +104,7 @@ export class Sandbox implements WorkerLike {
       if (message.type === "rest") {
         if (!this.asking) throw new Error("nobody asked for that");
         this.asking = false;
-        if (this.asked.size === 0) clearTimeout(this.resting);
+        if (this.asked.size === 0) this.watch(AGAIN);
         return;
       }
       if (message.type === "ready") {
@@ -115,14 +119,14 @@ export class Sandbox implements WorkerLike {
   }
 
   /** A loop that begins after the answer would go on unseen, at the cost of a processor. */
-  private watch(): void {
+  private watch(pause = PAUSE): void {
     clearTimeout(this.resting);
     if (this.over || this.asked.size > 0) return;
     this.resting = setTimeout(() => {
       if (!this.asking) this.channel.port1.postMessage("rest");
       this.asking = true;
       this.resting = setTimeout(() => this.fail("they went on after their answer"), REST);
-    }, PAUSE);
+    }, pause);
   }
 
   private fail(message: string): void {

@@ -83,9 +83,25 @@ describe("what comes out of the sandbox", () => {
     ["a number that is none", { ...run, millis: "1" }],
     ["a negative place", { ...run, steps: [{ ...step, row: -1 }] }],
     ["a list that is none", { ...run, steps: { length: 1 } }],
-    ["too many steps", { ...run, steps: new Array(20_001).fill(step) }],
+    [
+      "too many steps",
+      { ...run, steps: Array.from({ length: 10_001 }, (_, at) => ({ ...step, id: String(at) })) },
+    ],
   ])("refused: %s", (_, value) => {
     expect(() => heard(answer(value))).toThrow();
+  });
+
+  test("a value of more parts than the page can draw is refused", () => {
+    const part = { name: "a", text: "", dtype: "float32", shape: [], data: [1] };
+    const values = (count: number) => ({
+      problem: "",
+      args: [],
+      seen: [],
+      times: 0,
+      result: new Array(count).fill(part),
+    });
+    expect(heard(answer(values(3), "eval"), "eval")).toEqual(answer(values(3), "eval"));
+    expect(() => heard(answer(values(1_001), "eval"), "eval")).toThrow();
   });
 
   test("words of any length are cut", () => {

@@ -33,6 +33,9 @@ export const LONGEST = 32_000_000;
 /** Entries of a list that the page draws only in part, and of one that it draws whole. */
 const MANY = 2_000_000;
 const SOME = 20_000;
+/** Steps of a run, and parts of a value: each costs the page something, and somebody may have made them up. */
+const STEPS = 10_000;
+const PARTS = 1_000;
 
 type Read<T> = (value: unknown) => T;
 
@@ -167,7 +170,7 @@ const run: Read<Run> = (value) => {
     dialect: oneOf("relay", "relax"),
     problems: list(problem, 1000),
     ok: flag,
-    steps: list(step, SOME),
+    steps: list(step, STEPS),
     versions: whole,
     log: list(logEntry, MANY),
     timing: text,
@@ -265,16 +268,16 @@ const part = record<ValuePart>({
 });
 const evaluated = record<Values>({
   problem: short(10_000),
-  args: list(part, SOME),
-  result: list(part, SOME),
-  seen: list(part, SOME),
+  args: list(part, PARTS),
+  result: list(part, PARTS),
+  seen: list(part, PARTS),
   times: whole,
 });
 
 /** What the sandbox is asked. Links and the catalogue are never its business. */
 const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
   run,
-  beside: record<Beside>({ problem: short(10_000), steps: list(step, SOME) }),
+  beside: record<Beside>({ problem: short(10_000), steps: list(step, STEPS) }),
   text,
   diff,
   history: maybe(history),
