@@ -21,6 +21,7 @@
 //! - [`pattern`]: what programs of Relax look like, and finding it in them
 //! - [`verify`]: is this a program?
 //! - [`eval`]: running programs
+//! - [`schedule`]: tensor programs transformed loop by loop
 //! - [`pass`]: what a pass is and how passes run
 //! - [`passes`]: the passes
 //! - [`check`]: programs to try passes on
@@ -46,6 +47,7 @@ pub mod passes;
 pub mod pattern;
 pub mod print;
 pub mod repro;
+pub mod schedule;
 pub mod session;
 pub mod tir;
 pub mod topi;

@@ -21,6 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["pattern"],
     &["verify"],
     &["eval"],
+    &["schedule"],
     &["pass"],
     &["passes"],
     &["check"],

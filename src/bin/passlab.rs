@@ -22,6 +22,8 @@ enum Command {
     Infer { file: String },
     /// Structural equality as TVM defines it; on a difference, say where
     Equal { a: String, b: String },
+    /// Apply the instructions of a schedule, written as TVM prints a trace
+    Schedule { file: String, trace: String },
     /// Run a function
     Eval(Eval),
     /// Print the link of a reproducer file, or of a plain program
@@ -126,6 +128,7 @@ fn main() {
         Command::Fmt { file } => cli::fmt(file),
         Command::Infer { file } => cli::infer(file),
         Command::Equal { a, b } => cli::equal(a, b),
+        Command::Schedule { file, trace } => cli::schedule(file, trace),
         Command::Eval(eval) => cli::eval(&eval.file, &eval.func, eval.args.as_deref(), eval.seed.unwrap_or(0), eval.json),
         Command::Link { file } => cli::link::encode(file),
         Command::Open { link } => cli::link::decode(link),

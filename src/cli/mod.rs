@@ -11,7 +11,9 @@ pub use opt::{OptOptions, opt};
 
 use crate::diag::{Diagnostic, render, tame};
 use crate::ir::{Store, equal};
+use crate::parse::trace::parse_trace;
 use crate::print::{self, PrintOptions};
+use crate::schedule::{State, apply_trace};
 use crate::session::{Opened, open, seeded_args};
 use crate::{eval as evaluator, ops as operators, passes as all_passes, verify};
 use serde_json::json;
@@ -140,6 +142,29 @@ fn equal_files(a: &str, b: &str) -> Result<Output, Output> {
     Ok(match result {
         Ok(()) => Output::text("equal\n".to_owned()),
         Err(difference) => Output { stdout: format!("different: {difference}\n"), status: 1, ..Output::default() },
+    })
+}
+
+/// `passlab schedule FILE TRACE`
+pub fn schedule(file: &str, trace: &str) -> Output {
+    finish(schedule_file(file, trace))
+}
+
+/// The program after the instructions of a trace; those before one that is refused stand, and the status is 1.
+fn schedule_file(file: &str, path: &str) -> Result<Output, Output> {
+    let Loaded { mut store, opened, .. } = load(file)?;
+    let text = read(path)?;
+    let trace = parse_trace(&text).map_err(|found| Output::wrong(&found, path, &text))?;
+    let mut state = State::new(&mut store, &opened.module);
+    let result = apply_trace(&mut state, &trace);
+    let module = state.module();
+    let stdout = print_opened(&store, &Opened { module, ..opened });
+    Ok(match result {
+        Ok(()) => Output::text(stdout),
+        Err(failure) => {
+            let found = Diagnostic::error("schedule-refused", failure.message, failure.span);
+            Output { stdout, ..Output::wrong(&[found], path, &text) }
+        }
     })
 }
 

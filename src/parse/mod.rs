@@ -41,6 +41,7 @@ mod relay;
 mod script;
 pub(crate) mod suggest;
 mod tir;
+pub mod trace;
 
 use crate::diag::Diagnostic;
 use crate::ir::{ExprId, Id, Module, Name, Store, TypeId};

@@ -123,6 +123,7 @@ pub static ALL: &[&PassSpec] = &[
     &tir::unify_thread_binding::SPEC,
     &tir::annotate_irregular_loop::SPEC,
     &tir::unroll_loop::SPEC,
+    &tir::schedule::SPEC,
     &tir::skip_assert::SPEC,
     &tir::bind_target::SPEC,
     &tir::annotate_entry_func::SPEC,

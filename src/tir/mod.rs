@@ -5,6 +5,7 @@ pub mod arith;
 mod build;
 mod copy;
 pub mod effect;
+pub mod index_map;
 mod intrin;
 pub mod lca;
 pub mod math;

@@ -97,6 +97,7 @@ pub fn judge(case: &Case, folder: &Path) -> Verdict {
     match case.group.as_str() {
         "tir:parse" => tir::judge_parse(case),
         "tir:eval" => tir::judge_eval(case),
+        "tir:schedule" => tir::judge_schedule(case),
         "tir:roundtrip" | "tir:texts" => judge_round_trip(case),
         "parse" => judge_parse(case),
         "eval" => judge_eval(case),

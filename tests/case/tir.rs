@@ -4,7 +4,10 @@
 use super::{Case, Verdict, compare_values, explain, judge_parse as judge_any_parse};
 use passlab::cli::json::value_from_json;
 use passlab::eval::{self, EvalOptions, Value};
-use passlab::ir::Store;
+use passlab::ir::{Store, equal};
+use passlab::parse::trace::parse_trace;
+use passlab::print::{self, PrintOptions};
+use passlab::schedule::{State, apply_trace};
 use passlab::session::open;
 use serde_json::Value as Json;
 use std::collections::HashSet;
@@ -30,7 +33,7 @@ pub fn read(folder: &Path, filters: &[&String]) -> Vec<Case> {
             cases.push(Case { group: group.to_owned(), id: id.to_owned(), call: call.to_owned(), json });
         }
     };
-    for kind in ["roundtrip", "parse", "eval"] {
+    for kind in ["roundtrip", "parse", "eval", "schedule"] {
         for json in lines(&folder.join(format!("{kind}.jsonl"))) {
             let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
             add(&format!("tir:{kind}"), &text("id"), &text("test"), json);
@@ -62,6 +65,41 @@ pub fn read(folder: &Path, filters: &[&String]) -> Vec<Case> {
 /// A source is read as TVM reads it, or refused where TVM refuses it.
 pub fn judge_parse(case: &Case) -> Verdict {
     judge_any_parse(case)
+}
+
+/// A schedule makes what TVM makes of it, or is refused where TVM refuses it.
+pub fn judge_schedule(case: &Case) -> Verdict {
+    let text = |key: &str| case.json[key].as_str().unwrap_or_default();
+    let mut store = Store::new();
+    let opened = open(&mut store, text("before"));
+    if !opened.is_ok() {
+        return explain(&opened.diagnostics);
+    }
+    let trace = match parse_trace(text("trace")) {
+        Ok(trace) => trace,
+        Err(found) => return explain(&found),
+    };
+    let mut state = State::new(&mut store, &opened.module);
+    let result = apply_trace(&mut state, &trace);
+    let module = state.module();
+    let expects_error = case.json["error"].is_string();
+    match result {
+        Err(failure) if failure.message.starts_with("NotImplemented") => return Verdict::Unsupported(failure.message),
+        Err(failure) if expects_error && failure.done + 1 == trace.len() => return Verdict::Equal { text: true },
+        Err(failure) => return Verdict::Different(format!("refused: {}", failure.message)),
+        Ok(()) if expects_error => return Verdict::Different("TVM reports an error".to_owned()),
+        Ok(()) => {}
+    }
+    let expected = open(&mut store, text("after"));
+    if !expected.is_ok() {
+        return explain(&expected.diagnostics);
+    }
+    let ours = print::module(&store, &module, &PrintOptions::default());
+    let options = equal::EqualOptions { scalar_tolerance: true, ..equal::EqualOptions::TEXTS };
+    match equal::modules(&store, &module, &expected.module, options) {
+        Ok(()) => Verdict::Equal { text: ours == text("after") },
+        Err(difference) => Verdict::Different(difference.to_string()),
+    }
 }
 
 /// A function gives the arguments that it writes, in their order.

@@ -62,6 +62,7 @@ pub use deduce::deduce_bound;
 pub use modular::Modular;
 pub use region::{covering_region, strict_region};
 pub use scope::Scope;
+pub(crate) use set::plus;
 pub use set::{Domains, End, IntSet};
 pub use set_eval::{domains_of, eval_each, eval_int_set, eval_range, eval_region, eval_set, eval_set_with, lanes_of};
 pub use solve::ranges_of_condition;

@@ -1,0 +1,247 @@
+//! Iterators of blocks in another order (part of TVM's `primitive/layout_transformation.cc`).
+
+use super::analysis::check_starts_at_zero;
+use super::loops::serial;
+use super::state::{BlockRef, State};
+use super::{Outcome, refuse};
+use crate::ir::{Block, DType, Id, IterKind, IterVar, PrimExpr, PrimId, Region, Stmt, StmtId, Symbol};
+use crate::tir::arith::Analyzer;
+use crate::tir::arith::iter::{Iters, Level, simplify_iter_map};
+use crate::tir::index_map::IndexMap;
+use crate::tir::{Rewriting, StmtMutator, cast, substitute_stmt};
+
+/// Indices of buffers and parts of them written most simply, given the iterators around.
+pub(super) struct Accesses {
+    analyzer: Analyzer,
+    iters: Vec<(Id<Symbol>, (PrimId, PrimId))>,
+    predicates: Vec<PrimId>,
+}
+
+impl Accesses {
+    /// Knows of no iterators yet.
+    pub fn new() -> Accesses {
+        Accesses { analyzer: Analyzer::new(), iters: Vec::new(), predicates: Vec::new() }
+    }
+
+    fn simple(&mut self, cx: &mut Rewriting<'_>, indices: &[PrimId]) -> Vec<PrimId> {
+        let mut predicate = None;
+        for cond in &self.predicates {
+            predicate = super::loops::also(cx.store, predicate, *cond);
+        }
+        let iters: &Iters = &self.iters;
+        let new = simplify_iter_map(cx.store, &mut self.analyzer, indices, iters, predicate, Level::Surjective, true);
+        new.into_iter()
+            .zip(indices)
+            .map(|(new, old)| {
+                let number = cx.store.as_prim_int(new).is_some();
+                let var = matches!(cx.store.prim_of_id(*old), PrimExpr::Var(_));
+                if number && var { *old } else { new }
+            })
+            .collect()
+    }
+
+    fn regions(&mut self, cx: &mut Rewriting<'_>, regions: &[Region]) -> Box<[Region]> {
+        regions
+            .iter()
+            .map(|region| {
+                let mins: Vec<PrimId> = region.ranges.iter().map(|(min, _)| *min).collect();
+                let mins = self.simple(cx, &mins);
+                let ranges = region
+                    .ranges
+                    .iter()
+                    .zip(mins)
+                    .map(|((_, extent), min)| {
+                        (
+                            min,
+                            extent
+                                .map(|extent| self.analyzer.simplify(cx.store, extent))
+                                .filter(|extent| cx.store.as_prim_int(*extent) != Some(1)),
+                        )
+                    })
+                    .collect();
+                Region { buffer: region.buffer, ranges }
+            })
+            .collect()
+    }
+}
+
+impl StmtMutator for Accesses {
+    fn rule(&self) -> &'static str {
+        "accesses simplified"
+    }
+
+    fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
+        match cx.store.stmt(id).clone() {
+            Stmt::For(head, _) => {
+                self.analyzer.bind_range(cx.store, head.var, head.min, head.extent);
+                self.iters.push((head.var, (head.min, head.extent)));
+                cx.forget();
+                let new = cx.descend(self, id);
+                self.iters.pop();
+                cx.forget();
+                Some(new)
+            }
+            Stmt::Block(block) => {
+                let data = cx.store.prim_block(block).clone();
+                let before = self.iters.len();
+                for iter in &data.iters {
+                    self.analyzer.bind_range(cx.store, iter.var, iter.min, iter.extent);
+                    self.iters.push((iter.var, (iter.min, iter.extent)));
+                }
+                cx.forget();
+                let new = cx.descend(self, id);
+                let Stmt::Block(inner) = *cx.store.stmt(new) else { return Some(new) };
+                let mut changed = cx.store.prim_block(inner).clone();
+                changed.reads = self.regions(cx, &changed.reads);
+                changed.writes = self.regions(cx, &changed.writes);
+                self.iters.truncate(before);
+                cx.forget();
+                if changed == *cx.store.prim_block(inner) {
+                    return Some(new);
+                }
+                let changed = cx.store.add_prim_block(changed);
+                Some(cx.store.rebuild_stmt(id, Stmt::Block(changed)))
+            }
+            Stmt::If { cond, then, other } => {
+                let cond = cx.root(self, cond);
+                let scope = self.analyzer.enter(cx.store, cond);
+                self.predicates.push(cond);
+                cx.forget();
+                let then = cx.visit(self, then);
+                self.predicates.pop();
+                self.analyzer.exit(scope);
+                let negation = crate::tir::math::not(cx.store, cond);
+                let scope = self.analyzer.enter(cx.store, negation);
+                cx.forget();
+                let other = other.map(|other| cx.visit(self, other));
+                self.analyzer.exit(scope);
+                cx.forget();
+                let new = Stmt::If { cond, then, other };
+                Some(cx.store.rebuild_stmt(id, new))
+            }
+            Stmt::Store { buffer, indices, value } => {
+                let value = cx.root(self, value);
+                let indices = cx.roots(self, &indices);
+                let indices = self.simple(cx, &indices).into();
+                Some(cx.store.rebuild_stmt(id, Stmt::Store { buffer, indices, value }))
+            }
+            _ => None,
+        }
+    }
+
+    fn prim(&mut self, cx: &mut Rewriting<'_>, _: PrimId, post: PrimId) -> PrimId {
+        let PrimExpr::Load { buffer, indices } = cx.store.prim_of_id(post).clone() else { return post };
+        let indices = self.simple(cx, &indices).into();
+        cx.store.prim(PrimExpr::Load { buffer, indices })
+    }
+}
+
+impl State<'_> {
+    /// The iterators of a block become others, one for each index of a map, and so do the loops around it.
+    pub(super) fn transform_block_layout(
+        &mut self,
+        of: BlockRef,
+        map: &dyn Fn(&mut State<'_>, &[DType]) -> Outcome<IndexMap>,
+    ) -> Outcome<()> {
+        let (tree, at) = self.find_block(of)?;
+        let data = self.block_at(&tree, at)?;
+        let analyzer = &mut Analyzer::new();
+        let loops = tree.loops_above(at);
+        let mut heads = Vec::new();
+        for at in &loops {
+            let (head, _) = self.head(&tree, *at)?;
+            check_starts_at_zero(self.store, &head, analyzer)?;
+            heads.push(head);
+        }
+        let top = match loops.first() {
+            None => at,
+            Some(top) => {
+                for above in &loops {
+                    let body = self.head(&tree, *above)?.1;
+                    if tree.nodes[*above].children.len() != 1 || body != tree.nodes[tree.nodes[*above].children[0]].stmt {
+                        return refuse("ScheduleError: The statement is not a chain of loops over a single block");
+                    }
+                }
+                *top
+            }
+        };
+        // Each binding is the variable of one loop.
+        let is_loop = |value: PrimId| matches!(*self.store.prim_of_id(value), PrimExpr::Var(var) if heads.iter().any(|head| head.var == var));
+        if !data.iters.iter().all(|iter| iter.value.is_some_and(is_loop)) {
+            return refuse("ScheduleError: The binding values of the block are not variables of outer loops.");
+        }
+        let dtypes: Vec<DType> = data.iters.iter().map(|iter| self.store.symbol(iter.var).dtype).collect();
+        let map = map(self, &dtypes)?;
+        if map.params.len() != data.iters.len() {
+            return refuse(
+                "ScheduleError: The index map can't be applied to block iters because the number of parameters mismatch.",
+            );
+        }
+        let vars: Vec<PrimId> = data.iters.iter().map(|iter| self.store.prim(PrimExpr::Var(iter.var))).collect();
+        let extents: Vec<PrimId> = data.iters.iter().map(|iter| iter.extent).collect();
+        let indices = map.map(self.store, analyzer, &vars);
+        let shape = map.map_shape(self.store, analyzer, &extents);
+        let mut iters = Vec::new();
+        let mut news = Vec::new();
+        for (place, (index, extent)) in indices.iter().zip(&shape).enumerate() {
+            let dtype = self.store.prim_dtype(*index);
+            let (var, prim) = self.var(&format!("v{place}"), dtype);
+            news.push(prim);
+            let kind = match self.store.as_prim_int(*extent) {
+                Some(1) => IterKind::Spatial,
+                _ => self.kind_of(*index, &data)?,
+            };
+            let (min, extent) = (self.store.prim_int(0, dtype), cast(self.store, dtype, *extent));
+            iters.push(IterVar { var, kind, min, extent, value: None });
+        }
+        let Some((inverse, _)) = map.inverse(self.store, analyzer, &extents, Level::Bijective) else {
+            return refuse("ScheduleError: The index map is not bijective affine.");
+        };
+        let olds = inverse.map(self.store, analyzer, &news);
+        let values: Vec<(Id<Symbol>, PrimId)> = data.iters.iter().map(|iter| iter.var).zip(olds).collect();
+        // Without iterators of its own the block is only what it does.
+        let bare = Block { iters: [].into(), ..data.clone() };
+        let stmt = self.rebuilt_block(tree.nodes[at].stmt, bare);
+        let stmt = substitute_stmt(self.store, stmt, &values);
+        let Stmt::Block(inner) = *self.store.stmt(stmt) else { return refuse("InternalError: a block is no block any more") };
+        let mut block = self.store.prim_block(inner).clone();
+        block.predicate = data.predicate;
+        block.iters = iters.iter().cloned().collect();
+        let stmt = self.rebuilt_block(tree.nodes[at].stmt, block);
+        let stmt = Rewriting::new(self.store).visit(&mut Accesses::new(), stmt);
+        let Stmt::Block(inner) = *self.store.stmt(stmt) else { return refuse("InternalError: a block is no block any more") };
+        let mut block = self.store.prim_block(inner).clone();
+        let mut loop_vars = Vec::new();
+        for (place, iter) in block.iters.iter_mut().enumerate() {
+            let dtype = self.store.symbol(iter.var).dtype;
+            let (var, prim) = self.var(&format!("ax{place}"), dtype);
+            loop_vars.push(var);
+            iter.value = Some(prim);
+        }
+        let mut new = self.rebuilt_block(tree.nodes[at].stmt, block);
+        for (var, extent) in loop_vars.iter().zip(&shape).rev() {
+            new = serial(self.store, *var, *extent, new);
+        }
+        self.replace(tree.nodes[top].stmt, new, &[], &[])
+    }
+
+    /// The kind of a new iterator: that of those it is made of.
+    fn kind_of(&self, index: PrimId, block: &Block) -> Outcome<IterKind> {
+        let mut kinds = Vec::new();
+        self.store.for_each_prim(index, &mut |_, node| {
+            if let PrimExpr::Var(var) = node
+                && let Some(iter) = block.iters.iter().find(|iter| iter.var == *var)
+                && !kinds.contains(&iter.kind)
+            {
+                kinds.push(iter.kind);
+            }
+        });
+        match kinds[..] {
+            [kind] if kind != IterKind::Opaque => Ok(kind),
+            _ => refuse(
+                "ScheduleError: Cannot detect the new block iter type because it contains more than one type of original iter \
+                 vars.",
+            ),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Schedules of tensor programs: loops and blocks transformed by one instruction after the other (TVM's
+//! `src/s_tir/schedule`).
+//!
+//! A [`State`] is a module under transformation. An instruction names blocks and loops by handles, which stay valid while
+//! the program changes: a loop is known by its variable, a block by a number that goes with it from version to version.
+//! Nothing about the program is kept between instructions; what a check needs (who writes what somebody else reads, whether
+//! bindings are affine) it finds out from the program as it is.
+//!
+//! [`apply_trace`] runs instructions as `sch.trace.as_python()` prints them. One that TVM refuses is refused, with TVM's
+//! message and its place; those before it stand.
+//!
+//! Files: [`state`] and `tree` (the program and where things are in it), `trace` (arguments of instructions), `analysis`
+//! and `scope` (what is checked), and one file for each family of primitives.
+
+mod analysis;
+mod annotate;
+mod buffers;
+mod for_kind;
+mod inline;
+mod layout;
+mod loops;
+mod query;
+mod scope;
+pub mod state;
+mod trace;
+mod tree;
+
+pub use state::State;
+pub use trace::{Failure, apply_trace};
+
+/// Why an instruction is refused, in TVM's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+/// What an instruction gives, or why it is refused.
+pub type Outcome<T> = Result<T, Refused>;
+
+fn refuse<T>(message: impl Into<String>) -> Outcome<T> {
+    Err(Refused(message.into()))
+}

@@ -1,0 +1,79 @@
+//! Handles of blocks and loops (TVM's `primitive/get_block_loop.cc`).
+
+use super::analysis::scope_root;
+use super::scope::{consumers, producers};
+use super::state::{BlockRef, LoopRef, State};
+use super::tree::What;
+use super::{Outcome, refuse};
+
+impl State<'_> {
+    /// The block of a name in a function; nothing is the function that is worked on.
+    pub(super) fn get_block(&mut self, name: &str, func: Option<&str>) -> Outcome<BlockRef> {
+        match func {
+            Some(func) => match self.function_named(func) {
+                Some(at) => self.at = at,
+                None => return refuse(format!("ValueError: there is no tensor program `{func}` in the module")),
+            },
+            None if self.n_functions() == 1 => self.at = 0,
+            None => self.at = self.function_named("main").unwrap_or(self.at),
+        }
+        let tree = self.tree()?;
+        let named = |what: &What| match what {
+            What::Block(block) => (self.store.str(self.store.prim_block(*block).name) == name).then_some(*block),
+            What::Loop(_) => None,
+        };
+        let found: Vec<_> = tree.nodes.iter().filter_map(|node| named(&node.what)).collect();
+        match found[..] {
+            [block] => Ok(self.block_ref(block)),
+            [] => refuse(format!("ScheduleError: Cannot find a block with the name: {name}")),
+            _ => refuse(format!("ScheduleError: Found {} blocks with the name: {name}", found.len())),
+        }
+    }
+
+    /// The loops around a block up to the block that it stands in, the outermost first.
+    pub(super) fn get_loops(&mut self, block: BlockRef) -> Outcome<Vec<LoopRef>> {
+        let (tree, at) = self.find_block(block)?;
+        let mut found = Vec::new();
+        for at in tree.loops_above(at) {
+            if let What::Loop(var) = tree.nodes[at].what {
+                found.push(self.loop_ref(var));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The blocks right in a block or loop.
+    pub(super) fn get_child_blocks(&mut self, of: Result<BlockRef, LoopRef>) -> Outcome<Vec<BlockRef>> {
+        let (tree, at) = match of {
+            Ok(block) => self.find_block(block)?,
+            Err(of) => self.find_loop(of)?,
+        };
+        Ok(self.refs(&tree, tree.child_blocks(at)))
+    }
+
+    fn refs(&mut self, tree: &super::tree::Tree, places: Vec<usize>) -> Vec<BlockRef> {
+        places.into_iter().filter_map(|at| tree.as_block(at)).map(|block| self.block_ref(block)).collect()
+    }
+
+    /// The blocks whose results a block uses, or with `after` those that use its results.
+    pub(super) fn get_neighbours(&mut self, block: BlockRef, after: bool) -> Outcome<Vec<BlockRef>> {
+        let (tree, at) = self.find_block(block)?;
+        let root = scope_root(self, &tree, at, false)?;
+        let found = if after { consumers(self, &tree, root, at)? } else { producers(self, &tree, root, at)? };
+        Ok(self.refs(&tree, found))
+    }
+
+    /// The blocks right in a block that write what comes out of it.
+    pub(super) fn get_output_blocks(&mut self, block: BlockRef) -> Outcome<Vec<BlockRef>> {
+        let (tree, root) = self.find_block(block)?;
+        let scope = self.block_at(&tree, root)?;
+        let mut found = Vec::new();
+        for at in tree.child_blocks(root) {
+            let writes = self.block_at(&tree, at)?.writes;
+            if writes.iter().any(|region| !scope.allocs.contains(&region.buffer)) {
+                found.push(at);
+            }
+        }
+        Ok(self.refs(&tree, found))
+    }
+}
