@@ -54,6 +54,11 @@ struct Scope {
 }
 
 impl BlockBuilder {
+    /// How many bindings the block under way has.
+    pub(super) fn emitted(&self) -> usize {
+        self.blocks.last().map_or(0, |frame| frame.bindings.len())
+    }
+
     /// A builder in a module, which says what its functions take and give. An empty one will do for a function that calls none.
     pub fn new(module: &Module) -> BlockBuilder {
         BlockBuilder {

@@ -178,6 +178,11 @@ impl Mutation {
         })
     }
 
+    /// Whether a variable is what it was: its type mentions nothing that has become something else.
+    pub fn keeps_var(&mut self, store: &mut Store, var: VarId) -> bool {
+        self.replaced(var).is_none() && self.define_var(store, var) == var
+    }
+
     /// A variable with what its type has become: itself when that stays the same.
     pub fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
         let symbol = store.var_data(var).symbol.and_then(|symbol| self.symbols.get(&symbol)).copied();

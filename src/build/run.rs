@@ -445,7 +445,11 @@ impl Run {
         let mut asked = false;
         let mut ask = |store: &mut Store| {
             asked = true;
+            let before = cx.builder.emitted();
             mutator.bind(store, cx, binding, value);
+            if cx.builder.emitted() > before + 1 {
+                store.keep_products();
+            }
             // What the variable stands for now.
             let bound = cx.replaced(binding.var).unwrap_or(value);
             match store.expr(bound) {

@@ -6,10 +6,10 @@ use super::elementwise::{each, intrinsic, scalar_with, with_scalar};
 use super::lower::{Lower, Lowered, Operand, Refused};
 use super::te::{Body, Te, Tensor};
 use super::{Known, Rule, rule};
-use crate::ir::{DType, PrimExpr, PrimId, PrimOp};
+use crate::ir::{DType, Dim, Expr, Extents, Id, PrimExpr, PrimId, PrimOp, Symbol, Type};
 
 pub(super) const RULES: &[Rule] = &[
-    rule("full", "full", filled),
+    Rule { op: "full", hint: "full", lower: filled, known: Known::Nothing },
     rule("full_like", "full", filled),
     rule("ones", "ones", filled),
     rule("ones_like", "ones", filled),
@@ -101,12 +101,46 @@ fn filled(cx: &mut Lower) -> Lowered {
         }
     };
     let shape = match cx.op {
-        "full" | "ones" | "zeros" => cx.shape_arg(0)?,
+        "full" => match written_shape(cx)? {
+            Some(shape) => shape,
+            None => named_shape(cx)?,
+        },
+        "ones" | "zeros" => cx.shape_arg(0)?,
         _ => cx.out_shape()?,
     };
     let value = cx.te.cast(dtype, value);
     let out = full(&mut cx.te, &shape, value);
     cx.finish(&[out])
+}
+
+/// The shape of `full` where it is written and no variable.
+fn written_shape(cx: &mut Lower) -> Result<Option<Vec<PrimId>>, Refused> {
+    let arg = cx.arg(0)?;
+    match cx.te.store.expr(arg) {
+        Expr::Shape(_) => cx.shape_arg(0).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Names for the extents of a shape that a variable holds: a cast of the shape, bound again, defines them.
+fn named_shape(cx: &mut Lower) -> Result<Vec<PrimId>, Refused> {
+    let arg = cx.arg(0)?;
+    let store = &mut *cx.te.store;
+    let rank = match store.checked_type(arg).map(|ty| store.type_of_id(ty).clone()) {
+        Some(Type::Shape(extents)) => store.rank(&extents).ok_or("the rank of the shape of full has to be known")?,
+        _ => return Err(Refused::Leave),
+    };
+    let value = cx.builder.emit(store, arg, "");
+    let symbols: Vec<Id<Symbol>> = (0..rank)
+        .map(|index| {
+            let name = store.name(&format!("s{index}"));
+            store.add_symbol(Symbol { name, dtype: DType::I64, size: false })
+        })
+        .collect();
+    let dims: Vec<Dim> = symbols.iter().map(|symbol| Dim::Symbol(*symbol)).collect();
+    let ty = store.ty(Type::Shape(Extents::Known(dims.into())));
+    cx.builder.emit_match_cast(store, value, ty, "");
+    Ok(symbols.into_iter().map(|symbol| store.prim(PrimExpr::Var(symbol))).collect())
 }
 
 /// `topi.trilu`: the elements below or above a diagonal.

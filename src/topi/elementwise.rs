@@ -245,11 +245,15 @@ fn floor_divide(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
         let quotient = te.over(a, b);
         return te.call("floor", &[quotient]);
     }
+    // Truth values are no integers here, and `floor` leaves them.
+    if te.type_of(a) == DType::BOOL {
+        return te.bin(PrimOp::Div, a, b);
+    }
     te.floordiv(a, b)
 }
 
 fn floor_mod(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
-    if te.type_of(a).is_float() {
+    if te.type_of(a).is_float() || te.type_of(a) == DType::BOOL {
         let quotient = floor_divide(te, a, b);
         let whole = te.times(quotient, b);
         return te.minus(a, whole);

@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("grad.no_grad", "no_grad", same),
     rule("grad.start_checkpoint", "start_checkpoint", same),
     rule("grad.end_checkpoint", "end_checkpoint", same),
-    Rule { op: "size", hint: "size", lower: size, known: Known::Nothing },
+    super::rule("size", "size", size),
     Rule { op: "nonzero", hint: "relax.run.nonzero", lower: linked, known: Known::Nothing },
     Rule { op: "unique", hint: "relax.run.unique", lower: linked, known: Known::Nothing },
     Rule { op: "print", hint: "relax.run.print", lower: linked, known: Known::Nothing },

@@ -24,7 +24,8 @@ cargo xtask conformance [--check|--update] [FILTER]
                                           our passes against results that TVM itself gave
 cargo xtask bench [ARGUMENT...]           how fast the engine is: cargo bench
 cargo xtask bench page                    how fast the page in dist/ answers, in a real browser
-cargo xtask bench tvm [PART...]           passes of Relax beside TVM's own, where $PASSLAB_PYTHON has it";
+cargo xtask bench tvm [PART...]           passes of Relax beside TVM's own, where $PASSLAB_PYTHON has it
+cargo xtask cross [ARGUMENT...]           random programs of Relax through our passes and TVM's; --help says more";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         "bench" if rest.first().is_some_and(|first| first == "tvm") => {
             sh::cargo().args(["bench", "--bench", "tvm", "--"]).args(&rest[1..]).run()
         }
+        "cross" => sh::cargo().args(["test", "--quiet", "--test", "cross", "--"]).args(&rest).run(),
         "bench" => sh::cargo().arg("bench").args(&rest).run(),
         "help" | "--help" | "-h" => {
             println!("{HELP}");

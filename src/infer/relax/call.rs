@@ -2,10 +2,11 @@
 
 use super::types::{self, Bindings, Fit};
 use super::{Signatures, opaque};
-use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, Store, Type, TypeId};
-use crate::ops;
+use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, PrimOp, Store, Type, TypeId};
 use crate::ops::relax::deduce::Deduce;
+use crate::ops::{self, dim_arith};
 use crate::print::relax_ty;
+use crate::tir::arith::Analyzer;
 
 /// The type of a call, or why there can be none (TVM's `InferType` of a call).
 pub fn deduce_call(
@@ -133,4 +134,47 @@ fn extents(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
         },
         _ => None,
     }
+}
+
+/// The data and the extents of a `reshape` of which some are left open: 0 for that of the data, -1 for what is left.
+pub(super) fn open_reshape(store: &Store, call: ExprId) -> Option<(ExprId, Vec<Dim>)> {
+    let Expr::Call { args, .. } = store.expr(call) else { return None };
+    let op = store.called_op(call)?;
+    if args.len() != 2 || ops::info(op).relax.as_ref().is_none_or(|row| row.name != "reshape") {
+        return None;
+    }
+    let Expr::Shape(dims) = store.expr(store.item(args, 1)) else { return None };
+    let dims = store.dims_of_id(dims).to_vec();
+    dims.iter().any(|dim| matches!(dim.known(), Some(0 | -1))).then(|| (store.item(args, 0), dims))
+}
+
+/// The shape that open extents stand for.
+pub(super) fn reshaped(store: &mut Store, data: ExprId, dims: &[Dim]) -> Result<ExprId, String> {
+    if dims.iter().filter(|dim| dim.known() == Some(-1)).count() > 1 {
+        return Err("Reshape accepts at most one \"-1\" in the new shape".to_owned());
+    }
+    let old = store.checked_type(data).and_then(|ty| store.tensor_info(ty)).and_then(|info| match info.extents {
+        Extents::Known(dims) => Some(dims.to_vec()),
+        Extents::Var(var) => extents(store, store.var_type(var)?),
+        _ => None,
+    });
+    let unknown = "Reshape expects the input tensor to have known shape when there is some dimension length to infer";
+    let old = old.ok_or(unknown)?;
+    let mut new = dims.to_vec();
+    for (place, dim) in new.iter_mut().enumerate().filter(|(_, dim)| dim.known() == Some(0)) {
+        *dim = *old.get(place).ok_or("Reshape copies an extent that the input does not have")?;
+    }
+    let one = Dim::Int { value: 1, bits: 64 };
+    let product = |store: &mut Store, dims: &[Dim]| dims.iter().fold(one, |all, dim| dim_arith(store, PrimOp::Mul, all, *dim));
+    let given: Vec<Dim> = new.iter().copied().filter(|dim| dim.known().is_none_or(|dim| dim > 0)).collect();
+    let (all, given) = (product(store, &old), product(store, &given));
+    if let Some(open) = new.iter_mut().find(|dim| dim.known() == Some(-1)) {
+        let left = dim_arith(store, PrimOp::FloorDiv, all, given);
+        let left = store.prim_of_dim(left);
+        let left = Analyzer::new().simplify(store, left);
+        *open = store.dim_of_prim(left);
+    }
+    let dims = store.dims(&new);
+    let ty = store.ty(Type::Shape(Extents::Known(new.into())));
+    Ok(store.add_typed(Expr::Shape(dims), Some(ty)))
 }

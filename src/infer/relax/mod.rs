@@ -118,7 +118,11 @@ struct Deducer<'s> {
     /// What binds the variables of the sequences that were entered.
     bindings: FxHashMap<VarId, Binding>,
     /// Calls that are bound to a variable whose type is written.
-    annotated: FxHashMap<ExprId, TypeId>,
+    annotated: FxHashMap<ExprId, (TypeId, VarId)>,
+    /// Variables that TVM makes anew when a dataflow block ends, by the block: its outputs, and what gets another type so.
+    /// What mentions them there is put together again, and what is written beside it gives way
+    /// (`BindingBlockFrameNode::ExitWithScope` of `src/relax/script/builder/frame.cc`).
+    renewed: FxHashMap<VarId, u32>,
     /// What nodes have become, and so their types.
     done: FxHashMap<ExprId, ExprId>,
     /// Variables that have got a type, and as what.
@@ -135,10 +139,15 @@ impl ExprMutator for Deducer<'_> {
         if let Expr::Seq { blocks, .. } = store.expr(id) {
             for binding in store.bindings(blocks) {
                 self.bindings.insert(binding.var, binding);
+                if let Some(block) = store.read_in_block(binding.var)
+                    && !store.var_data(binding.var).dataflow
+                {
+                    self.renewed.insert(binding.var, block);
+                }
                 if let (None, Some(ty), Expr::Call { .. }) =
                     (binding.cast, store.var_type(binding.var), store.expr(binding.value))
                 {
-                    self.annotated.insert(binding.value, ty);
+                    self.annotated.insert(binding.value, (ty, binding.var));
                 }
             }
         }
@@ -158,7 +167,8 @@ impl ExprMutator for Deducer<'_> {
         let Some(binding) = self.bindings.get(&var) else { return var };
         let computed =
             matches!(store.expr(binding.value), Expr::Call { .. } | Expr::If { .. } | Expr::Function(_) | Expr::Seq { .. });
-        if written.is_some() && (computed || binding.cast.is_some()) {
+        let gives_way = matches!(store.expr(binding.value), Expr::Call { .. }) && self.gives_way(store, binding);
+        if written.is_some() && (computed && !gives_way || binding.cast.is_some()) {
             return var;
         }
         let value = match store.expr(binding.value) {
@@ -178,10 +188,25 @@ impl ExprMutator for Deducer<'_> {
                 }
                 let typed = store.retyped_var(var, ty);
                 self.vars.insert(var, typed);
+                if gives_way
+                    && written.is_some()
+                    && let Some(block) = store.read_in_block(var)
+                {
+                    self.renewed.insert(var, block);
+                }
                 typed
             }
             None => var,
         }
+    }
+}
+
+/// Whether an operand is one of some variables, or a tuple with one.
+fn mentions(store: &Store, operand: ExprId, is: &dyn Fn(VarId) -> bool) -> bool {
+    match store.expr(operand) {
+        Expr::Var(var) => is(var),
+        Expr::Tuple(fields) => store.items(fields).any(|field| matches!(store.expr(field), Expr::Var(var) if is(var))),
+        _ => false,
     }
 }
 
@@ -191,20 +216,34 @@ impl<'s> Deducer<'s> {
             signatures,
             bindings: FxHashMap::default(),
             annotated: FxHashMap::default(),
+            renewed: FxHashMap::default(),
             done: FxHashMap::default(),
             vars: FxHashMap::default(),
             errors: Vec::new(),
         }
     }
 
+    /// Whether the written type of a call's variable gives way to what follows from the operands.
+    fn gives_way(&self, store: &Store, binding: &Binding) -> bool {
+        let Some(block) = store.read_in_block(binding.var) else { return false };
+        let Expr::Call { callee, args, .. } = store.expr(binding.value) else { return false };
+        let is = |var: VarId| self.renewed.get(&var) == Some(&block);
+        mentions(store, callee, &is) || store.items(args).any(|arg| mentions(store, arg, &is))
+    }
+
     /// `post` with its type.
     fn typed(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        let post = self.resolved(store, pre, post);
         let node = store.expr(post);
         let mut deduced = false;
         let ty = match node {
             Expr::Call { callee, args, info } => match deduce_call(store, self.signatures, callee, args, info) {
                 Ok(ty) => {
-                    let written = self.annotated.get(&pre).copied().unwrap_or(ty);
+                    let stands = |(written, var): &(TypeId, VarId)| {
+                        let gives_way = self.bindings.get(var).is_some_and(|binding| self.gives_way(store, binding));
+                        (!gives_way).then_some(*written)
+                    };
+                    let written = self.annotated.get(&pre).and_then(stands).unwrap_or(ty);
                     deduced = written == ty && matches!(store.expr(callee), Expr::Op(_));
                     Some(written)
                 }
@@ -256,6 +295,23 @@ impl<'s> Deducer<'s> {
             store.set_deduced(result);
         }
         result
+    }
+
+    /// A call of `reshape` with the extents that -1 and 0 stand for, which the constructor of the operator puts in
+    /// (`ConvertNewShapeToExpr` of `src/relax/op/tensor/manipulate.cc`).
+    fn resolved(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        let Some((data, dims)) = call::open_reshape(store, post) else { return post };
+        match call::reshaped(store, data, &dims) {
+            Ok(shape) => {
+                let Expr::Call { callee, info, .. } = store.expr(post) else { return post };
+                let args = store.list(&[data, shape]);
+                store.rebuild(pre, Expr::Call { callee, args, info }, None)
+            }
+            Err(message) => {
+                self.errors.push(Diagnostic::error("relax-type", message, store.source_span(pre)));
+                post
+            }
+        }
     }
 
     /// The type of a sequence's value outside of it: without the symbols and variables that it defines.

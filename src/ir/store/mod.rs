@@ -87,10 +87,14 @@ pub struct Store {
     open_extents: bool,
     /// The rewrites of this session.
     pub log: RewriteLog,
+    /// The dataflow blocks of the text that variables were read in: neighbours are one block afterwards.
+    read_blocks: FxHashMap<VarId, u32>,
     /// The rewrite under way, if any: nodes made now are its products.
     current: Option<RewriteId>,
     /// What the rewrite under way calls itself, when that is more precise than its driver knew.
     current_rule: Option<&'static str>,
+    /// Whether the rewrite under way counts although its result is what it began with.
+    products_stand: bool,
 }
 
 /// What InferType made of a root, and what it looked at outside of it.

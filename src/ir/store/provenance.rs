@@ -2,7 +2,7 @@
 
 use super::Store;
 use crate::diag::Span;
-use crate::ir::expr::ExprId;
+use crate::ir::expr::{ExprId, VarId};
 use crate::ir::id::Id;
 use crate::ir::origin::{Origin, Rewrite, RewriteId};
 
@@ -28,6 +28,16 @@ impl Store {
     /// One more than the largest number in the text.
     pub fn next_number(&self) -> u32 {
         self.numbers.values().max().map_or(0, |n| n.saturating_add(1))
+    }
+
+    /// Records which of the text's dataflow blocks binds a variable. For the parser only.
+    pub fn set_read_in_block(&mut self, var: VarId, block: u32) {
+        self.read_blocks.insert(var, block);
+    }
+
+    /// Which of the text's dataflow blocks a variable was read in.
+    pub fn read_in_block(&self, var: VarId) -> Option<u32> {
+        self.read_blocks.get(&var).copied()
     }
 
     /// The oldest node that a node is a copy or the replacement of: itself when it is neither.
@@ -96,7 +106,7 @@ impl Store {
 
     /// Does one rewrite of `pre` and records it: the nodes that `f` makes are products of the
     /// rewrite, and what it returns replaces `pre`. Nothing is recorded when `f` returns `post`,
-    /// which is `pre` over its new children. Without fuel `f` is not called.
+    /// which is `pre` over its new children, unless it called [`Store::keep_products`]. Without fuel `f` is not called.
     ///
     /// Rewrites do not nest: inside `f` a further call is part of the outer rewrite.
     pub fn rewrite(&mut self, rule: &'static str, pre: ExprId, post: ExprId, f: impl FnOnce(&mut Store) -> ExprId) -> ExprId {
@@ -110,10 +120,13 @@ impl Store {
         let number = self.log.done.len() as RewriteId;
         self.current = Some(number);
         self.current_rule = None;
+        self.products_stand = false;
         let result = f(self);
         self.current = None;
         let rule = self.current_rule.take().unwrap_or(rule);
-        if result == post {
+        if result == post && !self.products_stand {
+            // Nothing claims what was made, and the next rewrite has this number: it may be of one of these nodes.
+            self.disown_products(mark, number);
             return post;
         }
         if let Some(fuel) = &mut self.log.fuel {
@@ -124,6 +137,16 @@ impl Store {
             self.origins[result.index()] = Origin::Rewrote { pre, rewrite: number };
         }
         result
+    }
+
+    /// Inside a rewrite: what was made stands beside what it was made for, so the rewrite counts although its result is the
+    /// same.
+    pub fn keep_products(&mut self) {
+        self.products_stand = true;
+    }
+
+    fn disown_products(&mut self, mark: Mark, number: RewriteId) {
+        self.origins[mark.exprs..].iter_mut().filter(|o| **o == Origin::Made(number)).for_each(|o| *o = Origin::Unknown);
     }
 
     /// Records a rewrite of a driver whose rewrites nest: what was made since `mark` and no rewrite inside claims are its
@@ -172,9 +195,7 @@ impl Store {
         }
         match claim.filter(|claim| self.origin(self.first_ancestor(claim.pre)) != Origin::Made(number)) {
             Some(claim) => self.log.done.push(claim),
-            None => {
-                self.origins[mark.exprs..].iter_mut().filter(|o| **o == Origin::Made(number)).for_each(|o| *o = Origin::Unknown)
-            }
+            None => self.disown_products(mark, number),
         }
     }
 
@@ -231,6 +252,22 @@ mod tests {
         assert_eq!(store.origin(again), Origin::Rewrote { pre: read, rewrite: 0 });
         assert_eq!(store.source_span(made), Some(Span::new(3, 5)));
         assert_eq!(store.source_span(again), Some(Span::new(3, 5)));
+    }
+
+    /// Following the origin of such a node never ended.
+    #[test]
+    fn products_of_a_rewrite_that_changes_nothing_are_not_those_of_the_next() {
+        let store = &mut Store::new();
+        let op = store.add(Expr::Op(OpId(0)));
+        let mut made = None;
+        store.rewrite("nothing", op, op, |store| {
+            made = Some(store.add_call(op, &[], None));
+            op
+        });
+        let made = made.expect("it was made");
+        let again = store.rewrite("something", made, made, |store| store.add_call(op, &[made], None));
+        assert_eq!(store.origin(again), Origin::Rewrote { pre: made, rewrite: 0 });
+        assert_eq!((store.source_span(again), store.first_ancestor(again)), (None, made));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) struct Builder {
     sequences: Vec<Sequence>,
     /// Whether a dataflow block is open.
     pub(super) dataflow: bool,
+    /// How many dataflow blocks were opened.
+    pub(super) block: u32,
 }
 
 impl Builder {
@@ -85,6 +87,15 @@ impl Reader<'_, '_> {
             Value::Cast(value, cast) => (*value, Some(cast)),
             value => (value, None),
         };
+        if let (Some(cast), Some(ty)) = (cast, ty)
+            && cast != ty
+        {
+            return Err(self.error(
+                "relax-type",
+                "Cannot specify inconsistent annotation for a match cast pair.".to_owned(),
+                span,
+            ));
+        }
         let value = self.node(value, ty.filter(|_| cast.is_none()), span)?;
         Ok(self.bind(value, cast, name, ty, local, span))
     }
@@ -104,6 +115,9 @@ impl Reader<'_, '_> {
         let ty = cast.or(ty).or(self.store.checked_type(value));
         let var = self.store.relax_var(name.unwrap_or(&fresh), ty, local && self.builder.dataflow);
         self.store.set_var_span(var, span);
+        if self.builder.dataflow {
+            self.store.set_read_in_block(var, self.builder.block);
+        }
         self.builder.push(Binding { var, value, cast });
         var
     }

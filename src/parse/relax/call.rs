@@ -216,9 +216,30 @@ impl<'s> Reader<'s, '_> {
                 self.hint("`R.dot` is `R.matmul` today", span);
                 return self.call_op("matmul", args);
             }
+            "linear" => return self.linear(args),
             "call_tir_dyn" => return self.call_op("vm.call_tir_dyn", args),
             _ => return self.call_op(name, args),
         })
+    }
+
+    /// `R.linear(data, weight, bias=None, out_dtype=None)`: a product with the transposed weight, and a sum.
+    fn linear(&mut self, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let (Some(data), Some(weight)) = (args.next("data"), args.next("weight")) else {
+            return Err(self.error("relax-missing-arg", "`R.linear` needs `data` and `weight`".to_owned(), span));
+        };
+        let bias = args.next("bias").filter(|(bias, _)| !matches!(bias, Value::None));
+        let out_dtype = args.next("out_dtype");
+        self.no_more(&args)?;
+        let of = |positional| Args { positional, named: Vec::new(), types: Vec::new(), span };
+        let transposed = self.call_op("permute_dims", of(vec![weight]))?;
+        let mut product = of(vec![data, (transposed, span)]);
+        product.named.extend(out_dtype.map(|(value, place)| ("out_dtype", value, place)));
+        let product = self.call_op("matmul", product)?;
+        match bias {
+            Some(bias) => self.call_op("add", of(vec![(product, span), bias])),
+            None => Ok(product),
+        }
     }
 
     /// `R.match_cast(value, type)`, in 2022 `R.match_shape(value, (n, m))`.

@@ -247,6 +247,7 @@ impl<'s> Reader<'s, '_> {
         let outputs = self.outputs(body)?;
         self.scopes.open();
         self.builder.dataflow = true;
+        self.builder.block += 1;
         let flow = self.statements(body, &outputs);
         self.builder.dataflow = false;
         let given: Vec<(&'s str, Option<Meaning>)> = outputs.keys().map(|name| (*name, self.scopes.get(name).cloned())).collect();

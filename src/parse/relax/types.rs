@@ -95,7 +95,11 @@ impl<'s> Reader<'s, '_> {
             }
             "Shape" => {
                 let extents = match args.get(0, "values") {
-                    Some(values) => Extents::Known(self.dims(values)?.into()),
+                    // TVM reads an empty list as none.
+                    Some(values) => match self.dims(values)? {
+                        dims if dims.is_empty() => self.rank(&args, 1)?,
+                        dims => Extents::Known(dims.into()),
+                    },
                     None => self.rank(&args, 1)?,
                 };
                 Ok(self.store.ty(Type::Shape(extents)))

@@ -87,6 +87,8 @@ struct Plan {
     bound_as: IdMap<Var, VarId>,
     removed: FxHashSet<VarId>,
     constants: IdMap<Var, ExprId>,
+    /// Symbols that variables only name again.
+    scalars: FxHashMap<VarId, ExprId>,
 }
 
 /// The block around, and whether it is a dataflow block.
@@ -105,6 +107,7 @@ struct Planner {
     trivial_of: IdMap<Var, VarId>,
     known: IdMap<Var, ExprId>,
     constants: IdMap<Var, ExprId>,
+    scalars: FxHashMap<VarId, ExprId>,
     in_dataflow: Vec<VarId>,
     used_outside: FxHashSet<VarId>,
 }
@@ -171,6 +174,9 @@ impl Planner {
             Expr::Constant(_) => {
                 self.constants.insert(var, value);
             }
+            Expr::Prim(prim) if matches!(store.dim_of_prim(prim), Dim::Symbol(_)) && same_type => {
+                self.scalars.insert(var, value);
+            }
             _ => {}
         }
         self.known.insert(var, value);
@@ -224,7 +230,7 @@ impl Planner {
     }
 
     fn plan(self, store: &mut Store) -> Plan {
-        let mut plan = Plan { constants: self.constants, ..Plan::default() };
+        let mut plan = Plan { constants: self.constants, scalars: self.scalars, ..Plan::default() };
         for var in self.in_dataflow {
             if !store.var_data(var).dataflow && !self.used_outside.contains(&var) {
                 let (annotation, ty) = (store.var_data(var).annotation, store.var_data(var).ty);
@@ -250,6 +256,7 @@ impl Planner {
             }
             plan.removed.insert(var);
         }
+        plan.removed.extend(plan.scalars.keys());
         plan
     }
 }
@@ -270,7 +277,8 @@ impl BlockMutator for Canonicalize {
     }
 
     fn wants(&self, store: &Store, id: ExprId) -> bool {
-        let named = |var: VarId| self.0.used_as.contains(var) || self.0.constants.contains(var);
+        let named =
+            |var: VarId| self.0.used_as.contains(var) || self.0.constants.contains(var) || self.0.scalars.contains_key(&var);
         any_leaf(store, id, &mut |leaf| matches!(store.expr(leaf), Expr::Var(var) if named(var)))
     }
 
@@ -281,8 +289,8 @@ impl BlockMutator for Canonicalize {
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         let Expr::Var(var) = store.expr(id) else { return Visit::Descend };
         let new = follow(&self.0.used_as, var);
-        if let Some(constant) = self.0.constants.get(new) {
-            return Visit::Replace(*constant);
+        if let Some(value) = self.0.constants.get(new).or(self.0.scalars.get(&new)) {
+            return Visit::Replace(*value);
         }
         if new == var {
             return Visit::Descend;
@@ -297,8 +305,13 @@ impl BlockMutator for Canonicalize {
         }
         // A scalar is the symbol that shapes mention.
         let symbol = |var: VarId| store.var_data(var).symbol;
-        if let (Some(old), Some(new)) = (symbol(binding.var), symbol(follow(&self.0.used_as, binding.var))) {
-            cx.symbols.insert(old, Dim::Symbol(new));
+        let new = follow(&self.0.used_as, binding.var);
+        let named = self.0.scalars.get(&new).and_then(|value| match store.expr(*value) {
+            Expr::Prim(prim) => Some(store.dim_of_prim(prim)),
+            _ => None,
+        });
+        if let (Some(old), Some(new)) = (symbol(binding.var), named.or(symbol(new).map(Dim::Symbol))) {
+            cx.symbols.insert(old, new);
         }
         false
     }

@@ -82,7 +82,11 @@ impl BlockMutator for Dispatch {
         }
         match topi::dispatch(store, &mut cx.builder, call) {
             Legalized::New(new) => new,
-            Legalized::Same => call,
+            Legalized::Same => {
+                let message = "emit_te now only supports Tensor that has ShapeExpr shape".to_owned();
+                cx.builder.error("relax-dispatch", message, store.source_span(call));
+                call
+            }
             Legalized::Error(message) => {
                 cx.builder.error("relax-dispatch", message, store.source_span(call));
                 call

@@ -184,3 +184,17 @@ fn view(store: &mut Store, cx: &Mutation, args: [ExprId; 4], ty: crate::ir::Type
     let operands = store.list(&[data, to, element, offset]);
     Ok(store.add_typed(Expr::Call { callee, args: operands, info: None }, Some(ty)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::after;
+
+    /// Whoever asked for the place of such a call got no answer.
+    #[test]
+    fn tensors_that_are_killed_have_a_place_in_the_text_or_none() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((3,), \"float32\")) -> R.Tensor((3,), \
+                    \"float32\"):\n        y: R.Tensor((3,), \"float32\") = R.exp(x)\n        z: R.Tensor((3,), \"float32\") = \
+                    R.negative(y)\n        return z\n";
+        assert!(after(text, "KillAfterLastUse(), LowerRuntimeBuiltin()").contains("R.vm.kill_object(y)"));
+    }
+}

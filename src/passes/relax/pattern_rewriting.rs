@@ -234,7 +234,14 @@ impl BlockMutator for Blocks<'_> {
         }
         for (binding, new) in result {
             let value = build::run(store, cx, &mut Plain, new.unwrap_or(binding.value));
-            cx.reemit(store, binding, value);
+            match new {
+                // The variable keeps its type, though the new value may have a stronger one.
+                Some(_) if cx.keeps_var(store, binding.var) => {
+                    let value = if binding.cast.is_some() { cx.builder.normalize_operand(store, value) } else { value };
+                    cx.builder.emit_normalized(store, Binding { value, ..binding });
+                }
+                _ => cx.reemit(store, binding, value),
+            }
         }
     }
 

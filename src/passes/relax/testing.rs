@@ -32,6 +32,10 @@ pub(super) fn after_in(context: PassContext, source: &str, calls: &str) -> Strin
     runner.enter(context, Vec::new()).expect("nothing refuses");
     runner.run_rows(store, &rows, 0, true);
     assert!(runner.trace.is_complete(), "{:?}", runner.trace.failures());
+    // Every node is followed to its place, which ends.
+    for (_, function) in runner.trace.last().functions() {
+        crate::ir::walk::post_order(store, *function).into_iter().for_each(|id| drop(store.source_span(id)));
+    }
     print::module(store, runner.trace.last(), &PrintOptions::default())
 }
 

@@ -205,7 +205,8 @@ impl Tir<'_, '_> {
 
     fn binary(&mut self, op: PrimOp, a: PrimId, b: PrimId, out: &mut Vec<Piece>) -> u8 {
         let store = self.script.store;
-        let ints = !store.prim_dtype(a).is_float() && !store.prim_dtype(b).is_float();
+        let whole = |prim: PrimId| !store.prim_dtype(prim).is_float() && store.prim_dtype(prim) != DType::BOOL;
+        let ints = whole(a) && whole(b);
         let sugar = match op {
             PrimOp::Add => Some((" + ", SUM)),
             PrimOp::Sub => Some((" - ", SUM)),

@@ -225,7 +225,16 @@ impl Verifier<'_> {
             self.symbols.insert(symbol, ());
         }
         match store.var_type(var) {
-            Some(ty) => self.ty(ty, span),
+            Some(ty) => {
+                if let Some(Type::PartialTensor(info)) = store.var_type(var).map(|ty| store.type_of_id(ty))
+                    && let Extents::Var(shape) = info.extents
+                    && store.var_data(shape).dataflow
+                {
+                    let message = "DataflowVar cannot be used as a dependent type expression.".to_owned();
+                    self.error("relax-dataflow-var", message, span);
+                }
+                self.ty(ty, span);
+            }
             None => {
                 let message = format!("the variable `{}` has no type", store.var_name(var));
                 self.error("relax-untyped", message, span);

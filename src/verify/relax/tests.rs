@@ -128,3 +128,17 @@ fn extents_of_a_shape_are_integers() {
     assert_eq!(shape(store, DType::F32), ["Shape expressions must be of integer type, but got float32"]);
     assert_eq!(shape(store, DType::I64), Vec::<String>::new());
 }
+
+#[test]
+fn a_dataflow_variable_stands_in_no_type() {
+    // TVM: "DataflowVar cannot be used as a dependent type expression."
+    let store = &mut Store::new();
+    let dims = crate::ir::Extents::Known([Dim::Int { value: 2, bits: 64 }].into());
+    let ty = store.ty(crate::ir::Type::Shape(dims));
+    let shape = store.relax_var("s", Some(ty), true);
+    let info = crate::ir::TensorInfo { extents: crate::ir::Extents::Var(shape), dtype: Some(DType::F32), vdevice: None };
+    let vague = store.tensor_like(info);
+    let x = store.relax_var("x", Some(vague), false);
+    let x = store.use_var(x);
+    assert!(said(store, x, vague).iter().any(|text| text == "DataflowVar cannot be used as a dependent type expression."));
+}

@@ -95,10 +95,10 @@ pub fn triangle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `shape_of`: the shape of a tensor as a value.
 pub fn shape_of(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
-    let extents = match (data.shape, data.rank) {
-        (Some(shape), _) => crate::ir::Extents::Known(shape),
-        (None, Some(rank)) => crate::ir::Extents::Rank(rank as u32),
-        (None, None) => crate::ir::Extents::Unknown,
+    let extents = match (data.info.extents, data.rank) {
+        (crate::ir::Extents::Known(shape), _) => crate::ir::Extents::Known(shape),
+        (_, Some(rank)) => crate::ir::Extents::Rank(rank as u32),
+        (_, None) => crate::ir::Extents::Unknown,
     };
     Ok(cx.store.ty(Type::Shape(extents)))
 }
@@ -106,8 +106,8 @@ pub fn shape_of(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `tensor_to_shape`: a vector of extents as a shape of that rank.
 pub fn tensor_to_shape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
-    let rank = data.shape.as_deref().and_then(|shape| shape.first()?.known());
-    let extents = rank.map_or(crate::ir::Extents::Unknown, |rank| crate::ir::Extents::Rank(rank as u32));
+    let rank = data.shape.as_deref().and_then(|shape| u32::try_from(shape.first()?.known()?).ok());
+    let extents = rank.map_or(crate::ir::Extents::Unknown, crate::ir::Extents::Rank);
     Ok(cx.store.ty(Type::Shape(extents)))
 }
 
@@ -118,8 +118,7 @@ pub fn shape_to_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Err("shape_to_tensor expects a Shape".to_owned());
     };
     let extents = extents.clone();
-    match cx.store.rank(&extents) {
-        Some(rank) => Ok(cx.out(&[int(rank as i64)], Some(DType::I64), None)),
-        None => Ok(cx.vague(Some(1), Some(DType::I64), None)),
-    }
+    // TVM writes an unknown rank as -1.
+    let rank = cx.store.rank(&extents).map_or(-1, |rank| rank as i64);
+    Ok(cx.out(&[int(rank)], Some(DType::I64), None))
 }

@@ -9,7 +9,7 @@ pub fn broadcast_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(2)?;
     let data = cx.tensor(0)?;
     let shape = cx.shape_arg(1)?;
-    if let (Some(old), Extents::Known(new)) = (&data.shape, &shape) {
+    if let (Some(old), Some(new)) = (&data.shape, &cx.known(&shape)) {
         if new.len() < old.len() {
             return Err(format!(
                 "broadcast_to expects the input shape to have the number of ndim at least as the input tensor's. However, the given tensor has ndim {} while the target shape has ndim {}",
@@ -30,7 +30,9 @@ pub fn broadcast_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn reshape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(2)?;
     let data = cx.tensor(0)?;
+    // What a variable is known to hold is used here, and nowhere else.
     let shape = cx.shape_arg(1)?;
+    let shape = cx.known(&shape).map_or(shape, Extents::Known);
     if let (Some(old), Extents::Known(new)) = (&data.shape, &shape) {
         let (before, after) = (cx.product(old), cx.product(new));
         if cx.differ(before, after) {

@@ -107,7 +107,8 @@ impl Deduce<'_> {
         Some(Tensor { info, shape, rank })
     }
 
-    fn known(&self, extents: &Extents) -> Option<Rc<[Dim]>> {
+    /// The extents that are known of a shape, through the variable that holds it.
+    pub fn known(&self, extents: &Extents) -> Option<Rc<[Dim]>> {
         match extents {
             Extents::Known(dims) => Some(dims.clone()),
             Extents::Var(var) => match self.store.type_of_id(self.store.var_type(*var)?) {
@@ -143,9 +144,6 @@ impl Deduce<'_> {
             return Err(format!("{} requires input {index} to be a Shape. However, the given one has type {given}", self.op));
         };
         let extents = extents.clone();
-        if matches!(extents, Extents::Known(_)) {
-            return Ok(extents);
-        }
         Ok(match self.args.get(index).map(|arg| self.store.expr(*arg)) {
             Some(Expr::Var(var)) => Extents::Var(var),
             _ => extents,

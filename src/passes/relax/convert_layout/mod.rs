@@ -8,7 +8,7 @@ use super::calls::op_name;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::Visit;
-use crate::ir::{Binding, Expr, ExprId, Module, Store, VarId};
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, VarId};
 use crate::ops;
 use crate::ops::relax::layout::{Infer, Inferred, ValueLayout};
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
@@ -112,6 +112,20 @@ impl BlockMutator for Convert {
             };
         }
         Visit::Descend
+    }
+
+    fn end_block(&mut self, store: &mut Store, cx: &mut Mutation, block: Id<BindingBlock>) {
+        if !store.block(block).dataflow {
+            return;
+        }
+        let lost = store.block_bindings(block).find(|binding| {
+            let stays = |id: ExprId| matches!(store.expr(id), Expr::Var(var) if var == binding.var);
+            !store.var_data(binding.var).dataflow && cx.replaced(binding.var).is_some_and(|new| !stays(new))
+        });
+        if let Some(binding) = lost {
+            let message = "Error: DataflowBlock Pass should not rewrite or delete any global-scope Var.".to_owned();
+            cx.builder.error("convert-layout", message, store.source_span(binding.value));
+        }
     }
 
     fn enter_binding(&mut self, store: &mut Store, cx: &mut Mutation, binding: Binding) -> bool {

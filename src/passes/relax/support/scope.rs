@@ -28,8 +28,16 @@ pub(in crate::passes::relax) fn rewritten_out_of_scope(
     Ok(store.rebuild(function, Expr::Function(new), ty))
 }
 
+/// A branch that is put together anew: blocks are, so that one whose arms have no bindings stays as it is.
 fn has_symbols(store: &Store, id: ExprId) -> bool {
-    matches!(store.expr(id), Expr::If { .. }) && store.checked_type(id).is_some_and(|ty| !symbols(store, ty, false).is_empty())
+    let Expr::If { then, other, .. } = store.expr(id) else { return false };
+    (has_bindings(store, then) || has_bindings(store, other))
+        && store.checked_type(id).is_some_and(|ty| !symbols(store, ty, false).is_empty())
+}
+
+/// Whether the arm of a branch binds anything.
+pub(in crate::passes::relax) fn has_bindings(store: &Store, arm: ExprId) -> bool {
+    matches!(store.expr(arm), Expr::Seq { blocks, .. } if !blocks.is_empty())
 }
 
 /// Gives branches a type anew.

@@ -2,13 +2,14 @@
 //!
 //! Source: `SymbolicVarCanonicalizer` of `src/relax/transform/canonicalize_bindings.cc`.
 
+use super::scope::has_bindings;
 use crate::build::{BlockMutator, Mutation, infer_symbols, rewrite_function};
 use crate::infer::relax::types::Bindings;
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::post_order;
-use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, PrimExpr, Store, Symbol, TypeId};
+use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Id, Module, PrimExpr, Store, Symbol, TypeId};
 use crate::pass::PassError;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The function with symbols of casts replaced by what the types of the cast values say that they are.
 pub(in crate::passes::relax) fn canonical_symbols(
@@ -106,6 +107,9 @@ impl BlockMutator for Symbols {
             infer_symbols(store, var, value, &mut found);
         }
         let mut read = false;
+        // Of what one cast says of a symbol the last counts.
+        let last: FxHashMap<Id<Symbol>, Dim> = found.iter().copied().collect();
+        found.retain(|(symbol, dim)| last.get(symbol) == Some(dim));
         for (symbol, dim) in found {
             read |= self.used.last().is_some_and(|used| used.contains(&symbol));
             match cx.symbols.get(&symbol) {
@@ -152,10 +156,6 @@ fn read_symbols(store: &Store, function: ExprId) -> FxHashSet<Id<Symbol>> {
         }
     }
     found
-}
-
-fn has_bindings(store: &Store, arm: ExprId) -> bool {
-    matches!(store.expr(arm), Expr::Seq { blocks, .. } if !blocks.is_empty())
 }
 
 /// A branch whose arms know different symbols keeps the type that it had: the arms cast to it.

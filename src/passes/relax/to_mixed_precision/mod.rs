@@ -10,7 +10,7 @@ use super::support::type_error;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::infer::relax::types::symbols;
 use crate::ir::rewrite::Visit;
-use crate::ir::{AttrValue, Binding, BindingBlock, DType, Expr, ExprId, Id, Module, Store, TensorInfo, VarId};
+use crate::ir::{AttrValue, Binding, BindingBlock, DType, Expr, ExprId, Extents, Id, Module, Store, TensorInfo, VarId};
 use crate::ops;
 use crate::ops::MixedPrecision;
 use crate::ops::build::with_attrs;
@@ -79,6 +79,12 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
     {
         return Err(type_error("no block is being built"));
     }
+    if let Some(data) = store.as_function(function)
+        && data.ret.is_some_and(|ret| !symbols(store, ret, false).is_empty())
+        && store.items(data.params).any(|param| is_half_input(store, &half_inputs, param))
+    {
+        return Err(type_error("no block is being built"));
+    }
     let wanted = Wanted::of(store, function);
     let mut rewriter = Rewrite { wanted, out_dtype, half_inputs, params: Vec::new(), functions: Vec::new() };
     rewrite_function(store, module, function, &mut rewriter)
@@ -88,6 +94,12 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
 fn policy(store: &Store, call: ExprId) -> Option<MixedPrecision> {
     let row = ops::info(store.called_op(call)?).relax.as_ref();
     Some(row.and_then(|row| row.mixed_precision).unwrap_or(MixedPrecision::Never))
+}
+
+/// Whether a variable is a tensor that is to come in half precision.
+fn is_half_input(store: &Store, half_inputs: &[String], var: VarId) -> bool {
+    half_inputs.iter().any(|name| name == store.var_name(var))
+        && store.var_type(var).and_then(|ty| store.tensor_info(ty)).is_some()
 }
 
 struct Rewrite {
@@ -182,10 +194,13 @@ impl BlockMutator for Rewrite {
         if let Some(Expr::Var(new)) = cx.replaced(var).map(|expr| store.expr(expr)) {
             return new;
         }
-        if !self.half_inputs.iter().any(|name| name == store.var_name(var)) {
+        if !is_half_input(store, &self.half_inputs, var) {
             return var;
         }
         let Some(info) = store.var_type(var).and_then(|ty| store.tensor_info(ty)) else { return var };
+        if !matches!(info.extents, Extents::Known(_) | Extents::Var(_)) {
+            cx.builder.error("mixed-precision", "Back optional access".to_owned(), store.var_span(var));
+        }
         let ty = store.tensor_like(TensorInfo { dtype: Some(DType::F16), ..info });
         let name = store.var_name(var).to_owned();
         let new = store.relax_var(&name, Some(ty), false);
@@ -220,6 +235,11 @@ impl Rewrite {
         let Expr::Call { callee, info, .. } = store.expr(binding.value) else { return binding.value };
         let old = args(store, binding.value);
         let new: Vec<ExprId> = old.iter().map(|arg| remap(store, cx, *arg)).collect();
+        // TVM says of this operator that it wants halves, and not what becomes of it then.
+        if op_name(store, binding.value) == "outer" {
+            let message = "Check failed: (attr_map.count(op)) is false: relax.outer".to_owned();
+            cx.builder.error("mixed-precision", message, store.source_span(binding.value));
+        }
         let to = match policy {
             MixedPrecision::Always => DType::F16,
             MixedPrecision::Follow if all_castable(store, &new) => DType::F16,

@@ -1,0 +1,493 @@
+"""Random programs of Relax through passlab's passes and through TVM's, compared. `cargo xtask cross [ARGUMENT...]` starts it.
+
+    --pairs N        stop after N pairs of program and passes (1000)
+    --changed N      stop after N pairs in which TVM changes the program
+    --seed N         where the random numbers begin (0); a seed names a module for ever
+    --passes A,B     only these passes; --themes A,B: only these kinds of modules (programs.py)
+    --keep FOLDER    where modules of differences are written (target/cross), three for each that are much alike
+    --shrink N       leave out lines of such a module as long as the difference stays, for at most N seconds
+    FILE...          no random programs: those in the files, each with its passes in the first line
+
+A FILE is a reproducer as those of tests/filetests/relax: comments with a pass each and perhaps an opt level (2 otherwise), then the
+module; `files` stands for all of those. Without passes reading alone is compared. What is written to FOLDER are reproducers, too; with
+--shrink they come out shorter. Passes run as a Sequential, for the target llvm.
+
+A pair counts as equal when both results are one structure (as `passlab equal` compares), or both refuse. `text`: only the text
+differs; `structure`: they are different programs; `unread`: the text of one is not read back; `theirs`: TVM alone refuses; `ours`:
+we alone do; `panic`: the engine broke; `ill-formed`: TVM says so of our result and not of its own. TVM runs in a process of its own,
+so that a crash of it (`crash`) or a hang costs one pair.
+"""
+
+import argparse
+import ast
+import collections
+import difflib
+import json
+import os
+import pathlib
+import random
+import re
+import select
+import subprocess
+import sys
+import time
+import typing
+
+KINDS = ["equal", "both refuse", "text", "structure", "unread", "theirs", "ours", "panic", "ill-formed"]
+CONV = 'ConvertLayout(desired_layouts={"relax.nn.conv2d": ["%s", "%s"]})'
+LOWERING = ["LegalizeOps()", "AnnotateTIROpPattern()", "FoldConstant()", "FuseOps()", "FuseTIR()", "DeadCodeElimination()"]
+RUNTIME = ["LegalizeOps()", "RewriteDataflowReshape()", "ToNonDataflow()", "RemovePurityChecking()", "CallTIRRewrite()",
+           "StaticPlanBlockMemory()", "RewriteCUDAGraph()", "LowerAllocTensor()", "KillAfterLastUse()", "LowerRuntimeBuiltin()",
+           "ComputePrimValue()", "VMShapeLower()", "AttachGlobalSymbol()"]
+# Passes that random modules give something to do, the weaker ones more often.
+SINGLE = """
+Normalize() NormalizeGlobalVar() AttachGlobalSymbol() DeadCodeElimination() CanonicalizeBindings() CanonicalizeBindings()
+ConvertToDataflow() ConvertToDataflow(min_size=1) EliminateCommonSubexpr() EliminateCommonSubexpr(call_only=True)
+TopologicalSort(order="depth-first",direction="from-inputs") TopologicalSort(order="breadth-first",direction="from-outputs") LambdaLift()
+InlinePrivateFunctions() ExpandTupleArguments() RemoveUnusedParameters() RemoveUnusedOutputs() BundleModelParams()
+DataflowUseInplaceCalls() DispatchSampling() DispatchSortScan() FastMathTransform() LegalizeOps() LegalizeOps() LegalizeOps()
+LiftTransformParams() LiftTransformParams(shared_transform=True) LazyGetInput() LazySetOutput() LazyTransformParams()
+LazyTransformParams(fget_item="get_item",fset_item="set_item") LazyTransformParams(fget_item="get_item",fset_item=None)
+BindSymbolicVars(binding_map={"n":4}) BindSymbolicVars(binding_map={"n":2,"m":3}) ToNonDataflow() RemovePurityChecking()
+DecomposeOpsForInference() DecomposeOpsForTraining() RewriteDataflowReshape() AdjustMatmulOrder() CombineParallelMatmul()
+ExpandMatmulOfSum() FoldBatchnormToConv2D() OptimizeLayoutTransform() RemoveRedundantReshape() ReorderPermuteDimsAfterConcat()
+ReorderTakeAfterMatmul() CallTIRRewrite() KillAfterLastUse() ComputePrimValue() VMShapeLower() VMShapeLower(emit_err_ctx=False)
+ToMixedPrecision() ToMixedPrecision(out_dtype="float16") ToMixedPrecision(fp16_input_names=["x","w"]) AttachAttrLayoutFreeBuffers()
+SplitLayoutRewritePreproc() RealizeVDevice() AllocateWorkspace() Gradient() FoldConstant() FoldConstant() StaticPlanBlockMemory()
+LowerAllocTensor() LowerRuntimeBuiltin() AnnotateTIROpPattern() FuseOps() MergeCompositeFunctions() FuseTransposeMatmul()
+SpecializePrimFuncBasedOnCallSite() LowerGPUIPCAllocStorage()
+""".split() + [CONV % pair for pair in [("NHWC", "OHWI"), ("NCHW4c", "OIHW4o"), ("NHWC4c", "OHWI4o")]]
+# What is likely to have something to do in a module of a theme.
+SUITED = {
+    "matmul": ["AdjustMatmulOrder()", "CombineParallelMatmul()", "ExpandMatmulOfSum()", "ReorderTakeAfterMatmul()", "FuseTransposeMatmul()"],
+    "linear": ["AdjustMatmulOrder()", "CombineParallelMatmul()", "ExpandMatmulOfSum()", "ReorderTakeAfterMatmul()",
+               "ReorderPermuteDimsAfterConcat()", "FuseTransposeMatmul()"],
+    "conv": [CONV % ("NHWC", "OHWI"), CONV % ("NCHW4c", "OIHW4o"), "FoldBatchnormToConv2D()", "DecomposeOpsForInference()", "ToMixedPrecision()"],
+    "shape": ["RemoveRedundantReshape()", "RewriteDataflowReshape()", "LegalizeOps()"],
+    "reshape": ["RemoveRedundantReshape()", "RewriteDataflowReshape()", "RemoveRedundantReshape()"],
+    "sort": ["DispatchSortScan()", "DispatchSortScan()", "LegalizeOps()"],
+    "tuple": ["CanonicalizeBindings()", "ExpandTupleArguments()", "RemoveUnusedOutputs()", "DeadCodeElimination()"],
+    "prim": ["VMShapeLower()", "ComputePrimValue()", "CanonicalizeBindings()", "BindSymbolicVars(binding_map={\"n\":4})", "LegalizeOps()"],
+    "calls": ["InlinePrivateFunctions()", "ExpandTupleArguments()", "RemoveUnusedParameters()", "RemoveUnusedOutputs()", "DeadCodeElimination()"],
+    "packed": ["EliminateCommonSubexpr()", "CallTIRRewrite()", "ConvertToDataflow()"],
+    "params": ["LiftTransformParams()", "LazyTransformParams()", "LazyGetInput()", "BundleModelParams()"],
+    "constant": ["FoldConstant()", "SEQ LegalizeOps(), FoldConstant()", "CanonicalizeBindings()"],
+    "kernels": ["FoldConstant()", "AnnotateTIROpPattern()", "FuseOps()", "CallTIRRewrite()", "SpecializePrimFuncBasedOnCallSite()"],
+}
+NAMED = [["MergeCompositeFunctions()"], ["MergeCompositeFunctions()", "DeadCodeElimination()"], ["InlinePrivateFunctions()"]]
+
+
+# The worker: programs, TVM, and a line of JSON for what comes out.
+
+
+class Worker:
+    def __init__(self, engine, passes, themes):
+        import tvm
+        from tvm import relax
+        from tvm.script import ir, tirx
+        from tvm.script import relax as script
+
+        self.tvm, self.relax, self.path, self.passes, self.themes = tvm, relax, engine, passes, themes
+        self.names = {"tvm": tvm, "I": ir, "R": script, "T": tirx, "TypeVar": typing.TypeVar}
+        self.space = {**vars(relax.transform), "DispatchSampling": relax.backend.DispatchSampling, "DispatchSortScan": relax.backend.DispatchSortScan,
+                      "Sequential": tvm.transform.Sequential}
+        self.engine = None
+
+    def ask(self, **request):
+        if self.engine is None or self.engine.poll() is not None:
+            self.engine = subprocess.Popen([self.path, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            self.engine.stdin.write(json.dumps(request) + "\n")
+            self.engine.stdin.flush()
+            ready, _, _ = select.select([self.engine.stdout], [], [], 60)
+            line = self.engine.stdout.readline() if ready else ""
+        except BrokenPipeError:
+            line = ""
+        if line:
+            return json.loads(line)
+        self.engine.kill()
+        self.engine = None
+        return {"verdict": "panic", "why": "no answer: it hangs or is gone"}
+
+    def read(self, text):
+        """A program. What stands before it, such as its constants, is Python; TVM's parser reads the rest."""
+        head = [node for node in ast.parse(text).body if isinstance(node, ast.Assign)]
+        names = dict(self.names)
+        exec(compile(ast.Module(head, []), "constants", "exec"), names)
+        lines = text.split("\n")[max([node.end_lineno for node in head], default=0) :]
+        return self.tvm.script.from_source("\n".join(lines), names)
+
+    def transform(self, module, calls, level):
+        made = eval(f"[{calls}]", dict(self.space))
+        with self.tvm.transform.PassContext(opt_level=level), self.tvm.target.Target("llvm"):
+            return self.tvm.transform.Sequential(made)(module)
+
+    def judge(self, program, calls, level, module=None):
+        """How the results compare: the kind, what to say of it, whether TVM changes the program, and the two results."""
+        try:
+            module = module or self.read(program)
+            after = self.transform(module, calls, level)
+            theirs, refused = after.script(show_meta=True), None
+            changed = theirs != program
+        except Exception as error:
+            theirs, refused, changed = None, last_line(error), False
+        answer = self.ask(program=program, calls=calls, level=level, theirs=theirs)
+        verdict = answer["verdict"]
+        if verdict == "panic":
+            kind = "panic"
+        elif theirs is None:
+            kind = "both refuse" if verdict == "refuses" else "theirs"
+        else:
+            kind = "ours" if verdict == "refuses" else verdict
+        why = answer.get("why") or (refused if kind == "theirs" else "")
+        if kind in ("structure", "text", "unread") and self.formed(after) and not self.readable(answer["ours"]):
+            kind = "ill-formed"
+        return kind, why, changed, theirs, answer.get("ours")
+
+    def formed(self, module):
+        try:
+            self.read(module.script(show_meta=True))
+            return bool(self.relax.analysis.well_formed(module))
+        except Exception:
+            return False
+
+    def readable(self, text):
+        try:
+            return bool(self.relax.analysis.well_formed(self.read(text)))
+        except Exception:
+            return False
+
+    def named(self, module):
+        """The module with composite functions in it, for what merges them."""
+        from tvm.relax.dpl import is_op, wildcard
+
+        relu = is_op("relax.nn.relu")(wildcard())
+        patterns = [("x.matmul_relu", is_op("relax.nn.relu")(is_op("relax.matmul")(wildcard(), wildcard()))),
+                    ("x.matmul", is_op("relax.matmul")(wildcard(), wildcard())), ("x.add", is_op("relax.add")(wildcard(), wildcard())),
+                    ("x.relu", relu), ("y.exp", is_op("relax.exp")(wildcard())), ("y.multiply", is_op("relax.multiply")(wildcard(), wildcard()))]
+        return self.relax.transform.FuseOpsByPattern(patterns)(module)
+
+    def prepare(self, module, rng):
+        """Now and then the module is what earlier passes leave."""
+        calls = rng.choice([LOWERING, RUNTIME, RUNTIME])
+        for call in calls[: rng.randint(1, len(calls) - 1)]:
+            module = self.transform(module, call, 2)
+        return module
+
+    def choose(self, rng, theme, count):
+        chosen = []
+        for _ in range(count):
+            roll = rng.random()
+            if theme in SUITED and roll < 0.35:
+                call = rng.choice(SUITED[theme])
+            elif roll < 0.45:
+                calls = rng.choice([LOWERING, RUNTIME])
+                call = "SEQ " + ", ".join(calls[: rng.randint(2, len(calls))])
+            elif roll < 0.55:
+                call = "SEQ " + ", ".join(rng.choice(SINGLE) for _ in range(rng.randint(2, 6)))
+            elif roll < 0.6:
+                call = "LOW " + rng.choice(SINGLE)
+            else:
+                call = rng.choice(SINGLE)
+            chosen.append(call)
+        if self.passes:
+            calls = [call for call in SINGLE + sum(SUITED.values(), []) if any(name in call for name in self.passes)]
+            chosen = sorted(set(calls or [f"{name}()" if "(" not in name else name for name in self.passes]))
+        return dict.fromkeys(chosen)
+
+    def run(self, seed):
+        import programs
+
+        rng = random.Random(f"{seed}")
+        theme = rng.choice(self.themes or programs.THEMES)
+        text = programs.make(rng, theme)
+        say(seed=seed, calls="read", program=text)
+        kind, why, _, theirs, ours = self.judge_reading(text)
+        say(name="read", kind=kind, why=why, changed=False, calls="", level=2, program=text if kind not in KINDS[:2] else "", theirs=theirs, ours=ours)
+        if theirs is None:
+            return
+        module = self.read(text)
+        stage = rng.random()
+        try:
+            if stage < 0.12:
+                module = self.prepare(module, rng)
+            elif stage < 0.22:
+                module = self.named(module)
+            program = module.script(show_meta=True)
+            module = self.read(program)
+        except Exception:
+            return
+        for call in self.choose(rng, theme, 8):
+            word, _, rest = call.partition(" ")
+            calls, level = (rest, rng.choice([2, 2, 2, 3, 1, 0])) if word == "SEQ" else (rest, rng.choice([0, 1])) if word == "LOW" else (call, 2)
+            say(seed=seed, calls=calls, program=program)
+            kind, why, changed, theirs, ours = self.judge(program, calls, level, module)
+            failed = kind not in KINDS[:2]
+            name = "sequence" if word == "SEQ" else "low level" if word == "LOW" else calls.split("(")[0]
+            say(name=name, kind=kind, why=why, changed=changed, calls=calls, level=level, program=program if failed else "",
+                theirs=theirs if failed else "", ours=ours if failed else "")
+        if rng.random() < 0.5 and 0.12 <= stage < 0.22 and not self.passes:
+            for calls in NAMED[:1]:
+                kind, why, changed, theirs, ours = self.judge(program, calls[0], 2, module)
+                failed = kind not in KINDS[:2]
+                say(name=calls[0].split("(")[0], kind=kind, why=why, changed=changed, calls=calls[0], level=2, program=program if failed else "",
+                    theirs=theirs if failed else "", ours=ours if failed else "")
+
+    def judge_reading(self, text):
+        try:
+            theirs, refused = self.read(text).script(show_meta=True), None
+        except Exception as error:
+            theirs, refused = None, last_line(error)
+        answer = self.ask(program=text, calls="", level=2, theirs=theirs)
+        verdict = answer["verdict"]
+        if theirs is None:
+            kind = "both refuse" if verdict == "refuses" else "theirs" if verdict != "panic" else verdict
+        else:
+            kind = "ours" if verdict == "refuses" else verdict
+        return kind, answer.get("why") or refused, False, theirs, answer.get("ours")
+
+
+def last_line(error):
+    lines = [line.strip() for line in str(error).strip().split("\n") if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors[-1:] or lines[-1:] or [type(error).__name__])[0][:300]
+
+
+def say(**line):
+    print(json.dumps(line), flush=True)
+
+
+def work(worker):
+    """Answers lines of JSON: a seed, whose programs are made and run, or a pair to judge."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "seed" in request:
+            worker.run(request["seed"])
+            say(done=True)
+        elif request["calls"]:
+            kind, why, changed, theirs, ours = worker.judge(request["program"], request["calls"], request["level"])
+            say(done=True, kind=kind, why=why, theirs=theirs, ours=ours)
+        else:
+            kind, why, _, theirs, ours = worker.judge_reading(request["program"])
+            say(done=True, kind=kind, why=why, theirs=theirs, ours=ours)
+
+
+# The one who asks.
+
+
+class Process:
+    """A worker that is started again when it is gone."""
+
+    def __init__(self, options):
+        self.options, self.process, self.read = options, None, b""
+
+    def start(self):
+        command = [sys.executable, __file__, "--engine", self.options.engine, "--work"]
+        for name in ("passes", "themes"):
+            if getattr(self.options, name):
+                command += [f"--{name}", getattr(self.options, name)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.read = b""
+
+    def line(self, seconds):
+        """The next line; none when the worker is gone or silent for so long."""
+        output = self.process.stdout
+        while b"\n" not in self.read:
+            ready, _, _ = select.select([output], [], [], seconds)
+            more = os.read(output.fileno(), 1 << 16) if ready else b""
+            if not more:
+                return None
+            self.read += more
+        line, _, self.read = self.read.partition(b"\n")
+        return line
+
+    def ask(self, request, seconds=120):
+        """The lines of an answer; the last is None when the worker is gone or silent."""
+        if self.process is None or self.process.poll() is not None:
+            self.start()
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        self.process.stdin.flush()
+        while True:
+            line = self.line(seconds)
+            if line is None:
+                self.process.kill()
+                self.process.wait()
+                self.process = None
+                yield None
+                return
+            answer = json.loads(line)
+            yield answer
+            if answer.get("done"):
+                return
+
+    def judge(self, program, calls, level):
+        answers = list(self.ask({"program": program, "calls": calls, "level": level}, 60))
+        return answers[-1] or {"kind": "crash", "why": "", "theirs": None, "ours": None}
+
+
+def shrink(process, program, calls, level, kind, seconds):
+    """The program with lines left out as long as the pair comes out the same."""
+    end = time.time() + seconds
+
+    def same(text):
+        return time.time() < end and process.judge(text, calls, level)["kind"] == kind
+
+    parts = split_calls(calls)
+    while len(parts) > 1:
+        shorter = [parts[:i] + parts[i + 1 :] for i in range(len(parts))]
+        found = next((p for p in shorter if same(program) and process.judge(program, ", ".join(p), level)["kind"] == kind), None)
+        if found is None:
+            break
+        parts, calls = found, ", ".join(found)
+    free = re.sub(r"\) -> .*:$", "):", program, flags=re.M)
+    program = free if same(free) else program
+    again = True
+    while again and time.time() < end:
+        again = False
+        lines = program.split("\n")
+        for size in (8, 4, 2, 1):
+            i = len(lines) - 1
+            while i >= 0:
+                cut = lines[:i] + lines[i + size :]
+                if any(line.strip() for line in lines[i : i + size]) and same("\n".join(cut)):
+                    lines, again = cut, True
+                i -= size
+        program = "\n".join(lines)
+        # Another result, and fewer variables that leave a block.
+        names = re.findall(r"^\s+(\w+)(?:: [^=]*)? = ", program, flags=re.M)
+        for match in list(re.finditer(r"^(\s+return |\s+R\.output\()(.*?)(\)?)$", program, flags=re.M))[::-1]:
+            for name in names:
+                changed = f"{program[: match.start(2)]}{name}{program[match.end(2) :]}"
+                if match[2] not in names and same(changed):
+                    program, again = changed, True
+                    break
+    return program, calls
+
+
+def split_calls(calls):
+    parts, depth = [""], 0
+    for c in calls:
+        depth += c in "([{"
+        depth -= c in ")]}"
+        if c == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [part.strip() for part in parts if part.strip()]
+
+
+def difference(theirs, ours):
+    if not theirs or not ours:
+        return ""
+    def strip(text):
+        return text.split('\n}""")\n')[-1].split("\n")
+
+    return "\n".join(list(difflib.unified_diff(strip(theirs), strip(ours), "tvm", "passlab", n=1, lineterm=""))[:60])
+
+
+def head(calls, level):
+    """The first lines of a reproducer."""
+    lines = ["# passlab 1", *[f"# pass: {call}" for call in split_calls(calls)], *[f"# opt_level: {level}"] * (level != 2)]
+    return "\n".join(lines)
+
+
+def files(options):
+    process, wrong = Process(options), 0
+    ours = sorted(map(str, pathlib.Path(__file__).parent.parent.glob("filetests/relax/*.py")))
+    for path in [path for given in options.files for path in (ours if given == "files" else [given])]:
+        lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
+        calls = ", ".join(line.removeprefix("# pass: ") for line in lines if line.startswith("# pass: "))
+        level = next((int(line.removeprefix("# opt_level: ")) for line in lines if line.startswith("# opt_level: ")), 2)
+        program = "\n".join(line for line in lines if not line.startswith("# ") or " import " in line)
+        answer = process.judge(program, calls, level)
+        print(f"{answer['kind']:12} {path}  {calls}  {answer['why'] or ''}")
+        if answer["kind"] not in KINDS[:2]:
+            wrong += 1
+            if options.shrink:
+                program, calls = shrink(process, program, calls, level, answer["kind"], options.shrink)
+                print(f"{head(calls, level)}\n{program}")
+                answer = process.judge(program, calls, level)
+            print(difference(answer["theirs"], answer["ours"]))
+    return 1 if wrong else 0
+
+
+def table(counts, changed):
+    print(f"\n{'pass':34}{'pairs':>7}{'changed':>9}" + "".join(f"{kind:>12}" for kind in [*KINDS, "crash"]) + f"{'same':>9}")
+    total = collections.Counter()
+    for name in [*sorted(counts), "all"]:
+        row = counts[name] if name != "all" else total
+        if name != "all":
+            total.update(row)
+        pairs = sum(row[kind] for kind in KINDS)
+        moved = changed[name] if name != "all" else sum(changed.values())
+        same = 100 * (row["equal"] + row["both refuse"] + row["text"]) / max(pairs, 1)
+        print(f"{name:34}{pairs:>7}{moved:>9}" + "".join(f"{row[kind] or '':>12}" for kind in [*KINDS, "crash"]) + f"{same:>8.2f}%")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser.add_argument("--engine", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    for name, kind, default in [("pairs", int, None), ("changed", int, None), ("seed", int, 0), ("passes", str, ""), ("themes", str, ""),
+                                ("keep", str, "target/cross")]:
+        parser.add_argument(f"--{name}", type=kind, default=default, help=argparse.SUPPRESS)
+    parser.add_argument("--shrink", type=float, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("files", nargs="*", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        sys.path.insert(0, str(pathlib.Path(__file__).parent))
+        work(Worker(options.engine, [p for p in options.passes.split(",") if p], [t for t in options.themes.split(",") if t]))
+        return 0
+    if options.files:
+        return files(options)
+    return random_programs(options)
+
+
+def random_programs(options):
+    process, shrinker = Process(options), Process(options)
+    counts, changed, seen = collections.defaultdict(collections.Counter), collections.Counter(), collections.Counter()
+    keep = pathlib.Path(options.keep)
+    keep.mkdir(parents=True, exist_ok=True)
+    limit = options.pairs or (None if options.changed else 1000)
+    seed, begin = options.seed, time.time()
+    while (limit is None or sum(map(lambda row: sum(row.values()), counts.values())) < limit) and (
+        not options.changed or sum(changed.values()) < options.changed
+    ):
+        last = {}
+        for answer in process.ask({"seed": seed}):
+            if answer is None:
+                counts[last.get("calls", "").split("(")[0]]["crash"] += 1
+                print(f"crash: seed {seed} {last.get('calls')}", flush=True)
+            elif "kind" in answer:
+                counts[answer["name"]][answer["kind"]] += 1
+                changed[answer["name"]] += answer["changed"]
+                if answer["kind"] not in KINDS[:2]:
+                    report(options, shrinker, keep, seed, answer, seen)
+            else:
+                last = answer
+        seed += 1
+        if seed % 200 == 0:
+            pairs = sum(sum(row.values()) for row in counts.values())
+            print(f"seed {seed}: {pairs} pairs, {sum(changed.values())} changed, {time.time() - begin:.0f} s", flush=True)
+    table(counts, changed)
+    return 0 if all(row[kind] == 0 for row in counts.values() for kind in KINDS[3:]) else 1
+
+
+def report(options, shrinker, keep, seed, answer, seen):
+    """Says a difference, unless three like it were said, and keeps its module."""
+    like = re.sub(r"[\d\[\]]+|@\w+|`[^`]*`|body\S*", "", f"{answer['kind']} {answer['name']} {answer['why'] or ''}")
+    seen[like] += 1
+    if seen[like] > 3:
+        return
+    program, calls, level = answer["program"], answer["calls"], answer["level"]
+    if options.shrink:
+        program, calls = shrink(shrinker, program, calls, level, answer["kind"], options.shrink)
+        answer = {**answer, **{k: v for k, v in shrinker.judge(program, calls, level).items() if k in ("why", "theirs", "ours")}}
+    path = keep / f"{answer['kind'].replace(' ', '-')}_{answer['name'].replace(' ', '-')}_{seed}.py"
+    path.write_text(f"{head(calls, level)}\n{program}\n", encoding="utf-8")
+    print(f"\n{answer['kind']}: {path} {calls} {answer['why'] or ''}\n{difference(answer['theirs'], answer['ours'])}", flush=True)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+    sys.exit(main())

@@ -1,0 +1,111 @@
+//! Random programs of Relax through our passes and through TVM's own: `cargo xtask cross`.
+//!
+//! It needs a Python with `apache-tvm` 0.27, which $PASSLAB_PYTHON names. `cross.py` makes programs and runs TVM; its head
+//! says what can be asked of it. It starts this program again with `--serve`, which answers a line of JSON with a line of
+//! JSON: a program, the calls of passes, their opt level and what TVM made of it, or that it
+//! refuses, come in; how that compares with what we make of it goes out.
+
+use passlab::diag::Diagnostic;
+use passlab::ir::{Store, equal};
+use passlab::pass::PassContext;
+use passlab::print::{self, PrintOptions};
+use passlab::session::{Session, document, open};
+use passlab::verify;
+use serde_json::{Value as Json, json};
+use std::io::{BufRead, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|arg| arg == "--serve") {
+        serve();
+        return ExitCode::SUCCESS;
+    }
+    let Some(python) = std::env::var_os("PASSLAB_PYTHON") else {
+        println!("cross: skipped, because $PASSLAB_PYTHON does not name a Python with apache-tvm 0.27");
+        return ExitCode::SUCCESS;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cross/cross.py");
+    let engine = std::env::current_exe().expect("a program has a path");
+    let status = Command::new(&python).arg(script).arg("--engine").arg(engine).args(&args).status();
+    match status {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("cross: {} does not run: {error}", python.to_string_lossy());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve() {
+    std::panic::set_hook(Box::new(|_| {}));
+    for line in std::io::stdin().lock().lines() {
+        let request: Json = serde_json::from_str(&line.expect("requests are text")).expect("a request is JSON");
+        // A thread for each, with the stack that a program of ours has.
+        let answer =
+            std::thread::Builder::new().stack_size(8 << 20).spawn(move || judge(&request)).expect("a thread starts").join();
+        let answer = answer.unwrap_or_else(|payload| {
+            let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+            json!({ "verdict": "panic", "why": text })
+        });
+        println!("{answer}");
+        std::io::stdout().flush().expect("answers are read");
+    }
+}
+
+/// How our result compares: `equal`, `text` (only the text differs), `structure`, `refuses`, `unread` (a text of a result is
+/// not read back), or `accepts` where TVM refuses.
+fn judge(request: &Json) -> Json {
+    let text = |key: &str| request[key].as_str();
+    let (program, theirs) = (text("program").unwrap_or_default(), text("theirs"));
+    let context = PassContext { opt_level: request["level"].as_i64().unwrap_or(2), ..PassContext::default() };
+    let refuses = |found: &[Diagnostic]| json!({ "verdict": "refuses", "why": words(found) });
+    let document = match document(program, text("calls").unwrap_or_default(), context) {
+        Ok(document) => document,
+        Err(found) => return refuses(&[found]),
+    };
+    let mut session = Session::new(|| 0.0);
+    if !session.run(&document, false) {
+        return refuses(session.problems());
+    }
+    if !session.trace().is_complete() {
+        return refuses(&session.trace().failures());
+    }
+    let mut store = session.store().clone();
+    // TVM's reader looks for what makes a module ill-formed, too.
+    let found = if session.trace().steps.is_empty() { verify::verify(&mut store, session.trace().last()) } else { Vec::new() };
+    if found.iter().any(Diagnostic::is_error) {
+        return refuses(&found);
+    }
+    let ours = print::module(&store, session.trace().last(), &PrintOptions { metadata: true, ..PrintOptions::default() });
+    let Some(theirs) = theirs else { return json!({ "verdict": "accepts", "ours": ours }) };
+    let unread = |whose: &str, found: &[Diagnostic]| json!({ "verdict": "unread", "why": format!("{whose}: {}", words(found)), "ours": ours });
+    let expected = open(&mut store, theirs);
+    if !expected.is_ok() {
+        return unread("TVM's", &expected.diagnostics);
+    }
+    let mut fresh = Store::new();
+    let again = open(&mut fresh, &ours);
+    if !again.is_ok() {
+        return unread("ours", &again.diagnostics);
+    }
+    let again = open(&mut store, &ours);
+    match equal::modules(&store, &again.module, &expected.module, equal::EqualOptions::TEXTS) {
+        Err(difference) => json!({ "verdict": "structure", "why": difference.to_string(), "ours": ours }),
+        Ok(()) if without_metadata(&ours) != without_metadata(theirs) => json!({ "verdict": "text", "ours": ours }),
+        Ok(()) => json!({ "verdict": "equal" }),
+    }
+}
+
+fn words(found: &[Diagnostic]) -> String {
+    let errors = found.iter().filter(|found| found.is_error());
+    errors.map(|found| format!("[{}] {}", found.code, found.message)).collect::<Vec<_>>().join("; ")
+}
+
+/// A text without the constants before it, whose notation holds the places where TVM read them.
+fn without_metadata(text: &str) -> &str {
+    text.split_once("\n}\"\"\")\n").map_or(text, |(_, program)| program).trim_end()
+}

@@ -1,0 +1,12 @@
+# passlab 1
+# pass: RemovePurityChecking()
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), z: R.Tensor(("n", 4), "float32"), c: R.Tensor((), "bool")):
+        n = T.int64()
+        if c:
+            y = x
+        else:
+            y = z
+        return R.exp(y)
