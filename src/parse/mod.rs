@@ -17,6 +17,10 @@
 //! | `relax-metadata`, `relax-global-info` | the metadata section or the global infos are damaged or do not have it |
 //! | `relax-old` | warning: notation of an older TVM, and what it is today |
 //! | `tir-syntax`, `tir-type`, `tir-number`, `tir-undefined` | functions of TIR: something else was expected, a type that does not fit, a number that is none, a name that means nothing |
+//! | `front-wrapped`, `front-text`, `front-python`, `front-decorator` | note: what stands around the program and is not read |
+//! | `front-constant`, `front-several` | note: values that were put in, programs that were not read |
+//! | `front-language`, `front-python`, `front-fragment`, `front-pseudo`, `front-comments`, `front-incomplete` | the text is no program that can be read, and what it is |
+//! | `front-define`, `front-pick` | names that the text does not say; it has no program of that name |
 //! | `relay-lex` | something is not a token: a stray character, a string or comment without an end |
 //! | `relay-number` | a number that does not fit its width or is none |
 //! | `relay-syntax` | something else was expected here |
@@ -32,6 +36,7 @@
 //! | `relay-extern` | warning: TVM reads nothing behind an extern type |
 //! | `relay-metadata` | the metadata section is missing, damaged, or does not match |
 
+mod front;
 mod json;
 mod lex;
 mod number;
@@ -45,6 +50,7 @@ pub mod trace;
 
 use crate::diag::Diagnostic;
 use crate::ir::{ExprId, Id, Module, Name, Store, TypeId};
+pub use front::{Choice, Options};
 
 /// What a text says.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +70,8 @@ pub struct Parsed {
     pub program: Program,
     /// All problems, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
+    /// The programs of a text that has several, the last first.
+    pub choices: Vec<Choice>,
 }
 
 impl Parsed {
@@ -73,14 +81,28 @@ impl Parsed {
     }
 }
 
-/// Reads a program: TVMScript when it begins like Python, Relay's text format otherwise.
+/// Reads a program: TVMScript when it begins like Python, Relay's text format otherwise, and what [`front`] finds in it when
+/// it does not read as it stands.
 ///
 /// Relay is read as TVM's `src/relay/parser/parser.cc` does, and also
 /// what TVM prints and cannot read back: `ref(T)` and generic function types, `nanf`, escapes in
 /// strings, a match as an operand, names with dots and dashes, and texts without their metadata
 /// section.
 pub fn parse(store: &mut Store, source: &str) -> Parsed {
-    if is_script(source) { relax::parse(store, source) } else { relay::parse(store, source) }
+    parse_with(store, source, &Options::default())
+}
+
+/// Reads the program of a text that is asked for, with values for what comes from around it.
+pub fn parse_with(store: &mut Store, source: &str, options: &Options) -> Parsed {
+    if *options != Options::default() || source.trim_start().starts_with('{') {
+        return front::read(store, source, options, None);
+    }
+    let mark = store.mark();
+    let parsed = if is_script(source) { relax::parse(store, source) } else { relay::parse(store, source) };
+    if !parsed.has_errors() {
+        return parsed;
+    }
+    front::read(store, source, options, Some((parsed, mark)))
 }
 
 /// Whether a text is TVMScript: it begins with a decorator, an import, a class or an assignment of Python.

@@ -43,6 +43,8 @@ pub struct Opened {
     pub expr: Option<ExprId>,
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
+    /// The programs of a text that has several, the last first.
+    pub choices: Vec<parse::Choice>,
 }
 
 impl Opened {
@@ -80,12 +82,25 @@ fn function_of(store: &mut Store, expr: ExprId) -> ExprId {
 
 /// Reads a program: parses it and infers its types.
 pub fn open(store: &mut Store, source: &str) -> Opened {
-    let parse::Parsed { program, mut diagnostics } = parse::parse(store, source);
+    open_with(store, source, &parse::Options::default())
+}
+
+/// Reads the program of a text that is asked for, with values for what comes from around it.
+pub fn open_with(store: &mut Store, source: &str, options: &parse::Options) -> Opened {
+    let parse::Parsed { program, mut diagnostics, choices } = parse::parse_with(store, source, options);
     let parsed_well = !diagnostics.iter().any(Diagnostic::is_error);
+    if diagnostics.iter().any(|d| d.is_error() && d.code.starts_with("front-")) {
+        // What the text is has been said; its types say nothing more.
+        return Opened { module: program.module, expr: program.expr, diagnostics, choices };
+    }
     let mut module = program.module;
     match infer::infer_module(store, &module) {
         Ok(typed) => module = typed,
-        Err(found) if parsed_well => diagnostics.extend(found),
+        Err(found) if parsed_well => {
+            // That a type is not known follows from a function that does not exist.
+            let lost = found.iter().any(|d| d.code == "relay-unbound-global");
+            diagnostics.extend(found.into_iter().filter(|d| !lost || d.code != "relay-type-unknown"));
+        }
         // Relax is inferred as a whole.
         Err(_) if module.dialect() == Dialect::Relax => {}
         Err(_) => {
@@ -93,7 +108,8 @@ pub fn open(store: &mut Store, source: &str) -> Opened {
                 // What calls a function that could not be read has errors that only repeat what the parser said.
                 let repeats = mentions(store, function, &program.left_out);
                 if let (false, Err(found)) = (repeats, infer::infer_expr(store, &module, function)) {
-                    diagnostics.extend(found);
+                    // That a type is not known follows from what could not be read.
+                    diagnostics.extend(found.into_iter().filter(|d| d.code != "relay-type-unknown"));
                 }
             }
         }
@@ -107,7 +123,7 @@ pub fn open(store: &mut Store, source: &str) -> Opened {
             Err(found) => diagnostics.extend(found),
         }
     }
-    Opened { module, expr, diagnostics }
+    Opened { module, expr, diagnostics, choices }
 }
 
 /// Whether a function names one of these.

@@ -214,7 +214,7 @@ fn lifted_in_order(text: &str) -> String {
 fn judge_parse(case: &Case) -> Verdict {
     let source = case.json["source"].as_str().unwrap_or_default();
     let mut store = Store::new();
-    let Opened { module, expr, diagnostics } = open(&mut store, source);
+    let Opened { module, expr, diagnostics, .. } = open(&mut store, source);
     let wrong = diagnostics.iter().any(Diagnostic::is_error);
     if case.json["error"].is_string() {
         return if wrong { Verdict::Equal { text: true } } else { Verdict::Different("TVM reports an error".to_owned()) };
@@ -247,7 +247,7 @@ fn judge_parse(case: &Case) -> Verdict {
 fn judge_round_trip(case: &Case) -> Verdict {
     let printed = case.json["printed"].as_str().unwrap_or_default();
     let mut store = Store::new();
-    let Opened { module, expr, diagnostics } = open(&mut store, printed);
+    let Opened { module, expr, diagnostics, .. } = open(&mut store, printed);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return explain(&diagnostics);
     }

@@ -41,6 +41,7 @@ const SECOND: &[&str] = &[
     "ops::tensor::scatter_kernels::",
     "ops::tensor::sort_kernels::",
     "ops::vision::",
+    "parse::front::",
     "parse::relax::",
     "parse::relay::ndarray::",
     "parse::relay::section::",

@@ -86,6 +86,20 @@ impl Store {
         }
     }
 
+    /// Moves the places of what was read since `mark`, from a text that was made of the program's.
+    pub fn move_places(&mut self, mark: Mark, place: impl Fn(Span) -> Span) {
+        for origin in &mut self.origins[mark.exprs..] {
+            if let Origin::Parsed(span) = origin {
+                *span = place(*span);
+            }
+        }
+        for index in mark.vars..self.vars.len() {
+            if let Some(span) = self.var_spans.get_mut(Id::from_index(index)) {
+                *span = place(*span);
+            }
+        }
+    }
+
     /// Where the session stands now.
     pub fn mark(&self) -> Mark {
         Mark { exprs: self.exprs.len(), vars: self.vars.len() }

@@ -30,7 +30,7 @@ impl<'s> Args<'s> {
 }
 
 /// Names of keyword arguments that take types, with those of older versions.
-const TYPE_ARGS: [&str; 4] = ["ty_args", "out_ty", "sinfo_args", "out_sinfo"];
+const TYPE_ARGS: [&str; 5] = ["ty_args", "out_ty", "sinfo_args", "out_sinfo", "type_args"];
 
 impl<'s> Reader<'s, '_> {
     /// A call.
@@ -47,6 +47,10 @@ impl<'s> Reader<'s, '_> {
                 "I" | "ir" => return self.ir_call(id, name, args),
                 _ => {}
             }
+        }
+        if tree.name(callee).is_some_and(|name| self.is_bare(name)) {
+            self.bare_hint(callee);
+            return Ok(Value::Type(self.ty(id)?));
         }
         let callee = self.eval(callee)?;
         let span = self.span(id);
@@ -73,7 +77,7 @@ impl<'s> Reader<'s, '_> {
             let place = self.span(arg.value);
             match arg.name().map(|name| self.tree.text(name)) {
                 Some(name) if TYPE_ARGS.contains(&name) => {
-                    if name.contains("sinfo") {
+                    if name.contains("sinfo") || name == "type_args" {
                         self.hint("what was called struct info is a type today: `ty_args=`, `out_ty=`", place);
                     }
                     let many = matches!(self.tree.expr(arg.value), Node::Tuple(_) | Node::List(_));
@@ -95,6 +99,13 @@ impl<'s> Reader<'s, '_> {
 
     fn relax_call(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
         let span = self.span(id);
+        let name = match name.strip_prefix("op.") {
+            Some(bare) if crate::ops::lookup_relax(name).is_none() => {
+                self.hint("operators are written without `op.` in programs: `R.add(x, y)`", span);
+                bare
+            }
+            _ => name,
+        };
         match name {
             "match_cast" | "match_shape" => return self.match_cast(id, name, args),
             "call_tir"
@@ -274,10 +285,18 @@ impl<'s> Reader<'s, '_> {
         // The output types come third where they are not named.
         let mut out = None;
         let mut rest = Vec::new();
+        let mut symbols = None;
+        // The shape and the element type of 2022, when they stand in the place of the type.
+        let mut old_dtype = None;
+        let mut indices = None;
+        let out_place = if name == "call_tir_inplace" && args.get(3).is_some_and(|arg| arg.name().is_none()) { 3 } else { 2 };
         for (place, arg) in args.iter().enumerate() {
             match arg.name().map(|name| self.tree.text(name)) {
                 Some("out_ty" | "out_sinfo" | "tir_vars") => {}
-                None if place == 2 => out = Some(arg.value),
+                Some("dtype") => old_dtype = Some(arg.value),
+                None if place == 2 && out_place == 3 => indices = Some(arg.value),
+                None if place == out_place => out = Some(arg.value),
+                None if place == 3 && self.tree.string(arg.value).is_some() => old_dtype = Some(arg.value),
                 _ => rest.push(*arg),
             }
         }
@@ -288,19 +307,20 @@ impl<'s> Reader<'s, '_> {
                     self.hint("what was called struct info is a type today: `out_ty=`", span);
                     out = Some(arg.value);
                 }
-                Some("tir_vars") => {
-                    return Err(self.error("relax-old", "symbolic arguments are elements of the argument tuple today", span));
-                }
+                Some("tir_vars") => symbols = Some(arg.value),
                 _ => {}
             }
         }
         let Some(out) = out else {
             return Err(self.error("relax-missing-arg", format!("`R.{name}` needs `out_ty=`"), span));
         };
-        let many = matches!(self.tree.expr(out), Node::Tuple(_) | Node::List(_));
-        let types = self.types(out)?;
-        let out =
-            if many && types.len() != 1 { self.store.tuple_type(&types) } else { types.first().copied().ok_or(super::Stop)? };
+        let out = if self.is_shape(out) {
+            self.old_output(out, old_dtype)?
+        } else {
+            let many = matches!(self.tree.expr(out), Node::Tuple(_) | Node::List(_));
+            let types = self.types(out)?;
+            if many && types.len() != 1 { self.store.tuple_type(&types) } else { types.first().copied().ok_or(super::Stop)? }
+        };
         let mut args = self.args(&rest, span)?;
         let callee = match args.next("gvar").or_else(|| args.take("func")) {
             Some((Value::Str(symbol), _)) => Value::Expr(self.store.add(Expr::Extern(symbol))),
@@ -315,9 +335,17 @@ impl<'s> Reader<'s, '_> {
             Some((value, _)) => Value::Tuple(vec![value]),
             None => Value::Tuple(Vec::new()),
         };
+        let operands = match symbols {
+            Some(symbols) => self.with_symbols(operands, symbols)?,
+            None => operands,
+        };
         let mut attrs = None;
         if name == "call_tir_inplace" {
-            let indices = match args.take("inplace_indices") {
+            let indices = match indices {
+                Some(id) => Some((self.eval(id)?, self.span(id))),
+                None => None,
+            };
+            let indices = match args.take("inplace_indices").or(indices) {
                 Some((value, place)) => self.typed_attr("inplace_indices", crate::ops::AttrKind::Ints, &value, place)?,
                 None => return Err(self.error("relax-missing-arg", "`R.call_tir_inplace` needs `inplace_indices=`", span)),
             };

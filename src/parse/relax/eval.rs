@@ -42,10 +42,22 @@ impl<'s> Reader<'s, '_> {
                 return self.unary(op, operand, id);
             }
             Node::Binary { .. } => return self.binary(id),
-            Node::If { .. } | Node::Lambda { .. } | Node::Slice { .. } | Node::Starred(_) => {
+            // An index map may be given as the lambda itself.
+            Node::Lambda { .. } => return self.index_map(id, Some(id)),
+            Node::If { .. } | Node::Slice { .. } | Node::Starred(_) => {
                 return Err(self.error_at("relax-syntax", format!("`{}` means nothing here", self.text(id)), id));
             }
         })
+    }
+
+    /// Whether a name is that of a type, as texts of 2022 write it without `R.`.
+    pub(super) fn is_bare(&self, name: &str) -> bool {
+        BARE.contains(&name) && self.scopes.get(name).is_none()
+    }
+
+    pub(super) fn bare_hint(&mut self, id: Id<Node>) {
+        let span = self.span(id);
+        self.hint("types are written with `R.` today: `R.Tensor((2, 3), \"float32\")`", span);
     }
 
     pub(super) fn eval_all(&mut self, ids: &[Id<Node>]) -> Read<Vec<Value>> {
@@ -66,6 +78,12 @@ impl<'s> Reader<'s, '_> {
         if self.globals.contains(name) {
             let name = self.store.name(name);
             return Ok(Value::Expr(self.store.add(Expr::Global(name))));
+        }
+        if BARE.contains(&name)
+            && let Some(value) = self.dotted_type(&format!("R.{name}"))
+        {
+            self.bare_hint(id);
+            return Ok(value);
         }
         let message = format!("`{name}` is not defined");
         let near = nearest(name, self.scopes.names()).map(str::to_owned);
@@ -109,7 +127,8 @@ impl<'s> Reader<'s, '_> {
             let index = items.first().and_then(|index| self.tree.int(*index)).and_then(|index| usize::try_from(index).ok());
             return self.metadata(&key, index, id);
         }
-        if self.tree.dotted(value).is_some_and(|name| name.ends_with(".Tensor") || name.ends_with(".Tuple")) {
+        let old_type = |name: &str| name.ends_with(".Tensor") || name.ends_with(".Tuple") || self.is_bare(name);
+        if self.tree.dotted(value).is_some_and(old_type) {
             return Ok(Value::Type(self.ty(id)?));
         }
         let base = self.eval(value)?;
@@ -273,6 +292,9 @@ impl<'s> Reader<'s, '_> {
         Ok(self.plain_call(name, operands, span))
     }
 }
+
+/// Types that texts of 2022 write without `R.`.
+const BARE: [&str; 7] = ["Tensor", "Shape", "Tuple", "Object", "Callable", "Prim", "DTensor"];
 
 enum Operand {
     Int(i64),

@@ -73,7 +73,7 @@ impl Reader<'_, '_> {
     pub(super) fn tir_call(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
         let span = self.span(id);
         if name == "index_map" {
-            return self.index_map(id, args);
+            return self.index_map(id, args.first().map(|arg| arg.value));
         }
         if name == "target"
             && let [arg] = args
@@ -102,6 +102,16 @@ impl Reader<'_, '_> {
                     self.store.prim(PrimExpr::Cast { dtype, value })
                 }
             }));
+        }
+        if name == "var" || name == "Var" && args.len() == 2 {
+            // `T.var("int64")`; in Python's own spelling the name comes first.
+            let dtype = args.last().and_then(|arg| self.tree.string(arg.value));
+            let dtype = match dtype {
+                Some(text) => self.dtype(&text, span)?,
+                None => None,
+            };
+            self.hint("`T.var(\"int64\")` is `T.int64()` today", span);
+            return Ok(Value::NewSymbol(dtype.unwrap_or(DType::I32)));
         }
         if name == "Cast"
             && let [dtype, value] = args
@@ -164,9 +174,9 @@ impl Reader<'_, '_> {
     }
 
     /// `T.index_map(lambda i, j: (j, i))`
-    fn index_map(&mut self, id: Id<Node>, args: &[Arg]) -> Read<Value> {
+    pub(super) fn index_map(&mut self, id: Id<Node>, lambda: Option<Id<Node>>) -> Read<Value> {
         let span = self.span(id);
-        let lambda = args.first().map(|arg| self.tree.expr(arg.value));
+        let lambda = lambda.map(|lambda| self.tree.expr(lambda));
         let Some(Node::Lambda { params, body }) = lambda else {
             return Err(self.error("relax-syntax", "`T.index_map` takes a lambda", span));
         };

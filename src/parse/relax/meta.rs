@@ -3,7 +3,7 @@
 use super::value::Value;
 use super::{Node, Read, Reader};
 use crate::diag::Span;
-use crate::ir::{DType, DTypeCode, Dim, Expr, ExprId, Id, Tensor, TensorInfo, TypeId};
+use crate::ir::{AttrValue, DType, DTypeCode, Dim, Expr, ExprId, Id, Object, Tensor, TensorInfo, TypeId};
 use crate::parse::json::{self, Json};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,6 +27,13 @@ impl<'s> Reader<'s, '_> {
         let Some(index) = index else {
             return Err(self.error_at("relax-metadata", "a number is expected behind `metadata[...]`", id));
         };
+        if key == "ffi.Module" {
+            // Compiled code: its bytes are not kept.
+            let key = self.store.name(key);
+            let fields = [(self.store.name("index"), AttrValue::int(index as i64))];
+            let object = Object { key, fields: fields.into(), items: [].into(), repr: None };
+            return Ok(Value::Attr(AttrValue::Object(self.store.add_object(object))));
+        }
         if !matches!(key, "ir.GenericConst" | "relax.expr.Constant") {
             return Err(self.error_at("relax-metadata", format!("objects of type `{key}` are not supported"), id));
         }
@@ -119,6 +126,9 @@ fn strings(json: &Json) -> Vec<String> {
 /// The constants of a section, in order.
 fn constants(json: &Json) -> Result<Vec<Tensor>, String> {
     let nodes = json.get("nodes").and_then(Json::as_array).ok_or("the metadata section has no nodes")?;
+    if json.get("root").is_some() {
+        return old_constants(json, nodes);
+    }
     // The `data` of the node that an index leads to.
     let data = |index: Option<&Json>| {
         let node = index.and_then(Json::as_index).and_then(|index| nodes.get(index));
@@ -137,6 +147,28 @@ fn constants(json: &Json) -> Result<Vec<Tensor>, String> {
             let value = data(constant.get("value").filter(|value| **value != Json::Word).or(constant.get("data")))?;
             let blob = value.as_str().ok_or("a constant has no data")?;
             constants.push(tensor(blob).ok_or("the data of a constant are damaged")?);
+        }
+    }
+    Ok(constants)
+}
+
+/// The constants of a section that TVM 0.21 or before wrote: nodes with keys and attributes, tensors apart.
+fn old_constants(json: &Json, nodes: &[Json]) -> Result<Vec<Tensor>, String> {
+    let index = |value: Option<&Json>| value.and_then(|v| v.as_index().or_else(|| v.as_str()?.parse().ok()));
+    let node =
+        |value: Option<&Json>| index(value).and_then(|at| nodes.get(at)).ok_or("a node of the metadata section is missing");
+    let root = node(json.get("root"))?;
+    let list = |node: &Json, key: &str| node.get(key).and_then(Json::as_array).map(<[Json]>::to_vec).unwrap_or_default();
+    let mut constants = Vec::new();
+    for (key, entry) in list(root, "keys").iter().zip(list(root, "data")) {
+        if key.as_str() != Some("relax.expr.Constant") {
+            continue;
+        }
+        for item in list(node(Some(&entry))?, "data") {
+            let attrs = node(Some(&item))?.get("attrs").ok_or("a constant has no data")?;
+            let blob = index(attrs.get("data")).and_then(|at| json.get("b64ndarrays")?.as_array()?.get(at)?.as_str());
+            let blob: String = blob.ok_or("a constant has no data")?.split_whitespace().collect();
+            constants.push(tensor(&blob).ok_or("the data of a constant are damaged")?);
         }
     }
     Ok(constants)

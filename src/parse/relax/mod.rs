@@ -18,7 +18,9 @@ mod function;
 mod literal;
 mod meta;
 mod module;
+mod old;
 mod ops;
+mod python;
 mod scope;
 mod stmt;
 mod types;
@@ -97,7 +99,7 @@ pub(super) fn parse(store: &mut Store, source: &str) -> Parsed {
     let place = |d: &Diagnostic| d.span.map_or(0, |span| span.start);
     sort_by(&mut diagnostics, |a, b| place(a).cmp(&place(b)));
     diagnostics.truncate(MAX_ERRORS);
-    Parsed { program: Program { module, expr, left_out }, diagnostics }
+    Parsed { program: Program { module, expr, left_out }, diagnostics, choices: Vec::new() }
 }
 
 /// Strings among the extents of shapes, read as expressions.

@@ -134,6 +134,7 @@ impl<'s> Reader<'s, '_> {
         }
         self.module_names.insert(tree.text(class.name));
         self.module_infos(class.body);
+        self.python_module(&class);
         for stmt in tree.stmts(class.body) {
             match stmt.kind {
                 StmtKind::Def(def) => {
@@ -223,6 +224,11 @@ impl<'s> Reader<'s, '_> {
             return;
         }
         let name = self.store.name(tree.text(def.name));
+        if self.is_python(&def) {
+            let function = self.python_function(&def);
+            self.module.set_function(name, function);
+            return;
+        }
         let function = match self.decorator(&def) {
             Some(decorator) => self.function(&def, &decorator, !decorator.private),
             None => self.other_function(&def),

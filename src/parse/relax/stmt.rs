@@ -86,7 +86,7 @@ impl<'s> Reader<'s, '_> {
                 };
                 return Ok(Flow::Return(self.operand(value, span)?));
             }
-            StmtKind::With { items, body } => self.with(span, self.tree.with_items(items), body)?,
+            StmtKind::With { items, body } => return self.with(span, self.tree.with_items(items), body),
             StmtKind::If { arms, other } => {
                 let [arm] = self.tree.arms(arms) else {
                     return Err(self.error("relax-syntax", "`elif` is not part of Relax: nest an `if` in the `else`", span));
@@ -234,7 +234,7 @@ impl<'s> Reader<'s, '_> {
     // ---- blocks ----
 
     /// `with R.dataflow():`
-    fn with(&mut self, span: Span, items: &[crate::parse::script::tree::WithItem], body: List<Stmt>) -> Read<()> {
+    fn with(&mut self, span: Span, items: &[crate::parse::script::tree::WithItem], body: List<Stmt>) -> Read<Flow> {
         let [item] = items else {
             return Err(self.error("relax-syntax", "one context is expected behind `with`", span));
         };
@@ -258,7 +258,11 @@ impl<'s> Reader<'s, '_> {
             }
         }
         match flow? {
-            Flow::On => Ok(()),
+            // What is returned in a dataflow block is its output.
+            Flow::Return(value) if outputs.values().all(|place| *place != usize::MAX) && !outputs.is_empty() => {
+                Ok(Flow::Return(value))
+            }
+            Flow::On => Ok(Flow::On),
             Flow::Return(_) => Err(self.error("relax-syntax", "`return` stands behind a dataflow block, not in it", span)),
         }
     }
@@ -269,6 +273,11 @@ impl<'s> Reader<'s, '_> {
         let stmts = tree.stmts(body);
         let mut outputs = Outputs::default();
         for stmt in stmts {
+            if let StmtKind::Return(Some(value)) = stmt.kind
+                && let Some(name) = tree.name(value)
+            {
+                outputs.insert(name, usize::MAX);
+            }
             let StmtKind::Expr(call) = stmt.kind else { continue };
             let Node::Call { callee, args } = tree.expr(call) else { continue };
             match tree.dotted(callee) {

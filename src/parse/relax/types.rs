@@ -116,6 +116,11 @@ impl<'s> Reader<'s, '_> {
                 Ok(self.store.tuple_type(&fields?))
             }
             "Callable" => self.callable(&args),
+            "Prim" if args.named.iter().any(|(name, _)| *name == "value") => {
+                let span = self.span(id);
+                self.hint("`R.Prim` says the type alone today: `R.Prim(\"int64\")`", span);
+                Ok(self.store.ty(Type::Prim(DType::I64)))
+            }
             "Prim" => {
                 let Some(dtype) = args.get(0, "dtype") else {
                     return Err(self.error_at("relax-type", "`R.Prim` takes an element type", id));

@@ -176,7 +176,7 @@ pub(super) fn parse(store: &mut Store, source: &str) -> Parsed {
     let mut diagnostics = parser.diagnostics;
     let place = |d: &Diagnostic| d.span.map_or(0, |s| s.start);
     sort_by(&mut diagnostics, |a, b| place(a).cmp(&place(b)));
-    Parsed { program, diagnostics }
+    Parsed { program, diagnostics, choices: Vec::new() }
 }
 
 pub(super) fn parse_type(store: &mut Store, source: &str) -> Result<TypeId, Vec<Diagnostic>> {

@@ -3,7 +3,7 @@
 use super::super::Program;
 use super::super::lex::{Kind, Lexer, Token};
 use super::{Parse, Parser};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Span};
 use crate::ir::walk;
 use crate::ir::{Adt, Ctor, CtorId, ExprId, Id, Name};
 
@@ -14,9 +14,16 @@ impl<'s> Parser<'s, '_> {
         let mut program = Program::default();
         if self.has_definitions() || version && matches!(self.cur.kind, Kind::Eof | Kind::Metadata) {
             if !version {
-                let message = format!("expected text format semantic version, found {}", self.describe(self.cur));
-                let error = Diagnostic::error("relay-version", message, self.cur.span());
-                self.report(error.with_note("you can annotate it as #[version = \"0.0.5\"]"));
+                let place = self.cur.span();
+                if self.defines_functions() {
+                    // As `print(mod)` gives it.
+                    let message = "the text does not say its version: it is read as version 0.0.5";
+                    self.note("relay-version", message, place);
+                } else {
+                    let message = format!("expected text format semantic version, found {}", self.describe(self.cur));
+                    let error = Diagnostic::error("relay-version", message, place);
+                    self.report(error.with_note("you can annotate it as #[version = \"0.0.5\"]"));
+                }
             }
             self.definitions(&mut program);
         } else {
@@ -26,15 +33,30 @@ impl<'s> Parser<'s, '_> {
         program
     }
 
-    /// `#[version = "0.0.5"]`
+    /// `#[version = "0.0.5"]`; TVM 0.6 wrote `v0.0.4`.
     fn version(&mut self) -> bool {
+        const OLDER: [&str; 4] = ["0.0.1", "0.0.2", "0.0.3", "0.0.4"];
+        const OLD: &str = "this is the head of an older TVM; today it is `#[version = \"0.0.5\"]`";
+        let rest = &self.lexer.source[self.cur.start as usize..];
+        if let Some(number) = rest.strip_prefix('v').and_then(|rest| rest.get(..5))
+            && (OLDER.contains(&number) || number == "0.0.5")
+            && rest[6..].starts_with(['\n', '\r', ' '])
+        {
+            let start = self.cur.start;
+            self.lexer.pos = start as usize + 6;
+            self.bump();
+            self.note("relay-version", OLD, Span { start, end: start + 6 });
+            return true;
+        }
         if !self.at(Kind::Version) {
             return false;
         }
         let token = self.bump();
         let inner = self.text(token).trim_start_matches("#[").trim_end_matches(']');
         let version = inner.split_once('=').map_or("", |(_, v)| v).trim();
-        if version != "\"0.0.5\"" {
+        if OLDER.contains(&version.trim_matches('"')) {
+            self.note("relay-version", OLD, token.span());
+        } else if version != "\"0.0.5\"" {
             let error = Diagnostic::error("relay-version", format!("invalid semantic version `{version}`"), token.span());
             self.report(error.with_note("this is version 0.0.5 of the text format"));
         }
@@ -44,9 +66,10 @@ impl<'s> Parser<'s, '_> {
     /// Whether the text is a module: it begins with a definition, or there is one further on (and
     /// something wrong before it). `def` can stand nowhere else.
     fn has_definitions(&self) -> bool {
-        if matches!(self.cur.kind, Kind::Def | Kind::Type | Kind::Extern) {
-            return true;
-        }
+        matches!(self.cur.kind, Kind::Def | Kind::Type | Kind::Extern) || self.defines_functions()
+    }
+
+    fn defines_functions(&self) -> bool {
         if !self.lexer.source.contains("def") {
             return false;
         }

@@ -378,8 +378,13 @@ fn what_is_missing_at_the_end_is_named_with_the_bracket_that_is_open() {
 
 #[test]
 fn a_module_needs_its_version() {
-    assert_eq!(problems("def @main() { 1 }"), ["1:1 relay-version: expected text format semantic version, found `def`"]);
-    assert_eq!(problems("#[version = \"0.0.4\"]\n1"), ["1:1 relay-version: invalid semantic version `\"0.0.4\"`"]);
+    let unsaid = "1:1 relay-version: the text does not say its version: it is read as version 0.0.5";
+    assert_eq!(problems("def @main() { 1 }"), [unsaid]);
+    assert_eq!(problems("#[version = \"0.0.6\"]\n1"), ["1:1 relay-version: invalid semantic version `\"0.0.6\"`"]);
+    for head in ["v0.0.4", "#[version = \"0.0.4\"]"] {
+        let old = "1:1 relay-version: this is the head of an older TVM; today it is `#[version = \"0.0.5\"]`";
+        assert_eq!(problems(&format!("{head}\ndef @main() {{ 1 }}")), [old]);
+    }
     assert!(read(&mut Store::new(), HEADER).program.module.functions().is_empty());
 }
 

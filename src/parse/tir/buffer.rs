@@ -38,6 +38,7 @@ impl Reader<'_, '_, '_> {
                 "buffer_type" => self.old("`buffer_type=` is gone: TVM no longer broadcasts by strides", arg.value),
                 "axis_separators" => self.old("`axis_separators=` is gone: buffers of TVM 0.27 have none", arg.value),
                 "annotations" if method.starts_with("alloc") => {}
+                "name" => self.old("`name=` is gone: a buffer has the name of what it is assigned to", arg.value),
                 "allocated_addr" => return Err(self.device_dialect("allocated_addr=", arg.value)),
                 _ if ARGUMENTS.contains(&key) => {}
                 _ => return Err(self.error("tir-syntax", format!("`T.{method}` takes no such argument"), arg.value)),

@@ -247,7 +247,10 @@ impl<'s> Reader<'_, 's, '_> {
             ("While" | "If" | "Then" | "Else" | "For", _) => {
                 Err(self.error("tir-syntax", format!("`T.{name}` is written as Python's own statement"), at))
             }
-            ("realize", _) => Err(self.gone("`T.realize` is gone: tensor programs have blocks, `with T.sblock(...)`", at)),
+            ("realize", [region, ..]) => {
+                self.realize(region.value, at)?;
+                self.with(rest, body)
+            }
             ("allocate_const", _) => {
                 Err(self.gone("`T.allocate_const` is gone: constants are parameters, or stand in the module", at))
             }
@@ -296,6 +299,16 @@ impl<'s> Reader<'_, 's, '_> {
         self.state.pointers.insert(buffer);
         self.push(Stmt::Alloc(buffer, annotations));
         Ok(Value::Buffer(buffer))
+    }
+
+    /// `T.realize(A[0:10])`: from here on the buffer has memory, unless it is a parameter.
+    fn realize(&mut self, region: Id<Node>, at: Id<Node>) -> Read<()> {
+        self.old("`T.realize` is gone: a buffer is allocated where it is named, `T.alloc_buffer`", at);
+        let buffer = self.region(region)?.buffer;
+        if self.state.announced.remove(&buffer) {
+            self.push(Stmt::Alloc(buffer, None));
+        }
+        Ok(())
     }
 
     /// Assignments that declare something in an old way; nothing for all others.
@@ -381,7 +394,7 @@ impl<'s> Reader<'_, 's, '_> {
                 Ok(true)
             }
             ("store", _) => Err(self.gone("`T.store` of pointers is gone: declare a buffer and write `A[i] = value`", at)),
-            ("realize", _) => Err(self.gone("`T.realize` is gone: tensor programs have blocks, `with T.sblock(...)`", at)),
+            ("realize", [region, ..]) => self.realize(region.value, at).map(|()| true),
             ("allocate", _) => {
                 self.allocate("buffer", args, at)?;
                 Ok(true)

@@ -193,6 +193,14 @@ impl Script<'_> {
                 self.dict(&object.fields, out);
                 return out.push(')');
             }
+            // Compiled code stands in the metadata section, which is not kept.
+            "ffi.Module" => {
+                let index = match object.fields.first() {
+                    Some((_, AttrValue::Int { value, .. })) => *value,
+                    _ => 0,
+                };
+                return out.push_str(&format!("metadata[\"ffi.Module\"][{index}]"));
+            }
             _ => key,
         };
         self.usage.ir |= written.starts_with("I.");

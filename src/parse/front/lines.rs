@@ -1,0 +1,148 @@
+//! Lines of Python as Python joins them: a statement with its brackets and strings is one, however many lines of the text it
+//! has. Nothing here fails: what is no Python is cut somehow.
+
+use std::ops::Range;
+
+/// A line that is neither blank nor a comment.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// From its first character that is no blank to its end.
+    pub(super) range: Range<usize>,
+    /// Where the first line of the text that it has begins.
+    pub(super) begin: usize,
+    /// Its column.
+    pub(super) indent: usize,
+}
+
+/// What was found in a text.
+#[derive(Default)]
+pub(super) struct Lines {
+    /// All lines, in order.
+    pub(super) lines: Vec<Line>,
+    /// Strings of several lines: what stands between the quotes.
+    pub(super) strings: Vec<Range<usize>>,
+    /// Comments that begin in the first column.
+    pub(super) comments: Vec<Range<usize>>,
+}
+
+/// Cuts a text.
+pub(super) fn cut(text: &str) -> Lines {
+    let bytes = text.as_bytes();
+    let mut found = Lines::default();
+    let mut at = 0;
+    while at < bytes.len() {
+        let begin = at;
+        let mut indent = 0;
+        while let Some(blank) = bytes.get(at).filter(|b| matches!(b, b' ' | b'\t')) {
+            indent = if *blank == b'\t' { (indent / 8 + 1) * 8 } else { indent + 1 };
+            at += 1;
+        }
+        match bytes.get(at) {
+            None | Some(b'\n') => at += 1,
+            Some(b'\r') => at += 1,
+            Some(b'#') => {
+                let end = end_of_line(bytes, at);
+                if indent == 0 {
+                    found.comments.push(at..end);
+                }
+                at = end + 1;
+            }
+            Some(_) => {
+                let start = at;
+                at = statement(text, at, indent, &mut found.strings);
+                let end = text[start..at].trim_end().len() + start;
+                found.lines.push(Line { range: start..end, begin, indent });
+            }
+        }
+    }
+    found
+}
+
+fn end_of_line(bytes: &[u8], at: usize) -> usize {
+    bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |len| at + len)
+}
+
+/// The end of the statement that begins at a place: where its last line ends.
+fn statement(text: &str, start: usize, indent: usize, strings: &mut Vec<Range<usize>>) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = start;
+    let mut depth = 0_usize;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b'#' => {
+                at = end_of_line(bytes, at);
+                continue;
+            }
+            b'\\' => {
+                at += 1;
+                if bytes.get(at) == Some(&b'\r') {
+                    at += 1;
+                }
+            }
+            b'"' | b'\'' => {
+                at = string(text, at, strings);
+                continue;
+            }
+            b'\n' if depth == 0 => return at,
+            // Behind a bracket that was left open, a line that can only begin a statement begins one.
+            b'\n' if begins_statement(&text[at + 1..], indent) => return at,
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+fn begins_statement(rest: &str, indent: usize) -> bool {
+    let line = rest.trim_start_matches([' ', '\t']);
+    let words = ["@", "def ", "class ", "import ", "from ", "return ", "with "];
+    rest.len() - line.len() <= indent && words.iter().any(|word| line.starts_with(word))
+}
+
+/// The place behind a string. A quote that nothing closes in its line is no string.
+fn string(text: &str, at: usize, strings: &mut Vec<Range<usize>>) -> usize {
+    let bytes = text.as_bytes();
+    let quote = bytes[at];
+    if bytes.get(at + 1) == Some(&quote) && bytes.get(at + 2) == Some(&quote) {
+        let mark = &text[at..at + 3];
+        let mut end = at + 3;
+        while let Some(next) = text[end..].find(mark) {
+            let escaped = bytes[end..end + next].iter().rev().take_while(|b| **b == b'\\').count() % 2 == 1;
+            end += next;
+            if !escaped {
+                strings.push(at + 3..end);
+                return end + 3;
+            }
+            end += 1;
+        }
+        return at + 3;
+    }
+    let mut end = at + 1;
+    while let Some(&byte) = bytes.get(end) {
+        match byte {
+            b'\\' => end += 1,
+            b'\n' => break,
+            byte if byte == quote => return end + 1,
+            _ => {}
+        }
+        end += 1;
+    }
+    at + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_and_strings_join_lines_and_a_lost_bracket_does_not_swallow_a_function() {
+        let text = "a = f(1,\n  2)\n\n# c\nb = \"\"\"x\n#y\"\"\"\nprint((\ndef g():\n    don't = 1\n    return 2\n";
+        let found = cut(text);
+        let lines: Vec<&str> = found.lines.iter().map(|line| &text[line.range.clone()]).collect();
+        assert_eq!(lines, ["a = f(1,\n  2)", "b = \"\"\"x\n#y\"\"\"", "print((", "def g():", "don't = 1", "return 2"]);
+        assert_eq!(&text[found.strings[0].clone()], "x\n#y");
+        assert_eq!(found.lines[5].indent, 4);
+    }
+}

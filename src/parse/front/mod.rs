@@ -1,0 +1,190 @@
+//! The front door: finds the program in whatever was pasted.
+//!
+//! A text that reads as it stands is not touched. Of any other, what is wrapped around the program is taken off (a notebook,
+//! Markdown, colours, prefixes of a log, a string), then what stands beside it is left out (Python, lines of a log, other
+//! programs), and what is left is read. Everything that was left out or understood otherwise is said in a note.
+//!
+//! ```text
+//!  source --wrap--> text --python | relay--> program --readers--> module
+//!                     |                                   |
+//!                   foreign: another language           cause: one error for what has one cause
+//! ```
+
+mod cause;
+mod constant;
+mod foreign;
+mod lines;
+mod python;
+mod relay;
+#[cfg(test)]
+mod tests;
+mod text;
+mod wrap;
+
+use super::Parsed;
+use crate::diag::Diagnostic;
+use crate::ir::sort::sort_by;
+use crate::ir::{Mark, Store};
+use text::Text;
+
+/// How a text is to be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The module, function or program that is read, by its name or, of several programs of Relay, its number from 1.
+    pub pick: Option<String>,
+    /// Values of names that the text uses and does not have, as Python writes them.
+    pub defines: Vec<(String, String)>,
+}
+
+/// A program of a text that has several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What [`Options::pick`] takes.
+    pub name: String,
+    /// Its first line, or the names of its functions.
+    pub head: String,
+    /// Whether it is the one that was read.
+    pub chosen: bool,
+}
+
+/// Whether a text is Relay: it has a definition, a function or a variable of Relay.
+fn is_relay(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.trim_start();
+        let words = ["#[version", "def @", "fn (", "fn(", "free_var %", "let %", "v0.0.", "%0 =", "meta[relay."];
+        words.iter().any(|word| line.starts_with(word))
+    })
+}
+
+/// Reads a text that does not read as it stands. `plain` is what came of reading it so, from where on in the store.
+pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Option<(Parsed, Mark)>) -> Parsed {
+    let (text, mut notes) = wrap::unwrap(source).unwrap_or_else(|| (Text::whole(source), Vec::new()));
+    let wrapped = !notes.is_empty();
+    let mut script = wrap::is_script(&text.text) || !is_relay(&text.text) && super::is_script(&text.text);
+    let message = if script { foreign::message(&text.text).map(|error| place(error, &text)) } else { None };
+    let selected = if script {
+        python::select(&text, options).map(|found| found.map(|found| (found.text, found.notes, found.choices)))
+    } else {
+        relay::select(&text, options)
+    };
+    let mut selected = match selected {
+        Ok(selected) => selected,
+        Err(error) => return refused(error),
+    };
+    if script && selected.is_none() {
+        // Programs in the strings of a script that reads them.
+        if let Some((inner, note)) = in_string(&text) {
+            notes.push(note);
+            script = wrap::is_script(&inner.text);
+            let found = if script {
+                python::select(&inner, options).ok().flatten().map(|f| (f.text, f.notes, f.choices))
+            } else {
+                relay::select(&inner, options).ok().flatten()
+            };
+            selected = Some(found.unwrap_or((inner, Vec::new(), Vec::new())));
+        } else if super::is_script(&text.text) || !is_relay(&text.text) {
+            let error = foreign::other(&text.text).unwrap_or_else(|| foreign::python(&text.text));
+            return refused(place(error, &text));
+        }
+    }
+    if !script && selected.is_none() && !is_relay(&text.text) {
+        if let Some(error) = foreign::other(&text.text) {
+            return refused(place(error, &text));
+        }
+        if looks_like_python(&text.text) {
+            return refused(place(foreign::python(&text.text), &text));
+        }
+    }
+    let (program, more, choices) = match selected {
+        Some(selected) => selected,
+        None => match &plain {
+            Some((plain, _)) if !wrapped => {
+                let plain = plain.clone();
+                return Parsed { diagnostics: causes(plain.diagnostics, source, script), ..plain };
+            }
+            _ => (text, Vec::new(), Vec::new()),
+        },
+    };
+    notes.extend(more);
+    if let Some(note) = several(&choices) {
+        notes.push(note);
+    }
+    if let Some((_, mark)) = plain {
+        store.disown(mark);
+    }
+    let mark = store.mark();
+    let parsed = if script { super::relax::parse(store, &program.text) } else { super::relay::parse(store, &program.text) };
+    store.move_places(mark, |span| program.place(span));
+    if let (true, Some(message)) = (parsed.has_errors(), message) {
+        return refused(message);
+    }
+    let found = causes(parsed.diagnostics, &program.text, script);
+    notes.extend(found.into_iter().map(|found| place(found, &program)));
+    let at = |d: &Diagnostic| d.span.map_or(0, |span| span.start);
+    sort_by(&mut notes, |a, b| at(a).cmp(&at(b)));
+    Parsed { diagnostics: notes, choices, ..parsed }
+}
+
+fn refused(error: Diagnostic) -> Parsed {
+    Parsed { diagnostics: vec![error], ..Parsed::default() }
+}
+
+/// A finding about a text as one about its source.
+fn place(mut found: Diagnostic, text: &Text) -> Diagnostic {
+    found.span = found.span.map(|span| text.place(span));
+    found
+}
+
+/// The errors of a program that a reader needs.
+fn causes(found: Vec<Diagnostic>, text: &str, script: bool) -> Vec<Diagnostic> {
+    if !found.iter().any(Diagnostic::is_error) {
+        return found;
+    }
+    let foreign = if script {
+        foreign::script(text).or_else(|| foreign::message(text))
+    } else {
+        foreign::other(text).or_else(|| foreign::relay(text))
+    };
+    match foreign {
+        Some(error) => vec![error],
+        None if script => cause::script(found, text),
+        None => cause::relay(found, text),
+    }
+}
+
+fn several(choices: &[Choice]) -> Option<Diagnostic> {
+    let chosen = choices.iter().find(|choice| choice.chosen)?;
+    let names: Vec<String> = choices.iter().filter(|choice| !choice.chosen).map(|choice| format!("`{}`", choice.name)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let message = format!("the text has several programs, and `{}` is read", chosen.name);
+    Some(Diagnostic::note("front-several", message, None).with_note(format!("--pick takes another one: {}", names.join(", "))))
+}
+
+/// The last program that stands in a string of several lines.
+fn in_string(text: &Text) -> Option<(Text, Diagnostic)> {
+    let found = lines::cut(&text.text);
+    let range = found.strings.iter().rev().find(|range| wrap::looks_like_program(&text.text[(*range).clone()]))?;
+    let mut inner = Text::default();
+    inner.copy(text, range.clone());
+    let first = &text.text[range.clone()];
+    let start = range.start + (first.len() - first.trim_start().len());
+    let end = start + text.text[start..].find('\n').unwrap_or(0);
+    let span = text.place(crate::diag::Span::new(start, end));
+    let note = Diagnostic::note("front-wrapped", "the program in this string is read", span);
+    Some((inner, note))
+}
+
+/// Whether most of a text is statements of Python.
+fn looks_like_python(text: &str) -> bool {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let python = |line: &str| {
+        ["def ", "class ", "import ", "from ", "for ", "with ", "return", "if "].iter().any(|word| line.starts_with(word))
+            || line
+                .split_once(" = ")
+                .is_some_and(|(name, _)| name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ',' | ' ')))
+    };
+    let count = lines().filter(|line| python(line)).count();
+    count > 0 && !text.contains(['%', ';']) && count * 4 >= lines().count()
+}

@@ -1,0 +1,133 @@
+use crate::diag::Diagnostic;
+use crate::ir::Store;
+use crate::parse::{Options, Parsed, parse, parse_with};
+
+const ADD: &str = "@R.function\ndef main(x: R.Tensor((n, 4), dtype)):\n    y = R.add(x, x)\n    return y\n";
+const RELAY: &str = "def @main(%x: Tensor[(2), float32]) {\n  add(%x, %x)\n}\n";
+
+fn read(text: &str) -> Parsed {
+    parse(&mut Store::new(), text)
+}
+
+fn codes(parsed: &Parsed) -> Vec<&'static str> {
+    parsed.diagnostics.iter().map(|d| d.code).collect()
+}
+
+/// The one error of a text.
+fn refused(text: &str) -> Diagnostic {
+    let errors: Vec<Diagnostic> = read(text).diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    errors.into_iter().next().unwrap()
+}
+
+#[test]
+fn what_stands_around_a_program_is_left_out_with_a_note() {
+    let constants = "n = 2 * 4\ndtype = \"float32\"\n";
+    let function = read(&format!("import tvm\n{constants}{ADD}main.show()\nf\"{{x}}\"\n"));
+    assert_eq!(codes(&function), ["front-constant", "front-python"]);
+    assert!(function.diagnostics[0].message.ends_with("`dtype` is \"float32\", `n` is 8"));
+    let log = read(&format!("[00:11:22] a.cc:6: PrintIR():\n{RELAY}The type checker is unable to\n"));
+    assert!(!log.has_errors() && log.program.module.functions().len() == 1);
+    assert!(codes(&log).contains(&"front-text"));
+}
+
+#[test]
+fn a_program_is_found_in_notebooks_markdown_strings_and_logs() {
+    let plain = "@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n    return x\n";
+    let escaped = plain.replace('\n', "\\n").replace('"', "\\\"");
+    let colours = plain.replace("def", "\x1b[1mdef\x1b[0m");
+    let texts = [
+        format!("{{\"cells\": [{{\"cell_type\": \"code\", \"source\": [\"{escaped}\"]}}], \"nbformat\": 4}}"),
+        format!("Here it is:\n\n```python\n{plain}```\nThanks!\n"),
+        format!("\"{escaped}\""),
+        format!("mod = from_source(\"\"\"\n{plain}\"\"\")\n"),
+        plain.lines().map(|line| format!(">>> {line}\n")).collect(),
+        plain.lines().map(|line| format!("    {line}\n")).collect(),
+        colours,
+    ];
+    for text in texts {
+        let found = read(&text);
+        assert!(!found.has_errors() && found.program.expr.is_some(), "{text}\n{:?}", found.diagnostics);
+    }
+}
+
+#[test]
+fn places_are_those_of_the_text_that_was_pasted() {
+    let text = format!("> noise\n> {}", "#[version = \"0.0.5\"]\n> def @main() {\n>   %lost\n> }\n");
+    let error = refused(&text);
+    let span = error.span.unwrap();
+    assert_eq!(&text[span.start as usize..span.end as usize], "%lost");
+}
+
+#[test]
+fn the_last_of_several_programs_is_read_unless_another_is_picked() {
+    let module = |name: &str, op: &str| {
+        let body = format!("    @R.function\n    def f(x: R.Tensor((2,), \"float32\")):\n        return R.{op}(x)\n");
+        format!("@I.ir_module\nclass {name}:\n{body}")
+    };
+    let text = format!("{}\n{}", module("Before", "exp"), module("After", "log"));
+    let found = read(&text);
+    assert_eq!(
+        found.choices.iter().map(|c| (c.name.as_str(), c.chosen)).collect::<Vec<_>>(),
+        [("After", true), ("Before", false)]
+    );
+    let pick = |name: &str| Options { pick: Some(name.to_owned()), ..Options::default() };
+    assert!(!parse_with(&mut Store::new(), &text, &pick("Before")).has_errors());
+    let wrong = parse_with(&mut Store::new(), &text, &pick("Bfore"));
+    assert_eq!(codes(&wrong), ["front-pick"]);
+}
+
+#[test]
+fn a_name_without_a_value_asks_for_it_and_takes_it() {
+    let error = refused(ADD);
+    assert_eq!(error.code, "front-define");
+    assert!(error.message.starts_with("`n`, `dtype` come from around the program"), "{}", error.message);
+    let defines = vec![("n".to_owned(), "8".to_owned()), ("dtype".to_owned(), "float16".to_owned())];
+    let given = parse_with(&mut Store::new(), ADD, &Options { pick: None, defines });
+    assert!(!given.has_errors(), "{:?}", given.diagnostics);
+}
+
+#[test]
+fn other_languages_are_named() {
+    let kernel = "@T.prim_func\ndef k(A: T.Tensor((4,), \"float32\")):\n    with T.Kernel(4) as bx:\n        A[bx] = 1\n";
+    let texts = [
+        (kernel, "TileLang"),
+        ("primfn(a: handle) -> ()\n  attr = {}\n", "primfn"),
+        ("@te.hybrid.script\ndef f(a):\n    c = output_tensor((1,), 'float32')\n    return c\n", "hybrid script"),
+        ("def @f<a>(%l : List[a]) -> a {\n  match(%l) {\n    case Nil() { 1 }\n  }\n}\n", "language reference"),
+        ("with T.block(\"a\"):\n    T.reads()\n", "piece of a tensor program"),
+        ("import numpy as np\nx = np.array([1])\n", "Python"),
+        ("@T.prim_func\ndef f(A: T.Buffer((2,), \"float32\")):\n    ...\n", "not complete"),
+    ];
+    for (text, words) in texts {
+        let error = refused(text);
+        assert!(error.message.contains(words), "{text}: {}", error.message);
+        assert!(!error.notes.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn no_text_makes_it_fail() {
+    let pieces = [
+        "```",
+        "\"\"\"",
+        "{\"cells\"",
+        "\\",
+        "\x1b[",
+        "é",
+        "def @",
+        "@T.prim_func\n",
+        "class A:\n",
+        "#[metadata]",
+        "(",
+        "'",
+        "\n",
+    ];
+    for a in pieces {
+        for b in pieces {
+            for c in pieces {
+                read(&format!("{a}{b}{c}{a}"));
+            }
+        }
+    }
+}
