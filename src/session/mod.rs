@@ -251,7 +251,7 @@ impl Session {
     }
 
     fn must_open(&self, source: &str) -> bool {
-        source != self.document.source || self.store.n_exprs() > MAX_NODES || self.store.n_exprs() == 0
+        source != self.document.source || self.store.n_nodes() > MAX_NODES || self.store.n_nodes() == 0
     }
 
     /// Opens the document's program, unless it is open already, and runs its passes as the children of a

@@ -1,7 +1,6 @@
 //! Laws that hold for every program: checked on programs made up from a seed, on those of the page, and
 //! on TVM's networks where they are at hand.
 
-mod deep;
 mod every_pass;
 mod lowered;
 mod mutate;

@@ -29,6 +29,7 @@ const STAGES: &[Stage] = &[
     Stage { name: "format", about: "rustfmt changes nothing", run: format },
     Stage { name: "clippy", about: "no warnings, natively and for wasm", run: clippy },
     Stage { name: "native", about: "unit, file, property and tidy tests", run: native },
+    Stage { name: "deep", about: "programs 100,000 nodes deep, on a release build", run: deep },
     Stage { name: "conformance", about: "no pass agrees with TVM less than before", run: agrees },
     Stage { name: "wasm-node", about: "the boundary of the engine, in Node", run: wasm_node },
     Stage { name: "wasm-browser", about: "the same in a worker of a browser", run: wasm_browser },
@@ -116,6 +117,12 @@ fn native() -> Result<Done> {
     let engine = cargo().args(["test", "--no-fail-fast", "--package", "passlab"]).run();
     cargo().args(["test", "--quiet", "--package", "xtask"]).run()?;
     engine.map(|()| Passed)
+}
+
+/// Unoptimised, these programs would take minutes.
+fn deep() -> Result<Done> {
+    cargo().args(["test", "--release", "--package", "passlab", "--test", "deep"]).run()?;
+    Ok(Passed)
 }
 
 fn agrees() -> Result<Done> {

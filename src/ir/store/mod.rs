@@ -420,9 +420,14 @@ impl Store {
         self.exprs[id.index()]
     }
 
-    /// How many nodes the session has made.
+    /// How many expressions the session has made.
     pub fn n_exprs(&self) -> usize {
         self.exprs.len()
+    }
+
+    /// How many nodes of any kind the session has made: expressions, statements and scalar expressions.
+    pub fn n_nodes(&self) -> usize {
+        self.exprs.len() + self.stmts.len() + self.prims.len()
     }
 
     /// The type that InferType found for a node (TVM's `checked_type`). As in TVM it is stale on

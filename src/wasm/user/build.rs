@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 200;
 #[wasm_bindgen]
 pub fn user_build(kind: u32, pre: u32, words: &[u32]) -> Js<u32> {
     with(|lent| {
-        if lent.store.n_exprs() > MAX_NODES {
+        if lent.store.n_nodes() > MAX_NODES {
             return Err(error("the program has too many nodes"));
         }
         let pre = Words::new(&lent.store, &[pre]).maybe(Store::expr_at)?;

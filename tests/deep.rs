@@ -1,0 +1,147 @@
+//! Programs 100,000 calls, bindings, statements or operators deep go through everything on a small stack, and what that costs
+//! grows with the program and not faster. Costs are counted in nodes, since a clock in a test is not to be trusted.
+//!
+//! Not part of a plain `cargo test`: unoptimised this takes minutes. `cargo xtask test deep` runs it on a release build.
+
+use passlab::diff::diff;
+use passlab::eval::{self, EvalOptions};
+use passlab::ir::{Dialect, Store};
+use passlab::pass::manager::{Registry, Row, Runner, resolve_in};
+use passlab::pass::trace::Trace;
+use passlab::pass::{PassContext, PassSpec, call::parse_calls, instrument};
+use passlab::passes;
+use passlab::print::{self, PrintOptions};
+use passlab::session::{open, seeded_args};
+use std::fmt::Write;
+
+const DEPTH: usize = 100_000;
+
+/// The stack that everything has to do with: a quarter of what a worker of a browser has.
+const STACK: usize = 256 << 10;
+
+/// Nodes that all passes of a dialect together may make for each node of the program, were each to rebuild it all a few times.
+const NODES_MADE: usize = 60;
+
+/// A text of `DEPTH` lines, each over the one before.
+fn chain(head: &str, line: impl Fn(usize) -> String, tail: &str) -> String {
+    let mut text = String::from(head);
+    for i in 1..DEPTH {
+        let _ = writeln!(text, "{}", line(i));
+    }
+    text + tail
+}
+
+fn relay(first: &str, line: impl Fn(usize) -> String, last: &str) -> String {
+    chain(
+        &format!("#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {{\n  {first}\n"),
+        line,
+        &format!("  {last}\n}}\n"),
+    )
+}
+
+const RELAX_HEAD: &str = "from tvm.script import ir as I\nfrom tvm.script import relax as R\n\n@I.ir_module\nclass Module:\n    \
+    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n";
+
+const TIR_HEAD: &str = "from tvm.script import ir as I\nfrom tvm.script import tirx as T\n\n@I.ir_module\nclass Module:\n    \
+    @T.prim_func\n    def main(A: T.Buffer((2,), \"float32\"), B: T.Buffer((2,), \"float32\")):\n";
+
+/// Passes that look for a function `main` of Relax.
+const WANT_A_FUNCTION_OF_RELAX: &[&str] = &["MergeCompositeFunctions", "Gradient", "SplitLayoutRewritePreproc"];
+
+/// Passes over a program of a dialect that need no arguments.
+fn passes_of(dialect: Dialect) -> impl Iterator<Item = &'static PassSpec> {
+    passes::ALL
+        .iter()
+        .copied()
+        .filter(move |pass| pass.dialects.contains(&dialect))
+        .filter(|pass| pass.params.iter().all(|param| !param.default.is_empty()))
+}
+
+/// Opens, prints, runs and passes through every pass; passes of `refused` end in an error, as in TVM.
+fn through_everything(source: String, refused: &'static [&'static str]) {
+    let work = move || {
+        let mut store = Store::new();
+        let opened = open(&mut store, &source);
+        assert!(opened.is_ok(), "{:?}", opened.diagnostics.first());
+        let module = opened.module;
+        let text = print::module(&store, &module, &PrintOptions::default());
+        assert!(text.len() + 200 > source.len(), "{} bytes of {}", text.len(), source.len());
+        // Arguments are made up for functions of Relay and Relax.
+        if let Ok(args) = seeded_args(&mut store, &module, "main", 1) {
+            eval::eval_function(&mut store, &module, "main", &args, EvalOptions::default()).expect("it runs");
+        }
+        let size = store.n_nodes();
+        let (mut n_passes, mut failed) = (0, Vec::new());
+        for pass in passes_of(module.dialect()) {
+            // TVM's EtaExpand refuses to run with both of its flags off, which are its defaults.
+            let call = if pass.name == "EtaExpand" { "EtaExpand(expand_constructor=True)" } else { pass.name };
+            let trace = run(&mut store, Trace::new(module.clone()), call);
+            if !trace.is_complete() {
+                failed.push(pass.name);
+            }
+            diff(&store, &trace.versions[0], trace.last());
+            n_passes += 1;
+        }
+        let made = store.n_nodes();
+        assert_eq!(failed, refused);
+        assert!(n_passes > 10 && made < size * NODES_MADE, "{made} nodes from {size}");
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(work).expect("a thread starts");
+    thread.join().expect("it neither panics nor overflows");
+}
+
+/// Runs a call directly, every step verified.
+fn run(store: &mut Store, trace: Trace, call: &str) -> Trace {
+    let context = PassContext { opt_level: 4, ..PassContext::default() };
+    let registry = Registry::from(passes::ALL).of(trace.last().dialect());
+    let calls = parse_calls(call).expect("a call");
+    let rows: Vec<Row> =
+        calls.iter().map(|call| Row { pass: resolve_in(&registry, call).expect("it exists"), enabled: true }).collect();
+    let mut runner = Runner::new(registry, || 0.0, trace);
+    let verify = instrument::resolve("VerifyEach", "").expect("it is built in");
+    runner.enter(context, vec![verify]).expect("VerifyEach enters");
+    runner.run_rows(store, &rows, 0, true);
+    runner.trace
+}
+
+#[test]
+fn calls_of_relay_in_a_graph() {
+    let line = |i| format!("  %{i} = negative(%{});", i - 1);
+    through_everything(relay("%0 = negative(%x);", line, &format!("%{}", DEPTH - 1)), &[]);
+}
+
+#[test]
+fn bindings_of_relay() {
+    let line = |i| format!("  let %v{i} = negative(%v{});", i - 1);
+    // TVM has no gradients of first order of bindings.
+    through_everything(relay("let %v0 = negative(%x);", line, &format!("%v{}", DEPTH - 1)), &["FirstOrderGradient"]);
+}
+
+#[test]
+fn bindings_of_relax_in_a_dataflow_block() {
+    let head = format!("{RELAX_HEAD}        with R.dataflow():\n            lv0 = R.negative(x)\n");
+    let tail = format!("            gv = R.negative(lv{})\n            R.output(gv)\n        return gv\n", DEPTH - 1);
+    let source = chain(&head, |i| format!("            lv{i} = R.negative(lv{})", i - 1), &tail);
+    // Calls with effects have no place in the block; calls are not lowered yet; nothing scalar is returned.
+    through_everything(source, &["LazySetOutput", "KillAfterLastUse", "VMShapeLower", "Gradient"]);
+}
+
+#[test]
+fn bindings_of_relax_outside_of_dataflow_blocks() {
+    let head = format!("{RELAX_HEAD}        gv0 = R.negative(x)\n");
+    let tail = format!("        return gv{}\n", DEPTH - 1);
+    let source = chain(&head, |i| format!("        gv{i} = R.negative(gv{})", i - 1), &tail);
+    through_everything(source, &["KillAfterLastUse", "VMShapeLower", "Gradient"]);
+}
+
+#[test]
+fn statements_of_tir() {
+    let source = chain(TIR_HEAD, |_| "        B[0] = B[0] + A[0]".to_owned(), "        B[1] = A[1]\n");
+    through_everything(source, WANT_A_FUNCTION_OF_RELAX);
+}
+
+#[test]
+fn operators_of_tir() {
+    let sum = chain("", |_| " + A[0]".to_owned(), "").replace('\n', "");
+    through_everything(format!("{TIR_HEAD}        B[0] = A[1]{sum}\n"), WANT_A_FUNCTION_OF_RELAX);
+}
