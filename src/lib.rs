@@ -14,7 +14,7 @@
 //! - [`tir`]: scalar expressions and loops: how they are built, what is known of them
 //! - [`ops`]: what each operator is
 //! - [`parse`]: text to programs
-//! - [`print`]: programs as text, as TVM prints them
+//! - [`mod@print`]: programs as text, as TVM prints them
 //! - [`infer`]: types from programs
 //! - [`build`]: programs of Relax, put together binding by binding
 //! - [`topi`]: operators of Relax as tensor programs

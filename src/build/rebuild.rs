@@ -1,4 +1,4 @@
-//! Nodes over what their children have become, with types: the other half of the driver in [`super::run`].
+//! Nodes over what their children have become, with types: the other half of the driver in [`mod@super::run`].
 
 use super::run::{Run, is_ready, is_void_var};
 use super::{BlockBuilder, Mutation};

@@ -7,7 +7,7 @@
 //! 2. [`solver`]: ask the relations until nothing new is learned; [`unify`] is how types become equal.
 //! 3. [`rebuild`]: write the types into the program.
 //!
-//! Beside them: [`well_formed`] (scopes, asked before anything else), [`kind`] (are the types
+//! Beside them: [`mod@well_formed`] (scopes, asked before anything else), [`kind`] (are the types
 //! themselves put together well), [`exhaustive`] (does a match handle every case).
 //!
 //! Results are remembered by root ([`facts`]), so inferring what was inferred before costs nothing.

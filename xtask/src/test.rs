@@ -27,7 +27,7 @@ struct Stage {
 
 const STAGES: &[Stage] = &[
     Stage { name: "format", about: "rustfmt changes nothing", run: format },
-    Stage { name: "clippy", about: "no warnings, natively and for wasm", run: clippy },
+    Stage { name: "clippy", about: "no warnings, natively, for wasm and in the documentation", run: clippy },
     Stage { name: "native", about: "unit, file, property and tidy tests", run: native },
     Stage { name: "deep", about: "programs 100,000 nodes deep, on a release build", run: deep },
     Stage { name: "conformance", about: "no pass agrees with TVM less than before", run: agrees },
@@ -109,6 +109,8 @@ fn clippy() -> Result<Done> {
     cargo().args(native).args(["--", "-D", "warnings"]).run()?;
     let wasm = ["clippy", "--package", "passlab", "--no-default-features", "--lib", "--test", "wasm"];
     cargo().args(wasm).args(["--target", WASM_TARGET, "--", "-D", "warnings"]).run()?;
+    let docs = ["doc", "--no-deps", "--document-private-items", "--package", "passlab", "--lib"];
+    cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings").run()?;
     Ok(Passed)
 }
 

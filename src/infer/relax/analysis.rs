@@ -1,7 +1,7 @@
 //! Questions about expressions of Relax, by the names that TVM has for them in `relax.analysis` (TVM: `src/relax/analysis`).
 //!
 //! Others stand where they belong: [`super::effects::contains_impure_call`], [`super::types::fit`] (TVM's `TypeBaseCheck`),
-//! [`super::types::common`] (`TypeLCA`), [`crate::tir::reshape::has_reshape_pattern`], [`crate::ir::walk::free_vars`], and
+//! [`super::types::common`] (`TypeLCA`), [`crate::tir::has_reshape_pattern`], [`crate::ir::walk::free_vars`], and
 //! [`super::types::symbols`] (`TIRVarsInType` and `DefinableTIRVarsInType`).
 
 use super::types::symbols;

@@ -2,7 +2,7 @@
 //! integers themselves.
 //!
 //! From every `qnn.quantize` the graph is followed up to the calls of `qnn.dequantize` that it depends on. When that region has
-//! nothing but calls of operators with a rule ([`rules`](super::support::affine::rules)), tuples and constants, it is rewritten
+//! nothing but calls of operators with a rule ([`rules`]), tuples and constants, it is rewritten
 //! node by node; each rule says which real numbers its integers stand for. With `use_qat` an operator whose arguments are
 //! all dequantised is turned by itself, and dequantised behind.
 //!

@@ -1,7 +1,7 @@
 //! ConvertLayout: convolutions and what is between them in the layouts that the user wants.
 //!
 //! A call becomes one over arguments in other layouts, and what it gives is remembered with the layout it had and the one it has.
-//! The next call is asked which layouts it takes ([`infer`]); where they differ from those at hand, `layout_transform` goes in
+//! The next call is asked which layouts it takes ([`mod@infer`]); where they differ from those at hand, `layout_transform` goes in
 //! between, once for each value. Whatever cannot be asked gets what it had.
 //!
 //! Known divergences: `nn.sparse_dense`, which TVM hands arguments in any layout, gets what it had, and
