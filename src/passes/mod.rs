@@ -119,6 +119,8 @@ pub static ALL: &[&PassSpec] = &[
     &relax::lower_gpu_ipc_alloc_storage::SPEC,
     &tir::lower_init_block::SPEC,
     &tir::convert_blocks_to_opaque::SPEC,
+    &tir::lower_match_buffer::SPEC,
+    &tir::lower_opaque_block::SPEC,
     &tir::lift_thread_binding::SPEC,
     &tir::unify_thread_binding::SPEC,
     &tir::annotate_irregular_loop::SPEC,

@@ -181,6 +181,8 @@ fn judge_pass(case: &Case, before: &str) -> Verdict {
     let options = equal::EqualOptions { scalar_tolerance: true, ..equal::EqualOptions::TEXTS };
     match equal::modules(&store, &typed, &expected.module, options) {
         Ok(()) => Verdict::Equal { text: without_spans(&ours) == without_spans(&after) },
+        // A variable of a loop that an attribute around the loop is about is one for a pass, and two when it is read.
+        Err(_) if without_spans(&ours) == without_spans(&after) => Verdict::Equal { text: true },
         Err(difference) => Verdict::Different(difference.to_string()),
     }
 }

@@ -8,6 +8,8 @@ pub mod decorate_device_scope;
 mod hash_order;
 pub mod lift_thread_binding;
 pub mod lower_init_block;
+pub mod lower_match_buffer;
+pub mod lower_opaque_block;
 pub mod schedule;
 pub mod skip_assert;
 mod targets;

@@ -247,7 +247,9 @@ impl Tir<'_, '_> {
 
     fn loop_head(&mut self, head: &For, scope: usize) -> String {
         let store = self.script.store;
-        let name = self.script.define_symbol(head.var, scope);
+        // An attribute around the loop may be about its variable, which is declared before it then.
+        let known = self.script.symbol_name(head.var).map(str::to_owned);
+        let name = known.unwrap_or_else(|| self.script.define_symbol(head.var, scope));
         let mut text = format!("for {name} in ");
         text.push_str(match head.kind {
             ForKind::Serial if head.annotations.is_none() => "range(",
