@@ -3,6 +3,7 @@
 pub mod annotate_entry_func;
 pub mod annotate_irregular_loop;
 pub mod bind_target;
+pub mod canonicalize_loop;
 pub mod convert_blocks_to_opaque;
 pub mod decorate_device_scope;
 mod hash_order;
@@ -10,8 +11,11 @@ pub mod lift_thread_binding;
 pub mod lower_init_block;
 pub mod lower_match_buffer;
 pub mod lower_opaque_block;
+pub mod renormalize_split_pattern;
+pub mod rewrite_unsafe_select;
 pub mod schedule;
 pub mod skip_assert;
+pub mod stmt_simplify;
 mod targets;
 #[cfg(test)]
 pub(crate) mod testing;

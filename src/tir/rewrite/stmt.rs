@@ -124,7 +124,9 @@ impl Rewriting<'_> {
         let old = self.store.prim_block(id).clone();
         let values: Vec<Option<PrimId>> =
             old.iters.iter().map(|iter| iter.value.map(|value| self.root(mutator, value))).collect();
+        // A block that always runs says nothing of when.
         let predicate = old.predicate.map(|predicate| self.root(mutator, predicate));
+        let predicate = predicate.filter(|predicate| self.store.as_prim_int(*predicate) != Some(1));
         let iters = (old.iters.iter().zip(values))
             .map(|(iter, value)| {
                 let (min, extent) = (self.root(mutator, iter.min), self.root(mutator, iter.extent));

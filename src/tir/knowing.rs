@@ -1,0 +1,207 @@
+//! Rewriting statements with what is known where they stand: ranges of loops, conditions of branches (TVM's
+//! `IRMutatorWithAnalyzer`, `src/arith/ir_mutator_with_analyzer.cc`).
+
+use super::arith::{Analyzer, Scope};
+use super::effect::is_pure;
+use super::{Rewriting, StmtMutator, math};
+use crate::ir::{AttrNode, DType, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Stmt, StmtId, Store};
+use crate::tir::binary;
+
+/// An analyzer and the conditions that hold at the statement under way.
+#[derive(Default)]
+pub struct Known {
+    /// What is known here.
+    pub analyzer: Analyzer,
+    open: Vec<Scope>,
+}
+
+/// A mutator that keeps what is known.
+pub trait Knowing: StmtMutator {
+    /// What is known at the statement under way.
+    fn known(&mut self) -> &mut Known;
+}
+
+impl Known {
+    /// What a function says by its parameters: extents are not negative.
+    pub fn of_params(store: &mut Store, func: &PrimFunc) -> Known {
+        let mut known = Known::default();
+        for param in &func.params {
+            let PrimParam::Buffer(buffer) = *param else { continue };
+            for extent in store.buffer(buffer).shape.clone() {
+                known.analyzer.mark_non_negative(store, extent);
+            }
+        }
+        known
+    }
+
+    /// A place to come back to with [`Known::end`].
+    pub fn begin(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Forgets the conditions that were said since `begin`.
+    pub fn end(&mut self, begin: usize) {
+        while self.open.len() > begin {
+            if let Some(scope) = self.open.pop() {
+                self.analyzer.exit(scope);
+            }
+        }
+    }
+
+    /// A condition holds from here on.
+    pub fn holds(&mut self, store: &mut Store, cond: PrimId) {
+        let scope = self.analyzer.enter(store, cond);
+        self.open.push(scope);
+    }
+
+    /// The same with what follows from quotients in it: `x // 8 == 2` says that `x` is from 16 to 23.
+    pub fn holds_with_quotients(&mut self, store: &mut Store, cond: PrimId) {
+        self.holds(store, cond);
+        for fact in quotient_facts(store, cond) {
+            self.holds(store, fact);
+        }
+    }
+
+    /// Says what a loop, a block or a binding of threads says of its variables.
+    pub fn bind_variables(&mut self, store: &mut Store, id: StmtId) {
+        match store.stmt(id).clone() {
+            Stmt::For(head, _) => self.analyzer.bind_range(store, head.var, head.min, head.extent),
+            Stmt::Block(block) => {
+                for iter in store.prim_block(block).clone().iters {
+                    self.analyzer.bind_range(store, iter.var, iter.min, iter.extent);
+                }
+            }
+            Stmt::Attr { node: AttrNode::Thread { var, .. }, value, .. } => {
+                let zero = store.prim_int(0, store.prim_dtype(value));
+                self.analyzer.bind_range(store, var, zero, value);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A statement over what is inside of it rewritten, knowing there what it says.
+pub fn descend_knowing(mutator: &mut dyn Knowing, cx: &mut Rewriting<'_>, id: StmtId) -> StmtId {
+    let begin = mutator.known().begin();
+    let new = match cx.store.stmt(id).clone() {
+        Stmt::If { cond, then, other } => branch(mutator, cx, id, (cond, then, other)),
+        Stmt::Bind { var, .. } => {
+            let new = cx.descend(as_mutator(mutator), id);
+            if let Stmt::Bind { value, .. } = *cx.store.stmt(new)
+                && is_pure(cx.store, value)
+            {
+                mutator.known().analyzer.bind(cx.store, var, value);
+            }
+            return new;
+        }
+        Stmt::Assert { .. } => {
+            let new = cx.descend(as_mutator(mutator), id);
+            if let Stmt::Assert { cond, .. } = *cx.store.stmt(new) {
+                mutator.known().holds(cx.store, cond);
+            }
+            return new;
+        }
+        Stmt::Seq(_) => return cx.descend(as_mutator(mutator), id),
+        Stmt::For(head, _) => {
+            mutator.known().bind_variables(cx.store, id);
+            let zero = cx.store.prim_int(0, cx.store.prim_dtype(head.extent));
+            let runs = binary(cx.store, PrimOp::Gt, head.extent, zero);
+            mutator.known().holds_with_quotients(cx.store, runs);
+            cx.descend(as_mutator(mutator), id)
+        }
+        _ => {
+            mutator.known().bind_variables(cx.store, id);
+            cx.descend(as_mutator(mutator), id)
+        }
+    };
+    mutator.known().end(begin);
+    new
+}
+
+fn as_mutator(mutator: &mut dyn Knowing) -> &mut dyn StmtMutator {
+    mutator
+}
+
+/// A branch: each side knows on which side it is, and a condition that is known decides.
+fn branch(
+    mutator: &mut dyn Knowing,
+    cx: &mut Rewriting<'_>,
+    id: StmtId,
+    (cond, then, other): (PrimId, StmtId, Option<StmtId>),
+) -> StmtId {
+    let new_cond = cx.root(as_mutator(mutator), cond);
+    let real = match cx.store.prim_of_id(new_cond) {
+        PrimExpr::Call { op, args, .. } if cx.store.str(*op) == "likely" && args.len() == 1 => args[0],
+        _ => new_cond,
+    };
+    let begin = mutator.known().begin();
+    mutator.known().holds_with_quotients(cx.store, real);
+    cx.forget();
+    let new_then = cx.visit(as_mutator(mutator), then);
+    mutator.known().end(begin);
+    cx.forget();
+    let new_other = other.map(|other| {
+        let opposite = math::not(cx.store, real);
+        let opposite = mutator.known().analyzer.rewrite_simplify(cx.store, opposite);
+        mutator.known().holds(cx.store, opposite);
+        let new = cx.visit(as_mutator(mutator), other);
+        mutator.known().end(begin);
+        cx.forget();
+        new
+    });
+    match cx.store.as_prim_int(real) {
+        Some(0) => new_other.unwrap_or_else(|| cx.store.no_op()),
+        Some(_) => new_then,
+        None if (new_cond, new_then, new_other) == (cond, then, other) => id,
+        None => cx.store.rebuild_stmt(id, Stmt::If { cond: new_cond, then: new_then, other: new_other }),
+    }
+}
+
+/// What comparisons of quotients with numbers in a conjunction say of what is divided.
+fn quotient_facts(store: &mut Store, cond: PrimId) -> Vec<PrimId> {
+    let (mut facts, mut todo) = (Vec::new(), vec![cond]);
+    while let Some(id) = todo.pop() {
+        let expr = store.prim_rc(id);
+        match &*expr {
+            PrimExpr::Binary { op: PrimOp::And, a, b } => todo.extend([*b, *a]),
+            PrimExpr::Call { op, args, .. } if store.str(*op) == "bitwise_and" && args.len() == 2 => {
+                if args.iter().all(|arg| store.prim_dtype(*arg) == DType::BOOL) {
+                    todo.extend([args[1], args[0]]);
+                }
+            }
+            PrimExpr::Binary { op, a, b } => {
+                quotient_fact(store, *op, *a, *b, &mut facts);
+                quotient_fact(store, op.mirrored(), *b, *a, &mut facts);
+            }
+            _ => {}
+        }
+    }
+    facts
+}
+
+/// `a // divisor op value`
+fn quotient_fact(store: &mut Store, op: PrimOp, quotient: PrimId, value: PrimId, facts: &mut Vec<PrimId>) {
+    let PrimExpr::Binary { op: PrimOp::FloorDiv, a, b } = *store.prim_of_id(quotient) else { return };
+    let (Some(value), Some(divisor)) = (store.as_prim_int(value), store.as_prim_int(b)) else { return };
+    let (Some(low), Some(high)) = (value.checked_mul(divisor), value.checked_add(1).and_then(|n| n.checked_mul(divisor))) else {
+        return;
+    };
+    if divisor <= 0 {
+        return;
+    }
+    let mut say = |op, bound| {
+        let bound = store.prim_int(bound, store.prim_dtype(a));
+        facts.push(binary(store, op, a, bound));
+    };
+    match op {
+        PrimOp::Eq => {
+            say(PrimOp::Ge, low);
+            say(PrimOp::Lt, high);
+        }
+        PrimOp::Lt => say(PrimOp::Lt, low),
+        PrimOp::Le => say(PrimOp::Lt, high),
+        PrimOp::Gt => say(PrimOp::Ge, high),
+        PrimOp::Ge => say(PrimOp::Ge, low),
+        _ => {}
+    }
+}
