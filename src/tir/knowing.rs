@@ -1,11 +1,12 @@
 //! Rewriting statements with what is known where they stand: ranges of loops, conditions of branches (TVM's
 //! `IRMutatorWithAnalyzer`, `src/arith/ir_mutator_with_analyzer.cc`).
 
-use super::arith::{Analyzer, Scope};
+use super::arith::{Analyzer, DEEPEST, Scope};
 use super::effect::is_pure;
 use super::{Rewriting, StmtMutator, math};
-use crate::ir::{AttrNode, DType, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Stmt, StmtId, Store};
+use crate::ir::{AttrNode, DType, Id, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Stmt, StmtId, Store, Symbol};
 use crate::tir::binary;
+use rustc_hash::FxHashSet;
 
 /// An analyzer and the conditions that hold at the statement under way.
 #[derive(Default)]
@@ -13,7 +14,14 @@ pub struct Known {
     /// What is known here.
     pub analyzer: Analyzer,
     open: Vec<Scope>,
+    /// The variables of loops, blocks and threads so far, with first value and number of values.
+    iters: Vec<Iter>,
+    /// Conditions that hold here and are about such variables.
+    predicates: Vec<PrimId>,
 }
+
+/// A variable that runs: first value and number of values.
+type Iter = (Id<Symbol>, (PrimId, PrimId));
 
 /// A mutator that keeps what is known.
 pub trait Knowing: StmtMutator {
@@ -65,19 +73,118 @@ impl Known {
     /// Says what a loop, a block or a binding of threads says of its variables.
     pub fn bind_variables(&mut self, store: &mut Store, id: StmtId) {
         match store.stmt(id).clone() {
-            Stmt::For(head, _) => self.analyzer.bind_range(store, head.var, head.min, head.extent),
+            Stmt::For(head, _) => self.bind_iter(store, head.var, head.min, head.extent),
             Stmt::Block(block) => {
                 for iter in store.prim_block(block).clone().iters {
-                    self.analyzer.bind_range(store, iter.var, iter.min, iter.extent);
+                    self.bind_iter(store, iter.var, iter.min, iter.extent);
                 }
             }
             Stmt::Attr { node: AttrNode::Thread { var, .. }, value, .. } => {
                 let zero = store.prim_int(0, store.prim_dtype(value));
-                self.analyzer.bind_range(store, var, zero, value);
+                self.bind_iter(store, var, zero, value);
             }
             _ => {}
         }
     }
+
+    fn bind_iter(&mut self, store: &mut Store, var: Id<Symbol>, min: PrimId, extent: PrimId) {
+        self.analyzer.bind_range(store, var, min, extent);
+        match self.iters.iter_mut().find(|(known, _)| *known == var) {
+            Some((_, range)) => *range = (min, extent),
+            None => self.iters.push((var, (min, extent))),
+        }
+    }
+
+    /// The variables that an index runs with, and what holds of them besides their ranges.
+    pub fn iters_of(&self, store: &mut Store, index: PrimId) -> (Vec<Iter>, Option<PrimId>) {
+        let all = self.predicates.iter().copied();
+        let predicate = all.reduce(|all, one| binary(store, PrimOp::And, all, one));
+        let mut used = FxHashSet::default();
+        for root in predicate.into_iter().chain([index]) {
+            store.for_each_prim(root, &mut |_, part| {
+                if let PrimExpr::Var(symbol) = part {
+                    used.insert(*symbol);
+                }
+            });
+        }
+        (self.iters.iter().filter(|(var, _)| used.contains(var)).copied().collect(), predicate)
+    }
+
+    /// Notes a condition if it is about a variable that runs; [`Known::unnote`] takes it back.
+    fn note(&mut self, store: &Store, cond: PrimId) -> usize {
+        let before = self.predicates.len();
+        let mut uses = false;
+        store.for_each_prim(cond, &mut |_, part| {
+            uses |= matches!(part, PrimExpr::Var(symbol) if self.iters.iter().any(|(var, _)| var == symbol));
+        });
+        if uses {
+            self.predicates.push(cond);
+        }
+        before
+    }
+
+    fn unnote(&mut self, before: usize) {
+        self.predicates.truncate(before);
+    }
+}
+
+/// An expression over its operands rewritten, which know of the condition that lets them be evaluated; nothing where there
+/// is none. What is found out is not remembered outside of it.
+pub fn enter_knowing(mutator: &mut dyn Knowing, cx: &mut Rewriting<'_>, id: PrimId) -> Option<PrimId> {
+    if cx.store.prim_depth(id) > DEEPEST {
+        return None;
+    }
+    let expr = cx.store.prim_rc(id);
+    let (cond, then, other, is_call) = match *expr {
+        PrimExpr::Call { op, ref args, .. } if args.len() == 3 && cx.store.str(op) == "if_then_else" => {
+            (args[0], args[1], args[2], true)
+        }
+        PrimExpr::Select { cond, then, other } => (cond, then, other, false),
+        PrimExpr::Let { var, value, body } => {
+            let new = cx.prim(as_mutator(mutator), value);
+            if is_pure(cx.store, new) {
+                mutator.known().analyzer.bind(cx.store, var, new);
+            }
+            let body = cx.apart(|cx| cx.prim(as_mutator(mutator), body));
+            return Some(cx.store.prim(PrimExpr::Let { var, value: new, body }));
+        }
+        _ => return None,
+    };
+    let new_cond = cx.prim(as_mutator(mutator), cond);
+    let begin = mutator.known().begin();
+    mutator.known().holds_with_quotients(cx.store, new_cond);
+    let noted = if is_call { Some(mutator.known().note(cx.store, new_cond)) } else { None };
+    let new_then = cx.apart(|cx| cx.prim(as_mutator(mutator), then));
+    mutator.known().end(begin);
+    if let Some(before) = noted {
+        mutator.known().unnote(before);
+    }
+    let opposite = math::not(cx.store, new_cond);
+    let noted = match is_call {
+        true => {
+            mutator.known().holds(cx.store, opposite);
+            Some(mutator.known().note(cx.store, opposite))
+        }
+        false => {
+            let opposite = mutator.known().analyzer.rewrite_simplify(cx.store, opposite);
+            mutator.known().holds(cx.store, opposite);
+            None
+        }
+    };
+    let new_other = cx.apart(|cx| cx.prim(as_mutator(mutator), other));
+    mutator.known().end(begin);
+    if let Some(before) = noted {
+        mutator.known().unnote(before);
+    }
+    Some(match cx.store.as_prim_int(new_cond) {
+        Some(0) => new_other,
+        Some(_) => new_then,
+        None => {
+            let mut new = [new_cond, new_then, new_other].into_iter();
+            let new = expr.over(&mut |old| new.next().unwrap_or(old));
+            cx.store.prim(new)
+        }
+    })
 }
 
 /// A statement over what is inside of it rewritten, knowing there what it says.
@@ -136,9 +243,11 @@ fn branch(
     };
     let begin = mutator.known().begin();
     mutator.known().holds_with_quotients(cx.store, real);
+    let noted = mutator.known().note(cx.store, real);
     cx.forget();
     let new_then = cx.visit(as_mutator(mutator), then);
     mutator.known().end(begin);
+    mutator.known().unnote(noted);
     cx.forget();
     let new_other = other.map(|other| {
         let opposite = math::not(cx.store, real);
@@ -164,10 +273,12 @@ fn quotient_facts(store: &mut Store, cond: PrimId) -> Vec<PrimId> {
         let expr = store.prim_rc(id);
         match &*expr {
             PrimExpr::Binary { op: PrimOp::And, a, b } => todo.extend([*b, *a]),
-            PrimExpr::Call { op, args, .. } if store.str(*op) == "bitwise_and" && args.len() == 2 => {
-                if args.iter().all(|arg| store.prim_dtype(*arg) == DType::BOOL) {
-                    todo.extend([args[1], args[0]]);
-                }
+            PrimExpr::Call { op, args, .. }
+                if store.str(*op) == "bitwise_and"
+                    && args.len() == 2
+                    && args.iter().all(|arg| store.prim_dtype(*arg) == DType::BOOL) =>
+            {
+                todo.extend([args[1], args[0]]);
             }
             PrimExpr::Binary { op, a, b } => {
                 quotient_fact(store, *op, *a, *b, &mut facts);

@@ -21,10 +21,12 @@ pub(crate) use build::match_types;
 pub use build::{Folded, binary, cast, constant, fold, negate};
 pub use copy::Copier;
 pub use intrin::{Gives, INTRINSICS, Intrinsic};
-pub use knowing::{Knowing, Known, descend_knowing};
+pub use knowing::{Knowing, Known, descend_knowing, enter_knowing};
 pub use offset::elem_offset;
 pub use poly::{Range, is_negative};
 pub use reshape::{has_reshape_pattern, same_size};
-pub use rewrite::{Nothing, Rewriting, StmtMutator, copy_stmt, over_body, rebuild_func, rewrite_func, substitute_stmt};
+pub use rewrite::{
+    Nothing, Rewriting, StmtMutator, copy_stmt, over_body, rebuild_func, rewrite_body, rewrite_func, substitute_stmt,
+};
 pub use simplify::{Facts, bounds, can_prove_equal, simplify};
 pub use subst::substitute;

@@ -164,6 +164,14 @@ impl<'s> Rewriting<'s> {
         }
     }
 
+    /// Runs `f` where hooks answer otherwise: what expressions become in it is forgotten, and what is known outside stays.
+    pub fn apart<T>(&mut self, f: impl FnOnce(&mut Rewriting<'s>) -> T) -> T {
+        let memo = std::mem::take(&mut self.memo);
+        let result = f(self);
+        self.memo = memo;
+        result
+    }
+
     /// Names the rewrite of the statement under way more precisely than its pass.
     pub fn set_rule(&mut self, rule: &'static str) {
         self.rule = Some(rule);
@@ -286,6 +294,26 @@ pub fn rewrite_func(store: &mut Store, func: ExprId, mutator: &mut dyn StmtMutat
         })
     };
     let new = if stepwise { run(store) } else { store.rewrite(rule, func, func, run) };
+    if found.is_empty() { Ok(new) } else { Err(found) }
+}
+
+/// The function over what `f` makes of its body, as one rewrite; the same function when nothing changed. The errors are those
+/// of [`Rewriting::fail`].
+pub fn rewrite_body<M: StmtMutator>(
+    store: &mut Store,
+    func: ExprId,
+    mutator: &mut M,
+    f: impl FnOnce(&mut M, &mut Rewriting<'_>, StmtId) -> StmtId,
+) -> Result<ExprId, Vec<Diagnostic>> {
+    let mut found = Vec::new();
+    let new = store.rewrite(mutator.rule(), func, func, |store| {
+        over_body(store, func, |store, body| {
+            let mut cx = Rewriting::new(store);
+            let new = f(mutator, &mut cx, body);
+            found = cx.found;
+            new
+        })
+    });
     if found.is_empty() { Ok(new) } else { Err(found) }
 }
 

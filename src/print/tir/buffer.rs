@@ -3,7 +3,7 @@
 use super::super::LineRole;
 use super::super::script::push_str_literal;
 use super::Tir;
-use crate::ir::{AttrsId, Buffer, BufferLayout, DType, Id, PrimExpr, Symbol};
+use crate::ir::{AttrsId, Buffer, BufferLayout, DType, Id, PrimExpr, PrimId, Symbol};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
@@ -69,7 +69,11 @@ impl Tir<'_, '_> {
         let scope = self.scope();
         let name = self.script.define_buffer(id, scope);
         let mut text = format!("{name} = ");
-        self.declaration(id, method, &mut text);
+        let view = if method == "decl_buffer" { self.view(id) } else { None };
+        match view {
+            Some(view) => text.push_str(&view),
+            None => self.declaration(id, method, &mut text),
+        }
         if let Some(annotations) = annotations {
             text.pop();
             text.push_str(", annotations=");
@@ -77,6 +81,40 @@ impl Tir<'_, '_> {
             text.push(')');
         }
         self.line(LineRole::Binding, &text);
+    }
+
+    /// `A.view(4, 4)` or `A.view("int8")`, where a buffer is declared over the memory of another one and differs from it in its
+    /// shape or its type alone.
+    fn view(&mut self, id: Id<Buffer>) -> Option<String> {
+        let store = self.script.store;
+        let child = store.buffer(id);
+        let &PrimExpr::Data(from) = store.prim_of_id(child.data?) else { return None };
+        let parent = store.buffer(from);
+        let offset = |buffer: &Buffer| buffer.elem_offset.filter(|offset| store.as_prim_int(*offset) != Some(0));
+        let same = (child.scope, child.align, child.offset_factor, &child.strides, offset(child))
+            == (parent.scope, parent.align, parent.offset_factor, &parent.strides, offset(parent));
+        if !same || self.script.buffer_name(from).is_none() {
+            return None;
+        }
+        if child.dtype == parent.dtype {
+            let laid_out = child.layout == parent.layout || child.layout == BufferLayout::Parent;
+            if child.shape == parent.shape || !laid_out {
+                return None;
+            }
+            let mut text = format!("{}.view(", self.script.buffer_name(from)?);
+            for (i, &extent) in child.shape.iter().enumerate() {
+                text.push_str(if i > 0 { ", " } else { "" });
+                self.prim(extent, &mut text);
+            }
+            text.push(')');
+            return Some(text);
+        }
+        let (last, own) = child.shape.split_last()?;
+        let (from_last, theirs) = parent.shape.split_last()?;
+        let size = |extent: PrimId, dtype: DType| Some(store.as_prim_int(extent)?.saturating_mul(i64::from(dtype.bits)));
+        let fits = own == theirs && size(*last, child.dtype)? == size(*from_last, parent.dtype)?;
+        (fits && child.layout == parent.layout).then_some(())?;
+        Some(format!("{}.view(\"{}\")", self.script.buffer_name(from)?, child.dtype))
     }
 
     /// `T.method((4,), "int32", scope="shared")`
