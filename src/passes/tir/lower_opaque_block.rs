@@ -3,6 +3,7 @@
 //! Source: `src/s_tir/transform/lower_opaque_block.cc`, and of `src/tirx/transform/ir_utils.cc` where alignments come from.
 
 use super::block_of;
+use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrNode, AttrValue, AttrsId, Buffer, DType, ExprId, For, ForKind, Id, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Store,
 };
@@ -227,7 +228,7 @@ fn pragmas(cx: &mut Rewriting<'_>, annotations: Option<AttrsId>) -> Option<Vec<(
         };
         pragmas.push((name, *key, value));
     }
-    pragmas.sort_by(|a, b| a.0.cmp(&b.0));
+    sort_by(&mut pragmas, |a, b| a.0.cmp(&b.0));
     Some(pragmas.into_iter().map(|(_, key, value)| (key, value)).collect())
 }
 
