@@ -16,6 +16,19 @@ pub(super) fn uses_any(store: &Store, expr: PrimId, vars: &[Id<Symbol>]) -> bool
     found
 }
 
+/// The variables of an expression, each once.
+pub(super) fn vars_of(store: &Store, expr: PrimId) -> Vec<Id<Symbol>> {
+    let mut found = Vec::new();
+    store.for_each_prim(expr, &mut |_, node| {
+        if let PrimExpr::Var(var) = node
+            && !found.contains(var)
+        {
+            found.push(*var);
+        }
+    });
+    found
+}
+
 pub(super) fn check_starts_at_zero(store: &mut Store, head: &For, analyzer: &mut Analyzer) -> Outcome<()> {
     let zero = store.prim_int(0, store.prim_dtype(head.min));
     let same = binary(store, PrimOp::Eq, head.min, zero);
@@ -208,6 +221,27 @@ pub(super) fn check_complete(state: &mut State<'_>, tree: &Tree, at: usize, root
     match complete_error(state, tree, at, root)? {
         0 => Ok(()),
         code => refuse(format!("ScheduleError: Incomplete block: it violates condition #{code}")),
+    }
+}
+
+pub(super) fn check_reduction(state: &mut State<'_>, tree: &Tree, at: usize, root: usize) -> Outcome<()> {
+    match reduction_error(state, tree, at, root)? {
+        0 => Ok(()),
+        code => refuse(format!("ScheduleError: Not a reduction block: it violates condition #{code}")),
+    }
+}
+
+pub(super) fn check_complete_or_reduction(state: &mut State<'_>, tree: &Tree, at: usize, root: usize) -> Outcome<()> {
+    let complete = complete_error(state, tree, at, root)?;
+    if complete == 0 {
+        return Ok(());
+    }
+    match reduction_error(state, tree, at, root)? {
+        0 => Ok(()),
+        code => refuse(format!(
+            "ScheduleError: Not a complete or reduction block: it violates condition #{complete} of the first and #{code} of \
+             the second"
+        )),
     }
 }
 

@@ -68,7 +68,8 @@ impl StmtMutator for Replace {
     }
 }
 
-fn named(store: &mut crate::ir::Store, name: Id<crate::ir::Name>, scope: Id<crate::ir::Name>) -> Id<crate::ir::Name> {
+/// The name of a buffer in another kind of memory.
+pub(super) fn named(store: &mut crate::ir::Store, name: Id<crate::ir::Name>, scope: Id<crate::ir::Name>) -> Id<crate::ir::Name> {
     let text = format!("{}_{}", store.str(name), store.str(scope));
     store.name(&text)
 }

@@ -9,7 +9,8 @@ use crate::tir::arith::iter::{Level, simplify_iter_map};
 use crate::tir::arith::{Analyzer, Strength};
 use crate::tir::{binary, cast, substitute_stmt};
 
-const ANNOTATED: &str = "ScheduleError: The primitive can't be applied because the loop has annotation or thread binding";
+pub(super) const ANNOTATED: &str =
+    "ScheduleError: The primitive can't be applied because the loop has annotation or thread binding";
 
 /// A loop that an instruction has made.
 pub(super) fn serial(store: &mut Store, var: Id<Symbol>, extent: PrimId, body: StmtId) -> StmtId {
@@ -23,7 +24,7 @@ pub(super) fn serial(store: &mut Store, var: Id<Symbol>, extent: PrimId, body: S
     store.add_stmt(Stmt::For(Box::new(head), body))
 }
 
-fn is_plain(store: &Store, head: &For) -> bool {
+pub(super) fn is_plain(store: &Store, head: &For) -> bool {
     let empty = head.annotations.is_none_or(|attrs| store.attrs_of_id(attrs).fields.is_empty());
     empty && !matches!(head.kind, ForKind::Thread(_))
 }

@@ -15,11 +15,16 @@
 mod analysis;
 mod annotate;
 mod buffers;
+mod cache;
+mod compute_at;
 mod for_kind;
 mod inline;
 mod layout;
 mod loops;
+mod partition;
 mod query;
+mod reduction;
+mod rfactor;
 mod scope;
 pub mod state;
 mod trace;

@@ -191,7 +191,7 @@ impl<'s> State<'s> {
     }
 
     /// Blocks of the function under way become others.
-    fn rename(&mut self, old: &[Id<Block>], new: &[Id<Block>]) {
+    pub(super) fn rename(&mut self, old: &[Id<Block>], new: &[Id<Block>]) {
         let at = self.at;
         let mut map: IdMap<Block, Id<Block>> = IdMap::new();
         for (old, new) in old.iter().zip(new) {

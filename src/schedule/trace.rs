@@ -475,6 +475,39 @@ impl<'a> Call<'a> {
                 state.transform_block_layout(block, &|state, dtypes| self.index_map(state, node, dtypes))?;
                 none
             }
+            name @ ("compute_at" | "reverse_compute_at") => {
+                let block = self.block(state, 0, "block")?;
+                let (under, keep) = (self.loop_at(1, "loop")?, self.int(2, "preserve_unit_loops", Some(0))? != 0);
+                state.compute_at(block, under, keep, self.int(3, "index", Some(-1))?, name == "reverse_compute_at")?;
+                none
+            }
+            "decompose_reduction" => {
+                let block = self.block(state, 0, "block")?;
+                one(Value::Block(state.decompose_reduction(block, self.loop_at(1, "loop")?)?))
+            }
+            "rfactor" => one(Value::Block(state.rfactor(self.loop_at(0, "loop")?, self.int(1, "factor_axis", None)?)?)),
+            name @ ("cache_read" | "cache_write") => {
+                let block = self.block(state, 0, "block")?;
+                let which = if name == "cache_read" { "read_buffer_index" } else { "write_buffer_index" };
+                let index = self.cached(state, block, which, name == "cache_write")?;
+                let scope = self.text(2, "storage_scope")?;
+                let consumers = match self.get(3, "consumer_blocks") {
+                    None => Vec::new(),
+                    Some(Node { kind: NodeKind::List(items), .. }) => {
+                        items.iter().map(|item| self.as_block(state, item)).collect::<Outcome<_>>()?
+                    }
+                    Some(node) => vec![self.as_block(state, node)?],
+                };
+                one(Value::Block(match name {
+                    "cache_read" => state.cache_read(block, index, scope, &consumers)?,
+                    _ => state.cache_write(block, index, scope, &consumers)?,
+                }))
+            }
+            "loop_partition" => {
+                let factors = self.factors(state, 1)?;
+                loops(state.loop_partition(self.loop_at(0, "loop")?, &factors)?)
+            }
+            "merge" => one(Value::Loop(state.merge(&self.loops()?)?)),
             "compute_inline" => {
                 let block = self.block(state, 0, "block")?;
                 state.compute_inline(block)?;
@@ -492,6 +525,23 @@ impl<'a> Call<'a> {
     /// The argument of a name.
     fn named(&self, name: &str) -> Option<&'a Node> {
         self.instruction.args.iter().find(|(known, _)| known.as_deref() == Some(name)).map(|(_, node)| node)
+    }
+
+    /// The place of a buffer among those that a block reads or writes, by number or name.
+    fn cached(&self, state: &mut State<'_>, block: BlockRef, name: &str, writes: bool) -> Outcome<i64> {
+        match &self.need(1, name)?.kind {
+            NodeKind::Str(text) => {
+                let (tree, at) = state.find_block(block)?;
+                let data = state.block_at(&tree, at)?;
+                let regions = if writes { &data.writes } else { &data.reads };
+                let of = regions.iter().position(|region| state.store.str(state.store.buffer(region.buffer).name) == text);
+                match of {
+                    Some(index) => Ok(index as i64),
+                    None => refuse(format!("ValueError: the block accesses no buffer `{text}`")),
+                }
+            }
+            _ => self.int(1, name, None),
+        }
     }
 
     fn named_int(&self, name: &str, default: i64) -> Outcome<i64> {

@@ -12,6 +12,7 @@ pub mod lca;
 pub mod math;
 mod offset;
 mod poly;
+pub mod reducer;
 mod reshape;
 mod rewrite;
 mod simplify;
