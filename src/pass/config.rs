@@ -199,7 +199,10 @@ pub static KEYS: &[ConfigKey] = &[
     ),
     other(
         "tir.RemoveNoOp",
-        Dict("tir.transform.RemoveNoOpConfig", &[("use_dataflow_analysis", "False"), ("max_simplification_steps", "0")]),
+        Dict(
+            "tir.transform.RemoveNoOpConfig",
+            &[("use_dataflow_analysis", "False"), ("max_simplification_steps", "0"), ("ignore_profiler_call", "False")],
+        ),
         "",
         "How hard RemoveNoOp looks for statements without effect.",
     ),

@@ -18,8 +18,8 @@ mod rewrite;
 mod simplify;
 mod subst;
 
-pub(crate) use build::match_types;
 pub use build::{Folded, binary, cast, constant, fold, negate};
+pub(crate) use build::{is_index, match_types};
 pub use copy::Copier;
 pub use intrin::{Gives, INTRINSICS, Intrinsic};
 pub use knowing::{Knowing, Known, descend_knowing, enter_knowing};

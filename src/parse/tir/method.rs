@@ -285,7 +285,8 @@ impl Reader<'_, '_, '_> {
         let hint = self.state.hint.take();
         let name = self.name_of(hint.as_deref().unwrap_or("buffer"));
         let offset = self.offset_of(buffer);
-        let like = Buffer { name, data, elem_offset: Some(offset), ..parent.clone() };
+        let elem_offset = Some(offset).filter(|offset| self.store.as_prim_int(*offset) != Some(0));
+        let like = Buffer { name, data, elem_offset, ..parent.clone() };
         let new = match &given[..] {
             [(value @ (Value::Str(_) | Value::Type(_)), at)] => {
                 let dtype = self.dtype_from(value, *at)?;

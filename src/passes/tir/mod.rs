@@ -2,27 +2,47 @@
 
 pub mod annotate_entry_func;
 pub mod annotate_irregular_loop;
+pub mod bf16_compute_legalize;
+pub mod bf16_storage_legalize;
 pub mod bind_target;
 pub mod canonicalize_loop;
+pub mod common_subexpr_elim;
 pub mod convert_blocks_to_opaque;
 pub mod decorate_device_scope;
 pub mod flatten_buffer;
+pub mod force_narrow_index_to_int32;
+pub mod fp8_compute_legalize;
+pub mod fp8_storage_legalize;
 mod hash_order;
+mod index_types;
 pub mod lift_thread_binding;
 pub mod lower_init_block;
+pub mod lower_intrin;
 pub mod lower_match_buffer;
 pub mod lower_opaque_block;
+pub mod make_packed_api;
+pub mod narrow_data_type;
 pub mod plan_and_update_buffer_allocation_location;
+pub mod pointer_value_type_rewrite;
+pub mod remove_assume;
+pub mod remove_no_op;
 pub mod renormalize_split_pattern;
 pub mod rewrite_unsafe_select;
 pub mod schedule;
 pub mod skip_assert;
+mod small_floats;
+pub mod split_host_device;
 pub mod stmt_simplify;
+pub mod storage_rewrite;
+mod storage_scope;
 mod targets;
 #[cfg(test)]
 pub(crate) mod testing;
+mod undefined;
 pub mod unify_thread_binding;
 pub mod unroll_loop;
+pub mod vectorize_loop;
+pub mod verify_memory;
 
 use crate::ir::{AttrsId, Block, Expr, ExprId, PrimFunc, Stmt, StmtId, Store};
 

@@ -164,6 +164,19 @@ pub(super) fn field(store: &Store, target: &AttrValue, name: &str) -> Option<Att
     fields(store, target).into_iter().find(|(known, _)| store.str(*known) == name).map(|(_, value)| value)
 }
 
+/// The target that an attribute of a statement is about.
+pub(super) fn of_node(store: &mut Store, node: crate::ir::PrimId) -> Option<AttrValue> {
+    let crate::ir::PrimExpr::Attrs(attrs) = *store.prim_of_id(node) else { return None };
+    let attrs = store.attrs_of_id(attrs).clone();
+    (store.str(attrs.key) == "Target").then(|| target(store, attrs.fields.to_vec()))
+}
+
+/// Whether two targets are the same, field by field.
+pub(super) fn same(store: &Store, a: &AttrValue, b: &AttrValue) -> bool {
+    let (a, b) = (fields(store, a), fields(store, b));
+    a.len() == b.len() && a.iter().all(|field| b.contains(field))
+}
+
 /// What runs beside a device.
 pub(super) fn host(store: &mut Store, target: &AttrValue) -> Option<AttrValue> {
     let host = field(store, target, "host").filter(|host| *host != AttrValue::Null)?;

@@ -1,0 +1,44 @@
+//! Floats of 8 and 16 bits that a device cannot compute with: what the four passes about them share.
+//!
+//! Source: `src/tirx/transform/unsupported_dtype_legalize.cc`, `dtype_conversion.cc`.
+
+pub(super) mod compute;
+mod convert;
+pub(super) mod storage;
+
+use super::{prim_func, targets};
+use crate::ir::{AttrValue, DType, DTypeCode, ExprId, Store};
+
+/// Which floats a pass is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Small {
+    Bfloat16,
+    Float8,
+}
+
+impl Small {
+    /// Whether a type, or that of its lanes, is one of them.
+    pub(super) fn is(self, dtype: DType) -> bool {
+        match self {
+            Small::Bfloat16 => dtype.code == DTypeCode::BFloat && dtype.bits == 16,
+            Small::Float8 => dtype.is_float() && dtype.bits == 8,
+        }
+    }
+
+    /// Whether the target of a function has them itself: newer devices of CUDA do.
+    pub(super) fn is_native(self, store: &Store, func: ExprId) -> bool {
+        let target = prim_func(store, func).and_then(|prim| store.attr(prim.attrs, "target").cloned());
+        let Some(target) = target else { return false };
+        let text = |name: &str| match targets::field(store, &target, name) {
+            Some(AttrValue::Str(text)) => Some(store.str(text)),
+            _ => None,
+        };
+        let version = text("arch").filter(|_| text("kind") == Some("cuda")).and_then(|arch| arch.strip_prefix("sm_"));
+        let digits = version.map(|version| version.trim_end_matches(|c: char| !c.is_ascii_digit()));
+        let Some(version) = digits.and_then(|version| version.parse::<u32>().ok()) else { return false };
+        match self {
+            Small::Bfloat16 => version >= 80,
+            Small::Float8 => version >= 89,
+        }
+    }
+}
