@@ -81,6 +81,7 @@ const SECOND: &[&str] = &[
     "print::relax::",
     "print::script::",
     "print::tir::",
+    "schedule::",
     "session::beside::",
     "session::files::",
     "session::graph::",

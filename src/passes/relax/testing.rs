@@ -34,7 +34,9 @@ pub(super) fn after_in(context: PassContext, source: &str, calls: &str) -> Strin
     assert!(runner.trace.is_complete(), "{:?}", runner.trace.failures());
     // Every node is followed to its place, which ends.
     for (_, function) in runner.trace.last().functions() {
-        crate::ir::walk::post_order(store, *function).into_iter().for_each(|id| drop(store.source_span(id)));
+        for id in crate::ir::walk::post_order(store, *function) {
+            let _ = store.source_span(id);
+        }
     }
     print::module(store, runner.trace.last(), &PrintOptions::default())
 }
