@@ -11,7 +11,7 @@ use passlab::ir::Store;
 use passlab::parse;
 use passlab::pass::PassContext;
 use passlab::passes;
-use passlab::print::{self, Numbering, PrintOptions};
+use passlab::print::{self, Naming, Numbering, PrintOptions};
 use passlab::session::{Session, document, open};
 use std::fmt::Write;
 
@@ -108,12 +108,13 @@ fn diff_of_fusion(bencher: Bencher<'_, '_>, calls: usize) {
     session.run(&document, false);
     let trace = session.trace();
     let (before, after) = (&trace.versions[0], trace.last());
-    bencher.bench_local(|| diff::diff(session.store(), black_box(before), black_box(after)));
+    bencher.bench_local(|| diff::diff(session.store(), session.naming(0), black_box(before), black_box(after)));
 }
 
 #[divan::bench(args = SIZES)]
 fn stable_text(bencher: Bencher<'_, '_>, calls: usize) {
     let (store, module) = typed(calls);
-    let options = PrintOptions { numbering: Numbering::Stable, ..PrintOptions::default() };
+    let naming = Naming::of(&store, [&module]);
+    let options = PrintOptions { numbering: Numbering::Stable(&naming), ..PrintOptions::default() };
     bencher.bench_local(|| print::module(&store, black_box(&module), &options));
 }

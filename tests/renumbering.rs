@@ -8,6 +8,7 @@ use passlab::ir::{ExprId, Module, Store};
 use passlab::ops::build;
 use passlab::pass::PassContext;
 use passlab::session::{Session, document, open};
+use passlab::print::Naming;
 use passlab::{diff, ops};
 use std::fs;
 use std::path::Path;
@@ -102,7 +103,7 @@ fn relay(name: &str, wanted: usize) -> Option<(usize, usize)> {
             edited.set_function(global, function);
         }
         let edited = infer_module(&mut store, &edited).expect("it has types");
-        let found = diff::diff(&store, &module, &edited);
+        let found = diff::diff(&store, &Naming::of(&store, [&module, &edited]), &module, &edited);
         all += 1;
         if shown(&found) == changed(&store, &module, edit, at) {
             exact += 1;
@@ -153,4 +154,48 @@ fn an_edit_that_renumbers_everything_shows_the_bindings_that_it_changed() {
     }
     println!("{exact} of {all} edits show exactly the bindings that they changed");
     assert!(exact * 100 >= all * 99, "{exact} of {all}");
+}
+
+/// Every diff of a run, as text.
+fn diffs(session: &Session) -> Vec<String> {
+    let steps = &session.trace().steps;
+    let rows = |diff: Diff| -> String {
+        diff.rows.iter().map(|row| format!("{:?} {}|{}\n", row.kind, diff.left_text(row), diff.right_text(row))).collect()
+    };
+    steps.iter().map(|step| rows(session.diff(step.before, step.after).expect("both are there"))).collect()
+}
+
+#[test]
+fn names_in_a_diff_follow_from_the_program_and_the_list_alone() {
+    let small = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2, 3), float32], %w: Tensor[(4, 3), float32]) {\n  \
+                 %0 = nn.dense(%x, %w, units=None);\n  %1 = nn.dense(%x, multiply(%w, add(1f, 1f)), units=None);\n  \
+                 %2 = nn.relu(%0);\n  %3 = nn.dropout(%1);\n  %4 = add(%2, %3.0);\n  let %y = nn.softmax(%4);\n  \
+                 add(%y, %y)\n}\n";
+    let calls = "SimplifyInference, CombineParallelDense, FoldConstant, FuseOps, ToANormalForm";
+    let sources = [Some(small.to_owned()), corpus("lstm.relay"), corpus("resnet-18.relay")];
+    for source in sources.into_iter().flatten() {
+        let at = |opt_level| {
+            let context = PassContext { opt_level, ..PassContext::default() };
+            document(&source, calls, context).expect("a list of passes")
+        };
+        let fresh = |level| {
+            let mut session = Session::new(|| 0.0);
+            assert!(session.run(&at(level), false), "{:?}", session.problems());
+            session
+        };
+        let expected = diffs(&fresh(3));
+        let mut used = fresh(1);
+        let _ = (diffs(&used), used.graph(0, 1));
+        assert!(used.run(&at(3), false));
+        for step in 0..used.trace().steps.len() {
+            let _ = (used.partial(step, 1), used.preview(0, "FuseOps"));
+        }
+        assert!(used.beside(&at(2)).is_ok());
+        assert_eq!(diffs(&used), expected);
+        // Nor do steps before it depend on what comes later in the list.
+        let mut shorter = fresh(3);
+        assert!(shorter.run(&document(&source, "SimplifyInference, CombineParallelDense", at(3).context).expect("a list"), false));
+        let first = diffs(&shorter);
+        assert_eq!(first, expected[..first.len()]);
+    }
 }

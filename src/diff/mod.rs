@@ -12,7 +12,7 @@ mod words;
 pub use summary::operators_of as operators;
 
 use crate::ir::{ExprId, Module, Store};
-use crate::print::{self, LineRole, Numbering, PrintOptions, Printed};
+use crate::print::{self, LineRole, Naming, Numbering, PrintOptions, Printed};
 use rustc_hash::FxHashMap;
 use words::Variables;
 
@@ -99,14 +99,14 @@ impl Diff {
     }
 }
 
-/// Compares two versions of one session. The metadata section is left out.
+/// Compares two versions of one session, under the names that they have in it. The metadata section is left out.
 ///
 /// Versions with the same roots are the same; they are not printed.
-pub fn diff(store: &Store, before: &Module, after: &Module) -> Diff {
+pub fn diff(store: &Store, naming: &Naming, before: &Module, after: &Module) -> Diff {
     if before == after {
         return Diff::default();
     }
-    let options = PrintOptions { numbering: Numbering::Stable, types: true, metadata: false, header: true };
+    let options = PrintOptions { numbering: Numbering::Stable(naming), types: true, metadata: false, header: true };
     let left = print::module_lines(store, before, &options);
     let right = print::module_lines(store, after, &options);
     let mut diff = Diff { rows: rows(store, &left, &right), ..Diff::default() };

@@ -3,6 +3,10 @@ use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{Expr, Function, List};
 use crate::ops::build;
 
+fn diff(store: &Store, before: &Module, after: &Module) -> Diff {
+    super::diff(store, &Naming::of(store, [before, after]), before, after)
+}
+
 fn main_of(store: &mut Store, body: ExprId) -> Module {
     let vars = crate::ir::walk::free_vars(store, body);
     let params = store.list(&vars);

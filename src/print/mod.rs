@@ -22,22 +22,24 @@ use crate::ir::{Dialect, Expr, ExprId, Module, Store, Tensor, TypeId};
 use emit::Emitter;
 use plan::Plan;
 
+pub use names::Naming;
+
 /// Where the numbers of temporaries and the names of variables come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Numbering {
+#[derive(Clone, Copy, Default)]
+pub enum Numbering<'n> {
     /// As TVM counts: text that is equal to TVM's byte for byte.
     #[default]
     Exact,
     /// From where a node came from: a binding keeps its number, and a variable its name, in every
-    /// version of a session.
-    Stable,
+    /// version of a run.
+    Stable(&'n Naming),
 }
 
 /// What the text contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PrintOptions {
+#[derive(Clone, Copy)]
+pub struct PrintOptions<'n> {
     /// Where numbers and names come from.
-    pub numbering: Numbering,
+    pub numbering: Numbering<'n>,
     /// Inferred types as comments: `/* ty=Tensor[(1, 3), float32] */`.
     pub types: bool,
     /// The `#[metadata]` section, where something refers to it.
@@ -46,7 +48,7 @@ pub struct PrintOptions {
     pub header: bool,
 }
 
-impl Default for PrintOptions {
+impl Default for PrintOptions<'_> {
     /// TVM's `astext()`.
     fn default() -> Self {
         PrintOptions { numbering: Numbering::Exact, types: true, metadata: true, header: true }

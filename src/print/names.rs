@@ -1,24 +1,26 @@
 //! Numbers of temporaries and names of variables.
 
 use super::Numbering;
-use crate::ir::{Expr, ExprId, ExprKind, Id, IdMap, Origin, Store, Var, VarId};
+use crate::ir::sort::sort_by;
+use crate::ir::walk::{for_each_binder, for_each_child};
+use crate::ir::{Expr, ExprId, ExprKind, IdMap, Module, Origin, Store, Var, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The names given so far.
-pub(super) struct Names {
+pub(super) struct Names<'n> {
     /// Names of variables, with their `%`, one after the other.
     pool: String,
     vars: IdMap<Var, (u32, u32)>,
     unique: UniqueNames,
     next: u32,
-    stable: Option<StableNames>,
+    stable: Option<StableNames<'n>>,
 }
 
-impl Names {
-    pub(super) fn new(store: &Store, numbering: Numbering) -> Self {
+impl<'n> Names<'n> {
+    pub(super) fn new(numbering: Numbering<'n>) -> Self {
         let stable = match numbering {
             Numbering::Exact => None,
-            Numbering::Stable => Some(StableNames::new(store)),
+            Numbering::Stable(naming) => Some(StableNames::new(naming)),
         };
         Names { pool: String::new(), vars: IdMap::new(), unique: UniqueNames::default(), next: 0, stable }
     }
@@ -30,7 +32,7 @@ impl Names {
         }
         let name = match &mut self.stable {
             None => self.unique.take(hint(store, var)),
-            Some(stable) => stable.var(store, var, &mut self.unique),
+            Some(stable) => stable.var(store, var),
         };
         let start = self.pool.len() as u32;
         self.pool.push('%');
@@ -63,7 +65,7 @@ fn hint(store: &Store, var: VarId) -> String {
 }
 
 /// Names of which no two are equal: `x`, `x1`, `x2` (TVM's `GetUniqueName`).
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct UniqueNames {
     /// For each name that is taken, the last number that was tried behind it.
     taken: FxHashMap<String, u32>,
@@ -89,80 +91,139 @@ impl UniqueNames {
     }
 }
 
-/// Names that depend only on the session's past: a node's on the first node it descends from, a
-/// variable's on the first variable of its identity. Whatever is made later changes none of them.
-struct StableNames {
-    /// Numbers of the text are below this.
-    base: u32,
-    /// How many first ancestors without a number of their own there are before each node.
-    ranks: Vec<u32>,
+/// Names that stay the same from version to version: a node has the number of the first node it descends from, a variable
+/// the name of the first variable of its identity. They follow from the versions alone, in their order: what else was
+/// made in the store, by an earlier run or by a look at something, changes none of them.
+#[derive(Clone, Default)]
+pub struct Naming {
+    /// Of every node of the versions that can have a number.
+    numbers: IdMap<Expr, u32>,
+    taken: FxHashSet<u32>,
+    /// Numbers of the text and of the versions are below this.
+    next: u32,
+    vars: IdMap<Var, String>,
+    unique: UniqueNames,
+    seen: IdMap<Expr, ()>,
+}
+
+impl Naming {
+    /// The names of all versions of a run, the oldest first. Linear in what differs between them.
+    pub fn of<'m>(store: &Store, versions: impl IntoIterator<Item = &'m Module>) -> Naming {
+        let mut naming = Naming { next: store.next_number(), ..Naming::default() };
+        versions.into_iter().for_each(|module| naming.add(store, module));
+        naming
+    }
+
+    /// Names what a further version has and no earlier one had. The names given before stay.
+    pub fn add(&mut self, store: &Store, module: &Module) {
+        /// The node is reached, or all that it is made of has its numbers.
+        enum At {
+            Enter(ExprId),
+            Leave(ExprId),
+        }
+        let mut functions = module.functions().to_vec();
+        sort_by(&mut functions, |a, b| store.str(a.0).cmp(store.str(b.0)));
+        let mut stack: Vec<At> = functions.iter().rev().map(|(_, function)| At::Enter(*function)).collect();
+        while let Some(at) = stack.pop() {
+            match at {
+                At::Enter(id) => {
+                    if self.seen.insert(id, ()).is_some() {
+                        continue;
+                    }
+                    for_each_binder(store, id, |var| self.name(store, var));
+                    stack.push(At::Leave(id));
+                    let first = stack.len();
+                    for_each_child(store, id, |child| stack.push(At::Enter(child)));
+                    stack[first..].reverse();
+                }
+                At::Leave(id) => match store.expr(id) {
+                    Expr::Var(var) => self.name(store, var),
+                    expr if can_have_number(expr) => self.number(store, id),
+                    _ => {}
+                },
+            }
+        }
+    }
+
+    fn name(&mut self, store: &Store, var: VarId) {
+        let vid = store.var_data(var).vid;
+        if !self.vars.contains(vid) {
+            self.vars.insert(vid, self.unique.take(hint(store, vid)));
+        }
+    }
+
+    fn number(&mut self, store: &Store, id: ExprId) {
+        let number = self.known(store, id).unwrap_or_else(|| {
+            let written = store.number(store.first_ancestor(id)).filter(|number| !self.taken.contains(number));
+            written.unwrap_or_else(|| {
+                self.next = self.next.saturating_add(1);
+                self.next - 1
+            })
+        });
+        self.taken.insert(number);
+        self.numbers.insert(id, number);
+    }
+
+    /// The number that a node has from the nearest node that it descends from.
+    fn known(&self, store: &Store, id: ExprId) -> Option<u32> {
+        let mut id = id;
+        loop {
+            if let Some(number) = self.numbers.get(id) {
+                return Some(*number);
+            }
+            let (Origin::Rebuilt(pre) | Origin::Rewrote { pre, .. }) = store.origin(id) else { return None };
+            id = pre;
+        }
+    }
+}
+
+/// The names of one text.
+struct StableNames<'n> {
+    naming: &'n Naming,
     used: FxHashSet<u32>,
     spare: u32,
-    vars: IdMap<Var, String>,
+    unique: UniqueNames,
     names_used: FxHashSet<String>,
 }
 
-impl StableNames {
-    fn new(store: &Store) -> Self {
-        let base = store.next_number();
-        let mut ranks = Vec::with_capacity(store.n_exprs());
-        let mut rank = 0;
-        for index in 0..store.n_exprs() {
-            ranks.push(rank);
-            let id: ExprId = Id::from_index(index);
-            rank += u32::from(is_first(store, id) && store.number(id).is_none());
-        }
-        let mut unique = UniqueNames::default();
-        let mut vars = IdMap::new();
-        for index in 0..store.n_vars() {
-            let var: VarId = Id::from_index(index);
-            if store.var_data(var).vid == var {
-                vars.insert(var, unique.take(hint(store, var)));
-            }
-        }
+impl<'n> StableNames<'n> {
+    fn new(naming: &'n Naming) -> Self {
         StableNames {
-            base,
-            ranks,
+            naming,
             used: FxHashSet::default(),
-            spare: base.saturating_add(rank),
-            vars,
+            spare: naming.next,
+            unique: UniqueNames::default(),
             names_used: FxHashSet::default(),
         }
     }
 
     fn temp(&mut self, store: &Store, id: ExprId) -> u32 {
-        let first = store.first_ancestor(id);
-        let number = store.number(first).unwrap_or_else(|| self.base.saturating_add(self.ranks[first.index()]));
-        if self.used.insert(number) {
+        let number = self.naming.known(store, id);
+        if let Some(number) = number.filter(|number| self.used.insert(*number)) {
             return number;
         }
-        // Two nodes of one version that descend from one node: the second gets a number beyond all.
-        loop {
-            self.spare += 1;
-            if self.used.insert(self.spare - 1) {
-                return self.spare - 1;
-            }
-        }
+        // No version has it, or two nodes of this one descend from one: it gets a number beyond all.
+        self.spare = self.spare.saturating_add(1);
+        self.used.insert(self.spare - 1);
+        self.spare - 1
     }
 
-    fn var(&mut self, store: &Store, var: VarId, unique: &mut UniqueNames) -> String {
-        let name = self.vars.get(store.var_data(var).vid).cloned().unwrap_or_else(|| hint(store, var));
-        if self.names_used.insert(name.clone()) {
-            return name;
-        }
-        // Two variables of one version with one identity: the second gets another name.
-        loop {
-            let candidate = unique.take(format!("{name}_"));
-            if self.names_used.insert(candidate.clone()) {
-                return candidate;
+    fn var(&mut self, store: &Store, var: VarId) -> String {
+        let vid = store.var_data(var).vid;
+        let known = self.naming.vars.get(vid).filter(|name| !self.names_used.contains(*name));
+        // Two variables of one version with one identity, or one that no version has.
+        let name = known.cloned().unwrap_or_else(|| {
+            let hint = self.naming.vars.get(vid).map_or_else(|| hint(store, var), |name| format!("{name}_"));
+            loop {
+                let candidate = self.unique.take(hint.clone());
+                if !self.names_used.contains(&candidate) && !self.naming.unique.taken.contains_key(&candidate) {
+                    break candidate;
+                }
             }
-        }
+        });
+        self.names_used.insert(name.clone());
+        name
     }
-}
-
-/// Whether a node can have a number and descends from no other.
-fn is_first(store: &Store, id: ExprId) -> bool {
-    !matches!(store.origin(id), Origin::Rebuilt(_) | Origin::Rewrote { .. }) && can_have_number(store.expr(id))
 }
 
 fn can_have_number(expr: Expr) -> bool {

@@ -58,9 +58,9 @@ pub(super) struct Parts {
 /// Everything that was decided.
 pub(super) struct Plan<'a> {
     pub(super) store: &'a Store,
-    pub(super) options: PrintOptions,
+    pub(super) options: PrintOptions<'a>,
     pub(super) meta: MetaTable,
-    pub(super) names: Names,
+    pub(super) names: Names<'a>,
     pub(super) scopes: Vec<Scope>,
     pub(super) parts: FxHashMap<ExprId, Parts>,
     /// Numbers of the nodes that have a line of their own.
@@ -112,12 +112,12 @@ enum Step {
 }
 
 impl<'a> Plan<'a> {
-    fn new(store: &'a Store, options: &PrintOptions) -> Self {
+    fn new(store: &'a Store, options: &PrintOptions<'a>) -> Self {
         Plan {
             store,
             options: *options,
             meta: MetaTable::default(),
-            names: Names::new(store, options.numbering),
+            names: Names::new(options.numbering),
             scopes: Vec::new(),
             parts: FxHashMap::default(),
             temps: IdMap::new(),
@@ -138,7 +138,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    pub(super) fn of_module(store: &'a Store, module: &Module, options: &PrintOptions) -> Self {
+    pub(super) fn of_module(store: &'a Store, module: &Module, options: &PrintOptions<'a>) -> Self {
         let mut plan = Plan::new(store, options);
         for adt in sorted_adts(store, module) {
             for &ctor in &store.adt(adt).ctors {
@@ -155,7 +155,7 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    pub(super) fn of_expr(store: &'a Store, root: ExprId, options: &PrintOptions) -> Self {
+    pub(super) fn of_expr(store: &'a Store, root: ExprId, options: &PrintOptions<'a>) -> Self {
         let mut plan = Plan::new(store, options);
         plan.count_uses(root);
         plan.root = Some(root);

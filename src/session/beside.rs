@@ -7,13 +7,14 @@ use crate::ir::Module;
 use crate::pass::manager::Runner;
 use crate::pass::trace::{Trace, Version};
 use crate::repro::Document;
+use std::cell::OnceCell;
 
 impl Session {
     /// Runs the list and context of a document on the program of the last run, as the children of a `Sequential`; without its
     /// instruments, and of a script's passes with those of the last run's. The versions are numbered after those of the run and asked for like them,
     /// until another list or document is run. The error is what is wrong with list or context.
     pub fn beside(&mut self, document: &Document) -> Result<Trace, Diagnostic> {
-        self.beside = Vec::new();
+        self.set_beside(Vec::new());
         let program = self.trace.versions[0].clone();
         let rows = self.check(document, program.dialect()).map_err(first_of)?;
         let mut runner = Runner::new(self.registry(program.dialect()), self.clock, Trace::new(program));
@@ -21,12 +22,17 @@ impl Session {
         runner.run_rows(&mut self.store, &rows, 0, false);
         runner.exit().map_err(first_of)?;
         let mut trace = runner.trace;
-        self.beside = std::mem::take(&mut trace.versions);
+        self.set_beside(std::mem::take(&mut trace.versions));
         for step in &mut trace.steps {
             step.before += self.trace.versions.len();
             step.after += self.trace.versions.len();
         }
         Ok(trace)
+    }
+
+    pub(super) fn set_beside(&mut self, versions: Vec<Module>) {
+        self.beside = versions;
+        self.naming_beside = OnceCell::new();
     }
 
     /// A version of the run, or of the list that was run beside it.

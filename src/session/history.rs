@@ -3,7 +3,7 @@
 //! A node of one version and a node of the next are the same expression when one is the other, a copy of it, its replacement,
 //! or a product of the rewrite that took it away. All of that stands in the store's origins and log; nothing is guessed from text.
 
-use super::place::{Lines, label};
+use super::place::label;
 use crate::diag::Span;
 use crate::ir::walk::{for_each_binder, for_each_part};
 use crate::ir::{Expr, ExprId, IdMap, Module, Origin, Store};
@@ -15,8 +15,10 @@ use std::ops::Range;
 pub enum Fate {
     /// It stands in the program that was opened.
     Source,
-    /// Nothing, or it was copied over new children.
+    /// Nothing, or it was copied and reads as before.
     Kept,
+    /// It was copied over other operands, or has another type.
+    Rebuilt,
     /// Another stands for it.
     Rewritten,
     /// It was made here; before, there was at most what it was made from.
@@ -31,6 +33,7 @@ impl Fate {
         match self {
             Fate::Source => "source",
             Fate::Kept => "kept",
+            Fate::Rebuilt => "rebuilt",
             Fate::Rewritten => "rewritten",
             Fate::Made => "made",
             Fate::Removed => "removed",
@@ -107,6 +110,41 @@ pub(super) fn is_rewritten(store: &Store, earlier: ExprId, later: ExprId) -> boo
         }
     }
     false
+}
+
+/// Whether a copy says something else than what it is a copy of: one of its operands is another expression than before, or its
+/// attributes or its type are others.
+fn is_rebuilt(store: &Store, older: ExprId, newer: ExprId) -> bool {
+    if older == newer {
+        return false;
+    }
+    // The value of a let stands in its line.
+    if let (Expr::Let { value: old, .. }, Expr::Let { value: new, .. }) = (store.expr(older), store.expr(newer)) {
+        let nested = matches!(store.expr(new), Expr::Let { .. });
+        return old != new && (nested || is_rewritten(store, old, new) || is_rebuilt(store, old, new));
+    }
+    let parts = |id: ExprId| {
+        let mut parts = Vec::new();
+        for_each_part(store, id, |part| parts.push(part));
+        for_each_binder(store, id, |var| parts.extend(store.var_use(var)));
+        parts
+    };
+    let attrs = |id: ExprId| match store.expr(id) {
+        Expr::Call { info, .. } => info.and_then(|info| store.call_info(info).attrs),
+        _ => None,
+    };
+    let (old, new) = (parts(older), parts(newer));
+    old.len() != new.len()
+        || old.iter().zip(&new).any(|(a, b)| !is_same_operand(store, *a, *b))
+        || store.checked_type(older) != store.checked_type(newer)
+        || attrs(older) != attrs(newer)
+}
+
+/// Whether two operands are written the same: they are one variable, or one descends from the other.
+fn is_same_operand(store: &Store, a: ExprId, b: ExprId) -> bool {
+    let is_leaf = |id: ExprId| matches!(store.expr(id), Expr::Var(_) | Expr::Constant(_) | Expr::Global(_) | Expr::Op(_));
+    let (a, b) = (canonical(store, a), canonical(store, b));
+    a == b || (!is_leaf(a) && !is_leaf(b) && store.first_ancestor(a) == store.first_ancestor(b))
 }
 
 /// Everything in a version, those that use others first.
@@ -203,6 +241,7 @@ fn back(store: &Store, trace: &Trace, version: Version, node: ExprId) -> Vec<Ent
         let fate = match (found, tie) {
             (None, _) | (_, Tie::Product) => Fate::Made,
             (_, Tie::Replacement) => Fate::Rewritten,
+            (Some(found), _) if is_rebuilt(store, found, node) => Fate::Rebuilt,
             _ => Fate::Kept,
         };
         entries.push(entry(at, fate, rule, Some(node)));
@@ -273,7 +312,11 @@ fn forward(store: &Store, trace: &Trace, makers: &[Option<usize>], version: Vers
         };
         // Since the first version: what happened on the way to this one is what is nearer than the last.
         let since = Descent { store, root: canonical(store, now), known: IdMap::new() }.tie(found).unwrap_or(tie);
-        let fate = if since >= Tie::Replacement { Fate::Rewritten } else { Fate::Kept };
+        let fate = match since {
+            Tie::Replacement | Tie::Product => Fate::Rewritten,
+            _ if is_rebuilt(store, now, found) => Fate::Rebuilt,
+            _ => Fate::Kept,
+        };
         let rule = if fate == Fate::Rewritten { rule_between(store, now, found) } else { "" };
         entries.push(entry(at, fate, rule, Some(found)));
         now = found;
@@ -335,11 +378,5 @@ impl History {
     /// The step that introduced the expression, when it does not come from the source.
     pub fn introduced_by(&self) -> Option<usize> {
         self.entries.first().filter(|entry| entry.fate == Fate::Made)?.step
-    }
-
-    /// The line that the expression stands in, in a version, from 1.
-    pub fn line_in(&self, store: &Store, trace: &Trace, version: Version) -> Option<usize> {
-        let node = self.entries.iter().find(|entry| entry.version == version)?.node?;
-        Lines::of(store, trace.versions.get(version)?, true).line_of(store, node)
     }
 }

@@ -31,8 +31,9 @@ use crate::pass::instrument::{self, Instrument};
 use crate::pass::manager::{Pass, Registry, Row, Runner, resolve_in};
 use crate::pass::trace::{LogKind, Step, Trace, Version};
 use crate::passes;
-use crate::print::{self, Numbering, PrintOptions};
+use crate::print::{self, Naming, Numbering, PrintOptions};
 use crate::repro::{self, Document, DocumentRow};
+use std::cell::OnceCell;
 
 /// A program that was read: parsed and, when that went well, typed, as TVM's `relay.parse` does.
 #[derive(Clone)]
@@ -167,6 +168,10 @@ pub struct Session {
     opening: Option<Opening>,
     /// Versions of a list that was run beside the document's.
     beside: Vec<Module>,
+    /// What things are called in the versions of the trace, once somebody looks at one.
+    naming: OnceCell<Naming>,
+    /// The same with what only the versions beside it have.
+    naming_beside: OnceCell<Naming>,
     user: User,
 }
 
@@ -221,6 +226,8 @@ impl Session {
             graphs: None,
             opening: None,
             beside: Vec::new(),
+            naming: OnceCell::new(),
+            naming_beside: OnceCell::new(),
             user: User::default(),
         }
     }
@@ -258,7 +265,8 @@ impl Session {
     /// `Sequential`, or each directly. False when program, list or context is wrong; then nothing ran.
     pub fn run(&mut self, document: &Document, direct: bool) -> bool {
         self.problems.clear();
-        self.beside = Vec::new();
+        self.set_beside(Vec::new());
+        self.naming = OnceCell::new();
         let ran = match document.files.is_empty() {
             true => self.prepare(document).map(|(rows, instruments)| self.run_rows(document, &rows, instruments, direct)),
             false => self.run_files(document),
@@ -430,8 +438,23 @@ impl Session {
 
     /// What changed from one version to another.
     pub fn diff(&self, before: Version, after: Version) -> Option<Diff> {
+        let naming = self.naming(before.max(after));
         let (before, after) = (self.version(before)?, self.version(after)?);
-        Some(diff::diff(&self.store, before, after))
+        Some(diff::diff(&self.store, naming, before, after))
+    }
+
+    /// What temporaries and variables are called in a version wherever their names are to stay the same from version to
+    /// version. A function of the program and the list alone.
+    pub fn naming(&self, version: Version) -> &Naming {
+        let naming = self.naming.get_or_init(|| Naming::of(&self.store, &self.trace.versions));
+        if version < self.trace.versions.len() {
+            return naming;
+        }
+        self.naming_beside.get_or_init(|| {
+            let mut more = naming.clone();
+            self.beside.iter().for_each(|module| more.add(&self.store, module));
+            more
+        })
     }
 
     /// What is computed from what, between two versions. Nodes of all versions of a run have their places at once.
@@ -443,8 +466,14 @@ impl Session {
 
     /// Where an expression of a version came from and what became of it; none where nothing stands.
     pub fn history(&self, version: Version, place: &Place) -> Option<History> {
-        let node = place::resolve(&self.store, self.trace.versions.get(version)?, &self.document.source, place)?;
+        let node = place::resolve(&self.store, self.trace.versions.get(version)?, &self.document.source, place, self.naming(version))?;
         (node.index() < self.store.n_exprs()).then(|| history::history(&self.store, &self.trace, version, node))
+    }
+
+    /// The line that the expression of a history stands in, in a version's text with stable names, from 1.
+    pub fn line_in(&self, history: &History, version: Version) -> Option<usize> {
+        let node = history.entries.iter().find(|entry| entry.version == version)?.node?;
+        place::Lines::of(&self.store, self.trace.versions.get(version)?, Some(self.naming(version))).line_of(&self.store, node)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::diag::Span;
 use crate::ir::walk::for_each_part;
 use crate::ir::{AttrValue, Expr, ExprId, IdMap, Module, Store, TypeId};
 use crate::ops;
-use crate::print::{self, LineRole, Numbering, PrintOptions, Printed};
+use crate::print::{self, LineRole, Naming, Numbering, PrintOptions, Printed};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -32,8 +32,9 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn of(store: &Store, module: &Module, stable: bool) -> Lines {
-        let numbering = if stable { Numbering::Stable } else { Numbering::Exact };
+    /// With names that stay the same from version to version, or as TVM prints them.
+    pub(super) fn of(store: &Store, module: &Module, naming: Option<&Naming>) -> Lines {
+        let numbering = naming.map_or(Numbering::Exact, Numbering::Stable);
         let options = PrintOptions { numbering, types: true, metadata: false, header: true };
         Lines { printed: print::module_lines(store, module, &options) }
     }
@@ -125,10 +126,10 @@ fn parameter(store: &Store, function: ExprId, head: &str, word: &str) -> Option<
 }
 
 /// What is pointed at in a version.
-pub(super) fn resolve(store: &Store, module: &Module, source: &str, place: &Place) -> Option<ExprId> {
+pub(super) fn resolve(store: &Store, module: &Module, source: &str, place: &Place, naming: &Naming) -> Option<ExprId> {
     match place {
         Place::Line { line, word, stable } => {
-            Lines::of(store, module, *stable).node_at(store, module, line.checked_sub(1)?, word)
+            Lines::of(store, module, stable.then_some(naming)).node_at(store, module, line.checked_sub(1)?, word)
         }
         Place::Node(node) => Some(*node),
         Place::Source(offset) => in_source(store, module, source, *offset),

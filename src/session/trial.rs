@@ -43,7 +43,7 @@ impl Session {
         let found = self.trace.steps.get(step).ok_or_else(|| none("step", step))?;
         let (before, call) = (found.before, self.call_of(found));
         let after = self.attempt(before, &call, Some(fuel))?;
-        Ok(diff::diff(&self.store, &self.trace.versions[before], &after))
+        Ok(diff::diff(&self.store, self.naming(before), &self.trace.versions[before], &after))
     }
 
     /// What a pass would do to a version, called directly.

@@ -101,7 +101,7 @@ impl Session {
             Request::Run { document } => self.run(document),
             Request::Beside { document } => answer(&view::beside(&mut self.inner, &document)),
             Request::Text { version, stable } => {
-                let numbering = if stable { Numbering::Stable } else { Numbering::Exact };
+                let numbering = if stable { Numbering::Stable(self.inner.naming(version)) } else { Numbering::Exact };
                 answer(&self.inner.text(version, numbering).unwrap_or_default())
             }
             Request::Diff { before, after } => diff_answer(&self.inner.diff(before, after).unwrap_or_default()),

@@ -428,7 +428,7 @@ pub(super) fn history(session: &Session, history: &History, shown: &[usize]) -> 
             line: index.line_column(text, span.start).0,
         }),
         entries: history.entries.iter().map(entry).collect(),
-        lines: shown.iter().map(|version| history.line_in(store, session.trace(), *version)).collect(),
+        lines: shown.iter().map(|version| session.line_in(history, *version)).collect(),
     }
 }
 

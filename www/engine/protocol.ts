@@ -240,7 +240,7 @@ export interface Rewrite {
 }
 
 /** What became of an expression on the way to a version. */
-export type Fate = "source" | "kept" | "rewritten" | "made" | "removed";
+export type Fate = "source" | "kept" | "rebuilt" | "rewritten" | "made" | "removed";
 
 export interface HistoryEntry {
   version: number;

@@ -1,6 +1,6 @@
 /** The page: one line of chrome, three panes, and what concerns all of them. */
 import { createEffect, createMemo, createSignal, lazy, onCleanup, onMount, Show } from "solid-js";
-import type { Pane } from "../state/model";
+import { defaultPreferences, type Pane } from "../state/model";
 import { stepName } from "../state/steps";
 import { commandOf } from "./commands";
 import { useApp } from "./context";
@@ -22,7 +22,7 @@ const LessonPane = lazy(() => import("../lessons/LessonPane"));
 const PANELS_AHEAD = 1500;
 
 const NARROW = "(max-width: 899.98px)";
-const STANDARD = [320, 240] as const;
+const STANDARD = defaultPreferences.widths;
 
 export function App(props: { onUpdate(): void }) {
   const app = useApp();
@@ -46,7 +46,10 @@ export function App(props: { onUpdate(): void }) {
     const next: [number, number] = which === 0 ? [value, passes] : [program, value];
     app.dispatch({ type: "prefer", change: { widths: next } });
   };
-  const hidden = (pane: Pane) => narrow() && state().pane !== pane;
+  const hidden = (pane: Pane) => {
+    const { pane: chosen, whole } = state();
+    return narrow() ? chosen !== pane : whole !== null && whole !== pane;
+  };
   const opened = useOpened(hidden);
 
   return (
@@ -60,7 +63,7 @@ export function App(props: { onUpdate(): void }) {
         </Show>
         <div
           class="panes"
-          classList={{ narrow: narrow() }}
+          classList={{ narrow: narrow() || state().whole !== null }}
           style={{ "--program": widths()[0], "--passes": widths()[1] }}
         >
           <section

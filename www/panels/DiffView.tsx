@@ -13,7 +13,9 @@ import {
 import type { Diff, Step } from "../engine/protocol";
 import { useApp } from "./context";
 import { Lines } from "./Lines";
-import { linesOf, type Options, type Room, sizeOf } from "./lines";
+import type { Finder } from "./finder";
+import { linesOf, type Options, type Room, rowsAbout, sizeOf, textsOf } from "./lines";
+import { typeAt } from "./types";
 
 const Rewrites = lazy(() => import("./Rewrites"));
 
@@ -23,6 +25,7 @@ const LARGE = 30_000;
 export function DiffView(props: {
   step: Step;
   options: Options;
+  finder: Finder;
   onOpen(id: string): void;
   onRoom(room: Room): void;
 }) {
@@ -52,6 +55,11 @@ export function DiffView(props: {
       !lines().some((line) => line.kind === "row" && line.tone !== "same")
     );
   });
+  /** What changed is in other functions than the one that is shown. */
+  const elsewhere = () =>
+    (props.options.func ?? "") !== "" &&
+    ready() !== null &&
+    !lines().some((line) => line.kind === "row" && line.tone !== "same" && line.tone !== "quiet");
   const failed = () => {
     const now = app.diff();
     return now.state === "failed" ? now.message : "";
@@ -86,7 +94,7 @@ export function DiffView(props: {
       <Match when={ready()}>
         {(diff) => (
           <>
-            <Summary diff={diff()} />
+            <Summary diff={diff()} func={props.options.func ?? ""} />
             <Show when={app.rewrites.inside()}>
               {(inside) => (
                 <Suspense>
@@ -116,8 +124,22 @@ export function DiffView(props: {
                 </button>
               </div>
             </Show>
+            <Show when={elsewhere()}>
+              <p class="quiet pad">
+                {props.step.name} did nothing to @{props.options.func}.{" "}
+                <button
+                  type="button"
+                  class="link"
+                  onClick={() => app.dispatch({ type: "func", name: "" })}
+                >
+                  Show all functions
+                </button>
+              </p>
+            </Show>
             <Lines
               lines={lines()}
+              finder={props.finder}
+              typeOf={({ side, line, word }) => typeAt(textsOf(diff())[side], line - 1, word)}
               ahead={ahead()}
               label={`What ${props.step.name} changed`}
               split={props.options.split}
@@ -140,9 +162,21 @@ export function DiffView(props: {
   );
 }
 
-export function Summary(props: { diff: Diff }) {
+/** Characters of a summary that fit on its line. */
+const BRIEF = 40;
+
+/** How many lines came, went and changed, and in a sentence or two what happened. One line, until more is asked for. */
+export function Summary(props: { diff: Diff; func?: string }) {
+  const [open, setOpen] = createSignal(false);
+  const sentences = () => (props.func ? [`in @${props.func}`] : props.diff.summary);
+  const tallies = createMemo(() => {
+    if (!props.func) return props.diff;
+    const tallies = { added: 0, removed: 0, changed: 0, moved: 0, renumbered: 0 };
+    for (const { kind } of rowsAbout(props.diff, props.func)) if (kind !== "same") tallies[kind]++;
+    return tallies;
+  });
   const counts = () => {
-    const { added, removed, changed, moved, renumbered } = props.diff;
+    const { added, removed, changed, moved, renumbered } = tallies();
     const list: [string, number, string][] = [
       ["+", added, "added"],
       ["-", removed, "removed"],
@@ -153,7 +187,7 @@ export function Summary(props: { diff: Diff }) {
     return list.filter(([, count]) => count > 0);
   };
   return (
-    <div class="summary">
+    <div class="summary" classList={{ open: open() }}>
       <p class="counts">
         <Index each={counts()}>
           {(item) => (
@@ -164,10 +198,21 @@ export function Summary(props: { diff: Diff }) {
           )}
         </Index>
       </p>
-      <Show when={props.diff.summary.length > 0}>
-        <ul class="sentences">
-          <For each={props.diff.summary}>{(sentence) => <li>{sentence}</li>}</For>
+      <Show when={sentences().length > 0}>
+        <ul class="sentences" title={sentences().join("\n")}>
+          <For each={sentences()}>{(sentence) => <li>{sentence}</li>}</For>
         </ul>
+        <Show when={sentences().join(" ").length > BRIEF}>
+          <button
+            type="button"
+            class="link"
+            aria-label="The whole summary"
+            aria-expanded={open()}
+            onClick={() => setOpen(!open())}
+          >
+            {open() ? "less" : "more"}
+          </button>
+        </Show>
       </Show>
     </div>
   );

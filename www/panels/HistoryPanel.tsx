@@ -1,7 +1,7 @@
 /** An expression: what it is, the source line it comes from, and what every step did with it. Loaded on demand. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
 import type { HistoryEntry, Values } from "../engine/protocol";
-import { type Followed, fateMark, fateWord, stretches } from "../state/follow";
+import { currentOf, type Followed, fateMark, fateWord, stretches } from "../state/follow";
 import { useApp } from "./context";
 import { inputs } from "./inputs";
 import { TensorView } from "./TensorView";
@@ -11,7 +11,11 @@ export default function HistoryPanel(props: { followed: Followed }) {
   const app = useApp();
   const history = () => props.followed.history;
   const version = () => app.step()?.after ?? history().version;
-  const rows = createMemo(() => stretches(history().entries, version()));
+  /** What the shown step did with it. */
+  const current = createMemo(() =>
+    currentOf(history().entries, app.step() ?? { before: version() - 1, after: version() }),
+  );
+  const rows = createMemo(() => stretches(history().entries, current()));
   const op = createMemo(() => {
     const { op: name } = history();
     return name ? app.state().catalogue?.ops.find((item) => item.name === name) : undefined;
@@ -19,11 +23,12 @@ export default function HistoryPanel(props: { followed: Followed }) {
   const nameOf = (entry: HistoryEntry) => {
     const step = entry.step === null ? undefined : app.steps()[entry.step];
     if (!step) return "Program";
+    // What a pass did before a step inside of it is told under the name of the pass.
     const around = step.role === "nested" ? app.steps()[step.parent ?? -1] : undefined;
     return around ? `${around.name} › ${step.name}` : step.name;
   };
   const words = (entry: HistoryEntry, count: number) => {
-    const what = entry.version === version() && entry.fate !== "removed" ? "current, " : "";
+    const what = entry === current() && entry.fate !== "removed" ? "current, " : "";
     const kept = count > 1 ? `kept by ${count} steps` : fateWord[entry.fate];
     return `${what}${kept}`;
   };
@@ -93,7 +98,7 @@ export default function HistoryPanel(props: { followed: Followed }) {
               <li>
                 <button
                   type="button"
-                  aria-current={entry.version === version() ? "step" : undefined}
+                  aria-current={entry === current() ? "step" : undefined}
                   onClick={() => show(entry)}
                 >
                   <span class={`mark ${entry.fate}`} aria-hidden="true">

@@ -10,8 +10,10 @@ import {
   Show,
 } from "solid-js";
 import { useApp } from "./context";
+import type { Finder } from "./finder";
 import {
   drawnAt,
+  foundIn,
   type Line,
   namesIn,
   nextChange,
@@ -22,6 +24,7 @@ import {
   wordAt,
 } from "./lines";
 import type { Columns } from "./rows";
+import { createHighlighter, rangesOf } from "./highlight";
 import { createSheets, ROW, topToSee } from "./sheets";
 
 const OVERSCAN = 8;
@@ -42,6 +45,9 @@ export function Lines(props: {
   onRoom?(room: Room): void;
   /** Somebody wants to know about what stands there. */
   onPick?(at: Pointed): void;
+  /** What types the names have: said of what is pointed at. */
+  typeOf?(at: Pointed): string;
+  finder?: Finder;
   /** Lines of the versions that are highlighted. */
   marked?: { before: number | null; after: number | null };
 }) {
@@ -94,6 +100,7 @@ export function Lines(props: {
     createEffect(() => {
       const { lines } = props;
       sheets.show({ lines, first: first(), last: last(), columns: columns(), digits: digits() });
+      highlightSoon();
     });
     createEffect(
       on(
@@ -117,6 +124,42 @@ export function Lines(props: {
       ),
     );
   });
+
+  // ---- what is searched for
+
+  const [place, setPlace] = createSignal(-1);
+  const found = createMemo(() => foundIn(props.lines, props.finder?.text() ?? ""));
+  const now = () => found()[place()];
+  const bring = (line: number) => {
+    const to = topToSee([line, line], scroller.scrollTop, scroller.clientHeight);
+    if (to !== scroller.scrollTop) scroller.scrollTop = to;
+  };
+  props.finder?.join({
+    count: () => found().length,
+    show(index) {
+      setPlace(index);
+      const at = found()[index];
+      if (at) bring(at.line);
+    },
+  });
+  const highlighter = createHighlighter(props.label);
+  onCleanup(() => highlighter.show([], null));
+  let highlighting = 0;
+  const highlight = () => {
+    const wanted = props.finder?.text() ?? "";
+    const drawn = wanted === "" ? [] : [...all.querySelectorAll(".lines-window:not(.covered) .line")];
+    const at = now();
+    highlighter.show(
+      drawn.flatMap((line) => rangesOf(line, wanted)),
+      at ? (drawn.find((line) => sheets.lineOf(line) === at.line) ?? null) : null,
+    );
+  };
+  const highlightSoon = () => {
+    if (!props.finder || (props.finder.text() === "" && highlighting === 0)) return;
+    cancelAnimationFrame(highlighting);
+    highlighting = requestAnimationFrame(highlight);
+  };
+  createEffect(on([() => props.finder?.text(), place, found], highlightSoon, { defer: true }));
 
   const jump = (direction: 1 | -1) => {
     const here = Math.round(scroller.scrollTop / ROW) + 2;
@@ -191,12 +234,48 @@ export function Lines(props: {
     setCursor({ line, name: 0 });
     pick(line, half ? (half.nextElementSibling ? "left" : "right") : null, word);
   };
+  // ---- types of what is pointed at, and of the name that the keyboard is at
+
+  const [pointed, setPointed] = createSignal<{ line: number; x: number; type: string } | null>(null);
+  let resting: ReturnType<typeof setTimeout> | undefined;
+  const point = (event: PointerEvent) => {
+    clearTimeout(resting);
+    if (!props.typeOf || event.pointerType !== "mouse") return;
+    const { target, clientX: x, clientY: y } = event;
+    if (pointed() && !(target as Element).closest(".line")) setPointed(null);
+    // Finding the word lays out text: only where the pointer rests.
+    resting = setTimeout(() => {
+      const drawn = target instanceof Element ? target.closest(".line") : null;
+      const line = drawn ? sheets.lineOf(drawn) : -1;
+      const half = target instanceof Element ? target.closest(".half") : null;
+      const word = drawn && line >= 0 ? wordUnder(half ?? drawn, x, y) : null;
+      const at = word
+        ? numberAt(props.lines, line, half ? (half.nextElementSibling ? "left" : "right") : null)
+        : null;
+      const type = at && word ? (props.typeOf?.({ ...at, word }) ?? "") : "";
+      const left = x - all.getBoundingClientRect().left;
+      setPointed(type ? { line, x: left, type } : null);
+    }, 150);
+  };
+  const leave = () => {
+    clearTimeout(resting);
+    setPointed(null);
+  };
+  onCleanup(() => clearTimeout(resting));
+  createEffect(on([() => props.lines, top], leave, { defer: true }));
+  const typeAtCursor = () => {
+    const at = cursor();
+    const name = nameAt();
+    const place = at && name ? numberAt(props.lines, at.line, halfOf(at.line)) : null;
+    return place ? (props.typeOf?.({ ...place, word: name }) ?? "") : "";
+  };
+
   const spokenCursor = () => {
     const at = cursor();
     const row = at && props.lines[at.line];
     if (!at || !row) return "";
     if (row.kind !== "row") return "Unchanged lines, Enter unfolds them";
-    return nameAt() || textAt(row, halfOf(at.line)).trim();
+    return typeAtCursor() || nameAt() || textAt(row, halfOf(at.line)).trim();
   };
   const marks = createMemo(() => {
     const { before, after } = props.marked ?? { before: null, after: null };
@@ -254,6 +333,8 @@ export function Lines(props: {
       onScroll={() => setTop(scroller.scrollTop)}
       onKeyDown={keys}
       onClick={click}
+      onPointerMove={point}
+      onPointerLeave={leave}
     >
       <span class="probe" aria-hidden="true" ref={probe}>
         0000000000
@@ -283,8 +364,24 @@ export function Lines(props: {
           {(at) => (
             <div class="cursor" aria-hidden="true" style={{ top: `${at().line * ROW}px` }}>
               <Show when={nameAt()}>
-                <span>{nameAt()}</span>
+                <span>{typeAtCursor() || nameAt()}</span>
               </Show>
+            </div>
+          )}
+        </Show>
+        <Show when={now()}>
+          {(at) => (
+            <div class="found-line" aria-hidden="true" style={{ top: `${at().line * ROW}px` }} />
+          )}
+        </Show>
+        <Show when={pointed()}>
+          {(at) => (
+            <div
+              class="type-tip"
+              aria-hidden="true"
+              style={{ top: `${(at().line + 1) * ROW}px`, left: `${at().x}px` }}
+            >
+              {at().type}
             </div>
           )}
         </Show>

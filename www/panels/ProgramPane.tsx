@@ -21,6 +21,7 @@ import { type Editor as EditorName, scriptProblems } from "../state/model";
 import { useApp } from "./context";
 import { late } from "./late";
 import { Part } from "./Part";
+import { Room } from "./Room";
 import type { Target } from "./ScriptPane";
 
 const OpenMenu = late(() => import("./OpenMenu"));
@@ -166,6 +167,7 @@ export function ProgramPane(props: { narrow: boolean }) {
           >
             Open
           </button>
+          <Room pane="program" label="the program" />
         </div>
       </Show>
       <div

@@ -15,12 +15,16 @@ import type { View } from "../state/model";
 import { duration, outcomeMark, outcomeWord } from "../state/steps";
 import { useApp } from "./context";
 import { DiffView } from "./DiffView";
+import { createFinder, type Finder } from "./finder";
 import { Instruments } from "./Instruments";
 import { Lines } from "./Lines";
 import { columnsOf, NARROWEST_HALF, type Options, plainLines, type Room } from "./lines";
 import { Part } from "./Part";
+import { Room as WholeRoom } from "./Room";
+import { Search } from "./Search";
 import { onSwipe } from "./swipe";
 import { Toggle } from "./Toggle";
+import { typeAt } from "./types";
 
 const GraphView = lazy(() => import("../graph/GraphView"));
 const HistoryPanel = lazy(() => import("./HistoryPanel"));
@@ -52,6 +56,9 @@ export function ResultPane() {
   // A diff is laid out anew when one of these changes, and not with all else that does.
   const preferences = createMemo(() => state().preferences);
   const isDiff = createMemo(() => state().view === "diff");
+  const finder = createFinder();
+  const searched = createMemo(() => finder.text() !== "");
+  const func = createMemo(() => state().func);
   const options = createMemo<Options>(() => {
     const { wrap, types } = preferences();
     const columns = columnsOf(room());
@@ -64,6 +71,8 @@ export function ResultPane() {
       columns: wrap || split ? most : Number.POSITIVE_INFINITY,
       open: open(),
       context: 3,
+      whole: searched(),
+      func: func(),
     };
   });
   const position = createMemo(() => {
@@ -150,9 +159,10 @@ export function ResultPane() {
             </button>
           </div>
         </Show>
+        <WholeRoom pane="result" label="the result" />
       </div>
       <Show when={state().view !== "timing" && step()}>
-        {(now) => <StepHead step={now()} split={options().split} />}
+        {(now) => <StepHead step={now()} split={options().split} finder={finder} />}
       </Show>
       <div
         role="tabpanel"
@@ -167,24 +177,42 @@ export function ResultPane() {
             <Switch>
               <Match when={state().view === "diff"}>
                 <section class="region" aria-label="Diff">
-                  <DiffView step={now()} options={options()} onOpen={unfold} onRoom={setRoom} />
+                  <DiffView
+                    step={now()}
+                    options={options()}
+                    finder={finder}
+                    onOpen={unfold}
+                    onRoom={setRoom}
+                  />
                 </section>
               </Match>
               <Match when={state().view === "before"}>
                 <div class="two">
                   <section class="region" aria-label="Before">
                     <h3>Before {now().name}</h3>
-                    <TextView side="before" options={options()} onOpen={unfold} onRoom={setRoom} />
+                    <TextView
+                      side="before"
+                      options={options()}
+                      finder={finder}
+                      onOpen={unfold}
+                      onRoom={setRoom}
+                    />
                   </section>
                   <section class="region" aria-label="After">
                     <h3>After {now().name}</h3>
-                    <TextView side="after" options={options()} onOpen={unfold} onRoom={setRoom} />
+                    <TextView
+                      side="after"
+                      options={options()}
+                      finder={finder}
+                      onOpen={unfold}
+                      onRoom={setRoom}
+                    />
                   </section>
                 </div>
               </Match>
               <Match when={state().view === "graph"}>
                 <Part waiting="Drawing…">
-                  <GraphView step={now()} />
+                  <GraphView step={now()} finder={finder} />
                 </Part>
               </Match>
               <Match when={state().view === "values"}>
@@ -217,7 +245,7 @@ export function ResultPane() {
 }
 
 /** One line about the step: what it is called, what came out, how long it took. */
-function StepHead(props: { step: Step; split: boolean }) {
+function StepHead(props: { step: Step; split: boolean; finder: Finder }) {
   const app = useApp();
   const preferences = () => app.state().preferences;
   const texts = () => {
@@ -262,8 +290,11 @@ function StepHead(props: { step: Step; split: boolean }) {
           <span class="stale">⚠ stale</span>
         </Show>
       </p>
-      <Show when={texts()}>
-        <div class="toggles">
+      <div class="toggles">
+        <Show when={texts() || app.state().view === "graph"}>
+          <Search finder={props.finder} />
+        </Show>
+        <Show when={texts()}>
           <Show when={app.state().view === "diff"}>
             <Toggle
               label="Side by side"
@@ -281,12 +312,12 @@ function StepHead(props: { step: Step; split: boolean }) {
           </Show>
           <Toggle
             label="Types"
-            title="Show the type comments"
+            title="Show the type comments; without them, a name under the pointer tells its type"
             on={preferences().types}
             onChange={(types) => app.dispatch({ type: "prefer", change: { types } })}
           />
-        </div>
-      </Show>
+        </Show>
+      </div>
     </div>
   );
 }
@@ -294,6 +325,7 @@ function StepHead(props: { step: Step; split: boolean }) {
 function TextView(props: {
   side: "before" | "after";
   options: Options;
+  finder: Finder;
   onOpen(id: string): void;
   onRoom(room: Room): void;
 }) {
@@ -304,6 +336,7 @@ function TextView(props: {
     return now.state === "ready" ? now.value : null;
   });
   const lines = createMemo(() => plainLines(text() ?? "", props.options));
+  const split = createMemo(() => (text() ?? "").split("\n"));
   return (
     <Show when={text() !== null} fallback={<p class="empty waiting">Printing…</p>}>
       <Lines
@@ -314,9 +347,11 @@ function TextView(props: {
         subject={`${props.side} ${app.step()?.id}`}
         onOpen={props.onOpen}
         onRoom={props.onRoom}
+        finder={props.finder}
+        typeOf={({ line, word }) => typeAt(split(), line - 1, word)}
         onPick={({ line, word }) => {
           const step = app.step();
-          if (step) app.follow(step[props.side], { line, word, stable: false });
+          if (step) app.follow(step[props.side], { line, word, stable: true });
         }}
         marked={{ before: null, after: app.lineIn(props.side) }}
       />

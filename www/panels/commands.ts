@@ -4,7 +4,7 @@
  */
 
 import type { Controller } from "../state/controller";
-import type { Preferences, Theme, View } from "../state/model";
+import type { Pane, Preferences, Theme, View } from "../state/model";
 
 export interface Command {
   id: string;
@@ -35,6 +35,12 @@ const theme = (name: Theme) => prefer(() => ({ theme: name }));
 const view = (name: View) => (app: Controller) => app.dispatch({ type: "view", view: name });
 const sheet = (name: "help" | "palette" | "lessons" | "matrix") => (app: Controller) =>
   app.panels.open({ name });
+
+/** The pane in which the keyboard is; the result while it is in none. */
+function paneWithFocus(): Pane {
+  const id = document.activeElement?.closest(".pane")?.id ?? "";
+  return id === "pane-program" ? "program" : id === "pane-passes" ? "passes" : "result";
+}
 
 /** The level of the document beside another one. */
 const compare = (app: Controller) => {
@@ -170,6 +176,23 @@ export const commands: readonly Command[] = [
     title: "Break long lines or not",
     group: "Result",
     run: prefer(({ wrap }) => ({ wrap: !wrap })),
+  },
+  {
+    id: "find",
+    keys: ["f"],
+    title: "Search in the result",
+    group: "Result",
+    run: (app) => app.panels.find(),
+  },
+  {
+    id: "whole",
+    keys: ["z"],
+    title: "All the room for the pane with the focus, or shared again",
+    group: "Page",
+    run: (app) => {
+      const { whole } = app.state();
+      app.dispatch({ type: "whole", pane: whole ? null : paneWithFocus() });
+    },
   },
   {
     id: "next-hunk",

@@ -5,6 +5,7 @@
  */
 import { rowsOf } from "../engine/diff";
 import type { Diff, DiffKind, DiffRow } from "../engine/protocol";
+import { functionsOf, rowsIn } from "./scope";
 
 /** A stretch of one side's text. */
 export interface Span {
@@ -43,6 +44,10 @@ export interface Options {
   open: ReadonlySet<string>;
   /** Unchanged lines kept around a change. */
   context: number;
+  /** Nothing is folded: somebody searches in it. */
+  whole?: boolean;
+  /** The function that is shown; all of the module without one. */
+  func?: string;
 }
 
 /** What fits beside each other, as measured where it is drawn. */
@@ -177,7 +182,7 @@ export function layout(rows: readonly DiffRow[], options: Options): Line[] {
     const tail = end === prepared.length ? 0 : context;
     const id = `fold ${row.left ?? ""} ${row.right ?? ""}`;
     // Folding one or two lines saves nothing.
-    const fold = end - at - head - tail > 2 && !open.has(id);
+    const fold = end - at - head - tail > 2 && !options.whole && !open.has(id);
     for (let index = at; index < end; index++) {
       if (fold && index === at + head) {
         const last = end - tail;
@@ -271,7 +276,7 @@ function limited(
   characters: number,
   make: (part: number) => Line,
 ): void {
-  const cut = count > LONG && !options.open.has(id);
+  const cut = count > LONG && !options.whole && !options.open.has(id);
   const shown = cut ? KEPT : count;
   let end = 0;
   for (let part = 0; part < shown; part++) {
@@ -283,10 +288,16 @@ function limited(
 }
 
 /** What was made of a diff, as long as somebody has it. */
-const known = new WeakMap<Diff, { rows: DiffRow[]; options: Options | null; lines: Line[] }>();
+interface Known {
+  rows: DiffRow[];
+  options: Options | null;
+  lines: Line[];
+  texts?: { before: readonly string[]; after: readonly string[] };
+}
+const known = new WeakMap<Diff, Known>();
 
-function knownOf(diff: Diff) {
-  const now = known.get(diff) ?? { rows: rowsOf(diff), options: null, lines: [] };
+function knownOf(diff: Diff): Known {
+  const now: Known = known.get(diff) ?? { rows: rowsOf(diff), options: null, lines: [] };
   known.set(diff, now);
   return now;
 }
@@ -300,17 +311,58 @@ export function linesOf(diff: Diff | null, options: Options): readonly Line[] {
   const now = knownOf(diff);
   if (now.options !== options) {
     now.options = options;
-    now.lines = layout(now.rows, options);
+    now.lines = layout(rowsIn(now.rows, options.func ?? ""), options);
   }
   return now.lines;
 }
 
+/** The rows of a diff that are about a function; all of them for none. */
+export const rowsAbout = (diff: Diff, func: string): readonly DiffRow[] =>
+  rowsIn(knownOf(diff).rows, func);
+
+/** The two texts of a diff, line by line. */
+export function textsOf(diff: Diff): { before: readonly string[]; after: readonly string[] } {
+  const now = knownOf(diff);
+  now.texts ??= { before: diff.before.split("\n"), after: diff.after.split("\n") };
+  return now.texts;
+}
+
+/** Where a text stands in drawn lines, in whatever case: the line that it begins in, and which of its halves. */
+export interface Found {
+  line: number;
+  half: "a" | "b";
+  /** Offsets in the text of the span. */
+  from: number;
+  to: number;
+}
+
+/** All places of a text in lines, from the first to the last. A line that is broken is one text. */
+export function foundIn(lines: readonly Line[], text: string): Found[] {
+  const found: Found[] = [];
+  const wanted = text.toLowerCase();
+  if (!wanted) return found;
+  lines.forEach((line, index) => {
+    if (line.kind !== "row") return;
+    for (const half of ["a", "b"] as const) {
+      const span = line[half];
+      // Both halves of an unchanged line say the same.
+      if (!span || (half === "b" && line.tone === "same")) continue;
+      const all = span.text.toLowerCase();
+      for (let at = all.indexOf(wanted, span.from); at >= 0 && at < span.to; ) {
+        found.push({ line: index, half, from: at, to: at + wanted.length });
+        at = all.indexOf(wanted, at + wanted.length);
+      }
+    }
+  });
+  return found;
+}
+
 /** Plain text as lines to draw, with the same breaking and folding. */
 export function plainLines(text: string, options: Options): Line[] {
-  const rows: DiffRow[] = text
-    .replace(/\n$/, "")
-    .split("\n")
-    .map((line, index) => ({
+  const all = text.replace(/\n$/, "").split("\n");
+  const owners = options.func ? functionsOf(all) : [];
+  const rows: DiffRow[] = all
+    .map((line, index): DiffRow => ({
       kind: "same",
       left: index + 1,
       right: index + 1,
@@ -321,6 +373,7 @@ export function plainLines(text: string, options: Options): Line[] {
     }));
   const lines: Line[] = [];
   rows.forEach((row, index) => {
+    if (options.func && owners[index + 1] !== options.func) return;
     putUnified(prepare(row, options.types), index, lines, options);
   });
   return lines;

@@ -23,6 +23,7 @@ import { createRuns, type EngineRoom } from "./runs";
 import { createSharing } from "./sharing";
 import { createStepping } from "./stepping";
 import { createStore } from "./store";
+import { createTouching } from "./touching";
 import { Judge } from "./trust";
 import type { Works } from "./works";
 
@@ -44,7 +45,7 @@ export function createController(environment: Environment) {
   const { state, dispatch } = store;
   const panels = createPanels();
   const history = createHistory(store);
-  const stepping = createStepping(store);
+  const stepping = createStepping(store, () => touching.touching()?.ids ?? null);
   const { steps, selected, step, shown } = stepping;
   const judge = new Judge(keeper);
   const address = createAddress(environment);
@@ -63,6 +64,7 @@ export function createController(environment: Environment) {
   const { holder, plain } = runs;
   const pulls = createPulls({ state, steps, shown, selected, step, holder });
   const follow = createFollow({ state, step, holder });
+  const touching = createTouching({ state, steps, holder });
   const rewrites = createRewrites({ state, step, selected, holder });
   const questions = createQuestions({ state, holder, plain, spawn: environment.spawn });
 
@@ -120,6 +122,7 @@ export function createController(environment: Environment) {
     if (after.lesson !== before.lesson && keeping.started()) address.lesson(after.lesson);
     const looked = after.good !== before.good || after.step !== before.step;
     if (looked || after.view !== before.view || after.answers !== before.answers) pulls.pull();
+    if (after.good !== before.good) touching.again();
     if (looked) {
       follow.refresh();
       rewrites.refresh();
@@ -212,6 +215,8 @@ export function createController(environment: Environment) {
     follow: (version: number, place: Place) => void follow.follow(version, place),
     unfollow: follow.unfollow,
     rewrites,
+    touching: touching.touching,
+    seek: touching.seek,
     ...questions,
     fork,
     /** For engines beside the one that is shown: without a script, and with one. */

@@ -15,7 +15,7 @@ const entries: HistoryEntry[] = (
 }));
 
 test("steps that kept an expression are one line, but for the one that is shown", () => {
-  const seen = stretches(entries, 5).map(({ entry, count }) => `${entry.fate} ${count}`);
+  const seen = stretches(entries, entries[5]).map(({ entry, count }) => `${entry.fate} ${count}`);
   expect(seen).toEqual([
     "source 1",
     "kept 2",

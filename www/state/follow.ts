@@ -17,6 +17,7 @@ export interface Followed {
 export const fateWord: Record<Fate, string> = {
   source: "source",
   kept: "kept",
+  rebuilt: "reads something else",
   rewritten: "rewritten",
   made: "made here",
   removed: "removed",
@@ -26,6 +27,7 @@ export const fateWord: Record<Fate, string> = {
 export const fateMark: Record<Fate, string> = {
   source: "◆",
   kept: "○",
+  rebuilt: "◐",
   rewritten: "●",
   made: "+",
   removed: "✕",
@@ -38,12 +40,31 @@ export interface Stretch {
   count: number;
 }
 
+/**
+ * The entry that tells what the shown step did: of those between its two versions, steps inside of it included, the last that
+ * says more than that the expression was kept.
+ */
+export function currentOf(
+  entries: readonly HistoryEntry[],
+  step: Pick<Step, "before" | "after">,
+): HistoryEntry | undefined {
+  const within = entries.filter(({ version }) => version > step.before && version <= step.after);
+  return (
+    within.findLast(({ fate }) => fate !== "kept") ??
+    within.at(-1) ??
+    entries.find(({ version }) => version === step.after)
+  );
+}
+
 /** The entries with those that say nothing put together; the one that is shown stands alone. */
-export function stretches(entries: readonly HistoryEntry[], version: number): Stretch[] {
+export function stretches(
+  entries: readonly HistoryEntry[],
+  shown: HistoryEntry | undefined,
+): Stretch[] {
   const result: Stretch[] = [];
   for (const entry of entries) {
     const last = result.at(-1);
-    const quiet = (item: HistoryEntry) => item.fate === "kept" && item.version !== version;
+    const quiet = (item: HistoryEntry) => item.fate === "kept" && item !== shown;
     if (last && quiet(entry) && quiet(last.entry)) {
       last.count++;
       last.entry = entry;

@@ -105,6 +105,8 @@ export interface State {
   /** What the page has to say, the oldest first; each stays until it is dismissed or void. */
   notices: readonly Notice[];
   pane: Pane;
+  /** The pane that has all the room; null while they share it. */
+  whole: Pane | null;
 }
 
 export type Action =
@@ -171,18 +173,19 @@ export type Action =
   | { type: "again" }
   | { type: "notice"; notice: Notice }
   | { type: "dismiss"; notice: Notice }
-  | { type: "pane"; pane: Pane };
+  | { type: "pane"; pane: Pane }
+  | { type: "whole"; pane: Pane | null };
 
 export const defaultPreferences: Preferences = {
   theme: "system",
   split: false,
   wrap: true,
-  types: true,
+  types: false,
   changedOnly: false,
   nested: true,
   phases: false,
   letters: true,
-  widths: [320, 240],
+  widths: [300, 260],
   hint: true,
   patience: 5,
 };
@@ -223,12 +226,20 @@ export const initial: State = {
   answers: 0,
   notices: [],
   pane: "program",
+  whole: null,
 };
 
 const views: readonly string[] = ["diff", "before", "graph", "values", "timing"];
 
+/** What a link says of the view: its name, and behind it `types` where type comments are shown. */
+export const asWords = (view: View, types: boolean): string => (types ? `${view} types` : view);
+
+/** Whether the type comments are shown in the view of a link. */
+export const showsTypes = (words: string): boolean => words.split(" ").includes("types");
+
 /** A view from a link or from storage; what is not known shows the diff. `after` is the other half of `before`. */
-export function asView(name: string): View {
+export function asView(words: string): View {
+  const [name = ""] = words.split(" ");
   if (name === "after") return "before";
   return views.includes(name) ? (name as View) : "diff";
 }
@@ -259,5 +270,6 @@ export function toShared(
   step: string,
   made: Made = { engine: "", result: "" },
 ): SharedDocument {
-  return { ...state.document, view: { step, view: state.view }, made };
+  const view = asWords(state.view, state.preferences.types);
+  return { ...state.document, view: { step, view }, made };
 }

@@ -21,6 +21,8 @@ export interface PanelCalls {
   blameSource(): void;
   /** Shows where in the program the followed expression comes from. */
   showSource(): void;
+  /** Gives the focus to the search in the result. */
+  find(): void;
   /** Goes to the next change, or the one before. */
   hunk(by: 1 | -1): void;
   /** Makes the link, and opens the panel with its other forms. */
@@ -65,6 +67,7 @@ export function createPanels(): Panels {
     blame: () => each((one) => one.blame?.()),
     blameSource: () => each((one) => one.blameSource?.()),
     showSource: () => each((one) => one.showSource?.()),
+    find: () => each((one) => one.find?.()),
     hunk: (by) => each((one) => one.hunk?.(by)),
     share: () => each((one) => one.share?.()),
     openFile: () => each((one) => one.openFile?.()),

@@ -70,7 +70,7 @@ export function createPulls({
   const text = (side: "before" | "after") =>
     look<string>(
       (number, at) => `text ${number} ${at[side]}`,
-      (at) => holder().ask({ type: "text", version: at[side], stable: false }, `text ${side}`),
+      (at) => holder().ask({ type: "text", version: at[side], stable: true }, `text ${side}`),
     );
   const graph = look<Graph>(
     (number, { before, after }) => `graph ${number} ${before} ${after}`,

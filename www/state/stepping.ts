@@ -5,7 +5,11 @@ import type { Step } from "../engine/protocol";
 import { neighbour, type Shown, shownSteps } from "./steps";
 import type { Store } from "./store";
 
-export function createStepping({ state, dispatch }: Store) {
+/** `touching`: ids of the only steps that are listed, where they are sought by what they touch. */
+export function createStepping(
+  { state, dispatch }: Store,
+  touching: () => ReadonlySet<string> | null,
+) {
   const steps = createMemo(() => state().good?.run.steps ?? []);
   const selected = createMemo(() => findStep(steps(), state().step));
   const step = createMemo<Step | undefined>(() => steps()[selected()]);
@@ -16,6 +20,7 @@ export function createStepping({ state, dispatch }: Store) {
       nested: preferences.nested,
       text: filter,
       func,
+      only: touching(),
       folded,
       unfolded,
       selected: selected(),

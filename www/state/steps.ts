@@ -35,6 +35,8 @@ export interface Filter {
   /** What a name must hold, and the function that a changed step must have changed; empty for any. */
   text?: string;
   func?: string;
+  /** Ids of the only steps to be seen; null for all. */
+  only?: ReadonlySet<string> | null;
   /** Of these nothing is shown that ran inside of or for them; of those everything, also what changed nothing. */
   folded: readonly string[];
   unfolded?: readonly string[];
@@ -92,7 +94,11 @@ const isAside = (step: Step) => step.role !== "listed";
 const isQuiet = (step: Step) => step.outcome === "unchanged" || step.outcome === "skipped";
 
 /** Whether a step answers what was typed and chosen above the list, folding left aside. */
-export function answers(step: Step, { changedOnly, text = "", func = "" }: Filter): boolean {
+export function answers(
+  step: Step,
+  { changedOnly, text = "", func = "", only = null }: Filter,
+): boolean {
+  if (only && !only.has(step.id)) return false;
   const named = step.name.toLowerCase().includes(text.toLowerCase());
   return named && !(changedOnly && isQuiet(step)) && touches(step, func);
 }

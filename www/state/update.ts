@@ -1,7 +1,7 @@
 /** How every action changes the state of the page. Pure. */
 import type { PassItem, RunDocument } from "../engine/protocol";
 import { instrumentName } from "./instruments";
-import { type Action, asView, type State } from "./model";
+import { type Action, asView, type Pane, type State } from "./model";
 
 function withDocument(state: State, change: Partial<RunDocument>): State {
   const { files, ...document } = state.document;
@@ -12,6 +12,9 @@ function withDocument(state: State, change: Partial<RunDocument>): State {
 
 /** More at once would leave no room for what they are about. */
 const MOST_NOTICES = 4;
+
+/** A pane is to be seen: one that has all the room makes way for it. */
+const toPane = ({ whole }: State, pane: Pane) => ({ pane, whole: whole && pane });
 
 let lastRow = 0;
 const freshRow = () => ++lastRow;
@@ -40,7 +43,7 @@ function reduce(state: State, action: Action): State {
     case "trust":
       return { ...state, trust: action.trust };
     case "editor":
-      return { ...state, editor: action.editor, pane: "program" };
+      return { ...state, editor: action.editor, ...toPane(state, "program") };
     case "example": {
       const { id, source, script, optLevel } = action;
       const passes = action.passes?.map((call) => ({ call, enabled: true }));
@@ -232,7 +235,9 @@ function reduce(state: State, action: Action): State {
     case "dismiss":
       return { ...state, notices: state.notices.filter((one) => one !== action.notice) };
     case "pane":
-      return { ...state, pane: action.pane };
+      return { ...state, ...toPane(state, action.pane) };
+    case "whole":
+      return { ...state, whole: action.pane };
   }
 }
 

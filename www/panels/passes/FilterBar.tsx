@@ -63,6 +63,20 @@ export function FilterBar(props: { onLeave(): void }) {
           </select>
         </Show>
       </div>
+      <Show when={app.touching()}>
+        {(now) => (
+          <p class="row touching" role="status">
+            <span class="grow">
+              {now().ids.size} {now().ids.size === 1 ? "step touches" : "steps touch"}{" "}
+              <code>{now().text}</code>
+              {now().left > 0 ? `, ${now().left} to look at` : ""}
+            </span>
+            <button type="button" class="icon" aria-label="List all steps" onClick={() => app.seek("")}>
+              ✕
+            </button>
+          </p>
+        )}
+      </Show>
       <div class="row">
         <Toggle
           label="Changed only"

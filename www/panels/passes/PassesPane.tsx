@@ -4,6 +4,7 @@ import { callName, matchingPipeline } from "../../state/calls";
 import { useApp } from "../context";
 import { late } from "../late";
 import { Part } from "../Part";
+import { Room } from "../Room";
 import { ContextFoot } from "./ContextFoot";
 import { FilterBar } from "./FilterBar";
 import { PassList } from "./PassList";
@@ -53,6 +54,7 @@ export function PassesPane() {
         >
           Add pass
         </button>
+        <Room pane="passes" label="the passes" />
       </div>
       <FilterBar onLeave={leave} />
       <div class="pass-body" ref={body}>

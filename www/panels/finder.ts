@@ -1,0 +1,62 @@
+/** Searching in what the result shows: texts of which only the visible lines exist, and the graph. One place at a time is shown. */
+import { createEffect, createMemo, createSignal, on, onCleanup } from "solid-js";
+
+/** Something that can be searched in, as long as it is seen. */
+export interface Findable {
+  /** How often the text stands in it. */
+  count(): number;
+  /** Shows the place of this number, from 0; -1 for none. */
+  show(index: number): void;
+}
+
+export type Finder = ReturnType<typeof createFinder>;
+
+export function createFinder() {
+  const [text, setText] = createSignal("");
+  const [all, setAll] = createSignal<readonly Findable[]>([]);
+  /** The place that is shown, from 1 over all; 0 for none. */
+  const [at, setAt] = createSignal(0);
+  const total = createMemo(() => all().reduce((sum, one) => sum + one.count(), 0));
+
+  function show(place: number): void {
+    setAt(place);
+    let before = 0;
+    for (const one of all()) {
+      const count = one.count();
+      const here = place > before && place <= before + count;
+      one.show(here ? place - before - 1 : -1);
+      before += count;
+    }
+  }
+
+  // What was typed last is shown at once; with another text or another step the search begins anew.
+  createEffect(
+    on(
+      [text, total],
+      ([now, count], before) => {
+        const typed = before !== undefined && before[0] !== now;
+        if (!now || count === 0) show(0);
+        else if (typed) show(1);
+        else if (at() > count) show(count);
+      },
+      { defer: true },
+    ),
+  );
+
+  return {
+    /** What is searched for; empty for nothing. */
+    text,
+    search: (wanted: string) => setText(wanted),
+    at,
+    total,
+    go(by: 1 | -1): void {
+      const count = total();
+      if (count > 0) show(at() === 0 ? (by > 0 ? 1 : count) : ((at() - 1 + by + count) % count) + 1);
+    },
+    /** Takes part in the search as long as the component lives that calls this. */
+    join(one: Findable): void {
+      setAll((now) => [...now, one]);
+      onCleanup(() => setAll((now) => now.filter((other) => other !== one)));
+    },
+  };
+}
