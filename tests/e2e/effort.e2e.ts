@@ -122,6 +122,8 @@ test("the place in a diff stays when the program is edited", () =>
       .step(/^InferType changed/)
       .first()
       .click();
+    // Without them the diff is too short to be scrolled.
+    await lab.button("Types").click();
     const lines = lab.region("Diff").locator(".lines");
     await lines.locator(".line").first().waitFor();
     await lines.evaluate((box) => {

@@ -20,7 +20,9 @@ describe("a first visit", () => {
         .first()
         .waitFor();
       expect(await lab.problems.count()).toBe(0);
-      expect(await lab.page.getByText("for the next step that changed something").count()).toBe(1);
+      expect(
+        await lab.page.getByText("shows what each pass of the TVM compiler does").count(),
+      ).toBe(1);
       await eventually(() => lab.selectedName(), /^\w+ changed/);
     }));
 });

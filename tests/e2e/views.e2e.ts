@@ -195,7 +195,11 @@ test("values stand in tables and heat maps, on inputs that are typed, also of on
       .waitFor();
 
     await lab.tab("Diff").click();
-    await page.locator(".lines code", { hasText: "multiply" }).first().click();
+    await page
+      .locator(".lines code", { hasText: "multiply" })
+      .first()
+      .getByText("multiply")
+      .click();
     const history = lab.region("History of an expression");
     await history.getByRole("button", { name: "Evaluate @main" }).click();
     await history.getByText("least −5 at [1, 0], most 20 at [1, 2]").waitFor();

@@ -8,10 +8,11 @@ import {
   type CompletionContext,
   type CompletionResult,
   closeBrackets,
+  snippetCompletion,
 } from "@codemirror/autocomplete";
 import { javascriptLanguage, localCompletionSource, snippets } from "@codemirror/lang-javascript";
 import { HighlightStyle, syntaxHighlighting, syntaxTree } from "@codemirror/language";
-import type { Extension } from "@codemirror/state";
+import type { EditorState, Extension } from "@codemirror/state";
 import {
   EditorView,
   highlightSpecialChars,
@@ -23,6 +24,7 @@ import { tags } from "@lezer/highlight";
 import api from "passlab-api";
 import { fetched } from "../state/texts";
 import type { ApiEntry } from "../user/docs";
+import { type Api, apiOf, typeBefore } from "./typed";
 
 const colours = HighlightStyle.define([
   { tag: tags.comment, class: "t-comment" },
@@ -64,6 +66,28 @@ interface Names {
   members: Map<string, ApiEntry[]>;
   globalOptions: Completion[];
   memberOptions: Completion[];
+  /** Types of what stands before a dot. */
+  api: Api;
+  /** The hooks of each class that can be extended, written out when they are chosen. */
+  hooks: Map<string, Completion[]>;
+}
+
+/** A hook with the body that does what the class does without it. */
+function hookOption(entry: ApiEntry): Completion {
+  const name = entry.name.slice(entry.name.lastIndexOf(".") + 1);
+  const parameter = name.replace(/^(visit|rewrite)/, "").toLowerCase() || "op";
+  const given = /^(if|function|let|var)$/.test(parameter) ? "op" : parameter;
+  const gives = !/: void$/.test(entry.signature);
+  const body = gives
+    ? `const post = super.${name}(\${${given}});\n\treturn \${post};`
+    : `super.${name}(\${${given}});\n\t\${}`;
+  return snippetCompletion(`${name}(\${${given}}) {\n\t${body}\n}`, {
+    label: name,
+    type: "method",
+    detail: "with its body",
+    boost: 1,
+    info: () => explained([entry]),
+  });
 }
 
 function namesOf(entries: readonly ApiEntry[]): Names {
@@ -80,7 +104,14 @@ function namesOf(entries: readonly ApiEntry[]): Names {
     const called = found.some((entry) => entry.signature.includes("("));
     return option(name, found, called ? "method" : "property");
   });
-  return { globals, members, globalOptions, memberOptions };
+  const hooks = new Map<string, Completion[]>();
+  for (const entry of entries) {
+    const [owner = "", name = "", more] = entry.name.split(".");
+    if (more !== undefined || !/^visit[A-Z]|^rewrite[A-Z]/.test(name)) continue;
+    if (!entry.signature.includes(","))
+      hooks.set(owner, [...(hooks.get(owner) ?? []), hookOption(entry)]);
+  }
+  return { globals, members, globalOptions, memberOptions, api: apiOf(entries), hooks };
 }
 
 let known: Promise<Names> | null = null;
@@ -118,8 +149,52 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   if (!context.explicit && !member && from === context.pos) return null;
   const found = await names();
   if (!found) return null;
-  const options = member || declared ? found.memberOptions : [...found.globalOptions, ...WORDS];
-  return { from, options, validFor: /^[\w$]*$/ };
+  const validFor = /^[\w$]*$/;
+  if (member) return { from, options: membersAt(context.state, from - 1, found), validFor };
+  if (!declared) return { from, options: [...found.globalOptions, ...WORDS], validFor };
+  // What the class that is extended calls, written out; what has a body already gets its name only.
+  const owner = typeBefore(`${context.state.sliceDoc(0, from)}this`, from + 4, found.api) ?? "";
+  const bare = context.state.sliceDoc(context.pos, context.pos + 1) !== "(";
+  const hooks = bare ? (found.hooks.get(owner) ?? []) : [];
+  const known = new Set(hooks.map(({ label }) => label));
+  const rest = found.memberOptions.filter(({ label }) => !known.has(label));
+  return { from, options: [...hooks, ...rest], validFor };
+}
+
+/** The fields of all nodes: what an expression has may be any of them. */
+const NODES =
+  "Var GlobalVar Op Constructor Constant Tuple TupleGetItem Call Let If Function Match RefCreate RefRead RefWrite".split(
+    " ",
+  );
+
+/** The members of a class, its own first; of an expression those of every node. */
+function fieldsOf(type: string, { api }: Names): Map<string, string> {
+  const all = new Map(api.classes.get(type));
+  if (type === "Expr" || NODES.includes(type)) all.set("checkedType", "Type | null");
+  if (type !== "Expr") return all;
+  for (const node of NODES)
+    for (const name of api.classes.get(node)?.keys() ?? [])
+      if (!all.has(name)) all.set(name, `of ${node}`);
+  return all;
+}
+
+/** What can stand behind the dot at a place: the members of what stands before it, or all there are. */
+function membersAt(state: EditorState, dot: number, found: Names): Completion[] {
+  const type = typeBefore(state.doc.toString(), dot, found.api);
+  const fields = type === null ? new Map<string, string>() : fieldsOf(type, found);
+  if (type === null || fields.size === 0) return found.memberOptions;
+  return [...fields].map(([name, detail]) => {
+    const entries = (found.members.get(name) ?? []).filter(
+      (entry) => entry.name === `${type}.${name}`,
+    );
+    const owner = found.globals.filter((entry) => entry.name === type);
+    return {
+      label: name,
+      detail,
+      type: entries.some((entry) => entry.signature.includes("(")) ? "method" : "property",
+      info: () => explained(entries.length > 0 ? entries : owner),
+    };
+  });
 }
 
 const hover = hoverTooltip(async (view, position) => {
@@ -130,7 +205,16 @@ const hover = hoverTooltip(async (view, position) => {
   const found = await names();
   if (!found) return null;
   const own = found.globals.filter((entry) => entry.name === name);
-  const entries = isMember || own.length === 0 ? (found.members.get(name) ?? []) : own;
+  let entries = isMember || own.length === 0 ? (found.members.get(name) ?? []) : own;
+  if (isMember) {
+    const type = typeBefore(view.state.doc.toString(), word.from - 1, found.api);
+    const field = type === null ? undefined : fieldsOf(type, found).get(name);
+    const exact = entries.filter((entry) => entry.name === `${type}.${name}`);
+    const doc = found.globals.find((entry) => entry.name === type)?.doc ?? "";
+    if (exact.length > 0) entries = exact;
+    else if (field !== undefined)
+      entries = [{ name, signature: field ? `${type}.${name}: ${field}` : `${type}.${name}`, doc }];
+  }
   if (entries.length === 0) return null;
   return {
     pos: word.from,

@@ -44,6 +44,8 @@ export interface Box extends Rectangle {
   title: string;
   /** What is drawn: the box, or snug parts of it where something else stands inside of its bounds. */
   parts: Rectangle[];
+  /** Lines that join parts which stand apart. */
+  joints: string[];
   /** How deep it is nested. */
   depth: number;
   made: boolean;
@@ -56,6 +58,8 @@ export interface Scene {
   edges: [number, number][];
   /** From each shape to the one that post-dominates it; empty unless they are wanted. */
   dominators: [number, number][];
+  /** For each row, from the top, where its shapes begin and end. */
+  rows: Map<number, [left: number, right: number][]>;
   width: number;
   height: number;
 }
@@ -116,8 +120,8 @@ export function sceneOf(
       shapes.push({
         id: index,
         ...place(node.x, node.y),
-        label: cut(fateSign[node.fate] + node.label, 21),
-        detail: cut(node.leaves || node.ty, 23),
+        label: cut(fateSign[node.fate] + node.label, 19),
+        detail: cut(node.leaves || node.ty, 21),
         fate: node.fate,
         result: node.result,
         group: node.group,
@@ -138,7 +142,7 @@ export function sceneOf(
     shapes.push({
       id: -1 - inside,
       ...place(node.x, node.y),
-      label: cut(`▸ ${title}`, 21),
+      label: cut(`▸ ${title}`, 19),
       detail: `${count} ${count === 1 ? "node" : "nodes"}`,
       fate: node.fate,
       result: false,
@@ -168,9 +172,21 @@ export function sceneOf(
     boxes,
     edges,
     dominators: [...dominators],
+    rows: rowsOf(shapes),
     width: right + MARGIN,
     height: bottom + MARGIN,
   };
+}
+
+/** Which stretches of each row are taken. */
+function rowsOf(shapes: readonly Shape[]): Scene["rows"] {
+  const rows: Scene["rows"] = new Map();
+  for (const { x, y } of shapes) {
+    const row = rows.get(y) ?? [];
+    row.push([x, x + NODE.width]);
+    rows.set(y, row);
+  }
+  return rows;
 }
 
 const meet = (a: Rectangle, b: Rectangle) =>
@@ -224,6 +240,30 @@ function snugly(
   return parts;
 }
 
+/** From each node of a group to the nearest above it, or beside it, that no part of the box joins it with. */
+function jointsOf(
+  members: ReadonlySet<number>,
+  shapes: readonly Shape[],
+  edges: readonly (readonly [number, number])[],
+): string[] {
+  const sorted = [...members].sort((a, b) => {
+    const [one, other] = [shapes[a] as Shape, shapes[b] as Shape];
+    return one.y - other.y || one.x - other.x;
+  });
+  const joined = new Set<number>(sorted.slice(0, 1));
+  for (const [from, to] of edges) {
+    const [a, b] = [shapes[from], shapes[to]];
+    if (!members.has(from) || !members.has(to) || !a || !b) continue;
+    if (b.y - a.y === CELL.height && Math.abs(a.x - b.x) < NODE.width) joined.add(to);
+  }
+  const middle = (shape: Shape) => `${shape.x + NODE.width / 2} ${shape.y + NODE.height / 2}`;
+  return sorted.flatMap((index, place) => {
+    const above = shapes[sorted[place - 1] ?? -1];
+    const here = shapes[index];
+    return joined.has(index) || !above || !here ? [] : [`M${middle(above)}L${middle(here)}`];
+  });
+}
+
 function boxesOf(
   graph: Graph,
   shapes: readonly Shape[],
@@ -268,6 +308,7 @@ function boxesOf(
       made: graph.groups[group]?.made ?? false,
       title: graph.groups[group]?.title ?? "",
       parts: [whole],
+      joints: [],
       depth,
     });
   });
@@ -284,28 +325,47 @@ function boxesOf(
       shapes.flatMap(({ group }, index) => (isInside(graph, group, box.group) ? [index] : [])),
     );
     box.parts = snugly(members, shapes, edges);
+    box.joints = jointsOf(members, shapes, edges);
   }
   for (const box of boxes) {
     const [first] = box.parts as [Rectangle];
-    Object.assign(box, { title: cut(box.title, Math.floor(first.width / 7.5) - 2) });
+    Object.assign(box, { title: cut(box.title, Math.floor(first.width / 7.5) - 4) });
   }
   return boxes.sort((a, b) => a.depth - b.depth);
 }
 
-/** The line of an edge: straight down to the next row, around what may stand in between otherwise. */
-export function edgePath(from: Shape, to: Shape): string {
+/** Rows beyond which a line is not kept clear of what stands between its ends. */
+const LONGEST = 60;
+
+/** The line of an edge: straight down to the next row, and where shapes stand in between the nearest way past them. */
+export function edgePath(from: Shape, to: Shape, rows: Scene["rows"]): string {
   const half = NODE.width / 2;
   const [x1, y1] = [from.x + half, from.y + NODE.height];
   const [x2, y2] = [to.x + half, to.y];
-  const rows = Math.round((to.y - from.y) / CELL.height);
-  if (rows === 1) {
+  const between = Math.round((to.y - from.y) / CELL.height);
+  if (between <= 1) {
     const middle = (y1 + y2) / 2;
     return `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`;
   }
-  const straight = Math.abs(x2 - x1) < CELL.width / 4;
-  const side = straight ? Math.max(x1, x2) + half + 14 : (x1 + x2) / 2;
+  const side = sideOf(from, to, between, rows);
   const lean = 28;
   return `M${x1} ${y1}C${x1} ${y1 + lean} ${side} ${y1 + 8} ${side} ${y1 + lean}L${side} ${y2 - lean}C${side} ${y2 - 8} ${x2} ${y2 - lean} ${x2} ${y2}`;
+}
+
+/** Where an edge runs down so that it crosses no shape in the rows between its ends: as near to both ends as that can be. */
+function sideOf(from: Shape, to: Shape, between: number, rows: Scene["rows"]): number {
+  const half = NODE.width / 2;
+  const [x1, x2] = [from.x + half, to.x + half];
+  const taken: [number, number][] = [];
+  for (let row = 1; row < Math.min(between, LONGEST); row++) {
+    for (const [left, right] of rows.get(from.y + row * CELL.height) ?? []) {
+      taken.push([left - 6, right + 6]);
+    }
+  }
+  const free = (x: number) => taken.every(([left, right]) => x <= left || x >= right);
+  const far = (x: number) => Math.abs(x - x1) + Math.abs(x - x2);
+  const places = [x2, x1, (x1 + x2) / 2, ...taken.flat()].filter(free);
+  return places.reduce((best, x) => (far(x) < far(best) ? x : best), places[0] ?? x1);
 }
 
 /** The line from a node to the one that post-dominates it, on their left. */

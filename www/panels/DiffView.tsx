@@ -12,8 +12,8 @@ import {
 } from "solid-js";
 import type { Diff, Step } from "../engine/protocol";
 import { useApp } from "./context";
-import { Lines } from "./Lines";
 import type { Finder } from "./finder";
+import { Lines } from "./Lines";
 import { linesOf, type Options, type Room, rowsAbout, sizeOf, textsOf } from "./lines";
 import { typeAt } from "./types";
 
@@ -206,7 +206,7 @@ export function Summary(props: { diff: Diff; func?: string }) {
           <button
             type="button"
             class="link"
-            aria-label="The whole summary"
+            aria-label={open() ? "less of the summary" : "more of the summary"}
             aria-expanded={open()}
             onClick={() => setOpen(!open())}
           >

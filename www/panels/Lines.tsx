@@ -11,6 +11,7 @@ import {
 } from "solid-js";
 import { useApp } from "./context";
 import type { Finder } from "./finder";
+import { createHighlighter, rangesOf } from "./highlight";
 import {
   drawnAt,
   foundIn,
@@ -24,7 +25,6 @@ import {
   wordAt,
 } from "./lines";
 import type { Columns } from "./rows";
-import { createHighlighter, rangesOf } from "./highlight";
 import { createSheets, ROW, topToSee } from "./sheets";
 
 const OVERSCAN = 8;
@@ -147,7 +147,8 @@ export function Lines(props: {
   let highlighting = 0;
   const highlight = () => {
     const wanted = props.finder?.text() ?? "";
-    const drawn = wanted === "" ? [] : [...all.querySelectorAll(".lines-window:not(.covered) .line")];
+    const drawn =
+      wanted === "" ? [] : [...all.querySelectorAll(".lines-window:not(.covered) .line")];
     const at = now();
     highlighter.show(
       drawn.flatMap((line) => rangesOf(line, wanted)),
@@ -236,7 +237,9 @@ export function Lines(props: {
   };
   // ---- types of what is pointed at, and of the name that the keyboard is at
 
-  const [pointed, setPointed] = createSignal<{ line: number; x: number; type: string } | null>(null);
+  const [pointed, setPointed] = createSignal<{ line: number; x: number; type: string } | null>(
+    null,
+  );
   let resting: ReturnType<typeof setTimeout> | undefined;
   const point = (event: PointerEvent) => {
     clearTimeout(resting);

@@ -1,5 +1,6 @@
 /** What the page has to say: about one's work, about a link with code in it, about an engine that gave up. */
 import { For, Show } from "solid-js";
+import { course } from "../lessons";
 import { useApp } from "./context";
 
 /** What the page is about before anything else: it stands above the panes. */
@@ -81,20 +82,27 @@ function Consent() {
   );
 }
 
+/** Without a pointer that hovers there is hardly a keyboard. */
+const HANDHELD = "(hover: none)";
+
 /** What a first visit is told. */
 function Hint() {
   const app = useApp();
+  const handheld = window.matchMedia(HANDHELD).matches;
   return (
     <div class="notice hint">
       <span>
-        <Show
-          when={app.step()?.outcome === "changed"}
-          fallback="These passes run over this program. "
-        >
-          This is what <strong>{app.step()?.name}</strong> did to the program.{" "}
+        passlab shows what each pass of the TVM compiler does to a program.{" "}
+        <Show when={app.step()?.outcome === "changed"}>
+          Here <strong>{app.step()?.name}</strong> changed it.{" "}
         </Show>
-        Press <kbd>n</kbd> for the next step that changed something, or edit the program: everything
-        runs again as you type.
+        <Show when={!handheld} fallback="Swipe the result for the next step, or ">
+          Press <kbd>n</kbd> for the next change, edit anything, or{" "}
+        </Show>
+        <button type="button" class="link" onClick={() => void app.openLesson(course[0])}>
+          begin with the first lesson
+        </button>
+        .
       </span>
       <Dismiss onClick={() => app.dispatch({ type: "prefer", change: { hint: false } })} />
     </div>

@@ -145,11 +145,8 @@ function Defined(props: { pass: UserPass }) {
         <button
           type="button"
           aria-label={`Add ${props.pass.name}`}
-          onClick={() => {
-            const at = app.state().document.passes.length;
-            app.dispatch({ type: "add", call: props.pass.name, at });
-            app.dispatch({ type: "step", id: `${props.pass.name}#1` });
-          }}
+          title="Behind the step that is shown"
+          onClick={() => app.addPass(props.pass.name)}
         >
           Add
         </button>

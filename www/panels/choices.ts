@@ -14,7 +14,7 @@ export interface Choice extends Omit<Command, "group"> {
 
 /** Everything that can be done now. */
 export function choices(app: Controller): Choice[] {
-  const { catalogue, good, document } = app.state();
+  const { catalogue, good } = app.state();
   const dialect = good?.run.dialect ?? "relay";
   const steps: Choice[] = app.steps().map((step) => ({
     id: `step ${step.id}`,
@@ -58,7 +58,7 @@ export function choices(app: Controller): Choice[] {
       title: `Add ${pass.name}`,
       group: "Add pass",
       about: pass.summary,
-      run: () => app.dispatch({ type: "add", call: freshCall(pass), at: document.passes.length }),
+      run: () => app.addPass(freshCall(pass)),
     }));
   const fixed: Choice[] = commands
     .filter((command) => command.id !== "palette")

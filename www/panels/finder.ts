@@ -51,7 +51,8 @@ export function createFinder() {
     total,
     go(by: 1 | -1): void {
       const count = total();
-      if (count > 0) show(at() === 0 ? (by > 0 ? 1 : count) : ((at() - 1 + by + count) % count) + 1);
+      if (count > 0)
+        show(at() === 0 ? (by > 0 ? 1 : count) : ((at() - 1 + by + count) % count) + 1);
     },
     /** Takes part in the search as long as the component lives that calls this. */
     join(one: Findable): void {

@@ -45,7 +45,8 @@ export function createHighlighter(name: string) {
         shown.set(name, { all: ranges, now });
       }
       const every = [...shown.values()];
-      const Kind = (globalThis as unknown as { Highlight: new (...of: Range[]) => unknown }).Highlight;
+      const Kind = (globalThis as unknown as { Highlight: new (...of: Range[]) => unknown })
+        .Highlight;
       registry.set("found", new Kind(...every.flatMap(({ all }) => all)));
       registry.set("found-now", new Kind(...every.flatMap(({ now }) => now)));
     },

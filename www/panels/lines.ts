@@ -361,8 +361,8 @@ export function foundIn(lines: readonly Line[], text: string): Found[] {
 export function plainLines(text: string, options: Options): Line[] {
   const all = text.replace(/\n$/, "").split("\n");
   const owners = options.func ? functionsOf(all) : [];
-  const rows: DiffRow[] = all
-    .map((line, index): DiffRow => ({
+  const rows: DiffRow[] = all.map(
+    (line, index): DiffRow => ({
       kind: "same",
       left: index + 1,
       right: index + 1,
@@ -370,7 +370,8 @@ export function plainLines(text: string, options: Options): Line[] {
       rightText: line,
       leftWords: [],
       rightWords: [],
-    }));
+    }),
+  );
   const lines: Line[] = [];
   rows.forEach((row, index) => {
     if (options.func && owners[index + 1] !== options.func) return;

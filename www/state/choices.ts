@@ -1,4 +1,6 @@
 /** Choices that take the place of something, each with a way back. */
+
+import { findStep } from "../engine/chosen";
 import { examples, firstExample, textsOf } from "../examples";
 import { type Sample, scriptOf } from "../user/samples";
 import { callName, matchingPipeline, runnable } from "./calls";
@@ -122,6 +124,18 @@ export function createChoices({
     offerUndo(`${pass.call} was removed.`);
   }
 
+  /** Adds a pass behind the step that was picked, or else at the end, and shows what it did. */
+  function addPass(call: string): void {
+    const { document, step, good } = state();
+    const steps = good?.run.steps ?? [];
+    const picked = step ? steps[findStep(steps, step)] : undefined;
+    const at = picked && picked.row >= 0 ? picked.row + 1 : document.passes.length;
+    dispatch({ type: "add", call, at });
+    const name = callName(call);
+    const before = document.passes.slice(0, at).filter((pass) => callName(pass.call) === name);
+    dispatch({ type: "step", id: `${name}#${before.length + 1}` });
+  }
+
   function choosePipeline(name: string): void {
     const { catalogue, document } = state();
     const pipeline = catalogue?.pipelines.find((item) => item.name === name);
@@ -138,6 +152,7 @@ export function createChoices({
     openProgram,
     openSample,
     choosePipeline,
+    addPass,
     removePass,
     fork,
     /** Something else is opened: what was being fetched is not wanted any more. */

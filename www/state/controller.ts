@@ -45,6 +45,11 @@ export function createController(environment: Environment) {
   const { state, dispatch } = store;
   const panels = createPanels();
   const history = createHistory(store);
+  const touching = createTouching({
+    state,
+    steps: () => stepping.steps(),
+    holder: () => runs.holder(),
+  });
   const stepping = createStepping(store, () => touching.touching()?.ids ?? null);
   const { steps, selected, step, shown } = stepping;
   const judge = new Judge(keeper);
@@ -64,7 +69,6 @@ export function createController(environment: Environment) {
   const { holder, plain } = runs;
   const pulls = createPulls({ state, steps, shown, selected, step, holder });
   const follow = createFollow({ state, step, holder });
-  const touching = createTouching({ state, steps, holder });
   const rewrites = createRewrites({ state, step, selected, holder });
   const questions = createQuestions({ state, holder, plain, spawn: environment.spawn });
 
@@ -246,6 +250,7 @@ export function createController(environment: Environment) {
     choosePipeline: choices.choosePipeline,
     openSample: choices.openSample,
     removePass: choices.removePass,
+    addPass: choices.addPass,
     undo: history.undo,
     redo: history.redo,
     undoDepth: history.depth,

@@ -207,7 +207,7 @@ describe("what outlives a reload", () => {
     storage.map.set("passlab.preferences", '{"theme":"pink","widths":[1,"a"],"wrap":false}');
     expect(new Keeper(storage).preferences()).toMatchObject({
       theme: "system",
-      widths: [320, 240],
+      widths: [300, 260],
       wrap: false,
     });
   });

@@ -1,7 +1,7 @@
 /** How every action changes the state of the page. Pure. */
 import type { PassItem, RunDocument } from "../engine/protocol";
 import { instrumentName } from "./instruments";
-import { type Action, asView, type Pane, type State } from "./model";
+import { type Action, asView, type Pane, type State, showsTypes } from "./model";
 
 function withDocument(state: State, change: Partial<RunDocument>): State {
   const { files, ...document } = state.document;
@@ -156,6 +156,10 @@ function reduce(state: State, action: Action): State {
         lesson: action.lesson ?? "",
         step: view.step,
         view: asView(view.view),
+        // A link holds what was on the screen.
+        preferences: view.view
+          ? { ...state.preferences, types: showsTypes(view.view) }
+          : state.preferences,
         trust: action.trust,
         // Code that asks to be run is shown.
         editor: action.trust === "ask" ? "script" : state.editor,

@@ -1,4 +1,4 @@
-/** The picker of passes: type a few letters, choose, and the pass stands at the end of the list. */
+/** The picker of passes: type a few letters, choose, and the pass stands behind the step that was picked, or at the end of the list. */
 import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
 import type { PassDoc } from "../../engine/protocol";
 import { freshCall, ownPass } from "../../state/calls";
@@ -70,7 +70,7 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
 
   const add = (pass: PassDoc | undefined) => {
     if (!pass?.available) return;
-    app.dispatch({ type: "add", call: freshCall(pass), at: app.state().document.passes.length });
+    app.addPass(freshCall(pass));
     props.onClose();
   };
   const keys = (event: KeyboardEvent) => {

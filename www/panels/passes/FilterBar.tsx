@@ -71,7 +71,12 @@ export function FilterBar(props: { onLeave(): void }) {
               <code>{now().text}</code>
               {now().left > 0 ? `, ${now().left} to look at` : ""}
             </span>
-            <button type="button" class="icon" aria-label="List all steps" onClick={() => app.seek("")}>
+            <button
+              type="button"
+              class="icon"
+              aria-label="List all steps"
+              onClick={() => app.seek("")}
+            >
               ✕
             </button>
           </p>
