@@ -7,8 +7,8 @@ use passlab::ir::rewrite::{ExprMutator, rewrite};
 use passlab::ir::{ExprId, Module, Store};
 use passlab::ops::build;
 use passlab::pass::PassContext;
-use passlab::session::{Session, document, open};
 use passlab::print::Naming;
+use passlab::session::{Session, document, open};
 use passlab::{diff, ops};
 use std::fs;
 use std::path::Path;
@@ -194,7 +194,9 @@ fn names_in_a_diff_follow_from_the_program_and_the_list_alone() {
         assert_eq!(diffs(&used), expected);
         // Nor do steps before it depend on what comes later in the list.
         let mut shorter = fresh(3);
-        assert!(shorter.run(&document(&source, "SimplifyInference, CombineParallelDense", at(3).context).expect("a list"), false));
+        assert!(
+            shorter.run(&document(&source, "SimplifyInference, CombineParallelDense", at(3).context).expect("a list"), false)
+        );
         let first = diffs(&shorter);
         assert_eq!(first, expected[..first.len()]);
     }

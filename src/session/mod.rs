@@ -466,7 +466,8 @@ impl Session {
 
     /// Where an expression of a version came from and what became of it; none where nothing stands.
     pub fn history(&self, version: Version, place: &Place) -> Option<History> {
-        let node = place::resolve(&self.store, self.trace.versions.get(version)?, &self.document.source, place, self.naming(version))?;
+        let node =
+            place::resolve(&self.store, self.trace.versions.get(version)?, &self.document.source, place, self.naming(version))?;
         (node.index() < self.store.n_exprs()).then(|| history::history(&self.store, &self.trace, version, node))
     }
 
