@@ -77,7 +77,7 @@ fn removing_one_binding_of_200_shows_one_removed_line() {
     let mut s = Store::new();
     let before = chain(&mut s, 100);
     let after = after(&mut s, &before, &mut Drop("negative"));
-    let diff = super::diff(&s, &before, &after);
+    let diff = diff(&s, &before, &after);
     assert_eq!(diff.removed, 1);
     assert_eq!(diff.added, 0);
     // The line that used it reads otherwise: its argument is another temporary.
@@ -93,7 +93,7 @@ fn a_rewritten_call_is_one_changed_line_with_its_word_marked() {
     let mut s = Store::new();
     let before = chain(&mut s, 7);
     let after = after(&mut s, &before, &mut Swap);
-    let diff = super::diff(&s, &before, &after);
+    let diff = diff(&s, &before, &after);
     assert_eq!(diff.changed, 1);
     assert_eq!(same(&diff), diff.rows.len() - 1);
     let row = diff.rows.iter().find(|row| row.kind == DiffKind::Changed).unwrap();
@@ -107,7 +107,7 @@ fn a_rewritten_call_is_one_changed_line_with_its_word_marked() {
 fn equal_versions_are_not_printed() {
     let mut s = Store::new();
     let before = chain(&mut s, 7);
-    let diff = super::diff(&s, &before, &before.clone());
+    let diff = diff(&s, &before, &before.clone());
     assert_eq!(diff, Diff::default());
 }
 
@@ -115,7 +115,7 @@ fn equal_versions_are_not_printed() {
 fn versions_that_do_not_know_each_other_are_compared_by_their_text() {
     let mut s = Store::new();
     let (before, after) = (chain(&mut s, 20), chain(&mut s, 30));
-    let diff = super::diff(&s, &before, &after);
+    let diff = diff(&s, &before, &after);
     assert_eq!(diff.rows.iter().filter(|row| row.left.is_some()).count(), 203);
     assert_eq!(diff.rows.iter().filter(|row| row.right.is_some()).count(), 203);
     // The one line without an equal anchors the rest: ten calls less behind it, ten more before.
@@ -131,7 +131,7 @@ fn functions_that_come_and_go_are_named() {
     let function = before.function(g).unwrap();
     after.remove_function(g);
     after.set_function(f, function);
-    let diff = super::diff(&s, &before, &after);
+    let diff = diff(&s, &before, &after);
     assert_eq!(diff.summary, ["removed @main", "added @f"]);
 }
 
@@ -147,7 +147,7 @@ fn a_variable_keeps_its_name_when_an_earlier_one_of_that_name_goes() {
     let _ = use_a;
     let before = main_of(&mut s, first);
     let after = main_of(&mut s, second);
-    let diff = super::diff(&s, &before, &after);
+    let diff = diff(&s, &before, &after);
     assert_eq!(diff.removed, 1);
     assert_eq!(same(&diff), diff.rows.len() - 1, "{:?}", diff.rows);
 }
@@ -159,7 +159,7 @@ fn bindings_keep_the_numbers_that_the_text_gives_them() {
         "#[version = \"0.0.5\"]\ndef @main(%x: int32) {\n  %7 = negative(%x);\n  %9 = exp(%7);\n  %4 = exp(%9);\n  abs(%4)\n}\n";
     let before = crate::parse::parse(&mut s, source).program.module;
     let after = after(&mut s, &before, &mut Drop("negative"));
-    let diff = super::diff(&s, &before, &after);
+    let diff = diff(&s, &before, &after);
     let rows: Vec<(&str, &str, &str)> =
         diff.rows.iter().skip(2).map(|row| (row.kind.word(), diff.left_text(row), diff.right_text(row))).collect();
     assert_eq!(rows[0], ("removed", "  %7 = negative(%x);", ""));
@@ -180,7 +180,7 @@ fn exchanged_arguments_are_a_change_and_not_other_numbers() {
         let both = s.add_tuple(&[keep, root]);
         main_of(&mut s, both)
     });
-    let diff = super::diff(&s, &before, &after);
+    let diff = diff(&s, &before, &after);
     // The line that uses it has another number in it.
     assert_eq!((diff.renumbered, diff.changed), (1, 1), "{:?}", diff.rows);
 }
