@@ -10,6 +10,13 @@ const names = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map((entry) => entry.name);
 
+/** The lessons in their order. */
+const course = [
+  ...(readFileSync(join(folder, "index.ts"), "utf8")
+    .split("] as const")[0]
+    ?.matchAll(/^ {2}"([\w-]+)",$/gm) ?? []),
+].map((hit) => hit[1] ?? "");
+
 let stage: Stage;
 
 beforeAll(async () => {
@@ -28,6 +35,18 @@ async function put(lab: Lab, lesson: string, file: string): Promise<void> {
   await lab.page.keyboard.press("Control+v");
 }
 
+/** Allows code that was pasted, if it asks. */
+async function allow(lab: Lab): Promise<void> {
+  const run = lab.button("Run");
+  if (await run.isVisible()) await run.click({ timeout: 500 }).catch(() => {});
+}
+
+const lessonOf = (name: string) =>
+  JSON.parse(readFileSync(join(folder, name, "lesson.json"), "utf8")) as Lesson;
+
+const solutionOf = (name: string) =>
+  readdirSync(join(folder, name)).find((file) => file.startsWith("solution.")) ?? "";
+
 describe("lessons", () => {
   for (const name of names) {
     test(`${name}: the start fails, every hint is reached, the solution passes`, () =>
@@ -35,11 +54,9 @@ describe("lessons", () => {
       stage.withVisible(
         {},
         async (lab) => {
-          const lesson = JSON.parse(
-            readFileSync(join(folder, name, "lesson.json"), "utf8"),
-          ) as Lesson;
+          const lesson = lessonOf(name);
           const plain = (text: string) => text.replace(/[`*]/g, "");
-          const hint = pane(lab).getByRole("button", { name: "Hint" });
+          const hint = pane(lab).getByRole("button", { name: /hint/i });
           await eventually(() => goals(lab).count(), lesson.goals.length);
           await eventually(() => hint.isEnabled(), true);
           await eventually(async () => (await goals(lab).allTextContents()).join(), /to do/);
@@ -48,9 +65,7 @@ describe("lessons", () => {
               await pane(lab).getByRole("button", { name: "Start again" }).click();
             else await put(lab, name, one.state);
             const said = async () => {
-              // Code that was pasted asks first.
-              const allow = lab.button("Run");
-              if (await allow.isVisible()) await allow.click({ timeout: 500 }).catch(() => {});
+              await allow(lab);
               if (await hint.isEnabled()) await hint.click({ timeout: 500 }).catch(() => {});
               const shown = pane(lab).getByRole("status", { name: "Hint" });
               const words = await shown.textContent({ timeout: 500 }).catch(() => "");
@@ -58,8 +73,21 @@ describe("lessons", () => {
             };
             await eventually(said, `${index + 1} ${plain(one.say)}`);
           }
-          await pane(lab).getByRole("button", { name: "Show solution" }).click();
-          await pane(lab).getByText("Your answer is right").waitFor();
+          await put(lab, name, solutionOf(name));
+          // Each wrong answer says why, and is not enough.
+          for (const option of lesson.question?.options ?? []) {
+            await pane(lab).getByRole("radio", { name: option.say }).check();
+            const said = pane(lab).getByRole("status", { name: "Answer" });
+            expect(await said.textContent()).toContain(option.why);
+            if (!option.right) expect((await goals(lab).allTextContents()).join()).toMatch(/to do/);
+          }
+          const right = lesson.question?.options.find((option) => option.right)?.say;
+          if (right) await pane(lab).getByRole("radio", { name: right }).check();
+          const praised = async () => {
+            await allow(lab);
+            return pane(lab).getByText("Your answer is right").count();
+          };
+          await eventually(praised, 1);
           expect((await goals(lab).allTextContents()).join()).not.toMatch(/to do/);
         },
         `${stage.site.url}#lesson=${name}`,
@@ -105,13 +133,36 @@ describe("lessons", () => {
       `${stage.site.url}#lesson=fuse-two-conv`,
     ));
 
+  test("each begins where its work is, and a solution that was shown is not done", () =>
+    stage.withVisible(
+      {},
+      async (lab) => {
+        await eventually(() => lab.tab("My passes").getAttribute("aria-selected"), "true");
+        const hint = pane(lab).getByRole("button", { name: /hint/i });
+        await eventually(() => hint.isEnabled(), true);
+        // Where to look comes before what to do.
+        const shown = pane(lab).getByRole("status", { name: "Hint" });
+        const first = lessonOf("visitors").hints[0];
+        await hint.click();
+        await eventually(() => shown.textContent(), first?.nudge);
+        await pane(lab).getByRole("button", { name: "Show solution" }).click();
+        await pane(lab).getByText("This is the solution").waitFor();
+        await pane(lab).getByRole("button", { name: "All lessons" }).click();
+        await lab.page.getByText(`0 of ${names.length} done`).waitFor();
+        await lab.page.getByRole("button", { name: "Reading Relay" }).click();
+        await eventually(() => lab.tab("Program").getAttribute("aria-selected"), "true");
+      },
+      `${stage.site.url}#lesson=visitors`,
+    ));
+
   test("a newcomer goes from lesson to lesson by keyboard, and progress is kept", () =>
     stage.withPage({}, async (lab) => {
       const { keyboard } = lab.page;
       await keyboard.press("L");
       const list = lab.page.getByRole("dialog", { name: "Lessons" });
       await list.getByRole("button", { name: "Reading Relay" }).press("Enter");
-      await pane(lab).getByRole("button", { name: "Show solution" }).press("Enter");
+      await eventually(() => goals(lab).count(), 3);
+      await put(lab, "reading-relay", solutionOf("reading-relay"));
       await pane(lab).getByRole("button", { name: "Next lesson" }).press("Enter");
       await pane(lab).getByRole("heading", { name: /^2\// }).waitFor();
       await eventually(() => lab.page.url(), /#lesson=(?!reading-relay)/);
@@ -154,13 +205,24 @@ describe("lessons", () => {
           .waitFor();
         await reach("Show solution");
         await keyboard.press("Enter");
-        await pane(lab).getByText("Your answer is right").waitFor();
+        const options = lessonOf(course[index] as string).question?.options ?? [];
+        if (options.length > 0) {
+          const at = () =>
+            lab.page.evaluate(() => (document.activeElement as HTMLInputElement).type);
+          for (let tabs = 0; tabs < 8 && (await at()) !== "radio"; tabs++)
+            await keyboard.press("Shift+Tab");
+          await keyboard.press("Space");
+          for (let down = options.findIndex(({ right }) => right); down > 0; down--)
+            await keyboard.press("ArrowDown");
+        }
+        await pane(lab).getByText("This is the solution").waitFor();
         if (index + 1 === names.length) break;
         await reach("Next lesson");
         await keyboard.press("Enter");
       }
+      await pane(lab).getByText("This was the last lesson").waitFor();
       await reach("All lessons");
       await keyboard.press("Enter");
-      await lab.page.getByText(`${names.length} of ${names.length} done`).waitFor();
+      await lab.page.getByText(`0 of ${names.length} done`).waitFor();
     }));
 });

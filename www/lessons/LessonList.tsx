@@ -2,7 +2,7 @@
 import { For, onMount } from "solid-js";
 import { useApp } from "../panels/context";
 import { saveFile } from "../state/save";
-import { course, titleOf } from ".";
+import { course, titleOf, whatOf } from ".";
 import "./lessons.css";
 
 export default function LessonList(props: { onClose(): void }) {
@@ -39,6 +39,7 @@ export default function LessonList(props: { onClose(): void }) {
               >
                 <span aria-hidden="true">{done(name) ? "✓" : "○"}</span> {titleOf(name)}
                 <span class="sr">{done(name) ? ", done" : ""}</span>
+                <span class="what">{whatOf(name)}</span>
               </button>
             </li>
           )}

@@ -1,8 +1,9 @@
 /** The open lesson above the program: what it is about, what is to do, what is done. Loaded when a lesson is opened. */
 import { createEffect, createResource, createSignal, For, on, onMount, Show } from "solid-js";
 import { useApp } from "../panels/context";
+import { runAside } from "../state/aside";
 import { course, fileOf, titleOf } from ".";
-import { comparedWith, type Facts, hintFor, holds, type Lesson } from "./judge";
+import { comparedWith, type Facts, hintsFor, holds, type Lesson, trialsOf } from "./judge";
 import { Prose } from "./prose";
 import "./lessons.css";
 
@@ -15,13 +16,26 @@ interface Loaded {
   programs: Record<string, string>;
 }
 
-export default function LessonPane(props: { name: string }) {
+export default function LessonPane(props: {
+  name: string;
+  /** It has a column of its own. */
+  beside?: boolean;
+}) {
   const app = useApp();
   const state = app.state;
   let heading!: HTMLHeadingElement;
   let onward: HTMLButtonElement | undefined;
   const [failure, setFailure] = createSignal("");
-  const [hint, setHint] = createSignal("");
+  /** What helps now, the weakest first, and how much of it was asked for. */
+  const [hints, setHints] = createSignal<readonly string[]>([]);
+  const [rung, setRung] = createSignal(0);
+  const hint = () => hints()[rung() - 1] ?? "";
+  const forget = () => {
+    setHints([]);
+    setRung(0);
+  };
+  /** The place of the answer that was chosen. */
+  const [answer, setAnswer] = createSignal(-1);
   const [facts, setFacts] = createSignal<Facts | null>(null);
   const [folded, setFolded] = createSignal(false);
 
@@ -32,13 +46,16 @@ export default function LessonPane(props: { name: string }) {
   };
   const load = async (name: string): Promise<Loaded | null> => {
     setFailure("");
-    setHint("");
+    forget();
     setFacts(null);
+    setAnswer(-1);
     try {
       const lesson = JSON.parse(await fileOf(name, "lesson")) as Lesson;
       const prose = await fileOf(name, "prose");
       const programs: Record<string, string> = {};
-      for (const file of comparedWith(lesson)) {
+      const trials = trialsOf(lesson);
+      const named = [undefined, ...trials].flatMap((trial) => comparedWith(lesson, trial));
+      for (const file of [...named, ...trials]) {
         programs[file] = (await app.programOf(await fileOf(name, file))) ?? "";
       }
       return { name, lesson, prose, programs };
@@ -62,19 +79,34 @@ export default function LessonPane(props: { name: string }) {
       const result = await app.textOf(last);
       if (result === null) return;
       const comparisons: Facts["comparisons"] = {};
-      for (const [name, source] of Object.entries(one.programs)) {
-        const comparison = await app.compare(last, source);
+      for (const name of comparedWith(one.lesson)) {
+        const comparison = await app.compare(last, one.programs[name] ?? "");
         if (comparison) comparisons[name] = comparison;
       }
       found = { document, run: good.run, result, comparisons };
+      // An engine of its own for each: only once the program that is seen is right.
+      const here = one.lesson.goals.filter(({ on, answered: asked }) => !on && !asked);
+      if (state().trust === "own" && here.every((goal) => holds(goal, found)))
+        found.trials = await tried(one, found.document);
     }
     // The same document is run again once its script may run: what was found of the run before came too late.
     const now = state();
     if (now.document !== document || now.answers !== answers || now.gaveUp !== gaveUp) return;
     if (props.name !== one.name) return;
     setFacts(found);
-    setHint("");
-    if (one.lesson.goals.every((goal) => holds(goal, found))) app.lessons.finish(one.name);
+    forget();
+  };
+  /** What the learner's passes do with the other programs of the lesson. */
+  const tried = async ({ lesson, programs }: Loaded, document: Facts["document"]) => {
+    const trials: Record<string, Facts> = {};
+    for (const trial of trialsOf(lesson)) {
+      const other = { ...document, source: programs[trial] ?? "" };
+      const wanted = comparedWith(lesson, trial).map((name) => [name, programs[name] ?? ""]);
+      const spawn = document.script.trim() ? app.spawnSandbox : app.spawn;
+      const ran = await runAside(spawn, other, Object.fromEntries(wanted));
+      trials[trial] = { document: other, ...ran };
+    }
+    return trials;
   };
   createEffect(() => {
     const one = loaded();
@@ -84,11 +116,16 @@ export default function LessonPane(props: { name: string }) {
     if (one && one.name === props.name) void look(one);
   });
 
+  const options = () => loaded()?.lesson.question?.options ?? [];
+  const answered = () => options()[answer()]?.right ?? false;
   const done = (goal: Lesson["goals"][number]) => {
     const found = facts();
-    return found !== null && holds(goal, found);
+    return found !== null && holds(goal, { ...found, answered: answered() });
   };
   const all = () => (loaded()?.lesson.goals ?? []).every(done) && facts() !== null;
+  createEffect(() => all() && app.lessons.finish(props.name));
+  const shown = () => app.lessons.isShown(props.name);
+  const finished = () => course.filter((name) => app.lessons.done().includes(name)).length;
   // The button that was pressed may be gone with the last goal: the way goes on from what stands there now.
   createEffect(
     on(all, (now) => {
@@ -99,15 +136,21 @@ export default function LessonPane(props: { name: string }) {
   const next = () => course[index() + 1];
 
   return (
-    <section class="lesson" aria-label="Lesson" classList={{ folded: folded() }}>
+    <section
+      class="lesson"
+      aria-label="Lesson"
+      classList={{ folded: folded(), beside: props.beside }}
+    >
       <div class="pane-head">
         <h2 tabIndex={-1} ref={heading}>
           {`${index() + 1}/${course.length} ${titleOf(props.name)}`}
         </h2>
         <span class="grow" />
-        <button type="button" aria-expanded={!folded()} onClick={() => setFolded(!folded())}>
-          {folded() ? "Show" : "Fold"}
-        </button>
+        <Show when={!props.beside}>
+          <button type="button" aria-expanded={!folded()} onClick={() => setFolded(!folded())}>
+            {folded() ? "Show" : "Hide"}
+          </button>
+        </Show>
         <button
           type="button"
           class="icon"
@@ -117,7 +160,7 @@ export default function LessonPane(props: { name: string }) {
           ✕
         </button>
       </div>
-      <Show when={!folded()}>
+      <Show when={props.beside || !folded()}>
         <div class="lesson-body">
           <Show when={failure()}>
             <p class="wrong" role="alert">
@@ -128,6 +171,36 @@ export default function LessonPane(props: { name: string }) {
             {(one) => (
               <>
                 <Prose text={one().prose} />
+                <Show when={one().lesson.question}>
+                  {(question) => (
+                    <fieldset class="question">
+                      <legend>{question().ask}</legend>
+                      <For each={question().options}>
+                        {(option, at) => (
+                          <label class="box">
+                            <input
+                              type="radio"
+                              name={`question-${one().name}`}
+                              checked={answer() === at()}
+                              onChange={() => setAnswer(at())}
+                            />
+                            {option.say}
+                          </label>
+                        )}
+                      </For>
+                      <p role="status" aria-label="Answer" classList={{ right: answered() }}>
+                        <Show when={question().options[answer()]}>
+                          {(chosen) => (
+                            <>
+                              <strong>{chosen().right ? "Right." : "Not quite."}</strong>{" "}
+                              {chosen().why}
+                            </>
+                          )}
+                        </Show>
+                      </p>
+                    </fieldset>
+                  )}
+                </Show>
                 <ul aria-label="Goals" class="goals">
                   <For each={one().lesson.goals}>
                     {(goal) => (
@@ -140,9 +213,27 @@ export default function LessonPane(props: { name: string }) {
                 </ul>
                 <p role="status" aria-label="Hint" class="hint">
                   <Show when={all()} fallback={hint() ? <Prose text={hint()} /> : ""}>
-                    <strong>Done.</strong> Your answer is right.
+                    <Show
+                      when={!shown()}
+                      fallback="This is the solution. Start again and do it yourself, and the lesson is done."
+                    >
+                      <strong>Done.</strong> Your answer is right.
+                    </Show>
                   </Show>
                 </p>
+                <Show when={all() && !next()}>
+                  <section class="the-end" aria-label="The end of the course">
+                    <h3>This was the last lesson</h3>
+                    <p>
+                      {finished()} of {course.length} are done.{" "}
+                      {finished() === course.length
+                        ? "You have read programs, written visitors, mutators, passes and instruments, and found a wrong one. "
+                        : "All lessons shows the ones that are left. "}
+                      Now open a program of your own with <em>Open</em>: Relay, a TVMScript module,
+                      or the folder that TVM's DumpIR wrote.
+                    </p>
+                  </section>
+                </Show>
               </>
             )}
           </Show>
@@ -165,10 +256,12 @@ export default function LessonPane(props: { name: string }) {
                 disabled={!facts() || !loaded()}
                 onClick={() => {
                   const [one, found] = [loaded(), facts()];
-                  if (one && found) setHint(hintFor(one.lesson, found));
+                  if (!one || !found) return;
+                  if (rung() === 0) setHints(hintsFor(one.lesson, found));
+                  setRung(Math.min(hints().length, rung() + 1));
                 }}
               >
-                Hint
+                {rung() > 0 && rung() < hints().length ? "Stronger hint" : "Hint"}
               </button>
               <button type="button" onClick={() => put("solution")}>
                 Show solution

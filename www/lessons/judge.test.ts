@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Run } from "../engine/protocol";
 import { emptyDocument } from "../state/model";
-import { comparedWith, type Facts, hintFor, holds, type Lesson } from "./judge";
+import { comparedWith, type Facts, hintsFor, holds, type Lesson, trialsOf } from "./judge";
 
 const step = { name: "Fold", outcome: "changed" } as Run["steps"][number];
 const script = { passes: [], instruments: [], problems: [], output: ["calls: 3"] };
@@ -34,6 +34,25 @@ describe("goals and hints", () => {
     expect(holds({ sameAs: "goal", level: 2 }, facts)).toBe(true);
   });
 
+  test("a script is judged by what it does with another program, too", () => {
+    const other: Facts = {
+      ...facts,
+      run: { ...run, script: { ...script, output: ["calls: 4"] } } as unknown as Run,
+    };
+    const goal = { say: "", on: "trial-1", console: "^calls: 4$" };
+    expect(holds(goal, { ...facts, trials: { "trial-1": other } })).toBe(true);
+    expect(holds(goal, { ...facts, trials: { "trial-1": facts } })).toBe(false);
+    expect(holds(goal, facts)).toBe(false);
+    expect(trialsOf({ title: "", goals: [goal], hints: [] })).toEqual(["trial-1"]);
+  });
+
+  test("a question is answered, and a pass is listed or not", () => {
+    expect(holds({ answered: true }, facts)).toBe(false);
+    expect(holds({ answered: true }, { ...facts, answered: true })).toBe(true);
+    expect(holds({ lists: "FuseOps" }, facts)).toBe(true);
+    expect(holds({ lists: "FuseOps", not: true }, facts)).toBe(false);
+  });
+
   test("what cannot be run fulfils nothing about its result", () => {
     for (const condition of [{ lacks: "x" }, { sameAs: "goal" }, { equals: "goal", not: true }]) {
       expect(holds(condition, broken)).toBe(false);
@@ -45,12 +64,14 @@ describe("goals and hints", () => {
     const lesson: Lesson = {
       title: "",
       goals: [{ say: "It is equal", equals: "goal" }],
-      hints: [{ when: [{ has: "let" }, { enabled: 2 }], say: "two", state: "hint-1" }],
+      hints: [
+        { when: [{ has: "let" }, { enabled: 2 }], nudge: "one", say: "two", state: "hint-1" },
+      ],
     };
-    expect(hintFor(lesson, facts)).toBe("This is still to do: It is equal.");
+    expect(hintsFor(lesson, facts)).toEqual(["This is still to do: It is equal."]);
     lesson.hints[0]?.when.pop();
-    expect(hintFor(lesson, facts)).toBe("two");
-    expect(hintFor(lesson, broken)).toMatch(/cannot be run/);
+    expect(hintsFor(lesson, facts)).toEqual(["one", "two"]);
+    expect(hintsFor(lesson, broken)[0]).toMatch(/cannot be run/);
     expect(comparedWith(lesson)).toEqual(["goal"]);
   });
 });

@@ -4,7 +4,7 @@
  */
 import type { Comparison, Run, RunDocument } from "../engine/protocol";
 
-/** Everything that is named must hold; `not` turns `console`, `sameAs` and `equals` around. */
+/** Everything that is named must hold; `not` turns `console`, `lists`, `sameAs` and `equals` around. */
 export interface Condition {
   /** The document could be run. */
   runs?: boolean;
@@ -22,6 +22,8 @@ export interface Condition {
   level?: number;
   /** Passes that are in the list and switched on. */
   passes?: string[];
+  /** A pass that is in the list, switched on or not. */
+  lists?: string;
   /** How many passes are switched on. */
   enabled?: number;
   /** The result is structurally equal to this program, as TVM sees it. */
@@ -29,21 +31,35 @@ export interface Condition {
   /** The result gives the same values as this program. */
   sameAs?: string;
   not?: boolean;
+  /** What is said holds of the passes on the program of this file, not on the learner's. */
+  on?: string;
+  /** The question of the lesson is answered, and rightly. */
+  answered?: boolean;
 }
 
 export interface Goal extends Condition {
   say: string;
 }
 
+/** Help comes in two steps: first where to look, then what to do. */
 export interface Hint {
   when: Condition[];
+  nudge: string;
   say: string;
   /** A file in which it is the hint that is shown. */
   state: string;
 }
 
+/** What the learner is asked before something is run. */
+export interface Question {
+  ask: string;
+  /** Each with the reason that is given once it is chosen. One is right. */
+  options: { say: string; why: string; right?: boolean }[];
+}
+
 export interface Lesson {
   title: string;
+  question?: Question;
   goals: Goal[];
   hints: Hint[];
 }
@@ -57,24 +73,37 @@ export interface Facts {
   result: string;
   /** The result beside the programs that the lesson names. */
   comparisons: Record<string, Comparison>;
+  /** The same of the lesson's other programs, run with the learner's passes. */
+  trials?: Record<string, Facts>;
+  /** The question is answered rightly. */
+  answered?: boolean;
 }
 
-/** The programs that a lesson compares with. */
-export function comparedWith({ goals, hints }: Lesson): string[] {
-  const all = [...goals, ...hints.flatMap((hint) => hint.when)];
-  return [...new Set(all.flatMap(({ equals, sameAs }) => [equals, sameAs]))].filter(
-    (name): name is string => name !== undefined,
-  );
+const known = (names: (string | undefined)[]) =>
+  [...new Set(names)].filter((name): name is string => name !== undefined);
+
+/** The programs that the result of a lesson is compared with, or the result of one of its trials. */
+export function comparedWith({ goals, hints }: Lesson, trial?: string): string[] {
+  const all = [...goals, ...hints.flatMap((hint) => hint.when)].filter(({ on }) => on === trial);
+  return known(all.flatMap(({ equals, sameAs }) => [equals, sameAs]));
 }
+
+/** The other programs that the learner's passes are run on. */
+export const trialsOf = ({ goals }: Lesson): string[] => known(goals.map(({ on }) => on));
 
 const callee = (call: string) => call.replace(/\(.*$/s, "");
 
 export function holds(condition: Condition, facts: Facts): boolean {
+  if (condition.on !== undefined) {
+    const trial = facts.trials?.[condition.on];
+    return trial !== undefined && holds({ ...condition, on: undefined }, trial);
+  }
   const { document, run, result, comparisons } = facts;
   const { has, lacks, count, outcome, not = false } = condition;
   const program = condition.in === "program";
   const about = program ? document.source : result;
   const needsRun = !program && [has, lacks, count].some((wanted) => wanted !== undefined);
+  const listed = document.passes.map((pass) => callee(pass.call));
   const on = document.passes.filter((pass) => pass.enabled).map((pass) => callee(pass.call));
   const compared = (name: string, is: (found: Comparison) => boolean) => {
     const found = comparisons[name];
@@ -94,6 +123,8 @@ export function holds(condition: Condition, facts: Facts): boolean {
     condition.script === undefined || new RegExp(condition.script).test(document.script),
     condition.level === undefined || document.optLevel === condition.level,
     condition.passes === undefined || condition.passes.every((name) => on.includes(name)),
+    condition.lists === undefined || listed.includes(condition.lists) !== not,
+    condition.answered === undefined || (facts.answered ?? false) === condition.answered,
     condition.enabled === undefined || on.length === condition.enabled,
     condition.equals === undefined || compared(condition.equals, (it) => it.difference === ""),
     condition.sameAs === undefined || compared(condition.sameAs, (it) => it.sameValues === true),
@@ -101,11 +132,11 @@ export function holds(condition: Condition, facts: Facts): boolean {
   return tests.every(Boolean);
 }
 
-/** The hint for this state; the last resort says where to look. */
-export function hintFor(lesson: Lesson, facts: Facts): string {
+/** The hints for this state, one after the other; the last resort says where to look. */
+export function hintsFor(lesson: Lesson, facts: Facts): string[] {
   const fitting = lesson.hints.find((hint) => hint.when.every((one) => holds(one, facts)));
-  if (fitting) return fitting.say;
-  if (!facts.run) return "The program or the script cannot be run now: Problems says where.";
+  if (fitting) return [fitting.nudge, fitting.say];
+  if (!facts.run) return ["The program or the script cannot be run now: Problems says where."];
   const open = lesson.goals.find((goal) => !holds(goal, facts));
-  return open ? `This is still to do: ${open.say}.` : "Everything is done.";
+  return [open ? `This is still to do: ${open.say}.` : "Everything is done."];
 }

@@ -21,13 +21,17 @@ const LessonPane = lazy(() => import("../lessons/LessonPane"));
 /** Milliseconds after the start in which the code of the panels is left alone. */
 const PANELS_AHEAD = 1500;
 
+/** There is room for one pane only; for a fourth one. */
 const NARROW = "(max-width: 899.98px)";
+const ROOMY = "(min-width: 1200px)";
 const STANDARD = defaultPreferences.widths;
 
 export function App(props: { onUpdate(): void }) {
   const app = useApp();
   const state = app.state;
-  const narrow = useNarrow();
+  const narrow = useWindow(NARROW);
+  /** A lesson has a column of its own. */
+  const roomy = useWindow(ROOMY);
   useKeys();
   useTheme();
   const spoken = useSpoken();
@@ -63,16 +67,26 @@ export function App(props: { onUpdate(): void }) {
         </Show>
         <div
           class="panes"
-          classList={{ narrow: narrow() || state().whole !== null }}
+          classList={{
+            narrow: narrow() || state().whole !== null,
+            learning: lesson() !== "" && roomy() && state().whole === null,
+          }}
           style={{ "--program": widths()[0], "--passes": widths()[1] }}
         >
+          <Show when={lesson() && roomy()}>
+            <section class="pane learn" hidden={state().whole !== null}>
+              <Part waiting="Loading…">
+                <LessonPane name={lesson()} beside />
+              </Part>
+            </section>
+          </Show>
           <section
             class="pane program"
             id="pane-program"
             aria-label="Program and problems"
             hidden={hidden("program")}
           >
-            <Show when={lesson()}>
+            <Show when={lesson() && !roomy()}>
               <Part waiting="Loading…">
                 <LessonPane name={lesson()} />
               </Part>
@@ -128,16 +142,16 @@ export function App(props: { onUpdate(): void }) {
   );
 }
 
-/** Whether the window has room for one pane only. */
-function useNarrow(): () => boolean {
-  const query = window.matchMedia(NARROW);
-  const [narrow, setNarrow] = createSignal(query.matches);
+/** Whether the window is of this kind. */
+function useWindow(kind: string): () => boolean {
+  const query = window.matchMedia(kind);
+  const [matches, setMatches] = createSignal(query.matches);
   onMount(() => {
-    const resize = () => setNarrow(query.matches);
+    const resize = () => setMatches(query.matches);
     query.addEventListener("change", resize);
     onCleanup(() => query.removeEventListener("change", resize));
   });
-  return narrow;
+  return matches;
 }
 
 /** Keys that are commands wherever the focus is. */

@@ -1,6 +1,6 @@
 /** Runs beside the one that is shown: the same program at every opt level, and where two of them first differ. */
 import { EngineClient, type WorkerLike } from "../engine/client";
-import type { Run, RunDocument, Step } from "../engine/protocol";
+import type { Comparison, Run, RunDocument, Step } from "../engine/protocol";
 import { emptyDocument } from "./model";
 
 /** A run at one level. */
@@ -63,6 +63,30 @@ export async function reprinted(
       printed.push(text?.status === "answered" ? text.value : null);
     }
     return printed;
+  } finally {
+    client.dispose();
+  }
+}
+
+/** What a document gives in an engine of its own: its run, the last text, and how that compares with programs. */
+export async function runAside(
+  spawn: () => WorkerLike,
+  document: RunDocument,
+  programs: Readonly<Record<string, string>>,
+): Promise<{ run: Run | null; result: string; comparisons: Record<string, Comparison> }> {
+  const client = asideEngine(spawn);
+  try {
+    const reply = await client.ask({ type: "run", document });
+    const run = reply.status === "answered" && reply.value.ok ? reply.value : null;
+    const comparisons: Record<string, Comparison> = {};
+    if (!run) return { run, result: "", comparisons };
+    const last = run.steps.filter((step) => step.depth === 0).at(-1)?.after ?? 0;
+    const result = (await textsOf(client, [last])).get(last) ?? "";
+    for (const [name, source] of Object.entries(programs)) {
+      const compared = await client.ask({ type: "compare", version: last, source });
+      if (compared.status === "answered") comparisons[name] = compared.value;
+    }
+    return { run, result, comparisons };
   } finally {
     client.dispose();
   }

@@ -101,7 +101,13 @@ export function createController(environment: Environment) {
   const lessons = createLessons(keeper);
   const say = (text: string) =>
     dispatch({ type: "notice", notice: { tone: "info", text, action: null, label: "" } });
-  const course = createCourse({ plain, say, openDocument: sharing.openDocument, panels });
+  const course = createCourse({
+    plain,
+    say,
+    openDocument: sharing.openDocument,
+    showed: lessons.showed,
+    panels,
+  });
   const importing = createImporting({
     state,
     plain,

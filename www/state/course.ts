@@ -10,11 +10,14 @@ export function createCourse({
   plain,
   say,
   openDocument,
+  showed,
   panels,
 }: {
   plain(): EngineClient;
   say(text: string): void;
   openDocument(document: SharedDocument, opening: Opening): Promise<unknown>;
+  /** The solution of a lesson was shown, or it begins anew. */
+  showed(lesson: string, solution: boolean): void;
   panels: Panels;
 }) {
   /** How many lessons were begun in this visit. */
@@ -25,7 +28,9 @@ export function createCourse({
     const { fileOf } = await import("../lessons");
     const reply = await plain().ask({ type: "read", text: await fileOf(lesson, file) });
     const document = reply.status === "answered" ? reply.value.document : null;
-    if (document) await openDocument(document, { what, lesson, trusted: true });
+    if (!document) return;
+    showed(lesson, file === "solution");
+    await openDocument(document, { what, lesson, trusted: true });
   }
 
   /** Opens a lesson at its beginning; of a name that no lesson has the list is shown instead. */

@@ -13,10 +13,16 @@ export function createLessons(keeper: Keeper) {
   const kept = keeper.lessons();
   const [done, setDone] = createSignal<readonly string[]>(kept);
   const keep = () => keeper.keepLessons([...done()]);
+  /** Lessons of which the solution was shown and that were not begun anew since: they are not done by that. */
+  const [shown, setShown] = createSignal<readonly string[]>([]);
   return {
     done,
+    isShown: (name: string) => shown().includes(name),
+    /** The solution was shown, or the lesson begins anew. */
+    showed: (name: string, solution: boolean) =>
+      setShown([...shown().filter((other) => other !== name), ...(solution ? [name] : [])]),
     finish(name: string): void {
-      if (done().includes(name)) return;
+      if (done().includes(name) || shown().includes(name)) return;
       setDone([...done(), name]);
       keep();
     },

@@ -1,7 +1,7 @@
 /** How every action changes the state of the page. Pure. */
 import type { PassItem, RunDocument } from "../engine/protocol";
 import { instrumentName } from "./instruments";
-import { type Action, asView, type Pane, type State, showsTypes } from "./model";
+import { type Action, asView, type Editor, type Pane, type State, showsTypes } from "./model";
 
 function withDocument(state: State, change: Partial<RunDocument>): State {
   const { files, ...document } = state.document;
@@ -12,6 +12,13 @@ function withDocument(state: State, change: Partial<RunDocument>): State {
 
 /** More at once would leave no room for what they are about. */
 const MOST_NOTICES = 4;
+
+/** Code that asks to be run is shown. A lesson begins where its work is. */
+function editorFor(state: State, action: Action & { type: "open" }): Editor {
+  if (action.trust === "ask") return "script";
+  if (!action.lesson) return state.editor;
+  return action.document.script.trim() ? "script" : "program";
+}
 
 /** A pane is to be seen: one that has all the room makes way for it. */
 const toPane = ({ whole }: State, pane: Pane) => ({ pane, whole: whole && pane });
@@ -161,8 +168,7 @@ function reduce(state: State, action: Action): State {
           ? { ...state.preferences, types: showsTypes(view.view) }
           : state.preferences,
         trust: action.trust,
-        // Code that asks to be run is shown.
-        editor: action.trust === "ask" ? "script" : state.editor,
+        editor: editorFor(state, action),
         folded: [],
         unfolded: [],
       };
