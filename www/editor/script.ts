@@ -10,9 +10,7 @@ import {
   closeBrackets,
   snippetCompletion,
 } from "@codemirror/autocomplete";
-import { javascriptLanguage, localCompletionSource, snippets } from "@codemirror/lang-javascript";
-import { HighlightStyle, syntaxHighlighting, syntaxTree } from "@codemirror/language";
-import type { EditorState, Extension } from "@codemirror/state";
+import { EditorState, type Extension } from "@codemirror/state";
 import {
   EditorView,
   highlightSpecialChars,
@@ -20,23 +18,11 @@ import {
   placeholder,
   tooltips,
 } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
 import api from "passlab-api";
 import { fetched } from "../state/texts";
 import type { ApiEntry } from "../user/docs";
+import { javascript, KEYWORDS, namesIn, tokensOfDoc, whereIs } from "./javascript";
 import { type Api, apiOf, typeBefore } from "./typed";
-
-const colours = HighlightStyle.define([
-  { tag: tags.comment, class: "t-comment" },
-  { tag: [tags.keyword, tags.self, tags.operatorKeyword], class: "t-keyword" },
-  { tag: [tags.string, tags.regexp, tags.special(tags.string)], class: "t-string" },
-  { tag: [tags.number, tags.bool, tags.null], class: "t-number" },
-  { tag: [tags.className, tags.typeName], class: "t-type" },
-  {
-    tag: [tags.function(tags.variableName), tags.function(tags.propertyName)],
-    class: "t-op",
-  },
-]);
 
 /** What is said of a name: how it is called, and what it does. */
 function explained(entries: readonly ApiEntry[]): HTMLElement {
@@ -128,34 +114,41 @@ async function names(): Promise<Names | null> {
 }
 void names();
 
-/** Members after a dot and in the body of a class, globals elsewhere; nothing in texts and comments. */
-const KEYWORDS =
-  "break case const continue default delete extends false finally in instanceof let new return static super switch this throw true typeof var yield";
+/** What is written often, with places to go to. */
+const PATTERNS: readonly Completion[] = [
+  ["if", "if (#{condition}) {\n\t#{}\n}"],
+  ["for", "for (const #{item} of #{items}) {\n\t#{}\n}"],
+  ["function", "function #{name}(#{}) {\n\t#{}\n}"],
+  ["class", "class #{Name} extends ExprMutator {\n\t#{}\n}"],
+].map(([label = "", template = ""]) =>
+  snippetCompletion(template, { label, detail: "…", type: "keyword" }),
+);
 
-/** Statements and words of the language; a script imports and exports nothing. */
 const WORDS: readonly Completion[] = [
-  ...snippets.filter(({ label }) => label !== "import"),
-  ...KEYWORDS.split(" ").map((label) => ({ label, type: "keyword" })),
+  ...PATTERNS,
+  ...[...KEYWORDS].map((label) => ({ label, type: "keyword" })),
 ];
 
+/** Members after a dot and in the body of a class, globals elsewhere; nothing in texts and comments. */
 async function complete(context: CompletionContext): Promise<CompletionResult | null> {
-  const at = syntaxTree(context.state).resolveInner(context.pos, -1);
-  if (/Comment|String|RegExp|Template/.test(at.name)) return null;
+  const { doc } = context.state;
+  const where = whereIs(tokensOfDoc(doc), doc.toString(), context.pos);
+  if (where.quoted) return null;
   const word = context.matchBefore(/[\w$]*/);
   const from = word?.from ?? context.pos;
   const member = context.state.sliceDoc(Math.max(0, from - 1), from) === ".";
-  const declared =
-    at.name === "PropertyDefinition" || at.name === "ClassBody" || at.parent?.name === "ClassBody";
   if (!context.explicit && !member && from === context.pos) return null;
   const found = await names();
   if (!found) return null;
   const validFor = /^[\w$]*$/;
   if (member) return { from, options: membersAt(context.state, from - 1, found), validFor };
-  if (!declared) return { from, options: [...found.globalOptions, ...WORDS], validFor };
+  if (!where.member) {
+    const locals = namesIn(doc.toString()).map((label) => ({ label, type: "variable", boost: 1 }));
+    return { from, options: [...locals, ...found.globalOptions, ...WORDS], validFor };
+  }
   // What the class that is extended calls, written out; what has a body already gets its name only.
-  const owner = typeBefore(`${context.state.sliceDoc(0, from)}this`, from + 4, found.api) ?? "";
   const bare = context.state.sliceDoc(context.pos, context.pos + 1) !== "(";
-  const hooks = bare ? (found.hooks.get(owner) ?? []) : [];
+  const hooks = bare ? (found.hooks.get(where.member.extends) ?? []) : [];
   const known = new Set(hooks.map(({ label }) => label));
   const rest = found.memberOptions.filter(({ label }) => !known.has(label));
   return { from, options: [...hooks, ...rest], validFor };
@@ -224,20 +217,17 @@ const hover = hoverTooltip(async (view, position) => {
   };
 });
 
-/**
- * The extensions of the editor of scripts. Put together here and not by the package's `javascript()`, which has TypeScript and
- * JSX with it.
- */
+/** The extensions of the editor of scripts. */
 export const scriptLanguage: Extension = [
-  javascriptLanguage,
-  javascriptLanguage.data.of({ autocomplete: complete }),
-  javascriptLanguage.data.of({ autocomplete: localCompletionSource }),
+  javascript,
+  EditorState.languageData.of(() => [
+    { autocomplete: complete, commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },
+  ]),
   autocompletion({ icons: false, maxRenderedOptions: 60 }),
   closeBrackets(),
   // What came in a link is read here before it runs: nothing of it may stand out of sight or look like something else.
   EditorView.lineWrapping,
   highlightSpecialChars(),
-  syntaxHighlighting(colours),
   hover,
   // Beside the editor there is more room than in it.
   tooltips({ position: "fixed", parent: document.body }),

@@ -1,6 +1,5 @@
 /** What the page has to say: about one's work, about a link with code in it, about an engine that gave up. */
 import { For, Show } from "solid-js";
-import { course } from "../lessons";
 import { useApp } from "./context";
 
 /** What the page is about before anything else: it stands above the panes. */
@@ -99,7 +98,7 @@ function Hint() {
         <Show when={!handheld} fallback="Swipe the result for the next step, or ">
           Press <kbd>n</kbd> for the next change, edit anything, or{" "}
         </Show>
-        <button type="button" class="link" onClick={() => void app.openLesson(course[0])}>
+        <button type="button" class="link" onClick={() => void app.openFirstLesson()}>
           begin with the first lesson
         </button>
         .

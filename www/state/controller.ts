@@ -243,6 +243,7 @@ export function createController(environment: Environment) {
     say,
     lessons,
     openLesson: course.open,
+    openFirstLesson: course.openFirst,
     openOwn: course.openFile,
     lessonBegun: course.begun,
     /** Copies of what was worked on, and the way to them. */

@@ -52,6 +52,10 @@ export function createCourse({
   return {
     begun,
     open,
+    async openFirst(): Promise<void> {
+      const { course } = await import("../lessons");
+      await open(course[0]);
+    },
     openFile,
     /** The lesson that an address asks for, unless it is open already; empty for none. */
     wanted(hash: string, opened: string): string {
