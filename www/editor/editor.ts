@@ -80,6 +80,8 @@ export interface EditorOptions {
   text: string;
   onEdit(text: string): void;
   onEscape(): void;
+  /** What is loaded with the editor's keys, after the first screen: words that are completed and explained. */
+  later?(): Promise<Extension>;
   /** Undo and redo are the page's: they know of everything, the editor only of what was typed in it. */
   onUndo(): void;
   onRedo(): void;
@@ -192,11 +194,14 @@ export function createEditor(options: EditorOptions): Editor {
   });
 
   let over = false;
-  const complete = () =>
-    fetchExtras().then(({ keys }) => {
-      if (!over) afterDrawing(() => view.dispatch({ effects: more.reconfigure(keys) }));
-    });
-  const soon = setTimeout(complete, EXTRAS_AFTER);
+  const complete = async () => {
+    const { keys } = await fetchExtras();
+    // Without it the editor is as good.
+    const later = (await options.later?.().catch(() => undefined)) ?? [];
+    // Keys of a list that is open come before those that move the cursor.
+    if (!over) afterDrawing(() => view.dispatch({ effects: more.reconfigure([later, keys]) }));
+  };
+  const soon = setTimeout(() => void complete(), EXTRAS_AFTER);
 
   /** The newest problems: the code that draws them may come later. */
   let wanted: readonly Problem[] = [];

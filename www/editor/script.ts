@@ -21,21 +21,9 @@ import {
 import api from "passlab-api";
 import { fetched } from "../state/texts";
 import type { ApiEntry } from "../user/docs";
+import { explained } from "./explained";
 import { javascript, KEYWORDS, namesIn, tokensOfDoc, whereIs } from "./javascript";
 import { type Api, apiOf, typeBefore } from "./typed";
-
-/** What is said of a name: how it is called, and what it does. */
-function explained(entries: readonly ApiEntry[]): HTMLElement {
-  const box = document.createElement("div");
-  box.className = "api-doc";
-  for (const entry of entries) {
-    const signature = box.appendChild(document.createElement("code"));
-    signature.textContent = entry.signature;
-    const doc = box.appendChild(document.createElement("p"));
-    doc.textContent = entry.doc;
-  }
-  return box;
-}
 
 function option(label: string, entries: readonly ApiEntry[], type: string): Completion {
   return { label, type, info: () => explained(entries) };

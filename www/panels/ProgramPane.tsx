@@ -15,7 +15,8 @@ import {
 import { Dynamic } from "solid-js/web";
 import { relayLanguage } from "../editor/colours";
 import { createEditor, type Editor } from "../editor/editor";
-import type { Problem } from "../engine/protocol";
+import type { OpDoc, Problem } from "../engine/protocol";
+import { fixOf } from "../state/fixes";
 import { passProblems } from "../state/instruments";
 import { type Editor as EditorName, scriptProblems } from "../state/model";
 import { useApp } from "./context";
@@ -26,6 +27,8 @@ import type { Target } from "./ScriptPane";
 
 const OpenMenu = late(() => import("./OpenMenu"));
 const ScriptPane = lazy(() => import("./ScriptPane"));
+
+const NO_OPS: readonly OpDoc[] = [];
 
 export const editors: readonly { editor: EditorName; label: string }[] = [
   { editor: "program", label: "Program" },
@@ -51,6 +54,10 @@ export function ProgramPane(props: { narrow: boolean }) {
       label: "Program",
       language: relayLanguage,
       text: state().document.source,
+      later: async () => {
+        const { programWords } = await import("../editor/program");
+        return programWords(() => state().catalogue?.ops ?? NO_OPS);
+      },
       onEdit: (source) => app.dispatch({ type: "edit", source }),
       onEscape: app.panels.leaveEditor,
       onUndo: app.undo,
@@ -118,6 +125,18 @@ export function ProgramPane(props: { narrow: boolean }) {
     ...ofPasses().map(({ problem, step }) => ({ problem, script: false, tag: step.name })),
     ...ofScript().map((problem) => ({ problem, script: true, tag: "My passes" })),
   ]);
+
+  /** What was perhaps meant, put in the place of what stands there. */
+  const fix = (problem: Problem, script: boolean) => {
+    const { document } = state();
+    return fixOf(problem, script ? document.script : document.source);
+  };
+  const mend = (problem: Problem, script: boolean) => {
+    const found = fix(problem, script);
+    if (!found) return;
+    if (script) app.dispatch({ type: "script", script: found.text });
+    else app.dispatch({ type: "edit", source: found.text });
+  };
 
   const jump = (problem: Problem, script: boolean) => {
     if (problem.from === null) return;
@@ -248,6 +267,13 @@ export function ProgramPane(props: { narrow: boolean }) {
                     <For each={problem.notes}>{(note) => <span class="note">{note}</span>}</For>
                   </span>
                 </Dynamic>
+                <Show when={fix(problem, script)}>
+                  {(found) => (
+                    <button type="button" class="fix" onClick={() => mend(problem, script)}>
+                      Change to <code>{found().word}</code>
+                    </button>
+                  )}
+                </Show>
               </li>
             )}
           </For>
