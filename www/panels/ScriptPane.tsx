@@ -14,6 +14,7 @@ import { scriptLanguage } from "../editor/script";
 import type { UserPass } from "../engine/protocol";
 import { callName } from "../state/calls";
 import { type Sample, sampleList } from "../user/samples";
+import { ApiPanel } from "./ApiPanel";
 import { useApp } from "./context";
 import "../styles/script.css";
 
@@ -55,6 +56,7 @@ export default function ScriptPane(props: { target: Target | null }) {
     } else editor?.jump(place.from, place.to ?? place.from);
   });
 
+  const [reading, setReading] = createSignal(false);
   const [samples, setSamples] = createSignal<readonly Sample[]>([]);
   // Without them the pane is as good.
   onMount(() => void sampleList().then(setSamples, () => {}));
@@ -71,14 +73,25 @@ export default function ScriptPane(props: { target: Target | null }) {
           <option value="">Samples…</option>
           <For each={samples()}>{(item) => <option value={item.id}>{item.title}</option>}</For>
         </select>
+        <button type="button" aria-expanded={reading()} onClick={() => setReading(!reading())}>
+          API
+        </button>
         <span class="grow" />
         <Patience />
       </div>
+      <Show when={reading()}>
+        <ApiPanel
+          onClose={() => {
+            setReading(false);
+            editor?.focus();
+          }}
+        />
+      </Show>
       <Show when={empty()}>
         <p class="teach">
           Write a pass here and it appears under <em>Add pass</em>, where it is run, timed and
-          compared like any other. Start with a sample, or press <kbd>Ctrl</kbd> <kbd>Space</kbd> to
-          see what there is.
+          compared like any other. Start with a sample, or press <kbd>Ctrl</kbd> <kbd>Space</kbd> or
+          open <em>API</em> to see what there is.
         </p>
       </Show>
       <Show when={state().trust === "held" && !empty()}>
