@@ -240,7 +240,8 @@ export async function setUp(): Promise<Stage> {
       }),
     withVisible: (options, body, url = site.url) =>
       inPage(options, url, async (lab) => {
-        await lab.program.waitFor();
+        // A lesson may begin with the script.
+        await lab.program.or(lab.script).filter({ visible: true }).first().waitFor();
         await lab.page.getByText("No problems.").waitFor();
         await body(lab);
       }),

@@ -134,7 +134,7 @@ describe("lessons", () => {
     ));
 
   test("each begins where its work is, and a solution that was shown is not done", () =>
-    stage.withVisible(
+    stage.withPage(
       {},
       async (lab) => {
         await eventually(() => lab.tab("My passes").getAttribute("aria-selected"), "true");
@@ -169,7 +169,7 @@ describe("lessons", () => {
       await lab.page.reload();
       await pane(lab).getByRole("heading", { name: /^2\// }).waitFor();
       await pane(lab).getByRole("button", { name: "All lessons" }).press("Enter");
-      await list.getByRole("button", { name: /^Reading Relay.*done$/ }).waitFor();
+      await list.getByRole("button", { name: /^Reading Relay.*, done/ }).waitFor();
       const [saved] = await Promise.all([
         lab.page.waitForEvent("download"),
         list.getByRole("button", { name: "Save progress" }).press("Enter"),
@@ -190,7 +190,7 @@ describe("lessons", () => {
       const reach = async (name: string) => {
         for (let tabs = 0; tabs < 12; tabs++) {
           const at = await lab.page.evaluate(() => document.activeElement?.textContent?.trim());
-          if (at === name) return;
+          if (at?.startsWith(name)) return;
           await keyboard.press("Tab");
         }
         throw new Error(`Tab does not lead to ${name}`);

@@ -1,10 +1,10 @@
 /** The open lesson above the program: what it is about, what is to do, what is done. Loaded when a lesson is opened. */
 import { createEffect, createResource, createSignal, For, on, onMount, Show } from "solid-js";
 import { useApp } from "../panels/context";
+import { Prose } from "../panels/prose";
 import { runAside } from "../state/aside";
 import { course, fileOf, titleOf } from ".";
 import { comparedWith, type Facts, hintsFor, holds, type Lesson, trialsOf } from "./judge";
-import { Prose } from "./prose";
 import "./lessons.css";
 
 /** A lesson with its texts. */

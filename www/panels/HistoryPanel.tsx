@@ -4,6 +4,7 @@ import type { HistoryEntry, Values } from "../engine/protocol";
 import { currentOf, type Followed, fateMark, fateWord, stretches } from "../state/follow";
 import { useApp } from "./context";
 import { inputs } from "./inputs";
+import { Inline } from "./prose";
 import { TensorView } from "./TensorView";
 import "../styles/history.css";
 
@@ -161,7 +162,9 @@ export default function HistoryPanel(props: { followed: Followed }) {
             {(doc) => (
               <>
                 <dt>Operator</dt>
-                <dd>{doc()}</dd>
+                <dd>
+                  <Inline text={doc()} />
+                </dd>
               </>
             )}
           </Show>

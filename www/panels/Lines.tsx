@@ -29,6 +29,8 @@ import { createSheets, ROW, topToSee } from "./sheets";
 
 const OVERSCAN = 8;
 const STAGE = 8;
+/** Lines that go on paper. */
+const MOST_PRINTED = 5000;
 
 export function Lines(props: {
   lines: readonly Line[];
@@ -73,7 +75,16 @@ export function Lines(props: {
       setHeight(scroller.clientHeight);
     });
     observer.observe(scroller);
-    onCleanup(() => observer.disconnect());
+    // On paper nothing is out of sight.
+    const print = () => setHeight(MOST_PRINTED * ROW);
+    const printed = () => setHeight(scroller.clientHeight);
+    window.addEventListener("beforeprint", print);
+    window.addEventListener("afterprint", printed);
+    onCleanup(() => {
+      observer.disconnect();
+      window.removeEventListener("beforeprint", print);
+      window.removeEventListener("afterprint", printed);
+    });
   });
   createEffect(() => {
     if (characters() > 0) props.onRoom?.({ characters: characters(), digits: digits() });

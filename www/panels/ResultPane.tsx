@@ -139,7 +139,8 @@ export function ResultPane() {
               ‹
             </button>
             <span class="position">
-              step {position().at} of {position().of}
+              <span class="word">step </span>
+              {position().at} of {position().of}
             </span>
             <button
               type="button"

@@ -17,11 +17,25 @@ import "../styles/values.css";
 
 export type Look = "table" | "map";
 
-export function TensorView(props: { part: ValuePart; look: Look }) {
+export function TensorView(props: {
+  part: ValuePart;
+  look: Look;
+  /** What it is compared with: heat maps of both have one scale. */
+  beside?: ValuePart | undefined;
+}) {
   const [at, setAt] = createSignal<readonly number[]>([]);
   const leading = () => props.part.shape.slice(0, -2);
   const slice = createMemo(() => sliceOf(props.part, at()));
   const facts = createMemo(() => factsOf(props.part.data));
+  const scale = createMemo(() => {
+    const both = [facts(), props.beside ? factsOf(props.beside.data) : null].filter(
+      (one) => one !== null,
+    );
+    return {
+      least: Math.min(...both.map(({ least }) => least)),
+      most: Math.max(...both.map(({ most }) => most)),
+    };
+  });
   const missing = () => sizeOf(props.part.shape) - props.part.data.length;
   const place = (where: number) => `[${indexOf(where, props.part.shape).join(", ")}]`;
   const scalar = () => props.part.shape.length === 0;
@@ -80,9 +94,7 @@ export function TensorView(props: { part: ValuePart; look: Look }) {
           when={props.look === "map" && facts()}
           fallback={<Table part={props.part} slice={slice()} />}
         >
-          {(now) => (
-            <HeatMap part={props.part} slice={slice()} least={now().least} most={now().most} />
-          )}
+          <HeatMap part={props.part} slice={slice()} {...scale()} />
         </Show>
       </Show>
     </div>

@@ -63,11 +63,35 @@ export default function Values(props: { step: Step }) {
       return name + comparison(part, after[index] as ValuePart);
     });
   };
-  const side = (title: string, result: Evaluated | string) => (
+  /** Of each part what became of each of its elements; nothing where the two are not of one shape, or the same. */
+  const differences = (): ValuePart[] => {
+    const now = outcome();
+    if (!now || look() !== "map" || problemOf(now.before) || problemOf(now.after)) return [];
+    const after = partsOf(now.after);
+    return partsOf(now.before).flatMap((part, index) => {
+      const other = after[index];
+      const alike =
+        other && other.shape.join() === part.shape.join() && part.data.length === other.data.length;
+      if (!alike || part.shape.length === 0) return [];
+      const data = part.data.map((element, at) => (other.data[at] ?? 0) - element);
+      return data.some((element) => element !== 0)
+        ? [{ ...part, name: `${part.name}: after − before`, data }]
+        : [];
+    });
+  };
+  const side = (title: string, result: Evaluated | string, other: Evaluated | string) => (
     <div class="value">
       <h3>{title}</h3>
       <Show when={problemOf(result)}>{(problem) => <pre tabIndex="0">{problem()}</pre>}</Show>
-      <For each={partsOf(result)}>{(part) => <TensorView part={part} look={look()} />}</For>
+      <For each={partsOf(result)}>
+        {(part, index) => (
+          <TensorView
+            part={part}
+            look={look()}
+            beside={problemOf(other) ? undefined : partsOf(other)[index()]}
+          />
+        )}
+      </For>
     </div>
   );
 
@@ -185,9 +209,16 @@ export default function Values(props: { step: Step }) {
               <For each={verdicts()}>{(sentence) => <p>{sentence}</p>}</For>
             </div>
             <div class="two">
-              {side(`Before ${props.step.name}`, now().before)}
-              {side(`After ${props.step.name}`, now().after)}
+              {side(`Before ${props.step.name}`, now().before, now().after)}
+              {side(`After ${props.step.name}`, now().after, now().before)}
             </div>
+            <For each={differences()}>
+              {(part) => (
+                <div class="value">
+                  <TensorView part={part} look="map" />
+                </div>
+              )}
+            </For>
           </>
         )}
       </Show>

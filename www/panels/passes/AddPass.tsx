@@ -5,6 +5,7 @@ import { freshCall, ownPass } from "../../state/calls";
 import { scriptPasses } from "../../state/model";
 import { useApp } from "../context";
 import { Popover } from "../Popover";
+import { Inline } from "../prose";
 
 /** How far down a pass stands that is not one's own, and one that cannot be run yet. */
 const OTHERS = 1000;
@@ -146,7 +147,9 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
                 </Show>
                 {pass.available ? `O${pass.optLevel}` : "not yet"}
               </span>
-              <span class="choice-summary">{pass.summary}</span>
+              <span class="choice-summary">
+                <Inline text={pass.summary} />
+              </span>
             </div>
           )}
         </For>

@@ -4,6 +4,7 @@ import { callError, callName, findPass, ownPass, tidyCall } from "../../state/ca
 import { scriptPasses } from "../../state/model";
 import { useApp } from "../context";
 import { Popover } from "../Popover";
+import { Inline, Prose } from "../prose";
 
 export default function EditPass(props: {
   id: number;
@@ -71,7 +72,7 @@ export default function EditPass(props: {
           />
         </label>
         <p id="call-help" class={error() ? "wrong" : "quiet"}>
-          {error() || doc()?.summary || unknown()}
+          <Inline text={error() || doc()?.summary || unknown()} />
         </p>
         <Show when={own()}>
           {(pass) => (
@@ -97,7 +98,9 @@ export default function EditPass(props: {
                   >
                     {param.name}={param.default}
                   </button>
-                  <span class="quiet">{param.doc}</span>
+                  <span class="quiet">
+                    <Inline text={param.doc} />
+                  </span>
                 </li>
               )}
             </For>
@@ -106,7 +109,9 @@ export default function EditPass(props: {
         <Show when={doc()?.doc}>
           <details>
             <summary>What it does</summary>
-            <p class="doc">{doc()?.doc}</p>
+            <div class="doc">
+              <Prose text={doc()?.doc ?? ""} />
+            </div>
             <Show when={doc()?.exampleBefore}>
               <p class="quiet">Before</p>
               <pre tabIndex={0}>{doc()?.exampleBefore}</pre>

@@ -1,4 +1,4 @@
-/** The little Markdown that lessons are written in: paragraphs, lists, `code`, **strong**, *names*. */
+/** The little Markdown that lessons and documentation are written in: paragraphs, lists, `code`, **strong**, *names*. */
 import { For, type JSX } from "solid-js";
 
 function inline(text: string): JSX.Element[] {
@@ -9,6 +9,9 @@ function inline(text: string): JSX.Element[] {
     return part;
   });
 }
+
+/** A text in a line of its own. */
+export const Inline = (props: { text: string }) => <>{inline(props.text)}</>;
 
 export function Prose(props: { text: string }) {
   return (
