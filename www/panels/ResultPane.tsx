@@ -261,7 +261,11 @@ function StepHead(props: { step: Step; split: boolean; finder: Finder }) {
         </span>
         <strong>{props.step.name}</strong>
         <span>{outcomeWord[props.step.outcome]}</span>
-        <Show when={props.step.outcome === "changed" || props.step.outcome === "unchanged"}>
+        <Show
+          when={
+            app.timed() && (props.step.outcome === "changed" || props.step.outcome === "unchanged")
+          }
+        >
           <span class="quiet number">{duration(props.step.micros)}</span>
         </Show>
         <Show when={props.step.rewrites > 0}>

@@ -10,12 +10,28 @@ const NAMED = 6;
 
 export default function Timing() {
   const app = useApp();
+  return (
+    <section class="region timing" aria-label="Timing">
+      <Show
+        when={app.timed()}
+        fallback={
+          <p class="empty">These steps were run elsewhere, and nobody said how long they took.</p>
+        }
+      >
+        <Times />
+      </Show>
+    </section>
+  );
+}
+
+function Times() {
+  const app = useApp();
   const run = () => app.state().good?.run;
   const blocks = createMemo(() => flame(app.steps()));
   const depth = createMemo(() => Math.max(0, ...blocks().map((block) => block.step.depth)));
   const percent = (share: number) => `${share.toFixed(share < 9.95 ? 1 : 0)}%`;
   return (
-    <section class="region timing" aria-label="Timing">
+    <>
       <p class="pad">
         The run took {duration((run()?.millis ?? 0) * 1000)} in the engine.
         <span class="quiet"> The time of a step includes the steps nested in it.</span>
@@ -69,6 +85,6 @@ export default function Timing() {
         <h3>PassTimingInstrument</h3>
         <pre tabIndex="0">{run()?.timing}</pre>
       </Show>
-    </section>
+    </>
   );
 }

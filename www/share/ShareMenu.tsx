@@ -9,6 +9,9 @@ import { htmlPage, type PageStep } from "./page";
 import { python, toRepeat } from "./python";
 import "./share.css";
 
+/** Characters that an issue may have. */
+const MOST_IN_ISSUE = 65_536;
+
 export default function ShareMenu(props: { anchor: HTMLElement; onClose(): void }) {
   const app = useApp();
   const [said, setSaid] = createSignal("");
@@ -23,7 +26,12 @@ export default function ShareMenu(props: { anchor: HTMLElement; onClose(): void 
       setSaid(`There is no ${what} to copy yet.`);
       return;
     }
-    setSaid((await app.copyText(text)) ? `${what} copied.` : "The browser does not let me copy.");
+    const copied = await app.copyText(text);
+    const long =
+      text.length > MOST_IN_ISSUE
+        ? ` It has ${text.length.toLocaleString("en")} characters; an issue on GitHub ends at ${MOST_IN_ISSUE.toLocaleString("en")}.`
+        : "";
+    setSaid(copied ? `${what} copied.${long}` : "The browser does not let me copy.");
   };
   const save = (name: string, text: string | null, type: string) => {
     if (text === null) setSaid("There is no result to save yet.");

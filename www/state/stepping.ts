@@ -11,6 +11,7 @@ export function createStepping(
   touching: () => ReadonlySet<string> | null,
 ) {
   const steps = createMemo(() => state().good?.run.steps ?? []);
+  const timed = createMemo(() => !state().good?.document.files?.length);
   const selected = createMemo(() => findStep(steps(), state().step));
   const step = createMemo<Step | undefined>(() => steps()[selected()]);
   const shown = createMemo<Shown[]>(() => {
@@ -43,6 +44,8 @@ export function createStepping(
     /** Index of the step that is shown. */
     selected,
     step,
+    /** The steps were run here: how long they took is known. */
+    timed,
     shown,
     /** Takes away what keeps steps from being listed. */
     showAll(): void {

@@ -188,8 +188,14 @@ export function neighbour(
   return -1;
 }
 
+/** How many of something there are, in words. */
+export const countOf = (count: number, one: string, more = `${one}s`): string =>
+  `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+
 /** Microseconds in words, in milliseconds: browsers do not measure finer than a tenth of one. */
 export function duration(micros: number): string {
+  // Nobody measured it.
+  if (micros < 0) return "";
   const millis = micros / 1000;
   if (millis < 0.05) return "<0.1 ms";
   if (millis < 1000) return `${millis < 9.95 ? millis.toFixed(1) : Math.round(millis)} ms`;

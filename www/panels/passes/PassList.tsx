@@ -3,7 +3,7 @@
  * and **Steps**, whose items are laid over each other line by line.
  */
 import { createEffect, createMemo, createSelector, createSignal, For, on, Show } from "solid-js";
-import type { PassItem } from "../../engine/protocol";
+import type { PassItem, Step } from "../../engine/protocol";
 import { callName } from "../../state/calls";
 import { scriptPasses } from "../../state/model";
 import { gone, looksAlike, type Shown } from "../../state/steps";
@@ -52,7 +52,8 @@ export function PassList(props: {
       selected: app.selected(),
     }),
   );
-  const timeOf = useTimes(app.steps);
+  const measured = useTimes(app.steps);
+  const timeOf = (step: Step) => (app.timed() ? measured(step) : -1);
   const own = createMemo(() => new Set(scriptPasses(state()).map((pass) => pass.name)), undefined, {
     equals: (a, b) => a.size === b.size && [...a].every((name) => b.has(name)),
   });

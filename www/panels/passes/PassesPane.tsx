@@ -1,6 +1,7 @@
 /** The middle pane: the passes and what they did, what of them is shown, and the context that they run in. */
 import { createMemo, createSignal, Show } from "solid-js";
 import { callName, matchingPipeline } from "../../state/calls";
+import { countOf } from "../../state/steps";
 import { useApp } from "../context";
 import { late } from "../late";
 import { Part } from "../Part";
@@ -103,7 +104,7 @@ function Counts() {
   return (
     <span class="quiet grow">
       <Show when={app.steps().length > 0}>
-        {app.steps().length} steps, {changed()} changed
+        {countOf(app.steps().length, "step")}, {changed()} changed
       </Show>
     </span>
   );
