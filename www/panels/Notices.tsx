@@ -20,7 +20,7 @@ export function Banners() {
         <Consent />
       </Show>
       {/* From the first moment on: what comes later would push the panes down. */}
-      <Show when={state().preferences.hint}>
+      <Show when={state().preferences.hint && !state().lesson}>
         <Hint />
       </Show>
     </aside>

@@ -65,7 +65,12 @@ export function StepRow(props: {
           {closed() ? `▸${props.item.quiet || ""}` : "▾"}
         </span>
       </Show>
-      <span class="meta">{metaOf(step(), duration, props.micros)}</span>
+      <span
+        class="meta"
+        classList={{ time: step().outcome === "changed" || step().outcome === "unchanged" }}
+      >
+        {metaOf(step(), duration, props.micros)}
+      </span>
     </div>
   );
 }
