@@ -129,3 +129,31 @@ test("the next change is the first line of the next hunk", () => {
   expect(nextChange(lines, 6, -1)).toBe(2);
   expect(nextChange(lines, 6, 1)).toBe(-1);
 });
+
+test("what ends a line does not stand on a line of its own", () => {
+  const text = "  %0 = add(%x, %y) /* ty=Tensor[(16), float32] */;";
+  const starts = breaks(text, text.length - 2);
+  expect(text.slice(starts.at(-1))).toBe("float32] */;");
+});
+
+test("side by side a line that only moved inwards is not coloured", () => {
+  const row = {
+    kind: "changed",
+    left: 1,
+    right: 1,
+    leftWords: [0, 2],
+    rightWords: [0, 4],
+  } as const;
+  const [line] = layout([{ ...row, leftText: "  add(%x)", rightText: "    add(%x)" }], {
+    split: true,
+    columns: 80,
+    types: false,
+    open: new Set<string>(),
+    context: 3,
+  });
+  expect(line?.kind === "row" && [line.tone, line.a?.words, line.b?.words]).toEqual([
+    "quiet",
+    [],
+    [],
+  ]);
+});

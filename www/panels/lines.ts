@@ -77,6 +77,8 @@ export const NARROWEST_HALF = 30;
 export const LONG = 6;
 const KEPT = 3;
 const HANG = 4;
+/** So few characters do not stand on a line of their own. */
+const LONE = 4;
 
 const TYPES = / ?\/\* ty=.*?\*\//g;
 
@@ -115,6 +117,12 @@ export function breaks(text: string, columns: number): number[] {
     from = space > from + room / 2 && space > indent ? space + 1 : limit;
     starts.push(from);
     room = Math.max(20, columns - indent - HANG);
+  }
+  // The last word goes along with what would stand alone: `*/;`.
+  const last = starts.at(-1) ?? 0;
+  const word = text.lastIndexOf(" ", last - 2) + 1;
+  if (starts.length > 1 && text.length - last <= LONE && word > (starts.at(-2) ?? 0)) {
+    if (word > indent && text.length - word <= room) starts[starts.length - 1] = word;
   }
   return starts;
 }
@@ -242,8 +250,10 @@ function putUnified(row: Row, index: number, lines: Line[], options: Options): v
 function putSplit(row: Row, index: number, lines: Line[], options: Options): void {
   const { change, left, right } = row;
   const columns = options.columns;
-  const a = left === null ? [] : spans(row.leftText, row.leftWords, columns);
-  const b = right === null ? [] : spans(row.rightText, row.rightWords, columns);
+  // Where only the indentation is another one, nothing is marked.
+  const words = (all: readonly number[]) => (isShifted(row) ? [] : all);
+  const a = left === null ? [] : spans(row.leftText, words(row.leftWords), columns);
+  const b = right === null ? [] : spans(row.rightText, words(row.rightWords), columns);
   const signs: Record<DiffKind, string> = {
     same: " ",
     added: "+",
@@ -252,7 +262,8 @@ function putSplit(row: Row, index: number, lines: Line[], options: Options): voi
     moved: "~",
     renumbered: "~",
   };
-  const tone = change === "moved" || change === "renumbered" ? "quiet" : change;
+  const quiet = change === "moved" || change === "renumbered" || isShifted(row);
+  const tone = quiet ? "quiet" : change;
   const characters = Math.max(textOf(a), textOf(b));
   limited(Math.max(a.length, b.length), `both ${index}`, lines, options, characters, (part) => ({
     kind: "row",
