@@ -137,13 +137,13 @@ test("what ends a line does not stand on a line of its own", () => {
 });
 
 test("side by side a line that only moved inwards is not coloured", () => {
-  const row = {
+  const row: Omit<DiffRow, "leftText" | "rightText"> = {
     kind: "changed",
     left: 1,
     right: 1,
     leftWords: [0, 2],
     rightWords: [0, 4],
-  } as const;
+  };
   const [line] = layout([{ ...row, leftText: "  add(%x)", rightText: "    add(%x)" }], {
     split: true,
     columns: 80,
