@@ -103,6 +103,9 @@ struct Eval {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
+    /// Count what a tensor program does, instead of its result: loads, stores, arithmetic, bytes
+    #[arg(long, conflicts_with = "json")]
+    cost: bool,
 }
 
 fn main() {
@@ -129,7 +132,9 @@ fn main() {
         Command::Infer { file } => cli::infer(file),
         Command::Equal { a, b } => cli::equal(a, b),
         Command::Schedule { file, trace } => cli::schedule(file, trace),
-        Command::Eval(eval) => cli::eval(&eval.file, &eval.func, eval.args.as_deref(), eval.seed.unwrap_or(0), eval.json),
+        Command::Eval(eval) => {
+            cli::eval(&eval.file, &eval.func, eval.args.as_deref(), eval.seed.unwrap_or(0), eval.json, eval.cost)
+        }
         Command::Link { file } => cli::link::encode(file),
         Command::Open { link } => cli::link::decode(link),
         Command::Passes { json } => cli::passes(*json),

@@ -3,6 +3,7 @@
 
 use crate::eval::{Value, show};
 use crate::ir::{DType, Store, Tensor};
+use crate::ops::kernel::write;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
@@ -52,16 +53,23 @@ pub fn value_from_json(json: &Json) -> Result<Value, String> {
 }
 
 fn scalar_from_json(scalar: &Json, dtype: Option<&str>) -> Result<Value, String> {
-    let (dtype, data) = match (dtype, scalar) {
-        (None, Json::Bool(b)) => (DType::BOOL, vec![u8::from(*b)]),
-        (None | Some("int32"), Json::Number(n)) if n.is_i64() => {
-            let value = i32::try_from(n.as_i64().unwrap_or(0)).map_err(|_| "the scalar does not fit int32")?;
-            (DType::I32, value.to_le_bytes().to_vec())
-        }
-        (Some("int64"), Json::Number(n)) if n.is_i64() => (DType::I64, n.as_i64().unwrap_or(0).to_le_bytes().to_vec()),
-        (None | Some("float32"), Json::Number(n)) => (DType::F32, (n.as_f64().unwrap_or(0.0) as f32).to_le_bytes().to_vec()),
-        (Some("float64"), Json::Number(n)) => (DType::F64, n.as_f64().unwrap_or(0.0).to_le_bytes().to_vec()),
+    let dtype = match (dtype, scalar) {
+        (Some(name), _) => DType::parse(name).ok_or_else(|| format!("`{name}` is no element type"))?,
+        (None, Json::Bool(_)) => DType::BOOL,
+        (None, Json::Number(n)) if n.is_i64() => DType::I32,
+        (None, _) => DType::F32,
+    };
+    let made = match scalar {
+        Json::Bool(truth) => write(dtype, &[], &[i64::from(*truth)]),
+        Json::Number(n) => match (n.as_i64(), n.as_u64(), n.as_f64()) {
+            (Some(value), ..) if dtype == DType::I32 && i32::try_from(value).is_err() => {
+                return Err("the scalar does not fit int32".to_owned());
+            }
+            (Some(value), ..) => write(dtype, &[], &[value]),
+            (_, Some(value), _) => write(dtype, &[], &[value]),
+            (.., value) => write(dtype, &[], &[value.unwrap_or(0.0)]),
+        },
         _ => return Err("a scalar is a number or a truth value".to_owned()),
     };
-    Ok(Value::Tensor(Tensor::new(dtype, [], data)))
+    made.map(Value::Tensor).map_err(|error| error.0)
 }

@@ -169,11 +169,11 @@ fn schedule_file(file: &str, path: &str) -> Result<Output, Output> {
 }
 
 /// `passlab eval FILE`
-pub fn eval(file: &str, function: &str, args: Option<&str>, seed: u64, as_json: bool) -> Output {
-    finish(eval_file(file, function, args, seed, as_json))
+pub fn eval(file: &str, function: &str, args: Option<&str>, seed: u64, as_json: bool, cost: bool) -> Output {
+    finish(eval_file(file, function, args, seed, as_json, cost))
 }
 
-fn eval_file(file: &str, function: &str, args: Option<&str>, seed: u64, as_json: bool) -> Result<Output, Output> {
+fn eval_file(file: &str, function: &str, args: Option<&str>, seed: u64, as_json: bool, cost: bool) -> Result<Output, Output> {
     let Loaded { mut store, opened, source } = load(file)?;
     let wrong = |found: Diagnostic| Output::wrong(&[found], file, &source);
     let failed = |e: evaluator::EvalFailure| wrong(e.to_diagnostic());
@@ -196,6 +196,15 @@ fn eval_file(file: &str, function: &str, args: Option<&str>, seed: u64, as_json:
                 }
                 None => seeded_args(&mut store, &opened.module, function, seed).map_err(wrong)?,
             };
+            if cost {
+                let name = store.name(function);
+                let Some(crate::ir::Expr::PrimFunc(program)) = opened.module.function(name).map(|id| store.expr(id)) else {
+                    return Err(Output::usage(format!("`--cost` counts what a tensor program does, and `{function}` is none")));
+                };
+                let counted = evaluator::apply_prim_func(&store, &opened.module, program, &args, options, true);
+                let (_, cost) = counted.map_err(failed)?;
+                return Ok(Output::text(cost.unwrap_or_default().table()));
+            }
             evaluator::eval_function(&mut store, &opened.module, function, &args, options).map_err(failed)?
         }
     };

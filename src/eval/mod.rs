@@ -15,7 +15,7 @@ mod value;
 
 pub use seed::{seeded_args, seeded_value};
 pub use show::show;
-pub use tir::{Given, eval_prim, run_prim_func};
+pub use tir::{BufferCost, Cost, Given, apply as apply_prim_func, eval_prim, run_prim_func};
 pub use value::{Closure, Fields, RefCell, Value, value_to_expr};
 
 use crate::diag::{Diagnostic, Span};
@@ -63,7 +63,7 @@ impl EvalFailure {
     }
 }
 
-/// Applies the function `name` of `module` to `args`.
+/// Applies the function `name` of `module` to `args`. A tensor program gives the tuple of the arguments that it wrote.
 pub fn eval_function(
     store: &mut Store,
     module: &Module,
@@ -90,6 +90,9 @@ pub fn eval_watching(
     let Some(function) = module.function(id) else {
         return Err(EvalFailure::new(format!("the module has no function `@{name}`")));
     };
+    if let Expr::PrimFunc(program) = store.expr(function) {
+        return tir::apply(store, module, program, args, options, false).map(|(value, _)| value);
+    }
     if module.dialect() == Dialect::Relax {
         return relax::apply(store, module, function, args, options, watched);
     }

@@ -3,12 +3,15 @@
 use crate::eval::seed::{Draws, UNKNOWN_EXTENT};
 use crate::eval::{EvalFailure, Value};
 use crate::infer::relax::types::{Bindings, substitute, symbols};
-use crate::ir::{Dim, ExprId, Extents, Store, Type, TypeId};
+use crate::ir::{Dim, Expr, ExprId, Extents, Store, Type, TypeId};
 use crate::ops::kernel::write;
 
 /// As [`crate::eval::seeded_args`] makes them. Symbolic extents are 4, wherever they stand, and so is a scalar
 /// integer that is one; what is computed from them is computed. Shapes of which the rank alone is known have extents of 4.
 pub fn seeded_args(store: &mut Store, function: ExprId, seed: u64) -> Result<Vec<Value>, EvalFailure> {
+    if let Expr::PrimFunc(program) = store.expr(function) {
+        return crate::eval::tir::seeded(store, program, seed);
+    }
     let Some(function) = store.as_function(function) else {
         return Err(EvalFailure::new("only functions of Relax have arguments that can be made up"));
     };

@@ -1,7 +1,9 @@
 //! Programs whose results are computed by hand.
 
 use super::*;
+use crate::eval::{EvalOptions, Value};
 use crate::ir::Expr;
+use crate::ops::kernel::{read, write};
 
 /// Runs the only function of a text on `0, 1, 2, ...`; one output.
 fn on_counting(source: &str, input: &[i64], output: &[i64]) -> Result<Vec<f64>, EvalFailure> {
@@ -62,10 +64,51 @@ fn a_loop_that_does_not_end_uses_up_its_fuel() {
 }
 
 #[test]
-fn threads_are_not_run() {
+fn threads_see_what_the_others_have_written() {
+    // Each thread writes one element of what the block shares and reads its neighbour's.
     let source = program(
-        "for i in T.thread_binding(2, thread=\"threadIdx.x\"):\n    with T.sblock(\"b\"):\n        vi = T.axis.spatial(2, \
-         i)\n        B[vi] = A[vi, 0]",
+        "for t in T.thread_binding(2, thread=\"threadIdx.x\"):\n    S = T.alloc_buffer((2,), scope=\"shared\")\n    S[t] = A[0, t] + \
+         T.float32(5.0)\n    B[t] = S[1 - t]",
     );
-    assert_eq!(on_counting(&source, &[2, 3], &[2]).expect_err("it ends with an error").code, "eval-no-kernel");
+    assert_eq!(on_counting(&source, &[2, 3], &[2]), Ok(vec![6.0, 5.0]));
+}
+
+#[test]
+fn a_read_of_nothing_is_an_error_at_its_statement() {
+    let source = program("S = T.alloc_buffer((2,))\nS[0] = T.float32(1.0)\nB[0] = S[1]");
+    let failure = on_counting(&source, &[2, 3], &[2]).expect_err("it ends with an error");
+    assert!(failure.message.contains("element 1 of `S`, which nothing was written to"), "{}", failure.message);
+    assert_eq!(failure.span.map(|span| &source[span.start as usize..span.end as usize]), Some("B[0] = S[1]"));
+}
+
+#[test]
+fn vectors_are_loaded_whole_before_they_are_stored() {
+    let source = program("B[T.Ramp(0, 1, 2)] = A[1, T.Ramp(2, -1, 2)] * T.Broadcast(T.float32(2.0), 2)");
+    assert_eq!(on_counting(&source, &[2, 3], &[2]), Ok(vec![10.0, 8.0]));
+}
+
+#[test]
+fn loops_are_left_early_and_rounds_are_skipped() {
+    let source = program(
+        "B[0] = T.float32(0.0)\nfor i in range(6):\n    if i == 1:\n        continue\n    if i == 4:\n        break\n    B[0] = \
+         B[0] + A[0, 1] * T.Cast(\"float32\", i)",
+    );
+    // 0 + 2 + 3
+    assert_eq!(on_counting(&source, &[2, 3], &[2]).map(|values| values[0]), Ok(5.0));
+}
+
+#[test]
+fn what_a_program_does_is_counted() {
+    let source = program("for i in range(2):\n    if i < 1:\n        B[i] = A[i, 0] * A[i, 1 + i] + A[i, 0]");
+    let store = &mut Store::new();
+    let module = crate::parse::parse(store, &source).program.module;
+    let Expr::PrimFunc(function) = store.expr(module.functions()[0].1) else { panic!("not a PrimFunc") };
+    let tensor = |shape: &[i64]| write(DType::F32, shape, &vec![1.0; shape.iter().product::<i64>() as usize]).expect("a tensor");
+    let args = [Value::Tensor(tensor(&[2, 3])), Value::Tensor(tensor(&[2]))];
+    let (_, cost) = apply(store, &module, function, &args, EvalOptions::default(), true).expect("it runs");
+    let cost = cost.expect("it is counted");
+    // In the one round that the branch takes: a product and a sum; `A[i, 0]` stands there twice and is read once.
+    assert_eq!((cost.arithmetic, cost.index_arithmetic), (2 + 2, 1), "with the comparison of both rounds");
+    let of = |at: usize| (cost.buffers[at].loads, cost.buffers[at].stores, cost.buffers[at].bytes, cost.buffers[at].touched);
+    assert_eq!((of(0), of(1)), ((2, 0, 8, 8), (0, 1, 4, 4)));
 }

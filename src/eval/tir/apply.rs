@@ -1,0 +1,91 @@
+//! A tensor program applied to values, all its buffers being arguments.
+
+use super::{Cost, Given, Source, eval_prim, run};
+use crate::eval::seed::{Draws, UNKNOWN_EXTENT};
+use crate::eval::{EvalFailure, EvalOptions, Value};
+use crate::ir::{DType, DTypeCode, Id, Module, PrimExpr, PrimFunc, PrimParam, Store, Symbol, Tensor};
+use crate::ops::kernel::{read_scalar, write};
+
+/// Runs a program of a module on one value for each parameter; buffers, outputs included, have given contents. The result is the
+/// tuple of the arguments that were written, in their order, and what was done if `count` asks for it.
+///
+/// A step of a program costs a twentieth of a node's fuel.
+pub fn apply(
+    store: &Store,
+    module: &Module,
+    function: Id<PrimFunc>,
+    args: &[Value],
+    options: EvalOptions,
+    count: bool,
+) -> Result<(Value, Option<Cost>), EvalFailure> {
+    let function = store.prim_func(function);
+    if function.params.len() != args.len() {
+        let message = format!("the program takes {} arguments and is given {}", function.params.len(), args.len());
+        return Err(EvalFailure::new(message));
+    }
+    let given: Vec<Given> =
+        function.params.iter().zip(args).map(|(param, arg)| given(store, *param, arg)).collect::<Result<_, _>>()?;
+    let source = Source { store, module: Some(module), count };
+    let outcome = run(source, function, &given, options.fuel.saturating_mul(20))?;
+    let written = outcome.memory.into_iter().flatten().filter(|(_, written)| *written);
+    Ok((Value::tuple(written.map(|(tensor, _)| Value::Tensor(tensor)).collect()), outcome.cost))
+}
+
+fn given(store: &Store, param: PrimParam, arg: &Value) -> Result<Given, EvalFailure> {
+    let is_number = |tensor: &Tensor| tensor.shape.is_empty();
+    match (param, arg) {
+        (PrimParam::Buffer(_), Value::Tensor(tensor)) => Ok(Given::Tensor(tensor.clone())),
+        (PrimParam::Var(symbol), Value::Tensor(tensor)) => {
+            let is_pointer = store.symbol(symbol).dtype.code == DTypeCode::Handle;
+            Ok(if is_pointer || !is_number(tensor) { Given::Tensor(tensor.clone()) } else { Given::Scalar(tensor.clone()) })
+        }
+        (_, Value::Prim(tensor)) => Ok(Given::Scalar(tensor.clone())),
+        (_, other) => {
+            let name = store.str(store.prim_param_name(param));
+            Err(EvalFailure::new(format!("`{name}` of a tensor program is given {}", other.kind())))
+        }
+    }
+}
+
+/// As [`crate::eval::seeded_args`] makes them, one for each parameter. Symbolic extents are 4, and so are integers.
+pub(crate) fn seeded(store: &Store, function: Id<PrimFunc>, seed: u64) -> Result<Vec<Value>, EvalFailure> {
+    let mut draws = Draws::new(seed);
+    let function = store.prim_func(function);
+    let mut symbols: Vec<(Id<Symbol>, i64)> = Vec::new();
+    for param in &*function.params {
+        let PrimParam::Buffer(buffer) = *param else { continue };
+        for extent in &store.buffer(buffer).shape {
+            store.for_each_prim(*extent, &mut |_, expr| {
+                if let PrimExpr::Var(symbol) = *expr {
+                    symbols.push((symbol, UNKNOWN_EXTENT));
+                }
+            });
+        }
+    }
+    let made = function.params.iter().map(|param| {
+        let name = store.str(store.prim_param_name(*param));
+        match *param {
+            PrimParam::Buffer(buffer) => {
+                let buffer = store.buffer(buffer);
+                let shape: Result<Vec<i64>, EvalFailure> = (buffer.shape.iter())
+                    .map(|extent| eval_prim(store, *extent, &symbols))
+                    .map(|extent| read_scalar::<i64>(&extent?).map_err(|error| EvalFailure::new(error.0)))
+                    .collect();
+                draws.tensor(name, &shape?, buffer.dtype.element()).map(Value::Tensor).map_err(EvalFailure::new)
+            }
+            PrimParam::Var(symbol) => {
+                let dtype: DType = store.symbol(symbol).dtype;
+                if dtype.code == DTypeCode::Handle {
+                    return Err(EvalFailure::new(format!("no value can be made up for `{name}`: it is a pointer")));
+                }
+                let made = if dtype.is_float() {
+                    draws.tensor(name, &[], dtype)
+                } else {
+                    write(dtype, &[], &[UNKNOWN_EXTENT]).map_err(|error| error.0)
+                };
+                made.map(Value::Prim).map_err(EvalFailure::new)
+            }
+        }
+    });
+    made.collect()
+}
