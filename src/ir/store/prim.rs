@@ -318,6 +318,20 @@ impl Store {
             && data.layout == BufferLayout::Rows
     }
 
+    /// Where a buffer begins in its memory: what it says, or what goes without saying, 0 in the type of its extents. Of what
+    /// goes without saying the value and its type.
+    pub fn offset_of_buffer(&self, buffer: Id<Buffer>) -> Result<PrimId, DType> {
+        let data = self.buffer(buffer);
+        let index_type = data.shape.first().map_or(DType::I32, |extent| self.prim_dtype(*extent));
+        match data.elem_offset {
+            None => Err(index_type),
+            Some(offset) => match *self.prim_of_id(offset) {
+                PrimExpr::Int { value: 0, dtype } => Err(dtype),
+                _ => Ok(offset),
+            },
+        }
+    }
+
     /// The type of a pointer to elements in a kind of memory: `T.handle("float32", "shared")`. Vectors may be elements, and
     /// [`DType::VOID`] is what is not known.
     pub fn pointer(&mut self, element: DType, scope: Id<Name>) -> DType {

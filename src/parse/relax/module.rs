@@ -119,7 +119,7 @@ impl<'s> Reader<'s, '_> {
         None
     }
 
-    /// `@I.ir_module class Module:`
+    /// `@I.ir_module class Module:`; without any decorator TVM reads the same.
     fn class(&mut self, class: Class) {
         let tree = self.tree;
         let is_module = tree.items(class.decorators).iter().any(|decorator| {
@@ -129,7 +129,7 @@ impl<'s> Reader<'s, '_> {
             };
             tree.dotted(callee).is_some_and(|name| name.rsplit('.').next() == Some("ir_module"))
         });
-        if !is_module {
+        if !is_module && !tree.items(class.decorators).is_empty() {
             self.error("relax-syntax", "the class of a module is decorated with `@I.ir_module`", class.name);
         }
         self.module_names.insert(tree.text(class.name));

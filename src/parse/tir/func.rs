@@ -13,7 +13,12 @@ impl<'s> Reader<'_, 's, '_> {
         let flags = self.flags(def)?;
         let old = !flags.contains(&"s_tir") && old::is_old(tree, def);
         let blocks = old::has_blocks(tree, def);
-        self.state = State { strict: !old, s_tir: flags.contains(&"s_tir") || old || blocks, ..std::mem::take(&mut self.state) };
+        self.state = State {
+            strict: !old,
+            s_tir: flags.contains(&"s_tir") || old || blocks,
+            private: flags.contains(&"private"),
+            ..std::mem::take(&mut self.state)
+        };
         if blocks && !old && !flags.contains(&"s_tir") {
             let span = def.name;
             self.old_at("a function with blocks is `@T.prim_func(s_tir=True)`, which is taken for granted here", span);
@@ -53,10 +58,9 @@ impl<'s> Reader<'_, 's, '_> {
         self.lines(def.body);
         let (mut body, _) = self.close_frame();
         self.close_scope();
-        let private = flags.contains(&"private");
         let mut fields = std::mem::take(&mut self.state.attrs);
         let mut implied = Vec::new();
-        if !private && !fields.iter().any(|(key, _)| self.store.str(*key) == "global_symbol") {
+        if !self.state.private && !fields.iter().any(|(key, _)| self.store.str(*key) == "global_symbol") {
             let name = self.name_of(tree.text(def.name));
             implied.push(("global_symbol", AttrValue::Str(name)));
         }
@@ -210,6 +214,17 @@ impl<'s> Reader<'_, 's, '_> {
             {
                 self.old("`tir.noalias` is the spelling of TVM 0.24 and before; today `tirx.noalias`", dict);
                 key = self.name_of(&format!("tirx.{rest}"));
+            }
+            if text == "global_symbol" && self.state.private {
+                let found = match &value {
+                    AttrValue::Str(name) => self.store.str(*name).to_owned(),
+                    _ => String::new(),
+                };
+                let message = format!(
+                    "A private function may not have the kGlobalSymbol (\"global_symbol\") attribute.  However, a private \
+                     function specified the global symbol as \"{found}\""
+                );
+                return Err(self.error("tir-type", message, dict));
             }
             if self.state.attrs.iter().any(|(known, _)| *known == key) {
                 let message = format!("Duplicate prim func annotation for key = \"{text}\".");

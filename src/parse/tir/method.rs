@@ -291,9 +291,6 @@ impl Reader<'_, '_, '_> {
             [(value @ (Value::Str(_) | Value::Type(_)), at)] => {
                 let dtype = self.dtype_from(value, *at)?;
                 let (from, to) = (i64::from(parent.dtype.bits), i64::from(dtype.bits));
-                if parent.layout == BufferLayout::Unsaid {
-                    return Err(self.error("tir-type", "a view of another type needs a buffer with a layout", *at));
-                }
                 let (many, few) = (from.max(to), from.min(to).max(1));
                 if many % few != 0 {
                     return Err(self.error(

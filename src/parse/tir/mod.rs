@@ -111,6 +111,8 @@ struct State {
     attrs: Vec<(Id<Name>, crate::ir::AttrValue)>,
     /// Whether the function is `s_tir`: buffers say nothing of their layout then.
     s_tir: bool,
+    /// Whether nobody outside of the module calls it.
+    private: bool,
     /// Whether the text says so itself, so that it is read as strictly as TVM does; others may be old.
     strict: bool,
     /// The name that what is made now is to get.
@@ -283,10 +285,29 @@ impl<'t, 's> Reader<'t, 's, '_> {
         };
         while let Some(Holding { node, key, value, from }) = holding.pop() {
             let rest = stmts.split_off(from);
-            let body = self.store.add_stmts(&rest);
+            let body = self.sequence(&rest);
             stmts.push(self.add(Stmt::Attr { node, key, value, body }));
         }
-        (self.store.add_stmts(&stmts), kind)
+        (self.sequence(&stmts), kind)
+    }
+
+    /// Statements one after the other; what does nothing stands only where nothing else does (TVM's `SeqStmt::Flatten`).
+    fn sequence(&mut self, stmts: &[StmtId]) -> StmtId {
+        let zero = |store: &Store, id: &StmtId| match store.stmt(*id) {
+            Stmt::Evaluate(value) => store.as_prim_int(*value) == Some(0),
+            _ => false,
+        };
+        let kept: Vec<StmtId> = stmts.iter().copied().filter(|id| !zero(self.store, id)).collect();
+        match (&kept[..], stmts) {
+            ([], [first, ..]) => {
+                let nothing = self.store.prim_int(0, DType::I32);
+                match self.store.stmt(*first) {
+                    Stmt::Evaluate(value) if *value == nothing => *first,
+                    _ => self.add(Stmt::Evaluate(nothing)),
+                }
+            }
+            _ => self.store.add_stmts(&kept),
+        }
     }
 
     /// Adds a statement to the innermost frame.

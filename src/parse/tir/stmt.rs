@@ -383,6 +383,12 @@ impl<'s> Reader<'_, 's, '_> {
             let intrinsic = self.intrinsic(callee).unwrap_or("");
             match (intrinsic, &args[..]) {
                 ("evaluate", [arg]) => {
+                    if let Node::Call { callee, .. } = self.tree.expr(arg.value)
+                        && let Some(jump) = self.intrinsic(callee).and_then(jump_named)
+                    {
+                        self.push(jump);
+                        return Ok(());
+                    }
                     let value = match self.value(arg.value)? {
                         Value::Buffer(buffer) if !self.store.is_scalar(buffer, true) => {
                             let message = "A buffer variable cannot be used as a scalar Evaluate value; use buffer.data to evaluate \
@@ -468,5 +474,14 @@ impl<'s> Reader<'_, 's, '_> {
 
     pub(super) fn evaluate(&mut self, value: PrimId) {
         self.push(TirStmt::Evaluate(value));
+    }
+}
+
+/// The jump that a call of this name is.
+fn jump_named(name: &str) -> Option<TirStmt> {
+    match name {
+        "break_loop" => Some(TirStmt::Break),
+        "continue_loop" => Some(TirStmt::Continue),
+        _ => None,
     }
 }

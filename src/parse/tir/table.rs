@@ -74,7 +74,8 @@ impl Reader<'_, '_, '_> {
             let found = of(self, 0);
             return Err(self.error("tir-type", format!("tirx.{name} only supports floating-point inputs, but got {found}"), at));
         }
-        if name == "reinterpret" && prims.first().is_some_and(|value| self.store.prim_dtype(*value) == dtype) {
+        let text = prims.first().is_some_and(|value| matches!(self.store.prim_of_id(*value), PrimExpr::Str(_)));
+        if name == "reinterpret" && !text && prims.first().is_some_and(|value| self.store.prim_dtype(*value) == dtype) {
             return Ok(Value::Prim(prims[0]));
         }
         Ok(Value::Prim(self.store.prim_call(name, &prims, dtype)))

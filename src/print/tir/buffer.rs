@@ -3,7 +3,7 @@
 use super::super::LineRole;
 use super::super::script::push_str_literal;
 use super::Tir;
-use crate::ir::{AttrsId, Buffer, BufferLayout, DType, Id, PrimExpr, PrimId, Symbol};
+use crate::ir::{AttrsId, Buffer, BufferLayout, DType, Id, PrimExpr, Symbol};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
@@ -69,7 +69,7 @@ impl Tir<'_, '_> {
         let scope = self.scope();
         let name = self.script.define_buffer(id, scope);
         let mut text = format!("{name} = ");
-        let view = if method == "decl_buffer" { self.view(id) } else { None };
+        let view = if method == "decl_buffer" { self.view_of(id) } else { None };
         match view {
             Some(view) => text.push_str(&view),
             None => self.declaration(id, method, &mut text),
@@ -81,40 +81,6 @@ impl Tir<'_, '_> {
             text.push(')');
         }
         self.line(LineRole::Binding, &text);
-    }
-
-    /// `A.view(4, 4)` or `A.view("int8")`, where a buffer is declared over the memory of another one and differs from it in its
-    /// shape or its type alone.
-    fn view(&mut self, id: Id<Buffer>) -> Option<String> {
-        let store = self.script.store;
-        let child = store.buffer(id);
-        let &PrimExpr::Data(from) = store.prim_of_id(child.data?) else { return None };
-        let parent = store.buffer(from);
-        let offset = |buffer: &Buffer| buffer.elem_offset.filter(|offset| store.as_prim_int(*offset) != Some(0));
-        let same = (child.scope, child.align, child.offset_factor, &child.strides, offset(child))
-            == (parent.scope, parent.align, parent.offset_factor, &parent.strides, offset(parent));
-        if !same || self.script.buffer_name(from).is_none() {
-            return None;
-        }
-        if child.dtype == parent.dtype {
-            let laid_out = child.layout == parent.layout || child.layout == BufferLayout::Parent;
-            if child.shape == parent.shape || !laid_out {
-                return None;
-            }
-            let mut text = format!("{}.view(", self.script.buffer_name(from)?);
-            for (i, &extent) in child.shape.iter().enumerate() {
-                text.push_str(if i > 0 { ", " } else { "" });
-                self.prim(extent, &mut text);
-            }
-            text.push(')');
-            return Some(text);
-        }
-        let (last, own) = child.shape.split_last()?;
-        let (from_last, theirs) = parent.shape.split_last()?;
-        let size = |extent: PrimId, dtype: DType| Some(store.as_prim_int(extent)?.saturating_mul(i64::from(dtype.bits)));
-        let fits = own == theirs && size(*last, child.dtype)? == size(*from_last, parent.dtype)?;
-        (fits && child.layout == parent.layout).then_some(())?;
-        Some(format!("{}.view(\"{}\")", self.script.buffer_name(from)?, child.dtype))
     }
 
     /// `T.method((4,), "int32", scope="shared")`
@@ -195,5 +161,48 @@ impl Tir<'_, '_> {
         if data.layout == BufferLayout::Unsaid && !self.s_tir {
             out.push_str(", layout=None");
         }
+    }
+
+    /// `A.view(4, 4)`, `A.view("int8")`: a declaration that says nothing but another shape or type of the elements of a buffer
+    /// that has a name (TVM's `TryDeclBufferSugar`).
+    fn view_of(&mut self, id: Id<Buffer>) -> Option<String> {
+        let store = self.script.store;
+        let child = store.buffer(id);
+        let PrimExpr::Data(whole) = *store.prim_of_id(child.data?) else { return None };
+        let parent = store.buffer(whole);
+        let name = self.script.buffer_name(whole)?.to_owned();
+        let same = (child.scope, child.align, child.offset_factor) == (parent.scope, parent.align, parent.offset_factor);
+        if !same || store.offset_of_buffer(id) != store.offset_of_buffer(whole) {
+            return None;
+        }
+        if child.dtype != parent.dtype {
+            return self.fits_as(child, parent).then(|| format!("{name}.view(\"{}\")", child.dtype));
+        }
+        let layouts = match (child.layout, parent.layout) {
+            (BufferLayout::Parent, _) | (BufferLayout::Rows, BufferLayout::Rows) => true,
+            (a, b) => a == b,
+        };
+        if child.shape == parent.shape || child.strides != parent.strides || !layouts {
+            return None;
+        }
+        let mut text = format!("{name}.view(");
+        for (i, &extent) in child.shape.iter().enumerate() {
+            text.push_str(if i > 0 { ", " } else { "" });
+            self.prim(extent, &mut text);
+        }
+        text.push(')');
+        Some(text)
+    }
+
+    /// Whether the elements of one buffer are those of another as another type, row by row.
+    fn fits_as(&self, child: &Buffer, parent: &Buffer) -> bool {
+        let store = self.script.store;
+        let (Some((last, before)), Some((whole, outer))) = (child.shape.split_last(), parent.shape.split_last()) else {
+            return child.shape.is_empty() && parent.shape.is_empty();
+        };
+        let (Some(last), Some(whole)) = (store.as_prim_int(*last), store.as_prim_int(*whole)) else { return false };
+        let (to, from) = (i64::from(child.dtype.bits.max(1)), i64::from(parent.dtype.bits.max(1)));
+        let rows = before == outer;
+        rows && if to > from { last.checked_mul(to / from) == Some(whole) } else { whole.checked_mul(from / to) == Some(last) }
     }
 }

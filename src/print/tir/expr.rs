@@ -28,7 +28,7 @@ enum Piece {
 }
 
 /// The operator that a call of an intrinsic is, and how tightly it binds.
-fn operator(name: &str) -> Option<(&'static str, u8)> {
+pub(super) fn operator(name: &str) -> Option<(&'static str, u8)> {
     Some(match name {
         "bitwise_or" => (" | ", 7),
         "bitwise_xor" => (" ^ ", 8),
@@ -364,6 +364,7 @@ impl Tir<'_, '_> {
     pub(super) fn region(&mut self, region: &Region, out: &mut String) {
         let name = self.buffer(region.buffer);
         out.push_str(&name);
+        out.push_str(if self.script.store.is_scalar(region.buffer, true) { ".source" } else { "" });
         out.push_str(if region.ranges.is_empty() { "[()" } else { "[" });
         for (i, (min, extent)) in region.ranges.iter().enumerate() {
             out.push_str(if i > 0 { ", " } else { "" });

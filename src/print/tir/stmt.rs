@@ -184,7 +184,10 @@ impl Tir<'_, '_> {
                 self.line(LineRole::Binding, &text);
             }
             Stmt::Evaluate(value) => {
-                let bare = matches!(store.prim_of_id(*value), PrimExpr::Call { .. });
+                let bare = match store.prim_of_id(*value) {
+                    PrimExpr::Call { op, .. } => super::expr::operator(store.str(*op)).is_none(),
+                    _ => false,
+                };
                 text.push_str(if bare { "" } else { "T.evaluate(" });
                 self.prim(*value, &mut text);
                 text.push_str(if bare { "" } else { ")" });
