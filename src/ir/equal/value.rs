@@ -170,7 +170,7 @@ impl<'a> Comparer<'a> {
         }
         let store = self.store;
         let same_kind = store.symbol(a).dtype == store.symbol(b).dtype && store.symbol(a).size == store.symbol(b).size;
-        expect((map_free && same_kind) || a == b, "different symbolic extents")?;
+        expect(((map_free || self.options.map_free_vars) && same_kind) || a == b, "different symbolic extents")?;
         self.symbols.insert(a, b);
         Ok(())
     }

@@ -15,14 +15,22 @@ const CPU: i32 = 1;
 /// The version that the section names.
 const VERSION: &str = "0.27.0.post1";
 
-/// The statement that holds the constants.
-pub(super) fn section(store: &Store, constants: &[ExprId]) -> String {
+/// The statement that holds constants and strings of several lines.
+pub(super) fn section(store: &Store, constants: &[ExprId], strings: &[String]) -> String {
     let mut graph = Graph { store, nodes: Vec::new(), known: FxHashMap::default() };
-    let key = graph.shared(node("ffi.String", "\"ir.GenericConst\""));
-    let items: Vec<usize> = constants.iter().map(|id| graph.constant(*id)).collect();
-    let array = graph.array(&items);
-    let map = format!("[\n        {key},\n        {array}\n      ]");
-    let root = graph.add(node("ffi.Map", &map));
+    let mut map = Vec::new();
+    if !constants.is_empty() {
+        map.push(graph.shared(node("ffi.String", "\"ir.GenericConst\"")));
+        let items: Vec<usize> = constants.iter().map(|id| graph.constant(*id)).collect();
+        map.push(graph.array(&items));
+    }
+    if !strings.is_empty() {
+        map.push(graph.shared(node("ffi.String", "\"ir.StringImm\"")));
+        let items: Vec<usize> = strings.iter().map(|text| graph.string(text)).collect();
+        map.push(graph.array(&items));
+    }
+    let map: Vec<String> = map.iter().map(|item| format!("        {item}")).collect();
+    let root = graph.add(node("ffi.Map", &format!("[\n{}\n      ]", map.join(",\n"))));
     let mut json = format!("{{\n  \"root_index\": {root},\n  \"nodes\": [\n");
     for (i, text) in graph.nodes.iter().enumerate() {
         json.push_str(if i > 0 { ",\n" } else { "" });
@@ -101,6 +109,28 @@ impl Graph<'_> {
         let data = STANDARD.encode(blob(&tensor)).replace('/', "\\/");
         let value = self.add(node("ffi.Tensor", &format!("\"{data}\"")));
         self.add(node("ir.GenericConst", &fields(&[("span", span), ("ty", ty), ("value", value)])))
+    }
+
+    fn string(&mut self, text: &str) -> usize {
+        let span = self.none();
+        let ty = self.add(node("ir.StringType", &fields(&[("span", span)])));
+        let mut value = String::from("\"");
+        for c in text.chars() {
+            match c {
+                '\n' => value.push_str("\\n"),
+                '\t' => value.push_str("\\t"),
+                '\r' => value.push_str("\\r"),
+                // The writer of tvm-ffi puts a backslash before a slash.
+                '"' | '\\' | '/' => value.extend(['\\', c]),
+                c if c < ' ' => {
+                    let _ = write!(value, "\\u{:04x}", u32::from(c));
+                }
+                c => value.push(c),
+            }
+        }
+        value.push('"');
+        let value = self.shared(node("ffi.String", &value));
+        self.add(node("ir.StringImm", &fields(&[("span", span), ("ty", ty), ("value", value)])))
     }
 
     fn dim(&mut self, extent: i64) -> usize {

@@ -13,6 +13,7 @@ mod value;
 use super::{LineInfo, LineRole, Printed};
 use crate::ir::{Buffer, Expr, ExprId, Id, IdMap, Module, Store, Symbol, Var, VarId};
 use names::Names;
+use std::fmt::Write;
 pub(super) use value::{push_dict, push_float_literal, push_str_literal};
 
 /// Which prefixes the text has used: each asks for a line of the header.
@@ -48,6 +49,8 @@ pub(super) struct Script<'a> {
     /// Constants that stand in the metadata section, in the order of first use.
     pub(super) constants: Vec<ExprId>,
     constant_numbers: IdMap<Expr, u32>,
+    /// Strings that stand there, each use by itself.
+    strings: Vec<String>,
     /// Symbolic variables that signatures declare, in the order of declaration, for each open header.
     pub(super) type_vars: Vec<Vec<String>>,
     /// Symbolic variables that the signature under way has declared; none outside of one.
@@ -85,6 +88,7 @@ impl<'a> Script<'a> {
             symbols: IdMap::new(),
             buffers: IdMap::new(),
             constants: Vec::new(),
+            strings: Vec::new(),
             constant_numbers: IdMap::new(),
             type_vars: vec![Vec::new()],
             declaring: None,
@@ -179,11 +183,12 @@ impl<'a> Script<'a> {
         }
         let known = |id: &ExprId| matches!(self.store.expr(*id), Expr::Constant(t) if self.store.tensor(t).data.is_some());
         let complete = metadata && self.constants.iter().all(known);
-        if !self.constants.is_empty() && !complete {
+        let refers = !self.constants.is_empty() || !self.strings.is_empty();
+        if refers && !complete {
             self.line(LineRole::Blank, None);
             self.text_line(LineRole::Metadata, None, "# Metadata omitted. Use show_meta=True in script() method to show it.");
-        } else if !self.constants.is_empty() {
-            let section = meta::section(self.store, &self.constants);
+        } else if refers {
+            let section = meta::section(self.store, &self.constants, &self.strings);
             let texts: Vec<String> = section.lines().map(str::to_owned).collect();
             self.insert_lines(Place { at: 0, line: 0 }, LineRole::Metadata, &texts);
         }
@@ -278,6 +283,15 @@ impl<'a> Script<'a> {
     }
 
     // ---- metadata ----
+
+    /// A string as it is written: one of several lines stands in the metadata section.
+    pub(super) fn push_string(&mut self, out: &mut String, text: &str) {
+        if !text.contains('\n') {
+            return push_str_literal(out, text);
+        }
+        let _ = write!(out, "metadata[\"ir.StringImm\"][{}]", self.strings.len());
+        self.strings.push(text.to_owned());
+    }
 
     /// The number of a constant in the metadata section.
     pub(super) fn constant_number(&mut self, id: ExprId) -> u32 {

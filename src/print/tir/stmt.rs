@@ -178,7 +178,7 @@ impl Tir<'_, '_> {
                 text.push_str(", [");
                 for (i, part) in parts.iter().enumerate() {
                     text.push_str(if i > 0 { ", " } else { "" });
-                    push_str_literal(&mut text, store.str(*part));
+                    self.script.push_string(&mut text, store.str(*part));
                 }
                 text.push_str("])");
                 self.line(LineRole::Binding, &text);
