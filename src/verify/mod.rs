@@ -1,5 +1,5 @@
 //! Is this a program? Everything that is wrong with one version, each with its place. What a dialect demands is its
-//! profile: [`relax`] has that of Relax, here is that of Relay.
+//! profile: [`relax`] has that of Relax, [`tir`] that of tensor programs, here is that of Relay.
 //!
 //! - Scopes (TVM's `well_formed.cc`): a variable is bound once, used where it is bound, and nothing in a
 //!   global function is free.
@@ -11,6 +11,7 @@
 //! Whether the types fit is the business of [`crate::infer`].
 
 mod relax;
+mod tir;
 
 use crate::diag::{Diagnostic, Span};
 use crate::infer::{KindChecker, well_formed};
@@ -20,8 +21,10 @@ use crate::ops;
 
 /// Everything that is wrong with a module, apart from types that do not fit.
 pub fn verify(store: &mut Store, module: &Module) -> Vec<Diagnostic> {
-    if module.dialect() == Dialect::Relax {
-        return relax::verify(store, module);
+    if matches!(module.dialect(), Dialect::Relax | Dialect::Tir) {
+        let mut errors = relax::verify(store, module);
+        errors.extend(tir::verify(store, module));
+        return errors;
     }
     let mut check = Verifier { store, module, kinds: KindChecker::default(), seen: IdMap::new(), errors: Vec::new() };
     check.type_definitions();
