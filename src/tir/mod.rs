@@ -17,6 +17,7 @@ mod reshape;
 mod rewrite;
 mod simplify;
 mod subst;
+mod target;
 
 pub use build::{Folded, binary, cast, constant, fold, negate};
 pub(crate) use build::{is_index, match_types};
@@ -31,3 +32,4 @@ pub use rewrite::{
 };
 pub use simplify::{Facts, bounds, can_prove_equal, simplify};
 pub use subst::substitute;
+pub use target::{TARGET_KINDS, complete_target};

@@ -99,6 +99,9 @@ impl Reader<'_, '_, '_> {
                 *value = AttrValue::Map(self.store.object(object).fields.clone());
             }
         }
+        if let Err(message) = crate::tir::complete_target(self.store, &mut fields) {
+            return Err(self.error("tir-type", message, at));
+        }
         let key = self.name_of("Target");
         let object = self.store.add_object(Object { key, fields: fields.into(), items: [].into(), repr: None });
         Ok(Value::Object(AttrValue::Object(object)))

@@ -2,78 +2,7 @@
 
 use crate::ir::{AttrValue, Id, Name, Object, Store};
 use crate::pass::Literal;
-
-/// Kinds of targets, the keys that they have when nothing is said, and their options, as Python literals.
-const KINDS: &[(&str, &[&str], &[(&str, &str)])] = &[
-    ("llvm", &["cpu"], &[]),
-    ("c", &["cpu"], &[]),
-    ("cuda", &["cuda", "gpu"], &[("arch", "\"sm_50\""), ("max_num_threads", "1024"), ("thread_warp_size", "32")]),
-    (
-        "metal",
-        &["metal", "gpu"],
-        &[
-            ("max_function_args", "31"),
-            ("thread_warp_size", "16"),
-            ("max_shared_memory_per_block", "32768"),
-            ("max_threads_per_block", "256"),
-            ("max_num_threads", "256"),
-        ],
-    ),
-    (
-        "opencl",
-        &["opencl", "gpu"],
-        &[
-            ("image_base_address_alignment", "64"),
-            ("max_function_args", "128"),
-            ("texture_depth_limit", "2048"),
-            ("texture_spatial_limit", "16384"),
-            ("thread_warp_size", "1"),
-            ("max_num_threads", "256"),
-            ("max_shared_memory_per_block", "16384"),
-            ("max_threads_per_block", "256"),
-        ],
-    ),
-    (
-        "vulkan",
-        &["vulkan", "gpu"],
-        &[
-            ("thread_warp_size", "1"),
-            ("max_threads_per_block", "256"),
-            ("max_num_threads", "256"),
-            ("supports_int32", "True"),
-            ("supports_float32", "True"),
-        ],
-    ),
-    (
-        "rocm",
-        &["rocm", "gpu"],
-        &[
-            ("mcpu", "\"gfx900\""),
-            ("mtriple", "\"amdgcn-amd-amdhsa-hcc\""),
-            ("thread_warp_size", "64"),
-            ("max_shared_memory_per_block", "65536"),
-            ("max_threads_per_block", "256"),
-            ("max_num_threads", "256"),
-        ],
-    ),
-    (
-        "webgpu",
-        &["webgpu", "gpu"],
-        &[
-            ("thread_warp_size", "1"),
-            ("supports_subgroups", "False"),
-            ("max_shared_memory_per_block", "32768"),
-            ("max_num_threads", "256"),
-        ],
-    ),
-    (
-        "nvptx",
-        &["cuda", "gpu"],
-        &[("mcpu", "\"sm_50\""), ("mtriple", "\"nvptx64-nvidia-cuda\""), ("thread_warp_size", "32"), ("max_num_threads", "1024")],
-    ),
-    ("hexagon", &["hexagon", "cpu"], &[]),
-    ("ext_dev", &[], &[]),
-];
+use crate::tir::TARGET_KINDS;
 
 /// Reads a target: its kind, or a dictionary in which that stands. What is not said is what TVM takes for granted; where that
 /// depends on the machine, nothing is added.
@@ -88,8 +17,8 @@ pub(super) fn read(store: &mut Store, literal: &Literal) -> Result<AttrValue, St
     let Some(Literal::Str(kind)) = named("kind") else {
         return Err("a target needs a kind: {\"kind\": \"llvm\"}".to_owned());
     };
-    let Some((_, keys, options)) = KINDS.iter().find(|(known, ..)| known == kind) else {
-        let known: Vec<&str> = KINDS.iter().map(|(known, ..)| *known).collect();
+    let Some((_, keys, options)) = TARGET_KINDS.iter().find(|(known, ..)| known == kind) else {
+        let known: Vec<&str> = TARGET_KINDS.iter().map(|(known, ..)| *known).collect();
         return Err(format!("Target kind \"{kind}\" is not defined; known are {}", known.join(", ")));
     };
     let mut fields = Vec::new();
