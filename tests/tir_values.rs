@@ -1,0 +1,194 @@
+//! The law that lowering keeps what tensor programs compute: programs of TVM's tests with arguments (`../shared/cases/tir`) and
+//! what LegalizeOps makes of the models in `../shared/corpus/relax`, before and after each pass of TVM's lowering, one behind the
+//! other. Without those folders this says so.
+
+use passlab::cli::json::value_from_json;
+use passlab::eval::{EvalOptions, Value, eval_function};
+use passlab::ir::{Dialect, Expr, Module, Store, Tensor};
+use passlab::ops::kernel::read;
+use passlab::pass::PassContext;
+use passlab::pass::call::parse_calls;
+use passlab::pass::manager::{Registry, Row, Runner, resolve_in};
+use passlab::pass::trace::Trace;
+use passlab::passes;
+use passlab::session::{open, seeded_args};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// TVM's default lowering, up to where the arguments of functions become those of the packed convention. A pass that is not
+/// there yet is left out.
+const LOWERING: &[&str] = &[
+    "s_tir.CanonicalizeLoop()",
+    "s_tir.LowerCrossThreadReduction()",
+    "s_tir.LowerInitBlock()",
+    "s_tir.PlanAndUpdateBufferAllocationLocation()",
+    "s_tir.ConvertBlocksToOpaque()",
+    "s_tir.LiftThreadBinding()",
+    "s_tir.ManifestSharedMemoryLocalStage()",
+    "s_tir.CompactBufferAllocation()",
+    "s_tir.LowerAutoCopy()",
+    "s_tir.UnifyThreadBinding()",
+    "s_tir.LowerMatchBuffer()",
+    "s_tir.StmtSimplify()",
+    "s_tir.InjectPermutedLayout()",
+    "s_tir.AnnotateIrregularLoop()",
+    "s_tir.InjectSoftwarePipeline()",
+    "s_tir.TransformMmaBufferLayout()",
+    "s_tir.LowerOpaqueBlock()",
+    "tirx.FlattenBuffer()",
+    "tirx.BF16ComputeLegalize()",
+    "tirx.NarrowDataType()",
+    "s_tir.LoopPartition()",
+    "tirx.VectorizeLoop()",
+    "s_tir.InjectVirtualThread()",
+    "s_tir.InjectDoubleBuffer()",
+    "tirx.StorageRewrite()",
+    "s_tir.HoistIfThenElse()",
+    "tirx.UnrollLoop()",
+    "s_tir.RenormalizeSplitPattern()",
+    "tirx.StmtSimplify()",
+    "tirx.RemoveNoOp()",
+    "s_tir.RewriteUnsafeSelect()",
+    "s_tir.HoistExpression()",
+    "tirx.CommonSubexprElim()",
+    "s_tir.ThreadSync(\"shared\")",
+    "s_tir.LowerThreadAllreduce()",
+];
+
+/// Steps are few, so that the test is quick; what takes more is counted as skipped.
+const FUEL: EvalOptions = EvalOptions { fuel: 20_000 };
+
+fn shared(folder: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(folder);
+    if !folder.is_dir() {
+        println!("skipped: {} is not there", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+fn after(store: &mut Store, module: &Module, calls: &str) -> Option<Module> {
+    let registry = Registry::from(passes::ALL).of(Dialect::Relax);
+    let calls = parse_calls(calls).expect("calls");
+    let rows: Vec<Row> =
+        calls.iter().map(|call| Some(Row { pass: resolve_in(&registry, call).ok()?, enabled: true })).collect::<Option<_>>()?;
+    let mut runner = Runner::new(registry, || 0.0, Trace::new(module.clone()));
+    runner.enter(PassContext::default(), Vec::new()).expect("nothing refuses");
+    runner.run_rows(store, &rows, 0, true);
+    Some(runner.trace.last().clone())
+}
+
+fn near(a: &Tensor, b: &Tensor) -> bool {
+    if a.dtype != b.dtype || a.shape != b.shape {
+        return false;
+    }
+    let (Ok(xs), Ok(ys)) = (read::<f64>(a), read::<f64>(b)) else { return a.data == b.data };
+    let tolerance = match a.dtype.bits {
+        _ if !a.dtype.is_float() => 0.0,
+        64 => 1e-9,
+        32 => 1e-4,
+        _ => 2e-2,
+    };
+    let close =
+        |x: f64, y: f64| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= tolerance * (1.0 + x.abs().max(y.abs()));
+    xs.iter().zip(&ys).all(|(x, y)| close(*x, *y))
+}
+
+fn agree(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Tuple(a), Value::Tuple(b)) => {
+            a.items().len() == b.items().len() && a.items().iter().zip(b.items()).all(|(a, b)| agree(a, b))
+        }
+        (Value::Tensor(a), Value::Tensor(b)) => near(a, b),
+        _ => false,
+    }
+}
+
+#[derive(Default)]
+struct Count {
+    kept: usize,
+    skipped: usize,
+    wrong: Vec<String>,
+}
+
+/// Lowers a module step by step and runs these functions of it after each step that changed something.
+fn lower(store: &mut Store, module: &Module, runs: &[(String, Vec<Value>)], what: &str, count: &mut Count) {
+    let mut live: Vec<(&String, &Vec<Value>, Value)> = Vec::new();
+    for (name, args) in runs {
+        match eval_function(store, module, name, args, FUEL) {
+            Ok(value) => live.push((name, args, value)),
+            Err(_) => count.skipped += 1,
+        }
+    }
+    let mut module = module.clone();
+    for pass in LOWERING {
+        let Some(next) = after(store, &module, pass) else { continue };
+        live.retain(|(name, args, before)| {
+            let id = store.name(name);
+            let same = module.function(id) == next.function(id);
+            let found = if same { Ok(before.clone()) } else { eval_function(store, &next, name, args, FUEL) };
+            match found {
+                Ok(value) if agree(before, &value) => {
+                    count.kept += usize::from(!same);
+                    return true;
+                }
+                Ok(_) => count.wrong.push(format!("{what} @{name}: {pass} changes what it computes")),
+                // Loops that are written out take more steps.
+                Err(failure) if failure.code == "eval-fuel" => count.skipped += 1,
+                Err(failure) => count.wrong.push(format!("{what} @{name}: after {pass}: {}", failure.message)),
+            }
+            false
+        });
+        module = next;
+    }
+}
+
+fn report(count: &Count, least: usize) {
+    println!("{} kept, {} skipped", count.kept, count.skipped);
+    assert!(count.wrong.is_empty(), "{} are wrong\n{}", count.wrong.len(), count.wrong.join("\n"));
+    assert!(count.kept >= least, "only {} were evaluated", count.kept);
+}
+
+#[test]
+fn lowering_keeps_what_the_programs_of_tests_compute() {
+    let Some(folder) = shared("cases/tir") else { return };
+    let text = std::fs::read_to_string(folder.join("eval.jsonl")).unwrap_or_default();
+    let mut count = Count::default();
+    for line in text.lines() {
+        let case: serde_json::Value = serde_json::from_str(line).expect("a case is JSON");
+        let store = &mut Store::new();
+        let opened = open(store, case["source"].as_str().unwrap_or_default());
+        let args: Result<Vec<Value>, String> = case["args"].as_array().into_iter().flatten().map(value_from_json).collect();
+        let runs = [(case["func"].as_str().unwrap_or_default().to_owned(), args.expect("arguments"))];
+        lower(store, &opened.module, &runs, case["id"].as_str().unwrap_or_default(), &mut count);
+    }
+    report(&count, if text.is_empty() { 0 } else { 300 });
+}
+
+#[test]
+fn lowering_keeps_what_legalised_models_compute() {
+    let Some(folder) = shared("corpus/relax") else { return };
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
+    paths.sort();
+    let (mut count, mut seen) = (Count::default(), HashSet::new());
+    for path in &paths {
+        let store = &mut Store::new();
+        let opened = open(store, &std::fs::read_to_string(path).unwrap_or_default());
+        let Some(module) = after(store, &opened.module, "LegalizeOps()") else { continue };
+        let mut runs = Vec::new();
+        for (name, function) in module.functions().to_vec() {
+            let text = passlab::print::expr(store, function, &passlab::print::PrintOptions::default());
+            if !matches!(store.expr(function), Expr::PrimFunc(_)) || !seen.insert(text) {
+                continue;
+            }
+            let name = store.str(name).to_owned();
+            match seeded_args(store, &module, &name, 1) {
+                Ok(args) => runs.push((name, args)),
+                Err(_) => count.skipped += 1,
+            }
+        }
+        lower(store, &module, &runs, &path.display().to_string(), &mut count);
+    }
+    report(&count, 0);
+}
