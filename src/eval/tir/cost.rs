@@ -2,6 +2,7 @@
 
 use super::machine::Machine;
 use super::step::Code;
+use crate::ir::sort::sort_by;
 use crate::ir::{Buffer, Id, Store};
 
 /// What a run did to one buffer.
@@ -84,7 +85,7 @@ pub(super) fn of(store: &Store, code: &Code, machine: &Machine) -> Cost {
         }
     }
     // Buffers are numbered as they stand in the program.
-    buffers.sort_by_key(|(id, _)| id.index());
+    sort_by(&mut buffers, |a, b| a.0.index().cmp(&b.0.index()));
     cost.buffers = buffers.into_iter().map(|(_, buffer)| buffer).collect();
     cost
 }

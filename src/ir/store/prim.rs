@@ -322,7 +322,7 @@ impl Store {
     /// goes without saying the value and its type.
     pub fn offset_of_buffer(&self, buffer: Id<Buffer>) -> Result<PrimId, DType> {
         let data = self.buffer(buffer);
-        let index_type = data.shape.first().map_or(DType::I32, |extent| self.prim_dtype(*extent));
+        let index_type = data.shape.first().map_or(DType::I64, |extent| self.prim_dtype(*extent));
         match data.elem_offset {
             None => Err(index_type),
             Some(offset) => match *self.prim_of_id(offset) {

@@ -61,7 +61,7 @@ impl Reader<'_, '_, '_> {
             Some(data) => Some(self.prim(data)?),
             None => None,
         };
-        let index_type = shape.first().map_or(DType::I32, |extent| self.store.prim_dtype(*extent));
+        let index_type = shape.first().map_or(DType::I64, |extent| self.store.prim_dtype(*extent));
         let strides = match some(self, "strides") {
             Some(strides) => self.strides(strides, if method == "match_buffer" { index_type } else { DType::I32 })?,
             None => Vec::new(),

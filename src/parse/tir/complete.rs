@@ -5,7 +5,7 @@ use super::{Read, Reader};
 use crate::diag::Span;
 use crate::ir::{Attrs, Block, Buffer, Id, Stmt, StmtId, Store};
 use crate::tir::access::block_accesses;
-use crate::tir::{self, Rewriting, StmtMutator};
+use crate::tir::{Rewriting, StmtMutator};
 use rustc_hash::FxHashSet;
 
 /// The annotation of a block that says what is to be found out: 1 what it reads, 2 what it writes.

@@ -60,7 +60,7 @@ impl Reader<'_, '_, '_> {
     /// Where the first element of a buffer is.
     fn offset_of(&mut self, buffer: Id<Buffer>) -> PrimId {
         let data = self.store.buffer(buffer);
-        let index_type = data.shape.first().map_or(DType::I32, |extent| self.store.prim_dtype(*extent));
+        let index_type = data.shape.first().map_or(DType::I64, |extent| self.store.prim_dtype(*extent));
         data.elem_offset.unwrap_or_else(|| self.store.prim_int(0, index_type))
     }
 
@@ -233,7 +233,7 @@ impl Reader<'_, '_, '_> {
             _ => return Err(self.error("tir-type", "Unknown access_mask: it is made of \"r\" and \"w\"", mask)),
         };
         let data = self.store.buffer(buffer).clone();
-        let index_type = data.shape.first().map_or(DType::I32, |extent| self.store.prim_dtype(*extent));
+        let index_type = data.shape.first().map_or(DType::I64, |extent| self.store.prim_dtype(*extent));
         let offset = match given[3] {
             Some(offset) => self.prim(offset)?,
             None => self.store.prim_int(0, DType::I32),

@@ -128,7 +128,7 @@ impl Reader<'_, '_, '_> {
     /// A buffer as the argument of a packed function.
     fn packed_buffer(&mut self, buffer: Id<Buffer>) -> PrimId {
         let data = self.store.buffer(buffer).clone();
-        let index_type = data.shape.first().map_or(DType::I32, |extent| self.store.prim_dtype(*extent));
+        let index_type = data.shape.first().map_or(DType::I64, |extent| self.store.prim_dtype(*extent));
         let global = self.store.name("global");
         let shape_type = self.store.pointer(DType::I64, global);
         let shape = self.store.prim_call("tvm_stack_make_shape", &data.shape, shape_type);

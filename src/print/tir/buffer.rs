@@ -131,7 +131,7 @@ impl Tir<'_, '_> {
             out.push_str(if data.strides.len() == 1 { ",)" } else { ")" });
         }
         let mut own_offset = false;
-        let index_type = data.shape.first().map_or(DType::I32, |extent| store.prim_dtype(*extent));
+        let index_type = data.shape.first().map_or(DType::I64, |extent| store.prim_dtype(*extent));
         match data.elem_offset.map(|offset| (offset, store.prim_of_id(offset))) {
             None => {}
             Some((_, &PrimExpr::Int { value: 0, dtype })) if dtype == index_type => {}

@@ -1,6 +1,6 @@
 //! Scalar expressions, parts of buffers and attributes.
 
-use super::super::script::{push_dict, push_float_literal, push_str_literal};
+use super::super::script::{push_dict, push_float_literal};
 use super::Tir;
 use super::uses::Named;
 use crate::ir::{

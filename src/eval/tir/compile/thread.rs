@@ -4,6 +4,7 @@ use super::stmt::Task;
 use super::{Compiler, Done, unsupported};
 use crate::eval::tir::memory::Kind;
 use crate::eval::tir::step::{Fork, Label, Reg, Sharing, Step, Yield};
+use crate::ir::sort::sort_by;
 use crate::ir::{AttrNode, Buffer, ForKind, Id, Name, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -173,7 +174,7 @@ impl Compiler<'_> {
             }
         }
         // Neighbours along x are neighbours.
-        axes.sort_by(|a, b| store.str(b.0).cmp(store.str(a.0)));
+        sort_by(&mut axes, |a, b| store.str(b.0).cmp(store.str(a.0)));
         let mut extents = Vec::with_capacity(axes.len());
         for (_, extent) in &axes {
             extents.push(self.scalar(*extent)?);
