@@ -109,6 +109,13 @@ pub fn complete_target(store: &mut Store, fields: &mut Vec<(Id<Name>, AttrValue)
         };
         defaults.push((option, value));
     }
+    let subgroups = |(key, value): &(Id<Name>, AttrValue)| {
+        store.str(*key) == "supports_subgroups" && matches!(value, AttrValue::Bool(true) | AttrValue::Int { value: 1, .. })
+    };
+    if *name == "webgpu" && fields.iter().any(subgroups) {
+        defaults.retain(|(option, _)| *option != "thread_warp_size");
+        defaults.push(("thread_warp_size", AttrValue::Int { value: 32, bits: 64 }));
+    }
     for (option, value) in defaults {
         if !fields.iter().any(|(key, _)| store.str(*key) == option) {
             fields.push((store.name(option), value));

@@ -75,7 +75,7 @@ impl Reader<'_, '_, '_> {
             None => 0,
         };
         let elem_offset = match (some(self, "elem_offset"), some(self, "byte_offset")) {
-            (Some(offset), _) => match self.value(offset)? {
+            (Some(offset), _) => match self.value_ahead(offset)? {
                 Value::Fresh(dtype) => {
                     let symbol = self.new_symbol(&format!("{name}_elem_offset"), dtype);
                     Some(self.store.prim(PrimExpr::Var(symbol)))
@@ -139,6 +139,9 @@ impl Reader<'_, '_, '_> {
 
     /// Strides: a string is a variable of the buffer's own.
     fn strides(&mut self, id: Id<Node>, dtype: DType) -> Read<Vec<PrimId>> {
+        if let Node::Tuple(items) | Node::List(items) = self.tree.expr(id) {
+            self.tree.items(items).to_vec().into_iter().for_each(|item| self.name_ahead(item));
+        }
         let value = self.value(id)?;
         let Some(items) = value.items().cloned() else {
             return Err(self.error("tir-type", "expected a list of strides", id));
@@ -158,6 +161,24 @@ impl Reader<'_, '_, '_> {
             });
         }
         Ok(out)
+    }
+
+    fn value_ahead(&mut self, id: Id<Node>) -> Read<Value> {
+        self.name_ahead(id);
+        self.value(id)
+    }
+
+    /// A scalar parameter that stands further back: TVM prints strides and offsets with it, though it does not read them so.
+    fn name_ahead(&mut self, id: Id<Node>) {
+        let Some(name) = self.tree.name(id).filter(|name| self.state.frames.is_empty() && self.meaning(name).is_none()) else {
+            return;
+        };
+        if let Some(dtype) = self.state.scalars.get(name).copied() {
+            let symbol = self.new_symbol(name, dtype);
+            self.state.matched.insert(symbol);
+            let value = Value::Prim(self.store.prim(PrimExpr::Var(symbol)));
+            self.give(name, value);
+        }
     }
 
     /// A shape: a tuple or list of extents, or one.

@@ -37,7 +37,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("Ptr", "dtype storage_scope=\"global\""),
     ("ptr", "dtype storage_scope=\"global\""),
     ("buffer_var", "dtype storage_scope=\"global\""),
-    ("Var", "name dtype"),
+    ("Var", "name ty"),
     ("logaddexp", "a b"),
     ("get_vscale_expr", "dtype min_size=128"),
     ("StringImm", "value"),

@@ -103,6 +103,9 @@ struct State {
     scalars: FxHashMap<String, DType>,
     /// The variables of `T.env_thread`, with their tags.
     threads: FxHashMap<Id<Symbol>, Id<Name>>,
+    /// Variables that a pragma is about: a loop of that name that follows is the one that was meant. LowerOpaqueBlock leaves such
+    /// programs behind, which TVM prints so and does not read.
+    hinted: FxHashSet<Id<Symbol>>,
     /// Buffers that a block names before it allocates them (`A = T.Buffer(...)`).
     announced: FxHashSet<Id<Buffer>>,
     /// Buffers that are allocated at the top, in the block that goes without saying.
@@ -263,6 +266,7 @@ impl<'t, 's> Reader<'t, 's, '_> {
         }
         match head {
             "T" | "tir" | "tirx" | "Tx" | "ty" => Some(rest),
+            "tvm" if rest == "target.Target" => Some("target"),
             "tvm" => ["tirx.", "tir.", "script.tirx.", "script.tir."].into_iter().find_map(|prefix| rest.strip_prefix(prefix)),
             _ => None,
         }

@@ -89,6 +89,12 @@ impl Reader<'_, '_, '_> {
                 let Value::Str(key_text) = self.value(key.value)? else {
                     return Err(self.error("tir-syntax", "a key is a string", key.value));
                 };
+                if let AttrNode::Prim(node) = about
+                    && let PrimExpr::Var(var) = *self.store.prim_of_id(node)
+                    && key_text.starts_with("pragma_")
+                {
+                    self.state.hinted.insert(var);
+                }
                 let key = self.name_of(&key_text);
                 Ok(vec![(about, key, self.prim(value.value)?)])
             }
@@ -214,7 +220,10 @@ impl Reader<'_, '_, '_> {
             return Err(self.error("tir-syntax", "a grid has as many variables as extents", target));
         }
         for ((text, at), (min, extent, step, kind, annotations)) in texts.iter().zip(heads) {
-            let var: Id<Symbol> = self.new_symbol(text, self.store.prim_dtype(extent));
+            let dtype = self.store.prim_dtype(extent);
+            let hinted = self.meaning(text).cloned().and_then(|value| self.symbol_of(&value));
+            let hinted = hinted.filter(|var| self.state.hinted.contains(var) && self.store.symbol(*var).dtype == dtype);
+            let var: Id<Symbol> = hinted.unwrap_or_else(|| self.new_symbol(text, dtype));
             let prim = self.store.prim(PrimExpr::Var(var));
             self.define(text, Value::Prim(prim), *at)?;
             loops.push(For { var, min, extent, step, kind, annotations });

@@ -27,11 +27,20 @@ impl Reader<'_, '_, '_> {
             Some((value, at)) => Some(self.dtype_from(&value, at)?),
             None => None,
         };
+        // The type of the matrix's elements is not among the arguments.
+        let values = match values {
+            [(Value::Str(text), _), rest @ ..] if name == "ptx_legacy.ldmatrix" && DType::parse(text).is_some() => rest,
+            values => values,
+        };
         let packs = name.starts_with("call_packed") || name.starts_with("call_cpacked") || name == "tvm_call_trace_packed";
         let mut prims = Vec::with_capacity(values.len());
         for (i, (value, at)) in values.iter().enumerate() {
             prims.push(match (name, i, value) {
                 (_, _, Value::Buffer(buffer)) if packs => self.packed_buffer(*buffer),
+                ("call_llvm_intrin" | "call_llvm_pure_intrin", 0, Value::Str(text)) => {
+                    let base = self.store.name(without_overload(text));
+                    self.store.prim(PrimExpr::Str(base))
+                }
                 ("address_of", 0, Value::Buffer(buffer)) => {
                     let data = self.store.buffer(*buffer);
                     let (buffer, zeros) = (*buffer, data.shape.len());
@@ -171,5 +180,38 @@ impl Reader<'_, '_, '_> {
         let attrs = self.store.attrs(Attrs { key, fields: [(field, params)].into() });
         prims.push(self.store.prim(PrimExpr::Attrs(attrs)));
         Ok(Value::Prim(self.store.prim_call("call_ffi_kernel", &prims, dtype)))
+    }
+}
+
+/// The name of an intrinsic of LLVM without the types that it is overloaded for: `llvm.ctpop` of `llvm.ctpop.v8i8`.
+fn without_overload(name: &str) -> &str {
+    let is_type = |part: &str| {
+        let part = part.strip_prefix("nx").unwrap_or(part);
+        let element = part.strip_prefix('v').map_or(part, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let bits = ["bf", "i", "f", "p"].iter().find_map(|kind| element.strip_prefix(kind));
+        bits.is_some_and(|bits| !bits.is_empty() && bits.chars().all(|c| c.is_ascii_digit()))
+    };
+    match name.rsplit_once('.') {
+        Some((base, last)) if name.starts_with("llvm.") && base.contains('.') && is_type(last) => without_overload(base),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_overload;
+
+    #[test]
+    fn intrinsics_of_llvm_are_named_without_types() {
+        // As TVM 0.27 prints them.
+        for (name, base) in [
+            ("llvm.ctpop.v8i8", "llvm.ctpop"),
+            ("llvm.exp.f32", "llvm.exp"),
+            ("llvm.fptosi.sat.i32.f32", "llvm.fptosi.sat"),
+            ("llvm.vector.insert.nxv4i32.v4i32", "llvm.vector.insert"),
+            ("llvm.exp2", "llvm.exp2"),
+        ] {
+            assert_eq!(without_overload(name), base);
+        }
     }
 }

@@ -51,6 +51,8 @@ pub(super) struct Script<'a> {
     constant_numbers: IdMap<Expr, u32>,
     /// Strings that stand there, each use by itself.
     strings: Vec<String>,
+    /// How many of them belong to functions before the one under way.
+    own_strings: usize,
     /// Symbolic variables that signatures declare, in the order of declaration, for each open header.
     pub(super) type_vars: Vec<Vec<String>>,
     /// Symbolic variables that the signature under way has declared; none outside of one.
@@ -89,6 +91,7 @@ impl<'a> Script<'a> {
             buffers: IdMap::new(),
             constants: Vec::new(),
             strings: Vec::new(),
+            own_strings: 0,
             constant_numbers: IdMap::new(),
             type_vars: vec![Vec::new()],
             declaring: None,
@@ -284,13 +287,24 @@ impl<'a> Script<'a> {
 
     // ---- metadata ----
 
-    /// A string as it is written: one of several lines stands in the metadata section.
-    pub(super) fn push_string(&mut self, out: &mut String, text: &str) {
+    /// A string as it is written: one of several lines stands in the metadata section, for each use of its own unless it is
+    /// shared in its function.
+    pub(super) fn push_string(&mut self, out: &mut String, text: &str, shared: bool) {
         if !text.contains('\n') {
             return push_str_literal(out, text);
         }
-        let _ = write!(out, "metadata[\"ir.StringImm\"][{}]", self.strings.len());
-        self.strings.push(text.to_owned());
+        let known =
+            (self.strings[self.own_strings..].iter().position(|known| shared && known == text)).map(|at| self.own_strings + at);
+        let at = known.unwrap_or(self.strings.len());
+        let _ = write!(out, "metadata[\"ir.StringImm\"][{at}]");
+        if known.is_none() {
+            self.strings.push(text.to_owned());
+        }
+    }
+
+    /// Strings from here on belong to another function.
+    pub(super) fn begin_strings(&mut self) {
+        self.own_strings = self.strings.len();
     }
 
     /// The number of a constant in the metadata section.

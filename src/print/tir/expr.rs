@@ -105,7 +105,7 @@ impl Tir<'_, '_> {
             }
             PrimExpr::Str(text) => {
                 let mut literal = String::new();
-                self.script.push_string(&mut literal, store.str(text));
+                self.script.push_string(&mut literal, store.str(text), false);
                 out.push(Piece::Owned(literal));
             }
             PrimExpr::Any => out.push(Piece::Text("?")),

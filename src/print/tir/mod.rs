@@ -75,6 +75,7 @@ impl<'a> Tir<'_, 'a> {
         let fields = func.attrs.map_or(&[][..], |attrs| &store.attrs_of_id(attrs).fields);
         let field = |key: &str| fields.iter().find(|(name, _)| store.str(*name) == key).map(|(_, value)| value);
         self.s_tir = field("s_tir").is_some();
+        self.script.begin_strings();
         self.open(Spot::Func);
         let scope = self.frames[0].scope;
         let type_vars = self.type_vars(func, scope);
@@ -246,6 +247,12 @@ impl<'a> Tir<'_, 'a> {
         let (store, func) = (self.script.store, self.func);
         let uses = self.uses.get_or_insert_with(|| Uses::of(store, func));
         uses.home(of, |spot| self.frames.iter().rposition(|frame| frame.spot == spot)).unwrap_or(0)
+    }
+
+    /// Whether all uses of a variable stand in this block.
+    fn all_within(&mut self, symbol: Id<Symbol>, block: Spot) -> bool {
+        let (store, func) = (self.script.store, self.func);
+        self.uses.get_or_insert_with(|| Uses::of(store, func)).all_within(symbol, block)
     }
 
     /// Inserts a line before the statement under way of a frame.

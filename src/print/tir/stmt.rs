@@ -3,10 +3,10 @@
 use super::super::LineRole;
 use super::super::script::push_str_literal;
 use super::expr::type_name;
-use super::uses::Spot;
+use super::uses::{Named, Spot};
 use super::{Tir, as_loop};
 use crate::ir::{
-    AttrNode, Block, Buffer, For, ForKind, Id, IterKind, IterVar, PrimExpr, PrimId, Region, Stmt, StmtId, Store, Symbol,
+    AttrNode, Block, Buffer, For, ForKind, Id, IterKind, IterVar, Name, PrimExpr, PrimId, Region, Stmt, StmtId, Store, Symbol,
 };
 
 /// What is left to print.
@@ -24,6 +24,9 @@ pub(super) enum Step {
     /// What follows the init of a block.
     AfterInit(StmtId),
 }
+
+/// What MakePackedAPI puts into each message; a function has it once (`tvm_ffi_binder.h`).
+const WHEN_CALLING: &str = " when calling:\n  `";
 
 impl Tir<'_, '_> {
     /// Leaves the statements of a body to be printed.
@@ -178,7 +181,7 @@ impl Tir<'_, '_> {
                 text.push_str(", [");
                 for (i, part) in parts.iter().enumerate() {
                     text.push_str(if i > 0 { ", " } else { "" });
-                    self.script.push_string(&mut text, store.str(*part));
+                    self.script.push_string(&mut text, store.str(*part), store.str(*part) == WHEN_CALLING);
                 }
                 text.push_str("])");
                 self.line(LineRole::Binding, &text);
@@ -309,9 +312,14 @@ impl Tir<'_, '_> {
         let mut var = None;
         match node {
             AttrNode::Thread { var: thread, tag } => {
-                var = Some(*thread);
                 text.push_str("T.launch_thread(");
-                push_str_literal(&mut text, store.str(*tag));
+                match self.known_thread(*thread, *tag, id) {
+                    Some(name) => text.push_str(&name),
+                    None => {
+                        var = Some(*thread);
+                        push_str_literal(&mut text, store.str(*tag));
+                    }
+                }
                 text.push_str(", ");
                 self.prim(*value, &mut text);
                 text.push(')');
@@ -355,6 +363,23 @@ impl Tir<'_, '_> {
             steps.push(Step::Close);
         }
         self.push_body(body, steps);
+    }
+
+    /// The name of a thread's index that has one already, or gets one now because it is used outside of this statement, too.
+    fn known_thread(&mut self, var: Id<Symbol>, tag: Id<Name>, id: StmtId) -> Option<String> {
+        if let Some(name) = self.script.symbol_name(var) {
+            return Some(name.to_owned());
+        }
+        if self.all_within(var, Spot::Stmt(id)) {
+            return None;
+        }
+        let frame = self.home(Named::Symbol(var));
+        let name = self.script.define_symbol(var, self.frames[frame].scope);
+        let mut text = format!("{name} = T.env_thread(");
+        push_str_literal(&mut text, self.script.store.str(tag));
+        text.push(')');
+        self.declare(frame, &text);
+        Some(name)
     }
 
     // ---- blocks ----

@@ -61,6 +61,18 @@ impl Uses {
         }
     }
 
+    /// Whether all uses of a variable stand in this block.
+    pub(super) fn all_within(&self, symbol: Id<Symbol>, block: Spot) -> bool {
+        let Some(mut at) = self.symbols.get(symbol).copied() else { return true };
+        loop {
+            let (parent, spot) = self.spots[at as usize];
+            if spot == block || parent == at {
+                return spot == block;
+            }
+            at = parent;
+        }
+    }
+
     fn inside(&mut self, at: u32, spot: Spot) -> u32 {
         self.spots.push((at, spot));
         self.spots.len() as u32 - 1
