@@ -226,8 +226,11 @@ impl<'a> Script<'a> {
         self.vars.get(var).map(|name| &**name)
     }
 
-    /// Gives a symbolic variable its name, in the scope that was opened `above` scopes before the innermost.
+    /// Gives a symbolic variable its name in a scope; it keeps the one it has.
     pub(super) fn define_symbol(&mut self, symbol: Id<Symbol>, scope: usize) -> String {
+        if let Some(name) = self.symbols.get(symbol) {
+            return name.to_string();
+        }
         let hint = self.store.str(self.store.symbol(symbol).name);
         let name = self.names.define_in(if hint.is_empty() { "v" } else { hint }, scope);
         self.names.on_close_of(names::Entry::Symbol(symbol), scope);
