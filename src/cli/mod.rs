@@ -10,7 +10,7 @@ mod opt;
 pub use opt::{OptOptions, opt};
 
 use crate::diag::{Diagnostic, render, tame};
-use crate::ir::{Store, equal};
+use crate::ir::{Expr, Store, equal};
 use crate::parse::trace::parse_trace;
 use crate::print::{self, PrintOptions};
 use crate::schedule::{State, apply_trace};
@@ -178,38 +178,54 @@ fn eval_file(file: &str, function: &str, args: Option<&str>, seed: u64, as_json:
     let wrong = |found: Diagnostic| Output::wrong(&[found], file, &source);
     let failed = |e: evaluator::EvalFailure| wrong(e.to_diagnostic());
     let options = evaluator::EvalOptions::default();
-    let value = match opened.expr {
-        Some(expr) => {
+    let given = args.map(read_args).transpose()?;
+    let name = store.name(function);
+    let mut warnings = Vec::new();
+    let value = match (opened.expr, opened.expr.or(opened.module.function(name)).map(|id| store.expr(id))) {
+        (alone, Some(Expr::PrimFunc(program))) => {
+            let args = match (given, alone) {
+                (Some(args), _) => args,
+                (None, Some(alone)) => evaluator::relax::seeded_args(&mut store, alone, seed).map_err(failed)?,
+                (None, None) => seeded_args(&mut store, &opened.module, function, seed).map_err(wrong)?,
+            };
+            // An access that is not possible is told, and what else the program does is seen all the same.
+            let applied = evaluator::apply_prim_func(&store, &opened.module, program, &args, options, (cost, true));
+            let applied = applied.map_err(failed)?;
+            let warned =
+                applied.warnings.iter().map(|found| Diagnostic::warning("eval-access", found.message.clone(), found.span));
+            warnings.extend(warned);
+            if let Some(cost) = applied.cost {
+                return Ok(Output { stderr: render(&warnings, file, &source), ..Output::text(cost.table()) });
+            }
+            applied.value
+        }
+        _ if cost => {
+            return Err(Output::usage(format!("`--cost` counts what a tensor program does, and `{function}` is none")));
+        }
+        (Some(expr), _) => {
             let typed = crate::infer::infer_expr(&mut store, &opened.module, expr);
             let typed = typed.map_err(|found| Output::wrong(&found, file, &source))?;
             evaluator::eval_expr(&mut store, &opened.module, typed, &[], options).map_err(failed)?
         }
-        None => {
-            let args = match args {
-                Some(path) => {
-                    let text = read(path)?;
-                    let json: serde_json::Value =
-                        serde_json::from_str(&text).map_err(|e| Output::usage(format!("{path}: {e}")))?;
-                    let list = json.as_array().ok_or_else(|| Output::usage(format!("{path}: not a list of arguments")))?;
-                    let values: Result<Vec<_>, String> = list.iter().map(json::value_from_json).collect();
-                    values.map_err(|e| Output::usage(format!("{path}: {e}")))?
-                }
+        (None, _) => {
+            let args = match given {
+                Some(args) => args,
                 None => seeded_args(&mut store, &opened.module, function, seed).map_err(wrong)?,
             };
-            if cost {
-                let name = store.name(function);
-                let Some(crate::ir::Expr::PrimFunc(program)) = opened.module.function(name).map(|id| store.expr(id)) else {
-                    return Err(Output::usage(format!("`--cost` counts what a tensor program does, and `{function}` is none")));
-                };
-                let counted = evaluator::apply_prim_func(&store, &opened.module, program, &args, options, true);
-                let (_, cost) = counted.map_err(failed)?;
-                return Ok(Output::text(cost.unwrap_or_default().table()));
-            }
             evaluator::eval_function(&mut store, &opened.module, function, &args, options).map_err(failed)?
         }
     };
     let text = if as_json { json::value_to_json(&store, &value).to_string() } else { evaluator::show(&store, &value) };
-    Ok(Output::text(format!("{text}\n")))
+    Ok(Output { stderr: render(&warnings, file, &source), ..Output::text(format!("{text}\n")) })
+}
+
+/// The arguments in a file.
+fn read_args(path: &str) -> Result<Vec<evaluator::Value>, Output> {
+    let text = read(path)?;
+    let json: serde_json::Value = serde_json::from_str(&text).map_err(|e| Output::usage(format!("{path}: {e}")))?;
+    let list = json.as_array().ok_or_else(|| Output::usage(format!("{path}: not a list of arguments")))?;
+    let values: Result<Vec<_>, String> = list.iter().map(json::value_from_json).collect();
+    values.map_err(|e| Output::usage(format!("{path}: {e}")))
 }
 
 /// `passlab passes`

@@ -4,7 +4,7 @@
 use super::{Case, Verdict, compare_values, explain, judge_parse as judge_any_parse};
 use passlab::cli::json::value_from_json;
 use passlab::eval::{self, EvalOptions, Value};
-use passlab::ir::{Store, equal};
+use passlab::ir::{Expr, Store, equal};
 use passlab::parse::trace::parse_trace;
 use passlab::print::{self, PrintOptions};
 use passlab::schedule::{State, apply_trace};
@@ -115,9 +115,13 @@ pub fn judge_eval(case: &Case) -> Verdict {
         (Err(e), _) | (_, Err(e)) => return Verdict::Different(format!("the case itself: {e}")),
     };
     let function = case.json["func"].as_str().unwrap_or_default();
-    match eval::eval_function(&mut store, &opened.module, function, &args, EvalOptions::default()) {
+    let name = store.name(function);
+    let Some(Expr::PrimFunc(program)) = opened.module.function(name).map(|id| store.expr(id)) else {
+        return Verdict::Different(format!("`{function}` is no tensor program"));
+    };
+    match eval::apply_prim_func(&store, &opened.module, program, &args, EvalOptions::default(), (false, true)) {
         Err(error) => explain(&[error.to_diagnostic()]),
-        Ok(value) => match compare_values(&value, &expected) {
+        Ok(applied) => match compare_values(&applied.value, &expected) {
             Ok(()) => Verdict::Equal { text: true },
             Err(why) => Verdict::Different(why),
         },

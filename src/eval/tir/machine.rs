@@ -54,6 +54,10 @@ pub(super) struct Machine<'c> {
     allocated: usize,
     /// Distinct bytes touched in memory that is gone.
     pub(super) touched: FxHashMap<u32, u64>,
+    /// Memory from here on is the program's own; what is before belongs to the caller.
+    pub(super) own: usize,
+    /// Where accesses went wrong, if the program goes on then; else the first one ends it.
+    pub(super) forgiven: Option<Vec<Stopped>>,
 }
 
 impl<'c> Machine<'c> {
@@ -70,7 +74,33 @@ impl<'c> Machine<'c> {
             offers: Vec::new(),
             allocated: 0,
             touched: FxHashMap::default(),
+            own: 0,
+            forgiven: None,
         }
+    }
+
+    /// Goes on after an access that is not possible, if that is wanted: what is not there reads as zero, the program's own memory
+    /// grows, and nothing is written beyond that of the caller.
+    #[cold]
+    fn forgive(&mut self, found: Stopped, stored: Option<(Kind, u64, i64, u64)>) -> Result<(), Stopped> {
+        let Some(forgiven) = &mut self.forgiven else { return Err(found) };
+        if !forgiven.iter().any(|known| known.at == found.at) {
+            forgiven.push(found);
+        }
+        let Some((kind, pointer, place, value)) = stored else { return Ok(()) };
+        let is_own = (pointer >> 40) as usize >= self.own;
+        let end = (usize::try_from(place).ok())
+            .and_then(|place| place.checked_add(1)?.checked_mul(kind.bytes())?.checked_add(super::memory::place_of(pointer)));
+        if let Some(end) = end.filter(|end| is_own && self.allocated + end <= MAX_BYTES)
+            && let Some(piece) = self.heap.piece_mut(pointer)
+            && piece.bytes.len() < end
+        {
+            self.allocated += end - piece.bytes.len();
+            piece.bytes.resize(end, 0);
+            piece.flags.resize(end, 0);
+            let _ = self.heap.store(kind, pointer, place, value);
+        }
+        Ok(())
     }
 
     /// Runs all steps.
@@ -294,11 +324,16 @@ impl<'c> Machine<'c> {
                 }
                 Step::Load { kind, to, base, place } => match self.heap.load(kind, reg!(base), reg!(place) as i64) {
                     Ok(value) => reg!(to) = value,
-                    Err(fault) => return Err(self.fault(next - 1, fault, "reads", base, kind, reg!(place) as i64)),
+                    Err(fault) => {
+                        let found = self.fault(next - 1, fault, "reads", base, kind, reg!(place) as i64);
+                        self.forgive(found, None)?;
+                        reg!(to) = 0;
+                    }
                 },
                 Step::Store { kind, base, place, value } => {
                     if let Err(fault) = self.heap.store(kind, reg!(base), reg!(place) as i64, reg!(value)) {
-                        return Err(self.fault(next - 1, fault, "writes", base, kind, reg!(place) as i64));
+                        let found = self.fault(next - 1, fault, "writes", base, kind, reg!(place) as i64);
+                        self.forgive(found, Some((kind, reg!(base), reg!(place) as i64, reg!(value))))?;
                     }
                 }
                 Step::Alloc(site) => {

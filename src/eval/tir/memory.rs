@@ -8,6 +8,11 @@ use half::{bf16, f16};
 
 /// The bits of a pointer that are a place.
 const PLACE: u64 = (1 << 40) - 1;
+/// The place in bytes that a pointer points to within its memory.
+pub(super) fn place_of(pointer: u64) -> usize {
+    (pointer & PLACE) as usize
+}
+
 /// Flags of a byte.
 pub(super) const WRITTEN: u8 = 1;
 pub(super) const READ: u8 = 2;

@@ -19,8 +19,8 @@ mod math;
 mod memory;
 mod step;
 
-pub use apply::apply;
 pub(crate) use apply::seeded;
+pub use apply::{Applied, apply};
 pub use cost::{BufferCost, Cost};
 
 use super::EvalFailure;
@@ -49,6 +49,8 @@ pub(super) struct Outcome {
     pub(super) memory: Vec<Option<(Tensor, bool)>>,
     /// What was done, if that was asked for.
     pub(super) cost: Option<Cost>,
+    /// Accesses that were not possible, if the program went on then.
+    pub(super) forgiven: Vec<EvalFailure>,
 }
 
 /// Runs a program; the result is what stands then in the parameters `wanted`, in that order.
@@ -62,11 +64,11 @@ pub fn run_prim_func(
     fuel: u64,
 ) -> Result<Vec<Tensor>, EvalFailure> {
     let source = Source { store, module: None, count: false };
-    let mut outcome = run(source, function, given, fuel)?;
+    let mut outcome = run(source, function, given, fuel, false)?;
     Ok(wanted.iter().filter_map(|index| outcome.memory.get_mut(*index)?.take()).map(|(tensor, _)| tensor).collect())
 }
 
-fn run(source: Source, function: &PrimFunc, given: &[Given], fuel: u64) -> Result<Outcome, EvalFailure> {
+fn run(source: Source, function: &PrimFunc, given: &[Given], fuel: u64, forgive: bool) -> Result<Outcome, EvalFailure> {
     if function.params.len() != given.len() {
         let message = format!("the program takes {} arguments and is given {}", function.params.len(), given.len());
         return Err(EvalFailure::new(message));
@@ -100,14 +102,18 @@ fn run(source: Source, function: &PrimFunc, given: &[Given], fuel: u64) -> Resul
         registers[reg as usize] = pointer;
         pointers.push(Some((pointer, dtype, shape)));
     }
+    machine.own = machine.heap.pieces.len();
+    machine.forgiven = forgive.then(Vec::new);
     machine.run(&mut registers).map_err(|stopped| at_place(source.store, &code, stopped))?;
+    let forgiven = machine.forgiven.take().unwrap_or_default();
+    let forgiven = forgiven.into_iter().map(|found| at_place(source.store, &code, found)).collect();
     let cost = source.count.then(|| cost::of(source.store, &code, &machine));
     let memory = pointers.into_iter().map(|pointer| {
         let (pointer, dtype, shape) = pointer?;
         let piece = machine.heap.piece_mut(pointer)?;
         Some((Tensor::new(dtype, shape, std::mem::take(&mut piece.bytes)), piece.stored))
     });
-    Ok(Outcome { memory: memory.collect(), cost })
+    Ok(Outcome { memory: memory.collect(), cost, forgiven })
 }
 
 /// A failure where the statement stands that it happened in.

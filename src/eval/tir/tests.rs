@@ -105,8 +105,8 @@ fn what_a_program_does_is_counted() {
     let Expr::PrimFunc(function) = store.expr(module.functions()[0].1) else { panic!("not a PrimFunc") };
     let tensor = |shape: &[i64]| write(DType::F32, shape, &vec![1.0; shape.iter().product::<i64>() as usize]).expect("a tensor");
     let args = [Value::Tensor(tensor(&[2, 3])), Value::Tensor(tensor(&[2]))];
-    let (_, cost) = apply(store, &module, function, &args, EvalOptions::default(), true).expect("it runs");
-    let cost = cost.expect("it is counted");
+    let applied = apply(store, &module, function, &args, EvalOptions::default(), (true, false)).expect("it runs");
+    let cost = applied.cost.expect("it is counted");
     // In the one round that the branch takes: a product and a sum; `A[i, 0]` stands there twice and is read once.
     assert_eq!((cost.arithmetic, cost.index_arithmetic), (2 + 2, 1), "with the comparison of both rounds");
     let of = |at: usize| (cost.buffers[at].loads, cost.buffers[at].stores, cost.buffers[at].bytes, cost.buffers[at].touched);

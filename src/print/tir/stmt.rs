@@ -236,7 +236,7 @@ impl Tir<'_, '_> {
         let text = if grid.len() > 1 {
             let (mut names, mut extents) = (Vec::new(), Vec::new());
             for head in grid {
-                names.push(self.loop_var(head.var, scope));
+                names.push(self.script.define_symbol(head.var, scope));
                 let mut extent = String::new();
                 self.prim(head.extent, &mut extent);
                 extents.push(extent);
@@ -253,15 +253,9 @@ impl Tir<'_, '_> {
         self.push_body(body, steps);
     }
 
-    /// The name of the variable of a loop. An attribute around the loop may be about it, so that it has one already.
-    fn loop_var(&mut self, var: Id<Symbol>, scope: usize) -> String {
-        let known = self.script.symbol_name(var).map(str::to_owned);
-        known.unwrap_or_else(|| self.script.define_symbol(var, scope))
-    }
-
     fn loop_head(&mut self, head: &For, scope: usize) -> String {
         let store = self.script.store;
-        let name = self.loop_var(head.var, scope);
+        let name = self.script.define_symbol(head.var, scope);
         let mut text = format!("for {name} in ");
         text.push_str(match head.kind {
             ForKind::Serial if head.annotations.is_none() => "range(",
