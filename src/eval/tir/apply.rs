@@ -1,6 +1,6 @@
 //! A tensor program applied to values, all its buffers being arguments.
 
-use super::{Cost, Given, Source, eval_prim, run};
+use super::{Cost, Given, Source, eval_prim, packed, run};
 use crate::eval::seed::{Draws, UNKNOWN_EXTENT};
 use crate::eval::{EvalFailure, EvalOptions, Value};
 use crate::ir::{DType, DTypeCode, Id, Module, PrimExpr, PrimFunc, PrimParam, Store, Symbol, Tensor};
@@ -30,17 +30,41 @@ pub fn apply(
     (count, forgive): (bool, bool),
 ) -> Result<Applied, EvalFailure> {
     let function = store.prim_func(function);
+    let source = Source { store, module: Some(module), count };
+    let fuel = options.fuel.saturating_mul(20);
+    if packed::is_packed(store, function) {
+        return apply_packed(source, function, args, fuel, forgive);
+    }
     if function.params.len() != args.len() {
         let message = format!("the program takes {} arguments and is given {}", function.params.len(), args.len());
         return Err(EvalFailure::new(message));
     }
     let given: Vec<Given> =
         function.params.iter().zip(args).map(|(param, arg)| given(store, *param, arg)).collect::<Result<_, _>>()?;
-    let source = Source { store, module: Some(module), count };
-    let outcome = run(source, function, &given, options.fuel.saturating_mul(20), forgive)?;
+    let outcome = run(source, function, &given, Vec::new(), fuel, forgive)?;
     let written = outcome.memory.into_iter().flatten().filter(|(_, written)| *written);
     let value = Value::tuple(written.map(|(tensor, _)| Value::Tensor(tensor)).collect());
     Ok(Applied { value, cost: outcome.cost, warnings: outcome.forgiven })
+}
+
+/// Runs a function of the packed convention on the arguments of the function that it was made of.
+fn apply_packed(source: Source, function: &PrimFunc, args: &[Value], fuel: u64, forgive: bool) -> Result<Applied, EvalFailure> {
+    let mut memory = packed::memory(args)?.into_iter();
+    let mut bytes = || {
+        let piece = memory.next().map(|piece| piece.bytes).unwrap_or_default();
+        Given::Tensor(Tensor::new(DType::U8, [piece.len() as i64], piece))
+    };
+    let number =
+        |value: i64, dtype: DType| write(dtype, &[], &[value]).map(Given::Scalar).map_err(|error| EvalFailure::new(error.0));
+    let (values, result) = (bytes(), bytes());
+    let given = [number(0, DType::I64)?, values, number(args.len() as i64, DType::I32)?, result];
+    let outcome = run(source, function, &given, memory.collect(), fuel, forgive)?;
+    let tensors = args.iter().filter_map(Value::as_tensor);
+    // Each tensor has its elements and its extents.
+    let elements = outcome.beside.into_iter().skip(1).step_by(2);
+    let written = tensors.zip(elements).filter(|(_, piece)| piece.stored);
+    let written = written.map(|(tensor, piece)| Value::Tensor(Tensor::new(tensor.dtype, tensor.shape.to_vec(), piece.bytes)));
+    Ok(Applied { value: Value::tuple(written.collect()), cost: outcome.cost, warnings: outcome.forgiven })
 }
 
 fn given(store: &Store, param: PrimParam, arg: &Value) -> Result<Given, EvalFailure> {

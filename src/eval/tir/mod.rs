@@ -17,6 +17,7 @@ mod cost;
 mod machine;
 mod math;
 mod memory;
+mod packed;
 mod step;
 
 pub(crate) use apply::seeded;
@@ -47,6 +48,8 @@ pub enum Given {
 pub(super) struct Outcome {
     /// For each parameter that was given memory: what stands there now, and whether anything was written.
     pub(super) memory: Vec<Option<(Tensor, bool)>>,
+    /// What stands in the memory beside.
+    pub(super) beside: Vec<Memory>,
     /// What was done, if that was asked for.
     pub(super) cost: Option<Cost>,
     /// Accesses that were not possible, if the program went on then.
@@ -64,11 +67,19 @@ pub fn run_prim_func(
     fuel: u64,
 ) -> Result<Vec<Tensor>, EvalFailure> {
     let source = Source { store, module: None, count: false };
-    let mut outcome = run(source, function, given, fuel, false)?;
+    let mut outcome = run(source, function, given, Vec::new(), fuel, false)?;
     Ok(wanted.iter().filter_map(|index| outcome.memory.get_mut(*index)?.take()).map(|(tensor, _)| tensor).collect())
 }
 
-fn run(source: Source, function: &PrimFunc, given: &[Given], fuel: u64, forgive: bool) -> Result<Outcome, EvalFailure> {
+/// Runs a program on what its parameters are given; `beside` is memory that they lead to.
+fn run(
+    source: Source,
+    function: &PrimFunc,
+    given: &[Given],
+    beside: Vec<Memory>,
+    fuel: u64,
+    forgive: bool,
+) -> Result<Outcome, EvalFailure> {
     if function.params.len() != given.len() {
         let message = format!("the program takes {} arguments and is given {}", function.params.len(), given.len());
         return Err(EvalFailure::new(message));
@@ -102,7 +113,10 @@ fn run(source: Source, function: &PrimFunc, given: &[Given], fuel: u64, forgive:
         registers[reg as usize] = pointer;
         pointers.push(Some((pointer, dtype, shape)));
     }
+    let first = machine.heap.pieces.len();
+    machine.heap.pieces.extend(beside);
     machine.own = machine.heap.pieces.len();
+    let own = machine.own;
     machine.forgiven = forgive.then(Vec::new);
     machine.run(&mut registers).map_err(|stopped| at_place(source.store, &code, stopped))?;
     let forgiven = machine.forgiven.take().unwrap_or_default();
@@ -113,7 +127,9 @@ fn run(source: Source, function: &PrimFunc, given: &[Given], fuel: u64, forgive:
         let piece = machine.heap.piece_mut(pointer)?;
         Some((Tensor::new(dtype, shape, std::mem::take(&mut piece.bytes)), piece.stored))
     });
-    Ok(Outcome { memory: memory.collect(), cost, forgiven })
+    let memory = memory.collect();
+    let beside = machine.heap.pieces.drain(first..own).collect();
+    Ok(Outcome { memory, beside, cost, forgiven })
 }
 
 /// A failure where the statement stands that it happened in.

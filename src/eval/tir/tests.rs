@@ -112,3 +112,26 @@ fn what_a_program_does_is_counted() {
     let of = |at: usize| (cost.buffers[at].loads, cost.buffers[at].stores, cost.buffers[at].bytes, cost.buffers[at].touched);
     assert_eq!((of(0), of(1)), ((2, 0, 8, 8), (0, 1, 4, 4)));
 }
+
+#[test]
+fn a_packed_function_is_run_on_the_arguments_that_it_unpacks() {
+    let source = "@I.ir_module\nclass Module:\n    @T.prim_func(s_tir=True)\n    def f(self_handle: T.handle, args: T.handle, num_args: \
+                  T.int32, result: T.handle) -> T.int32:\n        T.func_attr({\"calling_conv\": 1})\n        assert num_args == 2, \
+                  (\"TypeError\", [\"two\"])\n        x: T.let[T.handle] = T.tvm_struct_get(args, 0, 15, \"handle\")\n        n: \
+                  T.let[T.int64] = T.tvm_struct_get(args, 1, 15, \"int64\")\n        assert T.tvm_struct_get(x, 0, 4, \"int32\") == 1, \
+                  (\"ValueError\", [\"rank\"])\n        A = T.decl_buffer((2,), data=T.tvm_struct_get(x, 0, 1, T.handle(\"float32\", \
+                  \"global\").ty))\n        A[1] = A[0] + T.Cast(\"float32\", n)\n        return 0\n";
+    let store = &mut Store::new();
+    let parsed = crate::parse::parse(store, source);
+    assert!(parsed.diagnostics.iter().all(|found| !found.is_error()), "{:?}", parsed.diagnostics);
+    let module = parsed.program.module;
+    let Expr::PrimFunc(function) = store.expr(module.functions()[0].1) else { panic!("not a PrimFunc") };
+    let args = [
+        Value::Tensor(write(DType::F32, &[2], &[1.5, 0.0]).expect("a tensor")),
+        Value::Prim(write(DType::I64, &[], &[4]).expect("a number")),
+    ];
+    let applied = apply(store, &module, function, &args, EvalOptions::default(), (false, false)).expect("it runs");
+    let Value::Tuple(fields) = applied.value else { panic!("a tuple of what was written") };
+    let tensor = fields.items()[0].as_tensor().expect("a tensor");
+    assert_eq!(read::<f64>(tensor).expect("values"), [1.5, 5.5]);
+}

@@ -248,7 +248,10 @@ impl<'t, 's> Reader<'t, 's, '_> {
             error = error.with_note(near);
         }
         self.state.failed = true;
-        self.diagnostics.push(error);
+        // What a kernel for devices defines is not known, and that it is one is said already.
+        if !self.diagnostics.iter().any(|found| found.code == "tir-device-dialect") {
+            self.diagnostics.push(error);
+        }
         Stop
     }
 

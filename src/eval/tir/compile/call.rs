@@ -87,6 +87,7 @@ impl Compiler<'_> {
                 let (pointer, offset) = (self.lane(pointer, 0)?, self.lane(offset, 0)?);
                 return Ok(self.int_op(PrimOp::Add, I64, pointer, offset));
             }
+            ("tvm_struct_get", &[structure, index, number, ..]) => return self.struct_get(structure, index, number, dtype),
             ("type_annotation", _) => return Ok(self.int(0)),
             ("tvm_warp_activemask" | "cuda.__activemask", _) => return Ok(self.int(0xffff_ffff)),
             _ => {}

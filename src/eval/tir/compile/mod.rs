@@ -7,6 +7,7 @@
 mod buffer;
 mod call;
 mod expr;
+mod packed;
 mod stmt;
 mod thread;
 

@@ -272,6 +272,7 @@ impl Compiler<'_> {
                 Ok(())
             }
             ("tvm_thread_allreduce", args) => self.all_reduce(args),
+            ("tvm_struct_set", &[structure, index, number, value]) => self.struct_set(structure, index, number, value),
             ("masked_store", &[buffer, stored, ref indices @ .., mask]) => {
                 let PrimExpr::Buffer(buffer) = *store.prim_of_id(buffer) else {
                     return unsupported("a masked store to something that is no buffer");
