@@ -45,15 +45,15 @@ pub enum Given {
 }
 
 /// What a run left behind.
-pub(super) struct Outcome {
+struct Outcome {
     /// For each parameter that was given memory: what stands there now, and whether anything was written.
-    pub(super) memory: Vec<Option<(Tensor, bool)>>,
+    memory: Vec<Option<(Tensor, bool)>>,
     /// What stands in the memory beside.
-    pub(super) beside: Vec<Memory>,
+    beside: Vec<Memory>,
     /// What was done, if that was asked for.
-    pub(super) cost: Option<Cost>,
+    cost: Option<Cost>,
     /// Accesses that were not possible, if the program went on then.
-    pub(super) forgiven: Vec<EvalFailure>,
+    forgiven: Vec<EvalFailure>,
 }
 
 /// Runs a program; the result is what stands then in the parameters `wanted`, in that order.
