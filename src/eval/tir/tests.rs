@@ -128,7 +128,7 @@ fn a_packed_function_is_run_on_the_arguments_that_it_unpacks() {
     let Expr::PrimFunc(function) = store.expr(module.functions()[0].1) else { panic!("not a PrimFunc") };
     let args = [
         Value::Tensor(write(DType::F32, &[2], &[1.5, 0.0]).expect("a tensor")),
-        Value::Prim(write(DType::I64, &[], &[4]).expect("a number")),
+        Value::Prim(write(DType::I64, &[], &[4i64]).expect("a number")),
     ];
     let applied = apply(store, &module, function, &args, EvalOptions::default(), (false, false)).expect("it runs");
     let Value::Tuple(fields) = applied.value else { panic!("a tuple of what was written") };
