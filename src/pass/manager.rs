@@ -397,7 +397,7 @@ impl Runner {
                 new
             }
         };
-        checked(store, module, new)
+        checked(store, module, new, &mut self.emitted)
     }
 
     fn with_cx<T>(

@@ -6,6 +6,7 @@ use super::spec::{Args, Literal, Part, PassInfo, PassSpec, Run};
 use super::user::UserRun;
 use crate::diag::Diagnostic;
 use crate::ir::{Dialect, Module};
+use crate::parse::suggest;
 use std::rc::Rc;
 
 /// A pass that is ready to run.
@@ -36,6 +37,14 @@ impl Pass {
     pub(super) fn wants_types(&self, module: &Module) -> bool {
         let function = matches!(self.body, Body::BuiltIn(Run::Function(_), _) | Body::User(UserRun::Function(_)));
         function && module.dialect() == Dialect::Relay
+    }
+
+    /// Calls `f` with its name and those of the passes that it consists of, as gates see them.
+    pub fn for_each_name(&self, f: &mut dyn FnMut(&str)) {
+        f(&self.info.name);
+        if let Body::Sequential(parts) = &self.body {
+            parts.iter().for_each(|part| part.for_each_name(f));
+        }
     }
 
     /// A list of passes as one.
@@ -80,6 +89,20 @@ impl Registry {
     /// passes of one name it is the one for the dialect. Modules of TVM may stand in front, and earlier names do.
     pub fn lookup(&self, name: &str) -> Option<&'static PassSpec> {
         Wanted::of(name).among(self.built_in, self.dialect)
+    }
+
+    /// Whether some pass has this name for gates: TVM's `PassInfo.name`, which is not always that of the factory. If none has,
+    /// the name that was meant.
+    pub fn gate_name(&self, name: &str) -> Result<(), Option<&str>> {
+        let built_in = || self.built_in.iter().map(|spec| spec.info_name);
+        let user = || self.user.iter().map(|pass| pass.info.name.as_str());
+        // A parameter in braces stands for its argument.
+        let fits = |known: &str| known == name || known.find('{').is_some_and(|at| name.starts_with(&known[..at]));
+        if built_in().any(fits) || user().any(fits) {
+            return Ok(());
+        }
+        let own = self.lookup(name).map(|spec| spec.info_name);
+        Err(own.or_else(|| suggest::nearest(name, built_in().chain(user()))))
     }
 
     /// The pass of the user that has this name.

@@ -5,7 +5,7 @@
 
 use super::manager::Runner;
 use super::spec::PassError;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, DiagnosticContext};
 use crate::infer;
 use crate::ir::{Dialect, ExprId, Module, Store};
 use crate::verify;
@@ -27,8 +27,14 @@ pub enum UserRun {
 }
 
 /// What a pass of the user made, when it is a program: well-formed, and its types fit. As in TVM the result of a module pass of
-/// Relay is not typed by this; one of Relax is, since its passes expect types.
-pub(super) fn checked(store: &mut Store, before: &Module, after: Module) -> Result<Module, PassError> {
+/// Relay is not typed by this; one of Relax is, since its passes expect types. A program of Relax that is not in A-normal form
+/// is one for *Normalize*: TVM's `ExprMutatorBase` makes such, so that is only remarked.
+pub(super) fn checked(
+    store: &mut Store,
+    before: &Module,
+    after: Module,
+    remarks: &mut DiagnosticContext,
+) -> Result<Module, PassError> {
     if *before == after {
         return Ok(after);
     }
@@ -40,7 +46,12 @@ pub(super) fn checked(store: &mut Store, before: &Module, after: Module) -> Resu
         let typed = infer::infer_module(store, &after);
         store.end_products(mark, None);
         let typed = typed?;
-        let ill_formed = errors(verify::verify(store, &typed));
+        let (nested, ill_formed): (Vec<_>, Vec<_>) =
+            errors(verify::verify(store, &typed)).into_iter().partition(|found| found.code == verify::NOT_NORMAL);
+        if let Some(found) = nested.into_iter().next().filter(|_| ill_formed.is_empty()) {
+            let message = format!("{}: the result is not in A-normal form, which Normalize makes of it", found.message);
+            remarks.emit(Diagnostic::warning(verify::NOT_NORMAL, message, found.span));
+        }
         return if ill_formed.is_empty() { Ok(typed) } else { Err(ill_formed) };
     }
     let ill_formed = errors(verify::verify(store, &after));

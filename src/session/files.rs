@@ -256,6 +256,27 @@ mod tests {
         assert!(text.len() < 40 && problems.len() == 1, "{text} {problems:?}");
     }
 
+    /// `CombineParallelConv2D` is the factory; the name that gates see has a small d, and nothing was said.
+    #[test]
+    fn a_required_or_disabled_name_that_no_pass_has_is_told() {
+        let mut session = Session::new(|| 0.0);
+        let context = PassContext {
+            required: vec!["CombineParallelConv2D".into(), "FoldScaleAxis".into(), "sequential".into()],
+            disabled: vec!["FoldConstnt".into(), "BackwardFoldScaleAxis".into(), "Mine".into()],
+            ..PassContext::default()
+        };
+        assert!(session.run(&document(FIRST, "FoldConstant, Sequential([InferType])", context).expect("passes"), false));
+        let told: Vec<String> = session.problems().iter().map(|d| format!("{} {}", d.message, d.notes.concat())).collect();
+        assert_eq!(
+            told,
+            [
+                "no pass is called `CombineParallelConv2D`, which is required did you mean `CombineParallelConv2d`?",
+                "no pass is called `FoldConstnt`, which is disabled did you mean `FoldConstant`?",
+                "no pass is called `Mine`, which is disabled ",
+            ]
+        );
+    }
+
     /// The stack ended in one program of Relax, and memory in the other.
     #[test]
     fn tuples_of_tuples_end_at_a_limit_in_relax() {

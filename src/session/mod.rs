@@ -292,6 +292,23 @@ impl Session {
         if wrong.is_empty() { Ok(rows) } else { Err(wrong) }
     }
 
+    /// Names in the context that no pass has: gates would never see them.
+    fn unknown_names(&self, document: &Document, rows: &[Row], dialect: Dialect) -> Vec<Diagnostic> {
+        let registry = self.registry(dialect);
+        let mut parts = Vec::new();
+        for row in rows {
+            row.pass.for_each_name(&mut |name| parts.push(name.to_owned()));
+        }
+        let PassContext { required, disabled, .. } = &document.context;
+        let all = required.iter().map(|name| ("required", name)).chain(disabled.iter().map(|name| ("disabled", name)));
+        let unknown = all.filter(|(_, name)| !parts.contains(name)).filter_map(|(what, name)| {
+            let near = registry.gate_name(name).err()?;
+            let warning = Diagnostic::warning("pass-name", format!("no pass is called `{name}`, which is {what}"), None);
+            Some(near.into_iter().fold(warning, |warning, near| warning.with_note(format!("did you mean `{near}`?"))))
+        });
+        unknown.collect()
+    }
+
     /// Checks everything, and brings program and trace to where the rows can be run from.
     fn prepare(&mut self, document: &Document) -> Result<(Vec<Row>, Vec<Box<dyn Instrument>>), Vec<Diagnostic>> {
         let opening = self.must_open(&document.source).then(|| {
@@ -309,6 +326,8 @@ impl Session {
         }
         let module = opening.as_ref().map_or(&self.trace.versions[0], |opening| &opening.module);
         let rows = self.check(document, module.dialect())?;
+        let unknown = self.unknown_names(document, &rows, module.dialect());
+        self.problems.extend(unknown);
         let made = document.instruments.iter().map(|call| self.instrument(call, &document.source));
         let instruments = made.collect::<Result<_, _>>().map_err(|e| vec![e])?;
         match opening {

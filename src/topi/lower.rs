@@ -63,6 +63,17 @@ pub(crate) struct Lower<'a, 's> {
     extra: Vec<PrimId>,
     /// The device of the first tensor that has one.
     device: Option<Id<Object>>,
+    /// While this is a part of a larger program: what it is made of so far.
+    pub parts: Option<Parts>,
+}
+
+/// Parts of a program that computes several operators.
+#[derive(Default)]
+pub(crate) struct Parts {
+    /// The tensors that variables stand for.
+    pub known: FxHashMap<VarId, Tensor>,
+    /// What the last operator computes.
+    pub last: Vec<Tensor>,
 }
 
 impl<'a, 's> Lower<'a, 's> {
@@ -91,6 +102,7 @@ impl<'a, 's> Lower<'a, 's> {
             given: Vec::new(),
             extra: Vec::new(),
             device: None,
+            parts: None,
         }
     }
 
@@ -131,6 +143,11 @@ impl<'a, 's> Lower<'a, 's> {
 
     /// A value as a parameter of the program.
     pub fn tensor_of(&mut self, arg: ExprId) -> Result<Tensor, Refused> {
+        if let (Some(parts), Expr::Var(var)) = (&self.parts, self.te.store.expr(arg))
+            && let Some(tensor) = parts.known.get(&var)
+        {
+            return Ok(*tensor);
+        }
         let name = match self.te.store.expr(arg) {
             Expr::Var(var) => self.te.store.var_name(var).to_owned(),
             _ => match u8::try_from(self.params.len()).ok().filter(|n| *n < 26) {
@@ -355,6 +372,10 @@ impl<'a, 's> Lower<'a, 's> {
     pub fn finish_as(&mut self, hint: &str, outs: &[Tensor]) -> Lowered {
         if let Some(message) = self.te.impossible.take() {
             return Err(Refused::Error(message));
+        }
+        if let Some(parts) = &mut self.parts {
+            parts.last = outs.to_vec();
+            return Ok(self.call);
         }
         let mut params = std::mem::take(&mut self.params);
         let mut given = std::mem::take(&mut self.given);

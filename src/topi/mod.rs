@@ -20,6 +20,7 @@
 //! assert_eq!(module.functions().len(), 1, "a tensor program called `add`");
 //! ```
 
+mod compose;
 mod conv;
 mod create;
 mod create_ops;
@@ -125,12 +126,12 @@ fn find(op: &str) -> Option<&'static Rule> {
 /// [`legalize`] for the operators that sort, search and scan, of which there is a program for processors without threads. It is
 /// a library of the runtime that sorts.
 pub fn dispatch(store: &mut Store, builder: &mut BlockBuilder, call: ExprId) -> Legalized {
-    legalize_by(store, builder, call, &FxHashMap::default(), |op| sort::RULES.iter().find(|rule| rule.op == op))
+    legalize_by(store, builder, call, &FxHashMap::default(), |op| sort::RULES.iter().find(|rule| rule.op == op), false)
 }
 
 /// [`legalize`] by faster, less exact programs: of `exp`, `tanh`, `erf` and `nn.softmax`.
 pub fn approximate(store: &mut Store, builder: &mut BlockBuilder, call: ExprId) -> Legalized {
-    legalize_by(store, builder, call, &FxHashMap::default(), |op| fast::RULES.iter().find(|rule| rule.op == op))
+    legalize_by(store, builder, call, &FxHashMap::default(), |op| fast::RULES.iter().find(|rule| rule.op == op), false)
 }
 
 /// Whether an operator has a tensor-expression form.
@@ -156,7 +157,7 @@ pub fn legalize(
     call: ExprId,
     scalars: &FxHashMap<Id<Symbol>, VarId>,
 ) -> Legalized {
-    legalize_by(store, builder, call, scalars, find)
+    legalize_by(store, builder, call, scalars, find, false)
 }
 
 fn legalize_by(
@@ -165,11 +166,13 @@ fn legalize_by(
     call: ExprId,
     scalars: &FxHashMap<Id<Symbol>, VarId>,
     find: fn(&str) -> Option<&'static Rule>,
+    named_plainly: bool,
 ) -> Legalized {
     let name = ops::build::op_name(store, call);
     let relax = store.called_op(call).and_then(|op| ops::info(op).relax.as_ref()).map_or(name, |row| row.name);
     let (Some(rule), Some(ty)) = (find(relax), store.checked_type(call)) else { return Legalized::Same };
-    let mut lower = Lower::new(store, builder, scalars, (rule.op, rule.hint), call, ty);
+    let hint = if named_plainly { rule.hint.trim_start_matches("tir_") } else { rule.hint };
+    let mut lower = Lower::new(store, builder, scalars, (rule.op, hint), call, ty);
     match (rule.lower)(&mut lower) {
         Ok(new) => Legalized::New(new),
         Err(Refused::Leave) => Legalized::Same,
@@ -225,7 +228,8 @@ impl BlockBuilder {
             return Err(format!("R.{} has no tensor-expression form", row.name));
         }
         let call = self.normalize(store, call);
-        match legalize(store, self, call, &FxHashMap::default()) {
+        // TOPI's `exp` is called so; LegalizeOps calls it `tir_exp`.
+        match legalize_by(store, self, call, &FxHashMap::default(), find, true) {
             Legalized::New(new) => Ok(new),
             Legalized::Same => {
                 Err(format!("R.{} cannot be lowered for these arguments: their shapes have to be known", row.name))

@@ -19,6 +19,9 @@ use crate::ir::walk::{free_vars, post_order};
 use crate::ir::{CtorId, Dialect, Expr, ExprId, Id, IdMap, Module, Name, Pattern, Store, Type, TypeId};
 use crate::ops;
 
+/// The code of an operand that has to be bound to a variable first: the program is not in A-normal form.
+pub const NOT_NORMAL: &str = "relax-normal-form";
+
 /// Everything that is wrong with a module, apart from types that do not fit.
 pub fn verify(store: &mut Store, module: &Module) -> Vec<Diagnostic> {
     if matches!(module.dialect(), Dialect::Relax | Dialect::Tir) {

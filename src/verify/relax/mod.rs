@@ -319,7 +319,7 @@ impl Verifier<'_> {
                 Expr::Constant(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::Op(_) => {}
                 other => {
                     let message = format!("{:?} stands where a variable or constant is expected", other.kind());
-                    self.error("relax-normal-form", message, store.source_span(id).or(span));
+                    self.error(super::NOT_NORMAL, message, store.source_span(id).or(span));
                 }
             }
         }

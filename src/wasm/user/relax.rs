@@ -515,6 +515,14 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: u32, words: &[u32])
             let lowered = builder.lower_call(store, call).map_err(|message| error(&message))?;
             vec![index(builder.emit(store, lowered, &hint))]
         }
+        24 => {
+            let (expr, name) = (read.expr()?, read.name()?);
+            let count = read.count()?;
+            let params = read.many(count, |read| Ok((read.var()?, read.expr()?)))?;
+            let hint = super::rule(store.str(name));
+            let lowered = builder.compose_te(store, expr, &params, hint).map_err(|message| error(&message))?;
+            vec![index(builder.emit(store, lowered, ""))]
+        }
         _ => return Err(error("a builder does nothing of the kind")),
     })
 }
