@@ -80,4 +80,16 @@ describe("embeds", () => {
       await rm(folder, { recursive: true });
     }
   });
+
+  /** The example stood under the alert, as if it were what the link holds. */
+  test("of a damaged link say so and show nothing in its place", async () => {
+    const all = await profile(stage.browser);
+    try {
+      const { page } = await all.open(`${stage.site.url}embed.html?mode=steps#2.damaged`);
+      await page.getByRole("alert").getByText("This link").waitFor();
+      expect(await page.getByRole("option").count()).toBe(0);
+    } finally {
+      await all.context.close();
+    }
+  });
 });

@@ -179,6 +179,11 @@ describe("a script that came in a link", () => {
         const question = lab.page.getByRole("alert").filter({ hasText: "JavaScript" });
         await question.waitFor();
         await eventually(() => lab.written(), SWAP);
+        // Nothing of what is agreed to stands to the right of the editor.
+        const scroller = lab.page.locator(".script .cm-scroller, .cm-scroller").last();
+        expect(
+          await scroller.evaluate((node) => node.scrollWidth - node.clientWidth),
+        ).toBeLessThanOrEqual(1);
         // The rest of the document has run, and nothing of the sandbox is there.
         await lab.step(/^FuseOps/).waitFor();
         expect(await lab.step(/^Swap/).count()).toBe(0);

@@ -3,7 +3,7 @@ import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { dist, eventually, SMALL, type Stage, setUp } from "./browser";
+import { dist, eventually, profile, SMALL, type Stage, setUp } from "./browser";
 import { serve } from "./site";
 
 let stage: Stage;
@@ -153,4 +153,17 @@ describe("a new version", () => {
       await rm(folder, { recursive: true });
     }
   });
+});
+
+test("a part of the page whose code is missing says so", async () => {
+  const all = await profile(stage.browser);
+  try {
+    await all.context.route(/\/panels-[^/]*\.js/, (route) => route.abort());
+    const { page } = await all.open(stage.site.url);
+    await page.getByText("No problems.").waitFor();
+    await page.keyboard.press("o");
+    await page.getByRole("alert").getByText("could not be loaded").first().waitFor();
+  } finally {
+    await all.context.close();
+  }
 });

@@ -212,6 +212,23 @@ describe("ways out", () => {
       expect(await heard()).toEqual([]);
     }));
 
+  /** One click in a frame of somebody's page, meant for something else, was consent. */
+  test("the page does not start inside of a frame, where a click may be meant for something else", async () => {
+    const context = await stage.browser.newContext();
+    const page = await context.newPage();
+    await page.route("**/host.html", (route) =>
+      route.fulfill({
+        contentType: "text/html",
+        body: `<!doctype html><iframe src="${stage.site.url}"></iframe>`,
+      }),
+    );
+    await page.goto(new URL("host.html", stage.site.url).href);
+    const link = page.frameLocator("iframe").getByRole("link", { name: /in a tab of its own/ });
+    expect(await link.getAttribute("href")).toBe(stage.site.url);
+    expect(page.workers()).toEqual([]);
+    await context.close();
+  });
+
   test("the sandbox's page does nothing outside of a sandboxed frame", async () => {
     let address = "";
     await withPage({}, async (lab) => {

@@ -223,7 +223,7 @@ export function bind(expr: Expr, values: Map<Var, Expr> | Record<string, Expr>):
 export function namespace(own: Record<string, unknown>, prefix = ""): Record<string, unknown> {
   const target = (prefix ? op(prefix) : {}) as object;
   return new Proxy(target, {
-    has: (_, name) => Object.hasOwn(own, name),
+    has: (_, name) => Object.hasOwn(own, name) || Reflect.has(target, name),
     get(_, name) {
       if (typeof name !== "string") return undefined;
       if (Object.hasOwn(own, name)) return own[name];

@@ -3,16 +3,7 @@ import { attrsIdOf } from "./attrs";
 import { op } from "./build";
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 import { IRModule, needModule } from "./module";
-import {
-  type Expr,
-  type Func,
-  GlobalVar,
-  needExpr,
-  needVar,
-  nodeAt,
-  Tuple,
-  type Var,
-} from "./nodes";
+import { Expr, type Func, GlobalVar, needExpr, needVar, nodeAt, Tuple, Var } from "./nodes";
 import { type Binding, type BindingBlock, blockFrom, type PrimFunc } from "./relax";
 import { asType, type Type } from "./types";
 
@@ -40,6 +31,7 @@ const DO = {
   emitFuncOutput: 22,
   endFunction: 23,
   emitTE: 17,
+  composeTE: 24,
 } as const;
 
 export interface FunctionOptions {
@@ -52,6 +44,9 @@ export interface FunctionOptions {
 }
 
 type Values = Expr | readonly Values[];
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 /** A list is a tuple. */
 function exprOf(value: Values): Expr {
@@ -102,13 +97,30 @@ export class BlockBuilder {
   }
   /**
    * Binds a call of a tensor program that computes `f(...args)` to a new variable and gives that. `f` is an operator with a
-   * tensor-expression form (`relax.nn.relu`, `op("matmul")`) or its name; the program is in the module.
+   * tensor-expression form (`relax.nn.relu`, `op("matmul")`) or its name, or a function of one's own that calls several: they
+   * are one program. `{ primfuncNameHint }` as the last argument says what it is called. The program is in the module.
    */
   emitTE(f: ((...args: never[]) => Expr) | string, ...args: unknown[]): Var {
     const make = typeof f === "string" ? op(f) : (f as (...args: unknown[]) => Expr);
     if (typeof make !== "function")
       throw new TypeError("emitTE needs an operator and its arguments: emitTE(relax.nn.relu, x)");
-    return this.node("emitTE", [needExpr(make(...args)).id, 0]) as Var;
+    const last = args.at(-1);
+    const hint = isPlain(last) && "primfuncNameHint" in last ? String(last.primfuncNameHint) : "";
+    const given = hint ? args.slice(0, -1) : args;
+    if ("op" in make && !hint) return this.node("emitTE", [needExpr(make(...given)).id, 0]) as Var;
+    // What the function is given stands for the arguments: the parameters of the program, in their order.
+    const params: number[] = [];
+    const inside = given.map((arg) => {
+      if (!(arg instanceof Expr)) return arg;
+      const known = this.normalizeArgument(arg);
+      const own = new Var(known instanceof Var ? known.nameHint : "x", known.checkedType);
+      params.push(own.id, known.id);
+      return own;
+    });
+    const result: Values = make(...inside);
+    const name = hint || ("op" in make ? "" : make.name) || "lambda_";
+    const words = [exprOf(result).id, nameId(name), params.length / 2, ...params];
+    return this.node("composeTE", words) as Var;
   }
   /** An expression in normal form and with types; what is nested is bound in the block under way. */
   normalize(expr: Expr): Expr {

@@ -73,6 +73,23 @@ function parts(expr: Expr): readonly Expr[] {
   }
 }
 
+/** The name of the hook that is called for a node. */
+export function hookOf(expr: Expr): keyof ExprFunctor {
+  return expr instanceof DataflowVar ? "visitDataflowVar" : (HOOKS[expr.kind] ?? "visitOther");
+}
+
+/** What a hook gave that is no expression; it was written in a class, and where is found by its name. */
+export class HookError extends TypeError {
+  constructor(
+    readonly owner: string,
+    readonly hook: string,
+    what: string,
+  ) {
+    super(`${owner}.${hook} gave ${what}: a hook of a mutator returns an expression`);
+    this.name = "TypeError";
+  }
+}
+
 const NO_ARGS: readonly unknown[] = Object.freeze([]);
 
 /** Something that goes over expressions: `visit` finds the hook of a node's kind, and remembers what it gave. */
@@ -168,8 +185,7 @@ export abstract class ExprFunctor<R = unknown> {
   }
 
   protected hook(expr: Expr): R {
-    const name =
-      expr instanceof DataflowVar ? "visitDataflowVar" : (HOOKS[expr.kind] ?? "visitOther");
+    const name = hookOf(expr);
     if (!this.hasArgs) return (this[name] as (expr: Expr) => R)(expr);
     return (this[name] as (expr: Expr, ...args: unknown[]) => R)(expr, ...this.args);
   }

@@ -1,7 +1,7 @@
 /** The mutator of expressions: what it is for Relay, and TVM's `ExprMutatorBase` of Relax. */
 
 import { cross } from "./engine";
-import { ExprFunctor, HOOKS } from "./functor";
+import { ExprFunctor, HOOKS, HookError, hookOf } from "./functor";
 import {
   Clause,
   type Match,
@@ -15,7 +15,7 @@ import {
   type Constant,
   type Constructor,
   DataflowVar,
-  type Expr,
+  Expr,
   type Func,
   type GlobalVar,
   type If,
@@ -68,9 +68,9 @@ export class ExprMutator extends ExprFunctor<Expr> {
   /** Records a rewrite, if it is one. False when no more are allowed. */
   protected noted(pre: Expr, post: Expr): boolean {
     if (post === pre) return true;
-    if (post === undefined || post === null) {
-      const kind = pre.constructor.name;
-      throw new TypeError(`${this.constructor.name}: the hook of a ${kind} gave nothing`);
+    if (!(post instanceof Expr)) {
+      const what = post === undefined || post === null ? "nothing" : shown(post);
+      throw new HookError(this.constructor.name, hookOf(pre), what);
     }
     return needExpr(post).from === pre || cross().user_record(pre.id, post.id);
   }

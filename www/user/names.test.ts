@@ -117,6 +117,31 @@ describe.skipIf(!built)("a name that is not known", () => {
     expect(run.script?.problems.map((one) => one.message).join("\n")).toContain(message);
   });
 
+  test("a hook that gives nothing is shown where it is written", async () => {
+    const run = await bench.run(
+      PROGRAM,
+      `functionPass({ name: "Forgets" }, (f) => new Forgets().visit(f));
+class Other extends ExprMutator { visitCall(call) { return call; } }
+class Forgets extends ExprMutator {
+  visitCall(call) { super.visitCall(call); }
+}`,
+      ["Forgets"],
+    );
+    expect(run.script?.problems.map(({ message, line }) => [message, line])).toEqual([
+      ["TypeError: Forgets.visitCall gave nothing: a hook of a mutator returns an expression", 4],
+    ]);
+  });
+
+  test("Python is recognised as such", async () => {
+    const run = await bench.run(
+      PROGRAM,
+      "@relay.transform.function_pass(opt_level=1)\nclass Mine:\n    def transform_function(self, func, mod, ctx):\n        return func\n",
+    );
+    expect(run.script?.problems[0]?.message).toContain("this looks like Python");
+    const other = await bench.run(PROGRAM, "let = ;");
+    expect(other.script?.problems[0]?.message).not.toContain("Python");
+  });
+
   test("a helper of the class's own is no hook, though it is called nearly like one", async () => {
     const out = await bench.run(
       PROGRAM,

@@ -257,8 +257,8 @@ const BUILDER: readonly Row[] = [
   ],
   [
     "BlockBuilder.emitTE",
-    "emitTE(f: Operator | string, ...args): Var",
-    "Adds the tensor program of an operator to the module and binds its call: emitTE(relax.nn.conv2d, x, w, { padding: [1, 1] }).",
+    "emitTE(f: Operator | string | ((...args) => Expr), ...args): Var",
+    "Adds the tensor program of an operator to the module and binds its call: emitTE(relax.nn.conv2d, x, w, { padding: [1, 1] }). A function that calls several makes one program of them: emitTE((a, b) => relax.nn.relu(relax.matmul(a, b)), x, w). { primfuncNameHint } as the last argument is its name.",
   ],
   [
     "BlockBuilder.normalize",

@@ -1,9 +1,9 @@
 /** Visitors and mutators as Relax has them (`relax/ir/expr_functor.cc`): without a memo, and the mutator with a builder. */
 import { BlockBuilder } from "./builder";
-import { ExprVisitor } from "./functor";
+import { ExprVisitor, HookError, hookOf } from "./functor";
 import type { IRModule } from "./module";
 import { ExprMutator, plainHook } from "./mutator";
-import { DataflowVar, type Expr, type Func, type If, KIND, needExpr, rebuilt, Var } from "./nodes";
+import { DataflowVar, Expr, type Func, type If, KIND, needExpr, rebuilt, Var } from "./nodes";
 import {
   type Binding,
   type BindingBlock,
@@ -13,7 +13,7 @@ import {
   type SeqExpr,
   VarBinding,
 } from "./relax";
-import { type Dim, ShapeType, TensorType } from "./types";
+import { type Dim, ShapeType, shown, TensorType } from "./types";
 
 /** A visitor without a memo: what is used twice is visited twice. */
 export class RelaxExprVisitor extends ExprVisitor {
@@ -47,7 +47,9 @@ export class RelaxExprMutator extends ExprMutator {
     const given = this.hook(expr);
     if (given === expr) return expr;
     if (expr instanceof Var && given === this.varRemap.get(expr.vid)) return given;
-    const result = needExpr(given, `what the hook of a ${expr.constructor.name} gives`);
+    if (!(given instanceof Expr))
+      throw new HookError(this.constructor.name, hookOf(expr), given ? shown(given) : "nothing");
+    const result = needExpr(given);
     const post = this.builder.normalize(result);
     if (result.from === expr) {
       post.from ??= expr;

@@ -1,6 +1,7 @@
 /** Loading a script: running its own code, and saying where it went wrong. */
 import type { Problem, Run, ScriptReport, Step } from "../engine/protocol";
 import { newSpace } from "./engine";
+import { HookError } from "./functor";
 import { Func } from "./nodes";
 import { forgetOutput, printed, userConsole } from "./output";
 import { forgetPasses, host, registered, setLoading } from "./passes";
@@ -49,6 +50,21 @@ function placeIn(stack: unknown): Place | null {
   return { line, column: Math.max(1, column) };
 }
 
+/** Where a hook is written: its class, and in it the method. */
+function placeOfHook(error: unknown): Place | null {
+  try {
+    if (!(error instanceof HookError)) return null;
+  } catch {
+    // Even that question may be answered by somebody's code.
+    return null;
+  }
+  const from = source.search(new RegExp(`\\bclass\\s+${error.owner}\\b`));
+  const at = from < 0 ? -1 : source.slice(from).search(new RegExp(`\\b${error.hook}\\s*\\(`));
+  if (at < 0) return null;
+  const line = lines.findLastIndex((start) => start <= from + at);
+  return { line: line + 1, column: from + at - (lines[line] as number) + 1 };
+}
+
 function messageOf(error: unknown): string {
   try {
     if (error instanceof RangeError && /call stack/i.test(error.message))
@@ -77,7 +93,8 @@ const thrown = new Map<string, Problem>();
 
 /** What the engine says about what was thrown, with the problem that it is if nobody catches it. */
 function problemOf(error: unknown): [string, Problem] {
-  const [message, place] = [messageOf(error), placeIn(stackOf(error))];
+  const message = messageOf(error);
+  const place = placeOfHook(error) ?? placeIn(stackOf(error));
   const known = thrown.get(message);
   if (known) return [message, known];
   const text = place ? `${message} (line ${place.line} of My passes)` : message;
@@ -228,8 +245,14 @@ export async function loadScript(
       main = await compile(text);
     } catch (error) {
       const place = placeIn(stackOf(error)) ?? (await placeOfSyntaxError(text));
+      const python =
+        /^\s*(def \w+\(.*:|class \w+(\(.*\))?:|@\w|from \w+[\w.]* import |import \w+$)/m.test(text);
       const modules = /^\s*(import|export)\b/m.test(text);
-      const about = modules ? " (a script imports and exports nothing)" : "";
+      const about = python
+        ? " (this looks like Python, and a script is JavaScript: see Samples)"
+        : modules
+          ? " (a script imports and exports nothing)"
+          : "";
       problems.push(problem(messageOf(error) + about, place, "user-syntax"));
     }
   }

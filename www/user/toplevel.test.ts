@@ -189,6 +189,73 @@ describe.skipIf(!built)("at the top level of a script", () => {
   });
 });
 
+/** The notebook of conv-conv fusion, cell by cell, with the names that Relax had then. */
+const NOTEBOOK = `
+const bb = new relax.BlockBuilder();
+const type = relax.DynTensorType(4, "float32");
+const x = new relax.Var("x", [1, 16, 64, 64], type);
+const [w1, w2] = ["w1", "w2"].map((name) => new relax.Var(name, [16, 16, 3, 3], type));
+bb.function("main", [x, w1, w2], () => {
+  let gv;
+  bb.dataflow(() => {
+    const lv1 = bb.emitTE(relax.nn.conv2d, x, w1, { strides: 1, padding: 1, dilation: 1 });
+    gv = bb.emitOutput(bb.emitTE(relax.nn.conv2d, lv1, w2, { strides: 1, padding: 1, dilation: 1 }));
+  });
+  bb.emitFuncOutput(gv);
+});
+const mod = bb.get();
+mod["conv2d"] = mod["conv2d"].withAttr("my_op_kind", "convolution");
+
+class FuseTwoConvMutator extends relax.ExprMutator {
+  constructor(mod) { super(mod); this.mod_ = mod; }
+  isConvolution(call) {
+    return call instanceof relax.Call && call.op === op("call_tir").op && this.mod_[call.args[0].nameHint].attrs.my_op_kind === "convolution";
+  }
+  visitCall(call) {
+    if (!this.isConvolution(call)) return call;
+    const first = this.lookupBinding(call.args[1].fields[0]);
+    if (!this.isConvolution(first)) return call;
+    const args = [...first.args[1].fields, call.args[1].fields[1]];
+    const [x, w1, w2] = ["x", "w1", "w2"].map((name, at) => new relax.Var(name, args[at].shape_, args[at]._checked_type_));
+    const conv = call.args[0];
+    const lv0 = new relax.DataflowVar("lv0", first.shape_, first._checked_type_);
+    const gv = new relax.Var("conv_2", call.shape_, call._checked_type_);
+    const blocks = [new relax.DataflowBlock([
+      new relax.VarBinding(lv0, relax.callTIR(conv, [x, w1], first.shape_, "float32")),
+      new relax.VarBinding(gv, relax.callTIR(conv, [lv0, w2], call.shape_, { dtype: "float32" })),
+    ])];
+    const fused = new relax.Function([x, w1, w2], new relax.SeqExpr(blocks, gv), call._checked_type_).withAttr("Primitive", 1);
+    return new relax.Call(this.builder.addFunc(this.builder.normalize(fused), "fused_conv_conv"), args, null, null);
+  }
+  transform() {
+    for (const [name, func] of this.mod_.functions)
+      if (func instanceof relax.Function) this.builder.updateFunc(name, this.visit(func));
+    return this.builder.get();
+  }
+}
+const FuseTwoConv = modulePass({ optLevel: 2, name: "fuse_two_conv" }, class FuseTwoConv {
+  transformModule(mod, ctx) { return new FuseTwoConvMutator(mod).transform(); }
+});
+
+const after = FuseTwoConv()(mod);
+if (!relax.analysis.wellFormed(after)) console.log("NOT WELL FORMED");
+const fused = relax.transform.FuseTIR()(after);
+if (!relax.analysis.wellFormed(fused)) console.log("NOT WELL FORMED");
+console.log(Object.keys(after["fused_conv_conv"].attrs).join());
+fused.show();
+`;
+
+describe.skipIf(!built)("a notebook", () => {
+  test("runs at the top level of a script", async () => {
+    const bench = await Bench.open();
+    const out = said(await bench.run(RELAX, NOTEBOOK));
+    expect(out[0]).toContain("Primitive");
+    expect(out[1]).toContain("def fused_conv_conv(");
+    expect(out[1]).toContain("R.call_tir(cls.fused_conv_conv, (x, w1, w2)");
+    expect(out).toHaveLength(2);
+  });
+});
+
 describe.skipIf(!built)("visitors", () => {
   let bench: Bench;
   beforeAll(async () => {
