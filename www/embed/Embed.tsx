@@ -1,5 +1,6 @@
 /** What an embed shows: the program unless only steps are wanted, the steps, and what the chosen one changed. */
-import { For, Show } from "solid-js";
+import { createMemo, For, Show } from "solid-js";
+import { pieces } from "../editor/relay";
 import { useApp } from "../panels/context";
 import { ResultPane } from "../panels/ResultPane";
 import { outcomeMark, stepWords } from "../state/steps";
@@ -22,6 +23,19 @@ export function Embed(props: { mode: "read" | "steps" }) {
   // What is said about one's own work means nothing here.
   /** A link that could not be opened: the example that stands in its place would be taken for it. */
   const unopened = () => wrong().some((notice) => notice.text.startsWith("This link"));
+  /** The program in pieces, each with its colour. */
+  const coloured = createMemo(() => {
+    const depth = { comment: 0 };
+    return state()
+      .document.source.split("\n")
+      .flatMap((line) => {
+        const cut = pieces(line, depth).map(({ from, to, token }) => ({
+          text: line.slice(from, to),
+          token: token === "local" ? null : token,
+        }));
+        return [...cut, { text: "\n", token: null }];
+      });
+  });
   const wrong = () => state().notices.filter((notice) => notice.tone === "error");
 
   return (
@@ -48,7 +62,11 @@ export function Embed(props: { mode: "read" | "steps" }) {
       <div class="embed-body" style={{ display: unopened() ? "none" : undefined }}>
         <Show when={props.mode === "read"}>
           <section aria-label="Program">
-            <pre tabIndex={0}>{state().document.source}</pre>
+            <pre tabIndex={0}>
+              <For each={coloured()}>
+                {({ text, token }) => (token ? <span class={`t-${token}`}>{text}</span> : text)}
+              </For>
+            </pre>
           </section>
         </Show>
         <div role="listbox" aria-label="Steps" ref={list} onKeyDown={keys}>

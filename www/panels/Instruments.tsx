@@ -15,7 +15,11 @@ export function Instruments() {
   const run = createMemo(() => app.state().good?.run);
   const log = createMemo(() => run()?.log ?? []);
   const [closed, setClosed] = createSignal(false);
-  const [hooks, setHooks] = createSignal(true);
+  /** Which hooks were called is of interest where nothing was printed; else on demand. */
+  const [asked, setAsked] = createSignal<boolean | null>(null);
+  const hooks = createMemo(
+    () => asked() ?? logText(log(), run()?.steps ?? [], false).trim() === "",
+  );
   const [open, setOpen] = createSignal<ReadonlySet<string>>(new Set<string>());
   const [room, setRoom] = createSignal<Room>(
     { characters: 80, digits: 2 },
@@ -58,7 +62,7 @@ export function Instruments() {
               label="Calls"
               title="Show which hook of which instrument was called"
               on={hooks()}
-              onChange={setHooks}
+              onChange={setAsked}
             />
           </Show>
           <button type="button" aria-expanded={!closed()} onClick={() => setClosed(!closed())}>
