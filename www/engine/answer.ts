@@ -20,7 +20,7 @@ function ahead(session: Session, run: Run, look: Look): Ahead | undefined {
       texts: null,
     };
   }
-  const text = (version: number) => ask({ id: 0, type: "text", version, stable: false }) as string;
+  const text = (version: number) => ask({ id: 0, type: "text", version, stable: true }) as string;
   return { before, after, diff: null, texts: [text(before), text(after)] };
 }
 

@@ -110,3 +110,21 @@ describe("what comes out of the sandbox", () => {
     expect(read.value.steps[0]?.reason).toHaveLength(10_001);
   });
 });
+
+test("an expression that was rebuilt has a history like any other", () => {
+  const entry = { version: 1, step: 0, fate: "rebuilt", rule: "", node: 3, label: "add" };
+  const history = {
+    version: 1,
+    node: 3,
+    label: "add",
+    op: "add",
+    ty: "float32",
+    attrs: [],
+    source: null,
+    entries: [entry],
+    lines: [2, null],
+  };
+  expect(heard(answer(history, "history"), "history")).toMatchObject({ value: history });
+  const odd = { ...history, entries: [{ ...entry, fate: "lost" }] };
+  expect(() => heard(answer(odd, "history"), "history")).toThrow("rebuilt");
+});

@@ -9,6 +9,7 @@ import type {
   Comparison,
   Diff,
   DumpFile,
+  Fate,
   Graph,
   GraphNode,
   History,
@@ -201,7 +202,16 @@ const diff = record<Diff>({
 });
 
 const name = short(300);
-const fate = oneOf("source", "kept", "rewritten", "made", "removed");
+/** By their type, so that none is forgotten here. */
+const FATES: Record<Fate, true> = {
+  source: true,
+  kept: true,
+  rebuilt: true,
+  rewritten: true,
+  made: true,
+  removed: true,
+};
+const fate = oneOf(...(Object.keys(FATES) as Fate[]));
 
 const history = record<History>({
   version: whole,
