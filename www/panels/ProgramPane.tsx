@@ -19,6 +19,7 @@ import type { OpDoc, Problem } from "../engine/protocol";
 import { fixOf } from "../state/fixes";
 import { passProblems } from "../state/instruments";
 import { type Editor as EditorName, scriptProblems } from "../state/model";
+import { onceEach } from "../state/problems";
 import { useApp } from "./context";
 import { late } from "./late";
 import { Part } from "./Part";
@@ -120,11 +121,13 @@ export function ProgramPane(props: { narrow: boolean }) {
     }),
   );
   const ofScript = createMemo(() => scriptProblems(state()));
-  const all = createMemo(() => [
-    ...state().problems.map((problem) => ({ problem, script: false, tag: "" })),
-    ...ofPasses().map(({ problem, step }) => ({ problem, script: false, tag: step.name })),
-    ...ofScript().map((problem) => ({ problem, script: true, tag: "My passes" })),
-  ]);
+  const all = createMemo(() =>
+    onceEach([
+      ...state().problems.map((problem) => ({ problem, script: false, tag: "" })),
+      ...ofPasses().map(({ problem, step }) => ({ problem, script: false, tag: step.name })),
+      ...ofScript().map((problem) => ({ problem, script: true, tag: "My passes" })),
+    ]),
+  );
 
   /** What was perhaps meant, put in the place of what stands there. */
   const fix = (problem: Problem, script: boolean) => {

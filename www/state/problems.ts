@@ -1,0 +1,29 @@
+/** The list of problems as it is read: each thing that is wrong once, however many steps said so. Pure. */
+import type { Problem } from "../engine/protocol";
+
+export interface Listed {
+  problem: Problem;
+  /** Its place is in the script. */
+  script: boolean;
+  /** Who said so, where that is not the program itself. */
+  tag: string;
+}
+
+/** Line and column in front of a message do not make it another one. */
+const said = (text: string) => text.replace(/^(line \d+(, column \d+)?|\d+:\d+): /, "").trim();
+
+/** Leaves out what says the same of the same place, and what says without a place what is said of one. */
+export function onceEach(all: readonly Listed[]): Listed[] {
+  const placed = new Set(
+    all.filter(({ problem }) => problem.from !== null).map(({ problem }) => said(problem.message)),
+  );
+  const seen = new Set<string>();
+  return all.filter(({ problem, script }) => {
+    const message = said(problem.message);
+    if (problem.from === null && placed.has(message)) return false;
+    const key = `${problem.severity} ${problem.from === null ? "" : script} ${problem.from} ${message}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
