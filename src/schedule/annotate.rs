@@ -1,9 +1,14 @@
 //! Annotations of loops and blocks (TVM's `primitive/annotate.cc`).
 
+use super::analysis::nth_buffer;
 use super::state::{BlockRef, LoopRef, State};
 use super::tree::{Tree, What};
 use super::{Outcome, refuse};
-use crate::ir::{AttrValue, AttrsId, For, Stmt};
+use crate::ir::{AttrValue, AttrsId, DType, For, PrimExpr, PrimId, PrimOp, Region, Stmt};
+use crate::tir::access::range_of;
+use crate::tir::arith::Analyzer;
+use crate::tir::binary;
+use crate::tir::index_map::IndexMap;
 
 impl State<'_> {
     fn annotated(&mut self, of: Result<BlockRef, LoopRef>) -> Outcome<(Tree, usize, Option<AttrsId>)> {
@@ -43,6 +48,43 @@ impl State<'_> {
         }
         let new = self.store.with_attr(old, key, value);
         self.set_annotations(&tree, at, Some(new))
+    }
+
+    /// Says what part of a buffer a block reads or writes, whatever stands in it: by pairs of beginning and end.
+    pub(super) fn annotate_buffer_access(
+        &mut self,
+        of: BlockRef,
+        index: i64,
+        writes: bool,
+        map: &dyn Fn(&mut State<'_>, &[DType]) -> Outcome<IndexMap>,
+    ) -> Outcome<()> {
+        let (tree, at) = self.find_block(of)?;
+        let mut data = self.block_at(&tree, at)?;
+        let buffer = nth_buffer(&data, index, writes)?;
+        let dtypes: Vec<DType> = data.iters.iter().map(|iter| self.store.symbol(iter.var).dtype).collect();
+        let map = map(self, &dtypes)?;
+        let analyzer = &mut Analyzer::new();
+        let vars: Vec<PrimId> = data.iters.iter().map(|iter| self.store.prim(PrimExpr::Var(iter.var))).collect();
+        let ends = map.map(self.store, analyzer, &vars);
+        let mut ranges = Vec::new();
+        for pair in ends.chunks(2) {
+            let &[min, end] = pair else { return refuse("InternalError: The size of new_indices should be even.") };
+            let extent = binary(self.store, PrimOp::Sub, end, min);
+            let extent = analyzer.simplify(self.store, extent);
+            ranges.push(range_of(self.store, min, extent));
+        }
+        let regions = if writes { &mut data.writes } else { &mut data.reads };
+        regions[index as usize] = Region { buffer, ranges: ranges.into() };
+        let key = if writes { "explicit_write_region" } else { "explicit_read_region" };
+        let mut all = self.store.attr(data.annotations, key).and_then(AttrValue::as_ints).unwrap_or_default();
+        if !all.contains(&index) {
+            all.push(index);
+        }
+        let all = AttrValue::Array(all.into_iter().map(|value| AttrValue::Int { value, bits: 64 }).collect());
+        data.annotations = Some(self.store.with_attr(data.annotations, key, all));
+        let stmt = tree.nodes[at].stmt;
+        let new = self.rebuilt_block(stmt, data);
+        self.replace(stmt, new, &[], &[])
     }
 
     /// Takes an annotation away.

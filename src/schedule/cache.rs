@@ -70,29 +70,32 @@ impl Place {
 }
 
 /// Puts a copy into its place, and makes those read or write it that shall.
-struct Insert {
-    old: Id<Buffer>,
-    new: Id<Buffer>,
+pub(super) struct Insert {
+    pub old: Id<Buffer>,
+    pub new: Id<Buffer>,
     /// Where each axis of the copy begins, if it is not as great as the buffer.
-    offset: Option<Vec<PrimId>>,
-    analyzer: Analyzer,
-    scope: Id<Block>,
-    at: StmtId,
-    position: usize,
-    stage: StmtId,
-    consumers: Vec<Id<Block>>,
+    pub offset: Option<Vec<PrimId>>,
+    /// Where everybody accesses the copy, if that is said.
+    pub points: Option<Box<[PrimId]>>,
+    pub analyzer: Analyzer,
+    pub scope: Id<Block>,
+    pub at: StmtId,
+    pub position: usize,
+    pub stage: StmtId,
+    pub consumers: Vec<Id<Block>>,
     /// The block that writes the copy, for a copy of what is written.
-    writer: Option<Id<Block>>,
+    pub writer: Option<Id<Block>>,
     /// Whether what is under way accesses the copy.
-    active: bool,
-    under_writer: bool,
+    pub active: bool,
+    pub under_writer: bool,
 }
 
 impl Insert {
     fn moved(&mut self, cx: &mut Rewriting<'_>, indices: &[PrimId]) -> Box<[PrimId]> {
-        match &self.offset {
-            None => indices.into(),
-            Some(offset) => (indices.iter().zip(offset))
+        match (&self.points, &self.offset) {
+            (Some(points), _) => points.clone(),
+            (None, None) => indices.into(),
+            (None, Some(offset)) => (indices.iter().zip(offset))
                 .map(|(index, offset)| {
                     let less = binary(cx.store, PrimOp::Sub, *index, *offset);
                     self.analyzer.simplify(cx.store, less)
@@ -107,7 +110,8 @@ impl Insert {
         }
         let mins: Vec<PrimId> = region.ranges.iter().map(|(min, _)| *min).collect();
         let mins = self.moved(cx, &mins);
-        let ranges = region.ranges.iter().zip(mins).map(|((_, extent), min)| (min, *extent)).collect();
+        let extents = region.ranges.iter().map(|(_, extent)| extent.filter(|_| self.points.is_none()));
+        let ranges = mins.iter().copied().zip(extents.chain(std::iter::repeat(None))).collect();
         Region { buffer: self.new, ranges }
     }
 
@@ -295,7 +299,7 @@ impl State<'_> {
         found
     }
 
-    fn only_writer(&self, tree: &Tree, root: usize, buffer: Id<Buffer>) -> Outcome<Option<usize>> {
+    pub(super) fn only_writer(&self, tree: &Tree, root: usize, buffer: Id<Buffer>) -> Outcome<Option<usize>> {
         let count = buffer_writers(self, tree, root)?.into_iter().find(|(known, _)| *known == buffer).map_or(0, |(_, n)| n);
         if count > 1 {
             return refuse("ScheduleError: The buffer is allowed to be written by single block.");
@@ -308,7 +312,13 @@ impl State<'_> {
         Ok(None)
     }
 
-    fn place(&self, tree: &Tree, root: usize, writer: Option<Id<Block>>, related: Vec<Id<Block>>) -> Outcome<(StmtId, usize)> {
+    pub(super) fn place(
+        &self,
+        tree: &Tree,
+        root: usize,
+        writer: Option<Id<Block>>,
+        related: Vec<Id<Block>>,
+    ) -> Outcome<(StmtId, usize)> {
         let stmt = tree.nodes[root].stmt;
         let Some(scope) = tree.as_block(root) else { return refuse("InternalError: the scope is no block") };
         if related.is_empty() {
@@ -416,6 +426,7 @@ impl State<'_> {
             old: buffer,
             new,
             offset: (!full).then(|| region.iter().map(|(min, _)| *min).collect()),
+            points: None,
             analyzer: Analyzer::new(),
             scope: scope_block,
             at: place.0,

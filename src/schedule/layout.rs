@@ -1,10 +1,11 @@
 //! Iterators of blocks in another order (part of TVM's `primitive/layout_transformation.cc`).
 
-use super::analysis::check_starts_at_zero;
+use super::analysis::{allocated_in, check_starts_at_zero, nth_buffer, scope_root};
 use super::loops::serial;
 use super::state::{BlockRef, State};
 use super::{Outcome, refuse};
-use crate::ir::{Block, DType, Id, IterKind, IterVar, PrimExpr, PrimId, Region, Stmt, StmtId, Symbol};
+use crate::ir::{Block, Buffer, DType, Id, IterKind, IterVar, PrimExpr, PrimId, PrimParam, Region, Stmt, StmtId, Symbol};
+use crate::tir::access::block_reads_and_writes;
 use crate::tir::arith::Analyzer;
 use crate::tir::arith::iter::{Iters, Level, simplify_iter_map};
 use crate::tir::index_map::IndexMap;
@@ -15,12 +16,16 @@ pub(super) struct Accesses {
     analyzer: Analyzer,
     iters: Vec<(Id<Symbol>, (PrimId, PrimId))>,
     predicates: Vec<PrimId>,
+    /// A buffer with the one in its place and where its elements go; then only its accesses change.
+    relayout: Option<(Id<Buffer>, Id<Buffer>, IndexMap)>,
+    /// Whether a region of that buffer could not be found again.
+    lost: bool,
 }
 
 impl Accesses {
     /// Knows of no iterators yet.
     pub fn new() -> Accesses {
-        Accesses { analyzer: Analyzer::new(), iters: Vec::new(), predicates: Vec::new() }
+        Accesses { analyzer: Analyzer::new(), iters: Vec::new(), predicates: Vec::new(), relayout: None, lost: false }
     }
 
     fn simple(&mut self, cx: &mut Rewriting<'_>, indices: &[PrimId]) -> Vec<PrimId> {
@@ -38,6 +43,42 @@ impl Accesses {
                 if number && var { *old } else { new }
             })
             .collect()
+    }
+
+    /// Where an access goes.
+    fn access(&mut self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>, indices: &[PrimId]) -> (Id<Buffer>, Box<[PrimId]>) {
+        match self.relayout.clone() {
+            None => (buffer, self.simple(cx, indices).into()),
+            Some((old, new, map)) if old == buffer => {
+                let indices = map.map(cx.store, &mut Analyzer::new(), indices);
+                (new, self.simple(cx, &indices).into())
+            }
+            Some(_) => (buffer, indices.into()),
+        }
+    }
+
+    /// A block with its regions as they are now.
+    fn signature(&mut self, cx: &mut Rewriting<'_>, block: &mut Block) {
+        let Some((old, new, _)) = self.relayout else {
+            block.reads = self.regions(cx, &block.reads);
+            block.writes = self.regions(cx, &block.writes);
+            return;
+        };
+        if block.reads.iter().chain(&block.writes).any(|region| region.buffer == old) {
+            let (reads, writes) = block_reads_and_writes(cx.store, block, &|buffer| buffer == new);
+            for (regions, found) in [(&mut block.reads, reads), (&mut block.writes, writes)] {
+                for region in regions.iter_mut().filter(|region| region.buffer == old) {
+                    match &found[..] {
+                        [only] => *region = only.clone(),
+                        _ => self.lost = true,
+                    }
+                }
+            }
+        }
+        for (_, source) in block.matches.iter_mut().filter(|(_, source)| source.buffer == old) {
+            source.buffer = new;
+        }
+        block.allocs = block.allocs.iter().map(|buffer| if *buffer == old { new } else { *buffer }).collect();
     }
 
     fn regions(&mut self, cx: &mut Rewriting<'_>, regions: &[Region]) -> Box<[Region]> {
@@ -92,8 +133,7 @@ impl StmtMutator for Accesses {
                 let new = cx.descend(self, id);
                 let Stmt::Block(inner) = *cx.store.stmt(new) else { return Some(new) };
                 let mut changed = cx.store.prim_block(inner).clone();
-                changed.reads = self.regions(cx, &changed.reads);
-                changed.writes = self.regions(cx, &changed.writes);
+                self.signature(cx, &mut changed);
                 self.iters.truncate(before);
                 cx.forget();
                 if changed == *cx.store.prim_block(inner) {
@@ -122,7 +162,7 @@ impl StmtMutator for Accesses {
             Stmt::Store { buffer, indices, value } => {
                 let value = cx.root(self, value);
                 let indices = cx.roots(self, &indices);
-                let indices = self.simple(cx, &indices).into();
+                let (buffer, indices) = self.access(cx, buffer, &indices);
                 Some(cx.store.rebuild_stmt(id, Stmt::Store { buffer, indices, value }))
             }
             _ => None,
@@ -131,12 +171,76 @@ impl StmtMutator for Accesses {
 
     fn prim(&mut self, cx: &mut Rewriting<'_>, _: PrimId, post: PrimId) -> PrimId {
         let PrimExpr::Load { buffer, indices } = cx.store.prim_of_id(post).clone() else { return post };
-        let indices = self.simple(cx, &indices).into();
+        let (buffer, indices) = self.access(cx, buffer, &indices);
         cx.store.prim(PrimExpr::Load { buffer, indices })
     }
 }
 
 impl State<'_> {
+    /// The elements of a buffer change places, in the buffer and wherever it is accessed.
+    pub(super) fn transform_layout(
+        &mut self,
+        of: BlockRef,
+        index: i64,
+        writes: bool,
+        map: &dyn Fn(&mut State<'_>, &[DType]) -> Outcome<IndexMap>,
+        pads: bool,
+        injective: bool,
+    ) -> Outcome<()> {
+        let (tree, at) = self.find_block(of)?;
+        let buffer = nth_buffer(&self.block_at(&tree, at)?, index, writes)?;
+        let old = self.store.buffer(buffer).clone();
+        let dtypes: Vec<DType> = old.shape.iter().map(|extent| self.store.prim_dtype(*extent)).collect();
+        let map = map(self, &dtypes)?;
+        if map.params.len() != old.shape.len() {
+            return refuse("InternalError: Check failed: the index map has another number of parameters than the buffer axes");
+        }
+        let matched = std::iter::once(at).chain(tree.ancestors(at)).any(|at| {
+            tree.as_block(at)
+                .is_some_and(|block| self.store.prim_block(block).matches.iter().any(|(target, _)| *target == buffer))
+        });
+        if matched {
+            return refuse("ScheduleError: The input buffer is defined in `match_buffer` of a block");
+        }
+        let site = allocated_in(self, &tree, at, buffer);
+        let root = match site {
+            Some(site) => site,
+            None => scope_root(self, &tree, at, false)?,
+        };
+        let analyzer = &mut Analyzer::new();
+        self.bind_shapes(analyzer)?;
+        if !injective {
+            let Some((_, padding)) = map.inverse(self.store, analyzer, &old.shape, Level::NoCheck) else {
+                return refuse("InternalError: Could not parse mapping as sum of iterators");
+            };
+            if self.store.as_prim_int(padding) != Some(0) {
+                return refuse(match pads {
+                    true => "NotImplementedError: `transform_layout` with a value for padding is not here yet",
+                    false => "ScheduleError: Transformation would introduce padding at places that the buffer does not have",
+                });
+            }
+        }
+        let shape = map.map_shape(self.store, analyzer, &old.shape);
+        let new = self.store.add_buffer(Buffer { shape: shape.into(), ..old });
+        let stmt = tree.nodes[root].stmt;
+        let mut accesses = Accesses { relayout: Some((buffer, new, map)), ..Accesses::new() };
+        let rewritten = Rewriting::new(self.store).visit(&mut accesses, stmt);
+        if accesses.lost {
+            return refuse("InternalError: Check failed: the region of a buffer is not found again");
+        }
+        self.replace(stmt, rewritten, &[], &[])?;
+        if site.is_none() {
+            let mut func = self.func()?;
+            for param in &mut func.params {
+                if *param == PrimParam::Buffer(buffer) {
+                    *param = PrimParam::Buffer(new);
+                }
+            }
+            self.set_func(func);
+        }
+        Ok(())
+    }
+
     /// The iterators of a block become others, one for each index of a map, and so do the loops around it.
     pub(super) fn transform_block_layout(
         &mut self,

@@ -19,14 +19,19 @@ mod cache;
 mod compute_at;
 mod for_kind;
 mod inline;
+mod instructions;
 mod layout;
 mod loops;
 mod partition;
 mod query;
 mod reduction;
+mod reindex;
+mod reindex_cache;
 mod rfactor;
 mod scope;
 pub mod state;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod tree;
 

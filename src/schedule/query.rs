@@ -14,8 +14,15 @@ impl State<'_> {
                 Some(at) => self.at = at,
                 None => return refuse(format!("ValueError: there is no tensor program `{func}` in the module")),
             },
-            None if self.n_functions() == 1 => self.at = 0,
-            None => self.at = self.function_named("main").unwrap_or(self.at),
+            None => match self.worked_on().or_else(|| self.entry()) {
+                Some(at) => self.at = at,
+                None => {
+                    return refuse(
+                        "ValueError: `get_sblock` does not know which function to be working on. Please specify the function name \
+                         explicitly, or call `work_on` to specify the function before using `get_sblock`.",
+                    );
+                }
+            },
         }
         let tree = self.tree()?;
         let named = |what: &What| match what {
@@ -28,6 +35,42 @@ impl State<'_> {
             [] => refuse(format!("ScheduleError: Cannot find a block with the name: {name}")),
             _ => refuse(format!("ScheduleError: Found {} blocks with the name: {name}", found.len())),
         }
+    }
+
+    /// The function that goes without saying: the one marked as entry, `main`, or the only one.
+    fn entry(&self) -> Option<usize> {
+        self.function_named("main").or_else(|| (self.n_functions() == 1).then_some(0))
+    }
+
+    /// The loop at which a sample says that a block is computed; none is in its own place or inlined.
+    pub(super) fn compute_location(&mut self, block: BlockRef, decision: i64) -> Outcome<Option<LoopRef>> {
+        let Ok(at) = usize::try_from(decision) else { return Ok(None) };
+        let used = self.get_neighbours(block, true)?;
+        let Some(first) = used.first().copied() else { return Ok(None) };
+        Ok(self.get_loops(first)?.get(at).copied())
+    }
+
+    /// The factors of a loop, by a decision made for a loop that may have been another one: what does not divide it any more
+    /// is made to.
+    pub(super) fn perfect_tile(&mut self, of: LoopRef, mut sizes: Vec<i64>) -> Outcome<Vec<i64>> {
+        let (tree, at) = self.find_loop(of)?;
+        let (head, _) = self.head(&tree, at)?;
+        let Some(mut rest) = self.store.as_prim_int(head.extent) else {
+            for (place, size) in sizes.iter_mut().enumerate() {
+                *size = if place == 0 { -1 } else { 1 };
+            }
+            return Ok(sizes);
+        };
+        for size in sizes.iter_mut().skip(1).rev() {
+            if rest.checked_rem(*size) != Some(0) {
+                *size = rest;
+            }
+            rest = rest.checked_div(*size).unwrap_or(1);
+        }
+        if let Some(first) = sizes.first_mut() {
+            *first = rest;
+        }
+        Ok(sizes)
     }
 
     /// The loops around a block up to the block that it stands in, the outermost first.

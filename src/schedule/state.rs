@@ -52,6 +52,8 @@ pub struct State<'s> {
     funcs: Vec<(Id<Name>, ExprId)>,
     /// The function under way.
     pub(super) at: usize,
+    /// The function of `work_on`.
+    working_on: Option<usize>,
     /// Each block that a handle was given for: its function, and what it is now.
     blocks: Vec<(usize, Id<Block>)>,
 }
@@ -61,7 +63,7 @@ impl<'s> State<'s> {
     pub fn new(store: &'s mut Store, module: &Module) -> State<'s> {
         let funcs = module.functions().iter().copied().filter(|(_, func)| matches!(store.expr(*func), Expr::PrimFunc(_)));
         let funcs: Vec<_> = funcs.collect();
-        State { store, module: module.clone(), funcs, at: 0, blocks: Vec::new() }
+        State { store, module: module.clone(), funcs, at: 0, working_on: None, blocks: Vec::new() }
     }
 
     /// The module as it is now.
@@ -76,6 +78,16 @@ impl<'s> State<'s> {
     /// The functions by name.
     pub(super) fn function_named(&self, name: &str) -> Option<usize> {
         self.funcs.iter().position(|(id, _)| self.store.str(*id) == name)
+    }
+
+    /// The function that instructions are about that name none.
+    pub(super) fn worked_on(&self) -> Option<usize> {
+        self.working_on
+    }
+
+    /// Says so.
+    pub(super) fn work_on(&mut self, at: usize) {
+        (self.at, self.working_on) = (at, Some(at));
     }
 
     pub(super) fn n_functions(&self) -> usize {

@@ -3,7 +3,7 @@
 use super::state::{BlockRef, LoopRef, State};
 use super::{Outcome, Refused, refuse};
 use crate::diag::Span;
-use crate::ir::{AttrValue, DType, Double, ForKind, PrimId, PrimOp};
+use crate::ir::{AttrValue, DType, Double, PrimId, PrimOp};
 use crate::parse::trace::{Instruction, Node, NodeKind};
 use crate::tir::index_map::IndexMap;
 use crate::tir::{binary, math};
@@ -68,26 +68,26 @@ pub fn apply_trace(state: &mut State<'_>, trace: &[Instruction]) -> Result<(), F
 
 /// An instruction, and what names stand for.
 pub(super) struct Call<'a> {
-    instruction: &'a Instruction,
+    pub(super) instruction: &'a Instruction,
     names: &'a FxHashMap<String, Value>,
 }
 
 impl<'a> Call<'a> {
     /// The argument of a name, or at a place.
-    fn get(&self, place: usize, name: &str) -> Option<&'a Node> {
+    pub(super) fn get(&self, place: usize, name: &str) -> Option<&'a Node> {
         let named = self.instruction.args.iter().find(|(known, _)| known.as_deref() == Some(name));
         let placed = || self.instruction.args.iter().filter(|(known, _)| known.is_none()).nth(place);
         named.or_else(placed).map(|(_, node)| node).filter(|node| !matches!(node.kind, NodeKind::None))
     }
 
-    fn need(&self, place: usize, name: &str) -> Outcome<&'a Node> {
+    pub(super) fn need(&self, place: usize, name: &str) -> Outcome<&'a Node> {
         match self.get(place, name) {
             Some(node) => Ok(node),
             None => refuse(format!("TypeError: {}() needs the argument `{name}`", self.instruction.name)),
         }
     }
 
-    fn value(&self, node: &Node) -> Outcome<Value> {
+    pub(super) fn value(&self, node: &Node) -> Outcome<Value> {
         match &node.kind {
             NodeKind::Name(name) => match self.names.get(name) {
                 Some(value) => Ok(value.clone()),
@@ -109,7 +109,7 @@ impl<'a> Call<'a> {
     }
 
     /// A block, by its handle or by its name.
-    fn as_block(&self, state: &mut State<'_>, node: &Node) -> Outcome<BlockRef> {
+    pub(super) fn as_block(&self, state: &mut State<'_>, node: &Node) -> Outcome<BlockRef> {
         if let NodeKind::Str(name) = &node.kind {
             return state.get_block(name, None);
         }
@@ -119,24 +119,24 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn block(&self, state: &mut State<'_>, place: usize, name: &str) -> Outcome<BlockRef> {
+    pub(super) fn block(&self, state: &mut State<'_>, place: usize, name: &str) -> Outcome<BlockRef> {
         let node = self.get(place, name).map_or_else(|| self.need(place, "block"), Ok)?;
         self.as_block(state, node)
     }
 
-    fn as_loop(&self, node: &Node) -> Outcome<LoopRef> {
+    pub(super) fn as_loop(&self, node: &Node) -> Outcome<LoopRef> {
         match self.value(node)? {
             Value::Loop(of) => Ok(of),
             _ => refuse("TypeError: a loop is needed here"),
         }
     }
 
-    fn loop_at(&self, place: usize, name: &str) -> Outcome<LoopRef> {
+    pub(super) fn loop_at(&self, place: usize, name: &str) -> Outcome<LoopRef> {
         self.as_loop(self.need(place, name)?)
     }
 
     /// The arguments without a name as loops.
-    fn loops(&self) -> Outcome<Vec<LoopRef>> {
+    pub(super) fn loops(&self) -> Outcome<Vec<LoopRef>> {
         let mut found = Vec::new();
         for (name, node) in &self.instruction.args {
             if name.is_some() {
@@ -158,7 +158,7 @@ impl<'a> Call<'a> {
         Ok(found)
     }
 
-    fn either(&self, state: &mut State<'_>, place: usize, name: &str) -> Outcome<Result<BlockRef, LoopRef>> {
+    pub(super) fn either(&self, state: &mut State<'_>, place: usize, name: &str) -> Outcome<Result<BlockRef, LoopRef>> {
         let node = self.need(place, name)?;
         if let NodeKind::Str(_) = node.kind {
             return Ok(Ok(self.as_block(state, node)?));
@@ -170,7 +170,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn int(&self, place: usize, name: &str, default: Option<i64>) -> Outcome<i64> {
+    pub(super) fn int(&self, place: usize, name: &str, default: Option<i64>) -> Outcome<i64> {
         let Some(node) = self.get(place, name) else {
             return match default {
                 Some(value) => Ok(value),
@@ -183,14 +183,14 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn text(&self, place: usize, name: &str) -> Outcome<&'a str> {
+    pub(super) fn text(&self, place: usize, name: &str) -> Outcome<&'a str> {
         match &self.need(place, name)?.kind {
             NodeKind::Str(text) => Ok(text),
             _ => refuse(format!("TypeError: `{name}` is a string")),
         }
     }
 
-    fn factors(&self, state: &mut State<'_>, place: usize) -> Outcome<Vec<Option<PrimId>>> {
+    pub(super) fn factors(&self, state: &mut State<'_>, place: usize) -> Outcome<Vec<Option<PrimId>>> {
         let NodeKind::List(items) = &self.need(place, "factors")?.kind else {
             return refuse("TypeError: `factors` is a list");
         };
@@ -259,10 +259,15 @@ impl<'a> Call<'a> {
             vars.push(var);
             scope.insert(param, prim);
         }
-        let items = match &body.kind {
-            NodeKind::List(items) => items.as_slice(),
-            _ => std::slice::from_ref(&**body),
-        };
+        let mut todo = vec![&**body];
+        let mut items = Vec::new();
+        // Ranges are pairs in a list.
+        while let Some(node) = todo.pop() {
+            match &node.kind {
+                NodeKind::List(inner) => todo.extend(inner.iter().rev()),
+                _ => items.push(node),
+            }
+        }
         let mut indices = Vec::new();
         for item in items {
             let wide = dtypes.first().copied().unwrap_or(DType::I32);
@@ -333,7 +338,7 @@ impl<'a> Call<'a> {
     }
 
     /// The value of an annotation.
-    fn attr(&self, state: &mut State<'_>, node: &Node) -> Outcome<AttrValue> {
+    pub(super) fn attr(&self, state: &mut State<'_>, node: &Node) -> Outcome<AttrValue> {
         Ok(match &node.kind {
             NodeKind::None => AttrValue::Null,
             NodeKind::Bool(value) => AttrValue::Bool(*value),
@@ -367,168 +372,13 @@ impl<'a> Call<'a> {
         })
     }
 
-    fn apply(&self, state: &mut State<'_>) -> Outcome<Vec<Value>> {
-        let none = Ok(Vec::new());
-        let one = |value| Ok(vec![value]);
-        let blocks = |all: Vec<BlockRef>| Ok(all.into_iter().map(Value::Block).collect());
-        let loops = |all: Vec<LoopRef>| Ok(all.into_iter().map(Value::Loop).collect());
-        match self.instruction.name.as_str() {
-            "get_sblock" | "get_block" => {
-                let func = match self.get(1, "func_name") {
-                    Some(_) => Some(self.text(1, "func_name")?),
-                    None => None,
-                };
-                one(Value::Block(state.get_block(self.text(0, "name")?, func)?))
-            }
-            "get_loops" => {
-                let block = self.block(state, 0, "block")?;
-                loops(state.get_loops(block)?)
-            }
-            "get_child_blocks" => {
-                let name = if self.named("block").is_some() { "block" } else { "block_or_loop" };
-                let of = self.either(state, 0, name)?;
-                blocks(state.get_child_blocks(of)?)
-            }
-            name @ ("get_producers" | "get_consumers") => {
-                let block = self.block(state, 0, "block")?;
-                blocks(state.get_neighbours(block, name == "get_consumers")?)
-            }
-            "get_output_blocks" => {
-                let block = self.block(state, 0, "scope_block")?;
-                blocks(state.get_output_blocks(block)?)
-            }
-            "work_on" => match state.function_named(self.text(0, "func_name")?) {
-                Some(at) => {
-                    state.at = at;
-                    none
-                }
-                None => refuse("ValueError: there is no such function in the module"),
-            },
-            "enter_postproc" | "remove_rv" => none,
-            "split" => {
-                let factors = self.factors(state, 1)?;
-                let keep = self.int(2, "preserve_unit_iters", Some(1))? != 0;
-                let no_predicate = self.int(3, "disable_predication", Some(0))? != 0;
-                loops(state.split(self.loop_at(0, "loop")?, &factors, keep, no_predicate)?)
-            }
-            "fuse" => {
-                let keep = self.named_int("preserve_unit_iters", 1)? != 0;
-                one(Value::Loop(state.fuse(&self.loops()?, keep)?))
-            }
-            "reorder" => {
-                state.reorder(&self.loops()?)?;
-                none
-            }
-            "add_unit_loop" => {
-                let of = self.either(state, 0, "block_or_loop")?;
-                one(Value::Loop(state.add_unit_loop(of)?))
-            }
-            "parallel" => {
-                state.set_kind(self.loop_at(0, "loop")?, ForKind::Parallel)?;
-                none
-            }
-            "vectorize" => {
-                state.set_kind(self.loop_at(0, "loop")?, ForKind::Vectorized)?;
-                none
-            }
-            "unroll" => {
-                state.set_kind(self.loop_at(0, "loop")?, ForKind::Unrolled)?;
-                none
-            }
-            "bind" => {
-                let tag = state.store.name(self.text(1, "thread_axis")?);
-                state.set_kind(self.loop_at(0, "loop")?, ForKind::Thread(tag))?;
-                none
-            }
-            "annotate" => {
-                let value = self.attr(state, self.need(2, "ann_val")?)?;
-                let of = self.either(state, 0, "block_or_loop")?;
-                state.annotate(of, self.text(1, "ann_key")?, value)?;
-                none
-            }
-            "unannotate" => {
-                let of = self.either(state, 0, "block_or_loop")?;
-                state.unannotate(of, self.text(1, "ann_key")?)?;
-                none
-            }
-            "set_scope" => {
-                let block = self.block(state, 0, "block")?;
-                let (index, _) = self.buffer(state, block, 1, "buffer_index")?;
-                state.set_scope(block, index, self.text(2, "storage_scope")?)?;
-                none
-            }
-            "unsafe_set_dtype" => {
-                let block = self.block(state, 0, "block")?;
-                state.unsafe_set_dtype(block, self.int(1, "buffer_index", None)?, self.text(2, "dtype")?)?;
-                none
-            }
-            "storage_align" => {
-                let block = self.block(state, 0, "block")?;
-                let number = |place, name| self.int(place, name, None);
-                let (index, axis) = (number(1, "buffer_index")?, number(2, "axis")?);
-                state.storage_align(block, index, axis, number(3, "factor")?, number(4, "offset")?)?;
-                none
-            }
-            "transform_block_layout" => {
-                let node = self.need(1, "index_map")?;
-                let block = self.block(state, 0, "block")?;
-                state.transform_block_layout(block, &|state, dtypes| self.index_map(state, node, dtypes))?;
-                none
-            }
-            name @ ("compute_at" | "reverse_compute_at") => {
-                let block = self.block(state, 0, "block")?;
-                let (under, keep) = (self.loop_at(1, "loop")?, self.int(2, "preserve_unit_loops", Some(0))? != 0);
-                state.compute_at(block, under, keep, self.int(3, "index", Some(-1))?, name == "reverse_compute_at")?;
-                none
-            }
-            "decompose_reduction" => {
-                let block = self.block(state, 0, "block")?;
-                one(Value::Block(state.decompose_reduction(block, self.loop_at(1, "loop")?)?))
-            }
-            "rfactor" => one(Value::Block(state.rfactor(self.loop_at(0, "loop")?, self.int(1, "factor_axis", None)?)?)),
-            name @ ("cache_read" | "cache_write") => {
-                let block = self.block(state, 0, "block")?;
-                let which = if name == "cache_read" { "read_buffer_index" } else { "write_buffer_index" };
-                let index = self.cached(state, block, which, name == "cache_write")?;
-                let scope = self.text(2, "storage_scope")?;
-                let consumers = match self.get(3, "consumer_blocks") {
-                    None => Vec::new(),
-                    Some(Node { kind: NodeKind::List(items), .. }) => {
-                        items.iter().map(|item| self.as_block(state, item)).collect::<Outcome<_>>()?
-                    }
-                    Some(node) => vec![self.as_block(state, node)?],
-                };
-                one(Value::Block(match name {
-                    "cache_read" => state.cache_read(block, index, scope, &consumers)?,
-                    _ => state.cache_write(block, index, scope, &consumers)?,
-                }))
-            }
-            "loop_partition" => {
-                let factors = self.factors(state, 1)?;
-                loops(state.loop_partition(self.loop_at(0, "loop")?, &factors)?)
-            }
-            "merge" => one(Value::Loop(state.merge(&self.loops()?)?)),
-            "compute_inline" => {
-                let block = self.block(state, 0, "block")?;
-                state.compute_inline(block)?;
-                none
-            }
-            "reverse_compute_inline" => {
-                let block = self.block(state, 0, "block")?;
-                state.reverse_compute_inline(block)?;
-                none
-            }
-            other => refuse(format!("NotImplementedError: the primitive `{other}` is not here yet")),
-        }
-    }
-
     /// The argument of a name.
-    fn named(&self, name: &str) -> Option<&'a Node> {
+    pub(super) fn named(&self, name: &str) -> Option<&'a Node> {
         self.instruction.args.iter().find(|(known, _)| known.as_deref() == Some(name)).map(|(_, node)| node)
     }
 
     /// The place of a buffer among those that a block reads or writes, by number or name.
-    fn cached(&self, state: &mut State<'_>, block: BlockRef, name: &str, writes: bool) -> Outcome<i64> {
+    pub(super) fn cached(&self, state: &mut State<'_>, block: BlockRef, name: &str, writes: bool) -> Outcome<i64> {
         match &self.need(1, name)?.kind {
             NodeKind::Str(text) => {
                 let (tree, at) = state.find_block(block)?;
@@ -544,7 +394,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn named_int(&self, name: &str, default: i64) -> Outcome<i64> {
+    pub(super) fn named_int(&self, name: &str, default: i64) -> Outcome<i64> {
         match self.instruction.args.iter().find(|(known, _)| known.as_deref() == Some(name)) {
             None => Ok(default),
             Some((_, node)) => match self.value(node)? {

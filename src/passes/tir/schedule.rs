@@ -34,6 +34,8 @@ class Module:
         for i in range(32):
             with T.sblock(\"B\"):
                 vi = T.axis.spatial(32, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
                 B[vi] = A[vi] * T.float32(2.0)
 ",
     example_after: "\

@@ -209,7 +209,17 @@ impl Analyzer {
         };
         let difference = binary(store, PrimOp::Sub, larger, smaller);
         let difference = self.simplify(store, difference);
-        self.const_int_bound(store, difference).min >= least
+        // Variables with a range are replaced by its ends, and what is left is symbolic.
+        let mut domains = Domains::default();
+        for (var, known) in &self.known {
+            if let Some((min, extent)) = known.range {
+                domains.insert(*var, IntSet::from_range(store, min, extent));
+            }
+        }
+        let set = eval_set_with(store, self, difference, &domains);
+        let Some(min) = set.lower() else { return false };
+        let min = self.simplify(store, min);
+        self.const_int_bound(store, min).min >= least
     }
 
     /// Whether two expressions are equal whatever their variables are.

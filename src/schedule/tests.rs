@@ -1,0 +1,181 @@
+//! Small schedules; what comes out is what TVM 0.27 printed, from the first loop on.
+
+use super::{Failure, State, apply_trace};
+use crate::ir::Store;
+use crate::parse::trace::parse_trace;
+use crate::print::{self, PrintOptions};
+
+/// Sums of rows, and what of them is positive.
+const ROWS: &str = r#"
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((6, 8), "float32"), C: T.Buffer((6,), "float32"), D: T.Buffer((6,), "float32")):
+        for i, k in T.grid(6, 8):
+            with T.sblock("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0.0)
+                C[vi] = C[vi] + A[vi, vk]
+        for i in range(6):
+            with T.sblock("D"):
+                vi = T.axis.spatial(6, i)
+                T.reads(C[vi])
+                T.writes(D[vi])
+                D[vi] = T.max(C[vi], T.float32(0.0))
+"#;
+
+const POSITIVE: &str = "        for i in range(6):
+            with T.sblock(\"D\"):
+                vi = T.axis.spatial(6, i)
+                T.reads(C[vi])
+                T.writes(D[vi])
+                D[vi] = T.max(C[vi], T.float32(0.0))
+";
+
+fn applied(trace: &str) -> (String, Result<(), Failure>) {
+    let store = &mut Store::new();
+    let parsed = crate::parse::parse(store, ROWS);
+    assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
+    let trace = parse_trace(trace).expect("a trace");
+    let mut state = State::new(store, &parsed.program.module);
+    let result = apply_trace(&mut state, &trace);
+    let module = state.module();
+    let text = print::module(store, &module, &PrintOptions::default());
+    let body = text.split_once("# with T.sblock(\"root\"):\n").map_or("", |(_, body)| body).to_owned();
+    (body, result)
+}
+
+#[track_caller]
+fn gives(trace: &str, wanted: &str) {
+    let (text, result) = applied(trace);
+    assert!(result.is_ok(), "{result:?}");
+    assert_eq!(text.trim_end(), format!("{wanted}{POSITIVE}").trim_end());
+}
+
+#[test]
+fn a_loop_that_is_not_divided_evenly_gets_a_predicate() {
+    gives(
+        "c = sch.get_sblock('C')\ni, k = sch.get_loops(c)\na, b = sch.split(i, [None, 4])\nsch.fuse(b, k)\n",
+        r#"        for i_0, i_1_k_fused in T.grid(2, 32):
+            with T.sblock("C"):
+                vi = T.axis.spatial(6, i_0 * 4 + i_1_k_fused // 8)
+                vk = T.axis.reduce(8, i_1_k_fused % 8)
+                T.where(i_0 * 4 + i_1_k_fused // 8 < 6)
+                T.reads(A[vi, vk])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0.0)
+                C[vi] = C[vi] + A[vi, vk]
+"#,
+    );
+}
+
+#[test]
+fn a_reduction_is_divided_among_the_iterations_of_a_loop() {
+    gives(
+        "i, k = sch.get_loops('C')\na, b = sch.split(k, [2, 4])\nsch.rfactor(b, 0)\n",
+        r#"        C_rf = T.sblock_alloc_buffer((4, 6))
+        for i, k_0, k_1 in T.grid(6, 2, 4):
+            with T.sblock("C_rf"):
+                vk_1, vi, vk_0 = T.axis.remap("SSR", [k_1, i, k_0])
+                T.reads(A[vi, vk_0 * 4 + vk_1])
+                T.writes(C_rf[vk_1, vi])
+                with T.init():
+                    C_rf[vk_1, vi] = T.float32(0.0)
+                C_rf[vk_1, vi] = C_rf[vk_1, vi] + A[vi, vk_0 * 4 + vk_1]
+        for i, k_1 in T.grid(6, 4):
+            with T.sblock("C"):
+                vk_1, vi = T.axis.remap("RS", [k_1, i])
+                T.reads(C_rf[vk_1, vi])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0.0)
+                C[vi] = C[vi] + C_rf[vk_1, vi]
+"#,
+    );
+}
+
+#[test]
+fn the_beginning_of_a_reduction_becomes_a_block() {
+    gives(
+        "c = sch.get_sblock('C')\ni, k = sch.get_loops(c)\nsch.decompose_reduction(c, i)\n",
+        r#"        for i_init in range(6):
+            with T.sblock("C_init"):
+                vi = T.axis.spatial(6, i_init)
+                T.reads()
+                T.writes(C[vi])
+                C[vi] = T.float32(0.0)
+        for i, k in T.grid(6, 8):
+            with T.sblock("C_update"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(C[vi], A[vi, vk])
+                T.writes(C[vi])
+                C[vi] = C[vi] + A[vi, vk]
+"#,
+    );
+}
+
+#[test]
+fn what_is_read_and_written_goes_through_copies() {
+    gives(
+        "c = sch.get_sblock('C')\nsch.cache_read(c, 0, 'local')\nsch.cache_write(c, 0, 'local')\n",
+        r#"        A_local = T.sblock_alloc_buffer((6, 8), scope="local")
+        C_local = T.sblock_alloc_buffer((6,), scope="local")
+        for ax0, ax1 in T.grid(6, 8):
+            with T.sblock("A_local"):
+                v0, v1 = T.axis.remap("SS", [ax0, ax1])
+                T.reads(A[v0, v1])
+                T.writes(A_local[v0, v1])
+                A_local[v0, v1] = A[v0, v1]
+        for i, k in T.grid(6, 8):
+            with T.sblock("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A_local[vi, vk])
+                T.writes(C_local[vi])
+                with T.init():
+                    C_local[vi] = T.float32(0.0)
+                C_local[vi] = C_local[vi] + A_local[vi, vk]
+        for ax0 in range(6):
+            with T.sblock("C_local"):
+                v0 = T.axis.spatial(6, ax0)
+                T.reads(C_local[v0])
+                T.writes(C[v0])
+                C[v0] = C_local[v0]
+"#,
+    );
+}
+
+#[test]
+fn a_consumer_moves_under_a_loop_of_its_producer() {
+    let (text, result) = applied("i, k = sch.get_loops('C')\nsch.reverse_compute_at('D', i)\n");
+    assert!(result.is_ok(), "{result:?}");
+    assert!(
+        text.starts_with("        for i in range(6):\n            for k in range(8):\n                with T.sblock(\"C\"):"),
+        "{text}"
+    );
+    assert!(text.contains("            with T.sblock(\"D\"):\n                vi = T.axis.spatial(6, i)\n"), "{text}");
+}
+
+#[test]
+fn what_tvm_refuses_is_refused_and_what_came_before_stands() {
+    for (last, message) in [
+        ("sch.parallel(k)", "ScheduleError: The \"parallel\""),
+        ("sch.split(i, [2, 2])", "ScheduleError: The product of factors is not larger than or equal to the extent of loop"),
+        ("sch.compute_inline('C')", "ScheduleError: The block has init statement"),
+        ("sch.compute_inline('D')", "ScheduleError: Cannot operate on an output block"),
+        ("sch.reorder(i, i)", "ScheduleError: Some loop appears in the input array for multiple times."),
+        ("sch.get_sblock('E')", "ScheduleError: Cannot find a block with the name: E"),
+        ("sch.split(j, [2, 2])", "NameError: name 'j' is not defined"),
+        ("sch.annotate(i)", "TypeError: annotate() needs the argument `ann_val`"),
+        ("sch.frobnicate(i)", "NotImplementedError: the primitive `frobnicate` is not here yet"),
+    ] {
+        let (text, result) = applied(&format!("i, k = sch.get_loops('C')\nsch.annotate(k, 'key', 1)\n{last}\n"));
+        let failure = result.expect_err(last);
+        assert_eq!(failure.done, 2);
+        assert!(failure.message.starts_with(message), "{last}: {}", failure.message);
+        assert!(text.contains("annotations={\"key\": 1}"), "{text}");
+    }
+}
