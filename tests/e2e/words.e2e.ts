@@ -61,6 +61,27 @@ describe("what can be written", () => {
       await lab.page.locator(".cm-tooltip-hover .api-doc", { hasText: "nn.relu(" }).waitFor();
     }));
 
+  test("a pass of one's own comes behind the step that was picked, and is shown", () =>
+    stage.withPage({}, async (lab) => {
+      await lab
+        .step(/^SimplifyInference/)
+        .first()
+        .click();
+      await lab.writeScript('functionPass({ name: "Mine" }, (func) => func);');
+      await lab.button("Add Mine").click();
+      await eventually(() => lab.selectedName(), /^Mine/);
+      const names = lab.page.getByRole("list", { name: "Passes" }).getByRole("checkbox");
+      expect(await names.nth(1).getAttribute("aria-label")).toBe("Mine");
+    }));
+
+  test("an error of a script is listed once", () =>
+    stage.withPage({}, async (lab) => {
+      await lab.writeScript('functionPass({ name: "Bad" }, (func) => undefinedName(func));');
+      await lab.button("Add Bad").click();
+      await lab.step(/^Bad failed/).waitFor();
+      await eventually(() => lab.problems.filter({ hasText: "undefinedName" }).count(), 1);
+    }));
+
   test("a name that was perhaps meant is put there by a click, and undone", () =>
     stage.withPage({}, async (lab) => {
       await lab.write(SMALL.replace("nn.relu", "nn.rellu"));

@@ -71,7 +71,12 @@ export function App(props: { onUpdate(): void }) {
             narrow: narrow() || state().whole !== null,
             learning: lesson() !== "" && roomy() && state().whole === null,
           }}
-          style={{ "--program": widths()[0], "--passes": widths()[1] }}
+          style={{
+            "--program": widths()[0],
+            "--passes": widths()[1],
+            // On a wide screen what the names leave over is for the result, unless somebody wants it otherwise.
+            "--passes-most": widths()[1] === STANDARD[1] ? "400px" : "100%",
+          }}
         >
           <Show when={lesson() && roomy()}>
             <section class="pane learn" hidden={state().whole !== null}>
