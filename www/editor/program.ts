@@ -1,13 +1,9 @@
 /** Operators and names of a program, completed and explained in its editor. Loaded once the first screen is drawn. */
-import {
-  autocompletion,
-  type Completion,
-  type CompletionContext,
-  type CompletionResult,
-} from "@codemirror/autocomplete";
+import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { Extension, Text } from "@codemirror/state";
-import { hoverTooltip, tooltips } from "@codemirror/view";
+import { hoverTooltip } from "@codemirror/view";
 import type { OpDoc } from "../engine/protocol";
+import { completing } from "./completing";
 import { explained } from "./explained";
 
 /** Characters of a program that are looked through for names. */
@@ -117,10 +113,5 @@ export function programWords(ops: () => readonly OpDoc[]): Extension {
     return null;
   });
 
-  return [
-    autocompletion({ override: [complete], icons: false, maxRenderedOptions: 60 }),
-    hover,
-    // Beside the editor there is more room than in it.
-    tooltips({ position: "fixed", parent: document.body }),
-  ];
+  return [completing({ override: [complete] }), hover];
 }

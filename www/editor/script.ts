@@ -3,7 +3,6 @@
  * uses it, so that nobody else waits for it.
  */
 import {
-  autocompletion,
   type Completion,
   type CompletionContext,
   type CompletionResult,
@@ -11,16 +10,11 @@ import {
   snippetCompletion,
 } from "@codemirror/autocomplete";
 import { EditorState, type Extension } from "@codemirror/state";
-import {
-  EditorView,
-  highlightSpecialChars,
-  hoverTooltip,
-  placeholder,
-  tooltips,
-} from "@codemirror/view";
+import { EditorView, highlightSpecialChars, hoverTooltip, placeholder } from "@codemirror/view";
 import api from "passlab-api";
 import { fetched } from "../state/texts";
 import type { ApiEntry } from "../user/docs";
+import { completing } from "./completing";
 import { explained } from "./explained";
 import { javascript, KEYWORDS, namesIn, tokensOfDoc, whereIs } from "./javascript";
 import { type Api, apiOf, typeBefore } from "./typed";
@@ -211,13 +205,11 @@ export const scriptLanguage: Extension = [
   EditorState.languageData.of(() => [
     { autocomplete: complete, commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },
   ]),
-  autocompletion({ icons: false, maxRenderedOptions: 60 }),
+  completing(),
   closeBrackets(),
   // What came in a link is read here before it runs: nothing of it may stand out of sight or look like something else.
   EditorView.lineWrapping,
   highlightSpecialChars(),
   hover,
-  // Beside the editor there is more room than in it.
-  tooltips({ position: "fixed", parent: document.body }),
   placeholder("A pass, a visitor, an instrument …"),
 ];

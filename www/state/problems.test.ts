@@ -20,7 +20,7 @@ const tags = (all: Listed[]) => onceEach(all).map(({ tag }) => tag);
 it("an error of a script stands once, at its place, and not again for the step that failed by it", () => {
   expect(
     tags([
-      listed("x is not defined", null, "Mine"),
+      listed("x is not defined (line 1 of My passes)", null, "Mine"),
       listed("x is not defined", 12, "My passes", true),
     ]),
   ).toEqual(["My passes"]);

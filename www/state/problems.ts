@@ -9,8 +9,12 @@ export interface Listed {
   tag: string;
 }
 
-/** Line and column in front of a message do not make it another one. */
-const said = (text: string) => text.replace(/^(line \d+(, column \d+)?|\d+:\d+): /, "").trim();
+/** A place in front of a message or behind it does not make it another one. */
+const said = (text: string) =>
+  text
+    .replace(/^(line \d+(, column \d+)?|\d+:\d+): /, "")
+    .replace(/ \(line \d+ of My passes\)$/, "")
+    .trim();
 
 /** Leaves out what says the same of the same place, and what says without a place what is said of one. */
 export function onceEach(all: readonly Listed[]): Listed[] {
