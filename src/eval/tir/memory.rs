@@ -58,7 +58,7 @@ impl Kind {
     pub(super) fn bytes(self) -> usize {
         match self {
             Kind::Bool | Kind::Small(_) => 1,
-            Kind::Int(bits) | Kind::UInt(bits) => usize::from(bits).div_ceil(8).next_power_of_two(),
+            Kind::Int(bits) | Kind::UInt(bits) => usize::from(bits).div_ceil(8).next_power_of_two().min(8),
             Kind::F16 | Kind::BF16 => 2,
             Kind::F32 => 4,
             Kind::F64 => 8,
@@ -71,11 +71,11 @@ impl Kind {
         match self {
             Kind::Bool => i64::from(value != 0),
             Kind::Int(bits) => {
-                let spare = 64 - u32::from(bits.min(64));
+                let spare = 64 - u32::from(bits.clamp(1, 64));
                 (value << spare) >> spare
             }
             Kind::UInt(bits) => {
-                let spare = 64 - u32::from(bits.min(64));
+                let spare = 64 - u32::from(bits.clamp(1, 64));
                 ((value as u64) << spare >> spare) as i64
             }
             _ => value,

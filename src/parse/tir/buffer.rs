@@ -140,7 +140,9 @@ impl Reader<'_, '_, '_> {
     /// Strides: a string is a variable of the buffer's own.
     fn strides(&mut self, id: Id<Node>, dtype: DType) -> Read<Vec<PrimId>> {
         if let Node::Tuple(items) | Node::List(items) = self.tree.expr(id) {
-            self.tree.items(items).to_vec().into_iter().for_each(|item| self.name_ahead(item));
+            for item in self.tree.items(items).to_vec() {
+                self.name_ahead(item);
+            }
         }
         let value = self.value(id)?;
         let Some(items) = value.items().cloned() else {

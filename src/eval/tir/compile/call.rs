@@ -19,7 +19,7 @@ impl Compiler<'_> {
             ("selector" | "filter", &[value, ..]) => return self.lane(value, lane),
             ("assume" | "start_profile_intrinsic" | "end_profile_intrinsic", _) => return Ok(self.int(1)),
             ("vscale", []) => return Ok(self.int(1)),
-            ("undef", []) => return Ok(self.nothing(dtype)),
+            ("undef", []) => return Ok(self.int(0)),
             ("large_uint_imm", &[low, high]) => {
                 let (low, high) = (store.as_prim_int(low).unwrap_or(0), store.as_prim_int(high).unwrap_or(0));
                 return Ok(self.constant((high as u64) << 32 | low as u64 & 0xffff_ffff));
@@ -113,9 +113,8 @@ impl Compiler<'_> {
                 *reg = self.cast(*reg, kind, Kind::F64);
             }
         }
-        for at in args.len()..3 {
-            regs[at] = regs[0];
-        }
+        let first = regs[0];
+        regs.iter_mut().skip(args.len()).for_each(|reg| *reg = first);
         self.count_operation();
         // Shifts to the right look at the bits of their type.
         let [a, b, c] = regs;

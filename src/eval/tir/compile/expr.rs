@@ -3,7 +3,7 @@
 use super::{Compiler, Done, unsupported};
 use crate::eval::tir::memory::Kind;
 use crate::eval::tir::step::{Reg, Step};
-use crate::ir::{DType, PrimExpr, PrimId, PrimOp};
+use crate::ir::{PrimExpr, PrimId, PrimOp};
 
 /// How deep expressions are taken apart by recursion.
 const DEEP: u16 = 150;
@@ -66,6 +66,10 @@ impl Compiler<'_> {
     fn compute(&mut self, id: PrimId, lane: u16) -> Done<Reg> {
         let store = self.store;
         let dtype = store.prim_dtype(id);
+        // Calls within calls and lanes of lanes may be very many.
+        if self.code.registers.len() > super::MAX_STEPS {
+            return unsupported("a program that is as long as this");
+        }
         match store.prim_of_id(id) {
             PrimExpr::Int { value, dtype } => Ok(self.int(Kind::of(*dtype).wrap(*value))),
             PrimExpr::Float { value, dtype } => Ok(self.constant(Kind::of(*dtype).round(value.0).to_bits())),
@@ -212,11 +216,5 @@ impl Compiler<'_> {
         self.append(other);
         self.emit(Step::Mark(end));
         Ok(to)
-    }
-
-    /// A value of that type that is nothing in particular.
-    pub(super) fn nothing(&mut self, dtype: DType) -> Reg {
-        let _ = dtype;
-        self.constant(0)
     }
 }

@@ -110,6 +110,8 @@ pub(super) struct Compiler<'s> {
     /// The statement that is being made into steps, and the depth of scopes when it began.
     stmt: Option<StmtId>,
     stmt_depth: usize,
+    /// How many statements were made into steps.
+    statements: usize,
     threads: thread::Threads,
     reducer: Option<Reducer>,
     safe: FxHashMap<PrimId, bool>,
@@ -139,6 +141,7 @@ impl<'s> Compiler<'s> {
             callers: Vec::new(),
             stmt: None,
             stmt_depth: 0,
+            statements: 0,
             threads: thread::Threads::default(),
             reducer: None,
             safe: FxHashMap::default(),

@@ -58,6 +58,10 @@ impl Compiler<'_> {
         match task {
             Task::Stmt(id) => {
                 self.stmt = Some(id);
+                self.statements += 1;
+                if self.statements > super::MAX_STEPS {
+                    return unsupported("a program that is as long as this");
+                }
                 self.stmt_depth = self.scopes.len() - 1;
                 self.scopes[self.stmt_depth].values.clear();
                 if self.threads.waits(id) {
@@ -173,7 +177,7 @@ impl Compiler<'_> {
                 self.loops.push((labels[2], labels[1]));
                 self.rounds.push((labels[0], round));
                 self.stmt_depth = self.scopes.len() - 1;
-                if self.threads.waits_inside(id) {
+                if self.threads.waits(id) {
                     self.wait();
                 }
                 let cond = self.scalar(*cond)?;

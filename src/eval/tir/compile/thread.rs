@@ -39,11 +39,6 @@ impl Threads {
     pub(super) fn waits(&self, id: StmtId) -> bool {
         self.index.is_some() && self.waits.contains(&id)
     }
-
-    /// Whether they do so in each round of a loop, too.
-    pub(super) fn waits_inside(&self, id: StmtId) -> bool {
-        self.waits(id)
-    }
 }
 
 /// What a part of a program does to a buffer.
