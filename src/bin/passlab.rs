@@ -2,12 +2,19 @@
 
 use clap::{Args, Parser, Subcommand};
 use passlab::cli;
+use passlab::parse::Options;
 
 #[derive(Parser)]
 #[command(name = "passlab", version, about = "Step through the passes of TVM programs")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Of a text with several modules, functions or programs, the one that is read
+    #[arg(long, global = true)]
+    pick: Option<String>,
+    /// The value of a name that comes from around the program: n=128, dtype=float32
+    #[arg(long = "define", global = true)]
+    defines: Vec<String>,
 }
 
 #[derive(Subcommand)]
@@ -109,8 +116,18 @@ struct Eval {
 }
 
 fn main() {
-    let command = Cli::parse().command;
-    let output = match &command {
+    let Cli { command, pick, defines } = Cli::parse();
+    let output = match cli::reading(pick.as_deref(), &defines) {
+        Ok(reading) => run(&command, &reading),
+        Err(output) => output,
+    };
+    eprint!("{}", output.stderr);
+    print!("{}", output.stdout);
+    std::process::exit(output.status);
+}
+
+fn run(command: &Command, reading: &Options) -> cli::Output {
+    match command {
         Command::Opt(opt) => cli::opt(&cli::OptOptions {
             file: &opt.file,
             passes: opt.passes.as_deref(),
@@ -126,21 +143,19 @@ fn main() {
             dump_ir: opt.dump_ir.as_deref(),
             timing: opt.timing,
             json: opt.json,
+            reading: reading.clone(),
         }),
-        Command::Check { file } => cli::check(file),
-        Command::Fmt { file } => cli::fmt(file),
-        Command::Infer { file } => cli::infer(file),
-        Command::Equal { a, b } => cli::equal(a, b),
-        Command::Schedule { file, trace } => cli::schedule(file, trace),
+        Command::Check { file } => cli::check(file, reading),
+        Command::Fmt { file } => cli::fmt(file, reading),
+        Command::Infer { file } => cli::infer(file, reading),
+        Command::Equal { a, b } => cli::equal(a, b, reading),
+        Command::Schedule { file, trace } => cli::schedule(file, trace, reading),
         Command::Eval(eval) => {
-            cli::eval(&eval.file, &eval.func, eval.args.as_deref(), eval.seed.unwrap_or(0), eval.json, eval.cost)
+            cli::eval(&eval.file, &eval.func, eval.args.as_deref(), eval.seed.unwrap_or(0), eval.json, eval.cost, reading)
         }
         Command::Link { file } => cli::link::encode(file),
         Command::Open { link } => cli::link::decode(link),
         Command::Passes { json } => cli::passes(*json),
         Command::Ops { json } => cli::ops(*json),
-    };
-    eprint!("{}", output.stderr);
-    print!("{}", output.stdout);
-    std::process::exit(output.status);
+    }
 }

@@ -11,10 +11,11 @@ pub use opt::{OptOptions, opt};
 
 use crate::diag::{Diagnostic, render, tame};
 use crate::ir::{Expr, Store, equal};
+use crate::parse::Options;
 use crate::parse::trace::parse_trace;
 use crate::print::{self, PrintOptions};
 use crate::schedule::{State, apply_trace};
-use crate::session::{Opened, open, seeded_args};
+use crate::session::{Opened, open_with, seeded_args};
 use crate::{eval as evaluator, ops as operators, passes as all_passes, verify};
 use serde_json::json;
 use std::io::Read;
@@ -71,11 +72,23 @@ struct Loaded {
     source: String,
 }
 
-fn load(file: &str) -> Result<Loaded, Output> {
+fn load(file: &str, reading: &Options) -> Result<Loaded, Output> {
     let source = read(file)?;
     let mut store = Store::new();
-    let opened = open(&mut store, &source);
+    let opened = open_with(&mut store, &source, reading);
     if opened.is_ok() { Ok(Loaded { store, opened, source }) } else { Err(Output::wrong(&opened.diagnostics, file, &source)) }
+}
+
+/// How texts are read: `--pick NAME` and `--define n=128`, as they were given.
+pub fn reading(pick: Option<&str>, defines: &[String]) -> Result<Options, Output> {
+    let mut options = Options { pick: pick.map(str::to_owned), defines: Vec::new() };
+    for define in defines {
+        let Some((name, value)) = define.split_once('=') else {
+            return Err(Output::usage(format!("--define {define}: write name=value")));
+        };
+        options.defines.push((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    Ok(options)
 }
 
 fn print_opened(store: &Store, opened: &Opened) -> String {
@@ -90,8 +103,8 @@ fn finish(result: Result<Output, Output>) -> Output {
 }
 
 /// `passlab check FILE`
-pub fn check(file: &str) -> Output {
-    finish(load(file).map(|Loaded { mut store, opened, source }| {
+pub fn check(file: &str, reading: &Options) -> Output {
+    finish(load(file, reading).map(|Loaded { mut store, opened, source }| {
         let (module, mut found) = opened.into_module(&mut store);
         found.extend(verify::verify(&mut store, &module));
         let status = i32::from(found.iter().any(Diagnostic::is_error));
@@ -100,13 +113,13 @@ pub fn check(file: &str) -> Output {
 }
 
 /// `passlab fmt FILE`
-pub fn fmt(file: &str) -> Output {
-    finish(load(file).map(|Loaded { store, opened, .. }| Output::text(print_opened(&store, &opened))))
+pub fn fmt(file: &str, reading: &Options) -> Output {
+    finish(load(file, reading).map(|Loaded { store, opened, .. }| Output::text(print_opened(&store, &opened))))
 }
 
 /// `passlab infer FILE`
-pub fn infer(file: &str) -> Output {
-    finish(load(file).and_then(|Loaded { mut store, mut opened, source }| {
+pub fn infer(file: &str, reading: &Options) -> Output {
+    finish(load(file, reading).and_then(|Loaded { mut store, mut opened, source }| {
         if let Some(expr) = opened.expr {
             let typed = crate::infer::infer_expr(&mut store, &opened.module, expr);
             opened.expr = Some(typed.map_err(|found| Output::wrong(&found, file, &source))?);
@@ -116,14 +129,14 @@ pub fn infer(file: &str) -> Output {
 }
 
 /// `passlab equal A B`
-pub fn equal(a: &str, b: &str) -> Output {
-    finish(equal_files(a, b))
+pub fn equal(a: &str, b: &str, reading: &Options) -> Output {
+    finish(equal_files(a, b, reading))
 }
 
-fn equal_files(a: &str, b: &str) -> Result<Output, Output> {
-    let Loaded { mut store, opened: left, .. } = load(a)?;
+fn equal_files(a: &str, b: &str, reading: &Options) -> Result<Output, Output> {
+    let Loaded { mut store, opened: left, .. } = load(a, reading)?;
     let source = read(b)?;
-    let right = open(&mut store, &source);
+    let right = open_with(&mut store, &source, reading);
     if !right.is_ok() {
         return Err(Output::wrong(&right.diagnostics, b, &source));
     }
@@ -146,13 +159,13 @@ fn equal_files(a: &str, b: &str) -> Result<Output, Output> {
 }
 
 /// `passlab schedule FILE TRACE`
-pub fn schedule(file: &str, trace: &str) -> Output {
-    finish(schedule_file(file, trace))
+pub fn schedule(file: &str, trace: &str, reading: &Options) -> Output {
+    finish(schedule_file(file, trace, reading))
 }
 
 /// The program after the instructions of a trace; those before one that is refused stand, and the status is 1.
-fn schedule_file(file: &str, path: &str) -> Result<Output, Output> {
-    let Loaded { mut store, opened, .. } = load(file)?;
+fn schedule_file(file: &str, path: &str, reading: &Options) -> Result<Output, Output> {
+    let Loaded { mut store, opened, .. } = load(file, reading)?;
     let text = read(path)?;
     let trace = parse_trace(&text).map_err(|found| Output::wrong(&found, path, &text))?;
     let mut state = State::new(&mut store, &opened.module);
@@ -169,12 +182,20 @@ fn schedule_file(file: &str, path: &str) -> Result<Output, Output> {
 }
 
 /// `passlab eval FILE`
-pub fn eval(file: &str, function: &str, args: Option<&str>, seed: u64, as_json: bool, cost: bool) -> Output {
-    finish(eval_file(file, function, args, seed, as_json, cost))
+pub fn eval(file: &str, function: &str, args: Option<&str>, seed: u64, as_json: bool, cost: bool, reading: &Options) -> Output {
+    finish(eval_file(file, function, args, seed, as_json, cost, reading))
 }
 
-fn eval_file(file: &str, function: &str, args: Option<&str>, seed: u64, as_json: bool, cost: bool) -> Result<Output, Output> {
-    let Loaded { mut store, opened, source } = load(file)?;
+fn eval_file(
+    file: &str,
+    function: &str,
+    args: Option<&str>,
+    seed: u64,
+    as_json: bool,
+    cost: bool,
+    reading: &Options,
+) -> Result<Output, Output> {
+    let Loaded { mut store, opened, source } = load(file, reading)?;
     let wrong = |found: Diagnostic| Output::wrong(&[found], file, &source);
     let failed = |e: evaluator::EvalFailure| wrong(e.to_diagnostic());
     let options = evaluator::EvalOptions::default();

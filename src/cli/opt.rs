@@ -2,6 +2,7 @@
 
 use super::{Output, clock, finish, read};
 use crate::diag::{Diagnostic, render};
+use crate::parse::Options;
 use crate::pass::Literal;
 use crate::pass::call::parse_literal;
 use crate::pass::trace::{LogKind, Outcome, Trace};
@@ -28,6 +29,7 @@ pub struct OptOptions<'a> {
     pub dump_ir: Option<&'a str>,
     pub timing: bool,
     pub json: bool,
+    pub reading: Options,
 }
 
 /// Runs the passes. On a failure the result is the version before the pass that failed.
@@ -70,6 +72,7 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
         Some(calls) => document(&source, &calls, context).map_err(|e| Output::usage(e.message))?,
         None => Document { source: source.clone(), context, rows: head.rows, files: head.files, ..Document::default() },
     };
+    document.reading = options.reading.clone();
     document.instruments = head.instruments;
     if options.verify_each {
         document.instruments.push("VerifyEach".to_owned());
@@ -177,6 +180,7 @@ mod tests {
             dump_ir: None,
             timing: false,
             json: false,
+            reading: Options::default(),
         }
     }
 
@@ -192,6 +196,22 @@ mod tests {
         assert!(!lower.stdout.contains("fast_tanh"), "FastMath is of level 4");
         let other = opt(&OptOptions { passes: Some("InferType()"), ..options(&file) });
         assert!(!other.stdout.contains("fast_tanh"));
+        std::fs::remove_file(path).expect("it was there");
+    }
+
+    #[test]
+    fn what_a_text_does_not_say_is_given_on_the_command_line() {
+        let text = "@R.function\ndef main(x: R.Tensor((n,), \"float32\")):\n    return x\n";
+        let path = std::env::temp_dir().join(format!("passlab-{}-define.py", std::process::id()));
+        std::fs::write(&path, text).expect("the temporary folder is writable");
+        let file = path.to_string_lossy().into_owned();
+        let reading = crate::cli::reading(None, &["n=7".to_owned()]).expect("it is written well");
+        assert_eq!(opt(&options(&file)).status, 1);
+        let given = opt(&OptOptions { reading: reading.clone(), passes: Some("Normalize()"), ..options(&file) });
+        assert!(given.stdout.contains("R.Tensor((7,), dtype=\"float32\")"), "{}{}", given.stdout, given.stderr);
+        assert!(crate::cli::fmt(&file, &reading).stdout.contains("(7,)"));
+        std::fs::write(&path, format!("# define: n=5\n{text}")).expect("the temporary folder is writable");
+        assert!(crate::cli::fmt(&file, &crate::parse::Options::default()).stdout.contains("(5,)"));
         std::fs::remove_file(path).expect("it was there");
     }
 

@@ -33,6 +33,15 @@ impl Severity {
     }
 }
 
+/// How to put a text right, as edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, as a command.
+    pub title: String,
+    /// Places with what stands there afterwards, in order and apart from each other.
+    pub edits: Vec<(Span, String)>,
+}
+
 /// One finding about a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -46,12 +55,14 @@ pub struct Diagnostic {
     pub span: Option<Span>,
     /// Further sentences: why, or what to do.
     pub notes: Vec<String>,
+    /// What can be done at once.
+    pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
     /// An error at a place.
     pub fn error(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
-        Diagnostic { severity: Severity::Error, code, message: message.into(), span: span.into(), notes: Vec::new() }
+        Diagnostic { severity: Severity::Error, code, message: message.into(), span: span.into(), notes: Vec::new(), fix: None }
     }
 
     /// A warning at a place.
@@ -73,6 +84,13 @@ impl Diagnostic {
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Diagnostic {
         self.notes.push(note.into());
+        self
+    }
+
+    /// The same with something that can be done at once.
+    #[must_use]
+    pub fn with_fix(mut self, title: impl Into<String>, edits: Vec<(Span, String)>) -> Diagnostic {
+        self.fix = Some(Fix { title: title.into(), edits });
         self
     }
 

@@ -50,7 +50,7 @@ pub mod trace;
 
 use crate::diag::Diagnostic;
 use crate::ir::{ExprId, Id, Module, Name, Store, TypeId};
-pub use front::{Choice, Options};
+pub use front::{Choice, Options, Recognised, recognise};
 
 /// What a text says.
 #[derive(Clone, Debug, Default)]
@@ -94,15 +94,40 @@ pub fn parse(store: &mut Store, source: &str) -> Parsed {
 
 /// Reads the program of a text that is asked for, with values for what comes from around it.
 pub fn parse_with(store: &mut Store, source: &str, options: &Options) -> Parsed {
-    if *options != Options::default() || source.trim_start().starts_with('{') {
-        return front::read(store, source, options, None);
+    let options = options.with_head(source);
+    if options != Options::default() || source.trim_start().starts_with('{') {
+        return front::read(store, source, &options, None);
     }
     let mark = store.mark();
     let parsed = if is_script(source) { relax::parse(store, source) } else { relay::parse(store, source) };
     if !parsed.has_errors() {
         return parsed;
     }
-    front::read(store, source, options, Some((parsed, mark)))
+    front::read(store, source, &options, Some((parsed, mark)))
+}
+
+impl Options {
+    /// What the first comments of a text say: `# define: n=128`, `// pick: Before`. What is given otherwise counts first.
+    fn with_head(&self, source: &str) -> Options {
+        let mut options = self.clone();
+        for line in source.lines() {
+            let comment = line.strip_prefix("# ").or_else(|| line.strip_prefix("// "));
+            let Some((key, value)) = comment.and_then(|comment| comment.split_once(':')) else {
+                if line.is_empty() || comment.is_some() {
+                    continue;
+                }
+                break;
+            };
+            match (key, value.split_once('=')) {
+                ("pick", _) => options.pick = options.pick.or_else(|| Some(value.trim().to_owned())),
+                ("define", Some((name, value))) if options.defines.iter().all(|(known, _)| known != name.trim()) => {
+                    options.defines.push((name.trim().to_owned(), value.trim().to_owned()));
+                }
+                _ => {}
+            }
+        }
+        options
+    }
 }
 
 /// Whether a text is TVMScript: it begins with a decorator, an import, a class or an assignment of Python.

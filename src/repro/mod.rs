@@ -18,6 +18,8 @@ pub const MOST_ENTRIES: usize = 2_000;
 pub struct Document {
     /// The program.
     pub source: String,
+    /// How it is read, besides what its own head says. Not written: what is to last stands in the program.
+    pub reading: crate::parse::Options,
     /// The list of passes.
     pub rows: Vec<DocumentRow>,
     /// Opt level, required and disabled passes, configuration.

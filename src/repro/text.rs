@@ -155,6 +155,10 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
         }
         let line = line.trim_end_matches('\r');
         let Some((key, value)) = line.strip_prefix(mark).and_then(|l| l.split_once(':')) else { break };
+        // How the program is to be read stands with it.
+        if matches!(key, "define" | "pick") {
+            break;
+        }
         let full = document.sizes().into_iter().find(|(what, count)| *count >= MOST_ENTRIES && list_of(key) == *what);
         if let Some((what, _)) = full {
             match left_out.iter_mut().find(|(of, _)| *of == what) {

@@ -11,7 +11,7 @@ use crate::repro::{Document, File};
 impl Session {
     /// Reads the document's program and every one of its files as the versions of a run.
     pub(super) fn run_files(&mut self, document: &Document) -> Result<(), Vec<Diagnostic>> {
-        let opening = Opening::new(&document.source);
+        let opening = Opening::new(&document.source, &document.reading);
         self.problems.clone_from(&opening.diagnostics);
         if !opening.is_ok() {
             return Err(Vec::new());

@@ -59,8 +59,12 @@ impl Opened {
     /// its free variables as parameters. It is typed, and what is wrong with it is added to the diagnostics.
     pub fn into_module(mut self, store: &mut Store) -> (Module, Vec<Diagnostic>) {
         let Some(expr) = self.expr.filter(|_| self.is_ok()) else { return (self.module, self.diagnostics) };
-        let (name, function) = match store.as_function(expr) {
-            Some(function) => (store.attr_str(function.attrs, "global_symbol").unwrap_or("main").to_owned(), expr),
+        let attrs = match store.expr(expr) {
+            Expr::PrimFunc(func) => Some(store.prim_func(func).attrs),
+            _ => store.as_function(expr).map(|function| function.attrs),
+        };
+        let (name, function) = match attrs {
+            Some(attrs) => (store.attr_str(attrs, "global_symbol").unwrap_or("main").to_owned(), expr),
             None => ("main".to_owned(), function_of(store, expr)),
         };
         let name = store.name(&name);
@@ -178,16 +182,17 @@ pub struct Session {
 /// A program that was read into a store of its own.
 struct Opening {
     source: String,
+    reading: parse::Options,
     store: Store,
     module: Module,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl Opening {
-    fn new(source: &str) -> Opening {
+    fn new(source: &str, reading: &parse::Options) -> Opening {
         let mut store = Store::new();
-        let (module, diagnostics) = open(&mut store, source).into_module(&mut store);
-        Opening { source: source.to_owned(), store, module, diagnostics }
+        let (module, diagnostics) = open_with(&mut store, source, reading).into_module(&mut store);
+        Opening { source: source.to_owned(), reading: reading.clone(), store, module, diagnostics }
     }
 
     /// Whether it can be run.
@@ -240,7 +245,7 @@ impl Session {
             return std::mem::take(&mut self.store);
         }
         let opened = self.opening.take().filter(|opening| opening.source == source);
-        let opening = self.opening.insert(opened.unwrap_or_else(|| Opening::new(source)));
+        let opening = self.opening.insert(opened.unwrap_or_else(|| Opening::new(source, &parse::Options::default())));
         std::mem::take(&mut opening.store)
     }
 
@@ -311,9 +316,11 @@ impl Session {
 
     /// Checks everything, and brings program and trace to where the rows can be run from.
     fn prepare(&mut self, document: &Document) -> Result<(Vec<Row>, Vec<Box<dyn Instrument>>), Vec<Diagnostic>> {
-        let opening = self.must_open(&document.source).then(|| {
-            let opened = self.opening.take().filter(|opening| opening.source == document.source);
-            opened.unwrap_or_else(|| Opening::new(&document.source))
+        let must_open = self.must_open(&document.source) || document.reading != self.document.reading;
+        let opening = must_open.then(|| {
+            let same = |opening: &Opening| opening.source == document.source && opening.reading == document.reading;
+            let opened = self.opening.take().filter(same);
+            opened.unwrap_or_else(|| Opening::new(&document.source, &document.reading))
         });
         if let Some(opening) = &opening {
             self.problems.clone_from(&opening.diagnostics);

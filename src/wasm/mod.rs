@@ -138,6 +138,7 @@ impl Session {
                 Ok(read) => read.into(),
                 Err(error) => DecodeView { document: None, error: error.code, message: error.message },
             }),
+            Request::Recognise { text } => answer(&view::recognised(&text)),
             Request::Encode { document } => answer(&link::encode(&document)),
             Request::Decode { link } => answer(&match link::decode(&link) {
                 Ok(read) => read.into(),

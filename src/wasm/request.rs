@@ -31,6 +31,7 @@ pub(super) enum Request {
     Compare { version: usize, source: String },
     Write { document: Document },
     Read { text: String },
+    Recognise { text: String },
     Encode { document: Document },
     Decode { link: String },
 }
@@ -66,6 +67,7 @@ impl Request {
             "compare" => Request::Compare { version: fields.index("version")?, source: fields.text("source")? },
             "write" => Request::Write { document: document()? },
             "read" => Request::Read { text: fields.text("text")? },
+            "recognise" => Request::Recognise { text: fields.text("text")? },
             "encode" => Request::Encode { document: document()? },
             "decode" => Request::Decode { link: fields.text("link")? },
             _ => return Err(wrong("type")),
@@ -113,6 +115,7 @@ fn document(fields: &Fields) -> Result<Document, JsValue> {
     Ok(Document {
         files: files.into_iter().map(file).collect::<Result<_, JsValue>>()?,
         source: fields.text("source")?,
+        reading: crate::parse::Options::default(),
         rows: fields.list("passes")?.into_iter().map(row).collect::<Result<_, JsValue>>()?,
         context: PassContext {
             opt_level: fields.number("optLevel")? as i64,

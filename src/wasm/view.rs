@@ -1,7 +1,7 @@
 //! What the page gets: plain views of the engine's types, named as in `www/engine/protocol.ts`.
 
 use super::request::DocumentView;
-use crate::diag::{Diagnostic, LineIndex};
+use crate::diag::{Diagnostic, LineIndex, Span};
 use crate::diff::Diff;
 use crate::ir::Dialect;
 use crate::pass::instrument::InstrumentSpec;
@@ -23,6 +23,15 @@ pub(super) struct ProblemView {
     line: Option<usize>,
     column: Option<usize>,
     notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<FixView>,
+}
+
+/// What can be done at once: places with what stands there afterwards.
+#[derive(Serialize)]
+struct FixView {
+    title: String,
+    edits: Vec<(u32, u32, String)>,
 }
 
 /// Converts findings about one text.
@@ -47,6 +56,11 @@ impl<'t> Problems<'t> {
             line: place.map(|(line, _)| line),
             column: place.map(|(_, column)| column),
             notes: found.notes.clone(),
+            fix: found.fix.as_ref().map(|fix| {
+                let place = |at| self.index.utf16(self.text, at);
+                let edit = |(span, text): &(Span, String)| (place(span.start), place(span.end), text.clone());
+                FixView { title: fix.title.clone(), edits: fix.edits.iter().map(edit).collect() }
+            }),
         }
     }
 
@@ -521,4 +535,17 @@ impl From<(Document, Vec<Diagnostic>)> for DecodeView {
         let said: Vec<String> = warnings.into_iter().map(|warning| warning.message).collect();
         DecodeView { document: Some(document.into()), error: "", message: said.join("; ") }
     }
+}
+
+/// What a text is that somebody brings.
+#[derive(Serialize)]
+pub(super) struct RecognisedView {
+    dialect: &'static str,
+    /// The program without what it was wrapped in, and what that was.
+    inner: Option<(String, String)>,
+}
+
+pub(super) fn recognised(text: &str) -> RecognisedView {
+    let crate::parse::Recognised { script, inner } = crate::parse::recognise(text);
+    RecognisedView { dialect: if script { "relax" } else { "relay" }, inner }
 }

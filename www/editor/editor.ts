@@ -1,5 +1,5 @@
 /** An editor: CodeMirror with a language, the engine's problems underlined, and a way out by Escape. */
-import type { Diagnostic } from "@codemirror/lint";
+import type { Action, Diagnostic } from "@codemirror/lint";
 import {
   Annotation,
   Compartment,
@@ -19,7 +19,7 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
-import type { Problem } from "../engine/protocol";
+import type { Fix, Problem } from "../engine/protocol";
 
 /**
  * Inserts a typed character as a transaction of its own instead of letting the browser edit the page and reading the
@@ -277,10 +277,20 @@ function diagnosticsOf(problems: readonly Problem[], length: number): Diagnostic
         to: to > from ? to : Math.min(from + 1, length),
         severity: severity(problem),
         message: [problem.message, ...problem.notes].join("\n"),
+        actions: problem.fix ? [actionOf(problem.fix)] : [],
       },
     ];
   });
   return diagnostics.sort((a, b) => a.from - b.from);
+}
+
+/** Edits that are about an older text, and lie outside of this one, are not made. */
+function actionOf({ title, edits }: Fix): Action {
+  const apply = (view: EditorView) => {
+    const changes = edits.map(([from, to, insert]) => ({ from, to, insert }));
+    if (changes.every(({ to }) => to <= view.state.doc.length)) view.dispatch({ changes });
+  };
+  return { name: title, apply };
 }
 
 function severity(problem: Problem): Diagnostic["severity"] {

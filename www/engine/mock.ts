@@ -287,6 +287,8 @@ class Session {
           error: "",
           message: "",
         };
+      case "recognise":
+        return { dialect: "relay", inner: null };
       case "hash":
         return "000000";
       case "encode":

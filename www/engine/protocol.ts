@@ -49,6 +49,14 @@ export interface Problem {
   line: number | null;
   column: number | null;
   notes: string[];
+  /** What can be done at once. */
+  fix?: Fix;
+}
+
+/** Edits that put a text right: places with what stands there afterwards, in order. */
+export interface Fix {
+  title: string;
+  edits: [from: number, to: number, text: string][];
 }
 
 export type Outcome = "changed" | "unchanged" | "skipped" | "failed" | "not-reached";
@@ -392,8 +400,15 @@ export type Request =
   | { id: number; type: "compare"; version: number; source: string }
   | { id: number; type: "write"; document: SharedDocument }
   | { id: number; type: "read"; text: string }
+  | { id: number; type: "recognise"; text: string }
   | { id: number; type: "encode"; document: SharedDocument }
   | { id: number; type: "decode"; link: string };
+
+export interface Recognised {
+  dialect: "relay" | "relax";
+  /** The program without what it was wrapped in, and what that was; null when it stands as it is. */
+  inner: [program: string, what: string] | null;
+}
 
 export interface Answers {
   catalogue: Catalogue;
@@ -418,6 +433,8 @@ export interface Answers {
   write: string;
   /** The document of a reproducer file, or of a plain program. */
   read: DecodeResult;
+  /** What a text is that somebody brings. */
+  recognise: Recognised;
   encode: string;
   decode: DecodeResult;
 }

@@ -7,12 +7,9 @@ import { emptyDocument, type State } from "./model";
 export const MOST = 16_000_000;
 
 const HEAD = /^(\/\/|#) passlab \d/;
-const SCRIPT = /^\s*@(I\.ir_module|R\.function|T\.prim_func)\b/m;
 
 /** Whether a text is a reproducer file: a program whose head says what to run. */
 export const isReproducer = (text: string): boolean => HEAD.test(text);
-export const dialectOf = (text: string): "relay" | "relax" =>
-  SCRIPT.test(text) ? "relax" : "relay";
 
 /** The order of a folder: as its numbers say, then by name. */
 export function inOrder(files: readonly DumpFile[]): DumpFile[] {
@@ -48,7 +45,11 @@ export function createImporting({
       return;
     }
     if (!isReproducer(text)) {
-      openProgram(text, dialectOf(text), name);
+      const answer = await plain().ask({ type: "recognise", text });
+      const { dialect, inner } =
+        answer.status === "answered" ? answer.value : { dialect: "relay" as const, inner: null };
+      openProgram(inner?.[0] ?? text, dialect, name);
+      if (inner) say(`${name}: ${inner[1]}.`);
       return;
     }
     const reply = await plain().ask({ type: "read", text });

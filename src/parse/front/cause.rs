@@ -132,6 +132,8 @@ fn unknown_names(errors: &[Diagnostic], text: &str) -> Option<Diagnostic> {
     let (_, (_, error)) = names.iter().min_by_key(|(_, (at, _))| *at)?;
     let error = *error;
     let mut places = free_names(text);
+    let wanted = first_of(&names);
+    places.retain(|(at, name)| *name == wanted || !text[*at as usize + name.len()..].starts_with('.'));
     if places.is_empty() {
         places = names.iter().map(|(name, (at, _))| (*at, *name)).collect();
         sort_by(&mut places, |a, b| a.cmp(b));
@@ -153,11 +155,23 @@ fn unknown_names(errors: &[Diagnostic], text: &str) -> Option<Diagnostic> {
     if places.len() > 1 {
         cause.notes.push(format!("first used: {}", places.iter().map(used).collect::<Vec<String>>().join(", ")));
     }
-    cause.notes.push(format!("write `{first} = 128` above the program, or give it a value: --define {first}=128"));
-    for near in error.notes.iter().filter(|note| note.starts_with("did you mean")) {
+    let value = |name: &str| if name.contains("type") { "float32" } else { "128" };
+    let quote = if first.contains("type") { "\"" } else { "" };
+    let given = value(first);
+    let help = format!("write `{first} = {quote}{given}{quote}` above the program, or give it a value: --define {first}={given}");
+    cause.notes.push(help);
+    let lines: String = places.iter().map(|(_, name)| format!("# define: {name}={}\n", value(name))).collect();
+    let title = if places.len() == 1 { "Give it a value" } else { "Give them values" };
+    cause = cause.with_fix(title, vec![(Span { start: 0, end: 0 }, lines)]);
+    for near in error.notes.iter().filter(|note| first.len() > 2 && note.starts_with("did you mean")) {
         cause.notes.push(near.clone());
     }
     Some(cause)
+}
+
+/// The name that is used first.
+fn first_of<'t>(names: &BTreeMap<&'t str, (u32, &Diagnostic)>) -> &'t str {
+    names.iter().min_by_key(|(_, (at, _))| *at).map_or("", |(name, _)| name)
 }
 
 /// The names that a program uses and nothing in it gives a meaning, each with its first place.

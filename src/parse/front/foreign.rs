@@ -105,7 +105,15 @@ pub(super) fn script(text: &str) -> Option<Diagnostic> {
 
 /// Says what a text without a program is.
 pub(super) fn other(text: &str) -> Option<Diagnostic> {
-    of(OTHERS, text)
+    let json = text.trim_start().starts_with('{') && text.contains("\"nodes\"");
+    if json && ["\"root_index\"", "\"type_key\""].iter().any(|key| text.contains(key)) {
+        let start = text.len() - text.trim_start().len();
+        let message = "this is a module as `tvm.ir.save_json` writes it, which is not read here";
+        let help = "load it with `tvm.ir.load_json` and paste what `.script()` prints (`astext()` for Relay)";
+        return Some(Diagnostic::error("front-language", message, Span::new(start, start + 1)).with_note(help));
+    }
+    // What stands in the metadata section is data.
+    of(OTHERS, text.split("#[metadata]").next().unwrap_or(""))
 }
 
 fn of(languages: &[Language], text: &str) -> Option<Diagnostic> {
@@ -157,6 +165,14 @@ pub(super) fn python(text: &str) -> Diagnostic {
     }
     Diagnostic::error("front-python", "this is Python, and there is no program of TVM in it", place)
         .with_note("paste what `mod.script()` prints, or what `print(mod)` prints of Relay")
+}
+
+/// What is said of a text that is nothing known.
+pub(super) fn nothing(text: &str) -> Diagnostic {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+    let start = text.find(first).unwrap_or(0);
+    Diagnostic::error("front-text", "no program of TVM is found in this text", Span::new(start, start + first.len()))
+        .with_note("paste what `mod.script()` or `print(mod)` prints: TVMScript, or Relay's text format")
 }
 
 /// Says that a text of Relay cannot be read as a whole: it is in the notation of books, or only a piece.

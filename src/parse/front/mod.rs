@@ -56,6 +56,28 @@ fn is_relay(text: &str) -> bool {
     })
 }
 
+/// What a text is, as far as its look tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recognised {
+    /// Whether its program is TVMScript, not Relay.
+    pub script: bool,
+    /// The text without what it was wrapped in, and what that was; nothing when it stands as it is.
+    pub inner: Option<(String, String)>,
+}
+
+/// Says what a text is. Takes time in proportion to the text, and reads nothing.
+pub fn recognise(source: &str) -> Recognised {
+    let wrapped = wrap::unwrap(source);
+    let text = wrapped.as_ref().map_or(source, |(text, _)| text.text.as_str());
+    let script = wrap::is_script(text) || {
+        // A script of Python may hold a program of Relay in a string.
+        let inner = if is_relay(text) { None } else { in_string(&Text::whole(text)) };
+        !is_relay(text) && inner.is_none_or(|(inner, _)| wrap::is_script(&inner.text)) && super::is_script(text)
+    };
+    let what = |notes: &[Diagnostic]| notes.iter().map(|note| note.message.as_str()).collect::<Vec<&str>>().join("; ");
+    Recognised { script, inner: wrapped.map(|(text, notes)| (text.text, what(&notes))) }
+}
+
 /// Reads a text that does not read as it stands. `plain` is what came of reading it so, from where on in the store.
 pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Option<(Parsed, Mark)>) -> Parsed {
     let (text, mut notes) = wrap::unwrap(source).unwrap_or_else(|| (Text::whole(source), Vec::new()));
@@ -93,6 +115,10 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
         }
         if looks_like_python(&text.text) {
             return refused(place(foreign::python(&text.text), &text));
+        }
+        let errors = plain.as_ref().map_or(0, |(plain, _)| plain.diagnostics.iter().filter(|d| d.is_error()).count());
+        if errors > 2 && text.text.trim().contains('\n') && !text.text.contains('%') {
+            return refused(place(foreign::nothing(&text.text), &text));
         }
     }
     let (program, more, choices) = match selected {
@@ -132,6 +158,10 @@ fn refused(error: Diagnostic) -> Parsed {
 /// A finding about a text as one about its source.
 fn place(mut found: Diagnostic, text: &Text) -> Diagnostic {
     found.span = found.span.map(|span| text.place(span));
+    // Edits at the beginning of the text are about all of it; others only where it stands as it was pasted.
+    if let Some(fix) = &mut found.fix {
+        fix.edits.iter_mut().filter(|(span, _)| span.end > 0).for_each(|(span, _)| *span = text.place(*span));
+    }
     found
 }
 

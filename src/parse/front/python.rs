@@ -252,22 +252,6 @@ pub(super) fn given(statement: &str) -> Vec<&str> {
     of(targets).into_iter().map(|word| &targets[word]).collect()
 }
 
-/// Names and single characters that are no blanks.
-fn pieces(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let names = words(text);
-    let mut at = 0;
-    for name in names.iter().cloned().chain(std::iter::once(text.len()..text.len())) {
-        let between = text[at..name.start].char_indices().filter(|(_, c)| !c.is_whitespace());
-        found.extend(between.map(|(place, c)| at + place..at + place + c.len_utf8()));
-        at = name.end;
-        if !name.is_empty() {
-            found.push(name);
-        }
-    }
-    found
-}
-
 /// The modules or functions that are read: what is asked for; the last module; the functions that stand together last.
 fn choose(items: &[Item], programs: &[usize], pick: Option<&str>) -> Result<Vec<usize>, Diagnostic> {
     if let Some(pick) = pick {
@@ -418,6 +402,15 @@ fn dedented(out: &mut Selected, source: &Text, range: Range<usize>, indent: usiz
 
 /// The names in a piece of Python, without those in comments and strings.
 pub(super) fn words(text: &str) -> Vec<Range<usize>> {
+    let is_name =
+        |range: &Range<usize>| text[range.start..].starts_with(|c: char| c.is_alphabetic() || c == '_' || !c.is_ascii());
+    let mut found = pieces(text);
+    found.retain(is_name);
+    found
+}
+
+/// Names and single characters that are no blanks, without comments, strings and numbers.
+fn pieces(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
@@ -441,7 +434,12 @@ pub(super) fn words(text: &str) -> Vec<Range<usize>> {
             _ if byte.is_ascii_digit() => {
                 at += bytes[at..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.')).count();
             }
-            _ => at += 1,
+            _ => {
+                if !byte.is_ascii_whitespace() {
+                    found.push(at..at + 1);
+                }
+                at += 1;
+            }
         }
     }
     found

@@ -1,6 +1,6 @@
 use crate::diag::Diagnostic;
 use crate::ir::Store;
-use crate::parse::{Options, Parsed, parse, parse_with};
+use crate::parse::{Options, Parsed, parse, parse_with, recognise};
 
 const ADD: &str = "@R.function\ndef main(x: R.Tensor((n, 4), dtype)):\n    y = R.add(x, x)\n    return y\n";
 const RELAY: &str = "def @main(%x: Tensor[(2), float32]) {\n  add(%x, %x)\n}\n";
@@ -52,6 +52,16 @@ fn a_program_is_found_in_notebooks_markdown_strings_and_logs() {
 }
 
 #[test]
+fn a_text_is_recognised_by_its_look() {
+    let look = |text: &str| recognise(text).script;
+    assert!(look("# from tvm\n@I.ir_module\nclass M: pass") && look("n = 3\n@T.prim_func\ndef f(): pass"));
+    assert!(!look(RELAY) && !look("fn (%x) { %x }") && !look("mod = parse(\"\"\"\ndef @main() { 1 }\n\"\"\")\n"));
+    let notebook = "{\"cells\": [{\"cell_type\": \"code\", \"source\": [\"@R.function\\n\", \"def f(): pass\"]}]}";
+    let found = recognise(notebook);
+    assert!(found.script && found.inner.is_some_and(|(text, _)| text.trim() == "@R.function\ndef f(): pass"));
+}
+
+#[test]
 fn places_are_those_of_the_text_that_was_pasted() {
     let text = format!("> noise\n> {}", "#[version = \"0.0.5\"]\n> def @main() {\n>   %lost\n> }\n");
     let error = refused(&text);
@@ -96,6 +106,7 @@ fn other_languages_are_named() {
         ("@te.hybrid.script\ndef f(a):\n    c = output_tensor((1,), 'float32')\n    return c\n", "hybrid script"),
         ("def @f<a>(%l : List[a]) -> a {\n  match(%l) {\n    case Nil() { 1 }\n  }\n}\n", "language reference"),
         ("with T.block(\"a\"):\n    T.reads()\n", "piece of a tensor program"),
+        ("{\"root_index\": 1, \"nodes\": [{\"type\": \"None\"}]}", "save_json"),
         ("import numpy as np\nx = np.array([1])\n", "Python"),
         ("@T.prim_func\ndef f(A: T.Buffer((2,), \"float32\")):\n    ...\n", "not complete"),
     ];

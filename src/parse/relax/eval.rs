@@ -115,7 +115,13 @@ impl<'s> Reader<'s, '_> {
             let name = self.store.name(text);
             return Ok(Value::Expr(self.store.add(Expr::Global(name))));
         }
-        Err(self.error_at("relax-syntax", format!("`{}` means nothing here", self.text(id)), id))
+        let stop = self.error_at("relax-syntax", format!("`{}` means nothing here", self.text(id)), id);
+        if self.tree.name(value) == Some("cls")
+            && let Some(last) = self.diagnostics.last_mut()
+        {
+            last.notes.push("a function that uses `cls` says first what it is: `cls = Module`, the name of the class".to_owned());
+        }
+        Err(stop)
     }
 
     /// `t[0]`, `metadata["ir.GenericConst"][0]`, and the types of 2022: `R.Tensor[(n, m), "f32"]`.

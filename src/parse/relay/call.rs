@@ -192,10 +192,6 @@ impl<'s> Parser<'s, '_> {
         unescape(text.get(1..text.len().saturating_sub(1)).unwrap_or(""))
     }
 
-    pub(super) fn note(&mut self, code: &'static str, message: &str, span: Span) {
-        self.report(Diagnostic::note(code, message, span));
-    }
-
     pub(super) fn warn(&mut self, code: &'static str, message: String, span: Span) {
         self.report(Diagnostic::warning(code, message, span));
     }

@@ -18,7 +18,9 @@ impl<'s> Parser<'s, '_> {
                 if self.defines_functions() {
                     // As `print(mod)` gives it.
                     let message = "the text does not say its version: it is read as version 0.0.5";
-                    self.note("relay-version", message, place);
+                    let note = Diagnostic::note("relay-version", message, place);
+                    let head = (Span { start: place.start, end: place.start }, "#[version = \"0.0.5\"]\n".to_owned());
+                    self.report(note.with_fix("Write the version", vec![head]));
                 } else {
                     let message = format!("expected text format semantic version, found {}", self.describe(self.cur));
                     let error = Diagnostic::error("relay-version", message, place);
@@ -36,7 +38,6 @@ impl<'s> Parser<'s, '_> {
     /// `#[version = "0.0.5"]`; TVM 0.6 wrote `v0.0.4`.
     fn version(&mut self) -> bool {
         const OLDER: [&str; 4] = ["0.0.1", "0.0.2", "0.0.3", "0.0.4"];
-        const OLD: &str = "this is the head of an older TVM; today it is `#[version = \"0.0.5\"]`";
         let rest = &self.lexer.source[self.cur.start as usize..];
         if let Some(number) = rest.strip_prefix('v').and_then(|rest| rest.get(..5))
             && (OLDER.contains(&number) || number == "0.0.5")
@@ -45,7 +46,7 @@ impl<'s> Parser<'s, '_> {
             let start = self.cur.start;
             self.lexer.pos = start as usize + 6;
             self.bump();
-            self.note("relay-version", OLD, Span { start, end: start + 6 });
+            self.old_version(Span { start, end: start + 6 });
             return true;
         }
         if !self.at(Kind::Version) {
@@ -55,12 +56,18 @@ impl<'s> Parser<'s, '_> {
         let inner = self.text(token).trim_start_matches("#[").trim_end_matches(']');
         let version = inner.split_once('=').map_or("", |(_, v)| v).trim();
         if OLDER.contains(&version.trim_matches('"')) {
-            self.note("relay-version", OLD, token.span());
+            self.old_version(token.span());
         } else if version != "\"0.0.5\"" {
             let error = Diagnostic::error("relay-version", format!("invalid semantic version `{version}`"), token.span());
             self.report(error.with_note("this is version 0.0.5 of the text format"));
         }
         true
+    }
+
+    fn old_version(&mut self, place: Span) {
+        let message = "this is the head of an older TVM; today it is `#[version = \"0.0.5\"]`";
+        let today = vec![(place, "#[version = \"0.0.5\"]".to_owned())];
+        self.report(Diagnostic::note("relay-version", message, place).with_fix("Write it as today", today));
     }
 
     /// Whether the text is a module: it begins with a definition, or there is one further on (and

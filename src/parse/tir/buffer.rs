@@ -363,6 +363,7 @@ impl Reader<'_, '_, '_> {
                 }
                 Err(self.error("tir-type", "expected a buffer, found an element", id))
             }
+            Value::Prim(prim) if let Some(buffer) = self.data_buffer(prim) => Ok(buffer),
             other => {
                 let name = self.tree.name(id).map_or_else(|| "this".to_owned(), |name| format!("`{name}`"));
                 Err(self.error("tir-type", format!("{name} is {} and not a buffer", other.kind()), id))

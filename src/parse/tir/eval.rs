@@ -432,6 +432,11 @@ impl Reader<'_, '_, '_> {
             }
         }
         let rank = self.store.buffer(buffer).shape.len();
+        if let ([index], true) = (&out[..], rank != 1 && self.state.pointers.contains(&buffer))
+            && let Some(indices) = self.unflattened(buffer, *index)
+        {
+            return Ok(indices);
+        }
         if out.len() != rank {
             let name = self.store.str(self.store.buffer(buffer).name);
             let message =

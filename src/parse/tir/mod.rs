@@ -22,6 +22,7 @@ mod call;
 mod complete;
 mod dict;
 mod eval;
+mod flat;
 mod func;
 mod intrin;
 mod macros;

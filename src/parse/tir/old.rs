@@ -2,7 +2,7 @@
 
 use super::value::Value;
 use super::{Def, Node, Read, Reader, decorator};
-use crate::diag::{Diagnostic, Span};
+use crate::diag::{Diagnostic, Fix, Span};
 use crate::ir::{DType, Id, IterKind, List, PrimExpr, PrimId, Stmt};
 use crate::parse::script::tree::{Arg, Stmt as Line, Tree, WithItem};
 
@@ -77,6 +77,22 @@ pub(super) fn has_blocks(tree: &Tree<'_>, def: &Def) -> bool {
         .any(|id| behind(tree, id).is_some_and(|(_, rest)| matches!(rest, "sblock" | "sblock_alloc_buffer" | "block")))
 }
 
+/// Edits that give every `T.Buffer[...]` of a text parentheses for brackets.
+fn parenthesised(tree: &Tree<'_>) -> Vec<(Span, String)> {
+    let mut edits = Vec::new();
+    for id in (0..tree.len()).map(Id::from_index) {
+        if let Node::Subscript { value, .. } = tree.expr(id)
+            && behind(tree, value).is_some_and(|(_, rest)| rest == "Buffer")
+        {
+            let (open, end) = (tree.span(value).end, tree.span(id).end);
+            edits.push((Span { start: open, end: open + 1 }, "(".to_owned()));
+            edits.push((Span { start: end - 1, end }, ")".to_owned()));
+        }
+    }
+    crate::ir::sort::sort_by(&mut edits, |a, b| a.0.cmp(&b.0));
+    edits
+}
+
 impl<'s> Reader<'_, 's, '_> {
     /// Says once that something is written as older versions of TVM had it.
     #[cold]
@@ -121,7 +137,11 @@ impl<'s> Reader<'_, 's, '_> {
 
     /// The arguments of `T.Buffer[(n,), "float32"]`.
     pub(super) fn old_buffer_args(&mut self, items: List<Id<Node>>, at: Id<Node>) -> Vec<Arg> {
-        self.old("`T.Buffer[(n,), \"float32\"]` is the spelling of TVM 0.10; today `T.Buffer((n,), \"float32\")`", at);
+        const OLD: &str = "`T.Buffer[(n,), \"float32\"]` is the spelling of TVM 0.10; today `T.Buffer((n,), \"float32\")`";
+        self.old(OLD, at);
+        if let Some(note) = self.diagnostics.last_mut().filter(|note| note.message == OLD && note.fix.is_none()) {
+            note.fix = Some(Fix { title: "Write it as today".to_owned(), edits: parenthesised(self.tree) });
+        }
         let items = self.tree.items(items).to_vec();
         let pair = match items[..] {
             [only] => match self.tree.expr(only) {
@@ -252,7 +272,11 @@ impl<'s> Reader<'_, 's, '_> {
                 self.with(rest, body)
             }
             ("allocate_const", _) => {
-                Err(self.gone("`T.allocate_const` is gone: constants are parameters, or stand in the module", at))
+                let value = self.allocate_const(target.unwrap_or("constant"), args, at)?;
+                if let Some(target) = target {
+                    self.define(target, value, at)?;
+                }
+                self.with(rest, body)
             }
             ("prefetch", _) => Err(self.gone("`T.prefetch` as a statement is gone", at)),
             _ => {
@@ -315,9 +339,7 @@ impl<'s> Reader<'_, 's, '_> {
     pub(super) fn old_declaration(&mut self, name: &'s str, intrinsic: &str, args: &[Arg], at: Id<Node>) -> Read<Option<Value>> {
         Ok(Some(match intrinsic {
             "allocate" => self.allocate(name, args, at)?,
-            "allocate_const" => {
-                return Err(self.gone("`T.allocate_const` is gone: constants are parameters, or stand in the module", at));
-            }
+            "allocate_const" => self.allocate_const(name, args, at)?,
             "buffer_decl" => {
                 self.old("`T.buffer_decl` is the spelling of TVM 0.10; today `T.decl_buffer` or `T.Buffer`", at);
                 let data = self.declared(name, args, "Buffer", false, at)?.buffer;
@@ -393,7 +415,7 @@ impl<'s> Reader<'_, 's, '_> {
                 self.store_to(buffer, indices, value, at)?;
                 Ok(true)
             }
-            ("store", _) => Err(self.gone("`T.store` of pointers is gone: declare a buffer and write `A[i] = value`", at)),
+            ("store", _) => self.old_store(args, at).map(|()| true),
             ("realize", [region, ..]) => self.realize(region.value, at).map(|()| true),
             ("allocate", _) => {
                 self.allocate("buffer", args, at)?;
@@ -449,10 +471,9 @@ impl<'s> Reader<'_, 's, '_> {
                 };
                 Ok(Some(Value::Fresh(dtype)))
             }
-            ("load", _) => Err(self.gone("`T.load` of pointers is gone: declare a buffer and write `A[i]`", at)),
-            ("allocate_const", _) => {
-                Err(self.gone("`T.allocate_const` is gone: constants are parameters, or stand in the module", at))
-            }
+            ("load", _) => self.old_load(args, at).map(Some),
+            ("get_elem_offset", _) => self.elem_offset(args, at).map(Some),
+            ("allocate_const", _) => self.allocate_const("constant", args, at).map(Some),
             ("reduce_axis" | "scan_axis" | "opaque_axis", _) => {
                 Err(self.error("tir-syntax", "this stands among the ranges of a block of 2021", at))
             }
