@@ -215,6 +215,26 @@ impl Call<'_> {
                 let map = |state: &mut State<'_>, dtypes: &[DType]| self.index_map(state, node, dtypes);
                 one(Value::Block(state.reindex_cache(block, index, self.text(2, "storage_scope")?, &map, writes)?))
             }
+            "blockize" => {
+                let keep = self.int(1, "preserve_unit_iters", Some(1))? != 0;
+                match self.value(self.need(0, "target")?)? {
+                    Value::Loop(of) => one(Value::Block(state.blockize(of, keep)?)),
+                    _ => refuse("NotImplementedError: `blockize` of several blocks is not here yet"),
+                }
+            }
+            "reorder_block_iter_var" => {
+                let block = self.block(state, 0, "block")?;
+                let Value::List(items) = self.value(self.need(1, "new_order")?)? else {
+                    return refuse("TypeError: `new_order` is a list of numbers");
+                };
+                let order: Option<Vec<i64>> =
+                    items.iter().map(|item| if let Value::Int(at) = item { Some(*at) } else { None }).collect();
+                match order {
+                    Some(order) => state.reorder_block_iter_var(block, &order)?,
+                    None => return refuse("TypeError: `new_order` is a list of numbers"),
+                }
+                none
+            }
             "compute_inline" => {
                 let block = self.block(state, 0, "block")?;
                 state.compute_inline(block)?;

@@ -3,17 +3,22 @@
 //!
 //! A [`State`] is a module under transformation. An instruction names blocks and loops by handles, which stay valid while
 //! the program changes: a loop is known by its variable, a block by a number that goes with it from version to version.
-//! Nothing about the program is kept between instructions; what a check needs (who writes what somebody else reads, whether
-//! bindings are affine) it finds out from the program as it is.
+//! What a check needs (who writes what somebody else reads, whether bindings are affine) it finds out from the program as it
+//! is. TVM keeps such answers from instruction to instruction; where that shows, after `rfactor`, so do we.
 //!
 //! [`apply_trace`] runs instructions as `sch.trace.as_python()` prints them. One that TVM refuses is refused, with TVM's
 //! message and its place; those before it stand.
+//!
+//! Missing are `blockize` of several blocks, `tensorize`, `pad_einsum`, `decompose_padding`, `rolling_buffer`, `fuse_reduction_epilogue`,
+//! `cache_inplace`, `cache_index`, `read_at`, `write_at`, `set_axis_separator`, and padding in
+//! `transform_layout`: they are refused as `NotImplementedError`.
 //!
 //! Files: [`state`] and `tree` (the program and where things are in it), `trace` (arguments of instructions), `analysis`
 //! and `scope` (what is checked), and one file for each family of primitives.
 
 mod analysis;
 mod annotate;
+mod blockize;
 mod buffers;
 mod cache;
 mod compute_at;

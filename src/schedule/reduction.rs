@@ -117,6 +117,7 @@ impl State<'_> {
         };
         let both = self.store.add_stmts(&[new, reduced]);
         self.replace(target, both, &[], &made)?;
+        self.trust_none();
         match made[..] {
             [only] => Ok(self.block_ref(only)),
             _ => refuse("InternalError: the beginning of a reduction is one block"),

@@ -103,6 +103,7 @@ impl State<'_> {
         let all: Vec<Id<Block>> = made.iter().copied().chain([moved]).collect();
         self.replace(scope_stmt, scope, &[old], &all)?;
         self.rename(&[old], &[moved]);
+        all.iter().for_each(|block| self.trust(*block));
         match made[..] {
             [only] => Ok(self.block_ref(only)),
             _ => refuse("InternalError: the first stage is one block"),

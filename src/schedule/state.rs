@@ -9,7 +9,9 @@ use crate::tir::rebuild_func;
 const PRIMITIVES: &[&str] = &[
     "add_unit_loop",
     "annotate",
+    "annotate_buffer_access",
     "bind",
+    "blockize",
     "cache_read",
     "cache_write",
     "compute_at",
@@ -19,7 +21,11 @@ const PRIMITIVES: &[&str] = &[
     "loop_partition",
     "merge",
     "parallel",
+    "reindex",
+    "reindex_cache_read",
+    "reindex_cache_write",
     "reorder",
+    "reorder_block_iter_var",
     "reverse_compute_at",
     "reverse_compute_inline",
     "rfactor",
@@ -27,6 +33,7 @@ const PRIMITIVES: &[&str] = &[
     "split",
     "storage_align",
     "transform_block_layout",
+    "transform_layout",
     "unannotate",
     "unroll",
     "unsafe_set_dtype",
@@ -54,6 +61,8 @@ pub struct State<'s> {
     pub(super) at: usize,
     /// The function of `work_on`.
     working_on: Option<usize>,
+    /// Blocks that TVM takes for affine and covered because it has made them so, whatever a look at them would say.
+    trusted: Vec<BlockRef>,
     /// Each block that a handle was given for: its function, and what it is now.
     blocks: Vec<(usize, Id<Block>)>,
 }
@@ -63,7 +72,7 @@ impl<'s> State<'s> {
     pub fn new(store: &'s mut Store, module: &Module) -> State<'s> {
         let funcs = module.functions().iter().copied().filter(|(_, func)| matches!(store.expr(*func), Expr::PrimFunc(_)));
         let funcs: Vec<_> = funcs.collect();
-        State { store, module: module.clone(), funcs, at: 0, working_on: None, blocks: Vec::new() }
+        State { store, module: module.clone(), funcs, at: 0, working_on: None, trusted: Vec::new(), blocks: Vec::new() }
     }
 
     /// The module as it is now.
@@ -134,6 +143,22 @@ impl<'s> State<'s> {
             self.blocks.push((self.at, block));
             self.blocks.len() - 1
         }))
+    }
+
+    /// Says that a block is affine and covered.
+    pub(super) fn trust(&mut self, block: Id<Block>) {
+        let block = self.block_ref(block);
+        self.trusted.push(block);
+    }
+
+    /// Every block is looked at again, as TVM does after some instructions.
+    pub(super) fn trust_none(&mut self) {
+        self.trusted.clear();
+    }
+
+    /// Whether a block is affine and covered without a look.
+    pub(super) fn is_trusted(&self, block: Id<Block>) -> bool {
+        self.trusted.iter().any(|known| self.blocks[known.0] == (self.at, block))
     }
 
     pub(super) fn loop_ref(&self, var: Id<Symbol>) -> LoopRef {
