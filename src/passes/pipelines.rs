@@ -65,6 +65,28 @@ const DEFAULT_BUILD: &[&str] = &[
     "AttachGlobalSymbol",
 ];
 
+/// What `tvm.tirx.build` lowers functions with (`python/tvm/tirx/compilation_pipeline.py` `default_tir_pipeline`), without
+/// what only instruments kernels of CUDA. Functions must have targets: BindTarget runs before.
+const TIRX_DEFAULT: &[&str] = &[
+    "s_tir.LowerInitBlock",
+    "s_tir.UnifyThreadBinding",
+    "tirx.StmtSimplify",
+    "tirx.FlattenBuffer",
+    "tirx.BF16ComputeLegalize",
+    "tirx.NarrowDataType(target_bits=32)",
+    "tirx.VectorizeLoop",
+    "tirx.UnrollLoop",
+    "tirx.StmtSimplify",
+    "tirx.CommonSubexprElim",
+    "tirx.FP8ComputeLegalize",
+    "tirx.VerifyMemory",
+    "tirx.AnnotateEntryFunc",
+    "tirx.SplitHostDevice",
+    "tirx.MakePackedAPI",
+    "tirx.FP8StorageLegalize",
+    "tirx.BF16StorageLegalize",
+];
+
 /// Every named list.
 pub static PIPELINES: &[Pipeline] = &[
     Pipeline { name: "relay.build.O0", title: "relay.build at O0", dialect: Dialect::Relay, opt_level: 0, passes: RELAY_BUILD },
@@ -112,6 +134,13 @@ pub static PIPELINES: &[Pipeline] = &[
         dialect: Dialect::Relax,
         opt_level: 2,
         passes: DEFAULT_BUILD,
+    },
+    Pipeline {
+        name: "tirx.default",
+        title: "tirx default pipeline",
+        dialect: Dialect::Relax,
+        opt_level: 2,
+        passes: TIRX_DEFAULT,
     },
 ];
 

@@ -1,5 +1,6 @@
 //! Passes over functions of TIR, one file each.
 
+mod accesses;
 pub mod annotate_entry_func;
 pub mod annotate_irregular_loop;
 pub mod bf16_compute_legalize;
@@ -8,6 +9,7 @@ pub mod bind_target;
 pub mod canonicalize_loop;
 pub mod common_subexpr_elim;
 pub mod convert_blocks_to_opaque;
+pub mod convert_ssa;
 pub mod decorate_device_scope;
 pub mod flatten_buffer;
 pub mod force_narrow_index_to_int32;
@@ -15,12 +17,16 @@ pub mod fp8_compute_legalize;
 pub mod fp8_storage_legalize;
 mod hash_order;
 mod index_types;
+pub mod inject_permuted_layout;
+pub mod inline_private_functions;
+pub mod instrument_profile_intrinsics;
 pub mod lift_thread_binding;
 pub mod lower_init_block;
 pub mod lower_intrin;
 pub mod lower_match_buffer;
 pub mod lower_opaque_block;
 pub mod make_packed_api;
+pub mod merge_shared_memory_allocations;
 pub mod narrow_data_type;
 pub mod plan_and_update_buffer_allocation_location;
 pub mod pointer_value_type_rewrite;

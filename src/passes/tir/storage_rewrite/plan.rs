@@ -1,8 +1,8 @@
 //! Which allocations share memory: one takes the place of another whose last use is over.
 
-use super::accesses::{Accesses, Entry};
 use super::in_place::can_be_in_place;
-use crate::ir::{AttrNode, Buffer, DType, ForKind, Id, Name, Stmt, StmtId, Store};
+use crate::ir::{Buffer, DType, ForKind, Id, Name, Stmt, StmtId, Store};
+use crate::passes::tir::accesses::{Accesses, events};
 use crate::passes::tir::storage_scope::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -52,13 +52,6 @@ pub(super) fn known_bits(store: &Store, buffer: Id<Buffer>) -> u64 {
     size.and_then(|size| size.checked_mul(bits(buffer.dtype))).unwrap_or(0)
 }
 
-/// Where a use of memory begins and where it ends.
-#[derive(Default)]
-struct Events {
-    begins: Vec<Id<Buffer>>,
-    ends: Vec<Id<Buffer>>,
-}
-
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) storage: Vec<Storage>,
@@ -95,8 +88,8 @@ impl Plan {
                 }
             }
             match store.stmt(entry.stmt) {
-                Stmt::Attr { key, node, .. } => {
-                    if matches!(node, AttrNode::Thread { .. }) || store.str(*key) == "virtual_thread" {
+                Stmt::Attr { key, .. } => {
+                    if matches!(store.str(*key), "thread_extent" | "virtual_thread") {
                         plan.cross(entry.stmt)?;
                     }
                 }
@@ -229,26 +222,4 @@ impl Plan {
             }
         }
     }
-}
-
-fn events(line: &[Entry]) -> FxHashMap<StmtId, Events> {
-    let mut events: FxHashMap<StmtId, Events> = FxHashMap::default();
-    let mut seen = FxHashSet::default();
-    for entry in line.iter().rev() {
-        for buffer in &entry.touched {
-            if seen.insert(*buffer) {
-                events.entry(entry.stmt).or_default().ends.push(*buffer);
-            }
-        }
-    }
-    seen.clear();
-    for (i, entry) in line.iter().enumerate() {
-        let Some(end) = usize::try_from(entry.pair).ok().and_then(|pair| line.get(i + pair)) else { continue };
-        for buffer in &end.touched {
-            if seen.insert(*buffer) {
-                events.entry(end.stmt).or_default().begins.push(*buffer);
-            }
-        }
-    }
-    events
 }

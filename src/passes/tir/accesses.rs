@@ -1,7 +1,7 @@
 //! Where memory is used: a function as a line of statements, in which a scope has a beginning and an end.
 
-use crate::ir::{AttrNode, Buffer, Id, PrimExpr, PrimId, Stmt, StmtId, Store};
-use rustc_hash::FxHashMap;
+use crate::ir::{Buffer, Id, Name, PrimExpr, PrimId, Stmt, StmtId, Store};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A statement, the beginning or the end of a scope.
 pub(super) struct Entry {
@@ -27,6 +27,8 @@ pub(super) struct Accesses {
     pub(super) allocs: FxHashMap<Id<Buffer>, Allocated>,
     /// The buffer whose memory a buffer uses.
     pub(super) roots: FxHashMap<Id<Buffer>, Id<Buffer>>,
+    /// The kind of memory that is looked at, and nothing else; all where nothing is said.
+    only: Option<Id<Name>>,
     scopes: Vec<Vec<Id<Buffer>>>,
     in_threads: bool,
     /// The first thing that is not as it should be.
@@ -42,6 +44,11 @@ pub(super) fn buffer_of(store: &Store, data: PrimId) -> Option<Id<Buffer>> {
 }
 
 impl Accesses {
+    /// Those to one kind of memory.
+    pub(super) fn only(scope: Id<Name>) -> Accesses {
+        Accesses { only: Some(scope), ..Accesses::default() }
+    }
+
     /// Statements nest as deep as the parser's limit.
     pub(super) fn of(&mut self, store: &Store, id: StmtId) {
         let stmt = store.stmt(id);
@@ -65,9 +72,9 @@ impl Accesses {
             Stmt::Evaluate(value) | Stmt::Return(value) | Stmt::Bind { value, .. } => {
                 self.leaf(id, |accesses| accesses.value(store, *value));
             }
-            Stmt::Attr { key, node, .. } => match store.str(*key) {
+            Stmt::Attr { key, .. } => match store.str(*key) {
                 "virtual_thread" | "extern_scope" => self.scope(store, id),
-                _ if matches!(node, AttrNode::Thread { .. }) && !self.in_threads => {
+                "thread_extent" if !self.in_threads => {
                     self.in_threads = true;
                     self.scope(store, id);
                     self.in_threads = false;
@@ -105,7 +112,19 @@ impl Accesses {
     }
 
     fn value(&mut self, store: &Store, root: PrimId) {
-        store.for_each_prim(root, &mut |_, expr| match expr {
+        // Where only one kind of memory is looked at, taking an address is no access.
+        let mut addresses = Vec::new();
+        if self.only.is_some() {
+            store.for_each_prim(root, &mut |_, expr| {
+                if let PrimExpr::Call { op, args, .. } = expr
+                    && store.str(*op) == "address_of"
+                {
+                    addresses.extend(args);
+                }
+            });
+        }
+        store.for_each_prim(root, &mut |id, expr| match expr {
+            PrimExpr::Load { .. } if addresses.contains(&id) => {}
             PrimExpr::Load { buffer, .. } => self.touch(store, *buffer, true),
             PrimExpr::Data(buffer) | PrimExpr::Buffer(buffer) => self.touch(store, *buffer, false),
             _ => {}
@@ -119,6 +138,9 @@ impl Accesses {
 
     fn touch(&mut self, store: &Store, buffer: Id<Buffer>, element: bool) {
         let root = self.root(buffer);
+        if self.only.is_some_and(|scope| scope != store.buffer(root).scope) {
+            return;
+        }
         let Some(Allocated { level, dims, .. }) = self.allocs.get(&root) else { return };
         let name = || store.str(store.buffer(buffer).name);
         if element && *dims != 1 {
@@ -136,4 +158,34 @@ impl Accesses {
             }
         }
     }
+}
+
+/// Allocations whose use begins and ends somewhere.
+#[derive(Default)]
+pub(super) struct Events {
+    pub(super) begins: Vec<Id<Buffer>>,
+    pub(super) ends: Vec<Id<Buffer>>,
+}
+
+/// Where the use of each allocation begins and where it ends.
+pub(super) fn events(line: &[Entry]) -> FxHashMap<StmtId, Events> {
+    let mut events: FxHashMap<StmtId, Events> = FxHashMap::default();
+    let mut seen = FxHashSet::default();
+    for entry in line.iter().rev() {
+        for buffer in &entry.touched {
+            if seen.insert(*buffer) {
+                events.entry(entry.stmt).or_default().ends.push(*buffer);
+            }
+        }
+    }
+    seen.clear();
+    for (i, entry) in line.iter().enumerate() {
+        let Some(end) = usize::try_from(entry.pair).ok().and_then(|pair| line.get(i + pair)) else { continue };
+        for buffer in &end.touched {
+            if seen.insert(*buffer) {
+                events.entry(end.stmt).or_default().begins.push(*buffer);
+            }
+        }
+    }
+    events
 }
