@@ -249,11 +249,9 @@ mod tests {
             "n = T.int32()\nB[0] = A[n - 1, 0]",
         );
         assert!(text.contains("n: T.let[T.int32] = T.Cast(\"int32\", T.tvm_struct_get(f_A_shape, 0, 17, \"int64\"))"), "{text}");
-        assert!(
-            text.contains("[\"Mismatched \", \"B.shape[0]\"") && text.contains("\"`,\\n  expected to match \", \"A.shape[0]\""),
-            "{text}"
-        );
-        assert!(text.contains("[\"Invalid \", \"A.shape[1]\""), "{text}");
+        for part in ["Mismatched ", "B.shape[0]", "expected to match ", "A.shape[0]", "Invalid ", "A.shape[1]"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 
     #[test]
