@@ -120,9 +120,11 @@ const engine = {
 };
 
 const panels =
-  /www\/(graph\/|share\/|lessons\/(LessonList|LessonPane|judge|prose)|panels\/(passes\/(AddPass|ContextForm|EditPass)|Compare|Help|HistoryPanel|Matrix|OpenMenu|Operators|Palette|Popover|Rewrites|TensorView|Timing|Values|choices)|state\/(beside|flame))/;
+  /www\/(graph\/|share\/|lessons\/(LessonList|LessonPane|judge)|panels\/(passes\/(AddPass|ContextForm|EditPass)|Compare|Help|HistoryPanel|Matrix|OpenMenu|Operators|Palette|Popover|Rewrites|TensorView|Timing|Values|choices|prose)|state\/(beside|flame))/;
 /** What two of the above, or the page and the frame that is put into other pages, have in common. */
 const shared = /www\/|passlab-|node_modules\/solid-js|preload-helper/;
+/** What both editors complete with: it comes after the first screen. */
+const words = /www\/editor\/(completing|explained)|node_modules\/@codemirror\/autocomplete/;
 const editor = /node_modules\/(@codemirror\/(view|state)|@marijn|style-mod|w3c-keyname|crelt)/;
 
 export default defineConfig({
@@ -153,6 +155,7 @@ export default defineConfig({
           includeDependenciesRecursively: false,
           groups: [
             { name: "editor", test: editor },
+            { name: "words", test: words },
             { name: "panels", test: panels },
             { name: "shared", test: shared, minShareCount: 2 },
           ],
