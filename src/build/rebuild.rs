@@ -67,12 +67,14 @@ impl Run {
                 store.rebuild(id, Expr::Shape(new), Some(ty))
             }
             Expr::Prim(prim) => {
-                let old = store.dim_of_prim(prim);
-                let new = types::substitute_dim(store, old, &cx.symbols);
-                if new == old && store.checked_type(id).is_some() {
+                // In a value symbols are replaced, and nothing is computed then.
+                let new = crate::tir::substitute(store, prim, &mut |store, symbol| {
+                    cx.symbols.get(&symbol).copied().map(|dim| store.prim_of_dim(dim))
+                });
+                if new == prim && store.checked_type(id).is_some() {
                     return id;
                 }
-                let prim = store.prim_of_dim(new);
+                let prim = new;
                 let ty = store.ty(Type::Prim(store.prim_dtype(prim)));
                 store.rebuild(id, Expr::Prim(prim), Some(ty))
             }

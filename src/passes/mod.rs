@@ -91,6 +91,8 @@ pub static ALL: &[&PassSpec] = &[
     &relax::decompose_ops::TRAINING,
     &relax::decompose_ops::MUTATE,
     &relax::fuse_tir_inner::SPEC,
+    &relax::fuse_transpose_matmul::SPEC,
+    &relax::specialize_prim_func_based_on_call_site::SPEC,
     &relax::rewrite_dataflow_reshape::SPEC,
     &relax::adjust_matmul_order::SPEC,
     &relax::combine_parallel_matmul::SPEC,

@@ -6,7 +6,7 @@ use super::elementwise::{each, intrinsic, scalar_with, with_scalar};
 use super::lower::{Lower, Lowered, Operand, Refused};
 use super::te::{Body, Te, Tensor};
 use super::{Known, Rule, rule};
-use crate::ir::{DType, Dim, Expr, Extents, Id, PrimExpr, PrimId, PrimOp, Symbol, Type};
+use crate::ir::{DType, Dim, Expr, ExprId, Extents, Id, PrimExpr, PrimId, PrimOp, Symbol, Type};
 
 pub(super) const RULES: &[Rule] = &[
     Rule { op: "full", hint: "full", lower: filled, known: Known::Nothing },
@@ -101,19 +101,27 @@ fn filled(cx: &mut Lower) -> Lowered {
         }
     };
     let shape = match cx.op {
-        "full" => match written_shape(cx)? {
+        "full" | "ones" | "zeros" => match written_shape(cx)? {
             Some(shape) => shape,
-            None => named_shape(cx)?,
+            None => {
+                let arg = cx.arg(0)?;
+                named_shape(cx, arg)?
+            }
         },
-        "ones" | "zeros" => cx.shape_arg(0)?,
-        _ => cx.out_shape()?,
+        _ => match cx.info(cx.arg(0)?).map(|info| info.extents) {
+            Some(Extents::Var(shape)) => {
+                let arg = cx.te.store.use_var(shape);
+                named_shape(cx, arg)?
+            }
+            _ => cx.out_shape()?,
+        },
     };
     let value = cx.te.cast(dtype, value);
     let out = full(&mut cx.te, &shape, value);
     cx.finish(&[out])
 }
 
-/// The shape of `full` where it is written and no variable.
+/// The shape of an argument where it is written and no variable.
 fn written_shape(cx: &mut Lower) -> Result<Option<Vec<PrimId>>, Refused> {
     let arg = cx.arg(0)?;
     match cx.te.store.expr(arg) {
@@ -123,8 +131,7 @@ fn written_shape(cx: &mut Lower) -> Result<Option<Vec<PrimId>>, Refused> {
 }
 
 /// Names for the extents of a shape that a variable holds: a cast of the shape, bound again, defines them.
-fn named_shape(cx: &mut Lower) -> Result<Vec<PrimId>, Refused> {
-    let arg = cx.arg(0)?;
+fn named_shape(cx: &mut Lower, arg: ExprId) -> Result<Vec<PrimId>, Refused> {
     let store = &mut *cx.te.store;
     let rank = match store.checked_type(arg).map(|ty| store.type_of_id(ty).clone()) {
         Some(Type::Shape(extents)) => store.rank(&extents).ok_or("the rank of the shape of full has to be known")?,
@@ -238,7 +245,8 @@ fn arange(cx: &mut Lower) -> Lowered {
 }
 
 fn shape_to_tensor(cx: &mut Lower) -> Lowered {
-    let Ok(extents) = cx.shape_arg(0) else { return super::runtime::shape_to_tensor(cx) };
+    let known = cx.out_shape().is_ok();
+    let Some(extents) = cx.shape_arg(0).ok().filter(|_| known) else { return super::runtime::shape_to_tensor(cx) };
     let count = cx.te.int(extents.len() as i64);
     let out = cx.te.compute("shape_to_tensor", "=i", &[count], &mut |te, at| {
         let mut value = te.int(0);

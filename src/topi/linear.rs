@@ -62,6 +62,42 @@ fn matmul(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
+/// `FuseTransposeMatmul` of `python/tvm/relax/transform/fuse_transpose_matmul.py`: the right factor is read as it was before its
+/// last two axes were swapped.
+pub(super) const WITH_TRANSPOSED: &[Rule] = &[rule("matmul", "NT_matmul", with_transposed)];
+
+fn with_transposed(cx: &mut Lower) -> Lowered {
+    let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
+    let (dtype, shape) = (cx.out_dtype()?, cx.out_shape()?);
+    let (p, q) = (cx.te.shape(a), cx.te.shape(b));
+    let Some(inner) = p.last().copied() else { return Err(Refused::Leave) };
+    let row = p.len() > 1;
+    let batch = shape.len() - usize::from(row) - 1;
+    let out = cx.te.reduce("NT_matmul", "i", &shape, &[("k", inner)], Reducer::Sum, &mut |te, at, k| {
+        let of = |te: &mut Te, own: &[PrimId], other: &[PrimId]| {
+            let (axes, others) = (own.len().saturating_sub(2), other.len().saturating_sub(2));
+            let mut place = Vec::new();
+            for axis in 0..axes {
+                let paired = axis + others >= axes;
+                let same = paired && other[axis + others - axes] == own[axis];
+                let one = paired && !same && te.known(own[axis]) == Some(1);
+                place.push(if one { te.int(0) } else { at[batch - axes + axis] });
+            }
+            place
+        };
+        let (mut x, mut y) = (of(te, &p, &q), of(te, &q, &p));
+        if row {
+            x.push(at[batch]);
+        }
+        x.push(k[0]);
+        y.extend([at[shape.len() - 1], k[0]]);
+        let (x, y) = (te.load(a, &x), te.load(b, &y));
+        let (x, y) = (te.cast(dtype, x), te.cast(dtype, y));
+        te.times(x, y)
+    });
+    cx.finish(&[out])
+}
+
 fn outer(cx: &mut Lower) -> Lowered {
     let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
     let shape = cx.out_shape()?;

@@ -51,7 +51,7 @@ mod tests;
 mod vision;
 
 use crate::build::BlockBuilder;
-use crate::ir::{AttrValue, Expr, ExprId, Id, Store, Symbol, VarId};
+use crate::ir::{AttrValue, Expr, ExprId, Id, Store, Symbol, TypeId, VarId};
 use crate::ops;
 pub use elementwise::folds_division;
 use lower::{Lower, Lowered, Refused};
@@ -132,6 +132,14 @@ pub fn dispatch(store: &mut Store, builder: &mut BlockBuilder, call: ExprId) -> 
 /// [`legalize`] by faster, less exact programs: of `exp`, `tanh`, `erf` and `nn.softmax`.
 pub fn approximate(store: &mut Store, builder: &mut BlockBuilder, call: ExprId) -> Legalized {
     legalize_by(store, builder, call, &FxHashMap::default(), |op| fast::RULES.iter().find(|rule| rule.op == op), false)
+}
+
+/// A call of a tensor program that multiplies `x` with `w`, whose last two axes are swapped for that; the product has type `ty`.
+pub fn product_with_transposed(store: &mut Store, builder: &mut BlockBuilder, x: ExprId, w: ExprId, ty: TypeId) -> Legalized {
+    let Some(op) = ops::lookup_relax("matmul") else { return Legalized::Same };
+    let (callee, args) = (store.add(Expr::Op(op)), store.list(&[x, w]));
+    let call = store.add_typed(Expr::Call { callee, args, info: None }, Some(ty));
+    legalize_by(store, builder, call, &FxHashMap::default(), |op| linear::WITH_TRANSPOSED.iter().find(|rule| rule.op == op))
 }
 
 /// Whether an operator has a tensor-expression form.

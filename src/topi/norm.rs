@@ -185,6 +185,10 @@ fn rms_norm(cx: &mut Lower) -> Lowered {
     let epsilon = cx.float("epsilon");
     let axes = normal_axes(cx, cx.te.rank(x));
     let te = &mut cx.te;
+    // TVM's sum over all axes has one, which nothing reads by its place.
+    if axes.len() == te.rank(x) {
+        return Err("Check failed: shape.size() == indices.size() (1 vs. 0) : Tensor dimension mismatch in read".into());
+    }
     let dtype = te.dtype(x);
     let (wide, wide_weight) = (cast_as(te, "T_cast", x, DType::F32), cast_as(te, "T_cast", weight, DType::F32));
     let squares = of(te, "multiply", wide, wide);

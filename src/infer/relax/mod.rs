@@ -178,7 +178,7 @@ impl ExprMutator for Deducer<'_> {
         match binding.cast.or_else(|| store.checked_type(value.unwrap_or(binding.value))) {
             Some(ty) if written == Some(ty) => var,
             Some(ty) => {
-                if let Some(written) = written
+                if let Some(written) = written.filter(|_| !gives_way)
                     && types::fit(store, written, ty) == types::Fit::Never
                 {
                     let (given, written) = (relax_ty(store, ty), relax_ty(store, written));

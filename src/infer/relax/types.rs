@@ -102,7 +102,9 @@ pub fn substitute_dim(store: &mut Store, dim: Dim, to: &Bindings) -> Dim {
         Dim::Symbol(symbol) => to.get(&symbol).copied().unwrap_or(dim),
         Dim::Expr(prim) => {
             let mut touched = false;
-            store.for_each_prim(prim, &mut |_, node| touched |= matches!(node, PrimExpr::Var(symbol) if to.contains_key(symbol)));
+            // A symbol that stays what it is changes nothing, and then nothing is simplified.
+            let becomes_another = |symbol: &Id<Symbol>| to.get(symbol).is_some_and(|dim| *dim != Dim::Symbol(*symbol));
+            store.for_each_prim(prim, &mut |_, node| touched |= matches!(node, PrimExpr::Var(symbol) if becomes_another(symbol)));
             match touched.then(|| substitute_prim(store, prim, to)) {
                 Some(Dim::Expr(new)) => {
                     let simple = simplify(store, &Facts::new(), new);

@@ -37,6 +37,8 @@ impl<'s> Reader<'s, '_> {
             Node::Attribute { .. } => return self.attribute(id),
             Node::Call { callee, args } => return self.eval_call(id, callee, args),
             Node::Subscript { value, items } => return self.subscript(id, value, tree.items(items)),
+            // The smallest number has no positive counterpart.
+            Node::Unary { .. } if tree.int(id) == Some(i128::from(i64::MIN)) => Value::Int(i64::MIN),
             Node::Unary { op, value } => {
                 let operand = self.eval(value)?;
                 return self.unary(op, operand, id);

@@ -68,7 +68,9 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
-    rewrite_module(cx.store, module, &mut Dispatch(&["multinomial_from_uniform"]))
+    let result = rewrite_module(cx.store, module, &mut Dispatch(&["multinomial_from_uniform"]))?;
+    // TVM's builder gives functions their names when it is done.
+    cx.run("NormalizeGlobalVar()", &result)
 }
 
 #[cfg(test)]

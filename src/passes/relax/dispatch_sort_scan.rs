@@ -9,7 +9,7 @@
 use super::calls::op_name;
 use super::support::{device_of, is_gpu};
 use crate::build::{BlockMutator, Mutation, rewrite_module};
-use crate::ir::{ExprId, Module, Store};
+use crate::ir::{ExprId, Extents, Module, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::topi::{self, Legalized};
 
@@ -61,7 +61,9 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
-    rewrite_module(cx.store, module, &mut Dispatch(&["bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"]))
+    let result = rewrite_module(cx.store, module, &mut Dispatch(&["bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"]))?;
+    // TVM's builder gives functions their names when it is done.
+    cx.run("NormalizeGlobalVar()", &result)
 }
 
 /// Makes programs of calls of these operators, as the target of their result computes them.
@@ -78,6 +80,13 @@ impl BlockMutator for Dispatch {
         }
         let device = store.checked_type(call).and_then(|ty| device_of(store, ty));
         if device.is_some_and(|device| is_gpu(store, device)) {
+            return call;
+        }
+        let is_vague =
+            |ty| store.tensor_info(ty).is_some_and(|info| !matches!(info.extents, Extents::Known(_) | Extents::Var(_)));
+        if matches!(op_name(store, call), "cumsum" | "cumprod") && store.checked_type(call).is_some_and(is_vague) {
+            let message = "non-symbolic shape is not supported for now".to_owned();
+            cx.builder.error("relax-dispatch", message, store.source_span(call));
             return call;
         }
         match topi::dispatch(store, &mut cx.builder, call) {

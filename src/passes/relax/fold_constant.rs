@@ -23,12 +23,13 @@ use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::eval::{EvalOptions, Given, run_prim_func};
 use crate::infer::relax::{Signatures, deduce_call, types};
 use crate::ir::rewrite::Visit;
-use crate::ir::{DType, Dim, Expr, ExprId, Module, Store, Tensor, Type};
+use crate::ir::{DType, Dim, Expr, ExprId, Extents, Module, Store, Tensor, Type};
 use crate::ops::build::{constant, elements};
 use crate::ops::kernel::{read, write};
 use crate::ops::relax::deduce::int;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::topi;
+use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.FoldConstant`.
 pub static SPEC: PassSpec = PassSpec {
@@ -131,6 +132,11 @@ impl BlockMutator for Fold<'_> {
                 if self.refused.is_none() {
                     self.refused = makes_program_of_unknown(store, name, &operands).map(str::to_owned);
                 }
+                // What TVM makes to see whether it can be computed stays beside it: a cast that names the extents.
+                if fills_unwritten(store, name, &operands) {
+                    topi::legalize(store, &mut cx.builder, post, &FxHashMap::default());
+                    return post;
+                }
                 compute(store, name, post, &operands).unwrap_or(post)
             }
         }
@@ -204,6 +210,17 @@ fn deduced_anew(store: &mut Store, call: ExprId) -> ExprId {
     match deduce_call(store, &Signatures::default(), callee, args, info) {
         Ok(new) if new != old && types::fit(store, new, old) != types::Fit::Always => store.rebuild(call, node, Some(new)),
         _ => call,
+    }
+}
+
+/// Whether a call fills a tensor whose shape a variable holds.
+fn fills_unwritten(store: &Store, name: &str, operands: &[ExprId]) -> bool {
+    let Some(first) = operands.first().copied() else { return false };
+    let info = store.checked_type(first).and_then(|ty| store.tensor_info(ty));
+    match name {
+        "full" | "ones" | "zeros" => !matches!(store.expr(first), Expr::Shape(_)),
+        "full_like" | "ones_like" | "zeros_like" => info.is_some_and(|info| matches!(info.extents, Extents::Var(_))),
+        _ => false,
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Source: `src/relax/transform/remove_purity_checking.cc`.
 
-use super::support::scope::rewritten_out_of_scope;
+use super::support::scope::is_erased;
 use super::support::with_attrs;
-use crate::ir::rewrite::{ExprMutator, rewrite};
-use crate::ir::{AttrValue, Expr, ExprId, Module, Store};
+use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
+use crate::ir::{AttrValue, Expr, ExprId, Function, Module, Store};
 use crate::ops;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
@@ -44,8 +44,19 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
-    let new = rewrite(cx.store, function, &mut Unwrap);
-    rewritten_out_of_scope(cx.store, module, new)
+    let store = &mut *cx.store;
+    let function = forced(store, function);
+    let Some(data) = store.as_function(function) else { return Ok(function) };
+    // TVM rewrites the body alone, outside of the scope of the function.
+    let mut cx = Mutation::new(BlockBuilder::new(module));
+    cx.builder.begin_scope(store, &[]);
+    let body = build::run(store, &mut cx, &mut Unwrap, data.body);
+    cx.builder.end_scope();
+    cx.builder.finish()?;
+    if body == data.body {
+        return Ok(function);
+    }
+    Ok(build::function_over(store, Some(function), Function { body, ..data }))
 }
 
 /// A function that says that it is pure, on its word.
@@ -61,36 +72,39 @@ fn forced(store: &mut Store, function: ExprId) -> ExprId {
 
 struct Unwrap;
 
-impl ExprMutator for Unwrap {
+impl BlockMutator for Unwrap {
     fn rule(&self) -> &'static str {
         "a call declared pure to the call itself"
     }
 
     fn wants(&self, store: &Store, id: ExprId) -> bool {
         ["call_pure_packed", "call_inplace_packed", "invoke_pure_closure"].contains(&super::calls::op_name(store, id))
+            || is_erased(store, id)
     }
 
-    fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+    fn leave(&mut self, store: &mut Store, _: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
         if matches!(store.expr(post), Expr::Function(_)) {
             return forced(store, post);
+        }
+        if is_erased(store, pre) {
+            return store.add(store.expr(post));
         }
         let Expr::Call { callee, args, info } = store.expr(post) else { return post };
         let Expr::Op(op) = store.expr(callee) else { return post };
         let name = ops::info(op).relax.as_ref().map_or("", |op| op.name);
         let args: Vec<ExprId> = store.items(args).collect();
-        let ty = store.checked_type(post);
         match (name, args.split_first()) {
             ("call_pure_packed" | "call_inplace_packed", Some((callee, rest))) => {
                 let ty_args = info.map(|info| store.call_info(info).type_args.to_vec()).unwrap_or_default();
                 let info = store.add_call_info(None, &ty_args);
                 let args = store.list(rest);
-                store.rebuild(pre, Expr::Call { callee: *callee, args, info }, ty)
+                store.rebuild(pre, Expr::Call { callee: *callee, args, info }, None)
             }
             ("invoke_pure_closure", Some(_)) => {
                 let op = ops::lookup_relax("invoke_closure").unwrap_or(op);
                 let callee = store.add(Expr::Op(op));
                 let args = store.list(&args);
-                store.rebuild(pre, Expr::Call { callee, args, info }, ty)
+                store.rebuild(pre, Expr::Call { callee, args, info }, None)
             }
             _ => post,
         }

@@ -132,13 +132,11 @@ fn extents_of_a_shape_are_integers() {
 #[test]
 fn a_dataflow_variable_stands_in_no_type() {
     // TVM: "DataflowVar cannot be used as a dependent type expression."
+    let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), \"float32\")):\n        with R.dataflow():\n            \
+                s = R.shape([2])\n            y = R.zeros(s, \"float32\")\n            z = R.add(x, x)\n            R.output(z)\n        return z\n";
     let store = &mut Store::new();
-    let dims = crate::ir::Extents::Known([Dim::Int { value: 2, bits: 64 }].into());
-    let ty = store.ty(crate::ir::Type::Shape(dims));
-    let shape = store.relax_var("s", Some(ty), true);
-    let info = crate::ir::TensorInfo { extents: crate::ir::Extents::Var(shape), dtype: Some(DType::F32), vdevice: None };
-    let vague = store.tensor_like(info);
-    let x = store.relax_var("x", Some(vague), false);
-    let x = store.use_var(x);
-    assert!(said(store, x, vague).iter().any(|text| text == "DataflowVar cannot be used as a dependent type expression."));
+    let module = crate::parse::parse(store, text).program.module;
+    let module = crate::infer::infer_module(store, &module).expect("types");
+    let said: Vec<String> = super::verify(store, &module).into_iter().map(|found| found.message).collect();
+    assert_eq!(said, ["DataflowVar cannot be used as a dependent type expression."]);
 }

@@ -229,6 +229,14 @@ impl Deduce<'_> {
         }
     }
 
+    /// Whether argument `index` is a number or truth value other than zero.
+    pub fn is_set(&self, index: usize) -> bool {
+        match self.args.get(index).map(|arg| self.store.expr(*arg)) {
+            Some(Expr::Prim(prim)) => self.store.as_prim_int(prim).is_some_and(|value| value != 0),
+            _ => false,
+        }
+    }
+
     /// The number that argument `index` is, if it is a constant.
     pub fn number(&self, index: usize) -> Option<f64> {
         if let Expr::Prim(prim) = self.store.expr(*self.args.get(index)?)

@@ -2,7 +2,7 @@
 //! sampling.cc).
 
 use super::{Deduce, int};
-use crate::ir::{DType, Dim, Extents, TypeId};
+use crate::ir::{DType, Extents, TypeId};
 
 /// `where`: a condition and two tensors, broadcast against each other.
 pub fn where_(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -93,7 +93,7 @@ pub fn unique(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     };
     let mut fields = vec![values];
     for index in 2..5 {
-        if cx.scalar(index).and_then(Dim::known).is_some_and(|wanted| wanted != 0) {
+        if cx.is_set(index) {
             fields.push(vector(cx, Some(DType::I64)));
         }
     }

@@ -1,5 +1,6 @@
 //! Functions whose bodies a pass rewrites without opening their scope.
 
+use super::symbols::cast;
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::types::symbols;
 use crate::ir::walk::{is_straight, post_order};
@@ -14,7 +15,7 @@ pub(in crate::passes::relax) fn rewritten_out_of_scope(
     function: ExprId,
 ) -> Result<ExprId, PassError> {
     let Some(data) = store.as_function(function) else { return Ok(function) };
-    if is_straight(store, data.body) || !post_order(store, data.body).into_iter().any(|id| has_symbols(store, id)) {
+    if is_straight(store, data.body) || !post_order(store, data.body).into_iter().any(|id| is_erased(store, id)) {
         return Ok(function);
     }
     let mut cx = Mutation::new(BlockBuilder::new(module));
@@ -29,7 +30,7 @@ pub(in crate::passes::relax) fn rewritten_out_of_scope(
 }
 
 /// A branch that is put together anew: blocks are, so that one whose arms have no bindings stays as it is.
-fn has_symbols(store: &Store, id: ExprId) -> bool {
+pub(in crate::passes::relax) fn is_erased(store: &Store, id: ExprId) -> bool {
     let Expr::If { then, other, .. } = store.expr(id) else { return false };
     (has_bindings(store, then) || has_bindings(store, other))
         && store.checked_type(id).is_some_and(|ty| !symbols(store, ty, false).is_empty())
@@ -40,7 +41,7 @@ pub(in crate::passes::relax) fn has_bindings(store: &Store, arm: ExprId) -> bool
     matches!(store.expr(arm), Expr::Seq { blocks, .. } if !blocks.is_empty())
 }
 
-/// Gives branches a type anew.
+/// Gives branches a type anew. An arm without bindings stays as it is, and so knows more: it casts to that type.
 struct Branches;
 
 impl BlockMutator for Branches {
@@ -49,10 +50,18 @@ impl BlockMutator for Branches {
     }
 
     fn wants(&self, store: &Store, id: ExprId) -> bool {
-        has_symbols(store, id)
+        is_erased(store, id)
     }
 
-    fn leave(&mut self, store: &mut Store, _: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
-        if has_symbols(store, pre) { store.add(store.expr(post)) } else { post }
+    fn leave(&mut self, store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
+        if !is_erased(store, pre) {
+            return post;
+        }
+        let Expr::If { cond, then, other } = store.expr(post) else { return post };
+        let erased = store.checked_type(pre).map(|ty| cx.builder.erase(store, ty));
+        let Some(ty) = erased else { return post };
+        let [then, other] = [(then, "then_branch_with_dyn"), (other, "else_branch_with_dyn")]
+            .map(|(arm, name)| if has_bindings(store, arm) { arm } else { cast(store, arm, ty, name) });
+        store.add(Expr::If { cond, then, other })
     }
 }

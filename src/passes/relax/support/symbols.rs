@@ -169,7 +169,8 @@ fn with_casts(store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -
     store.rebuild(post, Expr::If { cond, then: arms[0], other: arms[1] }, Some(ty))
 }
 
-fn cast(store: &mut Store, arm: ExprId, ty: TypeId, name: &str) -> ExprId {
+/// The arm of a branch, cast to a type that is not its own.
+pub(super) fn cast(store: &mut Store, arm: ExprId, ty: TypeId, name: &str) -> ExprId {
     let Expr::Seq { blocks, body } = store.expr(arm) else { return arm };
     if store.checked_type(arm) == Some(ty) {
         return arm;

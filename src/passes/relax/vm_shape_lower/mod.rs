@@ -306,6 +306,9 @@ impl BlockMutator for Lower {
 }
 /// A type as error contexts have it: TVM prints tuples that stand in no program as tensor programs have them.
 fn shown(store: &Store, ty: TypeId) -> String {
+    if matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty()) {
+        return "None".to_owned();
+    }
     let text = without_quotes(&print::relax_ty(store, ty));
     if !text.starts_with("R.Tuple") {
         return text;
