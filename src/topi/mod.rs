@@ -139,7 +139,14 @@ pub fn product_with_transposed(store: &mut Store, builder: &mut BlockBuilder, x:
     let Some(op) = ops::lookup_relax("matmul") else { return Legalized::Same };
     let (callee, args) = (store.add(Expr::Op(op)), store.list(&[x, w]));
     let call = store.add_typed(Expr::Call { callee, args, info: None }, Some(ty));
-    legalize_by(store, builder, call, &FxHashMap::default(), |op| linear::WITH_TRANSPOSED.iter().find(|rule| rule.op == op))
+    legalize_by(
+        store,
+        builder,
+        call,
+        &FxHashMap::default(),
+        |op| linear::WITH_TRANSPOSED.iter().find(|rule| rule.op == op),
+        false,
+    )
 }
 
 /// Whether an operator has a tensor-expression form.
