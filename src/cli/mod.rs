@@ -299,3 +299,21 @@ pub fn ops(as_json: bool) -> Output {
     }
     Output::text(if as_json { format!("{}\n", serde_json::Value::from(rows)) } else { out })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A function that stands alone was not looked at: no word about a side effect in one that says that it has none.
+    #[test]
+    fn a_function_that_stands_alone_is_checked_like_a_module() {
+        let path = std::env::temp_dir().join(format!("passlab-{}-bare.py", std::process::id()));
+        let file = path.to_string_lossy().into_owned();
+        let text = "# from tvm.script import relax as R\n\n@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    \
+                    gv = R.call_packed(\"vm.show\", x, ty_args=R.Tensor((2,), \"float32\"))\n    return gv\n";
+        std::fs::write(&path, text).expect("the temporary folder is writable");
+        let found = check(&file);
+        assert!(found.status == 1 && found.stderr.contains("relax-purity"), "{}", found.stderr);
+        std::fs::remove_file(path).expect("it was there");
+    }
+}

@@ -215,6 +215,19 @@ mod tests {
         std::fs::remove_file(path).expect("it was there");
     }
 
+    /// `relay.build.O4` ran at level 2, and so without FastMath, unless it was told otherwise.
+    #[test]
+    fn a_pipeline_runs_at_its_level_unless_told_otherwise() {
+        let path = std::env::temp_dir().join(format!("passlab-{}-level.relay", std::process::id()));
+        let file = path.to_string_lossy().into_owned();
+        std::fs::write(&path, "fn (%x: Tensor[(3), float32]) { tanh(%x) }").expect("the temporary folder is writable");
+        let ran = opt(&OptOptions { pipeline: Some("relay.build.O4"), ..options(&file) });
+        assert!(ran.status == 0 && ran.stdout.contains("fast_tanh"), "{} {}", ran.stdout, ran.stderr);
+        let lower = opt(&OptOptions { pipeline: Some("relay.build.O4"), opt_level: Some(3), ..options(&file) });
+        assert!(!lower.stdout.contains("fast_tanh"), "{}", lower.stdout);
+        std::fs::remove_file(path).expect("it was there");
+    }
+
     /// The command line left the files out and ran something else than the page.
     #[test]
     fn a_reproducer_with_files_is_stepped_through_and_its_rows_are_checked() {

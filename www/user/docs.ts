@@ -260,6 +260,16 @@ const MORE_HOOKS: readonly Row[] = [
     "An annotation, a result type or a type argument. The default leaves them.",
   ],
   [
+    "ExprMutator.visitPrimExpr",
+    "visitPrimExpr(value: Dim): Dim",
+    "Relax: an extent or scalar of a shape or a scalar that is a value: a number, a symbol, or what is computed of such.",
+  ],
+  [
+    "ExprVisitor.visitPrimExpr",
+    "visitPrimExpr(value: Dim): void",
+    "Relax: an extent or scalar of a shape or a scalar that is a value.",
+  ],
+  [
     "ExprMutator.visitPattern",
     "visitPattern(pattern: Pattern): Pattern",
     "The pattern of an arm of a match.",

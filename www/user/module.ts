@@ -43,9 +43,13 @@ export class IRModule {
     return module;
   }
 
-  /** A module whose `main` is this function, or computes this expression of its free variables. */
+  /**
+   * A module of this function, by the name that its `global_symbol` says or else `main`; or whose `main` computes this
+   * expression of its free variables.
+   */
   static fromExpr(expr: Expr): IRModule {
-    if (expr instanceof Func) return new IRModule({ main: expr });
+    if (expr instanceof Func)
+      return new IRModule({ [String(expr.attrs?.global_symbol ?? "main")]: expr });
     const free = Array.from(cross().user_walk(1, needExpr(expr).id), (id) => nodeAt(id) as Var);
     return new IRModule({ main: new Func(free, expr) });
   }

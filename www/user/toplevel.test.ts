@@ -38,6 +38,16 @@ describe.skipIf(!built)("at the top level of a script", () => {
     expect(out).toEqual(["true true", "true true"]);
   });
 
+  test("a function without a module is a module of one, by its own name", async () => {
+    const out = await lines(
+      RELAX.replace("def main", "def f"),
+      `const mod = parseModule(${JSON.stringify(RELAX.replace("def main", "def f"))});
+      const after = relax.transform.LegalizeOps()(mod["f"]);
+      console.log(after.getGlobalVars().map((one) => one.nameHint).join());`,
+    );
+    expect(out).toEqual(["f,add,tir_exp"]);
+  });
+
   test("a program of the other dialect gets the passes of its own", async () => {
     const relaxIn = await lines(
       RELAY,
