@@ -312,7 +312,7 @@ mod tests {
         let text = "# from tvm.script import relax as R\n\n@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    \
                     gv = R.call_packed(\"vm.show\", x, ty_args=R.Tensor((2,), \"float32\"))\n    return gv\n";
         std::fs::write(&path, text).expect("the temporary folder is writable");
-        let found = check(&file);
+        let found = check(&file, &Options::default());
         assert!(found.status == 1 && found.stderr.contains("relax-purity"), "{}", found.stderr);
         std::fs::remove_file(path).expect("it was there");
     }
