@@ -72,7 +72,7 @@ struct Lower {
 }
 
 /// `[index of a written buffer, axis, factor, offset]` of all blocks and allocations, by buffer.
-fn alignments(store: &Store, body: StmtId) -> FxHashMap<Id<Buffer>, Vec<AttrValue>> {
+pub(super) fn alignments(store: &Store, body: StmtId) -> FxHashMap<Id<Buffer>, Vec<AttrValue>> {
     let mut found: FxHashMap<Id<Buffer>, Vec<AttrValue>> = FxHashMap::default();
     store.for_each_stmt(body, |stmt| {
         let annotations = match stmt {
