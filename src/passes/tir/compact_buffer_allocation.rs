@@ -64,13 +64,13 @@ class Module:
                 for j in range(8):
                     with T.sblock(\"B\"):
                         T.reads(A[i, j])
-                        T.writes(B[0, j])
-                        B[0, j] = A[i, j] + T.float32(1.0)
+                        T.writes(B[i - i, j])
+                        B[i - i, j] = A[i, j] + T.float32(1.0)
                 for j in range(8):
                     with T.sblock(\"C\"):
-                        T.reads(B[0, j])
+                        T.reads(B[i - i, j])
                         T.writes(C[i, j])
-                        C[i, j] = B[0, j] * T.float32(2.0)
+                        C[i, j] = B[i - i, j] * T.float32(2.0)
 ",
     run: Run::PrimFunc(run),
 };

@@ -27,6 +27,7 @@ since the last barrier, or writes what another may still read, also one round of
 the innermost thread decides do not meet. All of `shared.dyn` counts as one buffer. A barrier inside of a condition would wait for \
 ever, so where one is needed there the pass fails.",
     example_before: "\
+# s_tir.ThreadSync(\"shared\")
 @I.ir_module
 class Module:
     @T.prim_func
