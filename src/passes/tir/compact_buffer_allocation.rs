@@ -8,6 +8,7 @@ mod regions;
 use super::lower_opaque_block::alignments;
 use super::{block_of, prim_func};
 use crate::diag::Diagnostic;
+use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, Block, Buffer, ExprId, Id, Module, PrimId, PrimOp, Region, Stmt, StmtId, Store};
 use crate::pass::spec::Param;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
@@ -85,7 +86,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, args: &Args) -> Result<Opt
     let aligns = alignments(cx.store, prim.body);
     let mut infos = FxHashMap::default();
     let mut found: Vec<(Id<Buffer>, Vec<Range>)> = collector.found.into_iter().collect();
-    found.sort_by_key(|(buffer, _)| *buffer);
+    sort_by(&mut found, |a, b| a.0.cmp(&b.0));
     for (buffer, region) in found {
         let old = cx.store.buffer(buffer).clone();
         let shape: Box<[PrimId]> = region.iter().map(|range| range.1).collect();

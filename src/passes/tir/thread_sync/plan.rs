@@ -38,7 +38,6 @@ pub(super) fn barriers(store: &mut Store, body: StmtId, scope: &str) -> Result<F
         threads: Vec::new(),
         on_device: false,
         conditions: 0,
-        double: None,
         aliases: FxHashMap::default(),
         error: None,
     };
@@ -60,8 +59,6 @@ struct Planner<'a> {
     on_device: bool,
     /// How many conditions are around that may differ from thread to thread.
     conditions: usize,
-    /// The double buffer that is being filled.
-    double: Option<Id<Buffer>>,
     /// Buffers that are declared over the memory of others.
     aliases: FxHashMap<Id<Buffer>, Id<Buffer>>,
     error: Option<String>,
@@ -188,14 +185,14 @@ impl Planner<'_> {
     }
 
     fn double_buffer(&mut self, store: &mut Store, id: StmtId, node: &AttrNode, body: StmtId) {
-        let buffer = match node {
-            AttrNode::Prim(node) => match *store.prim_of_id(*node) {
-                PrimExpr::Data(buffer) | PrimExpr::Buffer(buffer) => self.resolve(buffer),
-                _ => return self.fail("Expected a buffer data expression for double-buffer writes"),
-            },
-            _ => return self.fail("Expected a buffer data expression for double-buffer writes"),
+        let named = match node {
+            AttrNode::Prim(node) => store.prim_of_id(*node).clone(),
+            _ => PrimExpr::Any,
         };
-        self.double = Some(buffer);
+        let (PrimExpr::Data(buffer) | PrimExpr::Buffer(buffer)) = named else {
+            return self.fail("Expected a buffer data expression for double-buffer writes");
+        };
+        let buffer = self.resolve(buffer);
         let mut accesses = self.scoped(store, false, |planner, store| planner.stmt(store, body));
         for access in &mut accesses {
             access.double_buffer_write |= access.kind == Kind::Write && access.buffer == Some(buffer);
@@ -203,7 +200,6 @@ impl Planner<'_> {
         if !accesses.is_empty() {
             self.push(id, accesses);
         }
-        self.double = None;
     }
 
     fn resolve(&self, buffer: Id<Buffer>) -> Id<Buffer> {
