@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/lower_thread_allreduce.cc`. Only programs that have nothing for the pass go through; see its documentation.
 
 use super::refusing::{Refusal, refuse};
-use crate::ir::{ExprId, Module, PrimExpr, PrimId, Stmt, Store};
+use crate::ir::{ExprId, Module, PrimExpr, PrimId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
 /// TVM's `s_tir.transform.LowerThreadAllreduce`.

@@ -256,8 +256,7 @@ impl Planner<'_> {
                 ("tvm_storage_sync", [scope, ..]) => {
                     let is_warp = matches!(store.prim_of_id(*scope), PrimExpr::Str(scope) if store.str(*scope) == "warp");
                     if !is_warp {
-                        let (thread, touched) = (self.threads.last().copied(), Vec::new());
-                        self.add(Access { kind: Kind::Sync, buffer: None, touched, thread, double_buffer_write: false });
+                        self.add(self.sync());
                     }
                 }
                 _ => children.extend(args.iter().copied()),
@@ -322,13 +321,7 @@ impl Planner<'_> {
             self.next_round(store, &entries, reads, writes);
         }
         let (mut head, mut tail, mut synced) = (Vec::new(), Vec::new(), false);
-        let sync = Access {
-            kind: Kind::Sync,
-            buffer: None,
-            touched: Vec::new(),
-            thread: self.threads.last().copied(),
-            double_buffer_write: false,
-        };
+        let sync = self.sync();
         for entry in entries {
             let barrier = self.barriers.contains(&entry.stmt).then(|| sync.clone());
             for access in barrier.into_iter().chain(entry.accesses) {
@@ -371,6 +364,11 @@ impl Planner<'_> {
                 }
             }
         }
+    }
+
+    fn sync(&self) -> Access {
+        let (thread, touched) = (self.threads.last().copied(), Vec::new());
+        Access { kind: Kind::Sync, buffer: None, touched, thread, double_buffer_write: false }
     }
 
     fn insert(&mut self, stmt: StmtId) {
