@@ -42,10 +42,7 @@ pub(super) fn barriers(store: &mut Store, body: StmtId, scope: &str) -> Result<F
         error: None,
     };
     planner.stmt(store, body);
-    match planner.error {
-        Some(error) => Err(error),
-        None => Ok(planner.barriers),
-    }
+    planner.error.map_or(Ok(planner.barriers), Err)
 }
 
 struct Planner<'a> {
