@@ -44,7 +44,6 @@ pub(super) fn after_in(context: PassContext, source: &str, calls: &str) -> Strin
 /// Passes that do their work anew whenever they run, as in TVM: marks, checks of parameters, another gradient, other parameters.
 const NOT_AGAIN: &[&str] = &[
     "s_tir.DecorateDeviceScope",
-    "s_tir.InstrumentProfileIntrinsics",
     "Schedule",
     "VMShapeLower",
     "Gradient",

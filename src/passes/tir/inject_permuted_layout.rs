@@ -7,10 +7,6 @@ use super::storage_scope::Scope;
 use crate::ir::{AttrValue, Block, Buffer, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::tir::{Knowing, Known, Rewriting, StmtMutator, binary, constant, descend_knowing, enter_knowing, math, rewrite_func};
-//! InjectPermutedLayout: shared memory without conflicts between banks.
-use super::block_of;
-use crate::ir::{AttrValue, AttrsId, Block, Buffer, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
-use crate::tir::{Knowing, Known, Rewriting, StmtMutator, binary, descend_knowing, enter_knowing, rewrite_func};
 
 /// TVM's `s_tir.transform.InjectPermutedLayout`.
 pub static SPEC: PassSpec = PassSpec {
@@ -26,10 +22,6 @@ pub static SPEC: PassSpec = PassSpec {
 groups of eight elements of a row are exchanged by the number of the row, so that what threads read below each other stands in \
 different banks. The last axis must be a multiple of 64, or of 32 with an even number of rows. Pointers that matrices are \
 loaded from (`T.ptx_legacy.ldmatrix`) are moved likewise, and the annotation goes.",
-    summary: "Permutes shared memory so that threads do not wait for one bank.",
-    doc: "In a block with the annotation `permuted_layout`, columns of shared memory are exchanged in groups of eight, depending on \
-the row: `column // 8 ^ row % 8` where rows are multiples of 64 elements, `column // 8 ^ row % 8 // 2` where they are of 32. Indices \
-of stores and loads, and offsets of `T.ptx_legacy.ldmatrix` and `T.mma_store_legacy`, change; the annotation goes.",
     example_before: "\
 @I.ir_module
 class Module:
@@ -43,12 +35,6 @@ class Module:
                     T.writes(S[i, j])
                     T.sblock_attr({\"permuted_layout\": 1})
                     S[i, j] = X[i, j]
-    def f(A: T.Buffer((16, 64), \"float16\")):
-            T.reads()
-            T.writes()
-                with T.sblock(\"S\"):
-                    T.reads(A[i, j])
-                    S[i, j] = A[i, j]
 ",
     example_after: "\
 @I.ir_module
@@ -62,14 +48,6 @@ class Module:
                     T.reads(X[i, j])
                     T.writes(S[i, j])
                     S[i, (j // 8 ^ i % 8) * 8 + j % 8] = X[i, j]
-    def f(A: T.Buffer((16, 64), \"float16\")):
-        # with T.sblock(\"root\"):
-        S = T.sblock_alloc_buffer((16, 64), \"float16\", scope=\"shared\")
-        for i, j in T.grid(16, 64):
-            with T.sblock(\"S\"):
-                T.reads(A[i, j])
-                T.writes(S[i, j])
-                S[i, (j // 8 ^ i % 8) * 8 + j % 8] = A[i, j]
 ",
     run: Run::PrimFunc(run),
 };
@@ -79,9 +57,6 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
         return Ok(Some(func));
     }
     rewrite_func(cx.store, func, &mut Permute { known: Known::default(), permutes: false, error: None }).map(Some)
-const MARK: &str = "permuted_layout";
-
-    rewrite_func(cx.store, func, &mut Permute { known: Known::default(), permutes: false }).map(Some)
 }
 
 struct Permute {
@@ -94,7 +69,6 @@ struct Permute {
 /// How many elements a thread moves at once.
 const GROUP: i64 = 8;
 
-    /// Whether a block around is marked.
 impl Knowing for Permute {
     fn known(&mut self) -> &mut Known {
         &mut self.known
@@ -161,11 +135,6 @@ impl Permute {
         let mut args = args.clone();
         args[2] = self.known.analyzer.simplify(store, place);
         Some(store.prim(PrimExpr::Call { op: *op, args, dtype: *dtype }))
-fn is_marked(store: &Store, annotations: Option<AttrsId>) -> bool {
-    match store.attr(annotations, MARK) {
-        None => false,
-        Some(AttrValue::Str(text)) => !store.str(*text).is_empty(),
-        Some(value) => store.value_int(value) != Some(0),
     }
 }
 
@@ -212,34 +181,6 @@ impl StmtMutator for Permute {
 
     fn enter_prim(&mut self, cx: &mut Rewriting<'_>, id: PrimId) -> Option<PrimId> {
         enter_knowing(self, cx, id)
-        let marked = block_of(cx.store, id).is_some_and(|block| is_marked(cx.store, block.annotations));
-        if !marked {
-            return Some(descend_knowing(self, cx, id));
-        let outer = std::mem::replace(&mut self.permutes, true);
-        cx.forget();
-        let new = descend_knowing(self, cx, id);
-        let block = block_of(cx.store, new)?;
-        let annotations = cx.store.without_attr(block.annotations, MARK);
-        let new = cx.store.add_prim_block(Block { annotations, ..block });
-        Some(cx.store.add_stmt(Stmt::Block(new)))
-        if self.permutes { enter_knowing(self, cx, id) } else { None }
-    fn prim(&mut self, cx: &mut Rewriting<'_>, _: PrimId, post: PrimId) -> PrimId {
-        if !self.permutes {
-            return post;
-        let node = cx.store.prim_rc(post);
-        let PrimExpr::Call { op, ref args, dtype } = *node else { return post };
-        let mut args = args.clone();
-        match (cx.store.str(op), args.len()) {
-            ("ptx_legacy.ldmatrix", 7..) => {
-                let Some(pointer) = self.pointer(cx, args[5], Some(args[6])) else { return post };
-                args[5] = pointer;
-                args[6] = cx.store.prim_int(0, cx.store.prim_dtype(args[6]));
-            }
-            ("mma_store_legacy", 3..) => {
-                let Some(pointer) = self.pointer(cx, args[2], None) else { return post };
-                args[2] = pointer;
-            _ => return post,
-        cx.store.prim(PrimExpr::Call { op, args, dtype })
     }
 
     fn access(&mut self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>, indices: &[PrimId]) -> Option<(Id<Buffer>, Vec<PrimId>)> {
@@ -268,69 +209,6 @@ impl StmtMutator for Permute {
             args[6] = cx.store.prim_int(0, cx.store.prim_dtype(more));
         }
         cx.store.prim(PrimExpr::Call { op: *op, args, dtype: *dtype })
-        let is_shared = cx.store.str(data.scope).split('.').next() == Some("shared");
-        if !self.permutes || !is_shared || data.shape.len() < 2 {
-        let row = self.row_size(cx, buffer)?;
-        let [.., at, column] = &mut indices[..] else { return None };
-        *column = self.column(cx.store, *at, *column, row);
-}
-impl Permute {
-    /// How many elements a row has. Nothing where rows cannot be permuted, which is an error.
-    fn row_size(&self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>) -> Option<i64> {
-        let data = cx.store.buffer(buffer);
-        let name = cx.store.str(data.name).to_owned();
-        let extents: Vec<Option<i64>> = data.shape.iter().rev().take(2).map(|extent| cx.store.as_prim_int(*extent)).collect();
-        match extents[..] {
-            [Some(row), Some(_)] if row % 64 == 0 && row > 0 => Some(row),
-            [Some(row), Some(rows)] if row % 32 == 0 && rows % 2 == 0 && row > 0 => Some(row),
-            [_, _] => {
-                cx.fail(
-                    "tir-layout",
-                    format!("Permuted SLayout for BufferVar \"{name}\" is not supported: its rows are no multiples of 32"),
-                );
-                None
-            }
-            _ => {
-                cx.fail("tir-layout", format!("The dimension of BufferVar \"{name}\" should be at least 2"));
-    fn column(&mut self, store: &mut Store, row: PrimId, column: PrimId, size: i64) -> PrimId {
-        let by = |store: &mut Store, op, a: PrimId, b: i64| {
-            let b = store.prim_int(b, store.prim_dtype(a));
-            binary(store, op, a, b)
-        let group = by(store, PrimOp::FloorDiv, column, 8);
-        let inner = by(store, PrimOp::FloorMod, column, 8);
-        let mut line = by(store, PrimOp::FloorMod, row, 8);
-        if size % 64 != 0 {
-            line = by(store, PrimOp::FloorDiv, line, 2);
-        let permuted = match (store.as_prim_int(group), store.as_prim_int(line)) {
-            (Some(a), Some(b)) => store.prim_int(a ^ b, store.prim_dtype(group)),
-            _ => store.prim_call("bitwise_xor", &[group, line], store.prim_dtype(group)),
-        let scaled = by(store, PrimOp::Mul, permuted, 8);
-        let column = binary(store, PrimOp::Add, scaled, inner);
-        self.known.analyzer.simplify(store, column)
-    /// A `T.tvm_access_ptr` at its new place.
-    fn pointer(&mut self, cx: &mut Rewriting<'_>, pointer: PrimId, offset: Option<PrimId>) -> Option<PrimId> {
-        let node = cx.store.prim_rc(pointer);
-        let buffer = match *node {
-            PrimExpr::Call { op, ref args, .. } if cx.store.str(op) == "tvm_access_ptr" && args.len() >= 3 => {
-                match *cx.store.prim_of_id(args[1]) {
-                    PrimExpr::Data(buffer) => Some(buffer),
-                    _ => None,
-                }
-            _ => None,
-        let (Some(buffer), PrimExpr::Call { op, args, dtype }) = (buffer, &*node) else {
-            cx.fail("tir-layout", "Invalid access ptr for permuted layout");
-        let size = self.row_size(cx, buffer)?;
-        let store = &mut *cx.store;
-        let mut at = args[2];
-        if let Some(offset) = offset {
-            at = binary(store, PrimOp::Add, at, offset);
-        let length = store.prim_int(size, store.prim_dtype(at));
-        let (row, column) = (binary(store, PrimOp::FloorDiv, at, length), binary(store, PrimOp::FloorMod, at, length));
-        let column = self.column(store, row, column, size);
-        let first = binary(store, PrimOp::Mul, row, length);
-        let at = binary(store, PrimOp::Add, first, column);
-        args[2] = self.known.analyzer.simplify(store, at);
-        Some(store.prim(PrimExpr::Call { op: *op, args, dtype: *dtype }))
     }
 }
 
@@ -356,19 +234,10 @@ mod tests {
     #[test]
     fn a_block_that_does_not_ask_stays() {
         unchanged(&source("(8, 64)", false), CALL);
-    use super::SPEC;
-    fn short_rows_change_every_other_line() {
-        let text = after(&SPEC.example_before.replace("64", "32"), "s_tir.InjectPermutedLayout()");
-        assert!(text.contains("i % 8 // 2") && text.contains("* 8 + j % 8] = A[i, j]"), "{text}");
-    fn without_the_mark_nothing_happens() {
-        unchanged(&SPEC.example_before.replace("permuted_layout", "other"), "s_tir.InjectPermutedLayout()");
-        unchanged(&SPEC.example_before.replace("_layout\": 1", "_layout\": 0"), "s_tir.InjectPermutedLayout()");
     }
 
     #[test]
     fn rows_of_other_lengths_are_refused() {
         assert!(error(&source("(8, 48)", true), CALL).contains("not supported"));
-        let error = error(&SPEC.example_before.replace("64", "48"), "s_tir.InjectPermutedLayout()");
-        assert!(error.starts_with("Permuted SLayout for BufferVar \"S\""), "{error}");
     }
 }

@@ -6,11 +6,6 @@
 use super::prim_func;
 use crate::ir::{DType, ForKind, Module, PrimExpr, Stmt, StmtId, Store};
 use crate::pass::{Args, Literal, PassCx, PassError, PassSpec, Run};
-//! InstrumentProfileIntrinsics: loops say when they begin and end.
-//! Source: `src/s_tir/transform/profile_instrumentation.cc`. TVM goes on counting from one run to the next; here every run begins
-//! at 0, as with the key `s_tir.reset_start_id`.
-use crate::ir::{DType, ForKind, Module, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::tir::{Rewriting, StmtMutator, rewrite_body};
 use rustc_hash::FxHashMap;
 
@@ -31,18 +26,6 @@ loops then, with a number of its own for each. The configuration says around whi
 those in at most `s_tir.lwp_max_depth` others;\n\
 - `s_tir.lwp_min_height` (1): and have so many loops inside.\n\n\
 Loops inside of a parallel loop are left alone. Every run counts from 0; TVM counts on, unless `s_tir.reset_start_id` is set.",
-    config: &[
-        "s_tir.lwp_disable_func_prof",
-        "s_tir.lwp_max_depth",
-        "s_tir.lwp_min_height",
-        "s_tir.instr_siblings",
-        "s_tir.reset_start_id",
-    ],
-    summary: "Calls a profiler around functions and loops.",
-    doc: "`T.start_profile_intrinsic` and `T.end_profile_intrinsic`, with a number, go around the body of each function and around \
-loops that have siblings; innermost loops and loops inside of parallel ones are left out. Keys of the configuration leave functions \
-out (`s_tir.lwp_disable_func_prof`), take loops by their depth instead (`s_tir.instr_siblings` off, `s_tir.lwp_max_depth`) and say \
-how many loops must be inside (`s_tir.lwp_min_height`).",
     example_before: "\
 @I.ir_module
 class Module:
@@ -50,8 +33,6 @@ class Module:
     def f(A: T.Buffer((16,), \"int32\")):
         for i in range(16):
             A[i] = 1
-    def f(A: T.Buffer((16,), \"float32\")):
-            A[i] = T.float32(0.0)
 ",
     example_after: "\
 @I.ir_module
@@ -61,8 +42,6 @@ class Module:
         T.start_profile_intrinsic(0)
         for i in range(16):
             A[i] = 1
-    def f(A: T.Buffer((16,), \"float32\")):
-            A[i] = T.float32(0.0)
         T.end_profile_intrinsic(0)
 ",
     run: Run::Module(run),
@@ -94,21 +73,6 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
             if functions { around(cx.store, own, body) } else { body }
         })?;
         new.set_function(name, marked);
-    let siblings = cx.config_int("s_tir.instr_siblings", 1) != 0;
-    let (depth, height) = (cx.config_int("s_tir.lwp_max_depth", 0), cx.config_int("s_tir.lwp_min_height", 1));
-    let functions = cx.config_int("s_tir.lwp_disable_func_prof", 0) == 0;
-    let mut next = 0;
-        let Some(prim) = prim_func(cx.store, func) else { continue };
-        let whole = next;
-        let mut analysis = Analysis { store: cx.store, next: next + 1, loops: FxHashMap::default() };
-        analysis.outer(prim.body);
-        next = analysis.next;
-        let loops = analysis.loops;
-        let mut instrument = Instrument { loops, siblings, depth, height };
-        let instrumented = rewrite_body(cx.store, func, &mut instrument, |instrument, cx, body| {
-            let body = cx.visit(instrument, body);
-            if functions { around(cx.store, whole, body) } else { body }
-        new.set_function(name, instrumented);
     }
     Ok(new)
 }
@@ -126,10 +90,6 @@ fn around(store: &mut Store, number: i64, body: StmtId) -> StmtId {
 }
 
 /// What is known about a loop.
-    let [start, end] = ["start_profile_intrinsic", "end_profile_intrinsic"].map(|name| {
-        let call = store.prim_call(name, &[number], DType::VOID);
-    });
-/// What is known of a loop.
 #[derive(Clone, Copy)]
 struct Loop {
     number: i64,
@@ -149,23 +109,6 @@ struct Instrument {
 }
 
 impl Instrument {
-    /// How many loops are inside.
-    /// Whether a loop around is parallel.
-struct Analysis<'a> {
-    store: &'a Store,
-impl Analysis<'_> {
-    /// Finds the outermost loops.
-    fn outer(&mut self, id: StmtId) {
-        if let Stmt::For(_, body) = *self.store.stmt(id) {
-            let number = self.number();
-            let height = self.inside(body, 0, false);
-            self.loops.insert(id, Loop { number, depth: 0, height, has_siblings: false, in_parallel: false });
-            return;
-        }
-        let mut inner = Vec::new();
-        self.store.for_each_inner_stmt(id, |stmt| inner.push(stmt));
-        inner.into_iter().for_each(|stmt| self.outer(stmt));
-    }
     fn number(&mut self) -> i64 {
         self.next += 1;
         self.next - 1
@@ -208,43 +151,11 @@ impl Analysis<'_> {
             _ => 0,
         }
     }
-    /// Numbers the loops in a statement and says how many are inside of each other. As in TVM, of a sequence only the loops
-    /// that stand directly in it are looked at, and later ones count as high as those before.
-    fn inside(&mut self, id: StmtId, depth: i64, in_parallel: bool) -> i64 {
-        let store = self.store;
-        match *store.stmt(id) {
-            Stmt::Seq(list) => {
-                let loops: Vec<StmtId> = store.items(list).filter(|stmt| matches!(store.stmt(*stmt), Stmt::For(..))).collect();
-                let mut height = 0;
-                for &stmt in &loops {
-                    height = self.loop_(stmt, depth, in_parallel, height);
-                if loops.len() > 1 {
-                    for stmt in &loops {
-                        if let Some(found) = self.loops.get_mut(stmt) {
-                            found.has_siblings = true;
-                        }
-                if loops.is_empty() { 0 } else { height + 1 }
-                let height = self.inside(then, depth, in_parallel);
-                other.map_or(height, |other| height.max(self.inside(other, depth, in_parallel)))
-            Stmt::For(..) => self.loop_(id, depth, in_parallel, 0) + 1,
-            Stmt::Attr { body, .. } => self.inside(body, depth, in_parallel),
-    fn loop_(&mut self, id: StmtId, depth: i64, in_parallel: bool, least: i64) -> i64 {
-        let Stmt::For(head, body) = self.store.stmt(id) else { return least };
-        let parallel = in_parallel || head.kind == ForKind::Parallel;
-        let height = least.max(self.inside(*body, depth + 1, parallel));
-        self.loops.insert(id, Loop { number, depth: depth + 1, height, has_siblings: false, in_parallel });
-}
-struct Instrument {
-    loops: FxHashMap<StmtId, Loop>,
-    siblings: bool,
-    depth: i64,
-    height: i64,
 }
 
 impl StmtMutator for Instrument {
     fn rule(&self) -> &'static str {
         "profiling marked"
-        "profiler called"
     }
 
     fn stepwise(&self) -> bool {
@@ -265,14 +176,6 @@ impl StmtMutator for Instrument {
             return Some(new);
         }
         Some(around(cx.store, known.number, new))
-        let found = *self.loops.get(&id)?;
-        let left_out = found.in_parallel
-            || found.height < self.height
-            || (self.siblings && !found.has_siblings)
-            || (!self.siblings && found.depth > self.depth);
-        if left_out {
-            return None;
-        Some(around(cx.store, found.number, new))
     }
 }
 
@@ -313,22 +216,5 @@ mod tests {
             "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor((4,), dtype=\"float32\"):\n        return x\n",
             CALL,
         );
-    use crate::passes::tir::testing::after_with;
-    const NEST: &str = "\
-@T.prim_func(private=True)
-def f(A: T.Buffer((16, 16), \"float32\")):
-    for i in range(16):
-        for j in range(16):
-            for k in range(2):
-                A[i, j] = T.float32(0.0)
-                A[i, j] = T.float32(1.0)
-";
-    fn numbers(config: &[(&str, &str)]) -> Vec<String> {
-        let text = after_with(NEST, "s_tir.InstrumentProfileIntrinsics()", config);
-        text.lines().filter_map(|line| line.trim().strip_prefix("T.start_profile_intrinsic(")).map(str::to_owned).collect()
-    fn functions_and_loops_with_siblings_are_profiled() {
-        assert_eq!(numbers(&[]), ["0)", "2)", "4)"]);
-    fn loops_are_taken_by_their_depth_when_asked() {
-        assert_eq!(numbers(&[("s_tir.instr_siblings", "False"), ("s_tir.lwp_disable_func_prof", "True")]), ["1)"]);
     }
 }

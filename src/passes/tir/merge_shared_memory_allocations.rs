@@ -10,10 +10,6 @@ use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
 use plan::offsets;
 use rustc_hash::FxHashMap;
-//! MergeSharedMemoryAllocations: shared memory is one allocation.
-//! Source: `src/s_tir/transform/merge_shared_memory_allocations.cc`. Only programs that have nothing for the pass go through; see its documentation.
-use super::refusing::{Refusal, refuse};
-use crate::ir::{ExprId, Module, Stmt};
 
 /// TVM's `s_tir.transform.MergeSharedMemoryAllocations`.
 pub static SPEC: PassSpec = PassSpec {
@@ -40,14 +36,6 @@ class Module:
             A[tx] = X[tx]
             B[tx] = X[tx + 1]
             X[tx] = A[tx] + B[tx]
-    summary: "Puts buffers in shared memory into one.",
-    doc: "All buffers of scope `shared.dyn` in a kernel become parts of one, which share places where their lives do not overlap; with \
-`tirx.merge_static_smem` those of `shared` too. **That is not here yet**: a program with several such buffers is refused, any other \
-stays as it is, as with TVM.",
-    @T.prim_func
-    def f(A: T.Buffer((32,), \"float32\")):
-        tx = T.launch_thread(\"threadIdx.x\", 32)
-        A[tx] = T.float32(0.0)
 ",
     example_after: "\
 @I.ir_module
@@ -61,10 +49,6 @@ class Module:
             A[tx] = X[tx]
             B[tx + 128] = X[tx + 1]
             X[tx] = A[tx] + B[tx + 128]
-    @T.prim_func
-    def f(A: T.Buffer((32,), \"float32\")):
-        tx = T.launch_thread(\"threadIdx.x\", 32)
-        A[tx] = T.float32(0.0)
 ",
     run: Run::PrimFunc(run),
 };
@@ -255,16 +239,6 @@ impl Merge {
         stmts.push(new);
         cx.store.flat_seq(None, &stmts)
     }
-    let merges_static = cx.config_flag("tirx.merge_static_smem");
-    let (mut dynamic, mut fixed) = (0, 0);
-    refuse(cx.store, func, "MergeSharedMemoryAllocations", |store, stmt, _| {
-        let Stmt::Alloc(buffer, _) = stmt else { return None };
-        match store.str(store.buffer(*buffer).scope) {
-            "shared.dyn" => dynamic += 1,
-            "shared" if merges_static => fixed += 1,
-            _ => {}
-        (dynamic > 1 || fixed > 1).then_some(Refusal::Missing("several buffers in shared memory"))
-    })
 }
 
 #[cfg(test)]
@@ -305,16 +279,5 @@ mod tests {
     fn memory_must_be_flat() {
         let body = TWO.replace("(128,), scope", "(8, 16), scope").replace("A[tx]", "A[0, tx]").replace("B[tx]", "B[0, tx]");
         assert!(error(&source(&body), CALL).contains("physical dimensions"));
-    use super::SPEC;
-    use crate::passes::tir::testing::{error, unchanged};
-    fn a_program_without_work_for_it_stays() {
-        unchanged(SPEC.example_before, "s_tir.MergeSharedMemoryAllocations()");
-    fn what_it_cannot_do_yet_is_refused() {
-        let with = |scope: &str| {
-            let alloc = |name: &str| format!("{name} = T.alloc_buffer((4,), scope=\"{scope}\", layout=None)\n        ");
-            SPEC.example_before.replace("A[tx] =", &format!("{}{}A[tx] =", alloc("S"), alloc("T1")))
-        };
-        assert!(error(&with("shared.dyn"), "s_tir.MergeSharedMemoryAllocations()").ends_with("several buffers in shared memory"));
-        unchanged(&with("shared"), "s_tir.MergeSharedMemoryAllocations()");
     }
 }
