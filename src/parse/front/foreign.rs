@@ -192,6 +192,10 @@ pub(super) fn relay(text: &str) -> Option<Diagnostic> {
             "TVM reads `def @f[A](...)` for generic functions, `type Name { Ctor(...) }` and `match (%x) { Ctor(%y) => { ... } }`",
         ));
     }
+    if let Some(place) = at("(...)").or_else(|| at(" ...\n")) {
+        let message = "the program is not complete: `...` stands where TVM has to know something";
+        return Some(Diagnostic::error("front-incomplete", message, place).with_note("write what the text leaves out"));
+    }
     let comment = text.match_indices('#').find(|(start, _)| {
         let rest = &text[start + 1..];
         !rest.starts_with('[') && text[..*start].ends_with(['\n', ' ', ',']) && rest.starts_with([' ', '#'])

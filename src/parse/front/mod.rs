@@ -93,7 +93,7 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
         Ok(selected) => selected,
         Err(error) => return refused(error),
     };
-    if script && selected.is_none() {
+    if (script || super::is_script(&text.text)) && selected.is_none() {
         // Programs in the strings of a script that reads them.
         if let Some((inner, note)) = in_string(&text) {
             notes.push(note);

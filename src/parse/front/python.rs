@@ -132,7 +132,8 @@ fn items(text: &str, lines: &[Line], mut constants: Constants) -> (Vec<Item>, Fx
         let (kept, left_out): (Vec<usize>, Vec<usize>) =
             (first..at).partition(|decorator| kind_of(&text[lines[*decorator].range.clone()]).is_some());
         let mut kind = kept.iter().find_map(|decorator| kind_of(&text[lines[*decorator].range.clone()]));
-        if kind.is_none() && class && has_members(text, &lines[at + 1..=last]) {
+        // In 2021 a module was a class that is decorated as functions are, and its functions were not.
+        if class && (kind == Some(Kind::Function) || kind.is_none() && has_members(text, &lines[at + 1..=last])) {
             kind = Some(Kind::Module);
         }
         match kind {
@@ -350,9 +351,14 @@ fn write_item(out: &mut Selected, source: &Text, found: &Lines, item: &Item) {
         let message = format!("the decorator `{}` is left out", super::super::shorten(&text[range.clone()]));
         out.notes.push(Diagnostic::note("front-decorator", message, source.place(Span::new(range.start, range.end))));
     }
-    for &decorator in &item.decorators {
+    let of_2021 = |decorator: &&usize| kind_of(&text[found.lines[**decorator].range.clone()]) == Some(Kind::Function);
+    let bare = item.kind == Kind::Module && item.decorators.iter().any(|decorator| of_2021(&decorator));
+    for &decorator in item.decorators.iter().filter(|decorator| !(item.kind == Kind::Module && of_2021(decorator))) {
         out.text.copy(source, found.lines[decorator].range.clone());
         out.text.put("\n", source, found.lines[decorator].range.end..found.lines[decorator].range.end);
+    }
+    if bare {
+        out.text.put("@I.ir_module\n", source, head.range.start..head.range.start);
     }
     if item.kind == Kind::Module && item.decorators.is_empty() {
         out.text.put("@I.ir_module\n", source, head.range.start..head.range.start);
@@ -362,8 +368,21 @@ fn write_item(out: &mut Selected, source: &Text, found: &Lines, item: &Item) {
     let end = found.lines[item.last].range.end;
     // The bases of a class say nothing about its functions.
     let mut at = head.range.start;
+    let mut members = Vec::new();
+    if bare {
+        let inner = found.lines.get(item.head + 1).map_or(0, |line| line.indent);
+        let body = &found.lines[item.head + 1..=item.last];
+        members = body.iter().filter(|line| line.indent == inner && text[line.range.clone()].starts_with("def ")).collect();
+        members.reverse();
+    }
     for word in words(&text[head.range.start..end]) {
         let range = head.range.start + word.start..head.range.start + word.end;
+        if let Some(member) = members.pop_if(|member| member.range.start <= range.start) {
+            dedented(out, source, at..member.range.start, head.indent);
+            let indent = " ".repeat(member.indent.saturating_sub(head.indent));
+            out.text.put(&format!("@tvm.script.tir\n{indent}"), source, member.range.start..member.range.start);
+            at = member.range.start;
+        }
         let Some((_, value)) = item.known.iter().find(|(name, _)| *name == text[range.clone()]) else { continue };
         if !stands_for_itself(text, &range) {
             continue;

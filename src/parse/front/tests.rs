@@ -41,13 +41,16 @@ fn a_program_is_found_in_notebooks_markdown_strings_and_logs() {
         format!("Here it is:\n\n```python\n{plain}```\nThanks!\n"),
         format!("\"{escaped}\""),
         format!("mod = from_source(\"\"\"\n{plain}\"\"\")\n"),
+        format!("import tvm\nmod = parse(\"\"\"\n{RELAY}\"\"\")\nparams = {{}}\n"),
         plain.lines().map(|line| format!(">>> {line}\n")).collect(),
         plain.lines().map(|line| format!("    {line}\n")).collect(),
         colours,
     ];
     for text in texts {
         let found = read(&text);
-        assert!(!found.has_errors() && found.program.expr.is_some(), "{text}\n{:?}", found.diagnostics);
+        let program = found.program;
+        let is_there = program.expr.is_some() || !program.module.functions().is_empty();
+        assert!(!found.diagnostics.iter().any(Diagnostic::is_error) && is_there, "{text}\n{:?}", found.diagnostics);
     }
 }
 
@@ -85,6 +88,14 @@ fn the_last_of_several_programs_is_read_unless_another_is_picked() {
     assert!(!parse_with(&mut Store::new(), &text, &pick("Before")).has_errors());
     let wrong = parse_with(&mut Store::new(), &text, &pick("Bfore"));
     assert_eq!(codes(&wrong), ["front-pick"]);
+}
+
+#[test]
+fn a_module_of_2021_is_a_class_of_bare_functions() {
+    let function = "    def f(a: ty.handle) -> None:\n        A = tir.match_buffer(a, [4], \"float32\")\n        A[0] = 1.0\n";
+    let found = read(&format!("@tvm.script.tir\nclass Module:\n{function}{}", function.replace("def f", "def g")));
+    assert!(!found.has_errors(), "{:?}", found.diagnostics);
+    assert_eq!(found.program.module.functions().len(), 2);
 }
 
 #[test]

@@ -301,6 +301,10 @@ impl<'s> Parser<'s> {
                 }
                 Ok(StmtKind::Assign { target, value })
             }
+            Kind::Colon if matches!(self.tree.expr(target), Expr::Call { .. }) => {
+                let span = self.tree.span(target);
+                Err(self.error("`with` is missing before what opens a block", span))
+            }
             Kind::Colon => {
                 self.check_target(target)?;
                 self.bump();
