@@ -79,7 +79,8 @@ impl Undefined {
             let expr = store.prim_of_id(id);
             match expr {
                 PrimExpr::Var(symbol) => {
-                    if self.known_symbols.insert(*symbol) {
+                    let new = self.known_symbols.insert(*symbol);
+                    if new {
                         self.symbols.push(*symbol);
                     }
                 }

@@ -136,6 +136,7 @@ fn llvm(store: &mut Store, name: &str, args: &[PrimId], dtype: DType) -> Option<
             store.prim(PrimExpr::Select { cond, then, other })
         }
         "exp10" => {
+            #[expect(clippy::approx_constant, reason = "as many digits as TVM has")]
             let ten = float(store, 2.302_585_093, of);
             let product = binary(store, PrimOp::Mul, x, ten);
             call(store, "exp", product)

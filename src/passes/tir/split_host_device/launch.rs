@@ -160,7 +160,8 @@ impl Launch {
             }
             Stmt::Attr { node, key, value, .. } => match (store.str(key), node) {
                 ("tirx.dyn_smem_bytes", _) => {
-                    if self.said.replace(value).is_some() {
+                    let earlier = self.said.replace(value);
+                    if earlier.is_some() {
                         return Err("Only one tirx.dyn_smem_bytes declaration is allowed per kernel.".to_owned());
                     }
                 }

@@ -93,10 +93,8 @@ impl Plan {
                         plan.cross(entry.stmt)?;
                     }
                 }
-                Stmt::For(head, _) if head.kind == ForKind::Parallel => {
-                    if plan.attach.is_none_or(|attach| attach == entry.stmt) {
-                        plan.cross(entry.stmt)?;
-                    }
+                Stmt::For(head, _) if head.kind == ForKind::Parallel && plan.attach.is_none_or(|attach| attach == entry.stmt) => {
+                    plan.cross(entry.stmt)?;
                 }
                 _ => {}
             }
