@@ -85,6 +85,12 @@ impl<'s> Reader<'_, 's, '_> {
             let data: Vec<_> = data.collect();
             body = tir::substitute_stmt(self.store, body, &data);
         }
+        if !self.state.declared.is_empty() {
+            let declared = std::mem::take(&mut self.state.declared);
+            let mut renaming = tir::Rewriting::new(self.store);
+            declared.into_iter().for_each(|(named, buffer)| renaming.set_buffer(named, buffer));
+            body = renaming.visit(&mut tir::Nothing, body);
+        }
         let body = if self.state.failed { body } else { self.complete(body, def.name)? };
         Ok(PrimFunc { params: std::mem::take(&mut self.state.params).into(), ret, attrs, body })
     }

@@ -109,6 +109,8 @@ struct State {
     hinted: FxHashSet<Id<Symbol>>,
     /// Buffers that a block names before it allocates them (`A = T.Buffer(...)`).
     announced: FxHashSet<Id<Buffer>>,
+    /// Buffers that were named before they were declared, and what they are then. MakePackedAPI leaves such programs behind.
+    declared: Vec<(Id<Buffer>, Id<Buffer>)>,
     /// Buffers that are allocated at the top, in the block that goes without saying.
     root: Vec<Id<Buffer>>,
     /// Attributes that `T.func_attr` gave.

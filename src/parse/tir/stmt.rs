@@ -201,6 +201,17 @@ impl<'s> Reader<'_, 's, '_> {
                 // Without a pointer it is memory of its own.
                 let owns = data.data.is_none();
                 let buffer = self.store.add_buffer(data);
+                if let Some(Value::Buffer(known)) = self.meaning(name)
+                    && self.state.announced.contains(known)
+                {
+                    let (known, old, new) = (*known, self.store.buffer(*known), self.store.buffer(buffer));
+                    let same =
+                        (&old.name, old.dtype, &old.shape, &old.strides) == (&new.name, new.dtype, &new.shape, &new.strides);
+                    if same && !owns {
+                        self.state.announced.remove(&known);
+                        self.state.declared.push((known, buffer));
+                    }
+                }
                 self.push(if owns { TirStmt::Alloc(buffer, None) } else { TirStmt::Declare(buffer) });
                 Value::Buffer(buffer)
             }

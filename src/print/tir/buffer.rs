@@ -86,7 +86,10 @@ impl Tir<'_, '_> {
     /// `T.method((4,), "int32", scope="shared")`
     pub(super) fn declaration(&mut self, id: Id<Buffer>, method: &str, out: &mut String) {
         let _ = write!(out, "T.{method}(");
+        // What is only named says nothing of its memory.
+        let named = std::mem::replace(&mut self.only_named, method == "Buffer");
         self.arguments(id, out);
+        self.only_named = named;
         out.push(')');
     }
 
@@ -109,7 +112,7 @@ impl Tir<'_, '_> {
     fn keywords(&mut self, id: Id<Buffer>, out: &mut String) {
         let store = self.script.store;
         let data = store.buffer(id);
-        if let Some(pointer) = data.data {
+        if let Some(pointer) = data.data.filter(|_| !self.only_named) {
             out.push_str(", data=");
             self.prim(pointer, out);
         }

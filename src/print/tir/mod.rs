@@ -42,6 +42,8 @@ struct Tir<'p, 'a> {
     uses: Option<Uses>,
     /// Whether the scope of a buffer is said by the name of what allocates it.
     scope_said: bool,
+    /// Whether the buffer that is written is only named, and declared elsewhere.
+    only_named: bool,
     /// Whether the function is `s_tir`, so that buffers say nothing of their layout.
     s_tir: bool,
     /// The loops around.
@@ -58,7 +60,18 @@ impl Script<'_> {
         });
         self.usage.tir = true;
         let (frames, loops) = (Vec::new(), Vec::new());
-        let mut tir = Tir { script: self, node, detail: false, func, frames, uses: None, scope_said: false, s_tir: false, loops };
+        let mut tir = Tir {
+            script: self,
+            node,
+            detail: false,
+            func,
+            frames,
+            uses: None,
+            scope_said: false,
+            only_named: false,
+            s_tir: false,
+            loops,
+        };
         tir.function(name);
         if let Some(head) = head {
             let declared = self.type_vars.pop().unwrap_or_default();
