@@ -88,8 +88,7 @@ impl Binder {
         self.asserts.push(Nest::Before(assert));
         let new = store.add_buffer(Buffer { data: Some(typed), ..data.clone() });
         self.buffers.push((buffer, new));
-        // TVM's buffer is one variable here and where it is declared; a buffer of ours is declared with its pointer.
-        let about = AttrNode::Prim(store.prim(PrimExpr::Buffer(buffer)));
+        let about = AttrNode::Prim(store.prim(PrimExpr::Buffer(new)));
         let align = store.prim_int(i64::from(data.align), DType::I32);
         self.init.push(Nest::Attr(about, store.name("storage_alignment"), align));
         let declared = store.add_stmt(Stmt::Declare(new));
