@@ -274,6 +274,19 @@ fn log_add_exp(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
 
 // ---- unary ----
 
+/// What TVM says of an operator on elements of a type that its tensor program does not take.
+pub(super) fn unfit(op: &str, element: DType) -> Option<&'static str> {
+    let truth = element == DType::BOOL;
+    match op {
+        "max" | "argmax" if truth => Some("Cannot decide min_value for type T.bool"),
+        "min" | "argmin" if truth => Some("Cannot decide max_value for type T.bool"),
+        "abs" if truth => Some("Data type T.bool not supported for absolute op. Skipping absolute op..."),
+        "logical_not" | "logical_and" | "logical_or" if !truth => Some("logical operators work on truth values"),
+        "bitwise_not" | "bitwise_and" | "bitwise_or" if element.is_float() => Some("bitwise operators work on integers"),
+        _ => None,
+    }
+}
+
 fn unary(cx: &mut Lower) -> Lowered {
     let x = cx.tensor(0)?;
     let op = cx.op;

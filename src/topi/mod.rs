@@ -188,6 +188,10 @@ fn legalize_by(
     let (Some(rule), Some(ty)) = (find(relax), store.checked_type(call)) else { return Legalized::Same };
     let hint = if named_plainly { rule.hint.trim_start_matches("tir_") } else { rule.hint };
     let mut lower = Lower::new(store, builder, scalars, (rule.op, hint), call, ty);
+    let element = lower.arg(0).ok().and_then(|arg| lower.info(arg)).and_then(|info| info.dtype);
+    if let Some(message) = element.and_then(|element| elementwise::unfit(rule.op, element)) {
+        return Legalized::Error(message.to_owned());
+    }
     match (rule.lower)(&mut lower) {
         Ok(new) => Legalized::New(new),
         Err(Refused::Leave) => Legalized::Same,

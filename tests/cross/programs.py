@@ -132,7 +132,8 @@ class Function:
         decorator = f"    @R.function({', '.join(options)})" if options else "    @R.function"
         annotation = ""
         given = set().union(*[ty.symbols() for ty in self.types])
-        if self.result is not None and rng.random() < 0.5 and not (self.result.symbols() - given):
+        plain = self.result is None or self.result.kind != "tuple" or all(part.kind != "prim" for part in self.result.parts)
+        if self.result is not None and plain and rng.random() < 0.5 and not (self.result.symbols() - given):
             annotation = " -> " + (self.result if rng.random() < 0.8 else self.weaker(self.result)).text(quoted=True)
         signature = f"    def {name}({', '.join(params)}){annotation}:"
         self.text = "\n".join([decorator, signature, *head, *body, f"        return {result}", ""])
@@ -204,6 +205,9 @@ class Function:
             self.env = [(other, known) for other, known in self.env if other != name]
         else:
             name = self.fresh(hint or rng.choice(NAMES))
+        # TVM does not read scalars in the type of a tuple.
+        if ty is not None and ty.kind == "tuple" and any(part.kind == "prim" for part in ty.parts):
+            roll = 1
         if ty is not None and roll < 0.12:
             ty = self.weaker(ty)
             self.line(f"{name}: {ty.text()} = {value}")

@@ -46,6 +46,8 @@ impl Reader<'_, '_, '_> {
             Node::Attribute { value, name } => return self.attribute(value, tree.text(name), id),
             Node::Subscript { value, items } => return self.subscript(value, items, id),
             Node::Slice { .. } => return Err(self.error("tir-syntax", "a range stands between the brackets of a buffer", id)),
+            // The smallest number has no positive counterpart.
+            Node::Unary { .. } if self.tree.int(id) == Some(i128::from(i64::MIN)) => Value::Int(i64::MIN),
             Node::Unary { op, value } => return self.unary(op, value, id),
             Node::If { cond, then, other } => match self.value(cond)? {
                 Value::Bool(known) => return self.value(if known { then } else { other }),

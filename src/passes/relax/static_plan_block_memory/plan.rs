@@ -131,14 +131,13 @@ impl Planner<'_> {
                     }
                 },
                 Task::Bound(binding) => {
-                    if binding.cast.is_none() {
-                        let tokens = self.exprs.get(&binding.value).cloned().unwrap_or_default();
-                        let tokens = match store.expr(binding.value) {
-                            Expr::Var(_) => self.tokens_of(store, binding.value),
-                            _ => tokens,
-                        };
-                        self.set(User::Var(binding.var), tokens);
-                    }
+                    // A cast is the same memory, too.
+                    let tokens = self.exprs.get(&binding.value).cloned().unwrap_or_default();
+                    let tokens = match store.expr(binding.value) {
+                        Expr::Var(_) => self.tokens_of(store, binding.value),
+                        _ => tokens,
+                    };
+                    self.set(User::Var(binding.var), tokens);
                 }
             }
         }
