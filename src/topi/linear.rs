@@ -72,7 +72,10 @@ fn with_transposed(cx: &mut Lower) -> Lowered {
     let (p, q) = (cx.te.shape(a), cx.te.shape(b));
     let Some(inner) = p.last().copied() else { return Err(Refused::Leave) };
     let row = p.len() > 1;
-    let batch = shape.len() - usize::from(row) - 1;
+    let Some(batch) = shape.len().checked_sub(usize::from(row) + 1) else { return Err(Refused::Leave) };
+    if p.len().max(q.len()).saturating_sub(2) > batch {
+        return Err(Refused::Leave);
+    }
     let out = cx.te.reduce("NT_matmul", "i", &shape, &[("k", inner)], Reducer::Sum, &mut |te, at, k| {
         let of = |te: &mut Te, own: &[PrimId], other: &[PrimId]| {
             let (axes, others) = (own.len().saturating_sub(2), other.len().saturating_sub(2));
