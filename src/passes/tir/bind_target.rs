@@ -43,7 +43,8 @@ class Module:
 class Module:
     @T.prim_func
     def main(A: T.Buffer((8,), \"float32\")):
-        T.func_attr({\"target\": T.target({\"keys\": [\"cpu\"], \"kind\": \"llvm\", \"mcpu\": \"skylake\", \"tag\": \"\"})})
+        T.func_attr({\"target\": T.target({\"keys\": [\"cpu\"], \"kind\": \"llvm\", \"mcpu\": \"skylake\", \"mtriple\": \
+\"x86_64-conda-linux-gnu\", \"tag\": \"\"})})
         A[0] = T.float32(1.0)
 ",
     run: Run::Module(run),

@@ -2,10 +2,9 @@
 
 use crate::ir::{AttrValue, Id, Name, Object, Store};
 use crate::pass::Literal;
-use crate::tir::TARGET_KINDS;
+use crate::tir::{TARGET_KINDS, complete_target};
 
-/// Reads a target: its kind, or a dictionary in which that stands. What is not said is what TVM takes for granted; where that
-/// depends on the machine, nothing is added.
+/// Reads a target: its kind, or a dictionary in which that stands. What is not said is what TVM takes for granted.
 pub(super) fn read(store: &mut Store, literal: &Literal) -> Result<AttrValue, String> {
     let entries = match literal {
         Literal::Str(kind) => vec![(Literal::Str("kind".to_owned()), Literal::Str(kind.clone()))],
@@ -17,10 +16,10 @@ pub(super) fn read(store: &mut Store, literal: &Literal) -> Result<AttrValue, St
     let Some(Literal::Str(kind)) = named("kind") else {
         return Err("a target needs a kind: {\"kind\": \"llvm\"}".to_owned());
     };
-    let Some((_, keys, options)) = TARGET_KINDS.iter().find(|(known, ..)| known == kind) else {
+    if !TARGET_KINDS.iter().any(|(known, ..)| known == kind) {
         let known: Vec<&str> = TARGET_KINDS.iter().map(|(known, ..)| *known).collect();
         return Err(format!("Target kind \"{kind}\" is not defined; known are {}", known.join(", ")));
-    };
+    }
     let mut fields = Vec::new();
     for (key, value) in &entries {
         let Literal::Str(key) = key else { return Err(format!("Expect the key of a target to be a string, but got {key}")) };
@@ -33,18 +32,7 @@ pub(super) fn read(store: &mut Store, literal: &Literal) -> Result<AttrValue, St
         };
         fields.push((store.name(key), value));
     }
-    let mut default = |name: &str, value: &Literal| {
-        let name = store.name(name);
-        if !fields.iter().any(|(known, _)| *known == name) {
-            let value = value_of(store, value);
-            fields.push((name, value));
-        }
-    };
-    default("tag", &Literal::Str(String::new()));
-    default("keys", &Literal::List(keys.iter().map(|key| Literal::Str((*key).to_owned())).collect()));
-    for (name, value) in *options {
-        default(name, &crate::pass::call::parse_literal(value).unwrap_or(Literal::None));
-    }
+    complete_target(store, &mut fields)?;
     Ok(target(store, fields))
 }
 

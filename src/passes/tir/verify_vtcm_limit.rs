@@ -82,8 +82,8 @@ impl Memory {
             let buffer = store.buffer(*buffer);
             if store.str(buffer.scope) == "global.vtcm" {
                 let element = (i64::from(buffer.dtype.bits) * i64::from(buffer.dtype.lanes) + 7) / 8;
-                let extents = buffer.shape.iter().map(|extent| store.as_prim_int(*extent));
-                let size = extents.fold(Some(1i64), |size, extent| Some(size?.saturating_mul(extent?))).unwrap_or(0);
+                let mut extents = buffer.shape.iter().map(|extent| store.as_prim_int(*extent));
+                let size = extents.try_fold(1i64, |size, extent| Some(size.saturating_mul(extent?))).unwrap_or(0);
                 self.now = self.now.saturating_add(size.saturating_mul(element));
                 self.most = self.most.max(self.now);
             }
