@@ -10,7 +10,8 @@ use passlab::pass::manager::{Registry, Row, Runner, resolve_in};
 use passlab::pass::trace::Trace;
 use passlab::pass::{PassContext, PassSpec, call::parse_calls, instrument};
 use passlab::passes;
-use passlab::print::{self, PrintOptions};
+
+use passlab::print::{self, Naming, PrintOptions};
 use passlab::session::{open, seeded_args};
 use std::fmt::Write;
 
@@ -79,7 +80,7 @@ fn through_everything(source: String, refused: &'static [&'static str]) {
             if !trace.is_complete() {
                 failed.push(pass.name);
             }
-            diff(&store, &trace.versions[0], trace.last());
+            diff(&store, &Naming::of(&store, &trace.versions), &trace.versions[0], trace.last());
             n_passes += 1;
         }
         let made = store.n_nodes();

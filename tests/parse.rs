@@ -182,7 +182,7 @@ fn survive(text: &str) -> usize {
     let store = &mut Store::new();
     let parsed = parse(store, text);
     for found in &parsed.diagnostics {
-        let span = found.span.expect("a place");
+        let span = found.span.unwrap_or_else(|| panic!("{found:?} has no place in {text:?}"));
         assert!(span.start <= span.end && span.end as usize <= text.len() + 1, "{found:?} in {text:?}");
     }
     passlab::diag::render(&parsed.diagnostics, "text", text);

@@ -1,6 +1,6 @@
 //! Running tensor programs (TVM's `PrimFunc`), at every stage from blocks to flat loops, threads and vectors.
 //!
-//! A program is first made into a list of steps over numbered registers, with jumps for loops and conditions ([`compile`]). So the
+//! A program is first made into a list of steps over numbered registers, with jumps for loops and conditions ([`mod@compile`]). So the
 //! nesting of statements costs no call stack, what a step means is decided once and not in every round of a loop, and what does not
 //! change in a loop is computed before it. Memory is bytes ([`memory`]). A read or write outside of a buffer's memory, a read of
 //! what nothing was written to and a division by zero are errors at the statement that does it; within the memory an index may go

@@ -22,7 +22,7 @@ mod text;
 mod wrap;
 
 use super::Parsed;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Span};
 use crate::ir::sort::sort_by;
 use crate::ir::{Mark, Store};
 use text::Text;
@@ -132,9 +132,8 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
         },
     };
     notes.extend(more);
-    if let Some(note) = several(&choices) {
-        notes.push(note);
-    }
+    let first_line = program.text.lines().next().map_or(0, str::len);
+    notes.extend(several(&choices, program.place(Span::new(0, first_line))));
     if let Some((_, mark)) = plain {
         store.disown(mark);
     }
@@ -182,14 +181,17 @@ fn causes(found: Vec<Diagnostic>, text: &str, script: bool) -> Vec<Diagnostic> {
     }
 }
 
-fn several(choices: &[Choice]) -> Option<Diagnostic> {
+/// Says which of several programs is read, at the place where it begins.
+fn several(choices: &[Choice], at: Span) -> Option<Diagnostic> {
     let chosen = choices.iter().find(|choice| choice.chosen)?;
     let names: Vec<String> = choices.iter().filter(|choice| !choice.chosen).map(|choice| format!("`{}`", choice.name)).collect();
     if names.is_empty() {
         return None;
     }
     let message = format!("the text has several programs, and `{}` is read", chosen.name);
-    Some(Diagnostic::note("front-several", message, None).with_note(format!("--pick takes another one: {}", names.join(", "))))
+    Some(
+        Diagnostic::note("front-several", message, Some(at)).with_note(format!("--pick takes another one: {}", names.join(", "))),
+    )
 }
 
 /// The last program that stands in a string of several lines.
