@@ -14,7 +14,9 @@ const SECOND: &[&str] = &[
     "build::",
     "eval::relax::",
     "eval::tir::",
+    "infer::exhaustive::",
     "infer::relax::",
+    "infer::unknown::",
     "ir::equal::prim::",
     "ops::dynamic::",
     "ops::image::",
@@ -47,6 +49,8 @@ const SECOND: &[&str] = &[
     "parse::relay::section::",
     "parse::script::",
     "parse::tir::",
+    "parse::trace::",
+    "pass::built_in::",
     "passes::any::apply_pass_to_function::",
     "passes::relax::",
     "passes::relay::annotate_spans::",
@@ -71,6 +75,7 @@ const SECOND: &[&str] = &[
     "passes::relay::partition_graph::",
     "passes::relay::support::affine::",
     "passes::relay::support::combine",
+    "passes::relay::support::let_lists::",
     "passes::relay::support::regions::",
     "passes::relay::to_a_normal_form::",
     "passes::relay::to_graph_normal_form::",
@@ -82,6 +87,9 @@ const SECOND: &[&str] = &[
     "print::script::",
     "print::tir::",
     "schedule::",
+    "session::Session::check",
+    "session::Session::graph",
+    "session::Session::history",
     "session::beside::",
     "session::files::",
     "session::graph::",
@@ -92,6 +100,7 @@ const SECOND: &[&str] = &[
     "tir::",
     "topi::",
     "verify::relax::",
+    "verify::tir::",
     "wasm::user::",
     "wasm::values::",
 ];
@@ -154,6 +163,25 @@ impl Kept {
             }
         }
         Ok(kept)
+    }
+
+    /// Prints what the first half holds: instructions of functions by module, and bytes of statics; the largest first.
+    pub fn weigh(&self, module: &Module, linked: &Linked) {
+        let mut weights = HashMap::<String, u64>::new();
+        for (id, local) in module.funcs.iter_local().filter(|(id, _)| self.functions.contains(id)) {
+            let name = format!("{:#}", rustc_demangle::demangle(module.funcs.get(id).name.as_deref().unwrap_or_default()));
+            let name = name.trim_start_matches(['<', '&', '*', '(', '[']);
+            let path: Vec<&str> = name.split("::").take(6).collect();
+            *weights.entry(path.join("::")).or_default() += local.size();
+        }
+        let mut weights: Vec<(u64, String)> = weights.into_iter().map(|(name, size)| (size, name)).collect();
+        weights.sort_by(|a, b| b.cmp(a));
+        for (size, name) in weights.iter().filter(|(size, _)| *size > 400) {
+            println!("{size:>9}  {name}");
+        }
+        let bytes: u32 =
+            linked.statics.iter().zip(&self.statics).filter(|(_, kept)| **kept).map(|(one, _)| one.place.len() as u32).sum();
+        println!("{bytes:>9}  bytes of statics");
     }
 
     /// The places in memory of the statics that it does not keep. Statics may lie over each other: a byte goes when none that

@@ -32,6 +32,9 @@ pub fn split(linked: &[u8], bound: &[u8]) -> Result<Halves> {
     let (mut first, mut second) = (parse(bound)?, parse(bound)?);
     let linked = Linked::read(linked)?;
     let kept = Kept::of(&first, &linked)?;
+    if std::env::var_os("PASSLAB_WEIGH").is_some() {
+        kept.weigh(&first, &linked);
+    }
     let moved: BTreeSet<FunctionId> =
         first.funcs.iter_local().map(|(id, _)| id).filter(|id| !kept.functions.contains(id)).collect();
     let table = first.tables.main_function_table()?.ok_or("the engine has no function table")?;

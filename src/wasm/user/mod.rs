@@ -109,7 +109,9 @@ fn error(message: &str) -> JsValue {
     js_sys::Error::new(message).into()
 }
 
-/// Does something with what is lent.
+/// Does something with what is lent. It stays a function of this module, which goes to the second half of the engine: what is
+/// exported has to stay in the first, with all that is put into it.
+#[inline(never)]
 fn with<T>(f: impl FnOnce(&mut Lent) -> Js<T>) -> Js<T> {
     let mut lent = LENT.take().ok_or_else(|| error("the program can be reached only while a script is loaded or a pass runs"))?;
     let result = f(&mut lent);
