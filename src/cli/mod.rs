@@ -168,10 +168,11 @@ fn schedule_file(file: &str, path: &str, reading: &Options) -> Result<Output, Ou
     let Loaded { mut store, opened, .. } = load(file, reading)?;
     let text = read(path)?;
     let trace = parse_trace(&text).map_err(|found| Output::wrong(&found, path, &text))?;
-    let mut state = State::new(&mut store, &opened.module);
+    let (module, _) = opened.into_module(&mut store);
+    let mut state = State::new(&mut store, &module);
     let result = apply_trace(&mut state, &trace);
     let module = state.module();
-    let stdout = print_opened(&store, &Opened { module, ..opened });
+    let stdout = print::module(&store, &module, &PrintOptions::default());
     Ok(match result {
         Ok(()) => Output::text(stdout),
         Err(failure) => {
@@ -303,6 +304,25 @@ pub fn ops(as_json: bool) -> Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_function_that_stands_alone_is_scheduled_by_its_name() {
+        let file = |name: &str, text: &str| {
+            let path = std::env::temp_dir().join(format!("passlab-{}-{name}", std::process::id()));
+            std::fs::write(&path, text).expect("the temporary folder is writable");
+            path.to_string_lossy().into_owned()
+        };
+        let program = "@T.prim_func\ndef main(A: T.Buffer((16,), \"float32\")):\n    for i in range(16):\n        \
+                       with T.sblock(\"B\"):\n            vi = T.axis.spatial(16, i)\n            A[vi] = T.float32(1)\n";
+        let program = file("alone.py", program);
+        let trace = file(
+            "trace.py",
+            "b0 = sch.get_sblock(name=\"B\", func_name=\"main\")\nl1, = sch.get_loops(block=b0)\nsch.vectorize(loop=l1)\n",
+        );
+        let done = schedule(&program, &trace, &Options::default());
+        assert!(done.status == 0 && done.stdout.contains("for i in T.vectorized(16):"), "{}{}", done.stdout, done.stderr);
+        [program, trace].iter().for_each(|path| std::fs::remove_file(path).expect("it was written"));
+    }
 
     /// A function that stands alone was not looked at: no word about a side effect in one that says that it has none.
     #[test]

@@ -185,6 +185,22 @@ mod tests {
     }
 
     #[test]
+    fn the_pipelines_of_tensor_programs_run_to_their_end() {
+        let text = "@T.prim_func\ndef main(A: T.Buffer((16,), \"float32\"), B: T.Buffer((16,), \"float32\")):\n    \
+                    for i in range(16):\n        with T.sblock(\"B\"):\n            vi = T.axis.spatial(16, i)\n            \
+                    B[vi] = A[vi] + T.float32(1)\n";
+        let path = std::env::temp_dir().join(format!("passlab-{}-lower.py", std::process::id()));
+        std::fs::write(&path, text).expect("the temporary folder is writable");
+        let file = path.to_string_lossy().into_owned();
+        // Functions are bound to a host, without which MakePackedAPI leaves them as they are.
+        let lowered = opt(&OptOptions { pipeline: Some("s_tir.default"), ..options(&file) });
+        assert!(lowered.status == 0 && lowered.stdout.contains("T.tvm_struct_get"), "{}", lowered.stderr);
+        let flat = opt(&OptOptions { pipeline: Some("relax.flat_loops"), ..options(&file) });
+        assert!(flat.status == 0 && !flat.stdout.contains("sblock"), "{}{}", flat.stdout, flat.stderr);
+        std::fs::remove_file(path).expect("it was written");
+    }
+
+    #[test]
     fn a_reproducer_file_runs_what_its_head_says_unless_told_otherwise() {
         let text = "// passlab 1\n// pass: FastMath()\n// opt_level: 4\n#[version = \"0.0.5\"]\n\
                     def @main(%x: Tensor[(3), float32]) { tanh(%x) }\n";

@@ -90,7 +90,7 @@ const TIRX_DEFAULT: &[&str] = &[
 /// What a function of TIR goes through before code is generated (`python/tvm/s_tir/pipeline.py` `default_s_tir_pipeline` with
 /// `finalize_host_passes`), bound to a plain CPU as `tvm.compile` does first.
 const S_TIR_DEFAULT: &[&str] = &[
-    "tirx.BindTarget(\"llvm\")",
+    "tirx.BindTarget({\"kind\": \"llvm\", \"host\": \"llvm\"})",
     "s_tir.CanonicalizeLoop",
     "s_tir.LowerCrossThreadReduction",
     "s_tir.LowerInitBlock",
