@@ -21,13 +21,16 @@ export function Header() {
   const [sharing, setSharing] = createSignal(false);
   let shareButton!: HTMLButtonElement;
   const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
-  /** Those for the program's dialect, and the one that is chosen. */
+  /**
+   * Those for the program's dialect, and the one that is chosen. While the program has not run, a list of the other dialect
+   * may be what stops it: then all are offered.
+   */
   const pipelines = createMemo(() => {
-    const { catalogue, good } = state();
+    const { catalogue, good, stale } = state();
     const dialect = good?.run.dialect ?? "relay";
     const chosen = pipeline()?.name;
     return (catalogue?.pipelines ?? []).filter(
-      (item) => item.dialect === dialect || item.name === chosen,
+      (item) => stale || item.dialect === dialect || item.name === chosen,
     );
   });
   const choose = async (select: HTMLSelectElement) => {
