@@ -93,7 +93,7 @@ pub fn known_dims(store: &Store, ty: TypeId) -> Option<&[Dim]> {
         Type::Shape(Extents::Known(dims)) => Some(dims),
         Type::PartialTensor(info) => match &info.extents {
             Extents::Known(dims) => Some(dims),
-            // What the variable is known to hold.
+            // Takes the extents that the variable is known to hold.
             Extents::Var(var) => match store.type_of_id(store.var_type(*var)?) {
                 Type::Shape(Extents::Known(dims)) => Some(dims),
                 _ => None,

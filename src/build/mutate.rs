@@ -178,7 +178,7 @@ impl Mutation {
         })
     }
 
-    /// Whether a variable is what it was: its type mentions nothing that has become something else.
+    /// True if a variable stays the same: its type mentions nothing that has become something else.
     pub fn keeps_var(&mut self, store: &mut Store, var: VarId) -> bool {
         self.replaced(var).is_none() && self.define_var(store, var) == var
     }

@@ -36,7 +36,7 @@ impl Severity {
 /// How to put a text right, as edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What it does, as a command.
+    /// A command that says what the edits do.
     pub title: String,
     /// Places with what stands there afterwards, in order and apart from each other.
     pub edits: Vec<(Span, String)>,
@@ -55,7 +55,7 @@ pub struct Diagnostic {
     pub span: Option<Span>,
     /// Further sentences: why, or what to do.
     pub notes: Vec<String>,
-    /// What can be done at once.
+    /// Edits that put it right, where they are known.
     pub fix: Option<Fix>,
 }
 

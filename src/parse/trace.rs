@@ -1,7 +1,7 @@
 //! Traces of schedules: lines of Python as `sch.trace.as_python()` of TVM prints them, and as people write them.
 
 use super::script;
-use super::script::tree::{Arg, Binary, Expr, StmtKind, Tree, Unary};
+use super::script::tree::{Arg, Expr, StmtKind, Tree, Unary};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{Id, PrimOp};
 
@@ -180,7 +180,7 @@ fn node(tree: &Tree<'_>, id: Id<Expr>, depth: usize) -> Node {
             kind => NodeKind::Neg(Box::new(Node { kind, span })),
         },
         Expr::Unary { op: Unary::Not, value } => NodeKind::Not(Box::new(inner(value))),
-        Expr::Binary { op, left, right } => match operation(op) {
+        Expr::Binary { op, left, right } => match op.prim_op() {
             Some(op) => NodeKind::Binary(op, Box::new(inner(left)), Box::new(inner(right))),
             None => NodeKind::Other,
         },
@@ -191,26 +191,6 @@ fn node(tree: &Tree<'_>, id: Id<Expr>, depth: usize) -> Node {
         _ => NodeKind::Other,
     };
     Node { kind, span }
-}
-
-fn operation(op: Binary) -> Option<PrimOp> {
-    Some(match op {
-        Binary::Add => PrimOp::Add,
-        Binary::Sub => PrimOp::Sub,
-        Binary::Mul => PrimOp::Mul,
-        Binary::Div => PrimOp::Div,
-        Binary::FloorDiv => PrimOp::FloorDiv,
-        Binary::Mod => PrimOp::FloorMod,
-        Binary::Lt => PrimOp::Lt,
-        Binary::Le => PrimOp::Le,
-        Binary::Gt => PrimOp::Gt,
-        Binary::Ge => PrimOp::Ge,
-        Binary::Eq => PrimOp::Eq,
-        Binary::Ne => PrimOp::Ne,
-        Binary::And => PrimOp::And,
-        Binary::Or => PrimOp::Or,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub(super) struct ProblemView {
     fix: Option<FixView>,
 }
 
-/// What can be done at once: places with what stands there afterwards.
+/// Edits that put a text right: places with what stands there afterwards.
 #[derive(Serialize)]
 struct FixView {
     title: String,

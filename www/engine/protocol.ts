@@ -49,7 +49,7 @@ export interface Problem {
   line: number | null;
   column: number | null;
   notes: string[];
-  /** What can be done at once. */
+  /** Edits that put it right, where they are known. */
   fix?: Fix;
 }
 

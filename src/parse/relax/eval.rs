@@ -199,7 +199,7 @@ impl<'s> Reader<'s, '_> {
     fn operate(&mut self, op: Binary, left: Value, right: Value, id: Id<Node>) -> Read<Value> {
         let is_tensor = |value: &Value| matches!(value, Value::Expr(_) | Value::Call(_) | Value::Item(..));
         if let (Some(a), Some(b)) = (self.as_prim(&left), self.as_prim(&right)) {
-            return match (prim_op(op), a, b) {
+            return match (op.prim_op(), a, b) {
                 (Some(op), Operand::Float(a), Operand::Float(b)) => self.fold_floats(op, a, b, id),
                 (Some(op), Operand::Float(a), Operand::Int(b)) => self.fold_floats(op, a, b as f64, id),
                 (Some(op), Operand::Int(a), Operand::Float(b)) => self.fold_floats(op, a as f64, b, id),
@@ -308,26 +308,6 @@ enum Operand {
     Int(i64),
     Float(f64),
     Prim(PrimId),
-}
-
-fn prim_op(op: Binary) -> Option<PrimOp> {
-    Some(match op {
-        Binary::Add => PrimOp::Add,
-        Binary::Sub => PrimOp::Sub,
-        Binary::Mul => PrimOp::Mul,
-        Binary::Div => PrimOp::Div,
-        Binary::FloorDiv => PrimOp::FloorDiv,
-        Binary::Mod => PrimOp::FloorMod,
-        Binary::Lt => PrimOp::Lt,
-        Binary::Le => PrimOp::Le,
-        Binary::Gt => PrimOp::Gt,
-        Binary::Ge => PrimOp::Ge,
-        Binary::Eq => PrimOp::Eq,
-        Binary::Ne => PrimOp::Ne,
-        Binary::And => PrimOp::And,
-        Binary::Or => PrimOp::Or,
-        _ => return None,
-    })
 }
 
 fn tensor_op(op: Binary) -> Option<&'static str> {

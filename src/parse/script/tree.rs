@@ -10,7 +10,7 @@
 
 use super::value;
 use crate::diag::Span;
-use crate::ir::{Id, List};
+use crate::ir::{Id, List, PrimOp};
 use std::borrow::Cow;
 
 /// An expression.
@@ -96,6 +96,29 @@ pub enum Binary {
     IsNot,
     And,
     Or,
+}
+
+impl Binary {
+    /// The operator on scalars that it is, if there is one.
+    pub fn prim_op(self) -> Option<PrimOp> {
+        Some(match self {
+            Binary::Add => PrimOp::Add,
+            Binary::Sub => PrimOp::Sub,
+            Binary::Mul => PrimOp::Mul,
+            Binary::Div => PrimOp::Div,
+            Binary::FloorDiv => PrimOp::FloorDiv,
+            Binary::Mod => PrimOp::FloorMod,
+            Binary::Lt => PrimOp::Lt,
+            Binary::Le => PrimOp::Le,
+            Binary::Gt => PrimOp::Gt,
+            Binary::Ge => PrimOp::Ge,
+            Binary::Eq => PrimOp::Eq,
+            Binary::Ne => PrimOp::Ne,
+            Binary::And => PrimOp::And,
+            Binary::Or => PrimOp::Or,
+            _ => return None,
+        })
+    }
 }
 
 /// An argument of a call.
