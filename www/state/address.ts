@@ -51,7 +51,7 @@ export function createAddress({ location, history }: Surroundings) {
       link = linkOf(href.slice(href.indexOf("#")));
       rename(href);
     },
-    /** What was edited is no longer what the link in the address says. */
+    /** Removes the link from the address after an edit, because it no longer describes the document. */
     edited(): void {
       if (opening || !link) return;
       link = "";

@@ -10,7 +10,7 @@ export interface Level {
   steps: Step[];
   /** The program after each of them, by its text. */
   texts: string[];
-  /** Why there are none. */
+  /** The reason for missing results. */
   failed: string;
 }
 
@@ -20,7 +20,7 @@ const LIMIT = 30_000;
 export const listed = (run: Pick<Run, "steps">) =>
   run.steps.filter((step) => step.role === "listed" && step.depth === 0);
 
-/** An engine of its own, which nobody else waits for; whoever asked for it disposes of it. */
+/** Returns an engine of its own, with no other requests in its queue; the caller disposes of it. */
 export const asideEngine = (spawn: () => WorkerLike): EngineClient =>
   new EngineClient({
     spawn,
@@ -46,8 +46,8 @@ export async function textsOf(
 }
 
 /**
- * Texts as an engine that knows no script reads and prints them; null for what is no program. What a sandbox gives as the text
- * of a version may have been made up.
+ * Parses and prints texts with an engine that has no script loaded; null for a text that is not a program. The text of
+ * a version that a sandbox returns may be made up, hence the check.
  */
 export async function reprinted(
   spawn: () => WorkerLike,
@@ -68,7 +68,7 @@ export async function reprinted(
   }
 }
 
-/** What a document gives in an engine of its own: its run, the last text, and how that compares with programs. */
+/** Runs a document in an engine of its own; returns the run, the last text, and its comparisons with `programs`. */
 export async function runAside(
   spawn: () => WorkerLike,
   document: RunDocument,

@@ -1,6 +1,6 @@
 /**
- * Room for large texts, in the browser's database: what holds small ones has five million characters for everything. Where
- * there is none, or it refuses, the answer is false.
+ * Stores large texts in the browser's database, because local storage has five million characters in all. The answer is
+ * false if the browser has no database or refuses the text.
  */
 
 export interface Attic {

@@ -66,7 +66,7 @@ export function pairsOf(
 /** The first pair after which the programs differ, or -1. */
 export const divergence = (pairs: readonly Pair[]): number => pairs.findIndex((pair) => !pair.same);
 
-/** Where the two first differ, in words. */
+/** Says in words at which step the two sides first differ. */
 export function verdict(pairs: readonly Pair[]): string {
   const first = divergence(pairs);
   const at = pairs[first];

@@ -22,7 +22,7 @@ export function tidyCall(call: string): string {
 
 const pairs: Record<string, string> = { "(": ")", "[": "]", "{": "}" };
 
-/** Why this cannot be a call, or an empty string. Only the outside is checked here: the engine knows the rest. */
+/** Returns the reason why this cannot be a call, or "". Checks only the outer syntax; the engine checks the rest. */
 export function callError(call: string): string {
   const text = call.trim();
   if (!text) return "Write a pass, e.g. FoldConstant or FuseOps(fuse_opt_level=2).";
@@ -87,7 +87,7 @@ export function ownPass({ name, kind, optLevel, required, doc }: UserPass): Pass
   };
 }
 
-/** What a new row for this pass says: its name, or the call of its example when it cannot do without arguments. */
+/** Returns the text of a new row for this pass: its name, or the call of its example if the pass requires arguments. */
 export function freshCall(pass: PassDoc): string {
   const example = pass.exampleBefore.match(/^\/\/ (.+)/)?.[1];
   return example?.startsWith(`${pass.name}(`) ? example : pass.name;
@@ -100,8 +100,8 @@ export function runnable(pipeline: PipelineDoc): string[] {
 }
 
 /**
- * The preset that the document stands at, or undefined: then it is the user's own. Where presets differ only in
- * the opt level, the one with the document's level is meant.
+ * Returns the preset that equals the document, or undefined for the user's own list. If presets differ only in the opt
+ * level, it is the one with the document's level.
  */
 export function matchingPipeline(
   catalogue: Catalogue | null,

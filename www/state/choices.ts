@@ -45,7 +45,7 @@ export function createChoices({
     return fits ? undefined : wanted;
   }
 
-  /** What is being fetched; null when it was overtaken. */
+  /** The title being fetched; null after a later request overtook it. */
   let wanted: string | null = null;
 
   /** Gives what was fetched, unless something else was opened meanwhile. */
@@ -155,7 +155,7 @@ export function createChoices({
     addPass,
     removePass,
     fork,
-    /** Something else is opened: what was being fetched is not wanted any more. */
+    /** Drops the fetch under way, because another document is opened. */
     overtake(): void {
       wanted = null;
     },

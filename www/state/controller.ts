@@ -83,7 +83,7 @@ export function createController(environment: Environment) {
       arriving = typeof kept === "string" ? keeping.goBack(kept) : keeping.restore(kept);
     },
   });
-  /** What the browser went back to is being shown. */
+  /** Settles once the entry that the browser went back to is shown. */
   let arriving: Promise<void> | undefined;
   const leave = (to: string | null = address.bare()) => keeping.started() && places.leave(to);
   const sharing = createSharing({
@@ -161,7 +161,7 @@ export function createController(environment: Environment) {
     if (trust === "own") runs.now();
   }
 
-  /** What the button of a notice does; a new version is taken over by the page itself. */
+  /** Performs the action of a notice's button; the page itself takes over a new version. */
   function act(notice: Notice): void {
     if (notice.action === "back") {
       void keeping.goBack();

@@ -20,7 +20,7 @@ export function createCourse({
   showed(lesson: string, solution: boolean): void;
   panels: Panels;
 }) {
-  /** How many lessons were begun in this visit. */
+  /** The number of lessons begun in this visit. */
   const [begun, setBegun] = createSignal(0);
 
   /** Opens a file of a lesson in the place of what is there; `what` says so. */

@@ -1,8 +1,8 @@
 /**
- * Which engine a document is asked of. There is one in an ordinary worker, for documents without a script and for
- * all that concerns no run; and for each script that is in use there is one in a sandbox, so that no script ever
- * meets what another one left behind. At most two of those live: that of the script being edited, and that of the
- * last good result, which stays to be looked at.
+ * Chooses the engine for a document. One engine in an ordinary worker serves documents without a script and all
+ * requests that concern no run. Each script in use has its own engine in a sandbox, so that no script meets the remains
+ * of another. At most two sandboxes live: that of the edited script, and that of the last good result, which stays on
+ * view.
  */
 import { EngineClient, type Kind, type Options, type Status } from "../engine/client";
 import type { RunDocument } from "../engine/protocol";

@@ -1,8 +1,8 @@
-/** What was perhaps meant: a problem that names it is mended by a click. Pure. */
+/** Suggests the names that were perhaps meant; a click then mends the problem. Pure. */
 import type { Problem } from "../engine/protocol";
 
 export interface Fix {
-  /** What takes the place of what is wrong. */
+  /** The replacement for the wrong name. */
   word: string;
   from: number;
   to: number;
@@ -24,7 +24,7 @@ export function fixOf(problem: Problem, text: string): Fix | null {
   return { word, from: start, to: end, text: text.slice(0, start) + word + text.slice(end) };
 }
 
-/** Where in what is underlined the wrong name stands: all of it, or what the message quotes. */
+/** Finds the wrong name in the underlined text: all of it, or the part that the message quotes. */
 function placeOf(
   underlined: string,
   message: string,

@@ -20,7 +20,7 @@ export function flame(steps: readonly Step[]): Block[] {
   for (const step of steps) {
     if (step.parent !== null) inner[step.parent] = (inner[step.parent] ?? 0) + step.micros;
   }
-  // Where the next step inside of each one begins; the last is that of the run.
+  // The start of the next step inside each step; the last entry is that of the run.
   const next = [...steps.map(() => 0), 0];
   const percent = (part: number, of: number) => (of > 0 ? (100 * part) / of : 0);
   const blocks: Block[] = [];

@@ -4,7 +4,7 @@ import type { EngineClient } from "../engine/client";
 import type { Fate, History, HistoryEntry, Place, Step } from "../engine/protocol";
 import type { State } from "./model";
 
-/** What a followed expression looks like to the page. */
+/** A followed expression as the page shows it. */
 export interface Followed {
   /** The run that it belongs to. */
   number: number;
@@ -13,7 +13,7 @@ export interface Followed {
   shown: readonly number[];
 }
 
-/** How each fate is said; `source` is the program as it was opened. */
+/** The words for each fate; `source` is the program as it was opened. */
 export const fateWord: Record<Fate, string> = {
   source: "source",
   kept: "kept",
@@ -36,7 +36,7 @@ export const fateMark: Record<Fate, string> = {
 /** A line of the list: one entry, or several steps in a row that kept the expression. */
 export interface Stretch {
   entry: HistoryEntry;
-  /** How many entries it stands for; more than one only for those that were kept. */
+  /** The number of entries that this one stands for; above one only for entries that were kept. */
   count: number;
 }
 
@@ -105,7 +105,7 @@ export function createFollow({
     if (!now || !good || !at) return;
     const { history } = now;
     if (now.number !== good.number) {
-      // Nodes belong to a run. What comes from the source is found there again, as long as the source is the same.
+      // Node ids belong to one run. A node from the source is found again by its place while the source is the same.
       if (history.source && good.document.source === followedSource) {
         void ask(0, { offset: history.source.from });
       } else setFollowed(null);

@@ -1,6 +1,6 @@
 /**
- * Undo and redo over the whole state: the program, the list, the context and one's own passes, whatever changed them. What is
- * typed in one go is one step.
+ * Undoes and redoes changes of the whole state: the program, the list, the context and the user's passes. Continuous
+ * typing is one step.
  */
 import { createSignal } from "solid-js";
 import type { RunDocument } from "../engine/protocol";
@@ -13,7 +13,7 @@ type Moment = Pick<
   "document" | "opened" | "rows" | "example" | "lesson" | "step" | "view" | "trust"
 >;
 
-/** How a document came about: by typing in an editor, by a choice in the list or context, or as a whole. */
+/** The origin of a document: typing in an editor, a choice in the list or context, or a whole document. */
 type Kind = "source" | "script" | "list" | "whole";
 
 /** Typing goes on when it is resumed within so many milliseconds. */
@@ -37,7 +37,7 @@ function kindOf(before: RunDocument, after: RunDocument): Kind {
   return differs.includes("source") || differs.includes("script") ? "whole" : "list";
 }
 
-/** Whether an edit goes on where the one before it stopped, as typing and deleting do. */
+/** True if an edit continues at the end of the one before it, as typing and deleting do. */
 function goesOn(before: string, after: string): boolean {
   return Math.abs(before.length - after.length) <= 2 && !/\n/.test(after.slice(-1));
 }
@@ -79,7 +79,7 @@ export function createHistory({ state, dispatch, onChange }: Store, now = Date.n
     told();
   });
 
-  /** Shows an earlier or later state. Where only a text or the list changed, what is looked at stays. */
+  /** Shows an earlier or later state. Keeps the selected step and view if only a text or the list changed. */
   function travel(from: typeof past, to: typeof past): boolean {
     const target = from.pop();
     if (!target) return false;
@@ -108,7 +108,7 @@ export function createHistory({ state, dispatch, onChange }: Store, now = Date.n
   return {
     undo: () => travel(past, future),
     redo: () => travel(future, past),
-    /** How many steps there are back and forth. */
+    /** The numbers of steps back and forth. */
     depth,
   };
 }

@@ -8,7 +8,7 @@ export const MOST = 16_000_000;
 
 const HEAD = /^(\/\/|#) passlab \d/;
 
-/** Whether a text is a reproducer file: a program whose head says what to run. */
+/** True if a text is a reproducer file: a program with its pipeline in a comment at its head. */
 export const isReproducer = (text: string): boolean => HEAD.test(text);
 
 /** The order of a folder: as its numbers say, then by name. */
@@ -17,7 +17,7 @@ export function inOrder(files: readonly DumpFile[]): DumpFile[] {
   return [...files].sort((a, b) => compare(a.name, b.name));
 }
 
-/** What can be a program: not what editors and systems leave in a folder, nor what is no text. */
+/** True if a file can be a program: excludes files that editors and systems leave in a folder, and binary files. */
 export const isProgram = ({ name, text }: DumpFile): boolean =>
   !/(^|\/)[._][^/]*$/.test(name) && text.trim() !== "" && !text.includes("\0");
 

@@ -2,7 +2,7 @@
 import type { InstrumentDoc, LogEntry, Problem, Step } from "../engine/protocol";
 import { callArguments, callName } from "./calls";
 
-/** What drafts and links of the first days call them. */
+/** The names of instruments in drafts and links of the first versions. */
 const aliases: Record<string, string> = {
   PassTiming: "PassTimingInstrument",
   PrintBefore: "PrintBeforeAll",
@@ -94,7 +94,7 @@ export function logText(log: readonly LogEntry[], steps: readonly Step[], hooks:
   return lines.join("\n");
 }
 
-/** What the steps reported, each finding once: a pass that fails inside of another one fails that one too. */
+/** Returns the problems that the steps reported, each once: a pass that fails inside another one fails that one too. */
 export function passProblems(steps: readonly Step[]): { problem: Problem; step: Step }[] {
   const found: { problem: Problem; step: Step }[] = [];
   for (const step of steps) {

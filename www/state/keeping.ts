@@ -142,7 +142,7 @@ export function createKeeping({
       if (kept.back && works.has(kept.back))
         offer(kept.back, "What you were working on before is kept.");
     },
-    /** Goes back to what made way. */
+    /** Goes back to the replaced document. */
     async goBack(id = back): Promise<void> {
       const kept = await works.get(id);
       if (!kept?.document) {
@@ -151,7 +151,7 @@ export function createKeeping({
         return;
       }
       const offered = state().notices.find((one) => one.action === "back");
-      // What is there now may be anybody's work, too.
+      // The present work may have come from elsewhere, too.
       if (isOwnWork(state()) && id !== back) works.putAside(draft(), "Earlier work was opened");
       if (offered) dispatch({ type: "dismiss", notice: offered });
       await this.restore(kept);

@@ -1,4 +1,4 @@
-/** Which lessons are done; kept in this browser, and saved to be taken elsewhere. */
+/** Records which lessons are done; kept in this browser, and saved to be taken elsewhere. */
 import { createSignal } from "solid-js";
 import type { Keeper } from "./persist";
 

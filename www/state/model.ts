@@ -19,16 +19,16 @@ import type {
 export type View = "diff" | "before" | "graph" | "values" | "timing";
 export type Theme = "system" | "light" | "dark";
 export type Pane = "program" | "passes" | "result";
-/** What the first pane edits. */
+/** The text that the first pane edits. */
 export type Editor = "program" | "script";
 
 /**
- * Whether the script may run. `own` was written or allowed here; `ask` came in a link and waits for a decision;
- * `held` came in a link and is kept without being run. An edit changes none of that.
+ * Says if the script may run. `own` was written or allowed here; `ask` came in a link and waits for a decision; `held`
+ * came in a link and is kept without being run. An edit changes none of that.
  */
 export type Trust = "own" | "ask" | "held";
 
-/** How the page looks: kept between visits, never part of a link. */
+/** The settings of the page's appearance: kept between visits, never part of a link. */
 export interface Preferences {
   theme: Theme;
   split: boolean;
@@ -51,7 +51,7 @@ export interface Preferences {
 export interface Notice {
   tone: "info" | "error";
   text: string;
-  /** What the notice's button does, if it has one. Of one action there is one notice at a time. */
+  /** The action of the notice's button, if it has one. Each action has at most one notice at a time. */
   action: "back" | "open-recovered" | "reload" | "undo" | null;
   label: string;
 }
@@ -60,7 +60,7 @@ export interface Notice {
 export interface Good {
   number: number;
   document: RunDocument;
-  /** What of the document was sent: without the script, where that may not run. */
+  /** The part of the document that was sent: without the script if that may not run. */
   sent: RunDocument;
   rows: readonly number[];
   run: Run;
@@ -68,7 +68,7 @@ export interface Good {
 
 export interface State {
   document: RunDocument;
-  /** The document as it was opened, if it was: while it is this one it is nobody's own work. */
+  /** The document as it was opened, if it was; an unedited one does not count as the user's own work. */
   opened: RunDocument | null;
   /** One number per row of the pass list that stays with the row when it moves or changes. */
   rows: readonly number[];
@@ -81,9 +81,9 @@ export interface State {
   view: View;
   editor: Editor;
   trust: Trust;
-  /** What the newest run said of the script. */
+  /** The report of the newest run on the script. */
   script: ScriptReport | null;
-  /** What the names of the listed steps must hold; empty for all. */
+  /** The text that the names of the listed steps must contain; empty for all steps. */
   filter: string;
   /** The function of the module whose steps are gone through; empty for all. */
   func: string;
@@ -102,7 +102,7 @@ export interface State {
   gaveUp: string;
   /** Number of the newest answer, good or not. */
   answers: number;
-  /** What the page has to say, the oldest first; each stays until it is dismissed or void. */
+  /** The messages of the page, the oldest first; each stays until it is dismissed or void. */
   notices: readonly Notice[];
   pane: Pane;
   /** The pane that has all the room; null while they share it. */
@@ -169,7 +169,7 @@ export type Action =
       run: Run;
     }
   | { type: "gave-up"; message: string }
-  /** What was given up is tried again. */
+  /** Tries again after the engine was given up. */
   | { type: "again" }
   | { type: "notice"; notice: Notice }
   | { type: "dismiss"; notice: Notice }
@@ -231,10 +231,10 @@ export const initial: State = {
 
 const views: readonly string[] = ["diff", "before", "graph", "values", "timing"];
 
-/** What a link says of the view: its name, and behind it `types` where type comments are shown. */
+/** Returns the words of a link for the view: its name, followed by `types` if type comments are shown. */
 export const asWords = (view: View, types: boolean): string => (types ? `${view} types` : view);
 
-/** Whether the type comments are shown in the view of a link. */
+/** True if the view of a link shows the type comments. */
 export const showsTypes = (words: string): boolean => words.split(" ").includes("types");
 
 /** A view from a link or from storage; what is not known shows the diff. `after` is the other half of `before`. */
@@ -244,12 +244,12 @@ export function asView(words: string): View {
   return views.includes(name) ? (name as View) : "diff";
 }
 
-/** Whether what is worked on is somebody's own, and not as it was opened. */
+/** True if the document is the user's own: not empty, and not as it was opened. */
 export function isOwnWork({ document, opened }: State): boolean {
   return document !== opened && `${document.source}${document.script}`.trim() !== "";
 }
 
-/** What is wrong with the script, as far as it is run. */
+/** Returns the problems of the script; none unless it may run. */
 export function scriptProblems({ document, trust, script }: State): readonly Problem[] {
   return document.script.trim() === "" || trust !== "own" ? [] : (script?.problems ?? []);
 }

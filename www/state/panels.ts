@@ -1,16 +1,16 @@
 /**
- * What only a panel can do, such as giving the focus to its filter: a panel offers it as long as it is there, and whoever
- * wants it calls it here. And which sheet lies over the page.
+ * Calls actions that only a panel can perform, such as focusing its filter: a panel offers them while it is mounted,
+ * and other parts call them here. Also holds which sheet lies over the page.
  */
 import { createSignal, onCleanup } from "solid-js";
 
-/** What panels offer; more than one may do its part. */
+/** The actions that panels offer; several panels may answer one call. */
 export interface PanelCalls {
   /** Gives the focus to the filter of the steps. */
   filter(): void;
   /** Opens the list of passes to add. */
   add(): void;
-  /** Where the focus goes that leaves an editor. */
+  /** Moves the focus out of an editor. */
   leaveEditor(): void;
   /** Gives the focus to the editor of the program, or to that of the user's passes. */
   edit(): void;
@@ -34,7 +34,7 @@ export interface PanelCalls {
   openWork(): void;
 }
 
-/** What lies over the page. */
+/** The sheet that lies over the page. */
 export type Sheet =
   | { name: "help" | "palette" | "lessons" | "matrix" }
   | { name: "compare"; levels: readonly [number, number] };

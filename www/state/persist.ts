@@ -1,7 +1,7 @@
 /**
- * What outlives a reload besides the work itself (`works.ts`): how the page looks, what was decided about scripts, progress
- * in the lessons. Storage may be full, forbidden or hold something that another version wrote, so everything is checked when
- * it is read and no failure is more than a lost convenience.
+ * Keeps state across reloads, besides the work itself (`works.ts`): the page's appearance, decisions about scripts,
+ * progress in the lessons. Storage may be full, forbidden or hold data of another version, so reads check everything
+ * and a failure costs only convenience.
  */
 import type { RunDocument } from "../engine/protocol";
 import { defaultPreferences, type Preferences, type Trust } from "./model";
@@ -104,7 +104,7 @@ export class Keeper {
     }
   }
 
-  /** What was decided about scripts, by the hash of their text. */
+  /** Returns the decision about the script with this hash, if there is one. */
   decision(hash: string): Trust | null {
     return this.decisions().find(([known]) => known === hash)?.[1] ?? null;
   }

@@ -5,7 +5,7 @@
 import { lessonOf } from "./lessons";
 import type { Draft } from "./works";
 
-/** What an entry of the browser's history says of its place. */
+/** An entry of the browser's history, with its place. */
 interface Entry {
   passlab: number;
   /** A copy of what stood there, for when the page was loaded anew since. */
@@ -24,7 +24,7 @@ export function createPlaces({
 }: {
   history: Pick<History, "replaceState" | "pushState" | "state">;
   location: Pick<Location, "hash" | "href">;
-  /** What is there now. */
+  /** Returns the present document and view. */
   draft(): Draft;
   /** Puts a copy of it aside and says which, if it is anybody's own work. */
   putAside(): string;

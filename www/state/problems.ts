@@ -5,7 +5,7 @@ export interface Listed {
   problem: Problem;
   /** Its place is in the script. */
   script: boolean;
-  /** Who said so, where that is not the program itself. */
+  /** The origin of the message, if it is not the program itself. */
   tag: string;
 }
 

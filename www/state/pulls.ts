@@ -1,6 +1,6 @@
 /**
- * What the page looks at: texts and diffs of the selected step are pulled from the engine when a view wants them, and kept
- * by the versions that they are about. What was shown stays until the answer is there, so nothing flickers.
+ * Pulls the texts and diffs of the selected step from the engine when a view needs them, and keeps them by their
+ * versions. The previous texts stay until the answer arrives, so nothing flickers.
  */
 import { batch, createSignal } from "solid-js";
 import type { EngineClient, Kind, Reply } from "../engine/client";
@@ -79,7 +79,7 @@ export function createPulls({
   const before = text("before");
   const after = text("after");
 
-  /** What a view shows. */
+  /** The data that each view shows. */
   const looks: Partial<Record<View, readonly Look<unknown>[]>> = {
     diff: [diff as Look<unknown>],
     graph: [graph as Look<unknown>],

@@ -1,4 +1,4 @@
-/** What panels ask the engines about what is shown, besides what is pulled for every step. */
+/** Asks the engines the questions of panels, besides the data that is pulled for every step. */
 import type { EngineClient, WorkerLike } from "../engine/client";
 import type { Answers, Comparison, Diff, Question, Step, Values } from "../engine/protocol";
 import { reprinted } from "./aside";
@@ -17,7 +17,7 @@ export function createQuestions({
   plain(): EngineClient;
   spawn(): WorkerLike;
 }) {
-  /** What is there to be passed on, not to be shown: null when the engine did not say. */
+  /** Returns the text of a version to be passed on, not shown; null if the engine did not answer. */
   async function textOf(version: number): Promise<string | null> {
     const reply = await holder().ask({ type: "text", version, stable: false });
     return reply.status === "answered" ? reply.value : null;
@@ -41,7 +41,7 @@ export function createQuestions({
       if (reply.status === "answered") return reply.value;
       return reply.status === "stopped" ? reply.message : "The program changed meanwhile.";
     },
-    /** What a pass would do to the result of the run; null when there is no answer any more. */
+    /** Returns the effect of a pass on the result of the run; null if the result is no longer shown. */
     async preview(call: string): Promise<Answers["preview"] | null> {
       const { good } = state();
       const version = Math.max(0, (good?.run.versions ?? 1) - 1);

@@ -24,7 +24,7 @@ export function createRewrites({
   holder(): EngineClient;
 }) {
   const [inside, setInside] = createSignal<Inside | null>(null);
-  /** How many rewrites are done; all of them is the step as it is. */
+  /** The number of rewrites applied; all of them give the step's result. */
   const [at, setAt] = createSignal(0);
   const [diff, setDiff] = createSignal<Diff | null>(null);
   const [refused, setRefused] = createSignal("");

@@ -8,7 +8,7 @@ import { type Judge, stoppedScript, toSend } from "./trust";
 
 export interface EngineRoom {
   spawn(): WorkerLike;
-  /** A worker for an engine with somebody's script in it. */
+  /** Starts a worker for an engine that runs a user's script. */
   spawnSandbox(): WorkerLike;
   /** Milliseconds until a run counts as hung. */
   watchdog: number;

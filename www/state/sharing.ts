@@ -8,7 +8,7 @@ import type { Store } from "./store";
 import type { Judge } from "./trust";
 import { judge as judgeLink, withLink } from "./url";
 
-/** What the page says when a document gives something else here than where its link was made. */
+/** Returns the message for a document with another result here than where its link was made. */
 function otherResult(made: Made, here: string): string {
   if (made.engine === here) {
     return "These passes gave another result where this link was made. What you see is what they give now.";
@@ -16,9 +16,9 @@ function otherResult(made: Made, here: string): string {
   return `This link was made with passlab ${made.engine}, where these passes gave another result. What you see is what passlab ${here} gives.`;
 }
 
-/** How a document is opened. */
+/** The options for opening a document. */
 export interface Opening {
-  /** What takes the place of one's own work, as the beginning of a sentence. */
+  /** The document that replaces the user's own work, as the beginning of a sentence. */
   what: string;
   /** The link that it is from, in the address already. */
   link?: string;
@@ -55,7 +55,7 @@ export function createSharing({
   /** Another document takes the place of what is there; null: the address is that of the new one already. */
   leave(to: string | null): void;
 }) {
-  /** What a link says about the result of the document that was opened from it. */
+  /** The claim of a link about the result of the document that was opened from it. */
   let claim: Made | null = null;
   let claimed: RunDocument | null = null;
 
@@ -73,7 +73,7 @@ export function createSharing({
   const inform = (text: string) =>
     dispatch({ type: "notice", notice: { tone: "info", text, action: null, label: "" } });
 
-  /** Which engine got which result, when the document that is shared is the one that ran. */
+  /** Returns the engine's version and the hash of its result, if the shared document is the one that ran. */
   async function made(): Promise<Made> {
     const { good, document, catalogue, trust } = state();
     const ran = good?.document === document && trust === "own";
@@ -164,7 +164,7 @@ export function createSharing({
     // One's own link opens here without a question.
     if (state().trust === "own") void judge.decide(state().document.script, "own");
     keeping.keepSoon();
-    // How long it is, and where that fits, is said in the panel that opens.
+    // The panel that opens shows the length of the link and which places can hold it.
     return (await copyText(href)) ? "Link copied." : "The link is in the address bar.";
   }
 

@@ -1,7 +1,7 @@
 /** Questions about the steps of a run: which one to show, which are to be seen, where to go next. */
 import type { Step } from "../engine/protocol";
 
-/** What the page says for an outcome; the words are part of the accessible names. */
+/** The words of the page for an outcome; they are part of the accessible names. */
 export const outcomeWord: Record<Step["outcome"], string> = {
   changed: "changed",
   unchanged: "no change",
@@ -25,14 +25,14 @@ export interface Shown {
   /** Has steps inside of it, or some that ran for it. */
   parent: boolean;
   folded: boolean;
-  /** How many of those changed nothing and are not shown. */
+  /** The number of those that changed nothing and are not shown. */
   quiet: number;
 }
 
 export interface Filter {
   changedOnly: boolean;
   nested: boolean;
-  /** What a name must hold, and the function that a changed step must have changed; empty for any. */
+  /** The text that a name must contain, and the function that a changed step must have changed; empty for any. */
   text?: string;
   func?: string;
   /** Ids of the only steps to be seen; null for all. */
@@ -69,7 +69,7 @@ export const gone: Shown = {
   },
 };
 
-/** Whether two steps look alike in the list, but for their times. */
+/** True if two steps look alike in the list, except for their times. */
 export function looksAlike(a: Shown, b: Shown): boolean {
   const [x, y] = [a.step, b.step];
   return (
@@ -93,7 +93,7 @@ const isAside = (step: Step) => step.role !== "listed";
 /** A step that others may skip: nothing came of it. */
 const isQuiet = (step: Step) => step.outcome === "unchanged" || step.outcome === "skipped";
 
-/** Whether a step answers what was typed and chosen above the list, folding left aside. */
+/** True if a step passes the filter above the list, regardless of folding. */
 export function answers(
   step: Step,
   { changedOnly, text = "", func = "", only = null }: Filter,
@@ -117,8 +117,8 @@ function owners(steps: readonly Step[]): Int32Array {
 }
 
 /**
- * The steps to be seen, in order. What ran aside and changed nothing is folded into the step that it ran for, until that is
- * unfolded or such steps are searched for.
+ * Returns the visible steps, in order. Folds a step that ran aside and changed nothing into the step that it ran for,
+ * unless that is unfolded or the filter searches for names.
  */
 export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
   const owner = owners(steps);
@@ -129,14 +129,14 @@ export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
   const parents = new Set<number>(owner);
   const quiet = new Uint32Array(steps.length);
   const away = new Uint8Array(steps.length);
-  /** Whether a step is folded into the one that it ran for. */
+  /** True if a step is folded into the one that it ran for. */
   const isAway = (index: number): boolean => {
     const step = steps[index] as Step;
     const at = owner[index] ?? -1;
     const around = above(index);
     if (searched || !isAside(step) || step.outcome === "failed") return false;
     if (!filter.nested) return true;
-    // What stands inside of a step that is folded away goes with it.
+    // Steps inside a folded step are folded with it.
     if (around && (folded.has(around.id) || (step.parent !== null && away[at]))) return true;
     if (!isQuiet(step) || !around || unfolded.has(around.id)) return false;
     quiet[at] = (quiet[at] ?? 0) + 1;
@@ -146,7 +146,7 @@ export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
     away[index] = isAway(index) ? 1 : 0;
     return index !== filter.selected && (away[index] || !answers(step, filter)) ? 1 : 0;
   });
-  // What changed something inside of a pass is seen with the pass, also where that changed nothing itself.
+  // A step that changed the program shows its enclosing passes, even if those changed nothing themselves.
   steps.forEach((_, index) => {
     if (searched || hidden[index]) return;
     for (let at = owner[index] ?? -1; at >= 0 && hidden[at]; at = owner[at] ?? -1) hidden[at] = 0;
@@ -166,7 +166,7 @@ export function shownSteps(steps: readonly Step[], filter: Filter): Shown[] {
   );
 }
 
-/** Whether a step is of interest to those who look at one function: it changed it, or did not run through. */
+/** True if a step matters for one function: it changed that function, or did not run through. */
 export function touches(step: Step, func: string): boolean {
   return func === "" || step.outcome !== "changed" || step.functions.includes(func);
 }
@@ -188,13 +188,13 @@ export function neighbour(
   return -1;
 }
 
-/** How many of something there are, in words. */
+/** Returns a count and its noun in words. */
 export const countOf = (count: number, one: string, more = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 
 /** Microseconds in words, in milliseconds: browsers do not measure finer than a tenth of one. */
 export function duration(micros: number): string {
-  // Nobody measured it.
+  // The step has no measured time.
   if (micros < 0) return "";
   const millis = micros / 1000;
   if (millis < 0.05) return "<0.1 ms";
@@ -202,7 +202,7 @@ export function duration(micros: number): string {
   return `${(millis / 1000).toFixed(millis < 9950 ? 1 : 0)} s`;
 }
 
-/** What a row says to those who do not see its marks: it stands between the name of the pass and the time. */
+/** Returns the words of a row for screen readers: they stand between the name of the pass and the time. */
 export function stepWords(step: Step, folded: boolean): string {
   const parts = [outcomeWord[step.outcome]];
   if (step.reason) parts.push(step.reason);

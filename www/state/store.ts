@@ -21,7 +21,7 @@ export function createStore(preferences: Preferences): Store {
       const before = state();
       const after = update(before, action);
       if (after === before) return;
-      // What is drawn is drawn once, with the diff that came along and not with the one before first.
+      // Renders once, with the diff that arrived with the change rather than first with the old one.
       batch(() => {
         setState(after);
         for (const heard of listeners) heard(after, before);

@@ -1,4 +1,4 @@
-/** Tensors as they are looked at: elements that somebody typed, slices, what is in them in a few numbers. Pure. */
+/** Parses typed tensor elements, takes slices and computes summaries of tensors. Pure. */
 import type { ValuePart } from "../engine/protocol";
 
 /** Rows and columns of a table, or cells along a side of a heat map, beyond which the rest is not drawn. */
@@ -14,13 +14,13 @@ const WORDS: Record<string, number> = {
   "-inf": -Infinity,
 };
 
-/** How many elements a shape has. */
+/** Returns the number of elements of a shape. */
 export const sizeOf = (shape: readonly number[]): number =>
   shape.reduce((all, one) => all * one, 1);
 
 /**
- * The elements that somebody wrote, brackets aside, in row-major order: all of them, or one that stands for all. A text
- * says what is wrong.
+ * Parses typed elements, ignoring brackets, in row-major order: all of them, or one for all. Returns a message as a
+ * text if they are wrong.
  */
 export function parseElements(text: string, shape: readonly number[]): number[] | string {
   const words = text.split(/[\s,;[\]()]+/).filter(Boolean);
@@ -77,7 +77,7 @@ export interface Facts {
   odd: number;
 }
 
-/** What is in a tensor in a few numbers, of those elements that are finite; null when none is. */
+/** Summarises the finite elements of a tensor; null if there are none. */
 export function factsOf(data: readonly number[]): Facts | null {
   const facts: Facts = {
     least: Infinity,
@@ -113,7 +113,7 @@ export function indexOf(place: number, shape: readonly number[]): number[] {
   return index;
 }
 
-/** How two tensors differ, in a sentence. */
+/** Says in a sentence how two tensors differ. */
 export function comparison(before: ValuePart, after: ValuePart): string {
   const shapes = [before, after].map((one) => `${one.dtype}[${one.shape.join(", ")}]`);
   if (shapes[0] !== shapes[1]) return `≠ ${shapes[0]} became ${shapes[1]}.`;

@@ -14,7 +14,7 @@ export interface Touching {
   left: number;
 }
 
-/** Whether a diff touches a text, in whatever case it is written. */
+/** True if a diff touches a text, ignoring case. */
 export function touchesText(diff: Diff, text: string): boolean {
   const wanted = text.toLowerCase();
   return rowsOf(diff).some(

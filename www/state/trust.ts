@@ -1,6 +1,6 @@
 /**
- * Which scripts may run. What is written here may; what came in a link waits until the user has said so, and the answer
- * holds for exactly that text, in this browser.
+ * Decides which scripts may run. Scripts written here may; one from a link waits for the user's decision, which holds
+ * for exactly that text, in this browser.
  */
 import type { Catalogue, RunDocument } from "../engine/protocol";
 import { findPass } from "./calls";
@@ -18,8 +18,8 @@ async function fingerprint(text: string): Promise<string | null> {
 }
 
 /**
- * What is known about scripts. Wherever a text comes from, out of a link, out of an undo or typed again, it is judged by what
- * it is: a text that was refused, or waits for a decision, stays so until the user decides.
+ * Remembers the decisions about scripts. Judges a text by its content, whether it comes from a link, an undo or typing:
+ * one that was refused, or waits for a decision, stays so until the user decides.
  */
 export class Judge {
   /** Of this visit, also where the browser keeps nothing or makes no hashes. */
@@ -27,7 +27,7 @@ export class Judge {
 
   constructor(private readonly keeper: Keeper) {}
 
-  /** How much a text may be trusted; `otherwise` is for one about which nothing is known. */
+  /** Returns the trust in a text; `otherwise` is for an unknown text. */
   async judge(script: string, otherwise: Trust): Promise<Trust> {
     if (script.trim() === "") return "own";
     const known = this.known.get(script);
@@ -62,7 +62,7 @@ export class Judge {
     this.known.delete(script);
     this.known.set(script, trust);
     if (this.known.size > MOST_KNOWN) {
-      // What was refused is not forgotten for what was typed since.
+      // Typed texts make room first, so that refusals are not forgotten.
       const spare = [...this.known].find(([, one]) => one === "own") ?? [...this.known][0];
       if (spare) this.known.delete(spare[0]);
     }
@@ -75,7 +75,7 @@ export function needsScript(catalogue: Catalogue | null, call: string): boolean 
 }
 
 /**
- * What of a document is sent to be run. A script that may not run stays here, and so do the rows that
+ * Returns the part of a document that is sent to be run. A script that may not run stays here, and so do the rows that
  * need it: without it they would only be unknown passes.
  */
 export function toSend({ document, rows, trust, catalogue }: State): Sent {
@@ -95,7 +95,7 @@ export interface Sent {
   rows: readonly number[];
 }
 
-/** Why a script was ended, in words for whoever wrote it. */
+/** Says to the script's author why it was stopped. */
 export function stoppedScript(reply: { reason?: string; message: string }): string {
   const why =
     reply.reason === "hung"

@@ -1,4 +1,4 @@
-/** How every action changes the state of the page. Pure. */
+/** Applies every action to the state of the page. Pure. */
 import type { PassItem, RunDocument } from "../engine/protocol";
 import { instrumentName } from "./instruments";
 import { type Action, asView, type Editor, type Pane, type State, showsTypes } from "./model";
@@ -260,6 +260,6 @@ export function update(state: State, action: Action): State {
   const notices = after.notices.filter(({ action: act, tone }) =>
     other ? tone === "error" || (act && act !== "undo") : act !== "undo",
   );
-  // What was given up was another document, too.
+  // The engine may have been given up because of the old document.
   return { ...after, notices, gaveUp: "" };
 }

@@ -34,12 +34,12 @@ const titles: Record<string, string> = {
   "link-too-large": "This link holds more than passlab opens",
 };
 
-/** What a decoded link means for the page. */
+/** Returns the meaning of a decoded link for the page. */
 export function judge(result: DecodeResult): Opened {
   const { document, error, message } = result;
   if (document && !error) return { kind: "whole", document, message };
   const title = titles[error] ?? "This link cannot be read";
-  // What the engine says begins with what the title says.
+  // Drops the start of the engine's message that repeats the title.
   const why = message
     .replace(/\.$/, "")
     .replace(/^(the|this) link (is damaged|was made by a later passlab)$/, "");

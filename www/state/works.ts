@@ -1,13 +1,13 @@
 /**
- * What was worked on, kept in this browser: for every tab what it shows now, and dated copies of what made way for something
- * else. Two tabs do not overwrite each other, and whatever was put aside stays until newer copies push it out.
+ * Keeps work in this browser: the present document of every tab, and dated copies of replaced ones. Two tabs do not
+ * overwrite each other, and a copy stays until newer ones push it out.
  */
 import type { RunDocument } from "../engine/protocol";
 import type { Attic } from "./attic";
 import { asView, type Trust, type View } from "./model";
 import { isObject, readDocument, type Storage, text } from "./persist";
 
-/** What a tab shows, as it is kept. */
+/** The document and view of a tab, as stored. */
 export interface Draft {
   /** Null for a link whose document is too large to be kept twice: it is decoded again. */
   document: RunDocument | null;
@@ -18,7 +18,7 @@ export interface Draft {
   /** The link that this came from and still equals, or empty. */
   link: string;
   trust: Trust;
-  /** It is as it was opened: nobody's own work. */
+  /** True if it is as it was opened, so not the user's own work. */
   untouched: boolean;
   /** The copy to which the page offers the way back, or empty. */
   back: string;
@@ -29,9 +29,9 @@ export interface Work {
   id: string;
   /** Milliseconds since 1970. */
   at: number;
-  /** What it is, in a few words. */
+  /** A short description. */
   title: string;
-  /** What took its place; empty for what another tab shows. */
+  /** The reason of its replacement; empty for a draft that another tab shows. */
   why: string;
 }
 
@@ -70,7 +70,7 @@ function readDraft(value: unknown): Draft | null {
   };
 }
 
-/** What a document is called in a list: its first functions, and how many passes there are. */
+/** Returns the name of a document in a list: its first functions, and the number of passes. */
 export function titleOf({ document, link }: Draft, example: string): string {
   if (!document) return `A link of ${link.length.toLocaleString("en")} characters`;
   const { source, passes, files } = document;
@@ -91,7 +91,7 @@ export class Works {
   constructor(
     private readonly storage: Storage | null,
     private readonly attic: Attic,
-    /** What tells this tab from others. */
+    /** The identifier of this tab. */
     private tab: string,
     private readonly now: () => number = Date.now,
   ) {}
@@ -131,7 +131,7 @@ export class Works {
         if (key?.startsWith(prefix)) keys.push(key);
       }
     } catch {
-      // What cannot be listed is not there.
+      // Storage that cannot be listed counts as empty.
     }
     return keys;
   }
@@ -177,7 +177,7 @@ export class Works {
     const size = document ? sizeOf(document) : 0;
     const envelope = { at: this.now(), title: titleOf(draft, draft.example), why };
     if (size <= LARGE) return this.write(key, { ...envelope, draft, large: false });
-    // What is in the link need not be kept beside it.
+    // The link contains the document, so no copy is kept.
     const light = { ...draft, document: null };
     if (draft.link) return this.write(key, { ...envelope, draft: light, large: false });
     if (!this.write(key, { ...envelope, draft: light, large: true })) return false;
@@ -195,14 +195,14 @@ export class Works {
     }
   }
 
-  /** What this tab showed at the last visit, else what any did last; null at a first visit. */
+  /** Returns the last draft of this tab, else of any tab; null at a first visit. */
   async latest(): Promise<Draft | null> {
     const own = DRAFT + this.tab;
     const mine = this.read(own);
     const other = this.dated(DRAFT)[0];
     const old = this.read(OLD[0] as string);
     const [key, envelope] = mine ? [own, mine] : (other ?? [OLD[0] as string, old]);
-    // What another tab offers the way back to is that tab's business.
+    // The way back belongs to the other tab, so it is dropped.
     const found = envelope ? await this.whole(key, envelope) : null;
     return found && key !== own ? { ...found, back: "" } : found;
   }
@@ -234,7 +234,7 @@ export class Works {
     return { id, kept };
   }
 
-  /** Whether there is something to go back to. */
+  /** True if there is a document to go back to. */
   has(id: string): boolean {
     return this.memory.has(id) || this.read(this.keyOf(id)) !== null;
   }
@@ -295,7 +295,7 @@ export function nameOfTab(taken: (fresh: string) => void): string {
     name = sessionStorage.getItem(KEY) ?? "";
   } catch {}
   name ||= put(fresh());
-  // A duplicate of a tab is born with its name. Whoever was there first says so.
+  // A duplicate of a tab starts with the same identifier; the older tab answers and keeps it.
   if ("BroadcastChannel" in globalThis) {
     const channel = new BroadcastChannel("passlab.tabs");
     let settled = false;
