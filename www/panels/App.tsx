@@ -74,7 +74,7 @@ export function App(props: { onUpdate(): void }) {
           style={{
             "--program": widths()[0],
             "--passes": widths()[1],
-            // On a wide screen what the names leave over is for the result, unless somebody wants it otherwise.
+            // On a wide screen the result gets the width that the names leave over, unless the user chose other widths.
             "--passes-most": widths()[1] === STANDARD[1] ? "400px" : "100%",
           }}
         >
@@ -147,7 +147,7 @@ export function App(props: { onUpdate(): void }) {
   );
 }
 
-/** Whether the window is of this kind. */
+/** True while the window matches the media query. */
 function useWindow(kind: string): () => boolean {
   const query = window.matchMedia(kind);
   const [matches, setMatches] = createSignal(query.matches);
@@ -195,9 +195,9 @@ function useSpoken(): () => string {
 }
 
 /**
- * The frame of the page is drawn first, and then one pane after the other: made in one go they would keep a slow machine from
- * drawing, and from hearing a key, several times as long. Behind a tab, a pane is made when somebody begins to use the page: a
- * command may be meant for it.
+ * Draws the frame of the page first, and then one pane after the other: made in one go they would keep a slow machine
+ * from drawing, and from hearing a key, several times as long. A pane behind a tab is made at the first use of the
+ * page, because a command may be meant for it.
  */
 function useOpened(hidden: (pane: Pane) => boolean): Record<Pane, () => boolean> {
   const [there, setThere] = createSignal(0);

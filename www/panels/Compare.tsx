@@ -38,7 +38,7 @@ export default function Compare(props: { levels: readonly [number, number]; onCl
     `level ${props.levels[0]}`,
     `level ${props.levels[1]}`,
   ]);
-  /** What was read from a link or a reproducer. */
+  /** The document read from a link or a reproducer. */
   const [brought, setBrought] = createSignal<RunDocument | null>(null);
   const [text, setText] = createSignal("");
   const [pairs, setPairs] = createSignal<readonly Pair[]>([]);

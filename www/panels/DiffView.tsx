@@ -55,7 +55,7 @@ export function DiffView(props: {
       !lines().some((line) => line.kind === "row" && line.tone !== "same")
     );
   });
-  /** What changed is in other functions than the one that is shown. */
+  /** True if all changes are in other functions than the one that is shown. */
   const elsewhere = () =>
     (props.options.func ?? "") !== "" &&
     ready() !== null &&
@@ -165,7 +165,7 @@ export function DiffView(props: {
 /** Characters of a summary that fit on its line. */
 const BRIEF = 40;
 
-/** How many lines came, went and changed, and in a sentence or two what happened. One line, until more is asked for. */
+/** The numbers of added, removed and changed lines, and a summary of the change. One line until it is opened. */
 export function Summary(props: { diff: Diff; func?: string }) {
   const [open, setOpen] = createSignal(false);
   const sentences = () => (props.func ? [`in @${props.func}`] : props.diff.summary);

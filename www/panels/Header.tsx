@@ -35,7 +35,7 @@ export function Header() {
   });
   const choose = async (select: HTMLSelectElement) => {
     await app.openExample(select.value);
-    // Where it could not be loaded, what is there is still what was there.
+    // If the example could not be loaded, the selection goes back to the present one.
     select.value = state().example;
   };
   const theme = () => state().preferences.theme;

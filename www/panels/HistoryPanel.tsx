@@ -12,7 +12,7 @@ export default function HistoryPanel(props: { followed: Followed }) {
   const app = useApp();
   const history = () => props.followed.history;
   const version = () => app.step()?.after ?? history().version;
-  /** What the shown step did with it. */
+  /** The entry of the history that belongs to the shown step. */
   const current = createMemo(() =>
     currentOf(history().entries, app.step() ?? { before: version() - 1, after: version() }),
   );
@@ -24,7 +24,7 @@ export default function HistoryPanel(props: { followed: Followed }) {
   const nameOf = (entry: HistoryEntry) => {
     const step = entry.step === null ? undefined : app.steps()[entry.step];
     if (!step) return "Program";
-    // What a pass did before a step inside of it is told under the name of the pass.
+    // Names the enclosing pass for its own changes before a step inside it.
     const around = step.role === "nested" ? app.steps()[step.parent ?? -1] : undefined;
     return around ? `${around.name} › ${step.name}` : step.name;
   };

@@ -7,15 +7,15 @@ import { columnsOf, plainLines, type Room } from "./lines";
 import { Toggle } from "./Toggle";
 
 /**
- * What instruments were asked and what they and passes printed, in the order it happened. A whole module per pass is a
- * lot, so it is drawn like a diff: only what is visible.
+ * Shows the calls of instruments and the output of instruments and passes, in the order of events. A whole module per
+ * pass is a lot, so it is drawn like a diff: only the visible part.
  */
 export function Instruments() {
   const app = useApp();
   const run = createMemo(() => app.state().good?.run);
   const log = createMemo(() => run()?.log ?? []);
   const [closed, setClosed] = createSignal(false);
-  /** Which hooks were called is of interest where nothing was printed; else on demand. */
+  /** Shows the calls of hooks if nothing was printed; else on demand. */
   const [asked, setAsked] = createSignal<boolean | null>(null);
   const hooks = createMemo(
     () => asked() ?? logText(log(), run()?.steps ?? [], false).trim() === "",

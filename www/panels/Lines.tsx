@@ -34,7 +34,7 @@ const MOST_PRINTED = 5000;
 
 export function Lines(props: {
   lines: readonly Line[];
-  /** What may be shown next, drawn when nothing else is to be done. */
+  /** The lines that may be shown next, drawn when the page is idle. */
   ahead?: readonly (readonly Line[])[];
   label: string;
   split?: boolean;
@@ -45,9 +45,9 @@ export function Lines(props: {
   subject: string;
   onOpen(id: string): void;
   onRoom?(room: Room): void;
-  /** Somebody wants to know about what stands there. */
+  /** Called when the user points at a place and asks about it. */
   onPick?(at: Pointed): void;
-  /** What types the names have: said of what is pointed at. */
+  /** Returns the types of the names at a place. */
   typeOf?(at: Pointed): string;
   finder?: Finder;
   /** Lines of the versions that are highlighted. */
@@ -238,7 +238,7 @@ export function Lines(props: {
     const line = sheets.lineOf(drawn);
     const row = props.lines[line];
     if (row && row.kind !== "row") return props.onOpen(row.id);
-    // What is being selected is to be copied.
+    // A selection of text is meant to be copied.
     if (!pickable() || event.button !== 0 || !getSelection()?.isCollapsed) return;
     const half = target?.closest(".half");
     const word = wordUnder(half ?? drawn, event.clientX, event.clientY);
@@ -302,7 +302,7 @@ export function Lines(props: {
     put("after", after);
     return ranges;
   });
-  // What is followed comes into sight when it is elsewhere, with all the rows of its line.
+  // Scrolls the followed expression into sight if it is elsewhere, with all the rows of its line.
   const bringMarked = (isAt: (y: number) => boolean) => {
     const range = marks().at(-1);
     // Without a mark nothing is asked of the page: that would lay out what was just drawn.
@@ -313,7 +313,7 @@ export function Lines(props: {
     if (to !== scrollTop) scroller.scrollTop = to;
   };
   createEffect(on(marks, () => bringMarked(() => true)));
-  // What tells about it opens below, and is not to cover what was seen.
+  // The panel about it opens below, and must not cover the picked line.
   createEffect(
     on(height, (now, before = now) => {
       if (now < before) bringMarked((y) => y >= 0 && y < before);
@@ -404,7 +404,7 @@ export function Lines(props: {
   );
 }
 
-/** How many digits the longest number of a line has. */
+/** Returns the number of digits of the longest line number. */
 function digitsOf(lines: readonly Line[]): number {
   let most = 1;
   for (const line of lines) {
@@ -413,7 +413,7 @@ function digitsOf(lines: readonly Line[]): number {
   return String(most).length;
 }
 
-/** How many characters the longest line has. */
+/** Returns the number of characters of the longest line. */
 function widestOf(lines: readonly Line[]): number {
   let most = 0;
   for (const line of lines) {

@@ -1,8 +1,8 @@
-/** What the page has to say: about one's work, about a link with code in it, about an engine that gave up. */
+/** Shows the page's messages: on the user's work, on a link with code in it, on an engine that gave up. */
 import { For, Show } from "solid-js";
 import { useApp } from "./context";
 
-/** What the page is about before anything else: it stands above the panes. */
+/** The messages to be answered before anything else: they stand above the panes. */
 export function Banners() {
   const app = useApp();
   const state = app.state;
@@ -27,7 +27,7 @@ export function Banners() {
   );
 }
 
-/** What was done and can be taken back: below the panes, where it covers nothing and moves no line of a diff. */
+/** The messages that can be undone: below the panes, where they cover nothing and move no line of a diff. */
 export function Notices(props: { onUpdate(): void }) {
   const app = useApp();
   return (
@@ -84,7 +84,7 @@ function Consent() {
 /** Without a pointer that hovers there is hardly a keyboard. */
 const HANDHELD = "(hover: none)";
 
-/** What a first visit is told. */
+/** The hint for a first visit. */
 function Hint() {
   const app = useApp();
   const handheld = window.matchMedia(HANDHELD).matches;

@@ -4,7 +4,7 @@ import type { Work } from "../state/works";
 import { useApp } from "./context";
 import { Popover } from "./Popover";
 
-/** When something was, as people say it. */
+/** Returns a time relative to now, in words. */
 export function when(at: number, now: number): string {
   if (at === 0) return "earlier";
   const minutes = Math.floor((now - at) / 60_000);

@@ -1,4 +1,4 @@
-/** How often each operator is called before and after the step, as bars and in numbers. */
+/** Shows the calls of each operator before and after the step, as bars and in numbers. */
 import { createMemo, createResource, For, Show } from "solid-js";
 import type { Step } from "../engine/protocol";
 import { useApp } from "./context";
@@ -8,7 +8,7 @@ export function Operators(props: { step: Step }) {
   const app = useApp();
   const key = () => `${app.state().good?.number} ${props.step.before} ${props.step.after}`;
   const [counts] = createResource(key, () => app.operators(props.step.before, props.step.after));
-  // What changed most stands first.
+  // Puts the largest changes first.
   const rows = createMemo(() =>
     [...(counts.latest ?? [])].sort(
       (a, b) =>

@@ -5,7 +5,7 @@ import { keyLabel } from "./commands";
 import { useApp } from "./context";
 import "../styles/palette.css";
 
-/** More are not drawn: nobody reads them, and typing narrows them down. */
+/** The most entries drawn: longer lists are not read, and typing narrows them down. */
 const MOST = 60;
 
 export default function Palette(props: { onClose(): void }) {

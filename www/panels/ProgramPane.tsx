@@ -1,4 +1,4 @@
-/** What is edited, the program or the user's own passes, and what is wrong with them. */
+/** Edits the program or the user's own passes, and shows their problems. */
 import {
   createEffect,
   createMemo,
@@ -129,7 +129,7 @@ export function ProgramPane(props: { narrow: boolean }) {
     ]),
   );
 
-  /** What was perhaps meant, put in the place of what stands there. */
+  /** Returns the replacement for the wrong name, if there is a likely one. */
   const fix = (problem: Problem, script: boolean) => {
     const { document } = state();
     return fixOf(problem, script ? document.script : document.source);

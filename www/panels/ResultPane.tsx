@@ -1,4 +1,4 @@
-/** What the selected step did: as a diff, as two texts, as values, as time. */
+/** Shows the effect of the selected step: as a diff, as two texts, as values, as time. */
 import {
   createEffect,
   createMemo,

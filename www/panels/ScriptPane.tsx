@@ -191,7 +191,7 @@ function Switch(props: { name: string }) {
   );
 }
 
-/** How long a script may take before it is stopped. */
+/** Edits the seconds after which a script is stopped. */
 function Patience() {
   const app = useApp();
   const [text, setText] = createSignal(String(app.state().preferences.patience));

@@ -1,4 +1,4 @@
-/** What lies over the page, one at a time; the code of each comes when it is first opened. */
+/** The sheets that lie over the page, one at a time; the code of each is fetched when it is first opened. */
 import { lazy, Match, Switch } from "solid-js";
 import type { Sheet } from "../state/panels";
 import { useApp } from "./context";

@@ -20,7 +20,7 @@ export type Look = "table" | "map";
 export function TensorView(props: {
   part: ValuePart;
   look: Look;
-  /** What it is compared with: heat maps of both have one scale. */
+  /** The tensor to compare with: heat maps of both have one scale. */
   beside?: ValuePart | undefined;
 }) {
   const [at, setAt] = createSignal<readonly number[]>([]);
@@ -164,7 +164,7 @@ function HeatMap(props: Drawn & { least: number; most: number }) {
         const element = slice.element(row, column);
         const finite = element !== undefined && Number.isFinite(element);
         const share = finite ? (most > least ? (element - least) / (most - least) : 0.5) : 0;
-        // What is no number is grey.
+        // Draws NaN and infinities in grey.
         image.data.set(
           [...(finite ? colour(share) : [128, 128, 128]), 255],
           4 * (row * width + column),

@@ -1,4 +1,4 @@
-/** How long the steps took: as a picture, as a table, and as TVM tells it. */
+/** Shows the times of the steps: as a picture, as a table, and in TVM's format. */
 import { createMemo, For, Show } from "solid-js";
 import { flame } from "../state/flame";
 import { duration } from "../state/steps";

@@ -5,7 +5,7 @@ import type { Controller } from "../state/controller";
 import { stepWords } from "../state/steps";
 import { type Command, commands } from "./commands";
 
-/** What the palette offers: a command, or a choice that is made from the state. */
+/** An entry of the palette: a command, or a choice that depends on the state. */
 export interface Choice extends Omit<Command, "group"> {
   group: Command["group"] | "Step" | "Example" | "Pipeline" | "Opt level" | "Add pass";
   /** More words that find it. */
@@ -66,7 +66,7 @@ export function choices(app: Controller): Choice[] {
   return [...fixed, ...levels, ...steps, ...programs, ...pipelines, ...passes];
 }
 
-/** How well a text answers what was typed: 0 is best, null not at all. Each word must be found. */
+/** Scores how well a text matches the typed words: 0 is best, null is no match. Each word must be found. */
 function scoreOf(words: readonly string[], title: string, more: string): number | null {
   let worst = 0;
   for (const word of words) {

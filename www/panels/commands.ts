@@ -1,6 +1,6 @@
 /**
- * Every command of the page: the key handler, the `?` sheet and the palette all read this one list. What depends on the
- * program (its steps, the passes that may be added) is made from the state, in `choices.ts`.
+ * Lists every command of the page: the key handler, the `?` sheet and the palette all read this one list. `choices.ts`
+ * makes the entries that depend on the program (its steps, the passes to add) from the state.
  */
 
 import type { Controller } from "../state/controller";
@@ -330,7 +330,7 @@ export const localKeys: readonly { keys: string; title: string }[] = [
   { keys: "Ctrl F", title: "Program, my passes: search" },
 ];
 
-/** Whether what is typed goes into the element that has the focus, or into what it stands in. */
+/** True if typed text goes into the focused element, or into an element around it. */
 function isField(target: Element | null): boolean {
   const field = target?.closest("input, textarea, select, [contenteditable], dialog, [popover]");
   const plain =

@@ -3,7 +3,7 @@ import { createEffect, createMemo, createSignal, on, onCleanup } from "solid-js"
 
 /** Something that can be searched in, as long as it is seen. */
 export interface Findable {
-  /** How often the text stands in it. */
+  /** Returns the number of matches of the text. */
   count(): number;
   /** Shows the place of this number, from 0; -1 for none. */
   show(index: number): void;
@@ -29,7 +29,7 @@ export function createFinder() {
     }
   }
 
-  // What was typed last is shown at once; with another text or another step the search begins anew.
+  // Shows the match for typed text at once; another text or another step restarts the search.
   createEffect(
     on(
       [text, total],
@@ -44,7 +44,7 @@ export function createFinder() {
   );
 
   return {
-    /** What is searched for; empty for nothing. */
+    /** The text to search for; empty for none. */
     text,
     search: (wanted: string) => setText(wanted),
     at,

@@ -1,10 +1,10 @@
-/** What programs are evaluated on: kept while the page is open, for *Values* and for the value of an expression. */
+/** Holds the inputs for evaluations while the page is open: for *Values* and for the value of an expression. */
 import { createSignal } from "solid-js";
 
 export interface Inputs {
   func: string;
   seed: number;
-  /** What was typed, by the name of the parameter. */
+  /** The typed values, by the name of the parameter. */
   typed: Readonly<Record<string, string>>;
   /** The elements of that. */
   given: Readonly<Record<string, readonly number[]>>;

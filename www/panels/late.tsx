@@ -1,6 +1,6 @@
 /**
- * Small panels whose code comes when they are first opened. A panel takes the focus; when that has gone elsewhere by the
- * time the code is there, somebody types elsewhere, and the panel no longer opens.
+ * Loads the code of small panels when they are first opened. A panel takes the focus; if the user has moved the focus
+ * by the time the code arrives, the panel no longer opens.
  */
 import { type Component, createSignal, lazy, Show } from "solid-js";
 
@@ -16,7 +16,7 @@ export function late<P extends { onClose(): void }>(
     const stayed = focusStays();
     const [here, setHere] = createSignal(false);
     const open = () => (stayed() ? setHere(true) : props.onClose());
-    // When it does not come, the panel itself says so.
+    // A panel whose code cannot be loaded says so itself.
     void Panel.preload().then(open, open);
     return (
       <Show when={here()}>
@@ -26,7 +26,7 @@ export function late<P extends { onClose(): void }>(
   };
 }
 
-/** Whether the focus is still where it is now; an element that is gone has not given it to another. */
+/** Returns a test that the focus is still on the same element; a removed element has not passed it to another. */
 export function focusStays(): () => boolean {
   const focus = document.activeElement;
   return () => document.activeElement === focus || document.activeElement === document.body;

@@ -44,13 +44,13 @@ export interface Options {
   open: ReadonlySet<string>;
   /** Unchanged lines kept around a change. */
   context: number;
-  /** Nothing is folded: somebody searches in it. */
+  /** Folds nothing: a search needs all lines. */
   whole?: boolean;
   /** The function that is shown; all of the module without one. */
   func?: string;
 }
 
-/** What fits beside each other, as measured where it is drawn. */
+/** The measured room for lines beside each other. */
 export interface Room {
   characters: number;
   /** Digits of the largest line number. */
@@ -104,7 +104,7 @@ export function withoutTypes(text: string, words: readonly number[]): [string, n
   return [text.replace(TYPES, ""), moved];
 }
 
-/** Where the parts of a line begin when it is broken to `columns`; after a space if there is one near. */
+/** Returns the starts of the parts of a line that is broken to `columns`; breaks after a space if there is one near. */
 export function breaks(text: string, columns: number): number[] {
   const starts = [0];
   if (text.length <= columns) return starts;
@@ -250,7 +250,7 @@ function putUnified(row: Row, index: number, lines: Line[], options: Options): v
 function putSplit(row: Row, index: number, lines: Line[], options: Options): void {
   const { change, left, right } = row;
   const columns = options.columns;
-  // Where only the indentation is another one, nothing is marked.
+  // Marks no words if only the indentation changed.
   const words = (all: readonly number[]) => (isShifted(row) ? [] : all);
   const a = left === null ? [] : spans(row.leftText, words(row.leftWords), columns);
   const b = right === null ? [] : spans(row.rightText, words(row.rightWords), columns);
@@ -298,7 +298,7 @@ function limited(
   if (cut) lines.push({ kind: "more", id, characters: characters - end });
 }
 
-/** What was made of a diff, as long as somebody has it. */
+/** The lines computed from a diff, kept as long as the diff is in use. */
 interface Known {
   rows: DiffRow[];
   options: Options | null;
@@ -313,7 +313,7 @@ function knownOf(diff: Diff): Known {
   return now;
 }
 
-/** How many rows a diff has. */
+/** Returns the number of rows of a diff. */
 export const sizeOf = (diff: Diff | null): number => (diff ? knownOf(diff).rows.length : 0);
 
 /** The lines of a diff: the same ones for the same options. */
@@ -338,7 +338,7 @@ export function textsOf(diff: Diff): { before: readonly string[]; after: readonl
   return now.texts;
 }
 
-/** Where a text stands in drawn lines, in whatever case: the line that it begins in, and which of its halves. */
+/** A match of a text in drawn lines, ignoring case: the line that it begins in, and which of its halves. */
 export interface Found {
   line: number;
   half: "a" | "b";
@@ -403,7 +403,7 @@ export function nextChange(lines: readonly Line[], from: number, direction: 1 | 
   return -1;
 }
 
-/** Where somebody points in the drawn lines: a line of one of the versions, and the word there. */
+/** A place pointed at in the drawn lines: a line of one of the versions, and the word there. */
 export interface Pointed {
   side: "before" | "after";
   line: number;

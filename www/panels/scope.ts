@@ -1,4 +1,4 @@
-/** Which function of a module each line of its text stands in, and what of a diff is about one of them. Pure. */
+/** Finds the function around each line of a module's text, and the part of a diff about one function. Pure. */
 import type { DiffRow } from "../engine/protocol";
 
 /** `def @main(` of Relay at the margin, `def main(` of TVMScript in its class, and what ends a function of Relay. */

@@ -1,4 +1,4 @@
-/** Where something that scrolls stands, as signals: for lists of which only what is in sight is drawn. */
+/** Tracks the scroll position as signals: for lists that draw only their visible part. */
 import { createEffect, createSignal, onCleanup } from "solid-js";
 
 /** Scrolling by less than this draws nothing anew. */

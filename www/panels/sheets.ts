@@ -8,7 +8,7 @@ import { type Columns, keyOf, numbers, rowHtml, SIDES } from "./rows";
 /** Height of a row in pixels. */
 export const ROW = 20;
 
-/** How far down to scroll, in pixels, so that these rows are seen, the last included: as little as possible if they were begun. */
+/** Returns the scroll position that shows these rows: moves least if the first is already visible. */
 export function topToSee([first, last]: [number, number], top: number, height: number): number {
   const [start, end] = [first * ROW, (last + 1) * ROW];
   if (start < top || start >= top + height) return Math.max(0, start - 3 * ROW);
@@ -21,7 +21,7 @@ export interface Part {
   first: number;
   last: number;
   columns: Columns;
-  /** How many digits the longest number has. */
+  /** The number of digits of the longest number. */
   digits: number;
 }
 

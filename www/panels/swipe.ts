@@ -11,7 +11,7 @@ interface Point {
   at: number;
 }
 
-/** Whether going from one point to another is a swipe, and which way. */
+/** Returns the direction of a swipe from one point to another, or 0 if it is none. */
 export function swipe(from: Point, to: Point): -1 | 0 | 1 {
   const [dx, dy] = [to.x - from.x, to.y - from.y];
   if (Math.abs(dx) < FAR || Math.abs(dy) > SLANT * Math.abs(dx) || to.at - from.at > QUICK)
@@ -19,7 +19,7 @@ export function swipe(from: Point, to: Point): -1 | 0 | 1 {
   return dx < 0 ? -1 : 1;
 }
 
-/** Handlers for an element; two fingers are somebody who zooms. */
+/** Returns handlers for an element; ignores two fingers, which zoom. */
 export function onSwipe(went: (way: -1 | 1) => void) {
   let from: Point | null = null;
   const point = (event: TouchEvent): Point | null => {

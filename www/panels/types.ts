@@ -1,6 +1,6 @@
-/** What type a name has, read from the text that the engine printed: types are hidden in it by default, and shown where pointed. */
+/** Reads the type of a name from the engine's text, for tooltips: the page hides types in the text by default. */
 
-/** What a type comment says. */
+/** Matches a type comment. */
 const COMMENT = /\/\* ty=(.*?) \*\/|\/\* ty=(.*?)\*\//g;
 
 /** The last type comment of a line: that of what the line binds or is. */
@@ -22,7 +22,7 @@ function annotation(text: string, at: number): string {
   return text.slice(at).trim();
 }
 
-/** What a line says of a name that it binds: empty where it binds it not, or says nothing. */
+/** Returns the type of a name that a line binds: empty if the line does not bind it, or has no type. */
 function boundIn(line: string, name: string): string {
   const start = line.trimStart();
   const bare = start.startsWith("let ") ? start.slice(4) : start;

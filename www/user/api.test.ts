@@ -513,7 +513,7 @@ def @main(%l: List[float32], %d: float32) -> float32 {
 describe("the documentation of the API", () => {
   test("names everything that is global, and nothing else", () => {
     const names = new Set(API.map((entry) => entry.name.split(".")[0]));
-    // What a script calls Function is not global: it is given to the script alone.
+    // The script's `Function` is not global: only the script gets it.
     expect([...names].sort()).toEqual([...Object.keys(API_OBJECTS), "Function"].sort());
   });
 

@@ -6,7 +6,7 @@ import { shown, typeAt } from "./types";
 /** The fields by their names, in TVM's order. */
 export type Attrs = Readonly<Record<string, unknown>>;
 
-/** What was read, with where it belongs. */
+/** The origin of each object that was read. */
 const origin = new WeakMap<object, { id: number; key: string; owner: Space }>();
 
 /** TVM's name for the type of attributes: `relay.attrs.Conv2DAttrs`. */

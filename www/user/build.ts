@@ -1,4 +1,4 @@
-/** What makes nodes, reads texts and asks the engine about programs, by the names of TVM's Python. */
+/** Makes nodes, parses texts and asks the engine about programs, by the names of TVM's Python. */
 import { cross, space } from "./engine";
 import { IRModule, needModule } from "./module";
 import {
@@ -157,7 +157,7 @@ export function parseType(text: string): Type {
   return asType(text);
 }
 
-/** What anything of a program prints as. */
+/** Prints an expression, type or module. */
 export function text(thing: Expr | Type | IRModule): string {
   return String(thing);
 }
@@ -173,7 +173,7 @@ export const boundVars = (expr: Expr): readonly Var[] => walk(2, expr);
 /** Both. */
 export const allVars = (expr: Expr): readonly Var[] => walk(3, expr);
 
-/** Whether two expressions, types or modules are equal as TVM defines it: bound variables may have other names. */
+/** True if two expressions, types or modules are equal as TVM defines it: bound variables may have other names. */
 export function structuralEqual(
   a: Expr | Type | IRModule,
   b: Expr | Type | IRModule,

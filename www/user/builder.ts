@@ -7,7 +7,7 @@ import { Expr, type Func, GlobalVar, needExpr, needVar, nodeAt, Tuple, Var } fro
 import { type Binding, type BindingBlock, blockFrom, type PrimFunc } from "./relax";
 import { asType, type Type } from "./types";
 
-/** What the engine's builder does, in its order. */
+/** The operations of the engine's builder, in its order. */
 const DO = {
   beginBlock: 0,
   endBlock: 1,
@@ -39,7 +39,7 @@ export interface FunctionOptions {
   attrs?: Record<string, unknown>;
   /** Without the attribute `global_symbol`. */
   private?: boolean;
-  /** Whether it has no side effects; true by default. */
+  /** True if it has no side effects; true by default. */
   pure?: boolean;
 }
 
@@ -108,7 +108,7 @@ export class BlockBuilder {
     const hint = isPlain(last) && "primfuncNameHint" in last ? String(last.primfuncNameHint) : "";
     const given = hint ? args.slice(0, -1) : args;
     if ("op" in make && !hint) return this.node("emitTE", [needExpr(make(...given)).id, 0]) as Var;
-    // What the function is given stands for the arguments: the parameters of the program, in their order.
+    // The function's parameters stand for the arguments: they are those of the program, in their order.
     const params: number[] = [];
     const inside = given.map((arg) => {
       if (!(arg instanceof Expr)) return arg;

@@ -56,12 +56,12 @@ export class PassContext extends Scope {
     if (!Number.isInteger(this.optLevel)) throw new TypeError("the opt level must be an integer");
   }
 
-  /** Where passes report what they find. */
+  /** The context in which passes report their findings. */
   get diagCtx(): DiagnosticContext {
     return this.diagnostics;
   }
 
-  /** What watches its passes. */
+  /** The instruments of its passes. */
   get instruments(): readonly unknown[] {
     return this.watching;
   }
@@ -163,7 +163,7 @@ export class Diagnostic {
   }
 }
 
-/** Where a pass says what it found (TVM's `DiagnosticContext`). A pass that reported an error has failed. */
+/** Collects the findings of a pass (TVM's `DiagnosticContext`). A pass that reported an error has failed. */
 export class DiagnosticContext {
   private errors: Diagnostic[] = [];
 

@@ -1,6 +1,6 @@
 import { RELAX } from "./relax-docs.ts";
 
-/** What the editor of *My passes* completes and explains: one entry for each name that a script can use. */
+/** An entry of the completion and help of *My passes*: one for each name that a script can use. */
 export interface ApiEntry {
   /** `ExprMutator`, or with its class `ExprMutator.visitCall`. */
   name: string;

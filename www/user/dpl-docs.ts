@@ -1,4 +1,4 @@
-/** What `docs.ts` has to say of patterns. */
+/** The rows of `docs.ts` about patterns. */
 import type { Row } from "./docs";
 
 const maker = (name: string, args: string, doc: string): Row => [

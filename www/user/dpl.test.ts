@@ -1,4 +1,4 @@
-/** Patterns in scripts. What is expected is what TVM 0.27 gave for the same program and patterns. */
+/** Tests patterns in scripts. The expected results are those of TVM 0.27 for the same program and patterns. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { Bench, built, said } from "./testing";
 
@@ -17,7 +17,7 @@ class Module:
         return lv5
 `;
 
-/** What stands at the head of each script: the bindings of the block by name. */
+/** The head of each script: the bindings of the block by name. */
 const HEAD = `
 const { wildcard, isOp, isVar, isDfv, isGv, isConst, isExpr, isTuple, isTupleGetItem, isShape, isCallTIR, isCallPacked,
   PatternContext, rewriteCall, rewriteBindings } = relax.dpl;

@@ -111,7 +111,7 @@ class PatternBase {
   match(this: DFPattern, expr: Expr, values?: Map<Var, Expr> | null): boolean {
     return this.extractMatchedExpr(expr, values) !== null;
   }
-  /** What each part stands for; null when the expression does not look like this. */
+  /** Returns the expression that matches each part of the pattern; null if the pattern does not match. */
   extractMatchedExpr(this: DFPattern, expr: Expr, values?: Map<Var, Expr> | null): Matched | null {
     const sent = new Sent([this]);
     const bound = [...(values ?? [])].flat().map((one) => needExpr(one).id);
@@ -239,7 +239,7 @@ export interface FusionCheck {
   matchedBindings: Map<Var, Expr>;
 }
 
-/** What `transform.FuseOpsByPattern` does with patterns: `[name, pattern, annotations?, check?]`, as TVM's FusionPattern. */
+/** Runs `transform.FuseOpsByPattern` for patterns: `[name, pattern, annotations?, check?]`, as TVM's FusionPattern. */
 export function fuseOpsByPattern(args: Record<string, unknown>, module: IRModule): IRModule {
   const list = args.patterns as [string, DFPattern, ...unknown[]][];
   const sent = new Sent(list.map((one) => one[1]));

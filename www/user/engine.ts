@@ -3,7 +3,7 @@
  * and kept; ids mean something only in the memory that they came from, which here is a `Space`.
  */
 
-/** What the engine exports for scripts (`src/wasm/user`). Each throws an `Error` on what does not fit. */
+/** The exports of the engine for scripts (`src/wasm/user`). Each throws an `Error` on wrong arguments. */
 export interface Engine {
   user_host(host: (...args: never[]) => unknown): void;
   user_expr(id: number): Uint32Array;
@@ -63,10 +63,10 @@ export interface Engine {
   user_has_pass(name: string): boolean;
 }
 
-/** What was read of one memory, by id. */
+/** The objects read from one memory, by id. */
 export class Space {
   readonly nodes = new Map<number, unknown>();
-  /** What nodes consist of that were read and are not objects yet. */
+  /** The words of nodes that were read and are not objects yet. */
   readonly unread = new Map<number, Uint32Array>();
   readonly types = new Map<number, unknown>();
   readonly patterns = new Map<number, unknown>();
@@ -77,7 +77,7 @@ export class Space {
   readonly bindings = new Map<string, unknown>();
   readonly dims = new Map<string, unknown>();
   private inRelax: boolean | null = null;
-  /** Whether the program is one of Relax: nodes are made as it has them. */
+  /** True if the program is one of Relax: nodes then take Relax's form. */
   get relax(): boolean {
     this.inRelax ??= cross().user_is_relax();
     return this.inRelax;
@@ -103,8 +103,8 @@ export function space(): Space {
 }
 
 /**
- * Uses up some stack and gives it back. When the stack ends it ends here, in JavaScript, where that is an exception like
- * any other, and not inside of the engine, which could not go on after it.
+ * Uses up some stack and gives it back. A stack overflow then happens here, in JavaScript, where it is an ordinary
+ * exception, and not inside the engine, which could not go on after it.
  */
 function room(frames: number): number {
   return frames === 0 ? 0 : 1 + room(frames - 1);
@@ -141,7 +141,7 @@ export function nameId(text: string): number {
   return id;
 }
 
-/** What a node consists of. The first time it is asked about a program, all of it is read at once. */
+/** Returns the words of a node. The first request for a program reads all of it at once. */
 export function wordsOf(id: number): Uint32Array {
   const { unread } = current;
   let words = unread.get(id);

@@ -48,7 +48,7 @@ import type { Dim, Type } from "./types";
 /** Hooks by kind of node. */
 export const HOOKS = Object.keys(KIND).map((kind) => `visit${kind}` as `visit${keyof typeof KIND}`);
 
-/** How many nodes may be visited inside of each other. Each takes some ten calls of JavaScript. */
+/** The greatest depth of nested visits. Each takes some ten calls of JavaScript. */
 const DEEP = 100;
 
 /** Parts that are computed before the node and bind nothing: these can be visited ahead. */
@@ -78,7 +78,7 @@ export function hookOf(expr: Expr): keyof ExprFunctor {
   return expr instanceof DataflowVar ? "visitDataflowVar" : (HOOKS[expr.kind] ?? "visitOther");
 }
 
-/** What a hook gave that is no expression; it was written in a class, and where is found by its name. */
+/** The error for a hook's result that is no expression; the names of class and method locate the hook. */
 export class HookError extends TypeError {
   constructor(
     readonly owner: string,
@@ -94,10 +94,10 @@ const NO_ARGS: readonly unknown[] = Object.freeze([]);
 
 /** Something that goes over expressions: `visit` finds the hook of a node's kind, and remembers what it gave. */
 export abstract class ExprFunctor<R = unknown> {
-  /** What each node gave that was visited. May be written to, to say beforehand what a node gives. */
+  /** The result of each visited node. A script may write to it, to set the result of a node beforehand. */
   memo: Map<Expr, R> = new Map();
   private depth = 0;
-  /** What the node under way was visited with besides. */
+  /** The other arguments of the visit under way. */
   private args: readonly unknown[] = NO_ARGS;
 
   constructor() {
@@ -105,8 +105,8 @@ export abstract class ExprFunctor<R = unknown> {
   }
 
   /**
-   * What the hook of the node's kind gives. Arguments besides the node go to the hook, and from the hooks that are not the
-   * user's to all parts, as those of TVM's `ExprFunctor` do; then nothing is remembered.
+   * Calls the hook of the node's kind. Passes further arguments to the hook, and the default hooks pass them to all
+   * parts, as those of TVM's `ExprFunctor` do; then no result is remembered.
    */
   visit(expr: Expr, ...args: unknown[]): R {
     if (args.length > 0 || this.hasArgs) return this.visitWith(expr, args);
@@ -128,7 +128,7 @@ export abstract class ExprFunctor<R = unknown> {
     return this.args !== NO_ARGS;
   }
 
-  /** Visits with these arguments. What the memo says beforehand holds; nothing is added to it. */
+  /** Visits with these arguments. Entries of the memo hold; none is added. */
   protected visitWith(expr: Expr, args: readonly unknown[]): R {
     const known = this.memo.get(expr);
     if (known !== undefined || this.memo.has(expr)) return known as R;
@@ -147,7 +147,7 @@ export abstract class ExprFunctor<R = unknown> {
     return this.hasArgs ? this.visit(expr, ...this.args) : this.visit(expr);
   }
 
-  /** Whether so much is under way that a chain should be followed in a loop. */
+  /** True at a depth where a chain should be followed in a loop. */
   protected get isDeep(): boolean {
     return this.depth >= DEEP;
   }

@@ -1,7 +1,7 @@
 /**
- * What the user's own passes are written against, and what runs them. The worker of the sandbox bundles this
- * with the engine's glue, and then does two things: `installUserApi(engine)` once, when the engine is there, and
- * `answer(session, request)` for every request. Scripts are loaded, and their report put together, in there.
+ * The library that the user's own passes are written against, and the code that runs them. The worker of the sandbox
+ * bundles this with the engine's glue, and then does two things: `installUserApi(engine)` once, when the engine is
+ * there, and `answer(session, request)` for every request. Scripts are loaded, and their report put together, in there.
  */
 import type { Request, Run } from "../engine/protocol";
 import { API_OBJECTS } from "./api";
@@ -37,7 +37,7 @@ export async function answer(session: ScriptSession, request: Request): Promise<
   session.script_loaded(...forEngine);
   const run = session.handle(request) as Run;
   noteFailures(run);
-  // What promises threw that a pass left alone is told only after it.
+  // A promise that a pass left pending may reject only after the pass.
   await settle();
   return { ...run, script: { ...script, output: [...printed()] } };
 }

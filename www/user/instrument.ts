@@ -1,4 +1,4 @@
-/** What watches passes: instruments of the script's, and those that are built in (`tvm.instrument`). */
+/** Instruments, which watch passes: those of the script, and those that are built in (`tvm.instrument`). */
 import { python } from "./attrs";
 import { cross, here, type Space, space } from "./engine";
 import { IRModule } from "./module";
@@ -56,7 +56,7 @@ function instrumentName(name: unknown): string {
   return text;
 }
 
-/** Refuses hooks that nobody would call: of an instrument without any, too. */
+/** Refuses hooks with unknown names, which are never called, and instruments without hooks. */
 function checkInstrument(hooks: object, name: string): void {
   const names = new Set<string>();
   for (let at = hooks; at && at !== Object.prototype; at = Object.getPrototypeOf(at))
@@ -189,7 +189,7 @@ export function PassTimingInstrument(): InstrumentHooks & { render(): string } {
   return addInstrument(hooks, "PassTimingInstrument");
 }
 
-/** What the engine calls for an instrument. */
+/** Runs a hook of an instrument for the engine. */
 export function runHook(
   what: string,
   index: number,
@@ -214,7 +214,7 @@ export function runHook(
     passInfo(name, optLevel, required),
   );
   refusePromise(answer, "a hook");
-  // What a hook gives is no text for the log, except the answer to whether the pass may run.
+  // The result of a hook is not logged; only `should_run` returns one.
   return what === "should_run" ? answer : undefined;
 }
 

@@ -13,7 +13,7 @@ import {
 } from "./nodes";
 import { Raw, shown } from "./types";
 
-/** What an arm of a match accepts. */
+/** The pattern of an arm of a match. */
 export class Pattern {
   readonly space: Space = space();
   constructor(

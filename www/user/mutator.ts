@@ -49,8 +49,8 @@ import {
 import { type Dim, needType, shown, type Type } from "./types";
 
 /**
- * Makes another program of a program: the hooks visit all parts, and give the same node when no part has changed, else a
- * copy of it over the new parts. What a hook gives instead is a rewrite, and recorded as one.
+ * Rewrites a program: the hooks visit all parts, and return the same node if no part has changed, else a copy of it
+ * over the new parts. Any other result of a hook is a rewrite, and recorded as one.
  */
 export class ExprMutator extends ExprFunctor<Expr> {
   /** TVM's C++ name for `visit`. */
@@ -88,7 +88,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
     return changed ?? list;
   }
 
-  /** A variable where it is bound. What it gives is bound in its place. */
+  /** Visits a variable at its definition. The result is bound in its place. */
   visitVarDef(variable: Var): Var {
     if (variable.space.relax)
       return variable instanceof DataflowVar
@@ -184,7 +184,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
     }
     return body;
   }
-  /** What a let becomes that has been visited: unlike `visitLet` it is also called along chains of any length. */
+  /** Rewrites a visited let: unlike `visitLet` it is also called along chains of any length. */
   rewriteLet(_pre: Let, post: Expr): Expr {
     return post;
   }
@@ -320,7 +320,7 @@ function same(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, at) => item === b[at]);
 }
 
-/** What a mutator without hooks of its own makes of a node: the parts as they have become, the node as it was. */
+/** Returns the default hook of a node's kind: it rebuilds the node over its new parts. */
 export function plainHook(expr: Expr): (this: ExprMutator, expr: Expr) => Expr {
   return ExprMutator.prototype[HOOKS[expr.kind] ?? "visitOther"] as never;
 }

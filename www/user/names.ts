@@ -15,13 +15,13 @@ function nearest(name: string, known: readonly string[]): string | undefined {
   return spelt(name, known) ?? (cross().user_nearest(name, [...known]) || undefined);
 }
 
-/** What a message says behind a name that there is not. */
+/** Returns the end of a message about an unknown name. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   return near ? `: did you mean ${near}?` : `: there are ${known.join(", ")}`;
 }
 
-/** Refuses options that nobody reads. */
+/** Refuses unknown options, which would be ignored. */
 export function checkOptions(what: string, options: unknown, known: readonly string[]): void {
   if (typeof options !== "object" || options === null)
     throw new TypeError(`the options of ${what} must be an object: { ${known.join(", ")} }`);
@@ -41,8 +41,8 @@ export function hooksOf(...classes: { prototype: object }[]): void {
 }
 
 /**
- * Refuses a class of the user's with a method that looks like a hook and is none: nobody would ever call it. A method that
- * the class itself calls is its own.
+ * Refuses a class of the user's with a method that looks like a hook and is none, because it would never be called. A
+ * method that the class itself calls is its own.
  */
 export function checkHooks(object: object): void {
   const first = Object.getPrototypeOf(object) as object;

@@ -99,7 +99,7 @@ export abstract class Expr {
     return this.checkedType;
   }
 
-  /** Where the code comes from that it stands for; null where it comes from no place of the program. */
+  /** The place in the program that the expression stands for; null if it has none. */
   get span(): Span | null {
     here(this.space);
     return spanOf(this.id);
@@ -188,7 +188,7 @@ export class Var extends Expr {
   get typeAnnotation(): Type | null {
     return this.typeOrNull(3);
   }
-  /** What variables with different annotations have in common when they are the same one. */
+  /** The identity that a variable keeps across different annotations. */
   get vid(): number {
     return this.words[4] as number;
   }
@@ -233,7 +233,7 @@ export class GlobalVar extends Expr {
   }
 }
 
-/** What TVM registers about an operator; the names are those of its attributes. */
+/** The attributes that TVM registers for an operator, by their names. */
 const OP_ATTRS: Record<string, number> = {
   TOpIsStateful: 2,
   TOpPattern: 3,
@@ -263,15 +263,15 @@ export class Op extends Expr {
   get isStateful(): boolean {
     return this.fact(2) as boolean;
   }
-  /** Whether a call has no side effects: in Relax TVM's `FPurity`. */
+  /** True if a call has no side effects: in Relax TVM's `FPurity`. */
   get isPure(): boolean {
     return this.fact(6) as boolean;
   }
-  /** Whether its calls have attributes. */
+  /** True if its calls have attributes. */
   get hasAttrs(): boolean {
     return this.fact(7) as boolean;
   }
-  /** Whether it can be evaluated here. */
+  /** True if it can be evaluated here. */
   get hasKernel(): boolean {
     return this.fact(4) as boolean;
   }

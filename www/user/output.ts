@@ -1,4 +1,4 @@
-/** What a script prints: the lines of its console. */
+/** Collects the lines that a script prints to its console. */
 import { cross } from "./engine";
 
 const MAX_LINES = 10_000;
@@ -39,7 +39,7 @@ export function print(...items: unknown[]): void {
   if (keep(line)) cross().user_log(line);
 }
 
-/** What passes and instruments have printed that the script called while it is loaded. */
+/** Keeps the output of passes and instruments that the script called while it was loaded. */
 export function printLater(): void {
   for (const text of cross().user_printed()) keep(text);
 }

@@ -1,4 +1,4 @@
-/** What a pass is: a function from a module to a module that knows its name, its level and what it requires. */
+/** Passes: functions from a module to a module with a name, an opt level and required passes. */
 import { type Space, space } from "./engine";
 import type { IRModule } from "./module";
 import { checkOptions } from "./names";
@@ -11,7 +11,7 @@ export interface PassOptions {
   optLevel?: number;
   /** Passes that a sequence runs right before it. */
   required?: readonly string[];
-  /** What it does, for the list of passes. */
+  /** Describes the pass in the list of passes. */
   doc?: string;
   /** TVM keeps it for tuning; nothing here asks. */
   traceable?: boolean;
@@ -33,7 +33,7 @@ export type Kind =
   | "prim-func"
   | "sequential";
 
-/** What a pass consists of, for the engine. */
+/** The parts of a pass, for the engine. */
 export interface Body {
   kind: Kind;
   run: ((...args: never[]) => unknown) | null;
@@ -127,7 +127,7 @@ function describeInfo({ name, optLevel, required }: PassInfo): string {
   return `The meta data of the pass - pass name: ${name}, opt_level: ${optLevel}, required passes: ${names}\n`;
 }
 
-/** What gates and instruments see of a pass. */
+/** Returns the description of a pass for gates and instruments. */
 export function passInfo(name: string, optLevel: number, required: readonly string[]): PassInfo {
   const info: PassInfo = { name, optLevel, required: Object.freeze([...required]) };
   Object.defineProperty(info, "toString", { value: () => describeInfo(info) });

@@ -36,7 +36,7 @@ import { refusePromise } from "./scope";
 import { asType, shown, type Type } from "./types";
 
 let listed: PassObject[] = [];
-/** Whether the script's own code is run. */
+/** True while the top level of the script runs. */
 let loading = false;
 
 export function setLoading(on: boolean): void {
@@ -70,7 +70,7 @@ type Method =
 // biome-ignore lint/suspicious/noExplicitAny: the user's function; what it gives is looked at when it was called
 type UserFunction = (...args: any[]) => any;
 
-/** What the makers have in common: `(options, f)`, `(f, options)`, or `(options)` and then `(f)` as a decorator. */
+/** Makes a pass maker: `(options, f)`, `(f, options)`, or `(options)` and then `(f)` as a decorator. */
 function maker(kind: Kind, what: string, method: Method) {
   const wrap = (options: PassOptions, f: UserFunction | Class): unknown => {
     const info = infoOf(what, options, typeof f === "function" ? f.name : "");
@@ -116,7 +116,7 @@ export const primFuncPass = maker("prim-func", "primFuncPass", "transformPrimFun
 
 type OverModule = (run: UserFunction, module: IRModule, context: PassContext) => IRModule;
 
-/** How passes run that are none of modules or functions. */
+/** Runs passes that are neither module nor function passes over a module. */
 const OVER_MODULE: Partial<Record<Kind, OverModule>> = {
   "dataflow-block": (run, module, context) => {
     class Blocks extends RelaxExprMutator {
@@ -177,7 +177,7 @@ export function Sequential(passes: readonly PassObject[], options?: PassOptions)
 }
 Object.defineProperty(Sequential, "prototype", { value: SEQUENTIAL });
 
-/** What a function says of the types of parameters, by function and parameter. */
+/** Returns the types that a function gives to parameters, by function and parameter. */
 function paramTypes(module: IRModule, f: (param: Var) => Type | string | null) {
   const types: Record<string, string> = {};
   for (const [name, func] of module.functions)
@@ -188,7 +188,7 @@ function paramTypes(module: IRModule, f: (param: Var) => Type | string | null) {
   return types;
 }
 
-/** Which of two passes of one name is meant: that of Relay, of Relax, or the one for the program. */
+/** The dialect that selects among passes of one name: Relay's, Relax's, TIR's, or the one for the program. */
 type Dialect = "relay" | "relax" | "tir" | null;
 
 /** A pass that is built in, by TVM's name: `transform.FuseOps({ fuse_opt_level: 2 })`. */
@@ -227,7 +227,7 @@ function written(value: unknown, name: string): string {
   return python(value, name);
 }
 
-/** What stands beside the passes in `transform`. */
+/** The names in `transform` besides the passes. */
 const BESIDE: Record<string, unknown> = {
   Sequential,
   PassContext,
@@ -318,7 +318,7 @@ function runPass(pass: PassObject, module: IRModule | Expr): IRModule {
   }
 }
 
-/** What the engine calls: `(what, index, words, info)`. */
+/** Answers the engine's calls: `(what, index, words, info)`. */
 export function host(what: string, index: number, words: Uint32Array, info: unknown): unknown {
   if (what === "ask") return (info as UserFunction)(words, index);
   if (what === "module") {
@@ -349,7 +349,7 @@ function bodyOf(index: number): { kind: Kind; run: UserFunction } {
   return { kind: body.kind, run: body.run as UserFunction };
 }
 
-/** What the script made: for the engine, and for the page. */
+/** Returns the passes and instruments that the script registered: for the engine, and for the page. */
 export function registered() {
   const instruments = registeredInstruments();
   return {

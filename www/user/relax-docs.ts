@@ -1,4 +1,4 @@
-/** What `docs.ts` has to say of Relax. */
+/** The rows of `docs.ts` about Relax. */
 import type { Row } from "./docs";
 import { PATTERNS } from "./dpl-docs.ts";
 

@@ -29,7 +29,7 @@ export class RelaxExprVisitor extends ExprVisitor {
  */
 export class RelaxExprMutator extends ExprMutator {
   readonly builder: BlockBuilder;
-  /** What variables have become, by `vid`. */
+  /** The replacements of variables, by `vid`. */
   readonly varRemap = new Map<number, Var>();
 
   constructor(module?: IRModule) {
@@ -61,7 +61,7 @@ export class RelaxExprMutator extends ExprMutator {
     return plain === expr ? expr : this.builder.normalize(plain);
   }
 
-  /** What the node becomes without hooks of the user's. */
+  /** Rebuilds the node without the user's hooks. */
   protected plain(expr: Expr): Expr {
     const own = PLAIN.get(expr.kind);
     return own ? own.call(this, expr as never) : plainHook(expr).call(this, expr);
@@ -130,7 +130,7 @@ export class RelaxExprMutator extends ExprMutator {
       const after = needBlock(this.visitBindingBlock(block));
       if (after.bindings.length > 0) blocks.push(after);
     }
-    // What the result needs stands in a block of its own.
+    // The bindings for the result stand in a block of their own.
     const body = this.inBlock(dataflow, undefined, (done) => {
       const result = this.part(expr.body);
       const more = done();
@@ -238,7 +238,7 @@ export class DataflowMutator extends RelaxExprMutator {
   }
 }
 
-/** What is visible behind a block: variables, and the symbols that its casts define. */
+/** Returns the names visible after a block: variables, and the symbols that its casts define. */
 function visible(block: BindingBlock): { vars: Set<Var>; symbols: Set<Dim> } {
   const [vars, symbols] = [new Set<Var>(), new Set<Dim>()];
   for (const binding of block.bindings) {

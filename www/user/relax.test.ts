@@ -1,4 +1,4 @@
-/** Scripts on programs of Relax. What they print is compared with what TVM 0.27 gives or with the program's own text. */
+/** Tests scripts on programs of Relax. Their output is compared with TVM 0.27's or with the program's own text. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { Bench, built, said } from "./testing";
 
@@ -159,7 +159,7 @@ describe.skipIf(!built)("Relax", () => {
         return gv1`);
   });
 
-  /** What TVM 0.27 builds of the same lambdas. Only the outer operator was lowered, and `exp` was called `tir_exp`. */
+  /** The output of TVM 0.27 for the same lambdas. It lowered only the outer operator, and called `exp` `tir_exp`. */
   test("a function of several operators becomes one tensor program", async () => {
     const out = await run(
       `modulePass({ name: "Build" }, () => {

@@ -1,4 +1,4 @@
-/** What only Relax has: sequences of blocks of bindings, shapes and scalars as values, tensor programs, calls of operators. */
+/** The nodes of Relax alone: sequences of binding blocks, shapes and scalars as values, tensor programs, operator calls. */
 import { attrsAt, attrsIdOf } from "./attrs";
 import { cross, here, nameId, type Space, space } from "./engine";
 import {
@@ -342,7 +342,7 @@ export function callPacked(
   return new Call(func, args, null, types);
 }
 
-/** What a text of one expression is, over expressions that stand for names in it. */
+/** Parses a text of one expression, over expressions that stand for names in it. */
 export function fromText(text: string, named: ReadonlyMap<string, Expr>): Expr {
   const params = [...named.keys()].map((name) => `${name}: R.Any`).join(", ");
   const line = text.replace(/[\r\n]+/g, " ").trim();

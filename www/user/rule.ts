@@ -20,7 +20,7 @@ import {
 import type { PassObject, PassOptions } from "./pass";
 import { functionPass } from "./passes";
 
-/** What the variables of a rule stand for, by name without `%`. */
+/** The expressions bound to a rule's variables, by name without `%`. */
 export type Bindings = Record<string, Expr>;
 
 export interface Rule {
@@ -67,7 +67,7 @@ function partsOf(expr: Expr): readonly Expr[] {
   return [];
 }
 
-/** Whether attributes are what a pattern asks for: the same wherever it says something else than the default. */
+/** True if the attributes fit the pattern's: equal wherever the pattern differs from the default. */
 function attrsFit(pattern: Call, found: Call): boolean {
   const wanted = pattern.attrs;
   if (!wanted) return true;
@@ -87,7 +87,7 @@ function attrsFit(pattern: Call, found: Call): boolean {
   );
 }
 
-/** What the variables of a rule stand for when its left side is `expr`; null when it is not. */
+/** Returns the bindings of a rule's variables if its left side matches `expr`; else null. */
 export function match({ lhs, vars }: Rule, expr: Expr): Bindings | null {
   const found = new Map<Expr, Expr>();
   const stack: [Expr, Expr][] = [[lhs, expr]];
@@ -137,7 +137,7 @@ function apply({ rhs, vars }: Rule, found: Bindings): Expr | null {
   return copy(rhs);
 }
 
-/** How often rules are applied at most, and how often a program is gone over: a rule may undo another for ever. */
+/** The limits of rule applications and of rounds over a program: a rule may undo another for ever. */
 export const FUEL = 10_000;
 const MAX_ROUNDS = 100;
 

@@ -205,7 +205,7 @@ describe.skipIf(!built)("samples", () => {
       expect(bench.text(1)).toContain(`            gv: ${image} = cls.fused_conv_conv(x, w1, w2)`);
       expect(bench.text(1)).toContain('R.func_attr({"Primitive": True})');
       expect(run.steps[0]?.rewrites).toBe(1);
-      // What was fused stays as it is.
+      // A fused program stays as it is.
       expect(run.steps.at(-1)?.outcome).toBe("unchanged");
       // The first convolution is not used any more.
       expect(bench.text(1)).toContain(`lv1 = ${conv("x, w1")}`);

@@ -1,4 +1,4 @@
-/** What is entered and left, as Python's `with` does. */
+/** Enters and leaves scopes, as Python's `with` does. */
 
 /** The engine waits for nothing: what is promised would come after the pass. */
 export function refusePromise(result: unknown, what = "a pass"): void {

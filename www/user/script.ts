@@ -7,7 +7,7 @@ import { forgetOutput, printed, userConsole } from "./output";
 import { forgetPasses, host, registered, setLoading } from "./passes";
 import { shown } from "./types";
 
-/** What the script is called in stacks of errors. */
+/** The script's file name in stack traces. */
 const FILE = "my-passes.js";
 /** The script is the body of a function, so that running it again starts anew; this stands in front of its first line. */
 const HEAD = "export default async (console, Function) => {";
@@ -50,12 +50,12 @@ function placeIn(stack: unknown): Place | null {
   return { line, column: Math.max(1, column) };
 }
 
-/** Where a hook is written: its class, and in it the method. */
+/** Finds the definition of a hook: its class, and in it the method. */
 function placeOfHook(error: unknown): Place | null {
   try {
     if (!(error instanceof HookError)) return null;
   } catch {
-    // Even that question may be answered by somebody's code.
+    // Even `instanceof` may run the script's code.
     return null;
   }
   const from = source.search(new RegExp(`\\bclass\\s+${error.owner}\\b`));
@@ -70,7 +70,7 @@ function messageOf(error: unknown): string {
     if (error instanceof RangeError && /call stack/i.test(error.message))
       return "RangeError: the visit goes too deep for the stack; MixedModeMutator and postOrderRewrite do not recurse";
     if (error instanceof Error) {
-      // What a pass threw that was called by a pass has its name in front already.
+      // An error from a pass called by a pass already starts with its name.
       const named = error.name === "Error" && /^\w*Error: /.test(error.message);
       return named ? error.message : `${error.name}: ${error.message}`;
     }
@@ -88,10 +88,10 @@ function stackOf(error: unknown): unknown {
   }
 }
 
-/** What was thrown through the engine, by what the engine says of it. A script may catch it, and then it is no problem. */
+/** Problems of errors thrown through the engine, by its message. One that a script catches is no problem. */
 const thrown = new Map<string, Problem>();
 
-/** What the engine says about what was thrown, with the problem that it is if nobody catches it. */
+/** Returns the engine's message for a thrown error, with the problem that it is if it stays uncaught. */
 function problemOf(error: unknown): [string, Problem] {
   const message = messageOf(error);
   const place = placeOfHook(error) ?? placeIn(stackOf(error));
@@ -106,7 +106,7 @@ function tell(found: Problem): void {
     problems.push(found);
 }
 
-/** Notes what was thrown and nobody caught. */
+/** Notes an uncaught error. */
 function note(error: unknown): void {
   tell(problemOf(error)[1]);
 }
@@ -139,7 +139,7 @@ export function noteFailures(run: Run): void {
 const { setTimeout: inAWhile } = globalThis;
 const reject = Promise.reject.bind(Promise);
 
-/** Whether what promises throw is noted: while a script is loaded and run. */
+/** True while rejections of promises are noted: while a script is loaded and run. */
 let listening = false;
 /** In browsers only: Node has no such event. */
 let hears = false;
@@ -148,7 +148,7 @@ let heardLast: (() => void) | null = null;
 const LAST = {};
 const LONGEST_WAIT = 200;
 
-/** Listens for what promises were rejected with that nobody waited for. */
+/** Listens for unhandled rejections of promises. */
 export function hearRejections(): void {
   if (typeof globalThis.addEventListener !== "function") return;
   hears = true;
@@ -192,8 +192,8 @@ async function compile(text: string): Promise<Main> {
 }
 
 /**
- * Where a text stops being JavaScript. Browsers tell the place of a syntax error only to those who listen for errors
- * that nobody caught, so the text is given to `importScripts`, as a function that is not called.
+ * Finds the place where a text stops being JavaScript. Browsers tell the place of a syntax error only to listeners for
+ * uncaught errors, so the text is given to `importScripts`, as a function that is not called.
  */
 async function placeOfSyntaxError(text: string): Promise<Place | null> {
   const importer = (globalThis as { importScripts?: (url: string) => void }).importScripts;

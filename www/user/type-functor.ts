@@ -71,7 +71,7 @@ export class TypeMutator {
     if (type instanceof ShapeType) return this.visitShapeType(type);
     return this.visitOtherType(type);
   }
-  /** What an extent becomes. The default leaves it. */
+  /** Visits an extent. The default returns it unchanged. */
   visitDim(dim: Dim): Dim {
     return dim;
   }

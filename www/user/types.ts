@@ -57,7 +57,7 @@ export function dimAt(words: Uint32Array, at: number): Dim {
   return (high | 0) * 2 ** 32 + low;
 }
 
-/** What is handed to a constructor to make the object for something that is there already. */
+/** The argument of a constructor that makes the object for an existing node. */
 export class Raw {
   constructor(
     readonly id: number,
@@ -113,7 +113,7 @@ export function dimWords(dim: Dim): number[] {
   throw new TypeError(`an extent is needed here, not ${shown(dim)}`);
 }
 
-/** What is known of extents: each of them, how many there are, or nothing. */
+/** Encodes the known extents: each of them, their number, or nothing. */
 function extentWords(shape: readonly Dim[] | null, ndim: number): number[] {
   if (shape) return [3, ...shape.flatMap((dim) => dimWords(dim))];
   return ndim < 0 ? [0] : [1, ndim];

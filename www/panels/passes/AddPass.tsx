@@ -7,7 +7,7 @@ import { useApp } from "../context";
 import { Popover } from "../Popover";
 import { Inline } from "../prose";
 
-/** How far down a pass stands that is not one's own, and one that cannot be run yet. */
+/** The penalties for passes other than the user's own, and for those that cannot be run yet. */
 const OTHERS = 1000;
 const NOT_YET = 2000;
 
@@ -29,7 +29,7 @@ function ranked(passes: readonly PassDoc[], own: ReadonlySet<PassDoc>, filter: s
     .map((item) => item.pass);
 }
 
-/** What a pass would do to the result of the run. */
+/** The words for the effect of a pass on the result of the run. */
 const wouldWord: Record<string, string> = {
   changed: "● would change",
   unchanged: "○ no change",

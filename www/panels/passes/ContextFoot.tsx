@@ -5,7 +5,7 @@ import { Part } from "../Part";
 
 const ContextForm = lazy(() => import("./ContextForm"));
 
-/** What else a PassContext holds, closed until it is needed. */
+/** The other fields of a PassContext, closed until they are needed. */
 export function ContextFoot() {
   const app = useApp();
   const [opened, setOpened] = createSignal(false);

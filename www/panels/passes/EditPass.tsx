@@ -1,4 +1,4 @@
-/** What can be done to one row of the pass list: its arguments, its place, its removal. */
+/** Edits one row of the pass list: its arguments, its place, its removal. */
 import { createMemo, createSignal, For, Show } from "solid-js";
 import { callError, callName, findPass, ownPass, tidyCall } from "../../state/calls";
 import { scriptPasses } from "../../state/model";

@@ -1,4 +1,4 @@
-/** What of the list is shown: by name, by function, by what came of it. */
+/** Filters the list: by name, by function, by outcome. */
 import { createMemo, For, Show } from "solid-js";
 import { useApp } from "../context";
 import { Toggle } from "../Toggle";
@@ -14,7 +14,7 @@ export function FilterBar(props: { onLeave(): void }) {
     },
   });
 
-  /** The functions that steps changed; the one that is chosen stays, or nobody could choose another. */
+  /** The functions that steps changed, and the chosen one, which must stay to be deselected. */
   const functions = createMemo(
     () => {
       const names = new Set(app.steps().flatMap((step) => step.functions));

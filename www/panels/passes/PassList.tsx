@@ -18,7 +18,7 @@ import { useTimes } from "./times";
 export function PassList(props: {
   onEdit(id: number, anchor: HTMLElement): void;
   onAdd(): void;
-  /** Where the focus goes when there is nothing left in the list. */
+  /** Moves the focus away when the list becomes empty. */
   onEmpty(): void;
 }) {
   const app = useApp();
@@ -28,8 +28,8 @@ export function PassList(props: {
   const [drag, setDrag] = createSignal<{ id: number; to: number } | null>(null);
   const [closed, setClosed] = createSignal<ReadonlySet<string>>(new Set());
 
-  // What a row shows follows from few things, and most of them outlive an edit and its run: a row is drawn anew when one of
-  // these has changed, and not with all else that does.
+  // A row depends on few values, and most of them outlive an edit and its run: a row is drawn anew only when one of
+  // these has changed.
   const rows = createMemo(() => state().rows);
   const passes = createMemo(() => state().document.passes);
   /** The rows that the steps belong to. */

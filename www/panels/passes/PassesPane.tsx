@@ -21,7 +21,7 @@ export function PassesPane() {
   const [adding, setAdding] = createSignal(false);
   const [editing, setEditing] = createSignal<{ id: number; anchor: HTMLElement } | null>(null);
   const add = () => setAdding(true);
-  /** Where the focus goes that leaves an editor or the filter. */
+  /** Moves the focus out of an editor or the filter. */
   const leave = () => {
     const option = body.querySelector<HTMLElement>('[role="option"][tabIndex="0"]');
     (option ?? addButton).focus();
@@ -97,7 +97,7 @@ export function PassesPane() {
   );
 }
 
-/** How many steps there are, and how many of them changed something. */
+/** Shows the number of steps, and how many of them changed something. */
 function Counts() {
   const app = useApp();
   const changed = createMemo(() => app.steps().filter((step) => step.outcome === "changed").length);

@@ -8,9 +8,9 @@ export interface Phase {
   /** Pixels from the top of the list. */
   y: number;
   name: string;
-  /** What tells it from others of its name. */
+  /** Distinguishes it from others with its name. */
   key: string;
-  /** Whether its passes are shown. */
+  /** True if its passes are shown. */
   open: boolean;
   steps: Shown[];
 }

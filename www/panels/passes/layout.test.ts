@@ -52,7 +52,7 @@ describe("the list of passes", () => {
     // By its name, though it is switched off and made no step.
     expect(rows({ text: "fold" })).toEqual([12]);
     expect(rows({ text: "nothing" })).toEqual([]);
-    // What changed inside of a pass that changed nothing itself is shown with its row.
+    // A step that changed the program inside an unchanged pass is shown with the row of that pass.
     expect(rows({ changedOnly: true })).toEqual([11, 13]);
   });
 

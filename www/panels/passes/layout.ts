@@ -1,6 +1,6 @@
 /**
- * Where every row of the pass list and every step stands. A row is a pass to toggle, move and configure, and beside it stands
- * the step that it made; steps that ran for it have lines of their own. Pure: the drawing is in `PassList.tsx`.
+ * Places every row of the pass list and every step. A row is a pass to toggle, move and configure, with the step that
+ * it made beside it; steps that ran for it have lines of their own. Pure: `PassList.tsx` draws it.
  */
 import type { PassItem, Step } from "../../engine/protocol";
 import { callName } from "../../state/calls";
@@ -36,7 +36,7 @@ export interface Question {
   passes: readonly PassItem[];
   /** The row that a step's `row` stands for. */
   owners: readonly number[];
-  /** Whether rows without a step to be shown are left out, unless their name holds this. */
+  /** Leaves out rows without a step to be shown, unless their name contains `text`. */
   filtered: boolean;
   text: string;
   phases: boolean;
@@ -109,13 +109,13 @@ export function layoutOf(question: Question): Layout {
 const ALL = 300;
 const OVERSCAN = 300;
 
-/** Whether a place is drawn when the list is scrolled to `top` and `height` pixels of it are seen. */
+/** True if a place is drawn when the list is scrolled to `top` and `height` pixels of it are visible. */
 export function inSight(lines: number, top: number, height: number): (place: Place) => boolean {
   if (lines <= ALL) return () => true;
   return (place) => place.y + place.height >= top - OVERSCAN && place.y <= top + height + OVERSCAN;
 }
 
-/** Where a row goes that is dropped at a height: before which of the rows, counted as they are now. */
+/** Returns the index, in the present order, of the row before which a row dropped at a height goes. */
 export function dropAt(layout: Layout, rows: readonly number[], y: number): number {
   let to = 0;
   rows.forEach((id, row) => {
@@ -125,7 +125,7 @@ export function dropAt(layout: Layout, rows: readonly number[], y: number): numb
   return to;
 }
 
-/** What is said of a step's time, or why it did not run. */
+/** Returns the words about a step's time, or about why it did not run. */
 export function metaOf(step: Step, duration: (micros: number) => string, micros: number): string {
   if (step.outcome === "skipped") {
     return /opt[ _-]?level/i.test(step.reason) ? `O${step.optLevel}` : "skipped";

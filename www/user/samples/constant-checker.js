@@ -1,4 +1,4 @@
-// An expression is constant if it is a Constant, or a Tuple with only constant fields. What is not noted is not.
+// An expression is constant if it is a Constant, or a Tuple with only constant fields. Unknown ones are not constant.
 class ConstantChecker extends ExprVisitor {
   known = new Map();
 

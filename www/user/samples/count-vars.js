@@ -1,5 +1,5 @@
-// How many variables does a function define, and how many of them are dataflow variables? visitVarDef is called for every
-// definition and goes on to visitVarDef_ or visitDataflowVarDef, by what the variable is.
+// Counts the variables that a function defines, and the dataflow variables among them. visitVarDef is called for every
+// definition and goes on to visitVarDef_ or visitDataflowVarDef, by the kind of variable.
 class CountVarDef extends relax.ExprVisitor {
   count = 0;
   visitVarDef(_variable) {

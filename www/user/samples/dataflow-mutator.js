@@ -1,5 +1,5 @@
-// A mutator of dataflow blocks, where nothing has side effects: there x + x may become x * 2. What stands outside of them is
-// left alone.
+// Mutates dataflow blocks, which have no side effects: there x + x may become x * 2. Bindings outside of them are left
+// alone.
 class DoubleByTwo extends relax.DataflowMutator {
   visitCall(call) {
     const post = super.visitCall(call);

@@ -37,7 +37,7 @@ class FuseTwoConvMutator extends relax.ExprMutator {
   }
 
   transform() {
-    // What was fused is not looked into again, or it would call itself.
+    // A fused function is not visited again, or it would call itself.
     for (const [name, func] of this.mod.functions)
       if (func instanceof Function && !func.attrs?.Primitive)
         this.builder.updateFunc(name, this.visit(func));

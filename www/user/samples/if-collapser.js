@@ -1,4 +1,4 @@
-// Replaces every `if` by its true branch. What a hook gives stands for the node, and need not be of its kind.
+// Replaces every `if` by its true branch. The result of a hook replaces the node, and may be of another kind.
 class IfCollapser extends ExprMutator {
   collapseIfs(expr) {
     return this.visit(expr);

@@ -5,7 +5,7 @@ import type { Sample } from "./list";
 
 export type { Sample } from "./list";
 
-/** What the file holds. */
+/** The contents of the file. */
 export interface Samples {
   list: readonly Sample[];
   /** The scripts, by their ids. */

@@ -3,7 +3,7 @@
 export interface Sample {
   id: string;
   title: string;
-  /** What its passes look at; any program where nothing is said. */
+  /** The dialect of the programs for its passes; any if there is none. */
   dialect?: "relax";
 }
 

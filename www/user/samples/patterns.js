@@ -33,7 +33,7 @@ functionPass(
     }),
 );
 
-// What an external compiler takes: a product and the sum behind it, unless a constant is added.
+// The pattern of an external compiler: a product and the sum after it, unless a constant is added.
 const product = isOp("relax.matmul")(wildcard(), wildcard());
 const bias = wildcard();
 const check = ({ annotatedExpr }) => !isConst().match(annotatedExpr.bias);

@@ -7,7 +7,7 @@ passInstrument({
   },
 });
 
-// What instruments are asked and told, in order.
+// Prints the calls of an instrument's hooks, in order.
 passInstrument({
   name: "Sequence",
   doc: "Prints which of its hooks are called.",

@@ -28,7 +28,7 @@ class WellFormedChecker extends relax.ExprVisitor {
     this.problems.push(Diagnostic.warning(place, message));
   }
 
-  // What is defined meanwhile is forgotten afterwards.
+  // Forgets definitions at the end of the scope.
   inScope(visit) {
     const [vars, symbols] = [this.visible, this.symbols];
     this.visible = new Set(vars);
