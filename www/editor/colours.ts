@@ -25,8 +25,8 @@ function mark(token: Token): Decoration {
 }
 
 /**
- * How many comments are open behind a line. Only a line that does not open and close by turns has to be read for it; in
- * texts, signs of comments may stand as they like as long as they take turns, since nothing but a sign closes a comment.
+ * Counts the comments open at the end of a line. The loop runs only for a line that opens and closes comments by turns;
+ * inside texts, comment signs need no special care as long as they take turns, since only such a sign closes a comment.
  */
 function openBehind(line: string, open: number): number {
   let closed = open === 0 ? 0 : -1;
@@ -42,7 +42,7 @@ function openBehind(line: string, open: number): number {
   return depth.comment;
 }
 
-/** How many comments are open before each line of a text, counted as far as was asked. */
+/** Counts the open comments before each line of a text, as far as was asked. */
 export class OpenComments {
   readonly #before = [0];
 

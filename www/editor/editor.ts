@@ -51,7 +51,7 @@ const fetchExtras = async () => {
 /** Milliseconds that are left to the first screen. */
 const EXTRAS_AFTER = 300;
 
-/** What is highlighted: the source of an expression that is followed. */
+/** Sets the highlighted range: the source of a followed expression. */
 const mark = StateEffect.define<{ from: number; to: number } | null>();
 const marks = StateField.define<DecorationSet>({
   create: () => Decoration.none,
@@ -80,7 +80,7 @@ export interface EditorOptions {
   text: string;
   onEdit(text: string): void;
   onEscape(): void;
-  /** What is loaded with the editor's keys, after the first screen: words that are completed and explained. */
+  /** Loads, with the editor's keys after the first screen, the words that are completed and explained. */
   later?(): Promise<Extension>;
   /** Undo and redo are the page's: they know of everything, the editor only of what was typed in it. */
   onUndo(): void;
@@ -95,7 +95,7 @@ export interface Editor {
   setMark(place: { from: number; to: number } | null): void;
   /** Shows a place. */
   reveal(from: number): void;
-  /** Where the cursor is. */
+  /** Returns the position of the cursor. */
   cursor(): number;
   /** Puts the cursor at a place and shows it. */
   jump(from: number, to: number): void;
@@ -129,7 +129,7 @@ function selectAll({ state, dispatch }: EditorView): boolean {
 export function createEditor(options: EditorOptions): Editor {
   /** The text that the editor is about to draw. */
   let coming: Text | null = null;
-  /** What was asked of the editor meanwhile. */
+  /** The calls that wait for the editor to be drawn. */
   const waiting: (() => void)[] = [];
   const afterDrawing = (act: () => void) => {
     if (coming) waiting.push(act);
@@ -219,7 +219,7 @@ export function createEditor(options: EditorOptions): Editor {
       afterDrawing(() => {
         const changes = changeTo(view.state.doc.toString(), text);
         const kept = text.length - changes.insert.length;
-        // What is mostly the same was undone or redone: it is shown where it happened. What is not is another text.
+        // A mostly equal text comes from undo or redo, so the cursor goes to the change; else it is another text.
         const anchor = kept * 2 > text.length ? changes.from + changes.insert.length : 0;
         view.dispatch({
           changes,

@@ -1,6 +1,6 @@
 import "../styles/completion.css";
 
-/** What is said of a name: how it is written, and what it does. */
+/** Renders the explanation of a name: its signature, and its documentation. */
 export function explained(entries: readonly { signature: string; doc: string }[]): HTMLElement {
   const box = document.createElement("div");
   box.className = "api-doc";

@@ -110,11 +110,11 @@ function tokensOfDoc(doc: Text): Token[] {
   return tokens;
 }
 
-/** Where a place is. */
+/** A place in a script. */
 export interface Where {
   /** In a text or a comment, where nothing is completed. */
   quoted: boolean;
-  /** Where a class has a member, and what the class extends; null elsewhere. */
+  /** The superclass, if a member of a class can stand here; else null. */
   member: { extends: string } | null;
 }
 

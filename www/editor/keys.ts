@@ -1,6 +1,6 @@
 /**
- * What an editor does beyond showing a text and taking letters: keys, brackets, problems, the search panel. It is no part of
- * the first screen and comes right after it.
+ * Adds the parts of an editor that need not be there at once: keys, brackets, problems, the search panel. They are
+ * loaded right after the first screen.
  */
 import { defaultKeymap, indentLess, indentMore } from "@codemirror/commands";
 import { bracketMatching, indentUnit } from "@codemirror/language";

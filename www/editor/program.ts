@@ -13,7 +13,7 @@ const FURTHEST = 200_000;
 export const dialectOf = (text: string): "relay" | "relax" =>
   /\bR\.\w|@I\.ir_module|@R\.function/.test(text) ? "relax" : "relay";
 
-/** How an operator is called: `nn.relu(data)`, attributes with their defaults. */
+/** Returns the signature of an operator: `nn.relu(data)`, attributes with their defaults. */
 export function signatureOf(op: OpDoc): string {
   const attrs = op.attrs.map(({ name, default: value }) =>
     value === null ? name : `${name}=${value}`,

@@ -18,7 +18,7 @@ export type Token =
   | "meta"
   | null;
 
-/** How many `/*` are open: the only thing that reaches from one line into the next. */
+/** The number of open `/*`: the only state that reaches from one line into the next. */
 export interface Depth {
   comment: number;
 }
@@ -67,7 +67,7 @@ const TYPE =
   /^(?:Tensor|int\d|uint\d|float\d|bfloat|bool$|int$|[RI]\.[A-Z]|T\.(?:u?int\d|float\d|bfloat|bool$|handle$|[A-Z]))/;
 /** Characters that are looked at before and behind a sign to tell what it is, so that a long line costs no square. */
 const FAR = 400;
-/** What only Relay has in a line: behind it, `//` is a comment and no division. */
+/** Matches lines that only Relay can have: after a match, `//` is a comment and no division. */
 const RELAY = /[%@]\w|[;{}]|^\s*$/;
 
 function match(pattern: RegExp, text: string, at: number): number {

@@ -1,6 +1,6 @@
 /**
- * The language of *My passes*: JavaScript with the names of the API completed and explained. Loaded with the pane that
- * uses it, so that nobody else waits for it.
+ * Defines the language of *My passes*: JavaScript with the names of the API completed and explained. Loaded with the
+ * pane that uses it, so that the rest of the page does not wait for it.
  */
 import {
   type Completion,
@@ -28,7 +28,7 @@ const kindOf = ({ name, signature }: ApiEntry) => {
   return signature.includes("(") ? "function" : "variable";
 };
 
-/** What there is to be completed and explained. */
+/** The names to complete and explain. */
 interface Names {
   globals: ApiEntry[];
   members: Map<string, ApiEntry[]>;
@@ -96,7 +96,7 @@ async function names(): Promise<Names | null> {
 }
 void names();
 
-/** What is written often, with places to go to. */
+/** Snippets of frequent statements, with fields to fill in. */
 const PATTERNS: readonly Completion[] = [
   ["if", "if (#{condition}) {\n\t#{}\n}"],
   ["for", "for (const #{item} of #{items}) {\n\t#{}\n}"],
@@ -128,7 +128,7 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
     const locals = namesIn(doc.toString()).map((label) => ({ label, type: "variable", boost: 1 }));
     return { from, options: [...locals, ...found.globalOptions, ...WORDS], validFor };
   }
-  // What the class that is extended calls, written out; what has a body already gets its name only.
+  // Completes the hooks of the superclass, written out; before an existing body the name alone.
   const bare = context.state.sliceDoc(context.pos, context.pos + 1) !== "(";
   const hooks = bare ? (found.hooks.get(where.member.extends) ?? []) : [];
   const known = new Set(hooks.map(({ label }) => label));
@@ -153,7 +153,7 @@ function fieldsOf(type: string, { api }: Names): Map<string, string> {
   return all;
 }
 
-/** What can stand behind the dot at a place: the members of what stands before it, or all there are. */
+/** Returns the completions after a dot: the members of the expression before it, or all members. */
 function membersAt(state: EditorState, dot: number, found: Names): Completion[] {
   const type = typeBefore(state.doc.toString(), dot, found.api);
   const fields = type === null ? new Map<string, string>() : fieldsOf(type, found);
@@ -207,7 +207,7 @@ export const scriptLanguage: Extension = [
   ]),
   completing(),
   closeBrackets(),
-  // What came in a link is read here before it runs: nothing of it may stand out of sight or look like something else.
+  // A script from a link is read here before it runs, so no part of it may be out of sight or look like something else.
   EditorView.lineWrapping,
   highlightSpecialChars(),
   hover,

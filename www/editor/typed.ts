@@ -1,16 +1,16 @@
 /**
- * What type an expression of a script has, as far as it can be told from the text and the documentation of the API: enough to
- * complete and explain the members behind a dot. Nothing is run. Pure.
+ * Infers the type of an expression in a script from the text and the documentation of the API: precisely enough to
+ * complete and explain the members after a dot. Runs nothing. Pure.
  */
 import type { ApiEntry } from "../user/docs";
 
-/** The members of a class with their types; empty where nobody says. */
+/** The members of a class with their types; empty for an undocumented type. */
 export type Classes = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** What is known of the API. */
+/** The documented types of the API. */
 export interface Api {
   classes: Classes;
-  /** What functions give, by name. */
+  /** The result types of functions, by name. */
   results: ReadonlyMap<string, string>;
   /** Types of the parameters of hooks and of the functions that passes are made of, by name and place. */
   params: ReadonlyMap<string, readonly string[]>;
@@ -33,7 +33,7 @@ function parts(text: string): string[] {
   return found.map((part) => part.trim()).filter(Boolean);
 }
 
-/** What stands between the first of two brackets and its partner. */
+/** Returns the text between the first of two brackets and its partner. */
 function within(text: string, open: string, close: string): string {
   const from = text.indexOf(open);
   if (from < 0) return "";
@@ -142,7 +142,7 @@ export function typeBefore(text: string, at: number, api: Api, depth = 0): strin
     type = api.results.get(head) ?? null;
     skip = 1;
   } else if ((head === "super" || head === "this") && /^\.visit/.test(rest[0] ?? "")) {
-    // What a hook of a mutator gives is an expression.
+    // A hook of a mutator returns an expression.
     type = rest[1]?.startsWith("(") ? "Expr" : null;
     skip = 2;
   } else type = typeOfName(text, start, head, api, depth);

@@ -1,4 +1,4 @@
-/** What an embed shows: the program unless only steps are wanted, the steps, and what the chosen one changed. */
+/** Renders an embed: the program unless only steps are wanted, the steps, and the change by the chosen one. */
 import { createMemo, For, Show } from "solid-js";
 import { pieces } from "../editor/relay";
 import { useApp } from "../panels/context";
@@ -20,7 +20,7 @@ export function Embed(props: { mode: "read" | "steps" }) {
     event.preventDefault();
     list.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
   };
-  // What is said about one's own work means nothing here.
+  // Messages about the user's own work do not apply here.
   /** A link that could not be opened: the example that stands in its place would be taken for it. */
   const unopened = () => wrong().some((notice) => notice.text.startsWith("This link"));
   /** The program in pieces, each with its colour. */

@@ -57,7 +57,7 @@ render(() => {
     spawn,
     spawnSandbox: () =>
       new Later(() => import("../sandbox/host").then(({ Sandbox }) => new Sandbox())),
-    // Nothing is to be kept, and nobody is to be told that nothing is.
+    // An embed stores nothing, and shows no notice about that.
     keeper: new Keeper(nowhere),
     works: new Works(nowhere, noAttic, ""),
     watchdog: 10_000,

@@ -1,4 +1,4 @@
-/** How a session answers a request, in whatever kind of worker it lives. */
+/** Answers the requests to a session, in any kind of worker. */
 import type { open } from "passlab-session";
 import { findStep } from "./chosen";
 import type { Ahead, Diff, Look, Request, Run } from "./protocol";
@@ -33,7 +33,7 @@ export function answer(session: Session, request: Request): unknown {
   return { ...run, ahead: ahead(session, run, look) };
 }
 
-/** What an exception says. */
+/** Returns the message of an exception. */
 export function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

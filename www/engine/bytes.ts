@@ -1,4 +1,4 @@
-/** Where the two halves of the engine's WebAssembly are, for those who hand their bytes on. */
+/** The addresses of the two halves of the engine's WebAssembly, for modules that pass their bytes on. */
 import first from "passlab-engine/passlab_bg.wasm?url";
 import second from "passlab-engine/passlab_second.wasm?url";
 

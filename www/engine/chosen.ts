@@ -1,8 +1,8 @@
-/** Which step of a run is meant or worth being shown: the page and the worker that works ahead of it ask the same. */
+/** Chooses the step of a run to show: the page and the worker that works ahead of it share these functions. */
 import type { Step } from "./protocol";
 
 /**
- * The step to show when nobody picked one: a failed one, else the listed pass that recorded most rewrites.
+ * Returns the step to show if the user picked none: a failed one, else the listed pass that recorded most rewrites.
  * Type inference touches every node and teaches least, so it comes last.
  */
 export function mostInteresting(steps: readonly Step[]): number {

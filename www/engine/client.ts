@@ -15,14 +15,14 @@ export type Ask<K extends Kind> = { type: K } & Omit<Extract<Request, { type: K 
 
 export type Reply<K extends Kind> =
   | { status: "answered"; value: Answers[K] }
-  /** A newer job took its slot, or the run that it asked about is gone. Nobody waits for it any more. */
+  /** A newer job took its slot, or the run that it asked about is gone. Its result is not needed any more. */
   | { status: "superseded" }
   | { status: "stopped"; reason: "hung" | "crashed" | "cancelled"; message: string };
 
 export type Phase = "starting" | "ready" | "slow" | "restarting" | "dead";
 export interface Status {
   phase: Phase;
-  /** What went wrong, for `restarting` and `dead`. */
+  /** The error, for `restarting` and `dead`. */
   message: string;
   /** The kind of the job in the worker. */
   job: Kind | null;
@@ -252,7 +252,7 @@ export class EngineClient {
     clearTimeout(this.slowTimer);
   }
 
-  /** Only what changed is told: a job that is done at once is nobody's business. */
+  /** Reports changes only: a job that is done at once is not reported. */
   private report(phase: Phase, message = ""): void {
     if (phase === this.told && phase === "ready") return;
     this.told = phase;

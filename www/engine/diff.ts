@@ -4,7 +4,7 @@ import type { Diff, DiffKind, DiffRow } from "./protocol";
 /** By the number that the engine gives them. */
 const KINDS: readonly DiffKind[] = ["same", "added", "removed", "changed", "moved", "renumbered"];
 
-/** What is packed in a diff. Numbers that mean nothing, as a script could send them, give empty lines. */
+/** Unpacks a diff. Meaningless numbers, as a script could send them, give empty lines. */
 export function rowsOf(diff: Diff | null): DiffRow[] {
   const rows: DiffRow[] = [];
   if (!diff) return rows;

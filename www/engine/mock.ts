@@ -402,7 +402,7 @@ class Session {
   }
 }
 
-/** What a script defines, by its looks. */
+/** Guesses the definitions of a script from its text. */
 function report(script: string): ScriptReport | undefined {
   if (!script.trim()) return undefined;
   if (script.includes("for (;;);")) for (;;);

@@ -1,13 +1,12 @@
 /**
- * What the page and the engine say to each other.
+ * The messages between the page and the engine.
  *
- * The engine (Rust, compiled to WebAssembly) lives in a worker. A `run` is one
- * document: a program, a pass list and a context. Its answer is a summary: small, always whole.
- * Everything big (texts, diffs, values) is pulled for the step that is looked at.
- * Versions of the module are numbered from 0 (the program as parsed) and belong to the newest `run`
- * that answered `ok: true`. A run that could not start (`ok: false`) leaves the versions of the last good
- * one in place, so that the page can go on showing and stepping through it while the program has errors.
- * Offsets into text are UTF-16 code units, as CodeMirror counts them; lines and columns start at 1.
+ * The engine (Rust, compiled to WebAssembly) lives in a worker. A `run` is one document: a program, a pass list and a
+ * context. Its answer is a summary: small, always whole. Everything big (texts, diffs, values) is pulled for the step
+ * that is looked at. Versions of the module are numbered from 0 (the program as parsed) and belong to the newest `run`
+ * that answered `ok: true`. A run that could not start (`ok: false`) leaves the versions of the last good one in place,
+ * so that the page can go on showing and stepping through it while the program has errors. Offsets into text are UTF-16
+ * code units, as CodeMirror counts them; lines and columns start at 1.
  */
 
 /** One row of the pass list: a call in TVM's Python notation, e.g. `FuseOps(fuse_opt_level=2)`. */
@@ -30,9 +29,9 @@ export interface RunDocument {
   instruments: string[];
   /** The source of *My passes*, in JavaScript; empty for none. It runs in the sandbox only. */
   script: string;
-  /** What the program was forked from, as the text of a reproducer; empty or absent for nothing. */
+  /** The program that it was forked from, as the text of a reproducer; empty or absent for none. */
   parent?: string;
-  /** What another compiler made of the program, one file per pass. Then these are the versions, and no pass runs. */
+  /** The outputs of another compiler for the program, one file per pass. They are the versions, and no pass runs. */
   files?: DumpFile[];
 }
 
@@ -75,7 +74,7 @@ export interface Step {
   /** `required` ran because a pass asked for it; `nested` ran inside its parent; `listed` stands in the pass list. */
   role: "listed" | "required" | "nested";
   outcome: Outcome;
-  /** Why it was skipped or failed; empty otherwise. */
+  /** The reason why it was skipped or failed; empty otherwise. */
   reason: string;
   optLevel: number;
   /** Module versions; equal when nothing changed. */
@@ -83,7 +82,7 @@ export interface Step {
   after: number;
   /** Wall time in microseconds, children included. */
   micros: number;
-  /** How many rewrites the pass recorded. */
+  /** The number of rewrites that the pass recorded. */
   rewrites: number;
   /** The functions of the module that it changed, made or took away. */
   functions: string[];
@@ -107,7 +106,7 @@ export interface UserInstrument {
   doc: string;
 }
 
-/** What a script made, said and did wrong, while it was loaded and while its passes ran. */
+/** The definitions, output and problems of a script, while it was loaded and while its passes ran. */
 export interface ScriptReport {
   passes: UserPass[];
   instruments: UserInstrument[];
@@ -132,23 +131,23 @@ export interface Run {
   /** False when the program could not be run at all; `steps` is then empty. */
   ok: boolean;
   steps: Step[];
-  /** How many module versions there are; version 0 is the parsed program. */
+  /** The number of module versions; version 0 is the parsed program. */
   versions: number;
-  /** What instruments were asked, said and printed, and what passes printed, in order. */
+  /** The calls, answers and output of instruments, and the output of passes, in order. */
   log: LogEntry[];
   /** TVM's `PassTimingInstrument.render()`. */
   timing: string;
   /** Milliseconds spent in the engine. */
   millis: number;
-  /** What became of the document's script; absent when it has none. */
+  /** The report on the document's script; absent when it has none. */
   script?: ScriptReport;
-  /** What the page looks at, made in the same breath; see `Look`. Added by the worker. */
+  /** The data that the page looks at, made with the run; see `Look`. Added by the worker. */
   ahead?: Ahead;
 }
 
 /**
- * What the page shows of a run. Sent along with a `run`, so that its diff or texts come with the answer: asking for
- * them afterwards would cost another way to the worker and back, and another frame, at every keystroke.
+ * The part of a run that the page shows. Sent along with a `run`, so that its diff or texts come with the answer:
+ * asking for them afterwards would cost another way to the worker and back, and another frame, at every keystroke.
  */
 export interface Look {
   /** Id of the chosen step, as in the state of the page; may be empty or gone. */
@@ -204,8 +203,8 @@ export interface Diff {
 }
 
 /**
- * An expression as somebody points at it: by a word in a line of a version's text (`stable`: numbered as in a diff), by the
- * `node` of an earlier answer to the same run, or by an offset into the source.
+ * An expression that the user points at: by a word in a line of a version's text (`stable`: numbered as in a diff), by
+ * the `node` of an earlier answer to the same run, or by an offset into the source.
  */
 export type Place =
   | { line: number; word: string; stable: boolean }
@@ -231,7 +230,7 @@ export interface GraphNode {
   y: number;
 }
 
-/** What is computed from what after a step, and what was there before it besides. */
+/** The dataflow graph after a step, with the nodes that the step removed. */
 export interface Graph {
   nodes: GraphNode[];
   /** Pairs of nodes, from what is used to what uses it, one after the other. */
@@ -247,7 +246,7 @@ export interface Rewrite {
   post: string;
 }
 
-/** What became of an expression on the way to a version. */
+/** The fate of an expression on the way to a version. */
 export type Fate = "source" | "kept" | "rebuilt" | "rewritten" | "made" | "removed";
 
 export interface HistoryEntry {
@@ -257,13 +256,13 @@ export interface HistoryEntry {
   fate: Fate;
   /** The rule that rewrote or made it; empty for none. */
   rule: string;
-  /** What stands for it here; null when it is gone. */
+  /** The node that stands for it here; null when it is gone. */
   node: number | null;
-  /** What that is, in a word or two. */
+  /** Names that node, in a word or two. */
   label: string;
 }
 
-/** What an expression is, where it came from and what became of it. */
+/** An expression with its origin and its fates. */
 export interface History {
   version: number;
   node: number;
@@ -362,7 +361,7 @@ export interface ViewState {
   view: string;
 }
 
-/** Who ran a document and what came out, so that another engine can say when it gets something else. Both may be empty. */
+/** The engine that ran a document and the result's hash, for comparison by another engine. Both may be empty. */
 export interface Made {
   /** `Catalogue.version`. */
   engine: string;
@@ -376,7 +375,7 @@ export interface SharedDocument extends RunDocument {
   made?: Made;
 }
 
-/** What the page asks. `id` comes back in the answer. */
+/** The requests of the page. `id` comes back in the answer. */
 export type Request =
   | { id: number; type: "catalogue" }
   | { id: number; type: "run"; document: RunDocument; look?: Look | null }
@@ -389,9 +388,9 @@ export type Request =
   | { id: number; type: "graph"; before: number; after: number }
   /** The rewrites of a step, by its index. */
   | { id: number; type: "rewrites"; step: number }
-  /** What the step has changed after `fuel` of its rewrites. */
+  /** Asks for the program after `fuel` of the step's rewrites. */
   | { id: number; type: "partial"; step: number; fuel: number }
-  /** What a pass would do to a version. */
+  /** Asks for the effect of a pass on a version. */
   | { id: number; type: "preview"; version: number; call: string }
   | { id: number; type: "operators"; before: number; after: number }
   | ({ id: number; type: "eval" } & Question)
@@ -422,7 +421,7 @@ export interface Answers {
   /** Null where it cannot be said: passes of a script are not run again. */
   partial: Diff | null;
   preview: "changed" | "unchanged" | "failed";
-  /** How often each operator is called: before, after. */
+  /** The numbers of calls of each operator: before, after. */
   operators: [name: string, before: number, after: number][];
   eval: Values;
   dump: DumpFile[];
@@ -433,23 +432,23 @@ export interface Answers {
   write: string;
   /** The document of a reproducer file, or of a plain program. */
   read: DecodeResult;
-  /** What a text is that somebody brings. */
+  /** The kind of a text from elsewhere. */
   recognise: Recognised;
   encode: string;
   decode: DecodeResult;
 }
 
-/** What another list did: its steps, or what is wrong with it. */
+/** The result of another list: its steps, or its problem. */
 export interface Beside {
   problem: string;
   steps: Step[];
 }
 
-/** What is to be evaluated. */
+/** A request to evaluate a function. */
 export interface Question {
   version: number;
   func: string;
-  /** What inputs are made from that are not given. */
+  /** The seed of the inputs that are not given. */
   seed: number;
   /** Elements in row-major order, or one for all, by the name of the parameter. */
   given: Readonly<Record<string, readonly number[]>>;
@@ -459,7 +458,7 @@ export interface Question {
 
 /** A part of a value that is no tuple. */
 export interface ValuePart {
-  /** How it is reached: `x`, `result.1`. */
+  /** Its path: `x`, `result.1`. */
   name: string;
   /** As text, abbreviated. */
   text: string;
@@ -471,22 +470,22 @@ export interface ValuePart {
 }
 
 export interface Values {
-  /** Why nothing came out; empty when something did. */
+  /** The reason why there is no result; empty when there is one. */
   problem: string;
   args: ValuePart[];
   result: ValuePart[];
-  /** What the expression that was asked about was when it was first evaluated, and how often it was. */
+  /** The first value of the expression that was asked about, and the number of its evaluations. */
   seen: ValuePart[];
   times: number;
 }
 
 /** A version beside another program. */
 export interface Comparison {
-  /** What is wrong with that program; empty when it could be read. */
+  /** The problems of that program; empty when it could be read. */
   problems: Problem[];
-  /** Where they differ first by TVM's structural equality; empty when they are equal. */
+  /** The first difference by TVM's structural equality; empty when they are equal. */
   difference: string;
-  /** Whether `@main` gives the same for a few inputs; null where one of them cannot be evaluated. */
+  /** True if `@main` gives the same for a few inputs; null if one of them cannot be evaluated. */
   sameValues: boolean | null;
 }
 
@@ -498,7 +497,7 @@ export interface DecodeResult {
   message: string;
 }
 
-/** What the engine answers. `failed` is the engine itself failing (a bug), never a bad program. */
+/** The answers of the engine. `failed` is the engine itself failing (a bug), never a bad program. */
 export type Response =
   | { [K in keyof Answers]: { id: number; type: K; value: Answers[K] } }[keyof Answers]
   | { id: number; type: "failed"; message: string };

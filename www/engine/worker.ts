@@ -1,9 +1,9 @@
 /**
- * The engine's worker. It opens a session, says `ready`, and answers one request after the other. As a shared worker, which
- * is how the embeds of a page run it, it does so for each of them, with one engine.
+ * The engine's worker. It opens a session, says `ready`, and answers one request after the other. As a shared worker it does
+ * so for each of the embeds of a page, with one engine.
  *
  * An exception is a bug of the engine: it is reported, and the page then throws this worker away, because a session that
- * panicked half way is not to be trusted any more. What is shared ends itself, and whoever asks again gets a new one.
+ * panicked half way cannot be trusted any more. A shared worker ends itself, and the next request starts a new one.
  */
 import { open, prepare } from "passlab-session";
 import { answer, type Session, words } from "./answer";
@@ -12,7 +12,7 @@ import type { Request } from "./protocol";
 /** Messages of the worker itself, outside of the protocol. */
 export type Boot = { type: "ready" } | { type: "unready"; message: string };
 
-/** What a user of a shared worker says when it goes. */
+/** The last message of a user of a shared worker. */
 export interface Leave {
   type: "leave";
 }

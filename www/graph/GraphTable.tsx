@@ -35,7 +35,7 @@ export function GraphTable(props: {
     const inside = (group: number, level: number) => {
       result.push({ level, group, node: null });
       if (folded.has(groupKey(graph, group))) return;
-      // What is computed first stands first; a box stands where its first node is.
+      // Orders the nodes by height, so inputs precede uses; a box stands just before its first node.
       const items: { y: number; put(): void }[] = [];
       graph.nodes.forEach((node, index) => {
         if (node.group === group) {

@@ -1,6 +1,6 @@
 /**
- * The dataflow graph of a step. What the step took away is drawn too, where it stood, so one picture shows before and after;
- * every expression keeps its place from step to step. The same as a table, for those who read it that way. Loaded on demand.
+ * Shows the dataflow graph of a step, with the nodes that the step removed in their place, so one picture shows before and
+ * after; every expression keeps its place from step to step. A table shows the same as text. Loaded on demand.
  */
 import { createMemo, createSignal, Match, Show, Switch } from "solid-js";
 import type { Graph, Step } from "../engine/protocol";

@@ -17,9 +17,9 @@ import { Minimap } from "./Minimap";
 import { fateSign, NODE, type Scene, type Shape, towards } from "./scene";
 
 const ZOOMS = [0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.7, 1, 1.4, 2];
-/** Smaller than this nobody reads a label: then there is only its box. */
+/** The smallest scale with legible labels: below it only boxes are drawn. */
 const LEGIBLE = 0.5;
-/** What stands over the foot of the picture covers so much of it, in pixels. */
+/** The height in pixels of the bar that covers the foot of the picture. */
 const FOOT = 56;
 
 const fateWords = {
@@ -61,7 +61,7 @@ export function Picture(props: {
         a.left === b.left && a.top === b.top && a.right === b.right && a.bottom === b.bottom,
     },
   );
-  /** What is in sight, in the units of the picture. */
+  /** The visible part, in the units of the picture. */
   const [sight, setSight] = createSignal<Part>({ left: 0, top: 0, right: 0, bottom: 0 });
   const look = () => {
     const scale = zoom();
@@ -197,7 +197,7 @@ export function Picture(props: {
         ? ZOOMS.find((scale) => scale > old)
         : [...ZOOMS].reverse().find((scale) => scale < old);
     if (!next) return;
-    // What is under the pointer stays there.
+    // Keeps the point under the pointer in its place.
     const [left, top] = [view.scrollLeft + x, view.scrollTop + y].map((at) => (at * next) / old);
     setZoom(next);
     view.scrollLeft = (left ?? 0) - x;

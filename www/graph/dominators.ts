@@ -1,6 +1,6 @@
 /**
- * The post-dominator tree that FuseOps goes by (`src/relay/analysis/graph_partitioner.cc`): a node's parent is the first node
- * that everything computed from it flows through. What FuseOps merges lies on ways from a node to its parent.
+ * Computes the post-dominator tree of FuseOps (`src/relay/analysis/graph_partitioner.cc`): a node's parent is the first
+ * node that every use of it flows through. FuseOps merges nodes on the ways from a node to its parent.
  */
 import type { Graph } from "../engine/protocol";
 
@@ -31,7 +31,7 @@ export function postDominators(graph: Pick<Graph, "nodes" | "edges">): number[] 
   // Users before what they use.
   for (let node = ready.pop(); node !== undefined; node = ready.pop()) {
     const list = users[node] as number[];
-    // What a function gives is seen from outside, whatever uses it besides.
+    // The result of a function is visible outside, whatever its other uses.
     const meet = nodes[node]?.result ? -1 : list.reduce(common, list[0] ?? -1);
     parent[node] = meet;
     depth[node] = meet < 0 ? 0 : (depth[meet] as number) + 1;

@@ -1,4 +1,4 @@
-/** What of the graph is in sight, as text of SVG. */
+/** Draws the visible part of the graph, as text of SVG. */
 import { dominatorPath, edgePath, NODE, type Scene } from "./scene";
 
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -26,8 +26,8 @@ const ARROWS = ["same", "made", "removed"]
   .join("");
 
 /**
- * What of the scene is in sight, as text: parsed in one go, which is several times faster than making each element by
- * itself. Most of a network is out of sight, and laying out its text is what takes time.
+ * Draws the visible part of the scene as text: the browser parses it in one go, several times faster than making each
+ * element. Most of a network is out of sight, and laying out its text is what takes time.
  */
 export function drawing(scene: Scene, part: Part): string {
   const meets = (left: number, top: number, right: number, bottom: number) =>

@@ -25,7 +25,7 @@ export function graphOf(graph: Graph, func: string): Graph {
     ];
     if (from !== undefined && to !== undefined) edges.push(from, to);
   }
-  // Where its first node stands is where it begins.
+  // The origin is the corner of its nodes.
   const left = Math.min(...nodes.map(({ x }) => x));
   const top = Math.min(...nodes.map(({ y }) => y));
   return {

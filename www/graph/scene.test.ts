@@ -44,7 +44,7 @@ test("a box holds the nodes of its function, and folds into one shape", () => {
     [1, 2],
     [0, 2],
   ]);
-  // What is not folded stays where it was.
+  // Shapes that are not folded keep their places.
   expect(folded.shapes[2]?.y).toBe(open.shapes[3]?.y);
 });
 
@@ -107,7 +107,7 @@ test("a node's post-dominator is where all that is computed from it meets again"
   const edges = [0, 1, 0, 2, 1, 3, 2, 3, 3, 4, 3, 5, 6, 1, 6, 5];
   const parents = postDominators({ nodes, edges });
   expect(parents).toEqual([3, 3, 3, -1, -1, -1, -1]);
-  // What is gone does not count.
+  // Removed nodes do not count.
   const gone = nodes.map((one) =>
     one.label === "log" ? { ...one, fate: "removed" as const } : one,
   );

@@ -42,11 +42,11 @@ export interface Rectangle {
 export interface Box extends Rectangle {
   group: number;
   title: string;
-  /** What is drawn: the box, or snug parts of it where something else stands inside of its bounds. */
+  /** The rectangles to draw: the box, or snug parts of it if other shapes stand inside its bounds. */
   parts: Rectangle[];
   /** Lines that join parts which stand apart. */
   joints: string[];
-  /** How deep it is nested. */
+  /** The depth of its nesting. */
   depth: number;
   made: boolean;
 }
@@ -67,7 +67,7 @@ export interface Scene {
 const cut = (text: string, most: number) =>
   text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
-/** How deep a group is nested. */
+/** Returns the nesting depth of a group. */
 export function depthOf(graph: Graph, group: number): number {
   let depth = 0;
   for (let at = graph.groups[group]?.parent ?? null; at !== null; depth++) {
@@ -85,7 +85,7 @@ function foldedAround(graph: Graph, isFolded: readonly boolean[], group: number)
   return found;
 }
 
-/** What a group is known by from step to step. */
+/** Returns the key of a group that stays the same from step to step. */
 export function groupKey(graph: Graph, group: number): string {
   const here = graph.groups[group];
   if (!here) return "";
@@ -110,7 +110,7 @@ export function sceneOf(
   );
   const around = graph.groups.map((_, group) => foldedAround(graph, isFolded, group));
   const shapes: Shape[] = [];
-  /** Where each node went: to a shape of its own or into that of a folded box. */
+  /** The shape of each node: its own or that of a folded box. */
   const at: number[] = [];
   const proxies = new Map<number, number>();
   graph.nodes.forEach((node, index) => {
@@ -178,7 +178,7 @@ export function sceneOf(
   };
 }
 
-/** Which stretches of each row are taken. */
+/** Collects the occupied intervals of each row. */
 function rowsOf(shapes: readonly Shape[]): Scene["rows"] {
   const rows: Scene["rows"] = new Map();
   for (const { x, y } of shapes) {
@@ -195,7 +195,7 @@ const meet = (a: Rectangle, b: Rectangle) =>
   a.top < b.top + b.height &&
   b.top < a.top + a.height;
 
-/** Whether a group is another or stands inside of it. */
+/** True if a group is another or stands inside it. */
 export function isInside(graph: Graph, group: number, outer: number): boolean {
   let at: number | null = group;
   while (at !== null && at !== outer) at = graph.groups[at]?.parent ?? null;
@@ -352,7 +352,7 @@ export function edgePath(from: Shape, to: Shape, rows: Scene["rows"]): string {
   return `M${x1} ${y1}C${x1} ${y1 + lean} ${side} ${y1 + 8} ${side} ${y1 + lean}L${side} ${y2 - lean}C${side} ${y2 - 8} ${x2} ${y2 - lean} ${x2} ${y2}`;
 }
 
-/** Where an edge runs down so that it crosses no shape in the rows between its ends: as near to both ends as that can be. */
+/** Finds the column where an edge crosses no shape between its ends: as near to both ends as possible. */
 function sideOf(from: Shape, to: Shape, between: number, rows: Scene["rows"]): number {
   const half = NODE.width / 2;
   const [x1, x2] = [from.x + half, to.x + half];
@@ -375,7 +375,7 @@ export function dominatorPath(from: Shape, to: Shape): string {
   return `M${from.x} ${y1}C${side} ${y1} ${side} ${y1} ${side} ${(y1 + y2) / 2}S${side} ${y2} ${to.x} ${y2}`;
 }
 
-/** Where an arrow key leads from a shape: to an input above, a use below, a neighbour in the row. -1 for nowhere. */
+/** Returns the shape that an arrow key leads to: an input above, a use below, a neighbour in the row. -1 for none. */
 export function towards(scene: Scene, from: number, key: string): number {
   const here = scene.shapes[from];
   if (!here) return scene.shapes.length > 0 ? 0 : -1;

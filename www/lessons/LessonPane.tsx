@@ -26,7 +26,7 @@ export default function LessonPane(props: {
   let heading!: HTMLHeadingElement;
   let onward: HTMLButtonElement | undefined;
   const [failure, setFailure] = createSignal("");
-  /** What helps now, the weakest first, and how much of it was asked for. */
+  /** The present hints, the weakest first, and the number of those that were asked for. */
   const [hints, setHints] = createSignal<readonly string[]>([]);
   const [rung, setRung] = createSignal(0);
   const hint = () => hints()[rung() - 1] ?? "";
@@ -96,7 +96,7 @@ export default function LessonPane(props: {
     setFacts(found);
     forget();
   };
-  /** What the learner's passes do with the other programs of the lesson. */
+  /** Runs the learner's passes on the other programs of the lesson. */
   const tried = async ({ lesson, programs }: Loaded, document: Facts["document"]) => {
     const trials: Record<string, Facts> = {};
     for (const trial of trialsOf(lesson)) {
@@ -110,7 +110,7 @@ export default function LessonPane(props: {
   };
   createEffect(() => {
     const one = loaded();
-    // What it depends on: the newest answer, and whether the engine gave up.
+    // Depends on the newest answer, and on an engine that gave up.
     state().answers;
     state().gaveUp;
     if (one && one.name === props.name) void look(one);

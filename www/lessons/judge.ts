@@ -8,7 +8,7 @@ import type { Comparison, Run, RunDocument } from "../engine/protocol";
 export interface Condition {
   /** The document could be run. */
   runs?: boolean;
-  /** Which text `has`, `lacks` and `count` are about: regular expressions. */
+  /** The text for `has`, `lacks` and `count`, which are regular expressions. */
   in?: "program" | "result";
   has?: string;
   lacks?: string;
@@ -17,21 +17,21 @@ export interface Condition {
   outcome?: [name: string, outcome: string];
   /** A line that the script printed. */
   console?: string;
-  /** What the script has in it. */
+  /** A pattern that the script must contain. */
   script?: string;
   level?: number;
   /** Passes that are in the list and switched on. */
   passes?: string[];
   /** A pass that is in the list, switched on or not. */
   lists?: string;
-  /** How many passes are switched on. */
+  /** The number of passes that are switched on. */
   enabled?: number;
   /** The result is structurally equal to this program, as TVM sees it. */
   equals?: string;
   /** The result gives the same values as this program. */
   sameAs?: string;
   not?: boolean;
-  /** What is said holds of the passes on the program of this file, not on the learner's. */
+  /** Checks the passes on the program of this file, not on the learner's. */
   on?: string;
   /** The question of the lesson is answered, and rightly. */
   answered?: boolean;
@@ -50,7 +50,7 @@ export interface Hint {
   state: string;
 }
 
-/** What the learner is asked before something is run. */
+/** A question to the learner before a run. */
 export interface Question {
   ask: string;
   /** Each with the reason that is given once it is chosen. One is right. */
@@ -64,7 +64,7 @@ export interface Lesson {
   hints: Hint[];
 }
 
-/** What is known of the learner's work. */
+/** The facts about the learner's work. */
 export interface Facts {
   document: RunDocument;
   /** The run of exactly this document; null when it cannot be run. */

@@ -1,7 +1,7 @@
 /*
- * The script of the sandbox's frame, which stands between the page and code that somebody wrote. It starts one worker
- * from the text that the page sends and hands messages on: questions to the worker, and for each question
- * one answer back. Whatever else the worker says ends it.
+ * The script of the sandbox's frame, which stands between the page and the user's code. It starts one worker from
+ * the text that the page sends and passes messages on: questions to the worker, and for each question one
+ * answer back. Any other message of the worker ends it.
  *
  * The build puts this text into a page of its own whose policy names its hash, so that no other script runs there.
  */

@@ -1,11 +1,11 @@
 /**
- * What runs in the sandbox's worker before anybody's code: the engine, opened from the bytes that the page sent, the
- * API that scripts are written against, and the loop that answers questions. Answers are text, so that nothing but
- * data leaves the worker; the page checks even those, because code in here can write whatever it likes.
+ * Runs in the sandbox's worker before the user's code: the engine, opened from the bytes that the page sent, the API
+ * that scripts are written against, and the loop that answers questions. Answers are text, so that nothing but data
+ * leaves the worker; the page checks even those, because code in here can write whatever it likes.
  *
- * What is needed is taken before user code runs, so that code which replaces a global breaks only itself. What leads to
- * the frame is taken away: a flood would be stopped there, but the frames of a site may share a process, and
- * the one of the last good result would wait until all of it is cleared away.
+ * Takes the globals that it needs before user code runs, so that code which replaces a global breaks only itself.
+ * Removes the ways to the frame: a flood would be stopped there, but the frames of a site may share a process, and the
+ * one of the last good result would wait until all of it is cleared away.
  */
 import { open } from "passlab-sandbox-session";
 import type { Request } from "../engine/protocol";
@@ -21,7 +21,7 @@ for (const way of ["postMessage", "reportError", "close", "Worker", "SharedWorke
     Reflect.deleteProperty(at, way);
 }
 
-// Nor do errors outside of a run go there: nobody asked.
+// Errors outside of a run are not sent: they answer no question.
 for (const kind of ["error", "unhandledrejection"]) {
   self.addEventListener(kind, (event) => event.preventDefault());
 }

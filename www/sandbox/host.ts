@@ -42,11 +42,11 @@ export class Sandbox implements WorkerLike {
   onerror: ((event: ErrorEvent) => void) | null = null;
   private readonly frame = document.createElement("iframe");
   private readonly channel = new MessageChannel();
-  /** What was asked, by number: an answer is read as one to its question, whatever it says of itself. */
+  /** The questions asked, by number: an answer is read as one to its question, whatever kind it claims. */
   private readonly asked = new Map<number, Request["type"]>();
   private started = false;
   private resting: ReturnType<typeof setTimeout> | undefined;
-  /** Whether it was asked if it has come to rest. */
+  /** True while the worker's answer that it has come to rest is awaited. */
   private asking = false;
   private over = false;
 

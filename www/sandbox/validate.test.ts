@@ -31,7 +31,7 @@ const run = {
   script: { passes: [], instruments: [], problems: [], output: ["hello"] },
 };
 
-/** What the page makes of a message that answers question 7. */
+/** Checks a message that answers question 7, as the page does. */
 function heard(message: unknown, question: Request["type"] = "run") {
   const text = typeof message === "string" ? message : JSON.stringify(message);
   return check(text, new Map([[7, question]]));

@@ -1,6 +1,6 @@
 /**
- * Reads what comes out of the sandbox. Anybody's code may have written it, so it is text of bounded length, and only
- * what an answer to the question may hold is copied out of it, everything checked. What is not as it should be throws.
+ * Reads the messages of the sandbox. The user's code may have written them, so each is text of bounded length, and only
+ * the fields of an answer to the question are copied out of it, all of them checked. Throws on malformed messages.
  */
 
 import type {
@@ -34,7 +34,7 @@ export const LONGEST = 32_000_000;
 /** Entries of a list that the page draws only in part, and of one that it draws whole. */
 const MANY = 2_000_000;
 const SOME = 20_000;
-/** Steps of a run, and parts of a value: each costs the page something, and somebody may have made them up. */
+/** The most steps of a run, and parts of a value: each costs the page something, and a script may have made them up. */
 const STEPS = 10_000;
 const PARTS = 1_000;
 
@@ -266,7 +266,7 @@ const graph: Read<Graph> = (value) => {
   return read;
 };
 
-/** What is not finite is not in JSON. */
+/** JSON has no infinities and NaN; they come as null. */
 const element: Read<number> = (value) =>
   value === null ? Number.NaN : typeof value === "number" ? value : wrong("an element");
 const part = record<ValuePart>({
@@ -284,7 +284,7 @@ const evaluated = record<Values>({
   times: whole,
 });
 
-/** What the sandbox is asked. Links and the catalogue are never its business. */
+/** The readers for the sandbox's answers. Links and the catalogue are never its business. */
 const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
   run,
   beside: record<Beside>({ problem: short(10_000), steps: list(step, STEPS) }),

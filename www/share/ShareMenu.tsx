@@ -1,4 +1,4 @@
-/** What Share opens: the link that was just copied, how far it reaches, and other forms of the same. Loaded on demand. */
+/** The panel of Share: the copied link, the places that it fits, other forms of the same. Loaded on demand. */
 import { createResource, createSignal, For, Show } from "solid-js";
 import { useApp } from "../panels/context";
 import { Popover } from "../panels/Popover";

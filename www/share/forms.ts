@@ -1,11 +1,11 @@
 /**
- * What is shared besides a link: texts made from the document, its run and one step of it. Nothing here draws or asks. Names of
- * steps and files may come from a link, so they are written such that they are nothing but text where they are pasted.
+ * Makes the other forms of sharing: texts from the document, its run and one step of it. Nothing here draws or asks.
+ * Names of steps and files may come from a link, so they are escaped to be nothing but text where they are pasted.
  */
 import { rowsOf } from "../engine/diff";
 import type { Diff, RunDocument } from "../engine/protocol";
 
-/** Where a link of some length still fits. Lengths in characters; of the places, the shortest first. */
+/** The places for links and the longest link of each, in characters; the shortest first. */
 export const places: readonly { name: string; most: number }[] = [
   { name: "a Discord message", most: 2_000 },
   { name: "an Outlook or Teams link", most: 2_048 },
@@ -27,7 +27,7 @@ export function fits(length: number): string {
   return `It is too long for ${last}; elsewhere it fits.`;
 }
 
-/** What a link is called: the function names of the program are its best title. */
+/** Returns the title of a link: the function names of the program are the best one. */
 export function titleOf(document: RunDocument, step: string): string {
   const example = /@([A-Za-z_]\w*)|def (\w+)\(/.exec(document.source.replace(/@(I|R|T)\./g, ""));
   const name = example?.[1] ?? example?.[2] ?? "a program";

@@ -24,14 +24,14 @@ export function literal(text: string): string {
 
 const list = (items: readonly string[]): string => `[${items.map(literal).join(", ")}]`;
 
-/** What a pass in JavaScript was given and what it gave. */
+/** The input and output of a pass in JavaScript. */
 export interface Given {
   name: string;
   before: string;
   after: string;
 }
 
-/** What TVM is to do again, and where it ends. */
+/** The run for TVM to repeat, and its last step. */
 export interface Result {
   dialect: "relay" | "relax";
   /** The program before the first pass. */
@@ -40,15 +40,15 @@ export interface Result {
   steps: readonly (string | Given)[];
   /** The program after the last pass. */
   after: string;
-  /** Why there is none: a pass failed. */
+  /** The error of a failed pass, if there is no result. */
   failure: string;
   version: string;
 }
 
 /**
- * What of a run TVM is asked to do again, or why nothing is. Passes of the script run in passlab only, and the ones that an
- * instrument refused are left out. `isKnown` says which calls are of passes that the engine has; no others are passed on.
- * `textOf` gives the text of a version as the engine prints it, null when it is not to be had.
+ * Returns the part of a run that TVM can repeat, or the reason why there is none. Passes of the script run in passlab
+ * only, and the ones that an instrument refused are left out. `isKnown` tells the calls of passes that the engine has;
+ * no others are passed on. `textOf` returns the text of a version as the engine prints it, or null if it cannot be had.
  */
 export async function toRepeat(
   document: RunDocument,
@@ -94,7 +94,7 @@ class Given:
         self.before, self.after = before, after
 `;
 
-/** How a call becomes a pass without being executed. */
+/** Makes a pass from its call without executing it. */
 const MADE = `
 def found(name):
     """The factory of a pass by its name, such as FuseOps or relax.transform.FuseOps."""
@@ -212,7 +212,7 @@ Made for ${relax ? "TVM 0.27 (pip install apache-tvm)" : "TVM 0.19, the last ver
 `;
 }
 
-/** What runs the passes: all in one go, or one after the other where some of them run in passlab only. */
+/** Runs the passes: all in one go, or one after the other if some of them run in passlab only. */
 const runOf = (context: string, given: boolean): string =>
   given
     ? `def run():

@@ -1,4 +1,4 @@
-/** The nodes of Relax alone: sequences of binding blocks, shapes and scalars as values, tensor programs, operator calls. */
+/** The nodes of Relax alone: binding blocks, shapes and scalars as values, tensor programs, calls of operators. */
 import { attrsAt, attrsIdOf } from "./attrs";
 import { cross, here, nameId, type Space, space } from "./engine";
 import {
