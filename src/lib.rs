@@ -28,6 +28,7 @@
 //! - [`diff`]: two versions of a program, line by line
 //! - [`repro`]: reproducers, as text and as links
 //! - [`session`]: a program that is opened, run and looked at while it is edited
+//! - [`trust`]: steps checked by running them
 //! - `cli`: the commands of the command line
 //! - `wasm`: the boundary to JavaScript, compiled for the page only
 
@@ -51,6 +52,7 @@ pub mod schedule;
 pub mod session;
 pub mod tir;
 pub mod topi;
+pub mod trust;
 pub mod verify;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;

@@ -28,6 +28,7 @@ const LAYERS: &[&[&str]] = &[
     &["diff"],
     &["repro"],
     &["session"],
+    &["trust"],
     &["cli"],
     &["wasm", "bin"],
 ];

@@ -56,7 +56,7 @@ const LOWERING: &[&str] = &[
 ];
 
 /// Steps are few, so that the test is quick; what takes more is counted as skipped.
-const FUEL: EvalOptions = EvalOptions { fuel: 20_000 };
+const FUEL: EvalOptions = EvalOptions { fuel: 20_000, work: u64::MAX };
 
 fn shared(folder: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(folder);

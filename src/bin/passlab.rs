@@ -89,6 +89,9 @@ struct Opt {
     /// Print the time of each pass, to standard error
     #[arg(long)]
     timing: bool,
+    /// Run the program before and after each step that changed it, on the same inputs; 1 when they give something else
+    #[arg(long)]
+    check: bool,
     /// Print the steps and the result as JSON
     #[arg(long)]
     json: bool,
@@ -143,6 +146,7 @@ fn run(command: &Command, reading: &Options) -> cli::Output {
             dump_ir: opt.dump_ir.as_deref(),
             timing: opt.timing,
             json: opt.json,
+            check: opt.check,
             reading: reading.clone(),
         }),
         Command::Check { file } => cli::check(file, reading),

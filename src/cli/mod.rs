@@ -207,7 +207,10 @@ fn eval_file(
         (alone, Some(Expr::PrimFunc(program))) => {
             let args = match (given, alone) {
                 (Some(args), _) => args,
-                (None, Some(alone)) => evaluator::relax::seeded_args(&mut store, alone, seed).map_err(failed)?,
+                (None, Some(alone)) => {
+                    let making = evaluator::Making::random(seed);
+                    evaluator::made_args(&mut store, &opened.module, alone, making).map_err(failed)?
+                }
                 (None, None) => seeded_args(&mut store, &opened.module, function, seed).map_err(wrong)?,
             };
             // An access that is not possible is told, and what else the program does is seen all the same.

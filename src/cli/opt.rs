@@ -1,7 +1,7 @@
 //! `passlab opt`: run passes over a program.
 
 use super::{Output, clock, finish, read};
-use crate::diag::{Diagnostic, render};
+use crate::diag::{Diagnostic, render, tame};
 use crate::parse::Options;
 use crate::pass::Literal;
 use crate::pass::call::parse_literal;
@@ -9,7 +9,9 @@ use crate::pass::trace::{LogKind, Outcome, Trace};
 use crate::passes;
 use crate::print::Numbering;
 use crate::repro::{self, Document};
+use crate::check::step::{Difference, Report, Verdict};
 use crate::session::{Session, document};
+use crate::trust::{Checked, Trust};
 use serde_json::json;
 
 /// Arguments of `passlab opt`.
@@ -29,6 +31,7 @@ pub struct OptOptions<'a> {
     pub dump_ir: Option<&'a str>,
     pub timing: bool,
     pub json: bool,
+    pub check: bool,
     pub reading: Options,
 }
 
@@ -88,7 +91,8 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
         let usage = problems.iter().find(|p| p.code.starts_with("pass-"));
         return Err(usage.map_or_else(|| Output::wrong(problems, options.file, &source), |p| Output::usage(&p.message)));
     }
-    let mut output = report(options, &session, &source);
+    let checked = if options.check { check_steps(&mut session) } else { Vec::new() };
+    let mut output = report(options, &session, &checked, &source);
     output.stderr = render(&warnings, options.file, &source) + &output.stderr;
     if let Some(folder) = options.dump_ir {
         write_dump(&session, std::path::Path::new(folder)).map_err(|e| Output::usage(format!("{folder}: {e}")))?;
@@ -109,7 +113,15 @@ fn write_dump(session: &Session, folder: &std::path::Path) -> std::io::Result<()
     Ok(())
 }
 
-fn report(options: &OptOptions<'_>, session: &Session, source: &str) -> Output {
+/// Checks every step that changed the program by running it.
+fn check_steps(session: &mut Session) -> Vec<(usize, Checked)> {
+    let mut trust = Trust::default();
+    let steps = session.trace().steps.iter().enumerate().filter(|(_, step)| step.changed());
+    let steps: Vec<usize> = steps.map(|(index, _)| index).collect();
+    steps.into_iter().map(|step| (step, trust.check(session, step))).collect()
+}
+
+fn report(options: &OptOptions<'_>, session: &Session, checked: &[(usize, Checked)], source: &str) -> Output {
     let trace = session.trace();
     let mut stderr = String::new();
     if options.print_changed {
@@ -125,6 +137,9 @@ fn report(options: &OptOptions<'_>, session: &Session, source: &str) -> Output {
     if options.timing {
         stderr += &trace.render_timing();
     }
+    for (step, found) in checked {
+        stderr += &format!("{}: {}\n", trace.steps[*step].id, tame(&found.sentence()));
+    }
     let problems: Vec<Diagnostic> = session.problems().iter().cloned().chain(trace.reported()).collect();
     stderr += &render(&problems, options.file, source);
     if let Some(step) = trace.steps.iter().find(|s| matches!(s.outcome, Outcome::Failed(_))) {
@@ -134,21 +149,46 @@ fn report(options: &OptOptions<'_>, session: &Session, source: &str) -> Output {
     // A step that runs others goes on after them.
     let last = trace.steps.iter().rev().find(|step| step.parent.is_none()).map_or(0, |step| step.after);
     let text = session.text(last, Numbering::Exact).unwrap_or_default();
-    let stdout = if options.json { format!("{}\n", trace_json(trace, &text)) } else { text };
-    let failed = !trace.is_complete() || problems.iter().any(Diagnostic::is_error);
+    let stdout = if options.json { format!("{}\n", trace_json(trace, checked, &text)) } else { text };
+    let differs = |(_, found): &(usize, Checked)| matches!(found.report.verdict, Verdict::Different(_));
+    let failed = !trace.is_complete() || checked.iter().any(differs) || problems.iter().any(Diagnostic::is_error);
     Output { stdout, stderr, status: i32::from(failed) }
 }
 
-fn trace_json(trace: &Trace, text: &str) -> serde_json::Value {
+fn checked_json(found: &Checked) -> serde_json::Value {
+    let difference = |found: &Difference| {
+        let inputs: Vec<_> = found.inputs.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+        json!({
+            "function": found.function, "inputs": inputs, "place": found.spot.place, "before": found.spot.before,
+            "after": found.spot.after, "from": found.from,
+        })
+    };
+    let Report { verdict, except, runs, .. } = &found.report;
+    let (mut ulps, mut different, mut reason) = (None, None, None);
+    match verdict {
+        Verdict::Equal => {}
+        Verdict::Within(most) => ulps = Some(*most),
+        Verdict::Different(found) => different = Some(difference(found)),
+        Verdict::NotRun(why) => reason = Some(why.clone()),
+    }
+    json!({
+        "outcome": verdict.word(), "ulps": ulps, "difference": different, "reason": reason,
+        "except": except.as_deref().map(difference), "runs": runs, "smaller_by": found.smaller_by,
+    })
+}
+
+fn trace_json(trace: &Trace, checked: &[(usize, Checked)], text: &str) -> serde_json::Value {
     let steps: Vec<_> = trace
         .steps
         .iter()
-        .map(|step| {
+        .enumerate()
+        .map(|(index, step)| {
+            let found = checked.iter().find(|(step, _)| *step == index).map(|(_, found)| checked_json(found));
             let (outcome, reason) = step.outcome_words();
             json!({
                 "id": step.id, "name": step.name, "depth": step.depth, "row": step.row, "outcome": outcome,
                 "reason": reason, "before": step.before, "after": step.after, "micros": step.micros,
-                "rewrites": step.rewrites.len(),
+                "rewrites": step.rewrites.len(), "check": found,
                 "reported": step.reported.iter().map(|d| json!({
                     "severity": d.severity.word(), "code": d.code, "message": d.message,
                     "from": d.span.map(|s| s.start), "to": d.span.map(|s| s.end),
@@ -180,6 +220,7 @@ mod tests {
             dump_ir: None,
             timing: false,
             json: false,
+            check: false,
             reading: Options::default(),
         }
     }

@@ -35,6 +35,11 @@ impl Machine<'_> {
             Some(ty) if is_known(self.store, ty) => ty,
             known => type_from_values(self.store, info, attrs, &args, known),
         };
+        let work = super::work_of(info.name, inputs.iter(), super::elements_of(self.store, out_type));
+        if work > self.work {
+            return Err(EvalFailure { code: "eval-fuel", ..self.fail(id, super::TOO_MUCH) });
+        }
+        self.work -= work;
         let cx = KernelCx { store: self.store, attrs, out_type };
         let outputs = kernel(&cx, &inputs).map_err(|error| self.fail(id, format!("{}: {}", info.name, error.0)))?;
         let count = outputs.len();

@@ -12,6 +12,7 @@ pub(super) struct Machine<'a> {
     pub(super) store: &'a mut Store,
     module: &'a Module,
     fuel: u64,
+    pub(super) work: u64,
     /// Nodes used more than once: their values are kept.
     shared: IdMap<Expr, ()>,
     /// Roots whose nodes are in `shared`.
@@ -75,6 +76,7 @@ impl<'a> Machine<'a> {
             store,
             module,
             fuel: options.fuel,
+            work: options.work,
             shared: IdMap::new(),
             scanned: IdMap::new(),
             captures: FxHashMap::default(),

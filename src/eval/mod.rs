@@ -8,18 +8,20 @@
 mod call_op;
 mod machine;
 pub(crate) mod relax;
+mod making;
 mod seed;
 mod show;
 mod tir;
 mod value;
 
-pub use seed::{seeded_args, seeded_value};
+pub use making::made_args;
+pub use seed::{Kind, Making, seeded_value};
 pub use show::show;
 pub use tir::{Applied, BufferCost, Cost, Given, apply as apply_prim_func, eval_prim, run_prim_func};
 pub use value::{Closure, Fields, RefCell, Value, value_to_expr};
 
 use crate::diag::{Diagnostic, Span};
-use crate::ir::{Dialect, Expr, ExprId, Module, OpId, Store};
+use crate::ir::{Dialect, Expr, ExprId, Module, OpId, Store, Tensor, Type, TypeId};
 use crate::ops::kernel::{by_lane, read, write};
 use crate::ops::tensor_of;
 use machine::Machine;
@@ -29,13 +31,40 @@ use machine::Machine;
 pub struct EvalOptions {
     /// How many nodes may be evaluated, counting repeated evaluation. Then the result is an error.
     pub fuel: u64,
+    /// How much operators and tensor programs may do, in elements and products of two; see [`work_of`]. Then the result is an error.
+    pub work: u64,
 }
 
 impl Default for EvalOptions {
-    /// Ten million nodes.
+    /// Ten million nodes, whatever they take.
     fn default() -> EvalOptions {
-        EvalOptions { fuel: 10_000_000 }
+        EvalOptions { fuel: 10_000_000, work: u64::MAX }
     }
+}
+
+/// Why an evaluation ended that had more work than it may do.
+const TOO_MUCH: &str = "the evaluation takes more work than is allowed";
+
+/// How many elements a value of this type has, as far as that is known.
+fn elements_of(store: &Store, ty: TypeId) -> usize {
+    match store.type_of_id(ty) {
+        Type::Tensor { shape, .. } => shape.iter().map(|extent| extent.known().unwrap_or(1).max(0) as usize).product(),
+        Type::Tuple(fields) => fields.iter().map(|field| elements_of(store, *field)).sum(),
+        _ => 1,
+    }
+}
+
+/// About what an operator does: elements that it reads and gives, and of products each that is summed up.
+fn work_of<'a>(name: &str, inputs: impl Iterator<Item = &'a Tensor> + Clone, given: usize) -> u64 {
+    let elements = |tensor: &Tensor| tensor.shape.iter().map(|extent| *extent as u64).product::<u64>();
+    let moved = inputs.clone().map(elements).sum::<u64>() + given as u64;
+    let (is_window, is_product) = (name.contains("conv"), name.contains("matmul") || name.contains("dense"));
+    let summed = match (inputs.clone().next(), inputs.clone().nth(1)) {
+        (_, Some(weight)) if is_window => elements(weight) / weight.shape.iter().max().map_or(1, |most| (*most as u64).max(1)),
+        (Some(data), Some(_)) if is_product => data.shape.last().map_or(1, |extent| *extent as u64),
+        _ => 0,
+    };
+    moved.saturating_add(summed.saturating_mul(given as u64))
 }
 
 /// Why an evaluation gave no value.

@@ -2,43 +2,52 @@
 
 use super::EvalFailure;
 use super::value::Value;
-use crate::ir::{DType, ExprId, Store, Tensor, Type, TypeId};
+use crate::ir::{DType, DTypeCode, Store, Tensor, Type, TypeId};
 use crate::ops::kernel::{count, write};
 
-/// Random arguments for a function, by the types and names of its parameters.
+/// Which arguments are made up.
 ///
 /// The generator is SplitMix64 (Steele, Lea, Flood 2014), seeded with `seed`, one draw for each
-/// element in row-major order, parameter by parameter, tuples in order. The upper 24 bits of a draw
+/// element in row-major order, parameter by parameter, tuples in order. Of [`Kind::Random`] the upper 24 bits of a draw
 /// make a float in [-1, 1); an integer is the draw modulo 8, so that it can serve as an index of small
-/// tensors; a truth value is its lowest bit. Extents that are not known become 4, everywhere the same,
-/// so that they fit each other.
+/// tensors; a truth value is its lowest bit.
 ///
 /// Two kinds of parameters are known by the end of their names, but for a number, as in TVM's own workloads
 /// (`relay/testing/init.py`), so that the values of a network neither grow beyond bounds nor become NaN:
 /// the floats of a `weight` are scaled as Xavier's initialisation does, and those of a `var` (a
 /// variance) are moved into [0.5, 1).
-///
-/// Fails for parameters that are no tensors or tuples of tensors, and where the type is not known.
-pub fn seeded_args(store: &Store, function: ExprId, seed: u64) -> Result<Vec<Value>, EvalFailure> {
-    let Some(function) = store.as_function(function) else {
-        return Err(EvalFailure::new("only functions have arguments"));
-    };
-    let mut random = SplitMix64(seed);
-    (store.items(function.params))
-        .map(|param| {
-            let var = store.var_data(param);
-            let Some(ty) = var.ty.or(var.annotation) else {
-                return Err(EvalFailure::new(format!("the type of %{} is not known", store.str(var.name))));
-            };
-            value(store, ty, Role::of(store.str(var.name)), &mut random)
-                .map_err(|why| EvalFailure::new(format!("no value can be made up for %{}: {why}", store.str(var.name))))
-        })
-        .collect()
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Making {
+    /// Same seed, same values.
+    pub seed: u64,
+    /// Which values.
+    pub kind: Kind,
+    /// What extents are that are not known, everywhere the same, so that they fit each other.
+    pub extent: i64,
+}
+
+/// Which values made-up tensors have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Small random numbers.
+    Random,
+    /// Zeros of both signs.
+    Zeros,
+    /// Infinities, NaN, the largest and smallest numbers of each type, among random ones.
+    Extremes,
+}
+
+impl Making {
+    /// Small random numbers; extents that are not known are 4.
+    pub fn random(seed: u64) -> Making {
+        Making { seed, kind: Kind::Random, extent: 4 }
+    }
 }
 
 /// A random value of a type; see [`seeded_args`].
 pub fn seeded_value(store: &Store, ty: TypeId, seed: u64) -> Result<Value, EvalFailure> {
-    value(store, ty, Role::Data, &mut SplitMix64(seed)).map_err(EvalFailure::new)
+    let mut draws = Draws::new(Making::random(seed));
+    draws.value(store, ty, "").map_err(EvalFailure::new)
 }
 
 /// What a parameter is, by its name.
@@ -81,50 +90,74 @@ fn xavier(shape: &[i64]) -> f32 {
     }
 }
 
-/// What an extent is that may be anything.
-pub(super) const UNKNOWN_EXTENT: i64 = 4;
-
 /// Draws of tensors, one after the other.
-pub(super) struct Draws(SplitMix64);
+pub(super) struct Draws {
+    random: SplitMix64,
+    /// What is drawn.
+    pub making: Making,
+}
 
 impl Draws {
-    pub fn new(seed: u64) -> Draws {
-        Draws(SplitMix64(seed))
+    pub fn new(making: Making) -> Draws {
+        Draws { random: SplitMix64(making.seed), making }
+    }
+
+    /// The next tensors of a type of tensors and tuples, for a parameter of this name.
+    pub fn value(&mut self, store: &Store, ty: TypeId, name: &str) -> Result<Value, String> {
+        match store.type_of_id(ty) {
+            Type::Tensor { shape, dtype } => {
+                let shape: Vec<i64> = shape.iter().map(|d| d.known().unwrap_or(self.making.extent)).collect();
+                self.tensor(name, &shape, *dtype).map(Value::Tensor)
+            }
+            Type::Tuple(fields) => {
+                let fields: Result<Vec<Value>, String> = fields.iter().map(|f| self.value(store, *f, name)).collect();
+                fields.map(Value::tuple)
+            }
+            _ => Err(format!("it is of type {}", crate::ir::show_type(store, ty))),
+        }
     }
 
     /// The next tensor, for a parameter of this name.
     pub fn tensor(&mut self, name: &str, shape: &[i64], dtype: DType) -> Result<Tensor, String> {
-        tensor(shape, dtype, Role::of(name), &mut self.0)
+        let n = count(shape, dtype).map_err(|e| e.0)?;
+        let made = if dtype.is_float() {
+            let (role, scale) = (Role::of(name), xavier(shape));
+            let values: Vec<f32> = (0..n).map(|_| self.float(role, scale)).collect();
+            write(dtype, shape, &values)
+        } else {
+            let values: Vec<i64> = (0..n).map(|_| self.integer(dtype)).collect();
+            write(dtype, shape, &values)
+        };
+        made.map_err(|e| e.0)
     }
-}
 
-fn value(store: &Store, ty: TypeId, role: Role, random: &mut SplitMix64) -> Result<Value, String> {
-    match store.type_of_id(ty) {
-        Type::Tensor { shape, dtype } => {
-            let shape: Vec<i64> = shape.iter().map(|d| d.known().unwrap_or(UNKNOWN_EXTENT)).collect();
-            tensor(&shape, *dtype, role, random).map(Value::Tensor)
+    fn float(&mut self, role: Role, scale: f32) -> f32 {
+        let drawn = self.random.next();
+        let x = (drawn >> 40) as f32 / (1 << 23) as f32 - 1.0;
+        match (self.making.kind, drawn % 16) {
+            (Kind::Zeros, _) => 0f32.copysign(x),
+            (Kind::Extremes, 0) => f32::INFINITY,
+            (Kind::Extremes, 1) => f32::NEG_INFINITY,
+            (Kind::Extremes, 2) => f32::NAN,
+            (Kind::Extremes, 3) => f32::MAX.copysign(x),
+            (Kind::Extremes, 4) => f32::MIN_POSITIVE.copysign(x),
+            _ => role.shape(x, scale),
         }
-        Type::Tuple(fields) => {
-            let fields: Result<Vec<Value>, String> = fields.iter().map(|f| value(store, *f, role, random)).collect();
-            fields.map(Value::tuple)
-        }
-        _ => Err(format!("it is of type {}", crate::ir::show_type(store, ty))),
     }
-}
 
-fn tensor(shape: &[i64], dtype: DType, role: Role, random: &mut SplitMix64) -> Result<Tensor, String> {
-    let n = count(shape, dtype).map_err(|e| e.0)?;
-    let made = if dtype.is_float() {
-        let scale = xavier(shape);
-        let mut draw = || (random.next() >> 40) as f32 / (1 << 23) as f32 - 1.0;
-        let values: Vec<f32> = (0..n).map(|_| role.shape(draw(), scale)).collect();
-        write(dtype, shape, &values)
-    } else {
-        let modulus = if dtype == DType::BOOL { 2 } else { 8 };
-        let values: Vec<i64> = (0..n).map(|_| (random.next() % modulus) as i64).collect();
-        write(dtype, shape, &values)
-    };
-    made.map_err(|e| e.0)
+    fn integer(&mut self, dtype: DType) -> i64 {
+        let drawn = self.random.next();
+        let small = (drawn % if dtype == DType::BOOL { 2 } else { 8 }) as i64;
+        let high = i64::MAX >> (64 - dtype.bits.clamp(1, 64));
+        match (self.making.kind, drawn >> 60) {
+            _ if dtype == DType::BOOL => small,
+            (Kind::Zeros, _) => 0,
+            (Kind::Extremes, 0) => high,
+            (Kind::Extremes, 1) => if dtype.code == DTypeCode::UInt { 0 } else { -high - 1 },
+            (Kind::Extremes, 2) if dtype.code == DTypeCode::Int => -1,
+            _ => small,
+        }
+    }
 }
 
 struct SplitMix64(u64);

@@ -70,7 +70,7 @@ fn a_tail_recursive_loop_needs_no_frames_and_runs_out_of_fuel_when_endless() {
     let one = scalar(store, 1.0);
     let body = store.add_call(use_f, &[one], None);
     let endless = store.add(Expr::Let { var: f, value, body });
-    let failure = eval_expr(store, &Module::new(), endless, &[], EvalOptions { fuel: 100_000 }).unwrap_err();
+    let failure = eval_expr(store, &Module::new(), endless, &[], EvalOptions { fuel: 100_000, ..EvalOptions::default() }).unwrap_err();
     assert_eq!(failure.code, "eval-fuel");
 }
 
@@ -208,7 +208,7 @@ fn seeded_weights_are_small_and_variances_positive() {
         [store.var("conv0_weight", Some(weight)), store.var("bn_moving_var", Some(vector)), store.var("var2", Some(vector))];
     let body = store.add_tuple(&[]);
     let function = function(store, &params, body);
-    let args = seeded_args(store, function, 7).unwrap();
+    let args = made_args(store, &Module::new(), function, Making::random(7)).unwrap();
     let floats = |i: usize| crate::ops::kernel::read::<f32>(args[i].as_tensor().unwrap()).unwrap();
     // The root of 3 / (12 * 25) is 0.1.
     assert!(floats(0).iter().all(|x| x.abs() <= 0.1) && floats(0).iter().any(|x| x.abs() > 0.09));

@@ -124,3 +124,8 @@ fn substitute_in(
     done.insert(ty, result);
     result
 }
+
+/// The type with type parameters replaced, each by the type beside it.
+pub fn bind_type(store: &mut Store, ty: TypeId, by: impl IntoIterator<Item = (Id<TypeVar>, TypeId)>) -> TypeId {
+    substitute(store, &mut TypeFacts::default(), ty, &by.into_iter().collect())
+}

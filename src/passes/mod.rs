@@ -1,11 +1,13 @@
 //! The passes, one file each, and the named pipelines.
 
 pub mod any;
+mod keeps;
 mod pipelines;
 pub mod relax;
 pub mod relay;
 pub mod tir;
 
+pub use keeps::{Keeps, keeps};
 pub use pipelines::{PIPELINES, Pipeline, pipeline};
 
 use crate::pass::PassSpec;

@@ -115,7 +115,7 @@ impl Session {
 }
 
 /// Nodes that are evaluated to find out whether two programs compute the same: an answer is wanted while somebody types.
-const PATIENCE: eval::EvalOptions = eval::EvalOptions { fuel: 500_000 };
+const PATIENCE: eval::EvalOptions = eval::EvalOptions { fuel: 500_000, work: u64::MAX };
 
 /// Nothing when a program has no `main` that can be run, or is too much to be run here. Values that differ by no more than
 /// what another order of additions does count as the same.

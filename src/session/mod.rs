@@ -395,6 +395,21 @@ impl Session {
         pairs.take_while(|(new, old)| new == old).count()
     }
 
+    /// The session's memory, to run programs in, and the versions of the last run.
+    pub fn split(&mut self) -> (&mut Store, &[Module]) {
+        (&mut self.store, &self.trace.versions)
+    }
+
+    /// A new session with the passes of this one's script.
+    pub fn like(&self) -> Session {
+        Session { user: User { passes: self.user.passes.clone(), ..User::default() }, ..Session::new(self.clock) }
+    }
+
+    /// The last document that could be run.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
     /// The session's memory.
     pub fn store(&self) -> &Store {
         &self.store
@@ -509,11 +524,7 @@ pub fn seeded_args(store: &mut Store, module: &Module, function: &str, seed: u64
     let name = store.name(function);
     let root = module.function(name);
     let root = root.ok_or_else(|| Diagnostic::error("eval-failed", format!("the module has no function `@{function}`"), None))?;
-    let args = match module.dialect() {
-        Dialect::Relay => eval::seeded_args(store, root, seed),
-        Dialect::Relax | Dialect::Tir => eval::relax::seeded_args(store, root, seed),
-    };
-    args.map_err(|e| e.to_diagnostic())
+    eval::made_args(store, module, root, eval::Making::random(seed)).map_err(|e| e.to_diagnostic())
 }
 
 /// A document that runs `calls` on `source`.

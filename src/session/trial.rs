@@ -40,10 +40,16 @@ impl Session {
 
     /// What a step has changed after `fuel` of its rewrites.
     pub fn partial(&mut self, step: usize, fuel: u32) -> Result<Diff, Diagnostic> {
+        let after = self.stopped_after(step, fuel)?;
+        let before = self.trace.steps.get(step).map_or(0, |step| step.before);
+        Ok(diff::diff(&self.store, self.naming(before), &self.trace.versions[before], &after))
+    }
+
+    /// The program when a step stops after `fuel` of its rewrites.
+    pub fn stopped_after(&mut self, step: usize, fuel: u32) -> Result<Module, Diagnostic> {
         let found = self.trace.steps.get(step).ok_or_else(|| none("step", step))?;
         let (before, call) = (found.before, self.call_of(found));
-        let after = self.attempt(before, &call, Some(fuel))?;
-        Ok(diff::diff(&self.store, self.naming(before), &self.trace.versions[before], &after))
+        self.attempt(before, &call, Some(fuel))
     }
 
     /// What a pass would do to a version, called directly.
@@ -63,7 +69,7 @@ impl Session {
 
     /// The call of a step as it stands in the list; what runs inside of one has its default arguments.
     fn call_of(&self, step: &Step) -> String {
-        let row = self.document.rows.get(step.row).filter(|_| step.role == Role::Listed);
+        let row = self.document.rows.get(step.row).filter(|_| step.role == Role::Listed && step.parent.is_none());
         row.map_or_else(|| step.name.clone(), |row| row.call.clone())
     }
 

@@ -16,7 +16,7 @@ mod special;
 #[cfg(test)]
 mod tests;
 
-pub use seed::seeded_args;
+pub use seed::made_args;
 
 use super::value::{Closure, Fields, RefCell, Slot, Value};
 use super::{EvalFailure, EvalOptions, Watched, eval_prim};
@@ -32,6 +32,7 @@ pub(super) struct Machine<'a> {
     pub(super) store: &'a mut Store,
     pub(super) module: &'a Module,
     pub(super) fuel: u64,
+    pub(super) work: u64,
     now: Activation,
     frames: Vec<Frame>,
     watched: Watched<'a>,
@@ -83,7 +84,7 @@ pub(super) fn apply(
     watched: Watched,
 ) -> Result<Value, EvalFailure> {
     let watched = watched.map(|(node, seen)| (bound_to(store, module, node), seen));
-    let mut machine = Machine { store, module, fuel: options.fuel, now: Activation::default(), frames: Vec::new(), watched };
+    let mut machine = Machine { store, module, fuel: options.fuel, work: options.work, now: Activation::default(), frames: Vec::new(), watched };
     let closure = global(function);
     let start = machine.call(function, closure, args.to_vec())?;
     machine.run(start).map(read_cells)
@@ -92,7 +93,7 @@ pub(super) fn apply(
 /// Evaluates a closed expression.
 pub(super) fn eval(store: &mut Store, module: &Module, expr: ExprId, options: EvalOptions) -> Result<Value, EvalFailure> {
     let now = Activation::default();
-    let machine = Machine { store, module, fuel: options.fuel, now, frames: Vec::new(), watched: None };
+    let machine = Machine { store, module, fuel: options.fuel, work: options.work, now, frames: Vec::new(), watched: None };
     machine.run(Next::Eval(expr)).map(read_cells)
 }
 

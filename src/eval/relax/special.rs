@@ -92,6 +92,12 @@ impl Machine<'_> {
                     None => self.store.ty(Type::Any),
                 };
                 let args: Vec<Value> = args.into_iter().map(read_cells).collect();
+                let tensors = args.iter().filter_map(Value::as_tensor);
+                let work = crate::eval::work_of(crate::ops::info(op).name, tensors, crate::eval::elements_of(self.store, out));
+                if work > self.work {
+                    return Err(EvalFailure { code: "eval-fuel", ..self.fail(id, crate::eval::TOO_MUCH) });
+                }
+                self.work -= work;
                 match compute(self.store, op, Operands { args: &args, attrs, out }) {
                     Ok(value) => value,
                     Err(error) => return Err(EvalFailure { code: error.code, ..self.fail(id, error.message) }),
@@ -237,7 +243,7 @@ impl Machine<'_> {
     ) -> Result<Vec<Tensor>, EvalFailure> {
         let function = self.store.prim_func(program);
         // What a node costs and what a step of a program costs are far apart.
-        let made = run_prim_func(self.store, function, given, wanted, self.fuel.saturating_mul(20));
+        let made = run_prim_func(self.store, function, given, wanted, self.fuel.saturating_mul(20).min(self.work));
         made.map_err(|e| EvalFailure { code: e.code, ..self.fail(id, e.message) })
     }
 }

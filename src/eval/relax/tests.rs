@@ -9,7 +9,7 @@ fn evaluated(source: &str, args: &[Value], fuel: u64) -> Result<String, (String,
     let parsed = crate::parse::parse(store, source);
     assert!(parsed.diagnostics.iter().all(|found| !found.is_error()), "{:?}", parsed.diagnostics);
     let module = crate::infer::relax::infer_module(store, &parsed.program.module).expect("it is typed");
-    let made = eval_function(store, &module, "main", args, EvalOptions { fuel });
+    let made = eval_function(store, &module, "main", args, EvalOptions { fuel, ..EvalOptions::default() });
     made.map(|value| show(store, &value)).map_err(|failure| (failure.message, failure.code))
 }
 

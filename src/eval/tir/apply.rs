@@ -1,7 +1,7 @@
 //! A tensor program applied to values, all its buffers being arguments.
 
 use super::{Cost, Given, Source, eval_prim, packed, run};
-use crate::eval::seed::{Draws, UNKNOWN_EXTENT};
+use crate::eval::seed::{Draws, Making};
 use crate::eval::{EvalFailure, EvalOptions, Value};
 use crate::ir::{DType, DTypeCode, Id, Module, PrimExpr, PrimFunc, PrimParam, Store, Symbol, Tensor};
 use crate::ops::kernel::{read_scalar, write};
@@ -31,7 +31,7 @@ pub fn apply(
 ) -> Result<Applied, EvalFailure> {
     let function = store.prim_func(function);
     let source = Source { store, module: Some(module), count };
-    let fuel = options.fuel.saturating_mul(20);
+    let fuel = options.fuel.saturating_mul(20).min(options.work);
     if packed::is_packed(store, function) {
         return apply_packed(source, function, args, fuel, forgive);
     }
@@ -83,9 +83,9 @@ fn given(store: &Store, param: PrimParam, arg: &Value) -> Result<Given, EvalFail
     }
 }
 
-/// As [`crate::eval::seeded_args`] makes them, one for each parameter. Symbolic extents are 4, and so are integers.
-pub(crate) fn seeded(store: &Store, function: Id<PrimFunc>, seed: u64) -> Result<Vec<Value>, EvalFailure> {
-    let mut draws = Draws::new(seed);
+/// As [`crate::eval::seeded_args`] makes them, one for each parameter. Symbolic extents are what is asked for, and so are integers.
+pub(crate) fn seeded(store: &Store, function: Id<PrimFunc>, making: Making) -> Result<Vec<Value>, EvalFailure> {
+    let mut draws = Draws::new(making);
     let function = store.prim_func(function);
     let mut symbols: Vec<(Id<Symbol>, i64)> = Vec::new();
     for param in &*function.params {
@@ -93,7 +93,7 @@ pub(crate) fn seeded(store: &Store, function: Id<PrimFunc>, seed: u64) -> Result
         for extent in &store.buffer(buffer).shape {
             store.for_each_prim(*extent, &mut |_, expr| {
                 if let PrimExpr::Var(symbol) = *expr {
-                    symbols.push((symbol, UNKNOWN_EXTENT));
+                    symbols.push((symbol, making.extent));
                 }
             });
         }
@@ -117,7 +117,7 @@ pub(crate) fn seeded(store: &Store, function: Id<PrimFunc>, seed: u64) -> Result
                 let made = if dtype.is_float() {
                     draws.tensor(name, &[], dtype)
                 } else {
-                    write(dtype, &[], &[UNKNOWN_EXTENT]).map_err(|error| error.0)
+                    write(dtype, &[], &[making.extent]).map_err(|error| error.0)
                 };
                 made.map(Value::Prim).map_err(EvalFailure::new)
             }
