@@ -69,7 +69,12 @@ pub struct Difference {
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Spot { place, before, after } = &self.spot;
-        write!(f, "different: @{}: {} is {before} before and {after} after", self.function, if place.is_empty() { "it" } else { place })?;
+        write!(
+            f,
+            "different: @{}: {} is {before} before and {after} after",
+            self.function,
+            if place.is_empty() { "it" } else { place }
+        )?;
         if !self.from.is_empty() {
             write!(f, ", from {}", self.from)?;
         }
@@ -109,7 +114,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { work: 32_000_000 }
+        Budget { work: 8_000_000 }
     }
 }
 
@@ -270,14 +275,14 @@ impl Checker {
             Some(known) => known,
             None => {
                 *runs += 1;
-                let args = arguments(store, before, root, making);
+                let args = arguments(store, before, root, making, work);
                 let made = args.and_then(|args| trial.run(store, before, &args));
                 self.results(before).insert((name, index), made.clone());
                 made
             }
         };
         let first = first?;
-        let args = arguments(store, before, root, making)?;
+        let args = arguments(store, before, root, making, work)?;
         *runs += 1;
         let second = trial.after(store, &args);
         if same && work > 0 {
@@ -418,7 +423,12 @@ impl Trial<'_> {
 }
 
 /// Made-up arguments; those that do not fit into memory are too much.
-fn arguments(store: &mut Store, module: &Module, root: ExprId, making: Making) -> Result<Vec<Value>, EvalFailure> {
+fn arguments(store: &mut Store, module: &Module, root: ExprId, making: Making, work: u64) -> Result<Vec<Value>, EvalFailure> {
+    let params = store.as_function(root).map(|function| function.params);
+    let types = params.into_iter().flat_map(|params| store.items(params)).filter_map(|param| store.var_type(param));
+    if types.map(|ty| eval::elements_of(store, ty) as u64).sum::<u64>() > work {
+        return Err(failure("eval-fuel", "its arguments alone take more work than is allowed"));
+    }
     let too_large = |why: &EvalFailure| why.message.ends_with("which is too large to compute");
     eval::made_args(store, module, root, making)
         .map_err(|why| if too_large(&why) { EvalFailure { code: "eval-fuel", ..why } } else { why })
@@ -489,17 +499,38 @@ fn reached(store: &Store, before: &Module, after: &Module, from: Id<Name>) -> Fx
 
 /// Operators whose result jumps when an argument hardly changes.
 const JUMPS: &[&str] = &[
-    "floor", "ceil", "round", "trunc", "sign", "less", "greater", "equal", "argmax", "argmin", "argsort", "sort", "topk", "cast",
-    "astype", "quantize", "mod", "floor_divide", "isinf", "isnan", "unique", "non_max_suppression", "where", "one_hot",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "sign",
+    "less",
+    "greater",
+    "equal",
+    "argmax",
+    "argmin",
+    "argsort",
+    "sort",
+    "topk",
+    "cast",
+    "astype",
+    "quantize",
+    "mod",
+    "floor_divide",
+    "isinf",
+    "isnan",
+    "unique",
+    "non_max_suppression",
+    "where",
+    "one_hot",
 ];
 
 fn jumps(store: &Store, module: &Module, name: Id<Name>) -> bool {
     let roots = reached(store, module, module, name).into_iter().filter_map(|name| module.function(name));
     let mut nodes = roots.flat_map(|root| post_order(store, root));
     // What a tensor program compares is not looked at.
-    nodes.any(|node| {
-        matches!(store.expr(node), Expr::Op(op) if JUMPS.iter().any(|word| crate::ops::info(op).name.contains(word)))
-    })
+    nodes
+        .any(|node| matches!(store.expr(node), Expr::Op(op) if JUMPS.iter().any(|word| crate::ops::info(op).name.contains(word))))
 }
 
 /// What gives the value at a place of the result, in a word: the operator or function that is called for it.

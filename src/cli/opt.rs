@@ -1,6 +1,7 @@
 //! `passlab opt`: run passes over a program.
 
 use super::{Output, clock, finish, read};
+use crate::check::step::{Difference, Report, Verdict};
 use crate::diag::{Diagnostic, render, tame};
 use crate::parse::Options;
 use crate::pass::Literal;
@@ -9,7 +10,6 @@ use crate::pass::trace::{LogKind, Outcome, Trace};
 use crate::passes;
 use crate::print::Numbering;
 use crate::repro::{self, Document};
-use crate::check::step::{Difference, Report, Verdict};
 use crate::session::{Session, document};
 use crate::trust::{Checked, Trust};
 use serde_json::json;

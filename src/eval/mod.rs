@@ -7,8 +7,8 @@
 
 mod call_op;
 mod machine;
-pub(crate) mod relax;
 mod making;
+pub(crate) mod relax;
 mod seed;
 mod show;
 mod tir;
@@ -46,7 +46,7 @@ impl Default for EvalOptions {
 const TOO_MUCH: &str = "the evaluation takes more work than is allowed";
 
 /// How many elements a value of this type has, as far as that is known.
-fn elements_of(store: &Store, ty: TypeId) -> usize {
+pub(crate) fn elements_of(store: &Store, ty: TypeId) -> usize {
     match store.type_of_id(ty) {
         Type::Tensor { shape, .. } => shape.iter().map(|extent| extent.known().unwrap_or(1).max(0) as usize).product(),
         Type::Tuple(fields) => fields.iter().map(|field| elements_of(store, *field)).sum(),

@@ -153,7 +153,13 @@ impl Draws {
             _ if dtype == DType::BOOL => small,
             (Kind::Zeros, _) => 0,
             (Kind::Extremes, 0) => high,
-            (Kind::Extremes, 1) => if dtype.code == DTypeCode::UInt { 0 } else { -high - 1 },
+            (Kind::Extremes, 1) => {
+                if dtype.code == DTypeCode::UInt {
+                    0
+                } else {
+                    -high - 1
+                }
+            }
             (Kind::Extremes, 2) if dtype.code == DTypeCode::Int => -1,
             _ => small,
         }

@@ -70,7 +70,8 @@ fn a_tail_recursive_loop_needs_no_frames_and_runs_out_of_fuel_when_endless() {
     let one = scalar(store, 1.0);
     let body = store.add_call(use_f, &[one], None);
     let endless = store.add(Expr::Let { var: f, value, body });
-    let failure = eval_expr(store, &Module::new(), endless, &[], EvalOptions { fuel: 100_000, ..EvalOptions::default() }).unwrap_err();
+    let failure =
+        eval_expr(store, &Module::new(), endless, &[], EvalOptions { fuel: 100_000, ..EvalOptions::default() }).unwrap_err();
     assert_eq!(failure.code, "eval-fuel");
 }
 

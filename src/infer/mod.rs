@@ -28,8 +28,8 @@ mod unknown;
 mod well_formed;
 
 pub(crate) use kind::KindChecker;
-pub(crate) use subst::map_children as map_type_children;
 pub use subst::bind_type;
+pub(crate) use subst::map_children as map_type_children;
 pub use well_formed::well_formed;
 
 use crate::diag::Diagnostic;

@@ -240,16 +240,7 @@ pub fn first_step(session: &mut Session, trust: &mut Trust, property: &Property)
 }
 
 fn culprit_of_nothing(why: String) -> Culprit {
-    Culprit {
-        step: None,
-        id: String::new(),
-        name: String::new(),
-        row: 0,
-        why,
-        rewrite: None,
-        rule: String::new(),
-        rewrites: 0,
-    }
+    Culprit { step: None, id: String::new(), name: String::new(), row: 0, why, rewrite: None, rule: String::new(), rewrites: 0 }
 }
 
 /// What a step failed with or reported.

@@ -32,7 +32,8 @@ pub fn map_numbers(text: &str, map: &mut dyn FnMut(i64) -> i64) -> String {
     while let Some(c) = rest.chars().next() {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let follows = rest[digits..].chars().next().unwrap_or(' ');
-        let alone = !(before.is_alphanumeric() || "_.%@\"-".contains(before)) && !(follows.is_alphanumeric() || "_.".contains(follows));
+        let alone =
+            !(before.is_alphanumeric() || "_.%@\"-".contains(before)) && !(follows.is_alphanumeric() || "_.".contains(follows));
         if digits > 0 && digits < 10 && alone && !quoted {
             out += &rest[..digits].parse().map_or(0, &mut *map).to_string();
         } else if digits == 0 {
@@ -57,7 +58,8 @@ mod tests {
     #[test]
     fn extents_are_divided_and_names_and_floats_are_not() {
         let text = "%64 = nn.conv2d(%x32, %w, channels=64, padding=[1, 16]) /* ty=Tensor[(1, 64, 224, 7), float32] */; 64f, 32.0, \"a64\"";
-        let expected = "%64 = nn.conv2d(%x32, %w, channels=2, padding=[1, 16]) /* ty=Tensor[(1, 2, 7, 7), float32] */; 64f, 32.0, \"a64\"";
+        let expected =
+            "%64 = nn.conv2d(%x32, %w, channels=2, padding=[1, 16]) /* ty=Tensor[(1, 2, 7, 7), float32] */; 64f, 32.0, \"a64\"";
         assert_eq!(divided(text, 32), expected);
     }
 }

@@ -61,7 +61,9 @@ fn arguments_of_all_kinds_are_made_up() {
 fn lowering_is_checked_program_by_program() {
     let source = "# from tvm.script import relax as R\n\n@R.function\ndef main(x: R.Tensor((\"n\", 3), \"float32\")):\n    \
                   with R.dataflow():\n        lv = R.exp(x)\n        gv = R.sum(lv, axis=1)\n        R.output(gv)\n    return gv\n";
-    for (step, found) in checked(source, "LegalizeOps, AnnotateTIROpPattern, FuseOps, FuseTIR, s_tir.LowerInitBlock, s_tir.ConvertBlocksToOpaque") {
+    for (step, found) in
+        checked(source, "LegalizeOps, AnnotateTIROpPattern, FuseOps, FuseTIR, s_tir.LowerInitBlock, s_tir.ConvertBlocksToOpaque")
+    {
         assert!(found.starts_with("equal"), "{step}: {found}");
     }
 }

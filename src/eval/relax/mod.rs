@@ -84,7 +84,15 @@ pub(super) fn apply(
     watched: Watched,
 ) -> Result<Value, EvalFailure> {
     let watched = watched.map(|(node, seen)| (bound_to(store, module, node), seen));
-    let mut machine = Machine { store, module, fuel: options.fuel, work: options.work, now: Activation::default(), frames: Vec::new(), watched };
+    let mut machine = Machine {
+        store,
+        module,
+        fuel: options.fuel,
+        work: options.work,
+        now: Activation::default(),
+        frames: Vec::new(),
+        watched,
+    };
     let closure = global(function);
     let start = machine.call(function, closure, args.to_vec())?;
     machine.run(start).map(read_cells)
