@@ -1,6 +1,6 @@
-//! What the analyzer says of random expressions is what TVM's says (`tests/arith/record.py`).
+//! Compares the analyzer's answers for random expressions with TVM's (`tests/arith/record.py`).
 //!
-//! `ARITH_CASES=FILE cargo test --test arith -- --nocapture` tries another file of recorded lines and prints what differs.
+//! `ARITH_CASES=FILE cargo test --test arith -- --nocapture` tries another file of records and prints the differences.
 
 use passlab::ir::{DType, DTypeCode, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use passlab::tir::arith::iter::{Level, detect_iter_map, sum_to_prim};
@@ -152,7 +152,7 @@ fn show(store: &Store, id: PrimId, out: &mut String) {
     }
 }
 
-/// What is said of sets and iterator maps, where each variable with a range runs through it.
+/// Returns the answers for sets and iterator maps, with each variable running through its range.
 fn answer_of_iters(
     store: &mut Store,
     ranges: &[(Id<Symbol>, (PrimId, PrimId))],

@@ -1,4 +1,4 @@
-//! What stands in a program after all passes is traced back to the line of the user, and drawn where it stood before, on the
+//! Traces the bindings of a program after all passes back to the user's lines, where the diff draws them, on the
 //! networks that are bundled with TVM.
 
 use passlab::ir::{Expr, ExprId, Module, Store};
@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-/// What the lines of a program bind.
+/// Returns the bindings on the lines of a program.
 fn bindings(store: &Store, module: &Module) -> Vec<ExprId> {
     let printed = print::module_lines(store, module, &PrintOptions { metadata: false, ..PrintOptions::default() });
     let bound = printed.lines.iter().filter(|line| matches!(line.role, LineRole::Binding | LineRole::Let | LineRole::Result));
@@ -199,7 +199,7 @@ fn an_expression_is_followed_from_its_line_through_every_step() {
     let (span, fates) = told(&at("%1 = add"));
     assert_eq!(span, Some("add(%x, 1f)"));
     assert_eq!(fates[..2], ["source: source add", "EliminateCommonSubexpr: rewritten add"]);
-    // What it reads is another sum now.
+    // Its operand is another sum now.
     let (_, fates) = told(&at("multiply"));
     assert_eq!(fates[..2], ["source: source multiply", "EliminateCommonSubexpr: rebuilt multiply"]);
     assert!(fates.iter().any(|fate| fate.starts_with("FuseOps: ")), "{fates:?}");

@@ -1,12 +1,12 @@
-//! Compares passlab with what real TVM gave, case by case.
+//! Compares passlab with results of real TVM, case by case.
 //!
-//! The cases stand outside the project, in `../shared/cases` (or `$PASSLAB_CASES`), a folder for each dialect;
-//! without them this says so and is fine. A case counts as *equal* when our result is structurally equal to TVM's, as
-//! *text* when it prints the same too. What needs an operator or pass that passlab does not have yet
-//! counts as *unsupported*, never as equal.
+//! The cases stand outside the project, in `../shared/cases` (or `$PASSLAB_CASES`), a folder for each dialect; without
+//! them the test says so and passes. A case counts as *equal* when our result is structurally equal to TVM's, as *text*
+//! when it prints the same too. A case with an operator or pass that passlab does not have yet counts as *unsupported*,
+//! never as equal.
 //!
-//! `--check` fails when a count of `tests/conformance.txt` drops; `--update` writes that file;
-//! `--failures` lists the cases that are neither equal nor unsupported; other words filter by file or id.
+//! `--check` fails when a count of `tests/conformance.txt` drops; `--update` writes that file; `--failures` lists the
+//! cases that are neither equal nor unsupported; other words filter by file or id.
 
 mod case;
 

@@ -1,4 +1,4 @@
-//! What passes report has its place in the program that was opened, whatever happened to it since.
+//! Tests that findings of passes have a place in the program as it was opened, whatever passes did to it since.
 
 use passlab::diag::{Diagnostic, Severity, render};
 use passlab::ir::{ExprId, Module, Store};
@@ -18,7 +18,7 @@ def @main(%x: Tensor[(2, 3), float32], %w: Tensor[(4, 5), float32]) {
 }
 ";
 
-/// What stands at the place of a finding.
+/// Returns the source text at a finding.
 fn at<'s>(source: &'s str, found: &Diagnostic) -> &'s str {
     found.span.map_or("", |span| &source[span.start as usize..span.end as usize])
 }

@@ -37,7 +37,7 @@ fn value(json: &Json) -> Value {
     Value::Tensor(tensor(json).expect("a tensor"))
 }
 
-/// Whether values agree, floats to the precision of their type.
+/// True if the values agree, floats to the precision of their type.
 fn agree(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Tuple(a), Value::Tuple(b)) => {
@@ -162,9 +162,9 @@ fn passes_keep_what_a_program_computes() {
             let mut runner = Runner::new(registry.clone(), || 0.0, Trace::new(opened.module.clone()));
             runner.enter(PassContext::default(), Vec::new()).expect("nothing refuses");
             runner.run_rows(store, &rows, 0, true);
-            // What a pass refuses it does not change.
+            // A refused pass leaves the module unchanged.
             let module = runner.trace.last().clone();
-            // A private function that nobody calls may go.
+            // A private function without calls may be removed.
             if module.function(store.name("main")).is_none() {
                 continue;
             }

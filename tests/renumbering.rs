@@ -13,7 +13,7 @@ use passlab::{diff, ops};
 use std::fs;
 use std::path::Path;
 
-/// What is done to one call: it gives way to its input, another stands in its place, or its result is negated.
+/// An edit of one call: its input replaces it, another operator replaces it, or its result is negated.
 #[derive(Clone, Copy)]
 enum Edit {
     Drop,
@@ -53,7 +53,7 @@ fn corpus(name: &str) -> Option<String> {
 
 /// Lines that a diff shows as something else than they were.
 fn shown(diff: &Diff) -> usize {
-    // Whoever has the texts finds the lines of the rows by their numbers.
+    // The numbers of the rows index the lines of the texts.
     let (before, after): (Vec<_>, Vec<_>) = (diff.before.text.split('\n').collect(), diff.after.text.split('\n').collect());
     for row in &diff.rows {
         assert_eq!(row.left.map_or("", |line| before[line - 1]), diff.left_text(row));
@@ -72,8 +72,8 @@ fn places(store: &Store, module: &Module) -> Vec<ExprId> {
     all.filter(|id| fits(id) && same_type(id)).collect()
 }
 
-/// Bindings that an edit changes: the one that goes, comes or is another; and what read the value that is negated now reads
-/// something else. What read a value that gives way reads what takes its place, which is no change of its own.
+/// Counts the bindings that an edit changes: the removed, added or replaced one; and the users of a negated value,
+/// which now read another one. The users of a dropped value read its replacement, which is no change of their own.
 fn changed(store: &Store, module: &Module, edit: Edit, at: ExprId) -> usize {
     let mut users = 0;
     for (_, function) in module.functions() {
@@ -86,7 +86,7 @@ fn changed(store: &Store, module: &Module, edit: Edit, at: ExprId) -> usize {
     if matches!(edit, Edit::Insert) { 1 + users } else { 1 }
 }
 
-/// How many of the edits show exactly the bindings that they change.
+/// Returns the number of edits that show exactly the bindings that they change, and of all edits.
 fn relay(name: &str, wanted: usize) -> Option<(usize, usize)> {
     let source = corpus(name)?;
     let mut store = Store::new();

@@ -1,5 +1,5 @@
-//! What no compiler holds: layering, file sizes, lists, names that belong to one place, and that the
-//! project does not know the machine it was written on. One test, one message with everything found.
+//! Checks rules that no compiler enforces: layering, file sizes, lists, names that belong to one place, and
+//! independence of the machine that the project was written on. One test, one message with all findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -48,7 +48,7 @@ const PLACES: &[(&str, &[&str])] = &[
 const PASS_LINES: usize = 400;
 const FILE_LINES: usize = 600;
 
-/// What is wrong, by what to do about it.
+/// The places of violations, by the advice about them.
 type Findings = BTreeMap<String, Vec<String>>;
 
 #[test]
@@ -138,7 +138,7 @@ fn size(path: &str, text: &str, found: &mut Findings) {
     }
 }
 
-/// Paths of somebody's machine, and where packages were downloaded from.
+/// Finds paths of one machine, and addresses from which packages were downloaded.
 fn machine(path: &str, text: &str, found: &mut Findings) {
     // Put together here, so that this file does not find itself.
     let folders = ["tmp", "root", "work", "home"].map(|name| format!("/{name}/"));
@@ -208,7 +208,7 @@ fn sorts(path: &str, code: &str, found: &mut Findings) {
     }
 }
 
-/// Which layer of [`LAYERS`] a module is in.
+/// Returns the layer of [`LAYERS`] that a module is in.
 fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|names| names.contains(&module))
 }

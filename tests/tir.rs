@@ -56,7 +56,7 @@ struct Count {
 
 fn measure(name: &str, text: &str, count: &mut Count, wrong: &mut Vec<String>) {
     let wanted = functions(text);
-    // Most texts hold functions that others hold, too. What is declared around them is part of them.
+    // Most texts repeat functions of others. The declarations around a function are part of it.
     let declared: String = text.lines().filter(|line| line.contains("TypeVar(")).collect();
     let mut new = false;
     for function in wanted.values() {

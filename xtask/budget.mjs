@@ -29,7 +29,7 @@ function weigh(file) {
 }
 const sum = (list) => list.reduce((total, file) => total + weigh(file), 0);
 
-/** What loading `file` loads at once: tags of a page, static imports and workers of a script. */
+/** Returns the files that `file` loads at once: tags of a page, static imports and workers of a script. */
 function loads(file) {
   const found = [];
   const add = (pattern) => {
@@ -66,7 +66,7 @@ const rows = [
   ["wasmOnDemand", wasm.filter(second)],
   ["firstScreen", [...first]],
   ["allScripts", files.filter((file) => file.endsWith(".js"))],
-  // What a page of somebody else's loads for its first embed, before the frame.
+  // The files that a foreign page loads for its first embed, before the frame.
   ["embedLoader", ["embed.js", ...loads("embed.js")]],
 ];
 for (const [name, list] of rows) {

@@ -27,11 +27,11 @@ pub struct Case {
     json: Json,
 }
 
-/// What came of a case.
+/// The outcome of a case.
 pub enum Verdict {
     /// Structurally equal to TVM's result, and perhaps in text too.
     Equal {
-        /// Whether the text is the same.
+        /// True if the text is the same.
         text: bool,
     },
     /// It needs something that passlab does not have yet.
@@ -188,8 +188,8 @@ fn judge_pass(case: &Case, before: &str) -> Verdict {
     }
 }
 
-/// What Relay's LambdaLift calls functions: this and a hash. TVM's is made of the addresses of captured variables too, so it is
-/// another one whenever TVM runs.
+/// The name that Relay's LambdaLift gives functions: this and a hash. TVM hashes the addresses of captured variables,
+/// too, so the name changes whenever TVM runs.
 const LIFTED: &str = "@lifted_name";
 
 /// The text with such functions numbered as they are reached from `@main`, so that names count as equal when they are

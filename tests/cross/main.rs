@@ -56,8 +56,8 @@ fn serve() {
     }
 }
 
-/// How our result compares: `equal`, `text` (only the text differs), `structure`, `refuses`, `unread` (a text of a result is
-/// not read back), or `accepts` where TVM refuses.
+/// Compares our result: `equal`, `text` (only the text differs), `structure`, `refuses`, `unread` (a text of a result
+/// is not read back), or `accepts` where TVM refuses.
 fn judge(request: &Json) -> Json {
     let text = |key: &str| request[key].as_str();
     let (program, theirs) = (text("program").unwrap_or_default(), text("theirs"));

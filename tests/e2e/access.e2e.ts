@@ -19,7 +19,7 @@ describe("keyboard", () => {
     withPage({}, async (lab) => {
       const selected = () => lab.selected.getAttribute("data-step").then(Number);
       const start = await selected();
-      // What changed nothing and stands for no row is folded away.
+      // Steps that changed nothing and stand for no row are folded.
       await lab.page.keyboard.press("k");
       await eventually(selected, start - 3);
       await lab.page.keyboard.press("j");
@@ -254,7 +254,7 @@ describe("narrow", () => {
             const controls = document.querySelectorAll("header *, main button, main select");
             const wide = [...controls].filter((one) => {
               const { left, right, width } = one.getBoundingClientRect();
-              // What stands in a region that scrolls by itself can be reached.
+              // Elements in a region that scrolls by itself can be reached.
               const scrolls = one.closest(".lines, .graph-view, .cm-editor, .values, .sr");
               return width > 0 && !scrolls && (left < -1 || right > most + 1);
             });

@@ -52,7 +52,7 @@ export type ContextOptions = Parameters<Browser["newContext"]>[0];
 
 export interface Profile {
   context: BrowserContext;
-  /** What went wrong in its pages so far. */
+  /** The errors in its pages so far. */
   errors: string[];
   open(url: string): Promise<Lab>;
 }

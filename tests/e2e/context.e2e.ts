@@ -97,7 +97,7 @@ describe("instruments", () => {
   test("the log shows the calls in the order they were made", () =>
     withContext(async (lab) => {
       await lab.page.getByRole("checkbox", { name: "OpStatistics" }).check();
-      // What was printed comes first; the calls on demand.
+      // The printed text comes first; the calls on demand.
       await log(lab).getByText("operator calls before").first().waitFor();
       expect(await log(lab).getByText("should_run").count()).toBe(0);
       await lab.button("Calls").click();

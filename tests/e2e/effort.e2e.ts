@@ -1,4 +1,4 @@
-/** What a key may cost, counted: a clock would measure the machine. The times are in `speed.bench.ts`. */
+/** Counts the work per key: a clock would measure the machine. The times are in `speed.bench.ts`. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually, type Lab, type Stage, setUp } from "./browser";
 
@@ -55,7 +55,7 @@ async function untilDrawn(lab: Lab, key: string): Promise<string[]> {
   return (await all.jsonValue()) || [];
 }
 
-/** Where a digit typed changes every type of the network: in the shape of its input. */
+/** Puts the cursor into the shape of the input, where a typed digit changes every type of the network. */
 async function intoTheShape(lab: Lab): Promise<void> {
   await lab.program.getByText("%data:").first().click();
   await lab.page.keyboard.press("End");

@@ -172,7 +172,7 @@ describe("a script that breaks its own world does not break the page's", () => {
         globalThis.postMessage = self.onmessage = null;
         String.prototype.slice = () => "mine";
       `);
-      // Whatever it made of its own answer: the page's world is the page's.
+      // The script's answer may hold anything; the page's own globals are unchanged.
       await lab.page.waitForTimeout(1500);
       const page = await lab.page.evaluate(() => [
         ({} as { polluted?: boolean }).polluted,

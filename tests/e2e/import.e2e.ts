@@ -68,7 +68,7 @@ describe("import", () => {
       await lab.region("Diff").getByText("multiply").first().waitFor();
       await lab.step(/^Broken failed/).waitFor();
       expect(await lab.passes.count()).toBe(0);
-      // Nobody said how long they took.
+      // The dump has no times.
       expect((await lab.steps.allTextContents()).join()).not.toMatch(/\d ms/);
       await lab.tab("Timing").click();
       await lab.page.getByText("nobody said how long they took").waitFor();

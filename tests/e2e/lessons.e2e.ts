@@ -99,7 +99,7 @@ describe("lessons", () => {
       {},
       async (lab) => {
         await eventually(async () => (await goals(lab).allTextContents()).join(), /to do/);
-        // What the engine without scripts says of the lesson's programs is held back from here on.
+        // Holds back, from here on, the answers of the engine without scripts about the lesson's programs.
         await lab.page.evaluate(() => {
           const page = window as unknown as { late: (() => void)[] };
           page.late = [];
@@ -140,7 +140,7 @@ describe("lessons", () => {
         await eventually(() => lab.tab("My passes").getAttribute("aria-selected"), "true");
         const hint = pane(lab).getByRole("button", { name: /hint/i });
         await eventually(() => hint.isEnabled(), true);
-        // Where to look comes before what to do.
+        // The first hint says where to look, the second says which change to make.
         const shown = pane(lab).getByRole("status", { name: "Hint" });
         const first = lessonOf("visitors").hints[0];
         await hint.click();

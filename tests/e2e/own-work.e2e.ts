@@ -1,4 +1,4 @@
-/** Nobody's own work is lost: not to a link, a lesson, another tab, a full storage, one letter or a reload. */
+/** The user's own work survives a link, a lesson, another tab, a full storage, a single typed letter and a reload. */
 import { deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, type Lab, profile, SMALL, type Stage, setUp } from "./browser";

@@ -1,4 +1,4 @@
-/** What the page is for: a program, passes over it, and what each of them did. */
+/** The page's purpose: a program, passes over it, and the effect of each of them. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, SMALL, type Stage, setUp } from "./browser";
 
@@ -251,7 +251,7 @@ describe("looking", () => {
         true,
       );
       const sheets = lab.region("Diff").locator(".lines-window");
-      // What is laid out ahead is covered; wait for it, or nothing is said about it.
+      // The sheets laid out ahead are covered; waits for them, because without them the test checks nothing.
       await eventually(() => sheets.count(), 3);
       for (const sheet of await sheets.all()) {
         expect(await sheet.locator(".line").count()).toBeLessThan(100);

@@ -96,7 +96,7 @@ describe("a pass is written", () => {
       const choices = lab.page.getByRole("listbox", { name: "Completions" });
       await choices.getByRole("option", { name: /^ExprMutator/ }).waitFor();
       await lab.page.locator(".api-doc").first().waitFor();
-      // What has only just appeared takes no Enter, lest it was meant for the text.
+      // A new list takes no Enter, which may have been meant for the text.
       await lab.page.waitForTimeout(300);
       await lab.page.keyboard.press("Enter");
       await eventually(() => lab.written(), /class A extends ExprMutator/);
@@ -163,7 +163,7 @@ describe("a script that came in a link", () => {
       await lab.button("Share").click();
       await lab.page.getByText("Link copied").waitFor();
       link = lab.page.url();
-      // Whoever wrote it is not asked.
+      // The author of a script is not asked.
       await lab.page.reload();
       await lab.step(/^Swap changed/).waitFor();
       expect(await lab.page.getByRole("alert").count()).toBe(0);

@@ -121,7 +121,7 @@ describe("in the result", () => {
       await lab.button("All the room for the result").click();
       await eventually(() => program.isVisible(), false);
       expect((await result.boundingBox())?.width).toBeGreaterThan(1300);
-      // What is wanted from another pane brings that pane.
+      // A command for another pane brings that pane.
       await lab.page.keyboard.press("e");
       await eventually(() => program.isVisible(), true);
       await lab.page.keyboard.press("Escape");

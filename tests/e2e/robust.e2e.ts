@@ -1,4 +1,4 @@
-/** What goes wrong around the page: its engine, its network, its next version. */
+/** Failures around the page: its engine, its network, its next version. */
 import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The sandbox against code that wants out of it. Whatever is tried, nothing leaves the browser, nothing of the page is
- * reached, and the page goes on with the program as it was.
+ * The sandbox against code that tries to escape. Nothing leaves the browser, nothing of the page is reached, and the
+ * page goes on with the program as it was.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -163,7 +163,7 @@ describe("ways out", () => {
       expect(await lab.page.title()).toBe("passlab");
       const kept = () => lab.page.evaluate(() => JSON.stringify({ ...localStorage }));
       await eventually(kept, /"passlab\.tab\.\d+":".*def @main/);
-      // What it tried was noted by the browser; nothing else may go wrong.
+      // The browser notes the attempt; nothing else may fail.
       await intact(lab);
     }));
 
@@ -212,7 +212,7 @@ describe("ways out", () => {
       expect(await heard()).toEqual([]);
     }));
 
-  /** One click in a frame of somebody's page, meant for something else, was consent. */
+  /** A click in a frame of another site's page, meant for something else, would count as consent. */
   test("the page does not start inside of a frame, where a click may be meant for something else", async () => {
     const context = await stage.browser.newContext();
     const page = await context.newPage();

@@ -16,7 +16,7 @@ const HELD = 80;
 const WIDTH = 68;
 const EDITS = 100;
 const STEPS = 60;
-/** Milliseconds for which somebody looks at a step at least. */
+/** The least time, in milliseconds, that a user looks at a step. */
 const READ = 300;
 
 let browser: Browser;
@@ -45,7 +45,7 @@ function report(what: string, times: number[]): void {
   table.push(what.padEnd(WIDTH) + cells.map((ms) => ms.toFixed(1).padStart(8)).join(""));
 }
 
-/** What a key costs, in milliseconds from the key itself. */
+/** The cost of a key, in milliseconds from the key itself. */
 interface Cost {
   /** The page's own part: until everything is in its place, which is asked for as soon as the region shows something else. */
   laidOut: number;
@@ -186,7 +186,7 @@ for (const [program, slower] of [
     await lab.page.waitForTimeout(500);
     const costs: Cost[] = [];
     for (let count = 0; count < STEPS; count++) {
-      // Three back and three on, as somebody looks around: each step stays long enough to be looked at.
+      // Goes three steps back and three forward, as users do: each step stays long enough to be looked at.
       costs.push(await timed(lab, count % 6 < 3 ? "p" : "n", "Diff"));
       await lab.page.waitForTimeout(READ);
     }

@@ -1,4 +1,4 @@
-/** What a step did, seen otherwise than as a diff: an expression followed, the graph. */
+/** The other views of a step besides the diff: a followed expression, the graph. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually, SMALL, type Stage, setUp } from "./browser";
 
@@ -90,7 +90,7 @@ test("a step is gone through rewrite by rewrite, its result becomes the program,
 
     await page.keyboard.press("/");
     await page.keyboard.type("fuse");
-    // What is selected stays in the list.
+    // The selected step stays in the list.
     await eventually(() => lab.steps.count(), 2);
     await page.keyboard.press("Escape");
 

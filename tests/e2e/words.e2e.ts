@@ -1,4 +1,4 @@
-/** What can be written: completed by type and explained, in scripts and in programs; and a name perhaps meant by a click. */
+/** Help with writing: typed completion and explanations, in scripts and programs; a click that mends a misspelt name. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, type Lab, SMALL, type Stage, setUp } from "./browser";
 

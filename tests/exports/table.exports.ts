@@ -23,8 +23,8 @@ const interpreter = process.env.PASSLAB_PYTHON ?? "";
 const table = join(import.meta.dirname, "table.txt");
 
 /**
- * What every program of the corpus goes through: passes that clean up, decompose, fuse and go out of dataflow. Not FoldConstant:
- * TVM's legalizes operators to evaluate them, and ours evaluates them as they are.
+ * The passes for every program of the corpus: they clean up, decompose, fuse and leave dataflow blocks. Not
+ * FoldConstant: TVM's legalizes operators to evaluate them, and ours evaluates them as they are.
  */
 const PASSES = [
   "DecomposeOpsForInference()",

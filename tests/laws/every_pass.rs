@@ -19,8 +19,8 @@ use passlab::session::{open, seeded_args};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What is run, and on which programs the result has to be the same: on all (`Any`), on those where a rounding does not make
-/// another result (`Smooth`), on those without references (`Pure`), on none (`None`).
+/// The programs on which a pass must keep the result: all (`Any`), those where a rounding does not change the result
+/// (`Smooth`), those without references (`Pure`), none, so that only the program's types are checked (`Type`).
 #[derive(Clone, Copy, PartialEq)]
 enum Keeps {
     Any,
@@ -86,7 +86,7 @@ const RUNS: &[(&str, Keeps)] = &[
     ("FirstOrderGradient()", Type),
 ];
 
-/// What TVM refuses, too: the pass, and what is in its words.
+/// Programs that TVM refuses, too: the pass, and a part of TVM's message.
 const REFUSED: &[(&str, &str)] = &[
     // Layer normalisation has no pattern; SimplifyInference takes it away before.
     ("CanonicalizeCast", "Attribute TOpPattern has not been registered for nn.layer_norm"),
@@ -100,7 +100,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("FirstOrderGradient", "AD has unsupported feature"),
     ("FirstOrderGradient", "first-order AD does not support polymorphism yet."),
     ("FirstOrderGradient", "does not have a registered gradient."),
-    // What only some of the values are wrapped in makes types that do not fit.
+    // Wrapping only some of the values gives types that do not fit.
     ("LazyGradientInit", ""),
     ("ManifestLifetimes", "Do not have a default for bindings and references inside of a value"),
     ("ManifestLifetimes", "all Let exprs should be mapped in the CFG"),
@@ -112,14 +112,14 @@ const REFUSED: &[(&str, &str)] = &[
     ("ToMixedPrecision", "Expected float"),
 ];
 
-/// What TVM prints so that it is not read back: the pass, and what is said of its text.
+/// Texts of TVM that cannot be parsed again: the pass, and a part of the message.
 const UNREADABLE: &[(&str, &str)] = &[
     // The type parameters of a global function are those of the literal, too, which is in itself: two for the text.
     ("EtaExpand(expand_global_var=True)", "differs"),
     ("EtaExpand(expand_global_var=True)", "another variable"),
     // A let that several use, which an inlined body may be, stands in the text once for each.
     ("DefuseOps", "one side uses a value twice"),
-    // Where a function literal is called in place, the bindings of its arguments stand before those of its body.
+    // A function literal called in place has the bindings of its arguments before those of its body.
     ("", "has not been defined before"),
 ];
 

@@ -1,5 +1,5 @@
-//! What LegalizeOps makes of a program computes the same: the tensor programs are run, element by element, against the kernels
-//! of the operators.
+//! Tests that LegalizeOps keeps the results of programs: runs the tensor programs, element by element, against the
+//! kernels of the operators.
 
 use passlab::eval::{self, EvalOptions};
 use passlab::ir::Store;

@@ -1,4 +1,4 @@
-//! Whatever is typed or pasted, the engine answers with findings and never panics.
+//! Tests that the engine answers any typed or pasted text with findings and never panics.
 
 use crate::program;
 use passlab::check::random::Random;

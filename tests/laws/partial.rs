@@ -1,5 +1,5 @@
-//! What PartialEvaluate leaves of a program computes the same, whatever is known of its arguments: programs with data types,
-//! references, closures and recursion, each with several inputs. Deep recursion needs memory and no call stack.
+//! Tests that PartialEvaluate keeps the results of programs, whatever is known of their arguments: programs with data
+//! types, references, closures and recursion, each with several inputs. Deep recursion needs memory and no call stack.
 
 use crate::{close, opened, run};
 use passlab::eval::{self, EvalOptions, Value};

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 use wasm_bindgen_cli_support::Bindgen;
 
-/// What the engine is built for; each is a profile of the root `Cargo.toml`.
+/// The purpose of a build of the engine; each is a profile of the root `Cargo.toml`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Goal {
     /// Quick to rebuild, with the names of functions in stack traces.
@@ -18,13 +18,13 @@ pub enum Goal {
     Release,
 }
 
-/// What every program needs, and what comes when it is first called (see `split`).
+/// The half that every program needs, and the half that is loaded at the first call into it (see `split`).
 const FIRST: &str = "passlab_bg.wasm";
 const SECOND: &str = "passlab_second.wasm";
 
-/// For the optimised engine. Which statics a function refers to is known by its relocations (see `linked`), which the linker
-/// keeps when asked. What is inlined makes the engine fast and large: against a threshold of 120, passes over ResNet-18 take
-/// 9% longer and the engine weighs 4.4% (84 KB) less.
+/// The flags of the optimised engine. Relocations, which the linker keeps on demand, tell which statics a function
+/// refers to (see `linked`). Inlining makes the engine fast and large: against a threshold of 120, passes over
+/// ResNet-18 take 9% longer and the engine weighs 4.4% (84 KB) less.
 const FLAGS: [&str; 5] = ["--", "-C", "link-arg=--emit-relocs", "-C", "llvm-args=-inline-threshold=60"];
 
 /// Builds the engine into `www/pkg`.

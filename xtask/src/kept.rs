@@ -1,4 +1,4 @@
-//! What stays in the first half of the engine (`split`): which functions, and which statics.
+//! Chooses the functions and statics that stay in the first half of the engine (`split`).
 
 use crate::linked::{Linked, Uses};
 use std::collections::{HashMap, HashSet};
@@ -106,17 +106,17 @@ const SECOND: &[&str] = &[
 /// Instructions of a function that stays where it is asked for, being about as small as what would stand for it.
 const STUB: u64 = 40;
 
-/// What the first half keeps.
+/// The contents of the first half.
 pub struct Kept {
     pub functions: HashSet<FunctionId>,
     /// Functions that it holds pointers to, whether it keeps them or not.
     pub pointed: HashSet<FunctionId>,
-    /// Whether it keeps each static.
+    /// True for each static that it keeps.
     statics: Vec<bool>,
 }
 
 impl Kept {
-    /// What is reached from outside without passing through a function of the second half.
+    /// Finds the items reachable from outside without passing through a function of the second half.
     pub fn of(module: &Module, linked: &Linked) -> Result<Kept> {
         let mut by_name = HashMap::<&str, Vec<FunctionId>>::new();
         let mut goes = HashSet::new();
@@ -214,8 +214,8 @@ impl Kept {
     }
 }
 
-/// Fails for a function that the linker does not know and that may refer to a static all the same. What wasm-bindgen adds
-/// passes values on and refers to none.
+/// Fails for a function that the linker does not know and that may refer to a static all the same. Functions of
+/// wasm-bindgen pass values on and refer to none.
 fn knows_no_static(module: &Module, function: FunctionId, linked: &Linked) -> Result<()> {
     struct Constants(Vec<u32>);
     impl<'m> Visitor<'m> for Constants {

@@ -1,6 +1,6 @@
-//! Who refers to what in the engine as it comes from the linker, which says so in full when it is asked with
-//! `--emit-relocs`: every place in code and data where an address or a slot of the function table stands, and what it is
-//! that stands there. Splitting needs it, because afterwards such a place is a number like any other.
+//! Reads the references between functions and statics from the linker's output, which lists them in full with
+//! `--emit-relocs`: every place in code and data with an address or a slot of the function table, and the target of
+//! that reference. Splitting needs them, because afterwards such a place is a number like any other.
 //!
 //! The format: <https://github.com/WebAssembly/tool-conventions/blob/main/Linking.md>.
 
@@ -13,7 +13,7 @@ use wasmparser::{
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// What something refers to, apart from the functions that it calls by name.
+/// The references of an item, apart from the functions that it calls by name.
 #[derive(Default)]
 pub struct Uses {
     /// Functions that it holds a pointer to, by their mangled names.
@@ -24,7 +24,7 @@ pub struct Uses {
 
 /// A static of the program: a text, a table, what a constant expression refers to.
 pub struct Static {
-    /// Where it stands in memory, in bytes.
+    /// Its place in memory, in bytes.
     pub place: Range<u32>,
     /// Nothing writes it.
     pub constant: bool,
@@ -51,10 +51,10 @@ enum Symbol {
     Other,
 }
 
-/// What stands in the file, by offsets into it.
+/// The parts of the file, by offsets into it.
 #[derive(Default)]
 struct Sections<'a> {
-    /// How many functions are imported: their indices come first.
+    /// The number of imported functions: their indices come first.
     imported: u32,
     /// The bodies of functions.
     bodies: Vec<Range<usize>>,
@@ -145,7 +145,7 @@ impl Linked {
         let sections = Sections::read(wasm)?;
         let mut statics = Vec::new();
         let mut symbols = Vec::with_capacity(sections.symbols.len());
-        // Where each static stands in the file.
+        // The place of each static in the file.
         let mut files = Vec::<(Range<usize>, usize)>::new();
         for info in &sections.symbols {
             symbols.push(match info {

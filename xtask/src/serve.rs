@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-/// How often the sources are looked at. A look at 200 files takes about a millisecond.
+/// The interval between looks at the sources. A look at 200 files takes about a millisecond.
 const POLL: Duration = Duration::from_millis(300);
 
 /// Serves the page until interrupted.

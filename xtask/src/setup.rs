@@ -1,4 +1,4 @@
-//! What the commands need beyond rustup and Node.js: found where it is, installed where it is not.
+//! Finds the tools that the commands need beyond rustup and Node.js, and installs missing ones.
 
 use crate::sh::{Result, npm, root, sh};
 use std::path::{Path, PathBuf};

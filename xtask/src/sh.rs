@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Errors are sentences for the person at the terminal; nobody matches on them.
+/// Errors are sentences for the person at the terminal; no code matches on them.
 pub type Result<T = ()> = std::result::Result<T, String>;
 
 /// The folder that holds the workspace.

@@ -1,10 +1,10 @@
-//! Splits the engine's WebAssembly in two, so that a visitor waits only for what a first program needs.
+//! Splits the engine's WebAssembly in two, so that a visitor waits only for the part that a first program needs.
 //!
-//! Functions are chosen by the modules that they stand in; with them go whatever only they call and the statics that only
-//! they refer to (`linked`). Where the first half needs such a function, a stub takes its place: it sees to it that the
-//! other half is there (the import that `src/wasm` declares as `loadSecond`) and calls on through the function table, whose
-//! slots the other half fills when it is instantiated. The halves share memory, table and globals. No code of the engine
-//! knows of the split.
+//! Functions are chosen by the modules that they stand in; the functions called only by those and the statics that only
+//! they refer to (`linked`) go with them. If the first half needs such a function, a stub takes its place: it loads the
+//! other half (the import that `src/wasm` declares as `loadSecond`) and calls on through the function table, whose
+//! slots the other half fills when it is instantiated. The halves share memory, table and globals. No code of the
+//! engine knows of the split.
 
 use crate::kept::{Kept, calls};
 use crate::linked::Linked;
@@ -51,7 +51,7 @@ pub fn split(linked: &[u8], bound: &[u8]) -> Result<Halves> {
 
 fn parse(wasm: &[u8]) -> Result<Module> {
     let mut module = ModuleConfig::new().generate_name_section(false).generate_producers_section(false).parse(wasm)?;
-    // What the linker said is of use once.
+    // The linker's sections are used once, here.
     for name in ["linking", "reloc.CODE", "reloc.DATA"] {
         module.customs.remove_raw(name);
     }
@@ -85,7 +85,7 @@ fn take_statics(first: &mut Module, runs: &[Range<u32>]) -> Result<Vec<(u32, Vec
         let start = start as u32;
         let inside = |run: &&Range<u32>| start <= run.start && run.end <= start + data.value.len() as u32;
         let inside: Vec<_> = runs.iter().filter(inside).map(|run| run.start - start..run.end - start).collect();
-        // What lies in between is padding, or constants that are written again as they are.
+        // The gaps are padding, or constants that are written again as they are.
         for piece in inside.chunk_by(|a, b| b.start - a.end <= GAP) {
             let (from, to) = (piece[0].start, piece[piece.len() - 1].end);
             taken.push((start + from, data.value[from as usize..to as usize].to_vec()));
@@ -121,7 +121,7 @@ fn slots(first: &Module, table: TableId, moved: &BTreeSet<FunctionId>) -> Result
         }
     }
     let mut size = u32::try_from(first.tables.get(table).initial)?;
-    // What is only called from the second half itself needs no slot.
+    // A function called only from the second half itself needs no slot.
     let stays = first.funcs.iter_local().map(|(id, _)| id).filter(|id| !moved.contains(id));
     for callee in stays.flat_map(|function| calls(first, function)) {
         if moved.contains(&callee) && !of.contains_key(&callee) {
@@ -132,7 +132,7 @@ fn slots(first: &Module, table: TableId, moved: &BTreeSet<FunctionId>) -> Result
     Ok(Slots { of, size })
 }
 
-/// What the second half calls and does not hold, with the name under which the first exports it.
+/// Returns the callees of the second half that the first half holds, with the names of their exports.
 fn called_from(whole: &Module, moved: &BTreeSet<FunctionId>) -> BTreeMap<FunctionId, String> {
     let mut found = BTreeMap::new();
     for callee in moved.iter().flat_map(|&function| calls(whole, function)) {
@@ -176,7 +176,7 @@ fn put_stubs(
         body.i32_const(slots[0] as i32).call_indirect(ty, table);
         first.funcs.get_mut(function).kind = FunctionKind::Local(builder.local_func(args));
     }
-    // What only the second half points to is not filled in before it is there.
+    // Leaves out slots that only the second half points to, as the second half fills them.
     let filled: Vec<(u32, FunctionId)> = elements(first, table)?
         .into_iter()
         .filter(|(_, function)| kept.functions.contains(function) || kept.pointed.contains(function))
@@ -220,7 +220,7 @@ fn keep_only(
     for (&function, name) in shared {
         let function = twins[function.index()];
         let ty = second.funcs.get(function).ty();
-        // What JavaScript gives to the first half comes from there too.
+        // Imports of JavaScript in the first half come from there too.
         if let FunctionKind::Import(old) = &second.funcs.get(function).kind {
             second.imports.delete(old.import);
         }
@@ -282,7 +282,7 @@ mod tests {
     use crate::{setup, sh::target_dir};
     use std::process::Command;
 
-    /// What stands for the engine: both halves refer to a text, and each to one of its own, one of them through a pointer.
+    /// Stands in for the engine: both halves refer to one text, and each to another, one of them through a pointer.
     const PROGRAM: &str = r#"
         use std::hint::black_box;
         #[link(wasm_import_module = "page")]

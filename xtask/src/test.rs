@@ -8,7 +8,7 @@ use crate::sh::{Result, Sh, cargo, npm, root, sh, target_dir};
 use std::process::Child;
 use std::time::Instant;
 
-/// How a stage that did not fail ended.
+/// The outcome of a stage that did not fail.
 enum Done {
     Passed,
     /// Not run, and why that is in order.
@@ -18,7 +18,7 @@ enum Done {
 use Done::{Passed, Skipped};
 
 struct Stage {
-    /// What it is called on the command line and in the summary.
+    /// The name on the command line and in the summary.
     name: &'static str,
     /// One line about what it holds.
     about: &'static str,
@@ -166,7 +166,7 @@ fn wasm_browser() -> Result<Done> {
     Ok(Passed)
 }
 
-/// A missing browser is excused on somebody's own machine, never in CI.
+/// A missing browser is excused on a developer's machine, never in CI.
 fn without_browser(why: String) -> Result<Done> {
     if std::env::var("CI").is_ok_and(|ci| ci == "true") { Err(why) } else { Ok(Skipped(why)) }
 }
