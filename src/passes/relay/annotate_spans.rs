@@ -1,15 +1,15 @@
-//! AnnotateSpans: every expression says where it stands in the program's text.
+//! AnnotateSpans: gives every expression its place in the program's text.
 //!
-//! TVM prints the program and reads it again, so that programs that were built by other programs have places to tell errors
-//! by. Here every node knows the place that it came from anyway, and keeps it: what is left to be seen is that the program
-//! that was read has types.
+//! TVM prints the program and parses it again, so that errors can point into programs that were built by other
+//! programs. Here every node keeps the place that it came from anyway, so the only visible effect is that the program
+//! has types.
 //!
 //! Source: `AnnotateSpans` in `src/relay/parser/parser.cc`.
 
 use crate::infer::infer_module;
 use crate::pass::{PassSpec, Run};
 
-/// The pass.
+/// Keeps the program, because every expression has its place already, and infers its types.
 pub static SPEC: PassSpec = PassSpec {
     name: "AnnotateSpans",
     info_name: "AnnotateSpans",

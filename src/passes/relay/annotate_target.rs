@@ -1,12 +1,12 @@
-//! AnnotateTarget: says at each operator which compiler is to make it.
+//! AnnotateTarget: marks each operator with the compiler that is to compile it.
 //!
-//! From arguments to results every node gets a target: an operator that a compiler of the list takes that compiler, other
-//! calls `default`, tuples and references what their arguments have in common. Where a value is used it is ended for its own
-//! target and begun for that of its user.
+//! From arguments to results every node gets a target. An operator that a compiler of the list supports gets that
+//! compiler, another call gets `default`, and a tuple or reference gets the target that its arguments share. Each use
+//! of a value ends the region of its own target and begins one for the target of its user.
 //!
-//! Which operators a compiler takes is registered in Python, some of it by TVM's users. Known here is what TVM itself registers
-//! for DNNL (`python/tvm/relay/op/contrib/dnnl.py`); of every other compiler only the functions that carry its name in
-//! `Composite` are taken. Composite functions are not entered.
+//! TVM registers the supported operators of a compiler in Python, some of them in code of TVM's users. Here only TVM's
+//! own list for DNNL is known (`python/tvm/relay/op/contrib/dnnl.py`); any other compiler only gets the functions with
+//! its name in `Composite`. Composite functions are not entered.
 //!
 //! Source: `src/relay/transforms/annotate_target.cc`.
 
@@ -17,7 +17,7 @@ use crate::ops::build::{args, call_attrs, is_call, op_name};
 use crate::pass::spec::Literal;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Puts `compiler_begin` and `compiler_end` around operators that a compiler of the list supports.
 pub static SPEC: PassSpec = PassSpec {
     name: "AnnotateTarget",
     info_name: "AnnotateTarget",
@@ -48,7 +48,7 @@ def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
     run: Run::Function(run),
 };
 
-/// What nobody takes.
+/// The target of nodes that no compiler of the list supports.
 const DEFAULT: &str = "default";
 
 /// The operators that TVM registers for DNNL.
@@ -77,9 +77,9 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, given: &Args) -> Resul
 struct Annotate {
     targets: Vec<Id<Name>>,
     default: Id<Name>,
-    /// Whether nodes that are no calls get targets.
+    /// True if nodes other than calls get targets.
     all: bool,
-    /// Who makes a node.
+    /// The target of each node.
     chosen: IdMap<Expr, Id<Name>>,
 }
 
@@ -89,7 +89,7 @@ fn sign(store: &mut Store, name: &str, value: ExprId, target: Id<Name>) -> ExprI
     call_attrs(store, name, &[value], Some(attrs))
 }
 
-/// Whether DNNL takes a call.
+/// True if DNNL supports the operator of a call.
 fn dnnl_takes(store: &Store, call: ExprId) -> bool {
     let name = op_name(store, call);
     let long = args(store, call).into_iter().any(|arg| {
@@ -106,7 +106,7 @@ fn composite(store: &Store, function: Id<Function>) -> Option<&str> {
 }
 
 impl Annotate {
-    /// The first compiler of the list that takes a call.
+    /// Returns the first compiler of the list that supports a call.
     fn taker(&self, store: &Store, call: ExprId, callee: ExprId) -> Id<Name> {
         let named = match store.expr(callee) {
             Expr::Function(function) => composite(store, function).and_then(|name| name.split_once('.')).map(|(name, _)| name),
@@ -119,14 +119,14 @@ impl Annotate {
         self.targets.iter().find(takes).copied().unwrap_or(self.default)
     }
 
-    /// Arguments that end for those who made them and begin for a target; without one for what they have in common.
+    /// Ends arguments for their own targets and begins them for `target`; for the target that they share if it is `None`.
     fn arguments(&self, store: &mut Store, given: &[ExprId], target: Option<Id<Name>>) -> (Option<Id<Name>>, Vec<ExprId>) {
         let mut common = None;
         let (mut begun, mut ended) = (Vec::new(), Vec::new());
         for &arg in given {
             let mut own = self.default;
             if is_call(store, arg, BEGIN) {
-                // A run before this one put it there; only what nobody took is done again.
+                // An earlier run put it there. Only annotations for `default` are made anew.
                 let inner = args(store, arg)[0];
                 if compiler(store, arg) == DEFAULT {
                     ended.push(inner)
@@ -155,7 +155,7 @@ impl Annotate {
         (Some(target), begun)
     }
 
-    /// A value that leaves its region.
+    /// Ends a value for its own target, where it leaves its region.
     fn ended(&mut self, store: &mut Store, value: ExprId) -> ExprId {
         let (inner, target) = match self.chosen.get(value).copied() {
             Some(target) => {
@@ -211,7 +211,7 @@ impl Annotate {
         new
     }
 
-    /// A node that is no call, over its new children.
+    /// Rebuilds a node that is no call over its new children.
     fn other(&mut self, store: &mut Store, children: &[ExprId], make: &mut dyn FnMut(&mut Store, &[ExprId]) -> ExprId) -> ExprId {
         if !self.all {
             let ends: Vec<ExprId> = children.iter().map(|child| self.ended(store, *child)).collect();
@@ -219,7 +219,7 @@ impl Annotate {
         }
         let (target, begun) = self.arguments(store, children, None);
         let new = make(store, &begun);
-        // What has no arguments has a target without a name, which nobody ends.
+        // A node without arguments has a target without a name, and no annotation ends it.
         self.chosen.insert(new, target.unwrap_or(self.default));
         new
     }

@@ -3,8 +3,8 @@
 //! First, from the inputs to the output, each node learns along which axes its result could be
 //! scaled by scaling weights further up: convolutions and dense layers along their output channels;
 //! `add`, `subtract`, `nn.bias_add`, `nn.relu` and `nn.leaky_relu` pass that on, a relu only for factors
-//! that are not negative. Only nodes with a single use take part. Then each `multiply` by factors
-//! along such axes goes, and the weights and biases above are multiplied instead.
+//! that are not negative. Only nodes with a single use take part. Then each `multiply` by factors along
+//! such axes is removed, and the weights and biases above are multiplied instead.
 //!
 //! Does nothing to scales that meet no convolution or dense layer, to grouped convolutions that are
 //! not depthwise, and through nodes that are used more than once.
@@ -20,7 +20,7 @@ use crate::ops::build::{args, call, op_name};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashMap;
 
-/// The pass.
+/// Folds a multiplication behind a convolution or dense layer into the weight.
 pub static SPEC: PassSpec = PassSpec {
     name: "BackwardFoldScaleAxis",
     info_name: "BackwardFoldScaleAxis",
@@ -58,7 +58,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<Ex
 
 type Messages = IdMap<Expr, Message>;
 
-/// Along which axes each call could be scaled.
+/// Returns the axes along which each call could be scaled.
 fn prepare(store: &mut Store, root: ExprId) -> Messages {
     let counts = use_counts(store, root);
     let mut messages = Messages::new();
@@ -110,7 +110,7 @@ fn shapes(store: &Store, id: ExprId) -> Option<[Vec<Dim>; 2]> {
 
 struct Folder {
     messages: Messages,
-    /// What each node became.
+    /// The replacement of each node.
     done: IdMap<Expr, ExprId>,
 }
 
@@ -130,7 +130,7 @@ impl ExprMutator for Folder {
 }
 
 impl Folder {
-    /// Without the multiplication `pre`, if one of its sides can be scaled further up.
+    /// Removes the multiplication `pre`, if one of its sides can be scaled further up.
     fn fold(&mut self, store: &mut Store, pre: ExprId) -> Option<ExprId> {
         let args = args(store, pre);
         let shapes = shapes(store, pre)?;
@@ -147,7 +147,7 @@ impl Folder {
         None
     }
 
-    /// `root` with its result scaled: the calls with messages are made anew, down to the weights.
+    /// Rebuilds `root` with its result scaled: the calls with messages are made anew, down to the weights.
     fn scale(&mut self, store: &mut Store, root: ExprId, axes: &[usize], factors: ExprId) -> Option<ExprId> {
         let mut scaled: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         // Parents come before the arguments that are scaled too; they are built in reverse.

@@ -17,7 +17,7 @@ use crate::ops::build::{args, op_name};
 use crate::ops::{self, OpPattern};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Gives every user of a widening cast its own copy of the cast.
 pub static SPEC: PassSpec = PassSpec {
     name: "CanonicalizeCast",
     info_name: "CanonicalizeCast",
@@ -56,7 +56,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<Ex
 }
 
 struct Copier {
-    /// How many uses of a widening cast were met.
+    /// The number of uses of each widening cast met so far.
     uses: IdMap<Expr, u32>,
     errors: PassError,
 }
@@ -98,7 +98,7 @@ impl ExprMutator for Copier {
 }
 
 impl Copier {
-    /// Whether an argument is a widening cast that somebody has already.
+    /// True if an argument is a widening cast that an earlier user keeps.
     fn needs_copy(&mut self, store: &Store, arg: ExprId) -> bool {
         if op_name(store, arg) != "cast" {
             return false;

@@ -13,7 +13,7 @@ use crate::ir::{Expr, ExprId, Module, Store};
 use crate::ops::build::{args, is_call};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Replaces `nn.bias_add` by `expand_dims` and `add`.
 pub static SPEC: PassSpec = PassSpec {
     name: "CanonicalizeOps",
     info_name: "CanonicalizeOps",

@@ -1,7 +1,7 @@
-//! CapturePostDfsIndexInSpans: every expression says which number it has in post order, and which its dominator has.
+//! CapturePostDfsIndexInSpans: notes at every expression its number in post order and that of its dominator.
 //!
-//! TVM puts both in the place of the expression in the source, for debugging of patterns. Places are not printed, and here
-//! they stay what they are, so nothing is to be seen of it.
+//! TVM puts both numbers into the span of the expression, to debug patterns. Spans are not printed, and this program
+//! keeps them as they are, so the pass has no visible effect.
 //!
 //! As in TVM, where a variable that a pattern binds becomes another one wherever it is used but not in the pattern, a function
 //! that uses such a variable is an error.
@@ -14,7 +14,7 @@ use crate::ir::{Expr, ExprId, Module, VarId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashSet;
 
-/// The pass.
+/// Checks the program as TVM does; the numbers themselves are not noted.
 pub static SPEC: PassSpec = PassSpec {
     name: "CapturePostDfsIndexInSpans",
     info_name: "CapturePostDfsIndexInSpans",

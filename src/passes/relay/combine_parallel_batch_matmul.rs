@@ -1,4 +1,4 @@
-//! CombineParallelBatchMatmul: matrix products of the same data as one.
+//! CombineParallelBatchMatmul: matrix products of the same data as one product.
 //!
 //! Calls of `nn.batch_matmul` with the same left side become one over the concatenated right sides,
 //! followed by one `strided_slice` for each; what follows all of them alike is combined too.
@@ -14,7 +14,7 @@ use crate::ir::{ExprId, Store};
 use crate::ops::build::{args, call_with};
 use crate::pass::{Param, PassSpec, Run};
 
-/// The pass.
+/// Combines calls of `nn.batch_matmul` with the same left operand.
 pub static SPEC: PassSpec = PassSpec {
     name: "CombineParallelBatchMatmul",
     info_name: "CombineParallelBatchMatmul",

@@ -15,7 +15,7 @@ use crate::ops::build::{args, attrs_of, call_attrs};
 use crate::ops::layout::Layout;
 use crate::pass::{Param, PassSpec, Run};
 
-/// The pass.
+/// Combines convolutions of the same data into one with all filters.
 pub static SPEC: PassSpec = PassSpec {
     name: "CombineParallelConv2D",
     info_name: "CombineParallelConv2d",
@@ -56,7 +56,7 @@ def @main(%x: Tensor[(1, 4, 8, 8), float32], %w1: Tensor[(2, 4, 1, 1), float32],
 
 struct Conv2d;
 
-/// The attributes that must agree, and that the combined convolution takes from the first.
+/// Attributes that must agree. The combined convolution copies them from the first.
 const SHARED: [&str; 8] = ["strides", "padding", "dilation", "groups", "data_layout", "kernel_layout", "out_layout", "out_dtype"];
 
 impl Combiner for Conv2d {
@@ -141,14 +141,14 @@ fn filters(store: &Store, conv: ExprId) -> Option<i64> {
     tensor_type(store, args(store, conv)[1])?.0.get(axis)?.known()
 }
 
-/// Which axis of the result counts the channels.
+/// Returns the channel axis of the result.
 fn channel_axis(store: &Store, conv: ExprId) -> Option<usize> {
     let attrs = store.call(conv)?.attrs;
     let out = store.attr_str(attrs, "out_layout").filter(|layout| !layout.is_empty());
     out.or(store.attr_str(attrs, "data_layout"))?.find('C')
 }
 
-/// Whether an argument has all channels and is otherwise alike in both calls.
+/// True if an argument has all channels, and the other axes and the element type agree in both calls.
 fn channels_compatible(store: &Store, conv: ExprId, a: ExprId, b: ExprId, index: usize) -> Option<bool> {
     let axis = channel_axis(store, conv)?;
     let [(ta, da), (tb, db)] = [tensor_type(store, args(store, a)[index])?, tensor_type(store, args(store, b)[index])?];

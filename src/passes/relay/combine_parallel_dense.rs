@@ -16,7 +16,7 @@ use crate::ir::{AttrValue, ExprId, Store};
 use crate::ops::build::{args, call_with};
 use crate::pass::{Param, PassSpec, Run};
 
-/// The pass.
+/// Combines dense layers of the same data into one `nn.batch_matmul` or one wide `nn.dense`.
 pub static SPEC: PassSpec = PassSpec {
     name: "CombineParallelDense",
     info_name: "CombineParallelDense",
@@ -154,7 +154,7 @@ impl Combiner for ToDense {
             let mut arg = call_args[index];
             let shape = tensor_type(store, arg)?.0;
             axis = shape.len().saturating_sub(1) as i64;
-            // What broadcasts along the units has to be repeated once several units stand in a row.
+            // An operand that broadcasts along the units is repeated, because the combined layer has several units in a row.
             let repeat = match shape.last() {
                 None => {
                     let written = [("axis", AttrValue::int(-1)), ("num_newaxis", AttrValue::int(1))];
@@ -178,7 +178,7 @@ impl Combiner for ToDense {
         for branch in branches {
             let shape = static_shape(store, branch[depth])?;
             let units = *static_shape(store, branch[0])?.get(1)?;
-            // As in TVM the last axis of that extent is taken for the one of the units.
+            // As in TVM, the last axis of that extent is taken for the axis of the units.
             let axis = shape.iter().rposition(|extent| *extent == units)?;
             let (mut begin, mut size) = (vec![0; shape.len()], vec![-1; shape.len()]);
             begin[axis] = index;

@@ -1,4 +1,4 @@
-//! DeadCodeElimination: drops let bindings that nothing needs.
+//! DeadCodeElimination: removes let bindings that have no uses and no effects.
 //!
 //! Three walks, as in TVM: [`purity`](super::support::purity) says which let-bound values are sure to
 //! have no effect; a count of uses starts at the body, so a value that only unused values use
@@ -16,7 +16,7 @@ use crate::ir::walk::for_each_child;
 use crate::ir::{Expr, ExprId, IdMap, Module, Store, Var, VarId};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Removes pure let bindings without uses; with `inline_once` it also moves those with a single use.
 pub static SPEC: PassSpec = PassSpec {
     name: "DeadCodeElimination",
     info_name: "DeadCodeElimination",
@@ -63,11 +63,11 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
     Ok(result)
 }
 
-/// What is known of a let-bound variable.
+/// A let-bound variable: its value, and the uses found so far.
 struct Binding {
     value: ExprId,
     uses: u32,
-    /// How many functions enclose the binding.
+    /// The number of functions around the binding.
     level: u32,
 }
 
@@ -144,7 +144,7 @@ impl Usage<'_> {
         }
     }
 
-    /// How often a variable is used, if it is bound by a let to a pure value.
+    /// Returns the number of uses of a variable, if a let binds it to a pure value.
     fn pure_uses(&self, var: VarId) -> Option<u32> {
         self.bound.get(var).filter(|_| self.is_pure(var)).map(|bound| bound.uses)
     }

@@ -17,7 +17,7 @@ use crate::ops::build::args;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashMap;
 
-/// The pass.
+/// Replaces calls of function literals by their bodies.
 pub static SPEC: PassSpec = PassSpec {
     name: "DefuseOps",
     info_name: "DefuseOps",
@@ -89,7 +89,7 @@ impl ExprMutator for Defuse {
     }
 }
 
-/// Rebuilds over the substituted variables, and nothing else.
+/// Rebuilds over the substituted variables and changes nothing else.
 struct Copy;
 
 impl ExprMutator for Copy {

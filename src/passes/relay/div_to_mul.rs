@@ -12,7 +12,7 @@ use crate::ir::{DType, ExprId, Module, Store};
 use crate::ops::build::{args, call, constant, elements, op_name, tensor};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Replaces divisions by float constants by multiplications with the reciprocal.
 pub static SPEC: PassSpec = PassSpec {
     name: "DivToMul",
     info_name: "DivToMul",

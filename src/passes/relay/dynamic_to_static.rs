@@ -1,4 +1,4 @@
-//! DynamicToStatic: operators whose shapes are computed, as those whose shapes are attributes.
+//! DynamicToStatic: replaces operators with computed shapes by those with shapes as attributes.
 //!
 //! The operators of `dyn.*` take shapes, axes and sizes as arguments. Where such an argument folds to a
 //! constant, the call becomes that of the static operator, which may make more shapes known further
@@ -17,7 +17,7 @@ use crate::ir::{AttrValue, Double, Expr, ExprId, Module, Store};
 use crate::ops::build::{args, call_with, constant, elements, ints, op_name};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Replaces calls of `dyn.*` operators whose shape arguments fold to constants.
 pub static SPEC: PassSpec = PassSpec {
     name: "DynamicToStatic",
     info_name: "DynamicToStatic",
@@ -101,7 +101,7 @@ impl Static<'_> {
         let Some(plan) = PLANS.iter().find(|plan| plan.name == name) else { return Ok(None) };
         let old = args(store, post);
         let mut folded = old.clone();
-        // The value that padding is filled with stays an argument and must be a constant too.
+        // The padding value stays an argument, and must be a constant too.
         let fill = (plan.to == "nn.pad").then_some(2);
         for index in plan.attrs.iter().map(|(index, _)| *index).chain(fill) {
             if constant(store, folded[index]).is_none() {
@@ -112,7 +112,7 @@ impl Static<'_> {
     }
 }
 
-/// How a dynamic operator becomes a static one.
+/// The static replacement of a dynamic operator.
 struct Plan {
     name: &'static str,
     /// The static operator, and the arguments it keeps.

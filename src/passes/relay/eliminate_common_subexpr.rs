@@ -20,7 +20,7 @@ use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// The pass.
+/// Replaces a call or projection by an earlier equal one.
 pub static SPEC: PassSpec = PassSpec {
     name: "EliminateCommonSubexpr",
     info_name: "EliminateCommonSubexpr",
@@ -89,7 +89,7 @@ impl ExprMutator for Eliminator {
     }
 }
 
-/// What must be equal for two arguments to be the same. Tuples are looked into one level deep.
+/// Returns the key of an argument; equal keys mean the same argument. Looks into tuples one level deep.
 fn key(store: &Store, arg: ExprId, open_tuples: bool) -> Key {
     match store.expr(arg) {
         Expr::Tuple(fields) if open_tuples => Key::Tuple(store.items(fields).map(|field| key(store, field, false)).collect()),

@@ -13,7 +13,7 @@ use crate::ir::{CtorId, Expr, ExprId, Function, Id, Module, Name, Store, Type, T
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashMap;
 
-/// The pass.
+/// Replaces constructors and global functions that are used as values by function literals.
 pub static SPEC: PassSpec = PassSpec {
     name: "EtaExpand",
     info_name: "EtaExpand",
@@ -60,7 +60,7 @@ struct Expand<'a> {
     module: &'a Module,
     constructors: bool,
     globals: bool,
-    /// The type parameters that stand for those of type definitions.
+    /// The new type parameter for each type parameter of a type definition.
     type_vars: FxHashMap<Id<TypeVar>, Id<TypeVar>>,
 }
 
@@ -133,7 +133,7 @@ impl Expand<'_> {
         Some(store.add_typed(Expr::Function(new), ty))
     }
 
-    /// The type parameter that stands for one of a type definition. All are called `A`.
+    /// Returns the type parameter that replaces one of a type definition. All are called `A`.
     fn fresh_type_var(&mut self, store: &mut Store, var: Id<TypeVar>) -> Id<TypeVar> {
         if let Some(known) = self.type_vars.get(&var) {
             return *known;

@@ -1,10 +1,10 @@
-//! FakeQuantizationToInteger: what is computed on real numbers between `qnn.dequantize` and `qnn.quantize` is computed on the
-//! integers themselves.
+//! FakeQuantizationToInteger: computes on integers between `qnn.dequantize` and `qnn.quantize`, instead of on real
+//! numbers.
 //!
-//! From every `qnn.quantize` the graph is followed up to the calls of `qnn.dequantize` that it depends on. When that region has
-//! nothing but calls of operators with a rule ([`rules`]), tuples and constants, it is rewritten
-//! node by node; each rule says which real numbers its integers stand for. With `use_qat` an operator whose arguments are
-//! all dequantised is turned by itself, and dequantised behind.
+//! From every `qnn.quantize` the graph is followed up to the calls of `qnn.dequantize` that it depends on. A region
+//! that has only calls of operators with a rule ([`rules`]), tuples and constants is rewritten node by node; each rule
+//! says which real numbers its integers stand for. With `use_qat` an operator whose arguments are all dequantised is
+//! rewritten by itself, and its result is dequantised.
 //!
 //! Does nothing to regions with a variable, function, branch or operator without a rule in them, nor where a rule cannot tell
 //! the scale; with `hard_fail` an operator without a rule, and a rule that fails, are errors.
@@ -25,7 +25,7 @@ use crate::ops::build::{args, is_call, op_name};
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The pass.
+/// Rewrites quantised regions to integer operators.
 pub static SPEC: PassSpec = PassSpec {
     name: "FakeQuantizationToInteger",
     info_name: "FakeQuantizationToInteger",
@@ -99,19 +99,19 @@ struct Convert<'a> {
     module: &'a Module,
     optional: Vec<String>,
     hard_fail: bool,
-    /// Operators one by one, instead of regions.
+    /// True while operators are rewritten one by one, instead of in regions.
     alone: bool,
-    /// What the calls that were reached have become.
+    /// The replacements of the calls that were reached.
     done: FxHashMap<ExprId, ExprId>,
-    /// Why the pass fails.
+    /// The first error, which the pass ends with.
     error: Option<String>,
 }
 
-/// What lies between a call and the dequantised tensors that it depends on.
+/// The region between a call and the dequantised tensors that it depends on.
 struct Found {
     /// The calls, without those of `qnn.quantize`.
     calls: Vec<ExprId>,
-    /// What dequantised and quantised tensors stand for.
+    /// The real numbers that dequantised and quantised tensors stand for.
     types: FxHashMap<ExprId, AffineType>,
 }
 
@@ -141,7 +141,7 @@ impl ExprMutator for Convert<'_> {
 }
 
 impl Convert<'_> {
-    /// The region that leads to the quantisation `pre`, which has become `post`, on integers.
+    /// Rewrites the region of the quantisation `pre`, which is now `post`, to integers.
     fn region(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> Result<Option<ExprId>, String> {
         let Some(found) = follow(store, pre, false)? else { return Ok(None) };
         let now = |id: ExprId| if id == pre { post } else { self.done.get(&id).copied().unwrap_or(id) };
@@ -160,7 +160,7 @@ impl Convert<'_> {
         self.finish(region, |_, new, _| Some(new))
     }
 
-    /// One operator over dequantised tensors, on integers, and what it yields dequantised.
+    /// Rewrites one operator over dequantised tensors to integers, and dequantises its result.
     fn one(&mut self, store: &mut Store, call: ExprId) -> Result<Option<ExprId>, String> {
         let Some(found) = follow(store, call, true)? else { return Ok(None) };
         if found.calls.is_empty() {
@@ -193,8 +193,8 @@ impl Convert<'_> {
     }
 }
 
-/// Goes from `root` to the calls of `qnn.dequantize`. `None` where something else than calls, tuples and constants is met; an
-/// error where a function is called. A root that stands `alone` is no part of what is found.
+/// Collects the region from `root` up to the calls of `qnn.dequantize`. Returns `None` if it meets anything but calls,
+/// tuples and constants; a call of a function is an error. A root that stands `alone` is not part of the region.
 fn follow(store: &Store, root: ExprId, alone: bool) -> Result<Option<Found>, String> {
     let mut found = Found { calls: Vec::new(), types: FxHashMap::default() };
     let mut seen = FxHashSet::default();

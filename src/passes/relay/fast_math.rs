@@ -1,7 +1,7 @@
 //! FastMath: faster, less exact versions of some functions.
 //!
 //! `exp`, `erf`, `tanh` and `nn.softmax` become `fast_exp`, `fast_erf`, `fast_tanh` and `nn.fast_softmax`.
-//! Nothing else is touched.
+//! All other operators stay.
 //!
 //! Source: `src/relay/transforms/fast_math.cc`.
 
@@ -10,7 +10,7 @@ use crate::ir::{ExprId, Module, Store};
 use crate::ops::build::{arg, call, call_attrs, op_name};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Replaces `exp`, `erf`, `tanh` and `nn.softmax` by their fast versions.
 pub static SPEC: PassSpec = PassSpec {
     name: "FastMath",
     info_name: "FastMath",

@@ -16,7 +16,7 @@ use crate::ir::{Expr, ExprId, Module, Store};
 use crate::ops::build::{args, ints, op_name, with_attrs};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Replaces `space_to_batch_nd`, a convolution and `batch_to_space_nd` by one dilated convolution.
 pub static SPEC: PassSpec = PassSpec {
     name: "FlattenAtrousConv",
     info_name: "FlattenAtrousConv",
@@ -41,7 +41,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<Ex
 const SEQUENCE: [&[&str]; 3] = [&["nn.space_to_batch_nd"], &["nn.conv2d", "qnn.conv2d"], &["nn.batch_to_space_nd"]];
 
 struct Flatten {
-    /// How many calls of the sequence were met in a row.
+    /// The number of calls of the sequence met in a row.
     met: usize,
 }
 
@@ -81,8 +81,8 @@ fn flatten(store: &mut Store, pre: ExprId, post: ExprId) -> Option<ExprId> {
     for axis in 0..2 {
         let extent = *shape.get(axis + 1)?;
         let dilated = (kernel[axis] - 1) * block[axis] + 1;
-        // With a stride of 1 the result is as large as the image, so this is what the kernel
-        // sticks out by.
+        // With a stride of 1 the result is as large as the image, so the padding is the part of the
+        // kernel outside of the image.
         let pad = ((extent - 1) + dilated - extent).max(0);
         before.push(pad / 2);
         after.push(pad - pad / 2);

@@ -1,4 +1,4 @@
-//! FoldConstant: what is known is computed now.
+//! FoldConstant: evaluates expressions on constants.
 //!
 //! Calls of operators whose arguments are all constants (or tuples of constants) are evaluated.
 //! Lets that bind constants are inlined, projections of tuple literals become the field, `if` on a
@@ -27,7 +27,7 @@ use crate::ops::build::{arg, args, attrs_of, constant, int_tensor, op_name};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashSet;
 
-/// The pass.
+/// Evaluates calls of operators on constants.
 pub static SPEC: PassSpec = PassSpec {
     name: "FoldConstant",
     info_name: "FoldConstant",
@@ -71,7 +71,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, arguments: &Args)
     }
 }
 
-/// Folds the constants of an expression, for passes that need it of what they build.
+/// Folds the constants of an expression; other passes call it on expressions that they build.
 pub fn fold_expr(store: &mut Store, module: &Module, expr: ExprId) -> ExprId {
     rewrite(store, expr, &mut Folder::new(module, false))
 }
@@ -81,7 +81,7 @@ struct Folder<'a> {
     fold_qnn: bool,
     warnings: Vec<Diagnostic>,
     warned: FxHashSet<&'static str>,
-    /// A primitive function that was met inside of another one, at which TVM stops.
+    /// A primitive function inside of another one, at which TVM stops.
     nested: Option<ExprId>,
 }
 

@@ -1,7 +1,7 @@
-//! FoldExplicitPadding: `nn.pad` before a convolution or pooling as its padding.
+//! FoldExplicitPadding: moves `nn.pad` into the padding of the convolution or pooling behind it.
 //!
-//! Does nothing when other than height, width and depth are padded, when the padding value is not what
-//! the operator pads with (zero for convolutions and averages, the zero point for `qnn.conv2d`, the least
+//! Does nothing when axes other than height, width and depth are padded, when the padding value is not the one that the
+//! operator pads with (zero for convolutions and averages, the zero point for `qnn.conv2d`, the least
 //! value for maxima), when the padded tensor is used elsewhere, or for an average that does not count
 //! padding and has padding of its own already.
 //!
@@ -14,7 +14,7 @@ use crate::ir::{AttrValue, AttrsId, ExprId, Module, Store};
 use crate::ops::build::{args, constant, elements, ints, op_name, with_attrs};
 use crate::pass::{PassSpec, Run};
 
-/// The pass.
+/// Folds `nn.pad` into the padding of a convolution or pooling.
 pub static SPEC: PassSpec = PassSpec {
     name: "FoldExplicitPadding",
     // TVM's name really begins with a blank.
@@ -89,7 +89,7 @@ fn fold(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
             return None;
         }
         if name.starts_with("nn.avg_pool") && store.attr_int(Some(attrs), "count_include_pad") != Some(1) {
-            // The divisor does not count padding; now it must count what was data before.
+            // The divisor did not count padding; now it must count the elements that were data before.
             if store.attr_ints(Some(attrs), "padding")?.iter().any(|pad| *pad != 0) {
                 return None;
             }

@@ -1,10 +1,10 @@
-//! FoldScaleAxis: scales into weights, both ways, and the constants folded.
+//! FoldScaleAxis: folds scales into weights in both directions, then folds the constants.
 //!
 //! Source: `src/relay/transforms/fold_scale_axis.cc`.
 
 use crate::pass::{Part, PassSpec, Run};
 
-/// The pass.
+/// Runs BackwardFoldScaleAxis, ForwardFoldScaleAxis and FoldConstant.
 pub static SPEC: PassSpec = PassSpec {
     name: "FoldScaleAxis",
     info_name: "FoldScaleAxis",

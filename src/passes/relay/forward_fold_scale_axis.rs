@@ -3,8 +3,8 @@
 //! First, from the output to the inputs, each node learns along which axes it could be scaled, as
 //! all its users could make up for it: convolutions and dense layers along their input channels;
 //! `add`, `subtract`, `nn.relu` and `nn.leaky_relu` pass that on, a relu only for factors that are not
-//! negative. Then each `multiply` by factors along such axes is left out of what its users compute:
-//! what is added on the way is divided, and the weight multiplied.
+//! negative. Then each `multiply` by factors along such axes is left out of its users' operands:
+//! tensors that are added on the way are divided, and the weight is multiplied.
 //!
 //! Does nothing to scales of which one user cannot make up for it, and to grouped convolutions that
 //! are not depthwise.
@@ -21,7 +21,7 @@ use crate::ir::{Dim, Expr, ExprId, IdMap, Module, Store};
 use crate::ops::build::{args, call, op_name};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Folds a multiplication before a convolution or dense layer into the weight.
 pub static SPEC: PassSpec = PassSpec {
     name: "ForwardFoldScaleAxis",
     info_name: "ForwardFoldScaleAxis",
@@ -63,7 +63,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<Ex
 
 const CONSUMERS: &[&str] = &["nn.conv2d", "nn.conv3d", "nn.dense"];
 
-/// Along which axes each node may be scaled. Users come before what they use.
+/// Returns the axes along which each node may be scaled. Users come before their operands.
 fn prepare(store: &mut Store, root: ExprId) -> Messages {
     let mut messages = Messages::default();
     messages.meet(root, None);
@@ -82,7 +82,7 @@ fn prepare(store: &mut Store, root: ExprId) -> Messages {
     messages
 }
 
-/// What a call allows for its arguments, if it allows anything.
+/// Returns the scales that a call allows for its arguments, if it allows any.
 fn demands(store: &mut Store, id: ExprId, out: Option<Message>) -> Option<[Option<Message>; 2]> {
     match op_name(store, id) {
         "nn.conv2d" | "nn.conv3d" => {
@@ -117,14 +117,14 @@ fn shapes(store: &Store, id: ExprId) -> Option<[Vec<Dim>; 2]> {
 struct Scaled {
     /// The multiplication at the bottom of the chain of such nodes.
     by: ExprId,
-    /// Which argument leads there: the data of the multiplication itself, the chain of the others.
+    /// The argument on the way there: the data of the multiplication itself, the chain of the other nodes.
     side: usize,
 }
 
 struct Folder {
     messages: Messages,
     scaled: IdMap<Expr, Scaled>,
-    /// What a scaled node is without its factors, and the factors; made when first needed.
+    /// Each scaled node without its factors, and the factors; made when first needed.
     bare: IdMap<Expr, (ExprId, ExprId)>,
     done: IdMap<Expr, ExprId>,
 }
@@ -135,8 +135,8 @@ impl ExprMutator for Folder {
     }
 
     fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
-        // A scaled node stays as it is, for the case that somebody cannot do without the factors;
-        // the change is made at the convolution, where it is complete.
+        // A scaled node stays as it is, in case a user needs the factors; the change is made at the
+        // convolution, where it is complete.
         if let Some(scaled) = self.find_scaled(store, pre) {
             self.scaled.insert(pre, scaled);
         }

@@ -1,12 +1,12 @@
 //! FuseOps: groups of calls that one kernel can compute become primitive functions.
 //!
-//! [`fusion`](crate::passes::any::fusion) decides who goes together. Here each group becomes a call of a
-//! function literal with the attribute `Primitive=1`: what comes from outside the group becomes the
-//! parameters `p0`, `p1`, ... in order of first use, each once. A group of calls that only change
+//! [`fusion`](crate::passes::any::fusion) decides which calls form a group. Here each group becomes a
+//! call of a function literal with the attribute `Primitive=1`. Its inputs from outside the group become
+//! the parameters `p0`, `p1`, ... in order of first use, each once. A group of calls that only change
 //! the shape is marked `relay.reshape_only=1` as well.
 //!
-//! At level 0 every call is wrapped by itself. Functions that are primitive already stay as they
-//! are, and `annotation.stop_fusion` vanishes after having kept its two sides apart.
+//! At level 0 every call is wrapped by itself. Functions that are primitive already stay, and
+//! `annotation.stop_fusion` is removed after it has kept its two sides apart.
 //!
 //! Not modelled: the limit on arguments that a TVM target may set.
 //!
@@ -21,7 +21,7 @@ use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use crate::passes::any::fusion::{Groups, partition};
 use rustc_hash::FxHashMap;
 
-/// The pass.
+/// Wraps each group of calls that one kernel can compute in a primitive function.
 pub static SPEC: PassSpec = PassSpec {
     name: "FuseOps",
     info_name: "FuseOps",
@@ -80,7 +80,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, arguments: &Args)
     Ok(rewrite(cx.store, function, &mut fuse))
 }
 
-/// Whether the executor that the module names links parameters.
+/// True if the executor that the module names links parameters.
 fn links_params(store: &Store, module: &Module) -> bool {
     let Some(AttrValue::Object(executor)) = store.attr(module.attrs(), "executor") else { return false };
     let fields = &store.object(*executor).fields;
@@ -98,7 +98,7 @@ struct Fuse {
     /// The nodes of each group in order, by its root.
     members: Vec<Vec<usize>>,
     link_params: bool,
-    /// What each node became, seen from outside its group.
+    /// The replacement of each node, as nodes outside of its group see it.
     done: IdMap<Expr, ExprId>,
 }
 
@@ -119,8 +119,8 @@ impl ExprMutator for Fuse {
 }
 
 impl Fuse {
-    /// What the last node of a group becomes. A node inside a group is left as it is: the function
-    /// is made at once, when its last node is reached, so that it is one rewrite.
+    /// Returns the replacement of the last node of a group. A node inside a group is left as it is: the
+    /// last node makes the whole function, so that it is one rewrite.
     fn fuse(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> Option<ExprId> {
         let node = self.graph.number(pre)?;
         let is_root = self.groups.root(node) == node;
@@ -137,7 +137,7 @@ impl Fuse {
                 }
             }
             Expr::TupleGetItem { tuple, .. } => {
-                // A projection from something opaque stays outside.
+                // A projection from an opaque operator stays outside.
                 let tuple = self.graph.number(tuple)?;
                 if self.groups.root(tuple) != self.groups.root(node) {
                     return None;
@@ -209,7 +209,7 @@ impl Fuse {
         store.list(&new)
     }
 
-    /// What a member of the group uses for `arg`: another member, a linked constant or a parameter.
+    /// Returns the operand of a group member in place of `arg`: another member, a linked constant or a parameter.
     fn argument(&self, store: &mut Store, root: usize, arg: ExprId, inside: &mut Inside) -> ExprId {
         if let Some(made) = inside.made.get(&arg)
             && self.graph.number(arg).is_some_and(|n| self.groups.root(n) == root)
@@ -233,10 +233,10 @@ impl Fuse {
     }
 }
 
-/// A function in the making.
+/// The function of a group while it is built.
 #[derive(Default)]
 struct Inside {
-    /// What the members of the group became.
+    /// The replacement of each member of the group.
     made: FxHashMap<ExprId, ExprId>,
     params: Vec<VarId>,
     arguments: Vec<ExprId>,

@@ -1,4 +1,4 @@
-//! InferType: the type of everything.
+//! InferType: infers the type of every expression.
 
 use crate::infer::infer_module;
 use crate::pass::{PassSpec, Run};

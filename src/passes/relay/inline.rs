@@ -2,8 +2,8 @@
 //!
 //! A function takes part when it has the attribute `Inline=1`, calls no other function (or only such
 //! as were inlined into it before) and does not call itself. A function for another compiler
-//! (`Compiler=...`) or an external one is inlined as a function literal instead of its body. What was
-//! inlined everywhere is removed, unless nothing called it to begin with.
+//! (`Compiler=...`) or an external one is inlined as a function literal instead of its body. A function
+//! that was inlined everywhere is removed, unless it had no calls to begin with.
 //!
 //! Does nothing to functions without the attribute. Fails, as TVM does, when a function with it
 //! cannot be inlined. TVM also fails at a second call of a function in the same caller; here every call
@@ -22,7 +22,7 @@ use crate::ops::build::args;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The pass.
+/// Replaces calls of functions with the attribute `Inline=1` by their bodies.
 pub static SPEC: PassSpec = PassSpec {
     name: "Inline",
     info_name: "InlineGlobals",

@@ -21,7 +21,7 @@ use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::print::{self, PrintOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The pass.
+/// Moves function literals into the module as global functions.
 pub static SPEC: PassSpec = PassSpec {
     name: "LambdaLift",
     info_name: "LambdaLift",
@@ -55,7 +55,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         if is_external(cx.store, *function) {
             continue;
         }
-        // A function and what is lifted out of it belong together, so this is one rewrite.
+        // A function and those lifted out of it belong together, so this is one rewrite.
         let new = cx.store.rewrite(RULE, *function, *function, |store| Rewriting::new().run(store, *function, &mut lifter));
         lifter.result.set_function(*name, new);
     }
@@ -68,24 +68,24 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     Ok(lifter.result)
 }
 
-/// What becomes of an inner function.
+/// The plan for lifting an inner function.
 struct Plan {
     name: Id<Name>,
     captured: Vec<VarId>,
-    /// Whether its let-bound variable was put on the stack of those that may call themselves.
+    /// True if its let-bound variable was pushed to `recursive`.
     pushed: bool,
 }
 
 struct Lifter {
     result: Module,
-    /// How many functions enclose the node at hand.
+    /// The number of functions around the node at hand.
     depth: u32,
     /// The variable that a function literal is bound to.
     let_bound: IdMap<Expr, VarId>,
-    /// Let-bound functions that are being visited, and what calls of them become.
+    /// Let-bound functions that are being visited, and the replacement of their calls.
     recursive: Vec<(VarId, Option<ExprId>)>,
     plans: FxHashMap<ExprId, Plan>,
-    /// What the functions of these names capture.
+    /// The variables that the functions of these names capture.
     captures: FxHashMap<Id<Name>, Vec<VarId>>,
     /// A captured variable whose type is not known.
     untyped: Option<VarId>,
@@ -157,7 +157,7 @@ impl Lifter {
         let names: Vec<&str> = captured.iter().map(|var| store.var_name(*var)).collect();
         let text = without_names(&print::expr(store, id, &PrintOptions::default()), &names);
         let mut name = store.name(&format!("lifted_name{}", hash(&text)));
-        // Functions that differ in what they capture are two, though the variables may be called alike.
+        // Functions that capture different variables get different names, though the variables may have equal names.
         while self.captures.entry(name).or_insert_with(|| captured.clone()) != &captured {
             let longer = format!("{}_", store.str(name));
             name = store.name(&longer);
@@ -213,8 +213,7 @@ impl Lifter {
         if plan.captured.is_empty() { global } else { apply(store, global, &plan.captured) }
     }
 
-    /// Adds a function to the module, or finds the equal one that is there. A name that is taken by
-    /// another one gets a mark.
+    /// Adds a function to the module, or finds an equal one there. A name that another function has gets a suffix.
     fn add(&mut self, store: &mut Store, name: Id<Name>, function: ExprId) -> Id<Name> {
         let mut name = name;
         while let Some(known) = self.result.function(name) {
@@ -237,7 +236,7 @@ fn apply(store: &mut Store, global: ExprId, vars: &[VarId]) -> ExprId {
     store.add_call(global, &args, None)
 }
 
-/// The type of a function as its parameters and result are annotated, if all are.
+/// Returns the type of a function by the annotations of its parameters and result, if all are annotated.
 fn annotated_type(store: &mut Store, function: &Function) -> Option<TypeId> {
     let params: Option<Box<[TypeId]>> = store.items(function.params).map(|param| store.var_data(param).annotation).collect();
     let type_params: Box<[Id<TypeVar>]> = store.items(function.type_params).collect();
@@ -289,7 +288,7 @@ fn type_vars(store: &Store, ty: TypeId, out: &mut Vec<Id<TypeVar>>) {
     }
 }
 
-/// The text with variables numbered as they come, so that functions which differ in names alone have one text. These names stay.
+/// Numbers variables in order, so that functions which differ only in names have one text. The `kept` names stay.
 fn without_names(text: &str, kept: &[&str]) -> String {
     let mut numbers: FxHashMap<&str, usize> = FxHashMap::default();
     let mut parts = text.split('%');

@@ -1,11 +1,11 @@
-//! LazyGradientInit: tensors of zeros and ones that gradients begin with are made where they are needed.
+//! LazyGradientInit: creates tensors of zeros and ones, with which gradients begin, only where they are needed.
 //!
-//! Every tensor becomes a `GradCell`, which holds one or knows that it would be all zeros or ones; sums and products of cells
-//! ask that first. The function around takes and gives tensors as before.
+//! Every tensor becomes a `GradCell`, which holds a tensor or knows that it would be all zeros or all ones; sums and
+//! products of cells test that first. The function around takes and returns tensors as before.
 //!
-//! As in TVM, `zeros_like` becomes a cell of ones (`One` is written for both in `VisitExpr_(CallNode)`), and what is no operator
-//! is called as it was. Neither the program nor what becomes of it may use anything but leaves twice (`CheckFeature`). Known
-//! divergence: a constant that is used several times is one cell here and several in TVM.
+//! As in TVM, `zeros_like` becomes a cell of ones (`VisitExpr_(CallNode)` has `One` for both), and callees other than
+//! operators stay. Neither the program nor the result may use anything but leaves twice (`CheckFeature`). Known
+//! divergence: a constant with several uses is one cell here and several in TVM.
 //!
 //! Source: `src/relay/transforms/lazy_gradient_init.cc`, `python/tvm/relay/std/gradient.rly`.
 
@@ -17,7 +17,7 @@ use crate::ir::{Expr, ExprId, Function, IdMap, List, Module, Store, Type, TypeId
 use crate::ops::build::{args, op_name};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Replaces tensors by `GradCell`s and wraps the function in one over tensors.
 pub static SPEC: PassSpec = PassSpec {
     name: "LazyGradientInit",
     info_name: "LazyGradientInit",
@@ -158,12 +158,12 @@ struct Cells {
     from: ExprId,
     add: ExprId,
     multiply: ExprId,
-    /// Types with cells for tensors.
+    /// The lifted form of each type, with cells for tensors.
     lifted: IdMap<Type, TypeId>,
 }
 
 impl Cells {
-    /// A type with cells for its tensors.
+    /// Replaces the tensors in a type by cells.
     fn lift(&mut self, store: &mut Store, root: TypeId) -> TypeId {
         let mut todo = vec![root];
         while let Some(&ty) = todo.last() {
@@ -198,7 +198,7 @@ impl Cells {
         self.lifted.get(root).copied().unwrap_or(root)
     }
 
-    /// A function over cells, in one over tensors.
+    /// Wraps a function over cells in one over tensors.
     fn whole(&mut self, store: &mut Store, function: ExprId, names: &mut u32) -> ExprId {
         let inner = rewrite(store, function, self);
         let (Some(old), Some(new)) = (store.as_function(function), store.as_function(inner)) else { return function };
@@ -223,7 +223,7 @@ impl Cells {
         })
     }
 
-    /// A variable with cells for its tensors, or tensors for its cells; fields of tuples get variables.
+    /// Wraps the tensors of a variable in cells, or unwraps its cells; fields of tuples get variables.
     fn through(
         &mut self,
         store: &mut Store,
@@ -232,7 +232,7 @@ impl Cells {
         lets: &mut Vec<(VarId, ExprId)>,
         names: &mut u32,
     ) -> ExprId {
-        // Fields of tuples that are open, with what became of those before.
+        // Tuples whose fields are being converted, with the fields done so far.
         let mut open: Vec<(VarId, Vec<TypeId>, Vec<ExprId>)> = Vec::new();
         let mut next = (var, ty);
         loop {
@@ -264,14 +264,14 @@ impl Cells {
         }
     }
 
-    /// A call of an operator over the tensors in cells.
+    /// Calls an operator on the tensors in cells.
     fn primitive(&self, store: &mut Store, pre: ExprId, given: &[ExprId]) -> ExprId {
         let Some(call) = store.call(pre) else { return pre };
         let tensors: Vec<ExprId> = given.iter().map(|arg| store.add_call(self.from, &[*arg], None)).collect();
         store.add_call(call.callee, &tensors, call.attrs)
     }
 
-    /// What a call of an operator becomes.
+    /// Returns the replacement of a call of an operator.
     fn cell(&self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
         let (old, new) = (args(store, pre), args(store, post));
         let name = op_name(store, pre);

@@ -1,15 +1,15 @@
-//! ManifestLifetimes: says where a variable is no longer needed.
+//! ManifestLifetimes: marks where a variable is no longer needed.
 //!
-//! First names for the same thing become one: a variable bound to another, a copy to the device where the value is already, and a
-//! pattern that is a variable. Then, going backwards through the bindings, every variable that a binding uses and nothing
-//! behind it does is followed by `memory.kill` of it.
+//! First aliases are merged: a variable bound to another, a copy to the device where the value is already, and a
+//! pattern that is a variable. Then, going backwards through the bindings, each binding is followed by a `memory.kill`
+//! for every variable that it uses and no later binding does.
 //!
-//! Does nothing for parameters that are never used, nor for what a branch yields. `if` and `match` must be values of a `let`, and
-//! functions inside may have no `let`, which is what ToANormalForm and LambdaLift leave.
+//! Does nothing for parameters that are never used, nor for the results of branches. `if` and `match` must be values of
+//! a `let`, and inner functions may have no `let`, as ToANormalForm and LambdaLift leave them.
 //!
-//! As in TVM, a branch that has a branch in it forgets behind that one what is needed after itself (the edge to what follows
-//! starts at the first block of the branch, in `ControlFlowGraph::Creator`). Where a binding uses the last of several
-//! variables, TVM kills them in no particular order; here it is that of their use.
+//! As in TVM, a branch with a branch in it loses, behind the inner one, the variables that are needed after the outer
+//! one (the edge to the code after it starts at the first block of the branch, in `ControlFlowGraph::Creator`). If a
+//! binding is the last use of several variables, TVM kills them in no particular order; here it is that of their use.
 //!
 //! Source: `src/relay/backend/vm/manifest_lifetimes.cc`, `src/relay/backend/liveness_analysis.cc`.
 
@@ -22,7 +22,7 @@ use crate::ops::build::{arg, call, is_call};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashSet;
 
-/// The pass.
+/// Inserts `memory.kill` after the last use of each variable.
 pub static SPEC: PassSpec = PassSpec {
     name: "ManifestLifetimes",
     info_name: "ManifestLifetimes",
@@ -71,7 +71,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, _: &Args) -> Result<Ex
     Ok(result)
 }
 
-/// Gives what has several names one.
+/// Replaces aliases by the variable that they stand for.
 struct OneName;
 
 impl ExprMutator for OneName {
@@ -117,17 +117,17 @@ impl ExprMutator for OneName {
 
 type Needed = FxHashSet<VarId>;
 
-/// Which variables die where.
+/// The place where each variable dies.
 #[derive(Default)]
 struct Lifetimes {
-    /// For each let of the function the variables that nothing behind it needs.
+    /// The variables that each let of the function is the last to need.
     kills: IdMap<Expr, Vec<VarId>>,
-    /// For each scope that is open, what is needed at the place at hand.
+    /// For each open scope, the variables that are needed at the current point.
     needed: Vec<Needed>,
 }
 
 enum Step {
-    /// A scope, which is gone through backwards. What is needed behind it is what is needed at the place at hand.
+    /// A scope, which is visited backwards. The current needs are those behind it.
     Scope(ExprId),
     /// A let of a scope, and whether it is the first that branches.
     Let(ExprId, bool),
@@ -143,7 +143,7 @@ impl Lifetimes {
         for _ in 0..if has_nonzero(store, function, "Closure") { 2 } else { 1 } {
             body = store.as_function(body).ok_or("a closure must yield a function")?.body;
         }
-        // What is needed behind each scope that is open, and where the branches of each let that is open begin.
+        // The needs behind each open scope, and those at the begin of the branches of each open let.
         let (mut behind, mut begins) = (Vec::new(), vec![Needed::default()]);
         self.needed.push(Needed::default());
         let mut stack = vec![Step::Scope(body)];
@@ -197,12 +197,12 @@ impl Lifetimes {
         Ok(())
     }
 
-    /// What is needed at the place at hand.
+    /// Returns the variables that are needed at the current point.
     fn at(&mut self) -> &mut Needed {
         self.needed.last_mut().expect("the function has one")
     }
 
-    /// What a let uses and nothing behind it needs dies there.
+    /// Kills the variables that a let uses and no later binding needs.
     fn leave(&mut self, store: &Store, id: ExprId) -> Result<(), String> {
         let Expr::Let { var, value, .. } = store.expr(id) else { return Ok(()) };
         let used = uses(store, value)?;
@@ -215,7 +215,7 @@ impl Lifetimes {
     }
 }
 
-/// The scopes that the value of a let may take.
+/// Returns the scopes that the value of a let may enter.
 fn branches(store: &Store, id: ExprId) -> Vec<ExprId> {
     let Expr::Let { value, .. } = store.expr(id) else { return Vec::new() };
     match store.expr(strip_on_device(store, value)) {
@@ -225,10 +225,10 @@ fn branches(store: &Store, id: ExprId) -> Vec<ExprId> {
     }
 }
 
-/// The variables that an expression reads itself, each once: of an `if` those of its condition, of a function none.
+/// Returns the variables that an expression reads itself, each once: an `if` reads those of its condition, a function none.
 fn uses(store: &Store, id: ExprId) -> Result<Vec<VarId>, String> {
     let mut found = Vec::new();
-    // A variable is one node wherever it is used. What is shared is gone through once.
+    // Each variable is one node, and a shared node is visited once.
     let mut seen = FxHashSet::default();
     let mut stack = vec![id];
     while let Some(id) = stack.pop() {
@@ -254,11 +254,11 @@ fn uses(store: &Store, id: ExprId) -> Result<Vec<VarId>, String> {
     Ok(found)
 }
 
-/// Binds the calls of `memory.kill`.
+/// Inserts the calls of `memory.kill` as bindings.
 struct Kill {
-    /// For each let the variables that die, and what the calls are bound to.
+    /// For each let, the variables that die and the variables that their calls are bound to.
     kills: IdMap<Expr, Vec<(VarId, VarId)>>,
-    /// Whether a let was met that is not known.
+    /// True if a let was met that is not known.
     unknown: bool,
 }
 

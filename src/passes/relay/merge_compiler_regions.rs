@@ -1,10 +1,10 @@
-//! MergeCompilerRegions: neighbouring regions for one compiler become one.
+//! MergeCompilerRegions: merges neighbouring regions for one compiler.
 //!
-//! Each region takes in those that its inputs come from, when they are for the same compiler and nothing on the way between
-//! them is for another: that would have to run both before and after the region that comes of it. Signs that are then inside
-//! of a region go.
+//! Each region is merged with those that its inputs come from, when they are for the same compiler and no region on the
+//! way between them is for another: that one would have to run both before and after the merged region. Annotations
+//! that are then inside of a region are removed.
 //!
-//! Does nothing to regions that are joined by operators that belong to none. TVM goes through the regions before one in no
+//! Does nothing to regions that are joined by operators outside of all regions. TVM visits the regions before one in no
 //! particular order; here it is that of its inputs.
 //!
 //! Source: `src/relay/transforms/merge_compiler_regions.cc`.
@@ -18,7 +18,7 @@ use crate::ops::build::{arg, is_call};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The pass.
+/// Merges regions whose outputs another region of the same compiler uses.
 pub static SPEC: PassSpec = PassSpec {
     name: "MergeCompilerRegions",
     info_name: "sequential",
@@ -48,7 +48,7 @@ struct Merger {
     regions: Regions,
     seen: IdMap<Expr, ()>,
     merged: FxHashSet<RegionId>,
-    /// Regions that each must not be merged with.
+    /// The regions that each region must not be merged with.
     apart: FxHashMap<RegionId, FxHashSet<RegionId>>,
 }
 
@@ -78,7 +78,7 @@ impl Merger {
                     if self.merged.contains(&region) {
                         continue;
                     }
-                    // What comes before the region is merged first.
+                    // The regions before this one are merged first.
                     stack.push(Step::Merge(region));
                     let before = self.regions.region(region).inputs.iter().rev().map(|begin| arg(store, *begin, 0));
                     stack.extend(before.filter(|id| self.regions.get(*id).is_some()).map(Step::Visit));
@@ -123,7 +123,7 @@ impl Merger {
         self.merged.insert(region);
     }
 
-    /// The regions that the parts of an `if` belong to, or the `if`s in them.
+    /// Collects the regions that the parts of an `if` belong to, or the `if`s in them.
     fn through_branches(&self, store: &Store, id: ExprId, related: &mut Vec<RegionId>) {
         let mut stack = vec![id];
         let mut seen = FxHashSet::default();
@@ -142,7 +142,7 @@ impl Merger {
     }
 }
 
-/// Takes away signs that are inside of a region.
+/// Removes annotations that are inside of a region.
 struct Inner<'a>(&'a Regions);
 
 impl ExprMutator for Inner<'_> {

@@ -1,11 +1,11 @@
-//! PartitionGraph: regions for other compilers become functions of the module.
+//! PartitionGraph: moves regions for other compilers into functions of the module.
 //!
-//! Four steps, as in TVM: a tuple that leaves a region leaves it field by field; signs for the compiler `default` go; each
-//! region becomes a global function with the attribute `Compiler`, and a call of it; and such functions get the name of the
-//! module in front of theirs. Inputs that are constants are put into the function. A region with several outputs yields a
-//! tuple.
+//! Four steps, as in TVM. A tuple that leaves a region leaves it field by field. Annotations for the compiler `default`
+//! are removed. Each region becomes a global function with the attribute `Compiler`, and a call of it. Such functions
+//! get the name of the module as a prefix. Inputs that are constants move into the function. A region with several
+//! outputs returns a tuple.
 //!
-//! Does nothing outside of regions. What a compiler registers to optimise its functions (`relay.ext.*.optimize`) is not here.
+//! Does nothing outside of regions. The optimisations that a compiler registers (`relay.ext.*.optimize`) are not run.
 //!
 //! Source: `src/relay/transforms/partition_graph.cc`.
 
@@ -20,7 +20,7 @@ use crate::ops::build::{arg, call_attrs, is_call};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The pass.
+/// Moves each region into a global function with the attribute `Compiler`.
 pub static SPEC: PassSpec = PassSpec {
     name: "PartitionGraph",
     info_name: "sequential",
@@ -75,7 +75,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
     infer_module(cx.store, &named)
 }
 
-/// A tuple that leaves a region: its fields leave it.
+/// Replaces the end of a tuple by the ends of its fields.
 struct FlatOutputs;
 
 impl ExprMutator for FlatOutputs {
@@ -97,7 +97,7 @@ impl ExprMutator for FlatOutputs {
     }
 }
 
-/// Without signs for the compiler that compiles the rest.
+/// Removes annotations for `default`, which compiles the rest.
 struct NoDefault;
 
 impl ExprMutator for NoDefault {
@@ -111,20 +111,20 @@ impl ExprMutator for NoDefault {
     }
 }
 
-/// What becomes of a region.
+/// The function of a region while it is built.
 #[derive(Default)]
 struct Made {
     /// The parameters of its function, and what they are called with.
     inputs: Vec<(VarId, ExprId)>,
-    /// Which parameter stands for what comes from outside.
+    /// The parameter of each value from outside.
     known: FxHashMap<ExprId, VarId>,
-    /// What goes out, each once.
+    /// The values that leave the region, each once.
     outputs: Vec<ExprId>,
-    /// The call of its function, which yields a tuple when more than one thing goes out.
+    /// The call of its function, which yields a tuple when there are several outputs.
     call: Option<ExprId>,
 }
 
-/// Takes the regions out of a function of `module`, to which their functions are added.
+/// Moves the regions of a function into functions of their own, and adds those to `module`.
 fn partition(store: &mut Store, module: &mut Module, name: Id<Name>, function: ExprId, bind: bool) -> Result<(), String> {
     let regions = Regions::of_function(store, function)?;
     let all: Vec<RegionId> = regions.standing().collect();
@@ -167,11 +167,11 @@ fn unique(ids: impl Iterator<Item = ExprId>) -> Vec<ExprId> {
     ids.filter(|id| seen.insert(*id)).collect()
 }
 
-/// Puts parameters where regions begin. Where they end, the sign stays.
+/// Replaces the begins of regions by parameters. The annotations at the ends stay.
 struct Inputs<'a> {
     regions: &'a Regions,
     made: FxHashMap<RegionId, Made>,
-    /// The ends as they are now, and as they were.
+    /// The new end of a region, and the old one.
     ends: IdMap<Expr, ExprId>,
 }
 
@@ -203,8 +203,8 @@ impl ExprMutator for Inputs<'_> {
     }
 }
 
-/// Adds the function of a region to the module, and makes the call of it. The region is told with the name of the function
-/// that it was in, the body with its type.
+/// Adds the function of a region to the module, and calls it. `from` is the function that the region was in, and `ret`
+/// the type of `body`.
 fn create(
     store: &mut Store,
     module: &mut Module,
@@ -269,7 +269,7 @@ fn free_name(store: &mut Store, module: &Module, wanted: &str) -> Id<Name> {
     name
 }
 
-/// Puts calls where regions end.
+/// Replaces the ends of regions by calls.
 struct Outputs<'a> {
     regions: &'a Regions,
     made: FxHashMap<RegionId, Made>,
@@ -294,7 +294,7 @@ impl ExprMutator for Outputs<'_> {
     }
 }
 
-/// The module with the prefix in front of the names of all functions for other compilers.
+/// Puts the prefix before the names of all functions for other compilers.
 fn mangled(store: &mut Store, module: &Module, prefix: &str) -> Module {
     let mut names = FxHashMap::default();
     for (name, function) in module.functions() {

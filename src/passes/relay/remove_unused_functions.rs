@@ -1,4 +1,4 @@
-//! RemoveUnusedFunctions: drops global functions that the entry functions cannot reach.
+//! RemoveUnusedFunctions: removes global functions that the entry functions cannot reach.
 //!
 //! A function is reached when a reached function mentions its name, called or not. Type
 //! definitions stay. Does nothing when everything is reached; fails when an entry is not there.
@@ -11,7 +11,7 @@ use crate::ir::{Expr, Id, Module, Name};
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashSet;
 
-/// The pass.
+/// Removes global functions that no entry function reaches.
 pub static SPEC: PassSpec = PassSpec {
     name: "RemoveUnusedFunctions",
     info_name: "RemoveUnusedFunctions",

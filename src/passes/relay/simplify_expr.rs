@@ -1,18 +1,18 @@
 //! SimplifyExpr: small rewrites of expressions, until none applies.
 //!
-//! The rules stand in [`simplify`](super::support::simplify), by theme, and are tried in TVM's order. A
-//! node inside a match must not be used elsewhere.
+//! The rules stand in [`simplify`](super::support::simplify), by theme, and are tried in TVM's order. A node inside a
+//! match must have no other uses.
 //!
-//! TVM fails when a program needs more than four rounds; here that is a warning and the program
-//! stays as far as it came. TVM also fails where it rewrites `x + x` and a variable in `x` is an argument whose type the operator
-//! says, as the weight of `nn.dense`: its InferType makes another variable of it, which nothing binds. Here it is rewritten.
+//! TVM fails when a program needs more than four rounds; here that is a warning, and the program keeps the rewrites made so far.
+//! TVM also fails where it rewrites `x + x` and a variable in `x` is an argument whose type the operator determines, as the
+//! weight of `nn.dense`: its InferType replaces it by another variable, which has no binding. Here it is rewritten.
 //!
 //! Source: `src/relay/transforms/simplify_expr.cc`.
 
 use super::support::simplify::{algebra, casts, layouts, like, run};
 use crate::pass::{PassSpec, Run};
 
-/// The pass.
+/// Applies all rules of SimplifyExpr.
 pub static SPEC: PassSpec = PassSpec {
     name: "SimplifyExpr",
     info_name: "SimplifyExpr",

@@ -1,13 +1,13 @@
 //! SimplifyExprPostAlterOp: the rules of SimplifyExpr that clean up after layout changes.
 //!
-//! Six of the rules of [`simplify_expr`](super::simplify_expr), in the same manner.
+//! Applies six of the rules of [`simplify_expr`](super::simplify_expr), in the same manner.
 //!
 //! Source: `src/relay/transforms/simplify_expr.cc`.
 
 use super::support::simplify::{algebra, casts, layouts, run};
 use crate::pass::{PassSpec, Run};
 
-/// The pass.
+/// Applies the rules that clean up after layout changes.
 pub static SPEC: PassSpec = PassSpec {
     name: "SimplifyExprPostAlterOp",
     info_name: "SimplifyExprPostAlterOp",

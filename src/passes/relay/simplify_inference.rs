@@ -3,7 +3,7 @@
 //! At inference time the statistics of a batch normalisation are constants, so the layer is one
 //! multiplication and one addition, which later passes can fold into a neighbouring convolution.
 //! `nn.layer_norm`, `nn.group_norm`, `nn.instance_norm` and `nn.l2_normalize` are spelled out too, and
-//! `nn.dropout` vanishes.
+//! `nn.dropout` is removed.
 //!
 //! Does nothing to a batch normalisation or dropout whose tuple is used other than through `.0`,
 //! nor to a group normalisation over unknown extents.
@@ -16,7 +16,7 @@ use crate::ir::{AttrValue, AttrsId, DType, Expr, ExprId, Module, Store};
 use crate::ops::build::{args, call, call_with, ints, op_name, scalar};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Replaces normalisation layers by arithmetic and removes `nn.dropout`.
 pub static SPEC: PassSpec = PassSpec {
     name: "SimplifyInference",
     info_name: "SimplifyInference",
@@ -76,7 +76,7 @@ impl ExprMutator for Simplifier {
     }
 }
 
-/// What `.0` of the rewritten `tuple` becomes, if that is a batch normalisation or a dropout.
+/// Returns the replacement of `.0` of the rewritten `tuple`, if that is a batch normalisation or a dropout.
 fn project(store: &mut Store, pre: ExprId, tuple: ExprId) -> Option<ExprId> {
     match op_name(store, tuple) {
         "nn.dropout" => {
@@ -149,7 +149,7 @@ fn standardise(store: &mut Store, data: ExprId, axes: &[i64], epsilon: ExprId) -
     call(store, "divide", &[centred, deviation])
 }
 
-/// Multiplies by gamma and adds beta along an axis, as far as the attributes ask for it.
+/// Multiplies by gamma and adds beta along an axis, if the attributes ask for them.
 fn scale_and_shift(store: &mut Store, norm: ExprId, out: ExprId, rank: usize) -> Option<ExprId> {
     let attrs = store.call(norm)?.attrs;
     let [_, gamma, beta] = args(store, norm).try_into().ok()?;

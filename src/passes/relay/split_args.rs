@@ -1,11 +1,11 @@
-//! SplitArgs: concatenations with too many inputs in several steps.
+//! SplitArgs: splits concatenations with too many inputs into several.
 //!
 //! Some targets limit how many arguments a kernel may have. A `concatenate` of more inputs becomes a
 //! chain of concatenations that fusion may not join again (`annotation.stop_fusion`). An input of
 //! unknown extents counts for its extents and strides as well.
 //!
-//! Also copies the attributes of the module onto every function, as TVM does. With a limit of 0 that
-//! is all it does.
+//! Also copies the attributes of the module onto every function, as TVM does. With a limit of 0 it
+//! does nothing else.
 //!
 //! Source: `src/relay/transforms/split_args.cc`.
 
@@ -15,7 +15,7 @@ use crate::ir::{AttrValue, Dim, Expr, ExprId, Function, Module, Store, Type};
 use crate::ops::build::{args, call, call_with, op_name};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Splits each `concatenate` with more inputs than the limit.
 pub static SPEC: PassSpec = PassSpec {
     name: "SplitArgs",
     info_name: "SplitArgs",
@@ -97,7 +97,7 @@ impl Splitter {
     }
 }
 
-/// What a tensor of unknown extents costs besides itself: those extents, and a stride for each axis.
+/// Returns the additional cost of a tensor with unknown extents: those extents, and a stride for each axis.
 fn unknown_extents(store: &Store, id: ExprId) -> usize {
     let Some((shape, _)) = tensor_type(store, id) else { return 0 };
     match shape.iter().filter(|dim| **dim == Dim::Any).count() {

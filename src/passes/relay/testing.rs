@@ -80,7 +80,7 @@ pub fn failure(calls: &str, program: &str) -> String {
     trace.failures()[0].message.clone()
 }
 
-/// The call of a pass's example: without arguments, or what the comment in its first line says.
+/// Returns the call in a pass's example: without arguments, or as the comment in its first line says.
 fn example_call(spec: &PassSpec) -> String {
     let comment = spec.example_before.lines().next().and_then(|line| line.strip_prefix("// "));
     comment.map_or_else(|| format!("{}()", spec.name), str::to_owned)
@@ -105,10 +105,10 @@ fn every_documented_example_is_what_the_pass_makes() {
 
 #[test]
 fn documented_examples_stay_as_they_are_when_the_pass_runs_again() {
-    // What ToANormalForm makes is bound again by a second run, what ToMixedPrecision casts is cast again, and
-    // ToBasicBlockNormalForm makes every node anew, without types, as in TVM. PartitionGraph puts a prefix before the
-    // names of all functions for other compilers, also of those that have it. ManifestLifetimes ends lives again.
-    // AnnotateTarget does anew what nobody took. What PartialEvaluate leaves is bound anew.
+    // ToANormalForm and PartialEvaluate bind again the bindings of the first run, ToMixedPrecision casts its casts
+    // again, and ToBasicBlockNormalForm makes every node anew, without types, as in TVM. PartitionGraph puts the
+    // prefix before names that have it. ManifestLifetimes ends lives again. AnnotateTarget makes annotations for
+    // `default` anew.
     let not = [
         "ToANormalForm",
         "ToMixedPrecision",

@@ -1,4 +1,4 @@
-//! ToANormalForm: every intermediate value gets a name.
+//! ToANormalForm: binds every intermediate value to a variable.
 //!
 //! Calls, tuples, projections, branches, inner functions, constants and everything else that is not
 //! a variable, operator, constructor or global name is bound by a `let`, in the innermost scope that
@@ -15,7 +15,7 @@ use super::support::scope::Scopes;
 use crate::ir::Module;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Binds every intermediate value by a `let`.
 pub static SPEC: PassSpec = PassSpec {
     name: "ToANormalForm",
     info_name: "ToANormalForm",

@@ -1,12 +1,11 @@
-//! ToBasicBlockNormalForm: values shared between scopes are bound where all of them can see them.
+//! ToBasicBlockNormalForm: binds values that several scopes share in the innermost scope around them.
 //!
 //! A graph may share a node between two branches or functions. Here such a node is bound by a `let`
 //! in the innermost scope around its uses; everything else stays a graph. After it each scope is
 //! a block that can be evaluated by itself.
 //!
-//! Does nothing to what is shared within one scope, nor to functions with the attribute `Compiler`.
-//! As in TVM all of a function is copied, also where nothing has to be bound, so that its types are gone until the next
-//! InferType.
+//! Does nothing to values that are shared within one scope, nor to functions with the attribute `Compiler`. As in TVM
+//! all of a function is copied, also where no binding is needed, so its types are missing until the next InferType.
 //!
 //! Source: `src/relay/transforms/to_basic_block_normal_form.cc`.
 
@@ -16,7 +15,7 @@ use super::support::scope::Scopes;
 use crate::ir::Module;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// The pass.
+/// Binds values that several scopes share.
 pub static SPEC: PassSpec = PassSpec {
     name: "ToBasicBlockNormalForm",
     info_name: "ToBasicBlockNormalForm",

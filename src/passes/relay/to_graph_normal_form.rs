@@ -1,4 +1,4 @@
-//! ToGraphNormalForm: lets substituted away.
+//! ToGraphNormalForm: substitutes let-bound values for their variables.
 //!
 //! Every use of a let-bound variable becomes the value itself, shared: the program is a graph again.
 //! A value that uses its own variable (a recursive function) stays as `let f = ...; f`.
@@ -14,7 +14,7 @@ use crate::ir::{Expr, ExprId, Module, Store, VarId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::FxHashSet;
 
-/// The pass.
+/// Replaces let-bound variables by their values.
 pub static SPEC: PassSpec = PassSpec {
     name: "ToGraphNormalForm",
     info_name: "ToGraphNormalForm",
@@ -66,8 +66,8 @@ impl ExprMutator for Unbind {
     }
 }
 
-/// Whether `root` reaches a use of `var`. A node reaches only older ones, so what is older than
-/// that use is not looked at; for values that are not recursive that is nearly always everything.
+/// True if `root` reaches a use of `var`. A node reaches only older ones, so nodes older than that
+/// use are skipped; for values that are not recursive those are nearly all.
 fn uses(store: &mut Store, root: ExprId, var: VarId) -> bool {
     let target = store.use_var(var);
     let mut seen: FxHashSet<ExprId> = FxHashSet::default();

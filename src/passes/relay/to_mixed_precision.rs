@@ -1,4 +1,4 @@
-//! ToMixedPrecision: as much as possible in a narrower float type.
+//! ToMixedPrecision: computes as much as possible in a narrower float type.
 //!
 //! Operators are of three kinds ([`kind`](super::support::precision)): convolutions and matrix products
 //! are always computed in the narrow type; operators that lose too much precision never; the others
@@ -25,7 +25,7 @@ use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use crate::print;
 use rustc_hash::FxHashMap;
 
-/// The pass.
+/// Casts operands so that operators run in the narrower float type where their kind allows it.
 pub static SPEC: PassSpec = PassSpec {
     name: "ToMixedPrecision",
     info_name: "ToMixedPrecision",
@@ -102,9 +102,9 @@ struct Narrow {
     narrow: DType,
     /// The body of the function, when its type is to be kept.
     root: Option<ExprId>,
-    /// What a node is in another type.
+    /// Each node cast to another type.
     casts: FxHashMap<(ExprId, DType), ExprId>,
-    /// Operators without a rule, how often they were met, and the first call.
+    /// Operators without a rule, the number of their calls, and the first call.
     missing: Vec<(&'static str, u32, ExprId)>,
     /// An argument that is neither a tensor nor a tuple, at which TVM stops, and its type.
     foreign: Option<(ExprId, TypeId)>,
@@ -212,7 +212,7 @@ impl Narrow {
         if changed { typed_tuple(store, &fields) } else { post }
     }
 
-    /// Whether all float parts of a type are narrow.
+    /// True if all float parts of a type are narrow.
     fn is_narrow(&self, store: &Store, ty: Option<TypeId>) -> bool {
         match ty.map(|ty| store.type_of_id(ty)) {
             Some(Type::Tensor { dtype, .. }) => !is_plain_float(*dtype) || *dtype == self.narrow,
@@ -221,7 +221,7 @@ impl Narrow {
         }
     }
 
-    /// Whether the narrow type can hold the bounds of a `clip`.
+    /// True if the narrow type can hold the bounds of a `clip`.
     fn holds_bounds(&self, store: &Store, call: ExprId, name: &str) -> bool {
         let attrs = store.call(call).and_then(|call| call.attrs);
         let bounds = (store.attr_float(attrs, "a_min"), store.attr_float(attrs, "a_max"));
@@ -231,7 +231,7 @@ impl Narrow {
         }
     }
 
-    /// An argument in the wanted type, if it is a float or a tuple with floats.
+    /// Casts an argument to the wanted type, if it is a float or a tuple with floats.
     fn cast(&mut self, store: &mut Store, id: ExprId, wanted: DType) -> ExprId {
         let Some(ty) = store.checked_type(id) else { return id };
         match store.type_rc(ty).as_ref() {
@@ -247,7 +247,7 @@ impl Narrow {
                 let ty = store.tensor_type(&shape, wanted);
                 let result = store.add_typed(Expr::Call { callee, args, info }, Some(ty));
                 self.casts.insert((id, wanted), result);
-                // Casting back gives what was cast.
+                // A cast back gives the original value.
                 self.casts.insert((result, *dtype), id);
                 result
             }

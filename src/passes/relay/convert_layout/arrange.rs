@@ -1,4 +1,4 @@
-//! Answers of operators whose attributes name axes.
+//! Layout inference for operators whose attributes name axes.
 
 use super::infer::{Infer, Inferred, Known, place, with};
 use crate::ir::{AttrValue, Dim, Type};
@@ -14,7 +14,7 @@ fn from_front(axis: i64, rank: usize) -> Option<usize> {
     usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok()
 }
 
-/// Nothing for no axes, as TVM reads the empty string.
+/// Returns `None` for no axes, as TVM reads the empty string.
 fn of_axes(axes: Vec<LayoutAxis>) -> Known {
     Some(Layout::from_axes(axes)).filter(|layout| !layout.is_undefined())
 }
@@ -30,9 +30,9 @@ pub(super) fn l2_normalize(cx: &mut Infer) -> Option<Inferred> {
     one(Some(new), attrs)
 }
 
-/// What is padded goes along, unless an axis that is padded was split.
+/// Padding follows the new layout, unless a padded axis was split.
 pub(super) fn pad(cx: &mut Infer) -> Option<Inferred> {
-    // The value that is filled in is a scalar.
+    // The padding value is a scalar.
     let scalar = Some(Layout::default());
     let answer = |data: Known, attrs| Some(Inferred { inputs: vec![data.clone(), scalar.clone()], outputs: vec![data], attrs });
     let old = cx.old.first()?.clone();
@@ -77,7 +77,7 @@ pub(super) fn concatenate(cx: &mut Infer) -> Option<Inferred> {
     cx.all(layout, cx.attrs)
 }
 
-/// Behind the tensors there are a scale and a zero point for each, and two for the result.
+/// The operands behind the tensors are a scale and a zero point for each tensor, and two for the result.
 pub(super) fn qnn_concatenate(cx: &mut Infer) -> Option<Inferred> {
     let Type::Tuple(fields) = cx.store.type_of_id(*cx.types.first()?) else { return None };
     let count = fields.len();
@@ -130,7 +130,7 @@ pub(super) fn transpose(cx: &mut Infer) -> Option<Inferred> {
             (axes, layout) = (moved, new);
         }
     }
-    // TVM takes the letters of the layout one by one, which does not do for parts of axes.
+    // TVM takes the letters of the layout one by one, which would be wrong for split axes.
     if layout.axes().iter().any(|axis| !axis.is_primal()) {
         return None;
     }
@@ -198,7 +198,7 @@ pub(super) fn slice_like(cx: &mut Infer) -> Option<Inferred> {
     Some(Inferred { inputs: cx.old.to_vec(), outputs: vec![cx.old.get(1)?.clone()], attrs: cx.attrs })
 }
 
-/// A list of integers as wide as those that stand there.
+/// Makes a list of integers as wide as those of `like`.
 fn wide(values: &[i64], like: Option<&AttrValue>) -> AttrValue {
     let bits = match like {
         Some(AttrValue::Array(items)) => items.iter().find_map(|item| match item {
@@ -285,7 +285,7 @@ pub(super) fn strided_slice(cx: &mut Infer) -> Option<Inferred> {
     one(Some(new), attrs)
 }
 
-/// Sums and the like: axes are found again by their letters.
+/// Reductions: axes are found again by their letters.
 pub(super) fn reduce(cx: &mut Infer) -> Option<Inferred> {
     let shape: Vec<Dim> = cx.shape(0)?;
     let (exclude, keep) = (cx.int("exclude") == Some(1), cx.int("keepdims") == Some(1));

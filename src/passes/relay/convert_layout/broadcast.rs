@@ -1,4 +1,4 @@
-//! Operators of two operands that are broadcast: how one follows the other into another layout.
+//! Layout inference for broadcasting operators with two operands.
 //!
 //! Source: `src/relay/transforms/infer_layout_utils.cc`.
 
@@ -6,7 +6,7 @@ use super::infer::{Infer, Inferred, Known, primal_rank};
 use crate::ir::Dim;
 use crate::ops::layout::{Layout, LayoutAxis};
 
-/// Operands that are broadcast: the smaller one follows the larger one.
+/// Lets the operand with fewer axes follow the other one into its layout.
 pub(super) fn broadcast(cx: &Infer) -> Option<Inferred> {
     let shapes = [cx.shape(0)?, cx.shape(1)?];
     let larger = usize::from(shapes[0].len() < shapes[1].len());
@@ -14,7 +14,7 @@ pub(super) fn broadcast(cx: &Infer) -> Option<Inferred> {
     let known = match &layouts {
         [None, None] => return None,
         [Some(_), Some(_)] => larger,
-        // What is not known is the end of what is.
+        // The unknown layout is the end of the known one.
         [first, _] => {
             let known = usize::from(first.is_none());
             let more = shapes[known].len().checked_sub(shapes[1 - known].len())?;
@@ -37,7 +37,7 @@ pub(super) fn broadcast(cx: &Infer) -> Option<Inferred> {
     Some(Inferred { inputs: layouts.into(), outputs: vec![Some(output)], attrs: cx.attrs })
 }
 
-/// Whether two layouts differ in names alone.
+/// True if two layouts differ only in the names of their axes.
 fn isomorphic(a: &[LayoutAxis], b: &[LayoutAxis]) -> bool {
     let agrees = |at: usize, other: usize| {
         let (x, y) = ((a[at], b[at]), (a[other], b[other]));
@@ -53,7 +53,7 @@ fn isomorphic(a: &[LayoutAxis], b: &[LayoutAxis]) -> bool {
         })
 }
 
-/// The layout changed as `from` was to become `to`; nothing if they have too little in common.
+/// Applies the change from `from` to `to` to a layout; `None` if the layouts have too little in common.
 fn transformed_like(layout: &Layout, from: &Layout, to: &Layout) -> Known {
     let (large, small) = if from.rank() > layout.rank() { (from, layout) } else { (layout, from) };
     let (rest, end) = large.axes().split_at(large.rank() - small.rank());
@@ -89,7 +89,7 @@ fn transformed_like(layout: &Layout, from: &Layout, to: &Layout) -> Known {
     to.axes().iter().map(renamed).collect::<Option<Vec<_>>>().map(Layout::from_axes)
 }
 
-/// The layout with parts of 1 where an axis of this shape is broadcast.
+/// Adds parts of extent 1 to the layout for axes of this shape that are broadcast.
 fn with_ones(layout: &Layout, old: &Layout, shape: &[Dim]) -> Known {
     let mut axes = Vec::new();
     for axis in layout.axes() {

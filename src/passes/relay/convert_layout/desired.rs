@@ -1,12 +1,12 @@
-//! What becomes of an operator for which layouts are asked (TVM's `FTVMConvertOpLayout`).
+//! Converts operators with desired layouts (TVM's `FTVMConvertOpLayout`).
 //!
 //! Source: `python/tvm/relay/op/nn/_nn.py`, `image/_image.py`, `vision/_rcnn.py`, `qnn/op/layout_conversions.py`.
 
 use crate::ir::{AttrValue, AttrsId, Dim, Expr, ExprId, Store, Type, TypeId};
 use crate::ops::build::{ints, with_attrs};
 
-/// The operator and its attributes in the layouts that are asked for. Nothing for operators that take no wish; Err is what TVM
-/// says to a wish that cannot be met.
+/// Returns the operator and its attributes in the desired layouts; `None` for operators without such a conversion.
+/// `Err` is TVM's message for a layout that the operator cannot have.
 pub(super) fn converted(
     store: &mut Store,
     op: &'static str,
@@ -115,7 +115,7 @@ fn channels(store: &Store, types: &[TypeId]) -> Option<i64> {
     *shape(store, types, 0)?.get(1)?
 }
 
-/// Whether a convolution has as many groups as channels, in and out.
+/// True if a convolution has as many groups as input and output channels.
 fn is_depthwise(store: &Store, attrs: Option<AttrsId>, types: &[TypeId]) -> Result<bool, String> {
     let extent = |index: usize, layout: &str, name: char| -> Result<Option<i64>, String> {
         let shape = shape(store, types, index).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Which layouts an operator takes and gives (TVM's `FInferCorrectLayout`), asked twice: of the program as it was, and then with
-//! the layouts that the arguments have got.
+//! Infers the layouts of operands and results (TVM's `FInferCorrectLayout`), twice for each call: for the program as it
+//! was, and then with the new layouts of the arguments.
 //!
 //! Source: `src/relay/op`, `src/relay/qnn/op`, `src/relay/transforms/infer_layout_utils.cc`.
 
@@ -9,30 +9,30 @@ use crate::ir::{AttrValue, AttrsId, Dim, Store, Type, TypeId};
 use crate::ops::build::with_attrs;
 use crate::ops::layout::Layout;
 
-/// The layout of a tensor; nothing where it is not known.
+/// The layout of a tensor; `None` if it is not known.
 pub(super) type Known = Option<Layout>;
 
-/// A question.
+/// A call whose layouts are to be inferred.
 pub(super) struct Infer<'a> {
     pub store: &'a mut Store,
     pub op: &'a str,
     pub attrs: Option<AttrsId>,
-    /// The layouts of the arguments now, those of tuples one by one; nothing when the program is asked about as it was.
+    /// The new layouts of the arguments, those of tuples one by one; `None` while the original program is inferred.
     pub new: Option<&'a [Known]>,
-    /// Those that they had.
+    /// The layouts of the arguments in the original program.
     pub old: &'a [Known],
     /// The types that the arguments had.
     pub types: &'a [TypeId],
 }
 
-/// An answer: layouts of the arguments and results, and the attributes that go with them.
+/// The result: layouts of the arguments and results, and the attributes that go with them.
 pub(super) struct Inferred {
     pub inputs: Vec<Known>,
     pub outputs: Vec<Known>,
     pub attrs: Option<AttrsId>,
 }
 
-/// What an operator answers; nothing if it does not, or does not know all of its layouts.
+/// Infers the layouts of a call; `None` if its operator has no rule, or a layout is not known.
 pub(super) fn infer(cx: &mut Infer) -> Option<Inferred> {
     let found = match cx.op {
         name if ELEMENTWISE.contains(&name) || name.starts_with("annotation.") => cx.elementwise(),
@@ -140,12 +140,12 @@ pub(super) fn named(text: &str) -> Known {
     Layout::parse(text).ok().filter(|layout| !layout.is_undefined())
 }
 
-/// Layouts, and so many times another one.
+/// Appends `count` times the layout `other`.
 pub(super) fn with(layouts: &[Known], other: &str, count: usize) -> Vec<Known> {
     layouts.iter().cloned().chain(std::iter::repeat_n(named(other), count)).collect()
 }
 
-/// How many axes are not parts of others.
+/// Returns the number of axes that are not parts of split axes.
 pub(super) fn primal_rank(layout: &Layout) -> usize {
     layout.axes().iter().filter(|axis| axis.is_primal()).count()
 }
@@ -155,12 +155,12 @@ impl Infer<'_> {
         self.old.get(index)?.as_ref()
     }
 
-    /// What the first argument has now, or had when the program is asked about as it was.
+    /// Returns the layout of the first argument: the new one, or the old one while the original program is inferred.
     pub fn now(&self) -> Known {
         self.new.unwrap_or(self.old).first()?.clone()
     }
 
-    /// The extents that an argument had.
+    /// Returns the extents of an argument.
     pub fn shape(&self, index: usize) -> Option<Vec<Dim>> {
         match self.store.type_of_id(*self.types.get(index)?) {
             Type::Tensor { shape, .. } => Some(shape.to_vec()),
@@ -184,7 +184,7 @@ impl Infer<'_> {
         named(self.text(name))
     }
 
-    /// The attributes with some replaced.
+    /// Replaces some of the attributes.
     pub fn with(&mut self, changes: &[(&str, AttrValue)]) -> Option<AttrsId> {
         self.attrs.map(|attrs| with_attrs(self.store, attrs, changes))
     }
@@ -195,7 +195,7 @@ impl Infer<'_> {
         self.with(&[(name, text)])
     }
 
-    /// The same layout for everything, with these attributes.
+    /// Gives all arguments and the result the same layout, with these attributes.
     pub fn all(&self, layout: Known, attrs: Option<AttrsId>) -> Option<Inferred> {
         Some(Inferred { inputs: vec![layout.clone(); self.old.len()], outputs: vec![layout], attrs })
     }
@@ -212,14 +212,14 @@ impl Infer<'_> {
         self.all(layout, self.attrs)
     }
 
-    /// Convolutions take what they ask for, and everything else follows.
+    /// Convolutions take the layouts of their attributes, and the result follows.
     fn conv(&self, inputs: &[&str]) -> Option<Inferred> {
         let out = Some(self.layout_attr("out_layout")).filter(Option::is_some).unwrap_or_else(|| self.layout_attr("data_layout"));
         let inputs = inputs.iter().map(|name| self.layout_attr(name)).collect();
         Some(Inferred { inputs, outputs: vec![out], attrs: self.attrs })
     }
 
-    /// Pools take any layout, unless they were given one for their result.
+    /// Pools take any layout, unless their attributes set one for the result.
     fn pool(&mut self) -> Option<Inferred> {
         let mut layout = self.layout_attr("layout");
         let mut attrs = self.attrs;
@@ -231,7 +231,7 @@ impl Infer<'_> {
         Some(Inferred { inputs: vec![layout.clone()], outputs: vec![layout], attrs })
     }
 
-    /// Where height and width stand as they did, channels may be anywhere.
+    /// Takes the new layout if height and width stay in place; the channels may be anywhere.
     fn upsampling(&mut self) -> Option<Inferred> {
         let raw = self.layout_attr("layout")?;
         let mut found = (Some(raw.clone()), self.attrs);
@@ -257,7 +257,7 @@ impl Infer<'_> {
         Some(Inferred { inputs: vec![Some(found.0.clone())], outputs: vec![Some(found.0)], attrs: found.1 })
     }
 
-    /// The layout of the first argument, and the attributes with this axis where it stands now.
+    /// Returns the layout of the first argument, and the attributes with the new position of this axis.
     pub fn moved_axis(&mut self, name: &str) -> Option<(Known, Option<AttrsId>)> {
         let Some(new) = self.new else { return Some((self.old.first()?.clone(), self.attrs)) };
         let rank = self.shape(0)?.len() as i64;
@@ -269,7 +269,7 @@ impl Infer<'_> {
     }
 }
 
-/// Where an axis of the old layout, which may count from behind, stands in the new one, -1 if nowhere.
+/// Returns the position in the new layout of an axis of the old one, which may count from behind; -1 if there is none.
 pub(super) fn place(new: &Layout, old: &Layout, axis: i64) -> Option<i64> {
     let axis = usize::try_from(if axis < 0 { axis + old.rank() as i64 } else { axis }).ok()?;
     let name = old.axes().get(axis)?.name;

@@ -1,10 +1,10 @@
-//! ConvertLayout: convolutions and what is between them in the layouts that the user wants.
+//! ConvertLayout: converts convolutions and the operators between them to the desired layouts.
 //!
-//! A call becomes one over arguments in other layouts, and what it gives is remembered with the layout it had and the one it has.
-//! The next call is asked which layouts it takes ([`mod@infer`]); where they differ from those at hand, `layout_transform` goes in
-//! between, once for each value. Whatever cannot be asked gets what it had.
+//! A call is replaced by one over arguments in other layouts, and its result is kept with its old and its new layout.
+//! For the next call [`mod@infer`] tells which layouts it takes; if they differ from those at hand, `layout_transform`
+//! is inserted, once for each value. A call without a rule gets its arguments in their old layouts.
 //!
-//! Known divergences: `nn.sparse_dense`, which TVM hands arguments in any layout, gets what it had, and
+//! Known divergences: `nn.sparse_dense`, to which TVM passes arguments in any layout, gets the old ones, and
 //! `fixed_point_multiply_per_axis` keeps its layout; layouts that a `LayoutConfig` leaves out cannot be named.
 //!
 //! Source: `src/relay/transforms/convert_layout.cc`, `transform_layout.h`, `forward_rewrite.cc`.
@@ -24,7 +24,7 @@ use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use infer::{Infer, Inferred, Known, infer, primal_rank};
 use rustc_hash::FxHashMap;
 
-/// The pass.
+/// Converts operators to the desired layouts and inserts `layout_transform` between layouts.
 pub static SPEC: PassSpec = PassSpec {
     name: "ConvertLayout",
     info_name: "ConvertLayout",
@@ -77,7 +77,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> R
     }
     let mut converter =
         Converter { desired, values: FxHashMap::default(), transforms: FxHashMap::default(), changed: false, errors: Vec::new() };
-    // What is between two layouts belongs together, so the whole function is one rewrite.
+    // The operators between two layouts change together, so the whole function is one rewrite.
     let new = cx.store.rewrite(RULE, function, function, |store| {
         let open = rewrite(store, function, &mut converter);
         if converter.changed { rewrite(store, open, &mut Close(&mut converter)) } else { function }
@@ -85,7 +85,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> R
     if converter.errors.is_empty() { Ok(new) } else { Err(converter.errors) }
 }
 
-/// A value that has another layout than it had.
+/// A value in a new layout.
 struct Value {
     value: ExprId,
     old: Layout,
@@ -94,11 +94,11 @@ struct Value {
 
 struct Converter {
     desired: Vec<(String, Vec<String>)>,
-    /// What stands for each variable that stands for a value of another layout.
+    /// The values in new layouts, by the variables that stand for them meanwhile.
     values: FxHashMap<VarId, Value>,
-    /// Values that were brought from one layout to another.
+    /// Values transformed from one layout to another.
     transforms: FxHashMap<(ExprId, String, String), ExprId>,
-    /// Whether anything is another than it was.
+    /// True if the function has changed.
     changed: bool,
     errors: PassError,
 }
@@ -130,7 +130,7 @@ impl ExprMutator for Converter {
     }
 }
 
-/// Puts values in the layouts that they had in the place of the variables that stand for them.
+/// Replaces the variables that stand for values by those values in their old layouts.
 struct Close<'c>(&'c mut Converter);
 
 impl ExprMutator for Close<'_> {
@@ -153,12 +153,12 @@ impl ExprMutator for Close<'_> {
 }
 
 impl Converter {
-    /// The call in the layouts that it takes; nothing when that is not known.
+    /// Rebuilds the call in its inferred layouts; `None` when they are not known.
     fn call(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> Result<Option<ExprId>, String> {
         let op = op_name(store, pre);
         let types: Option<Vec<TypeId>> = args(store, pre).into_iter().map(|arg| store.checked_type(arg)).collect();
         let (Some(types), Some(data)) = (types.filter(|_| !op.is_empty()), store.call(pre)) else { return Ok(None) };
-        // The arguments, tuples one by one.
+        // The arguments, with the fields of tuples one by one.
         let (mut values, mut before, mut now): (Vec<ExprId>, Vec<Known>, Vec<Known>) = Default::default();
         let given = args(store, post);
         for arg in &given {
@@ -196,7 +196,7 @@ impl Converter {
         for (at, value) in values.into_iter().enumerate() {
             let mut value = value;
             if first.inputs[at] == before[at] {
-                // Both changes are one.
+                // One transform does both changes.
                 value = self.transform(store, value, &now[at], &second.inputs[at])?;
             } else {
                 if before[at].is_some() {
@@ -241,7 +241,7 @@ impl Converter {
         })
     }
 
-    /// A value brought from one layout to another.
+    /// Transforms a value from one layout to another.
     fn transform(&mut self, store: &mut Store, value: ExprId, from: &Known, to: &Known) -> Result<ExprId, String> {
         let (Some(from), Some(to)) = (from, to) else {
             return if from == to { Ok(value) } else { Err("there are undefined layouts".to_owned()) };
@@ -260,12 +260,12 @@ impl Converter {
     }
 }
 
-/// The answer, if it is one for all arguments.
+/// Infers the layouts; `None` unless the result covers all arguments.
 fn answer(mut asked: Infer, count: usize) -> Option<Inferred> {
     infer(&mut asked).filter(|answer| answer.inputs.len() == count)
 }
 
-/// A tensor of fewer axes gets those that it lacks in front; a scalar stays, as it goes with everything.
+/// Transforms a value. A tensor with fewer axes gets the missing ones in front; a scalar stays, as it fits every layout.
 fn transformed(store: &mut Store, value: ExprId, from: &Layout, to: &Layout) -> Result<ExprId, String> {
     let (mut value, mut from) = (value, from.clone());
     let missing = primal_rank(to).saturating_sub(primal_rank(&from));

@@ -1,13 +1,13 @@
-//! What a rule for a gradient sees, and what rules are made of.
+//! The input of a gradient rule, and the expressions that rules build.
 
 use crate::ir::{AttrValue, AttrsId, DType, Dim, Expr, ExprId, Store, Type, TypeId};
 use crate::ops;
 use crate::ops::build::{attrs_of, call, call_with, ints, scalar};
 
-/// A call, and the gradient of what it gives.
+/// A call, and the gradient of its result.
 pub(super) struct Call<'a> {
     pub store: &'a mut Store,
-    /// What it is given.
+    /// The arguments of the call.
     pub args: &'a [ExprId],
     pub types: &'a [TypeId],
     /// Type of the result.
@@ -44,7 +44,7 @@ impl Call<'_> {
         }
     }
 
-    /// A number of the element type of the first argument.
+    /// Makes a scalar of the element type of the first argument.
     pub fn number(&mut self, value: f64) -> Option<ExprId> {
         let dtype = self.dtype(0)?;
         Some(scalar(self.store, dtype, value))
@@ -55,13 +55,13 @@ impl Call<'_> {
         Some(self.of("zeros_like", &[arg]))
     }
 
-    /// Summed up to the shape of an argument.
+    /// Sums a value up to the shape of an argument.
     pub fn collapsed(&mut self, value: ExprId, index: usize) -> ExprId {
         let arg = self.args.get(index).copied().unwrap_or(value);
         self.of("collapse_sum_like", &[value, arg])
     }
 
-    /// As the first argument is.
+    /// Calls an operator on a value and the first argument, which it shall be like.
     pub fn like(&mut self, op: &str, value: ExprId) -> Option<ExprId> {
         let first = *self.args.first()?;
         Some(self.of(op, &[value, first]))
@@ -71,7 +71,7 @@ impl Call<'_> {
         self.like("reshape_like", value)
     }
 
-    /// The gradient times an operator of the first argument.
+    /// Multiplies the gradient by an operator of the first argument.
     pub fn scaled(&mut self, op: &str) -> Option<Vec<ExprId>> {
         let first = *self.args.first()?;
         let factor = self.of(op, &[first]);
@@ -84,7 +84,7 @@ impl Call<'_> {
         Some(call_with(self.store, "sum", &[value], &set))
     }
 
-    /// With axes of extent one where those axes, in order, were reduced.
+    /// Inserts axes of extent one at these places, in order, where axes were reduced.
     pub fn expanded(&mut self, value: ExprId, axes: &[i64]) -> ExprId {
         axes.iter().fold(value, |value, axis| {
             let set = [("axis", AttrValue::int(*axis)), ("num_newaxis", AttrValue::int(1))];
@@ -100,7 +100,7 @@ impl Call<'_> {
         call_with(self.store, "transpose", &[value], &[("axes", axes)])
     }
 
-    /// `nn.dense` with as many results as the second extent of an argument.
+    /// Calls `nn.dense` with as many units as the second extent of an argument.
     pub fn dense(&mut self, data: ExprId, weight: ExprId, units_of: usize) -> Option<ExprId> {
         let units = self.shape(units_of)?.get(1)?.known()?;
         Some(call_with(self.store, "nn.dense", &[data, weight], &[("units", AttrValue::int(units))]))
@@ -115,8 +115,8 @@ impl Call<'_> {
         Some(vec![self.pool_grad(op, forward, &set)?])
     }
 
-    /// A call of a gradient of pooling. Its attributes are of the type that `forward` has, as in TVM, which registers
-    /// `nn.avg_pool2d_grad` with those of `nn.max_pool2d` and so prints them as an object. Nobody says how dilated they are.
+    /// Calls a gradient of pooling. Its attributes are of the type that `forward` has, as in TVM, which registers
+    /// `nn.avg_pool2d_grad` with those of `nn.max_pool2d` and so prints them as an object. The dilation is not set.
     pub fn pool_grad(&mut self, op: &str, forward: &str, set: &[(&str, AttrValue)]) -> Option<ExprId> {
         let data = *self.args.first()?;
         let set: Vec<_> = set.iter().cloned().chain([("dilation", ints(&[]))]).collect();

@@ -1,4 +1,4 @@
-//! Gradients of operators that pick elements, put them together or make them from others.
+//! Gradients of operators that pick elements, join tensors or create them from others.
 //!
 //! Source: `python/tvm/relay/op/_tensor_grad.py`, `python/tvm/relay/loops.py`.
 
@@ -7,7 +7,7 @@ use super::rules::Rule;
 use crate::ir::{AttrValue, Attrs, DType, Dim, Expr, ExprId, Function, List, Type};
 use crate::ops::build::{call_attrs, call_with, int_tensor, ints};
 
-/// The rule of such an operator.
+/// Returns the rule of such an operator.
 pub(super) fn rule(op: &str) -> Option<Rule> {
     Some(match op {
         "take" => take,
@@ -67,12 +67,12 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
 }
 
 impl Call<'_> {
-    /// Constants of type int32.
+    /// Makes a constant of type int32.
     fn whole(&mut self, shape: &[i64], values: &[i64]) -> ExprId {
         int_tensor(self.store, DType::I32, shape, values)
     }
 
-    /// A number as a tensor of one.
+    /// Makes a tensor with one element.
     fn one_of(&mut self, value: i64) -> ExprId {
         let value = self.whole(&[], &[value]);
         call_with(self.store, "reshape", &[value], &[("newshape", ints(&[1]))])
@@ -86,14 +86,14 @@ impl Call<'_> {
         call_with(self.store, "shape_of", &[value], &[("dtype", AttrValue::DType(Some(DType::I32)))])
     }
 
-    /// An extent of a value, as a scalar.
+    /// Returns an extent of a value, as a scalar.
     pub fn extent(&mut self, value: ExprId, axis: i64) -> ExprId {
         let (shape, axis) = (self.shape_of(value), self.whole(&[], &[axis]));
         self.taken(shape, axis, 0)
     }
 }
 
-/// The gradient where the slice was, zero elsewhere.
+/// Puts the gradient where the slice was, and zeros elsewhere.
 fn strided_slice(mut c: Call) -> Option<Vec<ExprId>> {
     let list = |name: &str| c.store.attr_ints(c.attrs, name);
     // As in TVM, a slice along some axes has no gradient.
@@ -116,7 +116,7 @@ fn strided_slice(mut c: Call) -> Option<Vec<ExprId>> {
     Some(vec![c.of("strided_set", &[zeros, c.grad, begin, end, strides])])
 }
 
-/// A loop over the indices, which adds each slice of the gradient where it was taken from.
+/// Makes a loop over the indices, which adds each slice of the gradient at the place that it was taken from.
 fn take(mut c: Call) -> Option<Vec<ExprId>> {
     let [data, mut indices] = *c.args else { return None };
     if c.int("batch_dims").unwrap_or(0) != 0 {
@@ -191,7 +191,7 @@ fn take(mut c: Call) -> Option<Vec<ExprId>> {
 }
 
 impl Call<'_> {
-    /// A slice whose bounds are computed: what TVM's Python makes of `strided_slice` then.
+    /// Makes a slice with computed bounds, as TVM's Python does for `strided_slice` then.
     fn slice_from(&mut self, data: ExprId, begin: ExprId, end: ExprId, strides: ExprId) -> ExprId {
         let shape = self.shape_of(data);
         let shape = self.of("cast_like", &[shape, begin]);

@@ -1,10 +1,10 @@
-//! FirstOrderGradient: a function that also gives the gradients of its result.
+//! FirstOrderGradient: makes a function also return the gradients of its result.
 //!
-//! Every value gets a variable and a second one for its gradient, zero at first. From the result backwards each call then adds
-//! to the gradients of its arguments what its operator says ([`rules`]). Only graphs of operators, tuples and constants are
-//! taken, and function literals that are called, whose bodies are put in the place of the call; everything else is an error, as
-//! is an operator without a gradient. As in TVM, a literal that is called twice is evaluated for the first call only, and the
-//! second one gets that result.
+//! Every value gets a variable and a second one for its gradient, zero at first. From the result backwards each call
+//! then adds to the gradients of its arguments, by the rule of its operator ([`rules`]). Only graphs of operators,
+//! tuples and constants are supported, and function literals that are called, whose bodies replace the call; everything
+//! else is an error, as is an operator without a gradient. As in TVM, a literal that is called twice is evaluated for
+//! the first call only, and the second one gets that result.
 //!
 //! Source: `src/relay/transforms/first_order_gradient.cc`, `gradient.h`.
 
@@ -24,7 +24,7 @@ use call::Call;
 use rules::rule;
 use rustc_hash::FxHashMap;
 
-/// The pass.
+/// Replaces each function by one that returns its result and the gradients of its parameters.
 pub static SPEC: PassSpec = PassSpec {
     name: "FirstOrderGradient",
     info_name: "FirstOrderGradient",
@@ -90,7 +90,7 @@ struct Dual {
     ty: TypeId,
 }
 
-/// How gradients go back from a value.
+/// A step of the backward pass, from a value to its operands.
 enum Back {
     Call { result: usize, arguments: Vec<usize>, call: ExprId },
     Item { result: usize, tuple: usize, index: usize },
@@ -100,7 +100,7 @@ enum Back {
 struct Gradient<'s> {
     store: &'s mut Store,
     names: &'s mut u32,
-    /// Bindings under way, those of the way back behind the others.
+    /// Bindings so far, those of the backward pass behind the others.
     lets: Vec<(VarId, ExprId)>,
     values: Vec<Dual>,
     back: Vec<Back>,
@@ -162,7 +162,7 @@ fn with_gradient(store: &mut Store, function: ExprId, names: &mut u32) -> Result
     Ok(store.rebuild(function, Expr::Function(new), None))
 }
 
-/// The function literal that a call calls.
+/// Returns the function literal that a call calls.
 fn literal_called(store: &Store, id: ExprId) -> Option<ExprId> {
     store.call(id).map(|call| call.callee).filter(|callee| matches!(store.expr(*callee), Expr::Function(_)))
 }
@@ -181,7 +181,7 @@ impl Gradient<'_> {
         self.store.use_var(var)
     }
 
-    /// A value of this type full of a number; of a tensor like the value that is there.
+    /// Makes a value of this type filled with a number; for a tensor, like the value at hand.
     fn like(&mut self, value: ExprId, ty: TypeId, like: &str, plain: &str) -> ExprId {
         match self.store.type_of_id(ty) {
             Type::Tuple(_) => self.full(ty, plain),
@@ -208,7 +208,7 @@ impl Gradient<'_> {
         }
     }
 
-    /// Binds a value and a gradient of zero.
+    /// Binds a value, and a gradient of zero for it.
     fn dual(&mut self, value: ExprId, ty: TypeId) -> usize {
         let forward = self.push(value);
         let zeros = self.like(forward, ty, "zeros_like", "zeros");
@@ -217,12 +217,12 @@ impl Gradient<'_> {
         self.values.len() - 1
     }
 
-    /// Gives values to an expression and to all below it that has none, children first.
+    /// Binds an expression and all expressions below it that have no value yet, children first.
     fn forward(&mut self, root: ExprId, env: &mut FxHashMap<ExprId, usize>) -> Result<(), PassError> {
         enum Task {
             Enter(ExprId),
             Leave(ExprId),
-            /// The call of a function literal is what its body is.
+            /// The call of a function literal has the value of its body.
             Same(ExprId, ExprId),
         }
         let mut tasks = vec![Task::Enter(root)];
@@ -316,7 +316,7 @@ impl Gradient<'_> {
         };
         let mut sums = Vec::new();
         for (index, field) in (0u32..).zip(&fields) {
-            // The second one first, as the compiler of TVM orders them.
+            // The second one comes first, in the order in which TVM's compiler evaluates them.
             let [y, x] = [y, x].map(|tuple| {
                 let item = self.store.add(Expr::TupleGetItem { tuple, index });
                 self.push(item)

@@ -29,7 +29,7 @@ pub(super) fn matmul(mut c: Call) -> Option<Vec<ExprId>> {
         [true, true] => [(b, grad, true, true), (grad, a, true, true)],
         [true, false] => [(b, grad, false, true), (a, grad, false, false)],
         [false, false] => [(grad, b, false, true), (a, grad, true, false)],
-        // Kept with the second one transposed.
+        // Keeps the second operand transposed.
         [false, true] => {
             let [b, left, a] = [b, grad, a].map(|value| c.transposed_by(value, ints(&[0, 2, 1])));
             [(grad, b, false, true), (left, a, false, true)]

@@ -7,10 +7,10 @@ use super::products;
 use crate::ir::{AttrValue, ExprId, Type};
 use crate::ops::build::{call_with, ints};
 
-/// The gradients of the arguments; nothing where they are not known.
+/// Returns the gradients of the arguments; `None` where they are not known.
 pub(super) type Rule = fn(Call) -> Option<Vec<ExprId>>;
 
-/// The rule of an operator.
+/// Returns the rule of an operator.
 pub(super) fn rule(op: &str) -> Option<Rule> {
     Some(match op {
         "add" => |mut c| Some(vec![c.collapsed(c.grad, 0), c.collapsed(c.grad, 1)]),
@@ -109,7 +109,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
             let bound = |c: &Call, name: &str| c.store.attr(c.attrs, name).and_then(AttrValue::as_float);
             let mut bounds = Vec::new();
             for name in ["a_min", "a_max"] {
-                // TVM takes whole numbers here.
+                // TVM takes integers here.
                 let value = c.number(bound(&c, name)?.trunc())?;
                 bounds.push(c.of("broadcast_to_like", &[value, x]));
             }
@@ -283,7 +283,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
     })
 }
 
-/// The gradient goes to all that are as large as the largest, in equal parts.
+/// Splits the gradient equally among all elements that equal the maximum.
 fn max(mut c: Call) -> Option<Vec<ExprId>> {
     let (x, shape) = (*c.args.first()?, c.shape(0)?);
     let (mut largest, mut grad) = (c.orig, c.grad);
@@ -309,7 +309,7 @@ fn max(mut c: Call) -> Option<Vec<ExprId>> {
     Some(vec![c.of("divide", &[product, count])])
 }
 
-/// Functions whose derivative has a square and one below.
+/// Functions whose derivative has a square and one below the fraction bar.
 fn inverse(mut c: Call) -> Option<Vec<ExprId>> {
     let (x, op) = (*c.args.first()?, crate::ops::build::op_name(c.store, c.orig));
     let ones = c.of("ones_like", &[x]);
@@ -331,7 +331,7 @@ fn inverse(mut c: Call) -> Option<Vec<ExprId>> {
     Some(vec![c.of("divide", &[grad, below])])
 }
 
-/// The axes that a sum is over, in order.
+/// Returns the axes that a sum reduces, in order.
 fn reduced(c: &Call, rank: usize) -> Option<Vec<i64>> {
     let all = 0..rank as i64;
     let Some(axes) = c.store.attr_ints(c.attrs, "axis") else { return Some(all.collect()) };

@@ -24,7 +24,7 @@ fn gradients_have_the_types_of_what_they_are_of() {
     }
 }
 
-/// The gradient for the first parameter, an array of float32; the second one, if there is one, is an array of int32.
+/// Returns the gradient of the first parameter, an array of float32; the second one, if there is one, is an array of int32.
 fn gradient(body: &str, x: &[f32], indices: &[i64]) -> Vec<f32> {
     let (n, m) = (x.len(), indices.len());
     let program = format!("def @main(%x: Tensor[({n}), float32], %i: Tensor[({m}), int32]) {{ {body} }}");

@@ -1,4 +1,4 @@
-//! Calls: expanded, run, or put into the new program.
+//! Calls: expanded, evaluated, or left in the new program.
 
 use super::machine::{Evaluator, Frame, Next, Step};
 use super::value::{Closure, Fuel, Known, PartialId, meet, natural};
@@ -9,7 +9,7 @@ use crate::ir::{CallInfo, Expr, ExprId, Id, OpId, Store};
 use crate::ops;
 
 impl Evaluator<'_> {
-    /// A call, whose parts are evaluated.
+    /// Applies a callee to arguments, all of which are evaluated.
     pub(super) fn apply(&mut self, id: ExprId, callee: PartialId, args: Vec<PartialId>, info: Option<Id<CallInfo>>) -> Step {
         Ok(match self.known(callee) {
             Some(Known::Function(closure)) => return self.expand(id, &closure, callee, args, info),
@@ -38,8 +38,8 @@ impl Evaluator<'_> {
         self.push_unknown(Expr::Call { callee, args, info }, id)
     }
 
-    /// A call of a known function: its body, when that is progress; else the call. (As in TVM what is known of
-    /// references outlives a call that is not expanded.)
+    /// Expands a call of a known function to its body, if that makes progress; else leaves the call. (As in TVM, the
+    /// known contents of references outlive a call that is not expanded.)
     fn expand(
         &mut self,
         id: ExprId,
@@ -63,7 +63,7 @@ impl Evaluator<'_> {
         Ok(Next::Eval(closure.function.body))
     }
 
-    /// The fuel of these arguments.
+    /// Returns the fuel of these arguments.
     pub(super) fn fuel_of(&self, args: &[PartialId]) -> Fuel {
         args.iter().map(|arg| (*arg, self.number(*arg))).collect()
     }
@@ -75,7 +75,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What an operator or a primitive function gives, if all its arguments are known and it is the same whenever it runs.
+    /// Evaluates an operator or a primitive function, if all its arguments are known and it gives the same result in every run.
     fn run(&mut self, id: ExprId, kernel: ExprId, args: &[PartialId]) -> Option<Value> {
         if is_stateful(self.store, kernel) {
             return None;
@@ -111,7 +111,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value, if all of it is known: tensors and tuples of such. TVM's interpreter takes a name for each.
+    /// Returns the value, if all of it is known: tensors and tuples of them. TVM's interpreter takes a name for each.
     fn whole(&mut self, value: PartialId) -> Option<Value> {
         enum Visit {
             Value(PartialId),
@@ -142,7 +142,7 @@ impl Evaluator<'_> {
         done.pop()
     }
 
-    /// Binds the tensors and tuples of a value, each by itself. `None`, and nothing is bound, for anything else.
+    /// Binds the tensors and tuples of a value, each by itself. Returns `None` and binds nothing for any other value.
     fn push_value(&mut self, id: ExprId, value: &Value) -> Option<PartialId> {
         enum Visit<'v> {
             Value(&'v Value),
@@ -186,7 +186,7 @@ fn called(store: &Store, kernel: ExprId) -> Option<OpId> {
     }
 }
 
-/// Whether an operator in it does more than give a value.
+/// True if the kernel calls an operator with side effects or a state.
 fn is_stateful(store: &Store, kernel: ExprId) -> bool {
     let is = |op: OpId| ops::info(op).stateful;
     match called(store, kernel) {

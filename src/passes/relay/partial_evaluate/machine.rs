@@ -1,7 +1,7 @@
-//! The interpreter of values of which a part is known: frames, and one step for each kind of node.
+//! The interpreter of partially known values: frames, and one step for each kind of node.
 //!
-//! It has a stack of its own, so programs may nest and recurse as deep as memory allows. What cannot be known is put into
-//! the new program as the value of a `let`, in the order in which it would run.
+//! It has a stack of its own, so programs may nest and recurse as deep as memory allows. An unknown value becomes the
+//! value of a `let` in the new program, in the order of evaluation.
 
 use super::value::{Accepts, Closure, Fuel, Known, Memory, Partial, PartialId, Taken, Types, accepts};
 use crate::diag::Diagnostic;
@@ -23,9 +23,9 @@ pub(super) struct Evaluator<'a> {
     pub(super) done: FxHashMap<Id<Name>, ExprId>,
     pub(super) now: Activation,
     pub(super) frames: Vec<Frame>,
-    /// Bindings under way, those of inner scopes behind the others, each with the node that it comes from.
+    /// Open bindings, those of inner scopes behind the others, each with the node that it comes from.
     pub(super) lets: Vec<(VarId, ExprId, ExprId)>,
-    /// How many names are taken. TVM counts on from program to program.
+    /// The number of names taken. TVM counts on from program to program.
     pub(super) names: u32,
     pub(super) taken: Taken,
     pub(super) free: FxHashMap<ExprId, Rc<[VarId]>>,
@@ -35,25 +35,24 @@ pub(super) struct Evaluator<'a> {
     limit: usize,
 }
 
-/// The variables of the expansion under way, and what its type parameters stand for.
+/// The variables of the current expansion, and the types in place of its type parameters.
 #[derive(Default)]
 pub(super) struct Activation {
     pub(super) vars: FxHashMap<VarId, PartialId>,
     pub(super) types: Types,
 }
 
-/// What happens to the value of the expression under evaluation. The number in frames of branches is where their
-/// bindings begin.
+/// The consumer of the value under evaluation. The number in frames of branches is the begin of their bindings.
 pub(super) enum Frame {
     /// It is the next field of a tuple.
     Tuple(ExprId, Vec<PartialId>),
-    /// One field is taken out of it.
+    /// It is a tuple, of which one field is taken.
     Field(ExprId, u32),
-    /// It is what a call calls.
+    /// It is the callee of a call.
     Callee(ExprId),
     /// It is the next argument.
     Args(ExprId, PartialId, Vec<PartialId>),
-    /// It is bound, and the body follows.
+    /// It is bound to a variable, and the body follows.
     Let(VarId, ExprId),
     /// It chooses a branch.
     If(ExprId),
@@ -61,19 +60,19 @@ pub(super) enum Frame {
     Then(ExprId, PartialId, usize),
     /// It is the second branch, after the first.
     Else(ExprId, PartialId, ExprId, usize),
-    /// It is matched.
+    /// It is matched against patterns.
     Match(ExprId),
-    /// It is an arm, of the pattern, of a match on an unknown value, after others.
+    /// It is the result of an arm with this pattern, in a match on an unknown value, after other arms.
     Arm(ExprId, PartialId, PatternId, Vec<Id<Clause>>, usize),
-    /// A reference holds it.
+    /// It is the content of a new reference.
     NewRef(ExprId),
-    /// The reference that it is gets read.
+    /// It is the reference that is read.
     Read(ExprId),
     /// It is the reference that will be written.
     WriteTo(ExprId),
     /// It is written to the reference.
     Write(ExprId, PartialId),
-    /// It is the result of an expansion; the caller goes on with its variables and fuel.
+    /// It is the result of an expansion; the caller continues with its own variables and fuel.
     Return(Box<Activation>, ExprId, Option<Fuel>),
     /// It is the result of a function of the new program.
     Residual(Box<super::residual::Residual>),
@@ -86,8 +85,8 @@ pub(super) enum Next {
 
 pub(super) type Step = Result<Next, PassError>;
 
-/// So many nodes are evaluated of any program, and some more of a large one. TVM stops when memory ends. Tests of this crate
-/// make do with less, to be quick about it.
+/// This many nodes are evaluated for any program, and more for a large one. TVM stops when memory ends. Tests of this
+/// crate have a lower limit, to be quick.
 const STEPS: usize = if cfg!(test) { 20_000 } else { 2_000_000 };
 
 impl<'a> Evaluator<'a> {
@@ -113,7 +112,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Evaluates a global function, unless another one has called for it before.
+    /// Evaluates a global function, unless another one has done so before.
     pub fn visit_global(&mut self, name: Id<Name>, at: ExprId) -> Result<(), PassError> {
         let mut next = self.global(name, at)?;
         loop {
@@ -185,7 +184,7 @@ impl<'a> Evaluator<'a> {
         Next::Eval(first)
     }
 
-    /// Goes on with the value that a frame waited for.
+    /// Passes a value to the frame that waited for it.
     fn resume(&mut self, frame: Frame, value: PartialId) -> Step {
         Ok(match frame {
             Frame::Tuple(id, mut done) => {
@@ -283,7 +282,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// The next argument of a call, or the call.
+    /// Evaluates the next argument of a call, or applies the call.
     fn arguments(&mut self, id: ExprId, callee: PartialId, done: Vec<PartialId>) -> Step {
         let Expr::Call { args, info, .. } = self.store.expr(id) else { unreachable!("only calls have arguments") };
         if done.len() < args.len() {
@@ -300,7 +299,7 @@ impl<'a> Evaluator<'a> {
         Next::Give(self.value(Some(Known::Tuple(fields.into())), made))
     }
 
-    /// The branch that a condition takes, if it is known.
+    /// Returns the value of a condition, if it is known.
     fn truth(&self, value: PartialId) -> Option<bool> {
         match self.values[value.index()].known {
             Some(Known::Tensor(tensor)) => self.store.tensor(tensor).data.as_ref()?.first().map(|byte| *byte != 0),
@@ -325,7 +324,7 @@ impl<'a> Evaluator<'a> {
         Err(self.fail(id, "No case Match"))
     }
 
-    /// The next arm of a match on an unknown value, or the match.
+    /// Evaluates the next arm of a match on an unknown value, or builds the match.
     fn next_arm(&mut self, id: ExprId, data: PartialId, done: Vec<Id<Clause>>) -> Next {
         let Expr::Match { clauses, complete, .. } = self.store.expr(id) else { unreachable!("the frame is of a match") };
         if done.len() == clauses.len() {
@@ -338,8 +337,6 @@ impl<'a> Evaluator<'a> {
         let pattern = self.pattern(clause.pattern);
         self.wait(Frame::Arm(id, data, pattern, done, self.lets.len()), clause.body)
     }
-
-    // ---- values ----
 
     pub(super) fn value(&mut self, known: Option<Known>, dynamic: ExprId) -> PartialId {
         self.values.push(Partial { known, dynamic });
@@ -359,7 +356,7 @@ impl<'a> Evaluator<'a> {
         self.store.list(&nodes)
     }
 
-    /// A function with what its variables are here.
+    /// Makes a function value that captures the current values of its free variables.
     pub(super) fn closure(
         &mut self,
         literal: ExprId,

@@ -1,29 +1,29 @@
-//! PartialEvaluate: runs the program as far as it is known before it runs.
+//! PartialEvaluate: evaluates the known parts of the program.
 //!
-//! An interpreter whose values are known in part ([`value`]) goes through every global function with parameters of which it
-//! knows nothing ([`machine`]). Calls of known functions are expanded, operators on constants are run ([`apply`]), and whatever
-//! cannot be known becomes a binding of the new program ([`residual`]). References are followed: a branch that may or may not
-//! run works on a copy of what they hold, and after code that is not known nothing is known of them any more. A function is
-//! expanded inside of its own expansion only with an older argument or a smaller natural number ([`value::Fuel`]), so
-//! the pass ends; DeadCodeElimination is to follow, since it leaves much behind that is not used.
+//! An interpreter of partially known values ([`value`]) evaluates every global function with unknown parameters
+//! ([`machine`]). Calls of known functions are expanded, operators on constants are evaluated ([`apply`]), and unknown
+//! values become bindings of the new program ([`residual`]). References are tracked: a branch that may or may not run
+//! works on a copy of their contents, and after unknown code their contents are unknown. Inside of its own expansion a
+//! function is expanded only with an older argument or a smaller natural number ([`value::Fuel`]), so the pass ends.
+//! DeadCodeElimination should follow, since many unused bindings are left.
 //!
 //! TVM copies a function before each expansion and marks its copies with a number (`annotation.with_funcid`); here each
 //! expansion has an environment of its own and nothing is copied, so that the literal itself is that number, and no
-//! variable needs to be renamed afterwards (`PostProcess`). Names are counted from `x_0` in each run, and in TVM over the
-//! whole process; those that its interpreter takes for a call of an operator are left out here too, except where it takes the
-//! operator apart first (`qnn` and what SimplifyInference replaces), for which it takes more.
+//! variable needs to be renamed afterwards (`PostProcess`). Names are counted from `x_0` in each run, and in TVM over
+//! the whole process; names that TVM's interpreter takes for a call of an operator are skipped here too, except where
+//! it first expands the operator (`qnn` and those that SimplifyInference replaces), for which it takes more.
 //!
-//! As in TVM, and against the meaning of the program: what is known of a reference outlives a call that is left in the program
+//! As in TVM, and against the semantics: the known contents of a reference outlive a call that is left in the program
 //! for lack of fuel, even if the function writes to it; and a function literal that is met again inside of its own
-//! expansion, where no fuel is left, becomes a function that only calls itself, of which a warning tells.
+//! expansion, without fuel left, becomes a function that only calls itself, and a warning says so.
 //!
-//! As in TVM, too: a primitive function literal that is called with something unknown twice is an error, because the result
-//! holds it twice; and so is a primitive global function, whose parameters the result would bind twice.
+//! As in TVM, too: a primitive function literal that is called twice with unknown arguments is an error, because the
+//! result has it twice; and so is a primitive global function, whose parameters the result would bind twice.
 //!
-//! Known divergences. TVM stops where a pattern has bound a variable before it turns out to be undecided (`Cons(%x, Nil)` on
-//! a list with an unknown tail), and where an operator that is no stateful one gets a function or a reference; here the
-//! match and the call stay. A call of an operator on constants that cannot be evaluated here stays, with a warning. An
-//! evaluation that takes too many steps is an error, where TVM goes on for as long as there is memory.
+//! Known divergences. TVM stops where a pattern has bound a variable before it turns out to be undecided (`Cons(%x,
+//! Nil)` on a list with an unknown tail), and where an operator that is not stateful gets a function or a reference;
+//! here the match and the call stay. A call of an operator on constants that cannot be evaluated here stays, with a
+//! warning. An evaluation with too many steps is an error, where TVM continues as long as there is memory.
 //!
 //! Source: `src/relay/transforms/partial_eval.cc`, `let_list.h`, `de_duplicate.cc`, `src/relay/analysis/feature.cc`.
 
@@ -39,7 +39,7 @@ use crate::ir::Module;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use machine::Evaluator;
 
-/// The pass.
+/// Evaluates each function with unknown parameters and replaces it by the rest.
 pub static SPEC: PassSpec = PassSpec {
     name: "PartialEvaluate",
     info_name: "PartialEval",

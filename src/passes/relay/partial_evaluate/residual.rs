@@ -1,4 +1,4 @@
-//! The new program: bindings, functions, and names in it.
+//! The new program: its bindings, functions and names.
 
 use super::machine::{Activation, Evaluator, Frame, Next, Step};
 use super::value::{Closure, Known, PartialId, Types, meet};
@@ -15,7 +15,7 @@ pub(super) struct Residual {
     params: List<crate::ir::Var>,
     type_params: List<TypeVar>,
     ret: Option<TypeId>,
-    /// Where the bindings of its body begin.
+    /// The begin of the bindings of its body.
     scope: usize,
     role: Role,
 }
@@ -23,19 +23,19 @@ pub(super) struct Residual {
 enum Role {
     /// A global function.
     Global(Id<Name>),
-    /// The value of a variable, and what is known of it.
+    /// The value of a variable, and its known part.
     Local(VarId, Known),
 }
 
 impl Evaluator<'_> {
-    /// A name as TVM's `Var::GenSym` gives it: `x_0`, `x_1`.
+    /// Returns a new variable with a name as TVM's `Var::GenSym` gives it: `x_0`, `x_1`.
     pub(super) fn fresh_name(&mut self) -> VarId {
         let name = format!("x_{}", self.names);
         self.names += 1;
         self.store.var(&name, None)
     }
 
-    /// Binds a variable of its own to a node, which comes from another one.
+    /// Binds a new variable to a node; `from` is the node that it comes from.
     pub(super) fn push(&mut self, value: Expr, from: ExprId) -> ExprId {
         let value = self.store.rebuild(from, value, None);
         self.push_node(value, from)
@@ -57,7 +57,7 @@ impl Evaluator<'_> {
         Next::Give(self.value(Some(known), made))
     }
 
-    /// Ends a scope: its bindings around its result.
+    /// Ends a scope: puts its bindings around its result.
     pub(super) fn close(&mut self, scope: usize, result: PartialId) -> ExprId {
         let mut body = self.dynamic(result);
         for (var, value, from) in self.lets.drain(scope..).rev() {
@@ -66,7 +66,7 @@ impl Evaluator<'_> {
         body
     }
 
-    /// The variable that stands for one of the old program where it is bound: itself for the first time.
+    /// Returns the variable of the new program for one that the old program binds: the same one for the first time.
     pub(super) fn bind(&mut self, var: VarId) -> VarId {
         let annotation = self.store.var_data(var).annotation;
         let wanted = annotation.map(|ty| self.ty(ty));
@@ -78,7 +78,7 @@ impl Evaluator<'_> {
         if is_first { var } else { self.store.fresh_var(var) }
     }
 
-    /// A pattern over variables of the new program, of which nothing is known.
+    /// Rebuilds a pattern over variables of the new program, whose values are unknown.
     pub(super) fn pattern(&mut self, pattern: PatternId) -> PatternId {
         let data = *self.store.pattern(pattern);
         let fields = match data {
@@ -92,7 +92,7 @@ impl Evaluator<'_> {
             }
             Pattern::Ctor { ctor: _, fields } | Pattern::Tuple(fields) => fields,
         };
-        // Patterns nest as deep as the parser lets them, which is shallow enough to recurse.
+        // Patterns nest at most as deep as the parser lets them, so this may recurse.
         let old: Vec<PatternId> = self.store.items(fields).collect();
         let new: Vec<PatternId> = old.into_iter().map(|field| self.pattern(field)).collect();
         let fields = self.store.list(&new);
@@ -102,9 +102,7 @@ impl Evaluator<'_> {
         })
     }
 
-    // ---- types ----
-
-    /// A type with what type parameters stand for here.
+    /// Replaces the type parameters in a type by their types.
     pub(super) fn ty(&mut self, ty: TypeId) -> TypeId {
         replace(self.store, ty, &self.now.types)
     }
@@ -118,9 +116,7 @@ impl Evaluator<'_> {
         self.store.add_call_info(attrs, &type_args)
     }
 
-    // ---- functions ----
-
-    /// A global function. The first time that it is met it is evaluated, in the midst of what called for it.
+    /// Returns a global function. It is evaluated when it is met first, in the midst of its user.
     pub(super) fn global(&mut self, name: Id<Name>, at: ExprId) -> Step {
         if let Some(value) = self.globals.get(&name) {
             return Ok(Next::Give(*value));
@@ -143,7 +139,7 @@ impl Evaluator<'_> {
         self.residual(literal, known, callee, Role::Global(name))
     }
 
-    /// A function literal that becomes the value of `name`; `own` is the variable by which it calls itself.
+    /// Builds a function literal that becomes the value of `name`; `own` is the variable by which it calls itself.
     pub(super) fn function(&mut self, literal: ExprId, name: VarId, own: Option<VarId>) -> Step {
         let callee = self.store.use_var(name);
         let known = self.code(literal, own, callee, self.now.types.clone())?;
@@ -157,7 +153,7 @@ impl Evaluator<'_> {
         Ok(Known::Function(Rc::new(self.closure(literal, own, callee, types)?)))
     }
 
-    /// Begins a function of the new program: its code is applied to parameters of which nothing is known.
+    /// Begins a function of the new program: the code is applied to unknown parameters.
     fn residual(&mut self, literal: ExprId, known: Known, callee: ExprId, role: Role) -> Step {
         let Some(old) = self.store.as_function(literal) else { return Err(self.fail(literal, "this is no function")) };
         let old_type_params: Vec<Id<TypeVar>> = self.store.items(old.type_params).collect();
@@ -173,7 +169,7 @@ impl Evaluator<'_> {
         self.now.types = extended(self.store, &base, &old_type_params, &type_args);
         let old_params: Vec<VarId> = self.store.items(old.params).collect();
         if matches!(known, Known::Kernel(_)) {
-            // The literal stands in the body as it is, with its parameters.
+            // The literal stays in the body as it is, with its parameters.
             for param in &old_params {
                 self.taken.insert(*param, ());
             }
@@ -197,7 +193,7 @@ impl Evaluator<'_> {
         self.apply(literal, this, args, info)
     }
 
-    /// Tells of a literal that is met again inside of its own expansion, for which no fuel is left.
+    /// Warns of a literal that is met again inside of its own expansion without fuel left.
     fn warn_of_loop(&mut self, literal: ExprId, args: &[PartialId]) {
         if self.fuel.contains_key(&literal) && meet(self.fuel.get(&literal), self.fuel_of(args)).is_none() {
             let text = "this function is met again while it is expanded: TVM makes of it one that only calls itself";
@@ -228,7 +224,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Enters the body of a function with its arguments; type arguments that are missing are unknown.
+    /// Enters the body of a function with its arguments; missing type arguments are unknown.
     pub(super) fn enter(&mut self, closure: &Closure, this: PartialId, args: Vec<PartialId>, type_args: &[TypeId]) -> Activation {
         let type_params: Vec<Id<TypeVar>> = self.store.items(closure.function.type_params).collect();
         let mut type_args = type_args.to_vec();
@@ -244,7 +240,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// What type parameters stand for, and some more of them. One that stands for itself needs no entry.
+/// Adds the types of some more type parameters. One that maps to itself needs no entry.
 fn extended(store: &Store, types: &Types, params: &[Id<TypeVar>], args: &[TypeId]) -> Types {
     let mut types = types.clone();
     for (param, arg) in params.iter().zip(args) {

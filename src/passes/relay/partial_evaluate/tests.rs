@@ -1,12 +1,12 @@
 use super::super::testing::{after, check, failure, read, run, show};
 use crate::ir::Store;
 
-/// Afterwards, without what is not used and with single uses in place.
+/// The pass, and then the removal of unused bindings and the inlining of single uses.
 const TIDY: &str = "PartialEvaluate(), InferType(), DeadCodeElimination(inline_once=True), InferType()";
-/// The same, for programs with references: these are dropped, too, when nothing reads them.
+/// The same for programs with references, which are removed too when they are never read.
 const PURE: &str = "PartialEvaluate(), InferType(), DeadCodeElimination(inline_once=True, ignore_impurity=True), InferType()";
 
-/// What `@main` does after the calls.
+/// Returns the body of `@main` after the calls.
 fn main_after(calls: &str, program: &str) -> String {
     let text = after(calls, program);
     let start = text.find("def @main").unwrap_or_default();
@@ -30,7 +30,7 @@ fn constants_are_computed_and_branches_taken_through_any_number_of_calls() {
          }",
         "def @main(%x: int32) -> int32 { multiply(%x, 10) }",
     );
-    // Of the exponent something is known, of the base nothing.
+    // The exponent is known in part, the base not at all.
     check(
         TIDY,
         "def @power(%x: float32, %n: int32) -> float32 {
@@ -93,7 +93,7 @@ fn a_recursion_without_progress_is_left_as_a_call() {
     let swapped = "def @loop[A](%x: A, %y: A) -> A { @loop(%y, %x) } def @main(%a: int32, %b: int32) -> int32 { @loop(%a, %b) }";
     assert_eq!(main_after(TIDY, swapped), "@loop(%a, %b)");
     assert_eq!(main_after(TIDY, &swapped.replace("@loop(%a, %b)", "@loop(%b, %a)")), "@loop(%b, %a)");
-    // Each of two that call each other once.
+    // Both functions that call each other are expanded once.
     let text = "def @even(%n: int32) -> bool { if (equal(%n, 0)) { True } else { @odd(subtract(%n, 1)) } }
         def @odd(%n: int32) -> bool { if (equal(%n, 0)) { False } else { @even(subtract(%n, 1)) } }
         def @main(%x: int32) -> (bool, bool) { (@even(7), @odd(%x)) }";
@@ -154,7 +154,7 @@ fn a_reference_is_followed_until_something_unknown_may_have_written_to_it() {
          }",
         "def @main(%x: int32) -> int32 { add(%x, 1) }",
     );
-    // In either branch 1 is known to be in the reference; after them nothing is.
+    // In either branch the reference is known to hold 1; after them its content is unknown.
     check(
         TIDY,
         "def @main(%c: bool) -> int32 {
@@ -215,7 +215,7 @@ fn gradients_that_are_passed_back_through_references_and_closures_become_straigh
 
 #[test]
 fn a_function_is_evaluated_with_references_that_anyone_may_have_written() {
-    // The function is chosen when the program runs, so its call may write; its body reads what is there then.
+    // The function is chosen when the program runs, so its call may write; its body reads the content at that time.
     let text = after(
         TIDY,
         "def @main(%c: bool) -> int32 {

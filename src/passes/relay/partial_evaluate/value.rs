@@ -1,87 +1,87 @@
-//! What is known of values, of the contents of references, and how often functions may still be expanded.
+//! Partially known values, the known contents of references, and limits for the expansion of functions.
 
 use crate::ir::{CtorId, DType, ExprId, Function, Id, IdMap, Pattern, PatternId, Store, Tensor, TypeId, TypeVar, VarId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// A value of which a part is known (TVM's `PStatic`).
+/// A partially known value (TVM's `PStatic`).
 pub struct Partial {
-    /// What is known; nothing of most parameters.
+    /// The known part; `None` for most parameters.
     pub known: Option<Known>,
-    /// The variable, operator, constructor or global that is the value when the program runs. Being a leaf it may be used
-    /// any number of times.
+    /// The variable, operator, constructor or global that has the value when the program runs. It is a leaf, so it may
+    /// be used any number of times.
     pub dynamic: ExprId,
 }
 
-/// Id of a [`Partial`]. Ids grow with time, which is what fuel compares (TVM's `created_time`).
+/// Id of a [`Partial`]. Ids grow with time, and fuel compares them (TVM's `created_time`).
 pub type PartialId = Id<Partial>;
 
-/// What is known of a value.
+/// The known part of a value.
 #[derive(Clone)]
 pub enum Known {
-    /// All of a tensor.
+    /// A tensor that is known completely.
     Tensor(Id<Tensor>),
     /// The fields of a tuple.
     Tuple(Rc<[PartialId]>),
     /// The constructor and its fields.
     Data(CtorId, Rc<[PartialId]>),
-    /// Which reference it is. What it holds stands in [`Memory`], by the id of this value.
+    /// A known reference. [`Memory`] has its content, by the id of this value.
     Ref,
-    /// The code of a function, and what it takes from around it.
+    /// The code of a function, and the values that it captures.
     Function(Rc<Closure>),
-    /// An operator or a primitive function, which is run where its arguments are known.
+    /// An operator or a primitive function, which is evaluated when its arguments are known.
     Kernel(ExprId),
-    /// A constructor that is yet to be applied.
+    /// A constructor without arguments so far.
     Constructor(CtorId),
 }
 
 /// Types in place of type parameters.
 pub type Types = Rc<FxHashMap<Id<TypeVar>, TypeId>>;
 
-/// A function with its surroundings.
+/// A function with its environment.
 pub struct Closure {
     /// The literal. Its copies, of which TVM makes one for each call, are the same function for fuel.
     pub literal: ExprId,
-    /// The literal, taken apart.
+    /// The literal's parameters, body, types and attributes.
     pub function: Function,
     /// The variable that a `let` gives it, by which it calls itself.
     pub name: Option<VarId>,
-    /// What calls it when it is not expanded: that variable in the new program, or the global.
+    /// The callee of calls that are not expanded: that variable in the new program, or the global.
     pub callee: ExprId,
     /// The values of its free variables.
     pub captured: Box<[(VarId, PartialId)]>,
-    /// What type parameters around it stand for.
+    /// The types in place of the type parameters around it.
     pub types: Types,
 }
 
-/// What references hold, as far as it is known, with a way back: a branch works on a frame of its own.
+/// The known contents of references. A branch works on a frame of its own, so its writes can be undone.
 pub struct Memory {
     frames: Vec<Cells>,
 }
 
 struct Cells {
     held: FxHashMap<PartialId, PartialId>,
-    /// False after an unknown effect: what older frames say is out of date. (TVM's `history_valid`.)
+    /// False after an unknown effect, which outdates the older frames. (TVM's `history_valid`.)
     sees_older: bool,
 }
 
 impl Memory {
-    /// Nothing is known.
+    /// Makes a memory without known contents.
     pub fn new() -> Memory {
         Memory { frames: vec![Cells { held: FxHashMap::default(), sees_older: true }] }
     }
 
-    /// Begins what may or may not run.
+    /// Begins code that may or may not run.
     pub fn enter(&mut self) {
         self.frames.push(Cells { held: FxHashMap::default(), sees_older: true });
     }
 
-    /// Ends it: what it wrote is forgotten.
+    /// Ends such code: its writes are forgotten.
     pub fn leave(&mut self) {
         while self.frames.pop().is_some_and(|cells| !cells.sees_older) {}
     }
 
-    /// Something unknown ran, which may have written anywhere.
+    /// Forgets all contents, because unknown code ran, which may have written anywhere.
     pub fn invalidate(&mut self) {
         match self.frames.last_mut() {
             Some(cells) if !cells.sees_older => cells.held.clear(),
@@ -89,14 +89,14 @@ impl Memory {
         }
     }
 
-    /// A reference holds this from now on.
+    /// Sets the content of a reference.
     pub fn write(&mut self, reference: PartialId, value: PartialId) {
         if let Some(cells) = self.frames.last_mut() {
             cells.held.insert(reference, value);
         }
     }
 
-    /// What a reference holds, if it is known.
+    /// Returns the content of a reference, if it is known.
     pub fn read(&self, reference: PartialId) -> Option<PartialId> {
         for cells in self.frames.iter().rev() {
             if let Some(value) = cells.held.get(&reference) {
@@ -110,19 +110,19 @@ impl Memory {
     }
 }
 
-/// How often a function may still be expanded inside of its own expansion: for each argument the oldest and the least value
-/// that it had there. A further call must have an older argument, or a smaller natural number, and there is no endless
-/// descent in either. (TVM's `FSeq` of `FTime` and `FTValue`; a function that is not being expanded has `FTop`.)
+/// The limit for expanding a function inside of its own expansion: for each argument the oldest and the least value
+/// that it had there. A further call must have an older argument, or a smaller natural number, and neither can descend
+/// endlessly. (TVM's `FSeq` of `FTime` and `FTValue`; a function that is not being expanded has `FTop`.)
 pub type Fuel = Rc<[(PartialId, u64)]>;
 
-/// The fuel inside of a call with the fuel `now` of arguments, if it may be expanded.
+/// Returns the fuel inside of a call whose arguments have the fuel `now`, if it may be expanded.
 pub fn meet(left: Option<&Fuel>, now: Fuel) -> Option<Fuel> {
     let Some(left) = left else { return Some(now) };
     let progress = left.iter().zip(&*now).any(|(left, now)| now.0 < left.0 || now.1 < left.1);
     progress.then(|| left.iter().zip(&*now).map(|(left, now)| (left.0.min(now.0), left.1.min(now.1))).collect())
 }
 
-/// The natural number that a scalar is; 0 for all else.
+/// Returns the natural number that a scalar holds; 0 for all other tensors.
 pub fn natural(tensor: &Tensor) -> u64 {
     let Some(data) = tensor.data.as_deref().filter(|_| tensor.is_scalar()) else { return 0 };
     let number = match tensor.dtype {
@@ -133,18 +133,18 @@ pub fn natural(tensor: &Tensor) -> u64 {
     number.max(0) as u64
 }
 
-/// Whether a pattern accepts a value.
+/// The result of matching a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepts {
-    /// It does.
+    /// The pattern accepts the value.
     Yes,
-    /// It does not.
+    /// The pattern rejects the value.
     No,
-    /// What decides it is not known.
+    /// The value is not known well enough to decide.
     Maybe,
 }
 
-/// Whether a pattern accepts a value, and what its variables are bound to when it does.
+/// Matches a pattern against a value, and returns the values of its variables if it accepts.
 pub fn accepts(
     store: &Store,
     values: &[Partial],
@@ -183,7 +183,7 @@ pub fn accepts(
     answer
 }
 
-/// Variables of the program that are bound in the new one already, by themselves.
+/// Variables of the program that the new one binds already, under themselves.
 pub type Taken = IdMap<crate::ir::Var, ()>;
 
 #[cfg(test)]
@@ -215,7 +215,7 @@ mod tests {
         let fuel = |arguments: &[(usize, u64)]| -> Fuel { arguments.iter().map(|(time, number)| (id(*time), *number)).collect() };
         let inside = meet(None, fuel(&[(7, 3), (8, 0)])).expect("a function that is not being expanded may be");
         assert_eq!(meet(Some(&inside), fuel(&[(9, 3), (8, 0)])), None);
-        // The second argument is younger, which takes nothing away from the progress of the first.
+        // The second argument is younger, which does not undo the progress of the first.
         assert_eq!(meet(Some(&inside), fuel(&[(9, 2), (10, 5)])).as_deref(), Some(&[(id(7), 2), (id(8), 0)][..]));
         assert_eq!(meet(Some(&inside), fuel(&[(4, 9), (8, 0)])).as_deref(), Some(&[(id(4), 3), (id(8), 0)][..]));
         assert_eq!(meet(Some(&fuel(&[])), fuel(&[])), None);

@@ -1,8 +1,8 @@
 //! Joining calls that have the same input (TVM's `combine_parallel_op.cc`).
 //!
-//! Calls of one operator on the same data, with what follows each of them as long as it is
-//! element-wise or broadcasting and has no other user, are branches. Branches that fit together are
-//! computed by one larger call, and each gets its part of the result.
+//! Calls of one operator on the same data are branches, each with the calls behind it as long as they are element-wise
+//! or broadcasting and have no other user. Branches that fit together are computed by one larger call, and each gets
+//! its part of the result.
 
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Visit, rewrite};
@@ -12,39 +12,38 @@ use crate::ops::build::{args, call_with, ints, op_name};
 use crate::ops::{self, OpPattern};
 use crate::pass::PassError;
 
-/// A call and what follows it.
+/// A call and the calls behind it.
 pub type Branch = Vec<ExprId>;
 
-/// How one operator is combined.
+/// The rules for combining one operator.
 pub trait Combiner {
-    /// The operator.
+    /// Returns the name of the operator.
     fn op(&self) -> &'static str;
 
-    /// Whether this call takes part at all.
+    /// True if this call takes part at all.
     fn supports(&self, store: &Store, call: ExprId) -> bool {
         let _ = (store, call);
         true
     }
 
-    /// Whether two calls may be one.
+    /// True if two calls may be combined.
     fn compatible(&self, store: &mut Store, a: ExprId, b: ExprId) -> bool;
 
-    /// Whether argument `index` of two following calls can be combined; `first` is the call that
-    /// the branch of `a` begins with.
+    /// True if argument `index` of two following calls can be combined; `first` is the first call in the branch of `a`.
     fn arg_compatible(&self, store: &Store, first: ExprId, a: ExprId, b: ExprId, index: usize) -> bool;
 
-    /// The one call for the first call of each branch.
+    /// Combines the first calls of all branches into one.
     fn combine(&self, store: &mut Store, branches: &[Branch]) -> Option<ExprId>;
 
-    /// Argument `index` of the one call for the calls at `depth` of each branch.
+    /// Returns argument `index` of the call that combines those at `depth` of each branch.
     fn combine_arg(&self, store: &mut Store, branches: &[Branch], depth: usize, index: usize, parent: usize) -> Option<ExprId>;
 
-    /// The part of the combined result for each branch; the last call of each is at `depth`.
+    /// Returns the part of the combined result for each branch; the last call of each is at `depth`.
     fn parts(&self, store: &mut Store, data: ExprId, branches: &[Branch], depth: usize) -> Option<Vec<ExprId>>;
 }
 
-/// Combines branches in groups of at least `min_branches`. As in TVM, it is an error if the one user of a call that takes part
-/// is a call of something else than an operator.
+/// Combines branches in groups of at least `min_branches`. As in TVM, it is an error if the only user of a call that
+/// takes part calls anything but an operator.
 pub fn run(store: &mut Store, root: ExprId, combiner: &dyn Combiner, min_branches: usize) -> Result<ExprId, PassError> {
     let mut groups = find_groups(store, root, combiner)?;
     groups.retain(|group| group.len() >= min_branches);
@@ -102,7 +101,7 @@ fn find_groups(store: &mut Store, root: ExprId, combiner: &dyn Combiner) -> Resu
     Ok(groups)
 }
 
-/// The call and those behind it, as long as each is the only user of the one before and simple.
+/// Returns the call and those behind it, as long as each is simple and the only user of the one before.
 fn follow(store: &Store, children: &IdMap<Expr, Vec<ExprId>>, call: ExprId) -> Result<Branch, PassError> {
     let mut branch = vec![call];
     let mut last = call;
@@ -120,13 +119,13 @@ fn follow(store: &Store, children: &IdMap<Expr, Vec<ExprId>>, call: ExprId) -> R
     Ok(branch)
 }
 
-/// How many calls of each branch can be combined, at least one.
+/// Returns the number of calls of each branch that can be combined, at least one.
 fn common_depth(store: &Store, combiner: &dyn Combiner, branches: &[Branch]) -> usize {
     let shortest = branches.iter().map(Vec::len).min().unwrap_or(1);
     (1..shortest).find(|depth| !level_fits(store, combiner, branches, *depth)).unwrap_or(shortest)
 }
 
-/// Which argument of the calls at `depth` comes from the calls before them.
+/// Returns the index of the argument of the calls at `depth` that comes from the calls before them.
 fn parent_index(store: &Store, branches: &[Branch], depth: usize) -> Option<usize> {
     args(store, branches[0][depth]).iter().position(|arg| *arg == branches[0][depth - 1])
 }
@@ -147,7 +146,7 @@ fn level_fits(store: &Store, combiner: &dyn Combiner, branches: &[Branch], depth
 struct Plan {
     branches: Vec<Branch>,
     depth: usize,
-    /// What each branch becomes; made when the first of them is met.
+    /// The replacement of each branch; made when the first of them is met.
     parts: Option<Vec<ExprId>>,
 }
 
@@ -169,7 +168,7 @@ impl ExprMutator for Combine<'_> {
         if plan.parts.is_none() {
             plan.parts = build(store, self.combiner, &plan.branches, plan.depth).or(Some(Vec::new()));
         }
-        // The parts are made of parts of the program that may have to be combined themselves.
+        // The parts are built of expressions that may have to be combined themselves.
         match plan.parts.as_ref().and_then(|parts| parts.get(branch)) {
             Some(part) => Visit::Follow(*part),
             None => Visit::Descend,
@@ -191,19 +190,19 @@ fn build(store: &mut Store, combiner: &dyn Combiner, branches: &[Branch], depth:
     combiner.parts(store, data, branches, depth - 1)
 }
 
-/// `concatenate` of these along an axis.
+/// Makes a `concatenate` of fields along an axis.
 pub fn concatenate(store: &mut Store, fields: &[ExprId], axis: i64) -> ExprId {
     let tuple = store.add_tuple(fields);
     call_with(store, "concatenate", &[tuple], &[("axis", AttrValue::int(axis))])
 }
 
-/// `stack` of these along the first axis.
+/// Makes a `stack` of fields along the first axis.
 pub fn stack(store: &mut Store, fields: &[ExprId]) -> ExprId {
     let tuple = store.add_tuple(fields);
     call_with(store, "stack", &[tuple], &[("axis", AttrValue::int(0))])
 }
 
-/// `strided_slice` with sizes instead of ends.
+/// Makes a `strided_slice` with sizes instead of ends.
 pub fn slice_sizes(store: &mut Store, data: ExprId, begin: &[i64], size: &[i64]) -> ExprId {
     let mode = AttrValue::Str(store.name("size"));
     let strides = ints(&vec![1; begin.len()]);
@@ -212,7 +211,7 @@ pub fn slice_sizes(store: &mut Store, data: ExprId, begin: &[i64], size: &[i64])
     call_with(store, "strided_slice", &[data], &written)
 }
 
-/// `split` along the first axis into `sections` parts.
+/// Makes a `split` along the first axis into `sections` parts.
 pub fn split(store: &mut Store, data: ExprId, sections: usize) -> ExprId {
     let sections = AttrValue::int(sections as i64);
     call_with(store, "split", &[data], &[("indices_or_sections", sections), ("axis", AttrValue::int(0))])

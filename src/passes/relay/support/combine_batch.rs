@@ -6,19 +6,19 @@ use super::tensor_type;
 use crate::ir::{AttrValue, Expr, ExprId, Store};
 use crate::ops::build::{args, call_with, ints};
 
-/// Whether argument `index` of two calls has the same type.
+/// True if argument `index` of two calls has the same type.
 pub fn same_arg_type(store: &Store, a: ExprId, b: ExprId, index: usize) -> bool {
     let [a, b] = [a, b].map(|call| args(store, call).get(index).and_then(|arg| tensor_type(store, *arg)));
     a.is_some() && a == b
 }
 
-/// Argument `index` of each branch at `depth`, stacked.
+/// Stacks argument `index` of each branch at `depth`.
 pub fn stacked_arg(store: &mut Store, branches: &[Branch], depth: usize, index: usize) -> ExprId {
     let fields: Vec<ExprId> = branches.iter().map(|branch| args(store, branch[depth])[index]).collect();
     stack(store, &fields)
 }
 
-/// The same for what follows: a vector gets an axis first, so that it broadcasts.
+/// Does the same for the calls behind: a vector gets an axis first, so that it broadcasts.
 pub fn stacked_following(store: &mut Store, branches: &[Branch], depth: usize, index: usize) -> ExprId {
     let mut fields = Vec::with_capacity(branches.len());
     for branch in branches {
@@ -30,7 +30,7 @@ pub fn stacked_following(store: &mut Store, branches: &[Branch], depth: usize, i
     stack(store, &fields)
 }
 
-/// The slices of the batch.
+/// Returns the slices of the batch.
 pub fn unstack(store: &mut Store, data: ExprId, count: usize) -> Vec<ExprId> {
     let split = super::combine::split(store, data, count);
     (0..count as u32)

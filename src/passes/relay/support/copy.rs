@@ -3,8 +3,8 @@
 use crate::ir::rewrite::{ExprMutator, Rewriting};
 use crate::ir::{ExprId, Store, VarId};
 
-/// A copy of `body` with `args` in place of `params`. What it binds itself is bound anew, so that the
-/// copy may stand beside the original.
+/// Copies `body` with `args` in place of `params`. Its own bindings get new variables, so the copy may
+/// stand beside the original.
 pub fn instantiate(store: &mut Store, body: ExprId, params: &[VarId], args: &[ExprId]) -> ExprId {
     let mut rewriting = Rewriting::new();
     for (param, arg) in params.iter().zip(args) {
@@ -14,8 +14,8 @@ pub fn instantiate(store: &mut Store, body: ExprId, params: &[VarId], args: &[Ex
     rewriting.run(store, body, &mut Freshen)
 }
 
-/// `body` with other expressions in place of variables. What it binds itself stays, so the original must
-/// not be used any more.
+/// Replaces variables in `body` by other expressions. Its own bindings keep their variables, so the
+/// original must not be used any more.
 pub fn substitute(store: &mut Store, body: ExprId, by: &[(VarId, ExprId)]) -> ExprId {
     let mut rewriting = Rewriting::new();
     for (var, becomes) in by {

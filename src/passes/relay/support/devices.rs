@@ -1,4 +1,4 @@
-//! Notes of the device that a value is on (TVM's `on_device`).
+//! Annotations of the device that a value is on (TVM's `on_device`).
 //!
 //! Source: `src/relay/op/memory/on_device.cc`.
 
@@ -8,17 +8,17 @@ use crate::ops::build::{arg, call_with, op_name};
 /// A `VirtualDevice`.
 pub type Device = Id<Object>;
 
-/// What a call of `on_device` says.
+/// The attributes of a call of `on_device`.
 pub struct Place {
     /// The device.
     pub device: Device,
-    /// Whether what is inside has to be there.
+    /// True if the value inside has to be on the device.
     pub body: bool,
-    /// Whether both what is inside and the result have to be there.
+    /// True if both the value inside and the result have to be there.
     pub fixed: bool,
 }
 
-/// What an expression says, if it is a call of `on_device`.
+/// Returns the attributes of an expression that is a call of `on_device`.
 pub fn place_of(store: &Store, id: ExprId) -> Option<Place> {
     let attrs = store.call(id).filter(|_| op_name(store, id) == "on_device")?.attrs;
     let Some(AttrValue::Object(device)) = store.attr(attrs, "virtual_device") else { return None };
@@ -27,8 +27,8 @@ pub fn place_of(store: &Store, id: ExprId) -> Option<Place> {
     Some(Place { device: *device, body, fixed: body && holds("constrain_result") })
 }
 
-/// A value with the note that it is on a device (TVM's `MaybeOnDevice`). Where the device can be told otherwise, or is any, as it
-/// is; what has a note gets another one instead.
+/// Annotates a value with its device (TVM's `MaybeOnDevice`) and replaces an annotation that is there. The value stays
+/// as it is where the device is known by other means, or is any.
 pub fn on_device(store: &mut Store, value: ExprId, device: Device) -> ExprId {
     if is_anywhere(store, device) {
         return value;
@@ -48,7 +48,7 @@ pub fn on_device(store: &mut Store, value: ExprId, device: Device) -> ExprId {
     call_with(store, "on_device", &[value], &set)
 }
 
-/// Whether a device says nothing.
+/// True if a device leaves everything open.
 fn is_anywhere(store: &Store, device: Device) -> bool {
     let open = |name| matches!(store.object_field(device, name), Some(AttrValue::Int { value: -1, .. }));
     open("device_type_int") && open("virtual_device_id") && matches!(store.object_field(device, "target"), Some(AttrValue::Null))

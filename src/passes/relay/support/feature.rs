@@ -1,4 +1,4 @@
-//! What a program may have in it for a pass to take it.
+//! Checks of the language features that a program may use for a pass to take it.
 //!
 //! Source: `src/relay/analysis/feature.cc`.
 
@@ -8,7 +8,7 @@ use crate::ir::walk::{for_each_child, has_children};
 use crate::ir::{IdMap, Module, Store};
 use crate::pass::PassError;
 
-/// Holds that no function of a module uses anything but leaves twice, the insides of primitive functions aside (TVM: all
+/// Checks that no function of a module uses anything but leaves twice, except inside of primitive functions (TVM: all
 /// features but `fGraph`), and counts expressions. `code` is that of the error.
 pub fn holds_no_graph(store: &Store, module: &Module, code: &'static str) -> Result<usize, PassError> {
     let mut count = 0;

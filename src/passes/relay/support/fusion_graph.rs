@@ -1,4 +1,4 @@
-//! The dataflow graph that FuseOps partitions: who consumes what, and how.
+//! The dataflow graph that FuseOps partitions: consumers and producers, and the patterns of their edges.
 
 use super::{is_external, tensor_type};
 use crate::diag::Diagnostic;
@@ -8,7 +8,7 @@ use crate::ops::{self, OpPattern};
 use crate::pass::PassError;
 use crate::passes::any::fusion::Node;
 
-/// The nodes in post-order: what is consumed comes before its consumers.
+/// The nodes in post-order, so producers come before their consumers.
 pub struct Graph {
     /// The nodes.
     pub nodes: Vec<Node>,
@@ -18,12 +18,12 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The number of the node of an expression. Functions and operators have none.
+    /// Returns the number of the node of an expression. Functions and operators have none.
     pub fn number(&self, id: ExprId) -> Option<usize> {
         self.number.get(id).copied()
     }
 
-    /// The graph of everything reachable from `root`. Fails on an operator without a pattern.
+    /// Builds the graph of everything reachable from `root`. Fails on an operator without a pattern.
     pub fn build(store: &mut Store, root: ExprId) -> Result<Graph, PassError> {
         let mut builder = Builder { edges: Vec::new(), external: IdMap::new(), order: Vec::new() };
         builder.walk(store, root)?;
@@ -85,8 +85,8 @@ impl Builder {
         self.external.insert(id, ());
     }
 
-    /// Notes what a node consumes and gives its pattern; `None` when it is no node and has nothing
-    /// to look at inside.
+    /// Notes the operands of a node and returns its pattern; `None` when the expression is no node
+    /// and nothing inside it is to be visited.
     fn enter(&mut self, store: &mut Store, id: ExprId) -> Result<Option<OpPattern>, PassError> {
         let pattern = match store.expr(id) {
             Expr::Op(_) | Expr::Global(_) | Expr::Ctor(_) => return Ok(None),
@@ -180,8 +180,8 @@ fn tuple_of_tensors(store: &Store, ty: Option<TypeId>) -> bool {
     }
 }
 
-/// Whether a type has an extent that is not a number (TVM's `IsDynamic`). Types nest at most as
-/// deep as the parser lets them.
+/// True if a type has an extent that is not a number (TVM's `IsDynamic`). Types nest at most as
+/// deep as the parser lets them, so this may recurse.
 pub fn is_dynamic(store: &Store, ty: TypeId) -> bool {
     match store.type_of_id(ty) {
         Type::Tensor { shape, .. } => shape.iter().any(|dim| !matches!(dim, Dim::Int { .. })),
@@ -192,7 +192,7 @@ pub fn is_dynamic(store: &Store, ty: TypeId) -> bool {
     }
 }
 
-/// Whether the shape of the result depends on the elements of an input (TVM's `IsDataDependent`).
+/// True if the shape of the result depends on the elements of an input (TVM's `IsDataDependent`).
 fn is_data_dependent(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "arange",

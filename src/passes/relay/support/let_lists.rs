@@ -1,10 +1,10 @@
 //! Turning nested expressions into let bindings, scope by scope (TVM's `Fill` and `LetList`).
 //!
-//! Serves ToANormalForm, which binds everything, and ToBasicBlockNormalForm, which binds only what
-//! is lifted out of its scope.
+//! Used by ToANormalForm, which binds everything, and by ToBasicBlockNormalForm, which binds only the expressions that
+//! are lifted out of their scopes.
 //!
-//! Where a function or a call of `on_device` says on which device things are, every value that was bound or could have been says
-//! it too ([`devices`](super::devices)).
+//! If a function or a call of `on_device` sets a device, every value that was or could have been bound gets an
+//! annotation of it too ([`devices`](super::devices)).
 
 use super::devices::{Device, Place, on_device, place_of};
 use super::is_primitive;
@@ -12,17 +12,17 @@ use super::scope::{ScopeId, Scopes};
 use crate::ir::walk::for_each_child;
 use crate::ir::{Clause, Expr, ExprId, Function, IdMap, Store, VarId};
 
-/// What to bind.
+/// The expressions to bind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// Every expression.
     All,
-    /// What is lifted out of its scope.
+    /// Those that are lifted out of their scopes.
     Lifted,
 }
 
-/// Rewrites the function `root`. `names` counts the names `x_0`, `x_1`, ... that were taken. All of the function is made anew
-/// and most of it has no type, as in TVM.
+/// Rewrites the function `root`. `names` counts the names `x_0`, `x_1`, ... that were taken. As in TVM, the whole
+/// function is made anew, and most of it has no type.
 pub fn fill(store: &mut Store, root: ExprId, scopes: &Scopes, bound: Bound, names: &mut u32) -> ExprId {
     let lists = vec![LetList::default(); scopes.len()];
     let mut fill =
@@ -57,7 +57,7 @@ struct Fill<'a> {
     lists: Vec<LetList>,
     cells: Vec<Cell>,
     memo: IdMap<Expr, ExprId>,
-    /// How many functions enclose the expression at hand.
+    /// The number of functions around the expression at hand.
     nesting: u32,
     /// The devices of the functions and calls of `on_device` around the expression at hand.
     devices: Vec<Option<Device>>,
@@ -90,8 +90,8 @@ impl Fill<'_> {
     fn visit(&mut self, id: ExprId, var: Option<VarId>, stack: &mut Vec<Step>) {
         stack.push(Step::Leave(id, var));
         match self.store.expr(id) {
-            // The order of these is that in which the compiler of TVM evaluates arguments: from
-            // the right. It decides how names are numbered.
+            // They are visited from the right, as TVM's compiler evaluates arguments, because that order decides how
+            // names are numbered.
             Expr::If { cond, then, other } => stack.extend([cond, then, other].map(|e| Step::Visit(e, None))),
             Expr::RefWrite { reference, value } => stack.extend([reference, value].map(|e| Step::Visit(e, None))),
             Expr::Let { var, value, body } => stack.extend([Step::Visit(body, None), Step::Visit(value, Some(var))]),
@@ -162,7 +162,7 @@ impl Fill<'_> {
         }
     }
 
-    /// The node over what its children became.
+    /// Rebuilds a node over its new children.
     fn rebuild(&mut self, id: ExprId) -> ExprId {
         let mut ty = None;
         let expr = match self.store.expr(id) {
@@ -207,7 +207,7 @@ impl Fill<'_> {
         self.store.list(&new)
     }
 
-    /// Binds `new`, which is what `old` became, unless it may stay where it is used.
+    /// Binds `new`, which replaces `old`, unless it may stay where it is used.
     fn bind(&mut self, old: ExprId, new: ExprId, var: Option<VarId>) -> ExprId {
         let new = self.placed(new);
         match self.name(old, var) {
@@ -216,7 +216,7 @@ impl Fill<'_> {
         }
     }
 
-    /// With a note of the device that is around it.
+    /// Annotates a value with the device around it.
     fn placed(&mut self, value: ExprId) -> ExprId {
         match self.devices.last() {
             Some(&Some(device)) => on_device(self.store, value, device),
@@ -224,7 +224,7 @@ impl Fill<'_> {
         }
     }
 
-    /// The variable to bind `old` to. A name is taken whether or not it is needed, as in TVM.
+    /// Returns the variable to bind `old` to. It takes a name even if none is needed, as in TVM.
     fn name(&mut self, old: ExprId, var: Option<VarId>) -> Option<VarId> {
         if var.is_some() {
             return var;
@@ -235,8 +235,8 @@ impl Fill<'_> {
         needed.then(|| self.store.var(&format!("x_{number}"), None))
     }
 
-    /// A let whose body became `body`: its bindings move into the enclosing scope, where they and
-    /// the body are bound; or it stays a let.
+    /// Handles a let with the new body `body`: its bindings move into the enclosing scope, where they and the body are
+    /// bound; or it stays a let.
     fn bind_let(&mut self, id: ExprId, body: ExprId, var: Option<VarId>) -> ExprId {
         let inner = self.scopes.opened(id, 1);
         let Some(var) = self.name(id, var) else {
@@ -274,7 +274,7 @@ impl Fill<'_> {
         }
     }
 
-    /// `body` inside the bindings of a scope.
+    /// Puts `body` inside the bindings of a scope.
     fn wrap(&mut self, scope: ScopeId, body: ExprId) -> ExprId {
         let list = std::mem::take(&mut self.lists[scope]);
         let mut bindings = Vec::new();

@@ -4,7 +4,7 @@
 use crate::ir::{AttrsId, Expr, ExprId, OpId, Store, Type, TypeId};
 use crate::ops::{self, RuleCx};
 
-/// What an operator yields for arguments of these types, if its relation can tell.
+/// Returns the result type of an operator for arguments of these types, if its relation can tell.
 pub fn result_type(store: &mut Store, op: OpId, attrs: Option<AttrsId>, args: &[TypeId]) -> Option<TypeId> {
     let rule = ops::info(op).relay_rule()?;
     let out = store.hole();

@@ -1,4 +1,4 @@
-//! What several Relay passes need.
+//! Helpers of several Relay passes.
 
 pub mod affine;
 pub mod combine;
@@ -24,25 +24,25 @@ use crate::ops::build::{arg, call_with, is_call};
 use crate::ops::tensor_of;
 use rustc_hash::FxHashSet;
 
-/// Shape and element type of an expression, if inference found a tensor there.
+/// Returns the shape and element type of an expression, if inference found a tensor there.
 pub fn tensor_type(store: &Store, id: ExprId) -> Option<(Vec<Dim>, DType)> {
     tensor_of(store, store.checked_type(id)?)
 }
 
-/// The shape of an expression, if every extent is known.
+/// Returns the shape of an expression, if every extent is known.
 pub fn static_shape(store: &Store, id: ExprId) -> Option<Vec<i64>> {
     tensor_type(store, id)?.0.into_iter().map(Dim::known).collect()
 }
 
-/// An axis counted from the front. `None` when it is out of range.
+/// Returns an axis counted from the front; `None` when it is out of range.
 pub fn normalise_axis(axis: i64, rank: usize) -> Option<usize> {
     let rank = rank as i64;
     let axis = if axis < 0 { axis + rank } else { axis };
     (0..rank).contains(&axis).then_some(axis as usize)
 }
 
-/// Gives a tensor over some axes of another of rank `rank` the axes it lacks, so that it broadcasts
-/// (TVM's `ExpandBiasToMatchAxis`).
+/// Adds the missing axes to a tensor over some axes of another one of rank `rank`, so that it broadcasts (TVM's
+/// `ExpandBiasToMatchAxis`).
 pub fn expand_to_axes(store: &mut Store, bias: ExprId, rank: usize, axes: &[usize]) -> ExprId {
     let mut bias = bias;
     for i in (1..=axes.len()).rev() {
@@ -58,15 +58,15 @@ pub fn expand_to_axes(store: &mut Store, bias: ExprId, rank: usize, axes: &[usiz
     bias
 }
 
-/// A function that does not say what it returns: that may be of another type now, which InferType finds.
+/// Removes the result type of a function, which may have changed, so that InferType finds it.
 pub fn forget_result(store: &mut Store, function: ExprId) -> ExprId {
     let Some(old) = store.as_function(function) else { return function };
     let new = store.add_function(Function { ret: None, ..old });
     store.rebuild(function, Expr::Function(new), None)
 }
 
-/// A function that mentions functions of the module, and the module, as passes of TVM see them that forget what functions return
-/// before they type one: calls have no type unless a variable says what it is. `None` if it mentions none.
+/// Returns a function that mentions functions of the module, and the module, without result types, because some passes of TVM
+/// remove those before they type a function: calls have no type unless a variable has an annotation. `None` if it mentions none.
 pub fn without_results(store: &mut Store, module: &Module, function: ExprId) -> Option<(ExprId, Module)> {
     let mut names: FxHashSet<Id<Name>> = FxHashSet::default();
     for id in post_order(store, function) {
@@ -81,14 +81,14 @@ pub fn without_results(store: &mut Store, module: &Module, function: ExprId) -> 
     Some((forget_result(store, function), forgotten))
 }
 
-/// A function's attributes with these values, in this order.
+/// Makes function attributes with these values, in this order.
 pub fn dict_attrs(store: &mut Store, values: &[(&str, AttrValue)]) -> AttrsId {
     let key = store.name("DictAttrs");
     let fields = values.iter().map(|(name, value)| (store.name(name), value.clone())).collect();
     store.attrs(Attrs { key, fields })
 }
 
-/// A function's attributes with these values set: in place where they were, new ones behind.
+/// Sets values in function attributes: in place where they were, new ones at the end.
 pub fn with_dict_attrs(store: &mut Store, attrs: Option<AttrsId>, values: &[(Id<Name>, AttrValue)]) -> AttrsId {
     let key = store.name("DictAttrs");
     let mut fields = attrs.map_or(Vec::new(), |attrs| store.attrs_of_id(attrs).fields.to_vec());
@@ -101,17 +101,17 @@ pub fn with_dict_attrs(store: &mut Store, attrs: Option<AttrsId>, values: &[(Id<
     store.attrs(Attrs { key, fields: fields.into() })
 }
 
-/// Whether TVM knows how to write a quantised operator in terms of others (`FTVMQnnCanonicalize`).
+/// True if TVM can express a quantised operator by others (`FTVMQnnCanonicalize`).
 pub fn is_qnn_canonicalisable(name: &str) -> bool {
     name.starts_with("qnn.") && name != "qnn.conv2d_transpose"
 }
 
-/// Whether a function, or an expression that is one, is primitive: computed by one kernel.
+/// True if a function, or an expression that is one, is primitive: computed by one kernel.
 pub fn is_primitive(store: &Store, id: ExprId) -> bool {
     has_nonzero(store, id, "Primitive")
 }
 
-/// What an expression is when notes about devices (`on_device`) are looked through.
+/// Returns the expression inside of any calls of `on_device`.
 pub fn strip_on_device(store: &Store, id: ExprId) -> ExprId {
     let mut id = id;
     while is_call(store, id, "on_device") {
@@ -120,7 +120,7 @@ pub fn strip_on_device(store: &Store, id: ExprId) -> ExprId {
     id
 }
 
-/// The least and the largest value of a type, as doubles.
+/// Returns the least and the largest value of a type, as doubles.
 pub fn value_range(dtype: DType) -> Option<(f64, f64)> {
     let bits = i32::from(dtype.bits);
     Some(match (dtype.code, bits) {
@@ -136,13 +136,13 @@ pub fn value_range(dtype: DType) -> Option<(f64, f64)> {
     })
 }
 
-/// Whether a function is for another compiler: it has the attribute `Compiler`, and it is not null.
+/// True if a function is for another compiler: it has the attribute `Compiler`, and that is not null.
 pub fn is_external(store: &Store, function: ExprId) -> bool {
     let attrs = store.as_function(function).and_then(|f| f.attrs);
     store.attr(attrs, "Compiler").is_some_and(|compiler| *compiler != AttrValue::Null)
 }
 
-/// Whether an attribute of a function is there and not zero.
+/// True if a function has this attribute and it is not zero.
 pub fn has_nonzero(store: &Store, function: ExprId, name: &str) -> bool {
     let attrs = store.as_function(function).and_then(|f| f.attrs);
     store.attr_int(attrs, name).is_some_and(|v| v != 0)

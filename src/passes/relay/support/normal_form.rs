@@ -3,8 +3,8 @@
 use super::is_external;
 use crate::ir::{ExprId, Module, Store};
 
-/// Rewrites each function without the attribute `Compiler`. A function is one rewrite: its bindings
-/// make sense only together.
+/// Rewrites each function without the attribute `Compiler`. A function is one rewrite, because its
+/// bindings make sense only together.
 pub fn each_function(
     store: &mut Store,
     module: &Module,

@@ -2,9 +2,8 @@
 //! use it).
 //!
 //! Rewriting with one pattern has two steps, as in TVM. First every node, users before what they use,
-//! is tried as the root of a match; a match is refused when a node inside it is inside another
-//! match, or is used outside by something that does not flow back into the root. Then the program is
-//! rebuilt and each root replaced.
+//! is tried as the root of a match; a match is refused when a node inside it is inside another match, or has an outside
+//! use that does not flow back into the root. Then the program is rebuilt and each root replaced.
 
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::{for_each_child, post_order};
@@ -12,7 +11,7 @@ use crate::ir::{Expr, ExprId, IdMap, Module, OpId, Store};
 use crate::ops::{self, OpPattern};
 use crate::passes::any::dominators::Forest;
 
-/// What a part of a pattern is called. Parts of one name match one and the same node.
+/// The name of a part of a pattern. Parts of one name match one and the same node.
 pub type Slot = &'static str;
 
 /// A pattern. It is a constant of the program, so matching it may recurse.
@@ -27,7 +26,7 @@ pub enum Pat {
     Call(&'static [&'static str], &'static [Pat]),
     /// A call of a broadcasting operator on these arguments.
     Broadcast(&'static [Pat]),
-    /// What the pattern matches, and remember it.
+    /// A named pattern, whose match is remembered.
     Named(Slot, &'static Pat),
     /// The first of these that matches.
     Or(&'static [Pat]),
@@ -35,27 +34,27 @@ pub enum Pat {
     Casts(&'static Pat),
 }
 
-/// A match: the root, and what the named parts matched.
+/// A match: the root, and the nodes that the named parts matched.
 pub struct Match {
-    /// The node that matched, as it was.
+    /// The root before the rewrite.
     pub pre: ExprId,
-    /// The same over its rewritten children.
+    /// The root over its rewritten children.
     pub post: ExprId,
     parts: Vec<(Slot, ExprId, ExprId)>,
 }
 
 impl Match {
-    /// What a named part has become. Panics when the pattern has no such part, or not on this way.
+    /// Returns the rewritten node of a named part. Panics when the pattern has no such part, or not on this way.
     pub fn get(&self, slot: Slot) -> ExprId {
         self.find(slot).unwrap_or_else(|| panic!("the pattern has no part `{slot}`")).1
     }
 
-    /// What a named part was, with its type.
+    /// Returns the original node of a named part, which has its type.
     pub fn pre_of(&self, slot: Slot) -> ExprId {
         self.find(slot).unwrap_or_else(|| panic!("the pattern has no part `{slot}`")).0
     }
 
-    /// Whether a part was matched on this way through the pattern.
+    /// True if a part was matched on this way through the pattern.
     pub fn has(&self, slot: Slot) -> bool {
         self.find(slot).is_some()
     }
@@ -65,28 +64,28 @@ impl Match {
     }
 }
 
-/// A pattern and what to do where it matches.
+/// A pattern and the rewrite of its matches.
 pub struct Rule {
-    /// What the log calls it.
+    /// The name of the rule in the log.
     pub name: &'static str,
-    /// What to look for.
+    /// The pattern to look for.
     pub pattern: Pat,
-    /// What it becomes; `None` leaves it.
+    /// Returns the replacement of a match; `None` leaves it.
     pub apply: fn(&mut Store, &Module, &Match) -> Option<ExprId>,
 }
 
-/// The nodes of a program in post-order, and which of them are calls of what: made once for all rules that look at the
-/// same program.
+/// The nodes of a program in post-order, and its calls by operator: made once for all rules that look at the same
+/// program.
 pub struct Sites {
     order: Vec<ExprId>,
     /// The operators that are called.
     ops: Vec<OpId>,
-    /// Calls by their places in `order` and `ops`.
+    /// Positions of calls in `order`, with those of their operators in `ops`.
     calls: Vec<(usize, usize)>,
 }
 
 impl Sites {
-    /// Of everything that is reachable from `root`.
+    /// Collects everything that is reachable from `root`.
     pub fn new(store: &Store, root: ExprId) -> Sites {
         let order = post_order(store, root);
         let mut sites = Sites { order, ops: Vec::new(), calls: Vec::new() };
@@ -102,13 +101,13 @@ impl Sites {
         sites
     }
 
-    /// The matches of a rule that may be replaced together. Types are not looked at.
+    /// Finds the matches of a rule that may be replaced together. Types are not looked at.
     pub fn find(&self, store: &Store, rule: &Rule) -> Found {
         Finder::find(store, self, &rule.pattern)
     }
 }
 
-/// Whether a call of this operator can be the root of a match.
+/// True if a call of this operator can be the root of a match.
 fn may_begin(pattern: &Pat, op: OpId) -> bool {
     match pattern {
         Pat::Any(_) => true,
@@ -121,7 +120,7 @@ fn may_begin(pattern: &Pat, op: OpId) -> bool {
     }
 }
 
-/// Whether a program that calls these operators may hold what the pattern asks for.
+/// True if a program that calls these operators may contain a match.
 fn may_occur(pattern: &Pat, called: &[OpId]) -> bool {
     let occurs = |pattern: &Pat| may_occur(pattern, called);
     match pattern {
@@ -134,13 +133,13 @@ fn may_occur(pattern: &Pat, called: &[OpId]) -> bool {
     }
 }
 
-/// Where a rule may be applied at once: the roots of its matches and their parts.
+/// The matches to which a rule may be applied at once: their roots and parts.
 pub type Found = Vec<(ExprId, Parts)>;
 
-/// Rewrites `root` with one rule where it was found in it. The program must have types.
+/// Rewrites `root` with one rule at its matches. The program must have types.
 pub fn rewrite_found(store: &mut Store, module: &Module, root: ExprId, found: Found, rule: &Rule) -> ExprId {
-    // The innermost match that changes something sees its operands as they are. So where none changes anything as it stands,
-    // nothing will: most additions of a constant do not add zero.
+    // The innermost match that changes something sees its operands unchanged. So if no match changes anything now, none
+    // will: most additions of a constant do not add zero.
     let changes = |(id, parts): &(ExprId, Parts)| {
         let parts = parts.iter().map(|&(slot, id)| (slot, id, id)).collect();
         (rule.apply)(store, module, &Match { pre: *id, post: *id, parts }).is_some_and(|next| next != *id)
@@ -181,13 +180,13 @@ impl ExprMutator for Apply<'_> {
     }
 }
 
-/// What a match is made of so far.
+/// A match in progress.
 #[derive(Default)]
 struct Trail {
     parts: Parts,
     /// Calls that are part of the pattern.
     inside: Vec<ExprId>,
-    /// Nodes that the pattern says nothing about.
+    /// Nodes that the pattern leaves open.
     inputs: Vec<ExprId>,
 }
 
@@ -262,7 +261,7 @@ impl Trail {
         fits
     }
 
-    /// Walks down the casts; the chain is as long as the program says, so this is a loop.
+    /// Walks down the casts, in a loop because the chain may be long.
     fn casts(&mut self, store: &Store, inner: &Pat, id: ExprId) -> bool {
         let mut id = id;
         let mut any = false;
@@ -347,7 +346,7 @@ impl Finder<'_> {
         users.get(id).cloned().unwrap_or_default()
     }
 
-    /// Whether everything computed from `id` flows into `root`.
+    /// True if everything computed from `id` flows into `root`.
     fn dominates(&mut self, root: ExprId, id: ExprId) -> bool {
         if self.dominators.is_none() {
             let mut forest = Forest::default();

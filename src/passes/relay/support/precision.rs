@@ -1,4 +1,4 @@
-//! Which operators ToMixedPrecision computes in the narrow type (TVM's lists in
+//! The kinds of operators for ToMixedPrecision (TVM's lists in
 //! `python/tvm/relay/transform/mixed_precision.py`).
 
 use crate::ir::{AttrValue, AttrsId, DType, DTypeCode, Store};
@@ -6,14 +6,14 @@ use crate::ops::build::with_attrs;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
-/// How an operator is computed.
+/// The type that an operator is computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// In the narrow type, whatever the arguments are.
+    /// The narrow type, whatever the arguments are.
     Always,
-    /// In the narrow type if the arguments are in it.
+    /// The narrow type if the arguments are in it.
     Follow,
-    /// In 32 bits.
+    /// The type with 32 bits.
     Never,
 }
 
@@ -32,7 +32,7 @@ const NEVER: &str = "exp power nn.cross_entropy nn.cross_entropy_with_logits nn.
 nn.global_avg_pool2d nn.adaptive_avg_pool1d nn.adaptive_avg_pool2d nn.adaptive_avg_pool3d sum mean variance \
 nn.layer_norm";
 
-/// How the operator of that name is computed; `None` when TVM has no rule for it.
+/// Returns the kind of the operator of that name; `None` when TVM has no rule for it.
 pub fn kind(name: &str) -> Option<Kind> {
     static KINDS: OnceLock<FxHashMap<&'static str, Kind>> = OnceLock::new();
     let kinds = KINDS.get_or_init(|| {
@@ -58,8 +58,8 @@ const ACCUMULATE: &[&str] = &[
     "BatchMatmulAttrs",
 ];
 
-/// The attributes of a call that is computed in the narrow type: a result type that is a float, or not
-/// set, becomes the narrow one.
+/// Narrows the attributes of a call that is computed in the narrow type: a result type that is a
+/// float, or not set, becomes the narrow one.
 pub fn narrowed_attrs(store: &mut Store, attrs: Option<AttrsId>, narrow: DType) -> Option<AttrsId> {
     let id = attrs?;
     let key = store.str(store.attrs_of_id(id).key);

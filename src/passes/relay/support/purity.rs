@@ -1,8 +1,8 @@
-//! Which let-bound values are sure to have no effect (TVM's `PurityVisitor` in `dead_code.cc`).
+//! Finds let-bound values that are sure to have no effect (TVM's `PurityVisitor` in `dead_code.cc`).
 //!
-//! For each expression two facts: whether evaluating it has no effect, and, if it is a function,
-//! whether calling it has none. Functions that come out of tuples, references, matches or parameters
-//! are assumed to have effects when called.
+//! For each expression two facts: if evaluating it has no effect, and, for a function, if calling it
+//! has none. Functions that come out of tuples, references, matches or parameters are assumed to
+//! have effects when called.
 
 use super::has_nonzero;
 use crate::diag::Diagnostic;
@@ -50,7 +50,7 @@ impl Purities {
         Ok(Purities { vars: analysis.vars })
     }
 
-    /// Whether evaluating the value bound to a variable has no effect. False where it is not known.
+    /// True if evaluating the value bound to a variable has no effect. False where it is not known.
     pub fn is_pure(&self, var: VarId) -> bool {
         self.vars.get(var).is_some_and(|p| p.eval)
     }
@@ -58,13 +58,13 @@ impl Purities {
 
 enum Step {
     Visit(ExprId),
-    /// The children are done.
+    /// Leaves an expression whose children are done.
     Leave(ExprId),
-    /// The value of a let is done.
+    /// Binds the value of a let, which is done.
     Bind(ExprId),
-    /// The function behind a name is done.
+    /// Leaves the function of a name, which is done.
     LeaveGlobal(Id<Name>, ExprId),
-    /// The expression has the purity that was found for the function of that name.
+    /// Copies the purity of the function of that name to the expression.
     Copy(ExprId, Id<Name>),
 }
 
@@ -74,7 +74,7 @@ struct Analysis<'a> {
     vars: IdMap<Var, Purity>,
     globals: FxHashMap<Id<Name>, Purity>,
     memo: IdMap<Expr, Purity>,
-    /// How many calls enclose the expression at hand.
+    /// The number of calls around the expression at hand.
     depth: u32,
     stack: Vec<Step>,
 }
@@ -110,7 +110,7 @@ impl Analysis<'_> {
         Ok(())
     }
 
-    /// Asks for the purity of a global function; a recursive one is taken for pure meanwhile.
+    /// Computes the purity of a global function; a recursive one is taken for pure meanwhile.
     fn enter_global(&mut self, name: Id<Name>, function: ExprId) {
         if let Entry::Vacant(entry) = self.globals.entry(name) {
             entry.insert(PURE);
@@ -178,7 +178,7 @@ impl Analysis<'_> {
         Ok(())
     }
 
-    /// A parameter or a variable of a pattern: nothing is known of a function that it holds.
+    /// Defines a parameter or a variable of a pattern: a function that it holds is unknown.
     fn define(&mut self, var: VarId) {
         let data = self.store.var_data(var);
         let call = data.ty.or(data.annotation).is_none_or(|ty| !is_function(self.store, ty));

@@ -6,12 +6,12 @@ use crate::ir::{Expr, ExprId, IdMap, Store};
 use crate::ops::build::{arg, is_call};
 use rustc_hash::FxHashSet;
 
-/// The sign of an input of a region.
+/// The annotation of an input of a region.
 pub const BEGIN: &str = "annotation.compiler_begin";
-/// The sign of an output of a region.
+/// The annotation of an output of a region.
 pub const END: &str = "annotation.compiler_end";
 
-/// The compiler that a call of one of the two signs is for.
+/// Returns the compiler that a call of one of the two annotations is for.
 pub fn compiler(store: &Store, sign: ExprId) -> &str {
     store.attr_str(store.call(sign).and_then(|call| call.attrs), "compiler").unwrap_or_default()
 }
@@ -21,7 +21,7 @@ pub fn compiler(store: &Store, sign: ExprId) -> &str {
 pub struct Region {
     /// Its number in its function.
     pub id: u32,
-    /// The compiler.
+    /// The compiler that compiles the region.
     pub target: String,
     /// Calls of [`BEGIN`], in the order in which they are met.
     pub inputs: Vec<ExprId>,
@@ -37,13 +37,13 @@ pub struct RegionId(usize);
 #[derive(Default)]
 pub struct Regions {
     all: Vec<Region>,
-    /// What each was merged into; itself while it stands.
+    /// The region that each was merged into; itself while it stands.
     into: Vec<usize>,
     of: IdMap<Expr, usize>,
 }
 
 impl Regions {
-    /// Finds the regions of a function. An error where the signs do not match.
+    /// Finds the regions of a function. An error where the annotations do not match.
     pub fn of_function(store: &Store, function: ExprId) -> Result<Regions, String> {
         enum Step {
             Visit(ExprId),
@@ -59,7 +59,7 @@ impl Regions {
                     seen.insert(id, ());
                     match store.expr(id) {
                         Expr::Call { .. } | Expr::Tuple(_) | Expr::TupleGetItem { .. } => stack.push(Step::Leave(id)),
-                        // These are put into a region before what is in them is looked at.
+                        // The node is put into a region before its operands are visited.
                         _ => regions.add(store, id)?,
                     }
                     let first = stack.len();
@@ -72,7 +72,7 @@ impl Regions {
         Ok(regions)
     }
 
-    /// The region that a node belongs to.
+    /// Returns the region of a node.
     pub fn get(&self, id: ExprId) -> Option<RegionId> {
         let mut slot = *self.of.get(id)?;
         while self.into[slot] != slot {
@@ -81,17 +81,17 @@ impl Regions {
         Some(RegionId(slot))
     }
 
-    /// The region of this number.
+    /// Returns the region of this number.
     pub fn region(&self, id: RegionId) -> &Region {
         &self.all[id.0]
     }
 
-    /// Those that were not merged into another, in the order of their numbers.
+    /// Returns the regions that were not merged into another, in the order of their numbers.
     pub fn standing(&self) -> impl Iterator<Item = RegionId> + '_ {
         (0..self.all.len()).filter(|slot| self.into[*slot] == *slot).map(RegionId)
     }
 
-    /// Makes `source` a part of `target`. What went from the one to the other goes no longer in or out.
+    /// Merges `source` into `target`. Values that went from the one to the other are no inputs or outputs any more.
     pub fn merge(&mut self, store: &Store, source: RegionId, target: RegionId) {
         if source == target {
             return;
@@ -138,7 +138,7 @@ impl Regions {
             Expr::RefWrite { reference, .. } => operands.push(reference),
             _ => return Ok(()),
         }
-        // What comes out of a region belongs to it no longer.
+        // The outputs of a region are no longer in it.
         operands.retain(|operand| !is_call(store, *operand, END));
         let found: Vec<Option<RegionId>> = operands.iter().map(|operand| self.get(*operand)).collect();
         let Some(region) = found.iter().flatten().next().copied() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! What the two passes that fold scales into weights share (TVM's `fold_scale_axis.cc`).
+//! Helpers of the two passes that fold scales into weights (TVM's `fold_scale_axis.cc`).
 
 use super::{expand_to_axes, static_shape, tensor_type};
 use crate::ir::walk::{for_each_child, post_order};
@@ -6,17 +6,17 @@ use crate::ir::{DType, DTypeCode, Dim, Expr, ExprId, IdMap, Store};
 use crate::ops::build::{arg, call_with, constant, elements, ints, op_name};
 use crate::ops::layout::Layout;
 
-/// Along which axes a tensor may be scaled.
+/// The axes along which a tensor may be scaled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The axes, ascending.
     pub axes: Vec<usize>,
-    /// Whether the factors must not be negative, because of a relu on the way.
+    /// True if the factors must not be negative, because of a relu on the way.
     pub require_positive: bool,
 }
 
 impl Message {
-    /// What both allow.
+    /// Returns the axes that both allow.
     pub fn intersect(self, other: &Message) -> Message {
         Message {
             axes: self.axes.into_iter().filter(|axis| other.axes.contains(axis)).collect(),
@@ -25,13 +25,13 @@ impl Message {
     }
 }
 
-/// Whether `rhs` has extents only at the given axes of `lhs`, so that broadcasting applies it along
+/// True if `rhs` has extents only at the given axes of `lhs`, so that broadcasting applies it along
 /// those (TVM's `MatchBroadcastToLeftAxes`).
 pub fn broadcasts_along(lhs: &[Dim], rhs: &[Dim], axes: &[usize]) -> bool {
     squeezed_axes(lhs, rhs, axes).is_some()
 }
 
-/// The axes of `rhs` that are 1 and not among `axes`.
+/// Returns the axes of `rhs` that are 1 and not among `axes`.
 fn squeezed_axes(lhs: &[Dim], rhs: &[Dim], axes: &[usize]) -> Option<Vec<i64>> {
     let base = lhs.len().checked_sub(rhs.len())?;
     let mut squeezed = Vec::new();
@@ -50,7 +50,7 @@ fn squeezed_axes(lhs: &[Dim], rhs: &[Dim], axes: &[usize]) -> Option<Vec<i64>> {
     Some(squeezed)
 }
 
-/// The factors in `rhs`, one axis for each of `axes` of `lhs`, if `rhs` is applied along those.
+/// Returns the factors in `rhs`, one axis for each of `axes` of `lhs`, if `rhs` is applied along those.
 pub fn factors_along(store: &mut Store, lhs: &[Dim], rhs: &[Dim], axes: &[usize], factors: ExprId) -> Option<ExprId> {
     use crate::ir::AttrValue;
     if lhs.len() < rhs.len() {
@@ -74,7 +74,7 @@ pub fn factors_along(store: &mut Store, lhs: &[Dim], rhs: &[Dim], axes: &[usize]
     Some(call_with(store, "squeeze", &[factors], &[("axis", ints(&squeezed))]))
 }
 
-/// Whether factors can be brought to a tensor of this shape along `axes`; see [`along_axes`].
+/// True if factors can be brought to a tensor of this shape along `axes`; see [`along_axes`].
 pub fn can_go_along(shape: &[Dim], axes: &[usize]) -> bool {
     axes.len() <= 1 || axes.iter().all(|axis| shape.get(*axis).is_some_and(|extent| extent.known().is_some()))
 }
@@ -89,7 +89,7 @@ pub fn along_axes(store: &mut Store, factors: ExprId, shape: &[Dim], axes: &[usi
     call_with(store, "reshape", &[factors], &[("newshape", ints(&extents))])
 }
 
-/// Whether an expression is a constant without negative elements, perhaps reshaped (TVM's
+/// True if an expression is a constant without negative elements, perhaps reshaped (TVM's
 /// `IsAllPositiveConstant`, which lets zeros pass).
 pub fn is_positive(store: &Store, id: ExprId) -> bool {
     let mut id = id;
@@ -109,26 +109,26 @@ pub fn is_positive(store: &Store, id: ExprId) -> bool {
     }
 }
 
-/// How a convolution can take up factors along its channels.
+/// The channel axes of a convolution, along which it can take up factors.
 pub struct ConvAxes {
     /// The channel axes of the data, or of the result.
     pub channels: Vec<usize>,
-    /// Whether each channel has filters of its own.
+    /// True if each channel has filters of its own.
     pub depthwise: bool,
     /// The layout of the weight.
     pub kernel: Layout,
 }
 
 impl ConvAxes {
-    /// The axes of the weight for these letters, with their split-off parts if the layout is
+    /// Returns the axes of the weight for these letters, with their split-off parts if the layout is
     /// blocked.
     pub fn weight_axes(&self, name: char) -> Vec<usize> {
         [name, name.to_ascii_lowercase()].iter().filter_map(|letter| self.kernel.index_of(*letter)).collect()
     }
 }
 
-/// The axes of a two- or three-dimensional convolution, for its data or its result. `None` for groups
-/// other than one or one a channel, and for layouts split only in part.
+/// Returns the axes of a two- or three-dimensional convolution, for its data or its result. `None`
+/// for groups other than one or one per channel, and for layouts split only in part.
 pub fn conv_axes(store: &mut Store, conv: ExprId, of_result: bool) -> Option<ConvAxes> {
     let plain = match op_name(store, conv) {
         "nn.conv2d" => "OIHW",
@@ -152,29 +152,29 @@ pub fn conv_axes(store: &mut Store, conv: ExprId, of_result: bool) -> Option<Con
         return None;
     }
     let channels: Vec<usize> = ['C', 'c'].iter().filter_map(|letter| data.index_of(*letter)).collect();
-    // A layout may be split in the weight with an extent that is not known; then nothing is folded.
+    // A layout may be split in a weight with an unknown extent; then nothing is folded.
     let weight_is_known = split == [false; 3] || static_shape(store, arg(store, conv, 1)).is_some();
     (data.contains('C') && weight_is_known).then_some(ConvAxes { channels, depthwise, kernel })
 }
 
-/// Whether the program has a call of one of these operators.
+/// True if the program has a call of one of these operators.
 pub fn has_call(store: &Store, root: ExprId, names: &[&str]) -> bool {
     post_order(store, root).into_iter().any(|id| names.contains(&op_name(store, id)))
 }
 
-/// The messages on the arguments of nodes, where a node that several use gets what all allow.
+/// The messages on the arguments of nodes. A node with several users gets the axes that all allow.
 #[derive(Default)]
 pub struct Messages {
     known: IdMap<Expr, Option<Message>>,
 }
 
 impl Messages {
-    /// What may be done to a node.
+    /// Returns the message of a node, if it may be scaled.
     pub fn get(&self, id: ExprId) -> Option<&Message> {
         self.known.get(id)?.as_ref().filter(|message| !message.axes.is_empty())
     }
 
-    /// One more use allows this much.
+    /// Restricts a node to the axes that one more use allows.
     pub fn meet(&mut self, id: ExprId, message: Option<Message>) {
         let both = match (self.known.remove(id), message) {
             (None, message) => message,
@@ -184,7 +184,7 @@ impl Messages {
         self.known.insert(id, both);
     }
 
-    /// No child of this node may be scaled.
+    /// Forbids to scale any child of this node.
     pub fn forbid_children(&mut self, store: &Store, id: ExprId) {
         for_each_child(store, id, |child| self.meet(child, None));
     }

@@ -1,5 +1,5 @@
-//! In which scope each expression of a function has to be evaluated (TVM's `DependencyGraph` and
-//! `CalcScope`).
+//! Finds the scope in which each expression of a function has to be evaluated (TVM's
+//! `DependencyGraph` and `CalcScope`).
 //!
 //! Branches, function bodies, lets and match arms open scopes. An expression belongs to the
 //! innermost scope that encloses all its uses. One is *lifted* when that is not the scope of its
@@ -19,7 +19,7 @@ struct Scope {
     jump: ScopeId,
 }
 
-/// A use: the user, and which of its scopes the use is in. Slot 0 is the scope of the user itself,
+/// A use: the user, and the scope of it that the use is in. Slot 0 is the scope of the user itself,
 /// the others those that it opens.
 type Use = (ExprId, u32);
 
@@ -63,23 +63,23 @@ impl Scopes {
         result
     }
 
-    /// How many scopes there are.
+    /// Returns the number of scopes.
     pub fn len(&self) -> usize {
         self.scopes.len()
     }
 
-    /// The scope an expression belongs to.
+    /// Returns the scope of an expression.
     pub fn get(&self, id: ExprId) -> ScopeId {
         self.of.get(id).copied().unwrap_or(0)
     }
 
-    /// The scope that an expression opens: the body of a function or let is number 1, the branches
-    /// of an if are 1 and 2, the arms of a match count from 1.
+    /// Returns the scope that an expression opens: the body of a function or let is number 1, the
+    /// branches of an if are 1 and 2, the arms of a match count from 1.
     pub fn opened(&self, id: ExprId, slot: u32) -> ScopeId {
         self.opened.get(&(id, slot)).copied().unwrap_or(0)
     }
 
-    /// Whether an expression belongs further out than its first use.
+    /// True if an expression belongs further out than its first use.
     pub fn is_lifted(&self, id: ExprId) -> bool {
         self.lifted.contains(id)
     }
@@ -108,7 +108,7 @@ impl Scopes {
         scope
     }
 
-    /// The innermost scope that encloses both.
+    /// Returns the innermost scope that encloses both.
     fn common(&self, a: ScopeId, b: ScopeId) -> ScopeId {
         let level = self.scopes[a].level.min(self.scopes[b].level);
         let (mut a, mut b) = (self.ancestor(a, level), self.ancestor(b, level));
@@ -124,8 +124,8 @@ impl Scopes {
     }
 }
 
-/// The uses that a node makes, with the slot of the scope they are in. The variable of a let and the
-/// parameters of a function are used in the scope of the body.
+/// Returns the uses that a node makes, with the slot of the scope they are in. The variable of a let
+/// and the parameters of a function are used in the scope of the body.
 fn uses(store: &mut Store, id: ExprId) -> Vec<(u32, ExprId)> {
     match store.expr(id) {
         Expr::Let { var, value, body } => vec![(1, store.use_var(var)), (1, value), (1, body)],
@@ -149,8 +149,8 @@ fn uses(store: &mut Store, id: ExprId) -> Vec<(u32, ExprId)> {
     }
 }
 
-/// The first use of each node in the order in which TVM builds its graph: the uses of a call, tuple
-/// or projection count when all of them have been visited, those of other nodes one by one.
+/// Returns the first use of each node in the order in which TVM builds its graph: the uses of a call, tuple or
+/// projection count when all of them have been visited, those of other nodes one by one.
 fn first_uses(store: &mut Store, root: ExprId) -> IdMap<Expr, Use> {
     enum Step {
         Visit(ExprId),

@@ -1,4 +1,4 @@
-//! Rules of operators that go element by element.
+//! Rules of element-wise operators.
 
 use super::rules::{attr, attrs, cast, over, tensor};
 use super::{Affine, Region, Rewritten};
@@ -38,7 +38,7 @@ pub(super) fn clip(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     tensor(new, ty)
 }
 
-/// A number for each channel of `data`, shaped so that it broadcasts along the other axes.
+/// Makes a tensor of one number per channel of `data`, shaped so that it broadcasts along the other axes.
 fn per_channel(region: &mut Region<'_>, value: ExprId, shape: &[i64], data: ExprId, axis: i64) -> Result<ExprId, String> {
     let rank = region.shape(data)?.len();
     let axis = normalise_axis(axis, rank).ok_or("the axis of the channels is not there")?;
@@ -65,7 +65,7 @@ pub(super) fn relu(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     tensor(new, ty)
 }
 
-/// TVM puts the quantised operator over the one on real numbers, instead of in its place.
+/// TVM puts the quantised operator on top of the one on real numbers, instead of replacing it.
 pub(super) fn leaky_relu(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     let [data] = region.args(call)?;
     let (from, out) = (region.tensor(data)?, region.tensor(call)?);
@@ -75,7 +75,7 @@ pub(super) fn leaky_relu(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     tensor(new, from)
 }
 
-/// Both sides of a binary operator, of which one may be a constant of real numbers, and what it yields.
+/// Both operands of a binary operator, of which one may be a constant of real numbers, and its result type.
 struct Sides {
     args: [ExprId; 2],
     types: [Affine; 2],
@@ -106,7 +106,7 @@ fn sides(region: &mut Region<'_>, call: ExprId) -> Result<Sides, String> {
 pub(super) fn binary(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     let Sides { args: [left, right], types: [x, y], out } = sides(region, call)?;
     let name = op_name(region.store, call);
-    // Behind a matrix product a sum is often that with a bias, whose scale may be one per channel.
+    // A sum behind a matrix product often adds a bias, whose scale may be one per channel.
     if name == "add"
         && region.alike(x, y)?
         && x.dtype == DType::I32

@@ -1,5 +1,5 @@
-//! Quantised tensors and what real numbers they stand for (TVM's `AffineType`), and regions of a graph that compute with
-//! them.
+//! Quantised tensors with the real numbers that they stand for (TVM's `AffineType`), and regions of a graph that
+//! compute with them.
 
 mod elementwise;
 mod products;
@@ -26,36 +26,36 @@ pub struct Affine {
     pub axis: i64,
 }
 
-/// What an expression of a region stands for.
+/// The real numbers that an expression of a region stands for.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AffineType {
     /// One tensor.
     Tensor(Affine),
-    /// A tuple of such.
+    /// A tuple of tensors.
     Tuple(Vec<Affine>),
 }
 
-/// What a rule makes of a call, or why it cannot.
+/// The rewritten call, or the reason why it cannot be rewritten.
 pub type Rewritten = Result<(ExprId, AffineType), String>;
 
 /// A region: nodes between dequantised inputs and an output. It is rewritten node by node.
 pub struct Region<'a> {
-    /// Where new nodes go.
+    /// The store that gets new nodes.
     pub store: &'a mut Store,
-    /// What constants are folded in.
+    /// The module in which constants are folded.
     pub module: &'a Module,
-    /// What the nodes that are done stand for.
+    /// The real numbers that the finished nodes stand for.
     pub types: FxHashMap<ExprId, AffineType>,
-    /// What the region yields, for rules that cannot tell by their inputs; none where nothing says so.
+    /// The type of the region's result, for rules that cannot tell by their inputs; `None` where it is not set.
     pub out: Option<AffineType>,
     /// The call that the region leads to.
     pub root: ExprId,
-    /// Optional operators that are asked for.
+    /// Optional operators that the user enabled.
     pub optional: &'a [String],
 }
 
 impl Region<'_> {
-    /// The root over integers, with what it stands for. What is reached must have a rule.
+    /// Rewrites the root over integers. All operators on the way must have a rule.
     pub fn run(&mut self) -> Rewritten {
         enum Step {
             Visit(ExprId),
@@ -130,7 +130,7 @@ impl Region<'_> {
         }
     }
 
-    /// What a tensor stands for.
+    /// Returns the real numbers that a tensor stands for.
     pub fn tensor(&self, id: ExprId) -> Result<Affine, String> {
         match self.types.get(&id) {
             Some(AffineType::Tensor(ty)) => Ok(*ty),
@@ -138,20 +138,20 @@ impl Region<'_> {
         }
     }
 
-    /// `name(args)`, with its type.
+    /// Makes the call `name(args)`, with its type.
     pub fn call(&mut self, name: &str, args: &[ExprId], attrs: Option<AttrsId>) -> ExprId {
         let callee = self.store.add(Expr::Op(crate::ops::op(name)));
         let args: Vec<ExprId> = args.iter().map(|arg| self.typed(*arg)).collect();
         typed_call(self.store, self.root, callee, &args, attrs)
     }
 
-    /// The same with these attributes and the defaults of the others.
+    /// Does the same with these attributes and the defaults of the others.
     pub fn call_with(&mut self, name: &str, args: &[ExprId], written: &[(&str, AttrValue)]) -> ExprId {
         let attrs = attrs_of(self.store, name, written);
         self.call(name, args, Some(attrs))
     }
 
-    /// A constant with its type, which those that were just made lack.
+    /// Adds the type of a constant, which a new one lacks.
     fn typed(&mut self, id: ExprId) -> ExprId {
         match (self.store.expr(id), self.store.checked_type(id)) {
             (Expr::Constant(tensor), None) => {
@@ -164,13 +164,13 @@ impl Region<'_> {
         }
     }
 
-    /// `id` with what is constant in it computed.
+    /// Folds the constants in `id`.
     pub fn fold(&mut self, id: ExprId) -> ExprId {
         let folded = fold_expr(self.store, self.module, id);
         self.typed(folded)
     }
 
-    /// The shape of an expression; constants need no type.
+    /// Returns the shape of an expression; constants need no type.
     pub fn shape(&self, id: ExprId) -> Result<Vec<i64>, String> {
         if let Some(tensor) = constant(self.store, id) {
             return Ok(tensor.shape.to_vec());
@@ -179,12 +179,12 @@ impl Region<'_> {
         Ok(shape.into_iter().map(|dim| dim.known().unwrap_or(-1)).collect())
     }
 
-    /// Whether two expressions are equal in structure.
+    /// True if two expressions are structurally equal.
     pub fn same(&self, a: ExprId, b: ExprId) -> bool {
         a == b || exprs(self.store, a, b, EqualOptions::default()).is_ok()
     }
 
-    /// Whether two scales or zero points are the same number, but for rounding (numpy's `allclose`).
+    /// True if two scales or zero points are equal but for rounding (numpy's `allclose`).
     pub fn close(&mut self, a: ExprId, b: ExprId) -> Result<bool, String> {
         let (a, b) = (self.fold(a), self.fold(b));
         let (Some(x), Some(y)) = (constant(self.store, a), constant(self.store, b)) else { return Ok(self.same(a, b)) };
@@ -198,30 +198,30 @@ impl Region<'_> {
         }
     }
 
-    /// Whether two quantised tensors stand for the same numbers, but for rounding of their scales.
+    /// True if two quantised tensors stand for the same numbers, but for rounding of their scales.
     pub fn alike(&mut self, a: Affine, b: Affine) -> Result<bool, String> {
         Ok(self.close(a.scale, b.scale)? && self.close(a.zero_point, b.zero_point)? && a.dtype == b.dtype)
     }
 
-    /// Whether two types are equal in structure.
+    /// True if two types are structurally equal.
     pub fn equal(&self, a: Affine, b: Affine) -> bool {
         self.same(a.scale, b.scale) && self.same(a.zero_point, b.zero_point) && a.dtype == b.dtype && a.axis == b.axis
     }
 
-    /// `data` on another scale.
+    /// Converts `data` to another scale.
     pub fn requantize(&mut self, data: ExprId, from: Affine, to: Affine, out: DType, axis: i64) -> ExprId {
         let written = [("axis", AttrValue::int(axis)), ("out_dtype", AttrValue::DType(Some(out)))];
         let args = [data, from.scale, from.zero_point, to.scale, to.zero_point];
         self.call_with("qnn.requantize", &args, &written)
     }
 
-    /// Real numbers on a scale.
+    /// Quantises real numbers to a scale.
     pub fn quantize(&mut self, data: ExprId, to: Affine, axis: i64) -> ExprId {
         let written = [("axis", AttrValue::int(axis)), ("out_dtype", AttrValue::DType(Some(to.dtype)))];
         self.call_with("qnn.quantize", &[data, to.scale, to.zero_point], &written)
     }
 
-    /// The arguments of a call.
+    /// Returns the arguments of a call.
     pub fn args<const N: usize>(&self, call: ExprId) -> Result<[ExprId; N], String> {
         args(self.store, call).try_into().map_err(|_| format!("`{}` has other arguments", op_name(self.store, call)))
     }

@@ -1,11 +1,11 @@
-//! Rules of operators that multiply: the scale of what they yield is the product of both.
+//! Rules of operators that multiply: the scale of the result is the product of both scales.
 
 use super::rules::{attr, attrs, cast, over, quantized_constant, tensor};
 use super::{Affine, Region, Rewritten};
 use crate::ir::{AttrValue, DType, ExprId};
 use crate::ops::build::{ints, op_name, scalar, with_attrs};
 
-/// The scale of a product, which has no zero point.
+/// Returns the scale and zero point of a product; the zero point is 0.
 fn product(region: &mut Region<'_>, a: Affine, b: Affine) -> Result<(ExprId, ExprId), String> {
     let scale = region.call("multiply", &[a.scale, b.scale], None);
     let scale = region.fold(scale);
@@ -14,8 +14,8 @@ fn product(region: &mut Region<'_>, a: Affine, b: Affine) -> Result<(ExprId, Exp
     Ok((scale, region.fold(zeros)))
 }
 
-/// Which axis of an image in this layout TVM takes for the channels: it asks where the second of the layout's axes is among
-/// N, C, H, W, which is right for those that begin with NC.
+/// Returns the axis of an image in this layout that TVM takes for the channels: the position of the layout's second
+/// axis among N, C, H, W, which is right for layouts that begin with NC.
 fn channel_axis(layout: &str) -> Option<i64> {
     let mut axes: Vec<(char, i64)> = Vec::new();
     let mut factor = 0;
@@ -73,7 +73,7 @@ pub(super) fn batch_matmul(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     let scale = region.call("multiply", &[x.scale, y.scale], None);
     let scale = region.fold(scale);
     let zero_point = scalar(region.store, DType::I32, 0.0);
-    // Whatever the call says: TVM asks for the transpose of the second.
+    // TVM transposes the second operand, whatever the call says.
     let written = [("transpose_b", AttrValue::Bool(true)), ("out_dtype", AttrValue::DType(Some(DType::I32)))];
     let args = [left, right, x.zero_point, y.zero_point, x.scale, y.scale];
     let new = region.call_with("qnn.batch_matmul", &args, &written);
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn the_channels_are_where_tvm_looks_for_them() {
         assert_eq!(channel_axis("NCHW"), Some(1));
-        // It takes the third axis, not the fourth.
+        // TVM takes the third axis, not the fourth.
         assert_eq!(channel_axis("NHWC"), Some(2));
         assert_eq!(channel_axis("NCHW4c"), Some(0));
         assert_eq!(channel_axis("NCW"), None);

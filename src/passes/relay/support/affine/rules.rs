@@ -1,4 +1,4 @@
-//! What each operator becomes over quantised tensors (TVM's `FTVMFakeQuantizationToInteger`,
+//! The rules of operators over quantised tensors (TVM's `FTVMFakeQuantizationToInteger`,
 //! `python/tvm/relay/transform/fake_quantization_to_integer.py`).
 
 use super::elementwise::{binary, clip, extreme, leaky_relu, relu, softmax, unary};
@@ -11,7 +11,7 @@ use crate::passes::relay::support::local_type::typed_tuple;
 /// Rewrites a call whose arguments are done.
 pub type Rule = fn(&mut Region<'_>, ExprId) -> Rewritten;
 
-/// The rule of an operator. That of `nn.softmax` is there only for those who ask for it.
+/// Returns the rule of an operator. `nn.softmax` has one only if `optional` names it.
 pub fn of(name: &str, optional: &[String]) -> Option<Rule> {
     Some(match name {
         "qnn.dequantize" => dequantize,
@@ -41,7 +41,7 @@ pub fn of(name: &str, optional: &[String]) -> Option<Rule> {
     })
 }
 
-/// Whether an operator is turned into one on integers by itself, where its inputs say all that there is to know.
+/// True if an operator is rewritten by itself, because its inputs determine the type of its result.
 pub fn stands_alone(name: &str) -> bool {
     matches!(
         name,
@@ -84,7 +84,7 @@ pub(super) fn attr(region: &Region<'_>, call: ExprId, name: &'static str) -> (&'
     (name, region.store.attr(attrs(region, call), name).cloned().unwrap_or(AttrValue::Null))
 }
 
-/// The same operator and attributes over other arguments.
+/// Calls the same operator with the same attributes on other arguments.
 pub(super) fn over(region: &mut Region<'_>, call: ExprId, args: &[ExprId]) -> ExprId {
     let (name, attrs) = (op_name(region.store, call), attrs(region, call));
     region.call(name, args, attrs)
@@ -112,7 +112,7 @@ fn identity(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     tensor(call, ty)
 }
 
-/// The first argument keeps what it stands for, and the call is made anew.
+/// Rebuilds the call; its result has the type of the first argument.
 fn again(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     let args = build::args(region.store, call);
     let ty = region.tensor(*args.first().ok_or("no argument")?)?;
@@ -123,7 +123,7 @@ fn again(region: &mut Region<'_>, call: ExprId) -> Rewritten {
 fn avg_pool2d(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     let [data] = region.args(call)?;
     let (from, mut out) = (region.tensor(data)?, region.tensor(call)?);
-    // Only right before the quantisation is it known what to yield.
+    // The result type is known only right before the quantisation.
     let pool = attrs(region, call);
     let (mut before, mut at) = (region.root, region.root);
     while let Some(inner) = region.store.call(at) {
@@ -143,7 +143,7 @@ fn avg_pool2d(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     tensor(new, out)
 }
 
-/// Means over whole axes, in 32 bits on the scale of the output.
+/// Averages over whole axes, in 32 bits on the scale of the output.
 fn mean_over_all(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     let [data] = region.args(call)?;
     let (from, out) = (region.tensor(data)?, region.tensor(call)?);
@@ -152,7 +152,7 @@ fn mean_over_all(region: &mut Region<'_>, call: ExprId) -> Rewritten {
     } else {
         region.requantize(data, from, out, DType::I32, from.axis)
     };
-    // TVM leaves out the layout.
+    // TVM leaves out the layout attribute.
     let new = match op_name(region.store, call) {
         "nn.adaptive_avg_pool1d" => {
             let size = attr(region, call, "output_size");
@@ -167,7 +167,7 @@ pub(super) fn cast(region: &mut Region<'_>, data: ExprId, dtype: DType) -> ExprI
     region.call_with("cast", &[data], &[("dtype", AttrValue::DType(Some(dtype)))])
 }
 
-/// A constant of real numbers on a scale.
+/// Quantises a constant of real numbers.
 pub(super) fn quantized_constant(region: &mut Region<'_>, id: ExprId, to: Affine, axis: i64) -> Result<ExprId, String> {
     let value = constant(region.store, id).ok_or("an argument is neither quantised nor a constant")?;
     if !value.dtype.is_float() {
@@ -211,7 +211,7 @@ fn split(region: &mut Region<'_>, call: ExprId) -> Rewritten {
         (None, Some(sections)) => usize::try_from(sections).unwrap_or(0),
         (None, None) => return Err("`split` does not say where".to_owned()),
     };
-    // As many as the call has fields, whatever it says.
+    // The number of fields comes from the type of the call, not from its attributes.
     let fields = match region.store.checked_type(call).map(|ty| region.store.type_of_id(ty)) {
         Some(crate::ir::Type::Tuple(fields)) => fields.len(),
         _ => parts,

@@ -1,4 +1,4 @@
-//! Arithmetic.
+//! Arithmetic rules of SimplifyExpr.
 
 use super::super::pattern::{Match, Pat, Rule};
 use super::super::tensor_type;
@@ -69,7 +69,7 @@ const FULL: Pat = Pat::Or(&[
     Pat::Named("zeros", &Pat::Or(&[Pat::Call(&["zeros"], &[]), Pat::Call(&["zeros_like"], &[Pat::Any("like")])])),
 ]);
 
-/// A tensor of equal elements that is broadcast anyway, to a scalar.
+/// Replaces a tensor of equal elements that is broadcast anyway by a scalar.
 pub static FULL_ELEMENTWISE: Rule = Rule {
     name: "tensor of equal elements to a scalar",
     pattern: Pat::Or(&[Pat::Broadcast(&[FULL, X]), Pat::Broadcast(&[X, FULL])]),
@@ -175,7 +175,7 @@ pub static BINOMIAL: Rule = Rule {
 fn binomial(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
     let dtype = dtype(store, m.pre)?;
     let value = |slot| -> Option<f64> {
-        // TVM reads the first element of these types and takes 1 for any other.
+        // TVM reads the first element for these types, and takes 1 for all others.
         match m.has(slot) && [DType::I32, DType::F32, DType::F64].contains(&dtype) {
             true => elements(constant(store, m.get(slot))?)?.first().copied(),
             false => Some(1.0),
@@ -210,7 +210,7 @@ fn dtype(store: &Store, id: ExprId) -> Option<DType> {
     tensor_type(store, id).map(|t| t.1)
 }
 
-/// A call on constants, evaluated if that is possible.
+/// Makes a call on constants, and evaluates it if possible.
 fn fold_call(store: &mut Store, module: &Module, name: &str, args: &[ExprId]) -> ExprId {
     let built = call(store, name, args);
     let folded = fold_expr(store, module, built);

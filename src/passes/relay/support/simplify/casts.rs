@@ -1,4 +1,4 @@
-//! Casts and clips that change nothing.
+//! Rules that remove casts and clips without an effect.
 
 use super::super::pattern::{Match, Pat, Rule};
 use super::super::{tensor_type, value_range};
@@ -11,7 +11,7 @@ const CAST_OF_DATA: Pat = Pat::Or(&[Pat::Call(&["cast_like"], &[DATA, Pat::Any("
 const CAST_1: Pat = Pat::Named("cast1", &CAST_OF_DATA);
 const CLIP: Pat = Pat::Call(&["clip"], &[Pat::Any("x")]);
 
-/// A cast to the type that the data have.
+/// Removes a cast to the type that the data have.
 pub static SAME_CAST: Rule = Rule {
     name: "cast to the same type",
     pattern: CAST_OF_DATA,
@@ -21,7 +21,7 @@ pub static SAME_CAST: Rule = Rule {
     },
 };
 
-/// A cast of a cast that lost nothing.
+/// Merges a cast with an inner one that lost nothing.
 pub static CONSECUTIVE_CAST: Rule = Rule {
     name: "cast of a widening cast",
     pattern: Pat::Or(&[Pat::Call(&["cast_like"], &[CAST_1, Pat::Any("like2")]), Pat::Call(&["cast"], &[CAST_1])]),
@@ -37,14 +37,14 @@ pub static CONSECUTIVE_CAST: Rule = Rule {
     },
 };
 
-/// Casts behind a clip whose bounds fit into their types.
+/// Removes casts behind a clip whose bounds fit into their types.
 pub static CLIP_AND_CASTS: Rule = Rule {
     name: "cast of values that were clipped to its range",
     pattern: Pat::Casts(&Pat::Named("clip", &CLIP)),
     apply: clip_and_casts,
 };
 
-/// A clip to bounds that the type has anyway.
+/// Removes a clip to bounds that the type has anyway.
 pub static CLIP_RULE: Rule = Rule {
     name: "clip to the range of the type",
     pattern: CLIP,
@@ -63,7 +63,7 @@ fn dtype(store: &Store, id: ExprId) -> Option<DType> {
     tensor_type(store, id).map(|t| t.1)
 }
 
-/// A cast that carries its type, since the rule may apply to it again before types are inferred.
+/// Makes a cast with its type, since the rule may apply to it again before types are inferred.
 fn cast(store: &mut Store, data: ExprId, dtype: DType, shape: &[crate::ir::Dim]) -> ExprId {
     let attrs = ops::build::attrs_of(store, "cast", &[("dtype", AttrValue::DType(Some(dtype)))]);
     let info = store.add_call_info(Some(attrs), &[]);
@@ -73,8 +73,8 @@ fn cast(store: &mut Store, data: ExprId, dtype: DType, shape: &[crate::ir::Dim])
     store.add_typed(Expr::Call { callee, args, info }, Some(ty))
 }
 
-/// Whether every value survives the cast. TVM's order of families is that of their numbers:
-/// integers, unsigned integers, floats.
+/// True if every value survives the cast. TVM orders the families by their numbers: integers,
+/// unsigned integers, floats.
 fn widens(from: DType, to: DType) -> bool {
     if from.code == to.code {
         return from.bits <= to.bits;
@@ -111,7 +111,7 @@ fn clip_and_casts(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
     };
     let extra = last != target;
     if dropped == i32::from(extra) {
-        // One cast went and one came: nothing is gained, and TVM builds the same program again.
+        // One cast was removed and one added, so nothing is gained, and TVM builds the same program again.
         return None;
     }
     let shape = tensor_type(store, m.pre)?.0;

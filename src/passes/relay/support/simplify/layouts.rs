@@ -1,4 +1,4 @@
-//! Reshapes and transpositions that follow one another.
+//! Rules that merge consecutive reshapes and transpositions.
 
 use super::super::pattern::{Match, Pat, Rule};
 use super::super::tensor_type;
@@ -11,7 +11,7 @@ const X: Pat = Pat::Any("x");
 const RESHAPES: &[&str] = &["reshape", "contrib_reverse_reshape"];
 const TRANSPOSES: &[&str] = &["transpose", "layout_transform"];
 
-/// A reshape of a reshape into a known shape.
+/// Merges a reshape with an inner one, if the result has a known shape.
 pub static RESHAPE: Rule = Rule {
     name: "reshape of a reshape",
     pattern: Pat::Call(RESHAPES, &[Pat::Call(RESHAPES, &[X])]),
@@ -21,11 +21,11 @@ pub static RESHAPE: Rule = Rule {
     },
 };
 
-/// A transposition of a transposition.
+/// Merges a transposition with an inner one.
 pub static TRANSPOSE: Rule =
     Rule { name: "transpose of a transpose", pattern: Pat::Call(TRANSPOSES, &[Pat::Call(TRANSPOSES, &[X])]), apply: transpose };
 
-/// A transposition that leaves every axis where it is.
+/// Removes a transposition that leaves every axis where it is.
 pub static NO_OP_TRANSPOSE: Rule = Rule {
     name: "transpose that moves nothing",
     pattern: Pat::Call(TRANSPOSES, &[X]),
@@ -39,7 +39,7 @@ pub static NO_OP_TRANSPOSE: Rule = Rule {
     },
 };
 
-/// The layouts of a `layout_transform`, as written.
+/// Returns the layouts of a `layout_transform`, as written.
 fn layouts(store: &Store, call: ExprId) -> Option<(String, String)> {
     if op_name(store, call) != "layout_transform" {
         return None;
@@ -49,7 +49,7 @@ fn layouts(store: &Store, call: ExprId) -> Option<(String, String)> {
     Some((text("src_layout")?, text("dst_layout")?))
 }
 
-/// Which axis of the input each axis of the output is.
+/// Returns for each axis of the output the axis of the input.
 fn axis_order(store: &Store, call: ExprId, rank: usize) -> Option<Vec<usize>> {
     if let Some((from, to)) = layouts(store, call) {
         let (from, to) = (Layout::parse(&from).ok()?, Layout::parse(&to).ok()?);
@@ -82,8 +82,8 @@ fn transpose(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
     Some(call_with(store, "transpose", &[x], &[("axes", ints(&axes))]))
 }
 
-/// Merges two calls of which at least one splits or joins axes into one `layout_transform`: its two
-/// layouts. `Some(None)` when neither does; `None` when they cannot be merged.
+/// Merges two calls, of which at least one splits or joins axes, into one `layout_transform`, and
+/// returns its two layouts. `Some(None)` when neither does; `None` when they cannot be merged.
 fn rank_change(store: &Store, outer: ExprId, inner: ExprId) -> Option<Option<(String, String)>> {
     let changes = |call| layouts(store, call).filter(|(from, to)| from.len() != to.len());
     let (from, to, other) = match (changes(outer), changes(inner)) {
@@ -113,7 +113,7 @@ fn rank_change(store: &Store, outer: ExprId, inner: ExprId) -> Option<Option<(St
     layouts(store, other).map(|_| Some((from, to)))
 }
 
-/// The letters of a layout in another order; only for layouts of whole axes.
+/// Permutes the letters of a layout; only for layouts of whole axes.
 fn permute(layout: &str, order: &[usize]) -> Option<String> {
     let letters: Vec<char> = layout.chars().collect();
     if letters.len() != order.len() {

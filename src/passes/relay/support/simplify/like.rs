@@ -1,4 +1,4 @@
-//! Operators that take a shape from another tensor, where the shape is known anyway.
+//! Rules for operators that take a shape from another tensor, where the shape is known anyway.
 
 use super::super::pattern::{Match, Pat, Rule};
 use super::super::{static_shape, tensor_type};

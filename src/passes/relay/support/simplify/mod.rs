@@ -1,4 +1,4 @@
-//! The rules of SimplifyExpr, by theme, and how they are run.
+//! The rules of SimplifyExpr, by theme, and the loop that runs them.
 
 pub mod algebra;
 pub mod casts;
@@ -11,11 +11,11 @@ use crate::infer::infer_expr;
 use crate::ir::{AttrValue, Dim, ExprId, Module};
 use crate::pass::{PassCx, PassError};
 
-/// TVM applies at most this many rules before it takes them for rules that undo each other.
+/// TVM applies at most this many rules, because more must undo each other.
 const MAX_APPLIED: usize = 100;
 
-/// Applies the rules in order, again and again until a whole round changes nothing. What matches is found without types;
-/// they are inferred when a rule is applied to something that has changed, and at the end.
+/// Applies the rules in order, again and again until a whole round changes nothing. Matches are found without types;
+/// those are inferred when a rule is applied to a changed program, and at the end.
 pub fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, rules: &[&Rule]) -> Result<ExprId, PassError> {
     let mut current = function;
     let mut sites = Sites::new(cx.store, current);
@@ -54,7 +54,7 @@ pub fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, rules: &[&Rul
     }
 }
 
-/// Extents as an attribute. Their widths stay as they are.
+/// Returns extents as an attribute. Their widths stay as they are.
 fn dims_attr(shape: &[Dim]) -> Option<AttrValue> {
     let values = shape.iter().map(|dim| match *dim {
         Dim::Int { value, bits } => Some(AttrValue::Int { value, bits }),
