@@ -1,13 +1,11 @@
-//! Structural equality as TVM defines it (`src/node/structural_equal.cc` and the `SEqualReduce`
-//! of each node).
+//! Compares programs by structural equality as TVM defines it (`src/node/structural_equal.cc` and the `SEqualReduce` of
+//! each node).
 //!
-//! What binds is matched, not compared by name: parameters, let variables, pattern variables, type
-//! parameters. Sharing is compared too: two uses of one node must correspond to two uses of
-//! one node; in Relax, where operands are names, only for functions and branches. Inferred types are not looked at
-//! in Relay, and in Relax they are; places in the text never are.
+//! Binders are matched, not compared by name: parameters, let variables, pattern variables, type parameters. Sharing is
+//! compared too: two uses of one node must correspond to two uses of one node; in Relax, where operands are names, only
+//! for functions and branches. Inferred types are ignored in Relay and compared in Relax; source locations never are.
 //!
-//! The comparison keeps its own stack, so depth is no limit; its cost is linear in the smaller
-//! program.
+//! The comparison keeps its own stack, so depth is no limit; its cost is linear in the smaller program.
 
 mod path;
 mod prim;
@@ -25,7 +23,7 @@ use path::{NO_PLACE, Places, Step};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 
-/// How strict the comparison is.
+/// The options of the comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EqualOptions {
     /// Free variables correspond one to one; otherwise a free variable equals only itself.
@@ -54,9 +52,9 @@ impl EqualOptions {
 /// The first difference that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Where, from the root: `@main.body.args[0]`.
+    /// The path to the difference from the root: `@main.body.args[0]`.
     pub path: String,
-    /// What differs, in words.
+    /// The difference in words.
     pub message: String,
     /// The nodes that were compared; none when the difference is not inside an expression.
     pub lhs: Option<ExprId>,
@@ -97,7 +95,7 @@ pub fn types(store: &Store, lhs: TypeId, rhs: TypeId) -> bool {
     Comparer::new(store, EqualOptions::default()).types(lhs, rhs, false).is_ok()
 }
 
-/// Why two things are not equal.
+/// The reason why two things are not equal.
 struct Mismatch {
     message: String,
     types: Option<(TypeId, TypeId)>,
@@ -124,7 +122,7 @@ impl<T> Pairs<T> {
         Pairs { to_rhs: IdMap::new(), to_lhs: IdMap::new() }
     }
 
-    /// Whether the two correspond; `None` when neither has a partner yet.
+    /// True if the two correspond; `None` when neither has a partner yet.
     fn check(&self, lhs: Id<T>, rhs: Id<T>) -> Option<bool> {
         match self.to_rhs.get(lhs) {
             Some(&partner) => Some(partner == rhs),
@@ -157,7 +155,7 @@ struct Comparer<'a> {
     dialect: Dialect,
     nodes: Pairs<Expr>,
     vars: Pairs<Var>,
-    /// What variables made from one another share; see [`Var::vid`].
+    /// The identities that copies of a variable share; see [`Var::vid`].
     vids: Pairs<Var>,
     type_vars: Pairs<TypeVar>,
     symbols: Pairs<Symbol>,
@@ -170,7 +168,7 @@ struct Comparer<'a> {
     /// Nodes without identity that are equal, and types that are under the correspondences made so far.
     projections: FxHashSet<(ExprId, ExprId)>,
     known_types: FxHashSet<(TypeId, TypeId)>,
-    /// Whether a type has nothing in it that corresponds instead of being equal.
+    /// True for a type without free parts, which would correspond instead of being equal.
     closed: IdMap<Type, bool>,
     tasks: Vec<Task>,
     places: Places,

@@ -44,7 +44,7 @@ pub enum Expr {
     TupleGetItem {
         /// The tuple.
         tuple: ExprId,
-        /// Which field, from 0.
+        /// The index of the field, from 0.
         index: u32,
     },
     /// `callee(args, attrs)`
@@ -58,11 +58,11 @@ pub enum Expr {
     },
     /// `let %var = value; body`
     Let {
-        /// What is bound; visible in `value` too when that is a function.
+        /// The bound variable; in scope in `value` too if that is a function.
         var: VarId,
         /// Its value.
         value: ExprId,
-        /// What follows.
+        /// The expression in the scope of the variable.
         body: ExprId,
     },
     /// `if (cond) { then } else { other }`
@@ -78,11 +78,11 @@ pub enum Expr {
     Function(Id<Function>),
     /// `match (data) { pattern => body, }`
     Match {
-        /// What is matched.
+        /// The matched value.
         data: ExprId,
         /// Arms in order.
         clauses: List<Clause>,
-        /// Whether the arms must be exhaustive: `match`, not `match?`.
+        /// True if the arms must be exhaustive: `match`, not `match?`.
         complete: bool,
     },
     /// `ref(value)`
@@ -100,7 +100,7 @@ pub enum Expr {
     Seq {
         /// Blocks in order.
         blocks: List<BindingBlock>,
-        /// What it gives.
+        /// The result.
         body: ExprId,
     },
     /// `R.shape([n, 4])`: a shape as a value.
@@ -128,7 +128,7 @@ pub struct Dims(pub Box<[Dim]>);
 /// One statement of a block of bindings (Relax's `VarBinding` and `MatchCast`).
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
-    /// What is bound.
+    /// The bound variable.
     pub var: VarId,
     /// Its value.
     pub value: ExprId,
@@ -146,7 +146,7 @@ pub struct BindingBlock {
     pub dataflow: bool,
 }
 
-/// What a call carries besides callee and arguments. Interned.
+/// The properties of a call besides callee and arguments. Interned.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CallInfo {
     /// Attributes; null and a default set are different things.
@@ -159,7 +159,7 @@ pub struct CallInfo {
 /// A call, with its parts at hand. See [`super::Store::call`].
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// What is called.
+    /// The callee.
     pub callee: ExprId,
     /// Arguments.
     pub args: List<Expr>,
@@ -205,20 +205,20 @@ pub struct Function {
     pub attrs: Option<AttrsId>,
     /// `virtual_device=meta[VirtualDevice][0]`
     pub device: Option<Id<super::Object>>,
-    /// Whether it has no side effects. Only Relax writes it down, Relay's functions say `true`.
+    /// True if it has no side effects. Only Relax writes it down, Relay's functions say `true`.
     pub pure: bool,
 }
 
 /// One arm of a match.
 #[derive(Clone, Copy, Debug)]
 pub struct Clause {
-    /// What it matches.
+    /// The pattern to match.
     pub pattern: PatternId,
     /// Its value.
     pub body: ExprId,
 }
 
-/// What an arm of a match accepts and binds.
+/// The pattern of an arm of a match, with the variables that it binds.
 #[derive(Clone, Copy, Debug)]
 pub enum Pattern {
     /// `_`
@@ -283,7 +283,7 @@ pub struct Object {
     pub repr: Option<Box<str>>,
 }
 
-/// What a node is, without its contents.
+/// The kind of a node, without its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are those of `Expr`")]
 pub enum ExprKind {
@@ -313,7 +313,7 @@ pub enum ExprKind {
 }
 
 impl Expr {
-    /// What the node is, without its contents.
+    /// Returns the kind of the node, without its contents.
     pub fn kind(&self) -> ExprKind {
         match self {
             Expr::Var(_) => ExprKind::Var,

@@ -78,17 +78,17 @@ impl<T> List<T> {
         self.start as usize..self.start as usize + self.len as usize
     }
 
-    /// How many elements it has.
+    /// Returns the number of elements.
     pub fn len(self) -> usize {
         self.len as usize
     }
 
-    /// Whether it is the very same run, which says more than equal elements.
+    /// True if it is the very same run, which implies equal elements.
     pub fn same_place(self, other: Self) -> bool {
         self.len == other.len && (self.len == 0 || self.start == other.start)
     }
 
-    /// Whether it has no elements.
+    /// True if it has no elements.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
@@ -143,7 +143,7 @@ impl<K, V> IdMap<K, V> {
         IdMap { pages: Vec::new(), slots: Vec::with_capacity(count.next_multiple_of(PAGE)), kind: PhantomData }
     }
 
-    /// Where the fact about `id` would be.
+    /// Returns the slot for the fact about `id`.
     fn slot(&self, id: Id<K>) -> Option<usize> {
         let page = *self.pages.get(id.index() / PAGE)? as usize;
         Some(page.checked_sub(1)? * PAGE + id.index() % PAGE)
@@ -160,7 +160,7 @@ impl<K, V> IdMap<K, V> {
         self.slots[slot].as_mut()
     }
 
-    /// Whether there is a fact about `id`.
+    /// True if there is a fact about `id`.
     pub fn contains(&self, id: Id<K>) -> bool {
         self.get(id).is_some()
     }

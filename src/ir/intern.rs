@@ -50,7 +50,7 @@ impl<T: Hash + Eq> Interner<T> {
         id
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.values.len()

@@ -1,8 +1,8 @@
 //! The program as data.
 //!
-//! A [`Store`] holds every node of every version of a session; a [`Module`] is one version: a few
-//! root ids. What has identity in TVM lives in append-only arenas ([`Expr`], [`Var`], [`Function`],
-//! constants); what has none is interned ([`Type`], [`Attrs`], [`Name`], [`PrimExpr`]).
+//! A [`Store`] holds every node of every version of a session; a [`Module`] is one version: a few root ids. Nodes with
+//! identity in TVM live in append-only arenas ([`Expr`], [`Var`], [`Function`], constants); those without are interned
+//! ([`Type`], [`Attrs`], [`Name`], [`PrimExpr`]).
 //!
 //! Invariants, relied on everywhere:
 //!

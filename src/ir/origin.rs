@@ -1,4 +1,4 @@
-//! Where a node came from. Recorded by the store and the rewriter, never by pass authors.
+//! The origins of nodes. Recorded by the store and the rewriter, never by pass authors.
 
 use super::expr::ExprId;
 use crate::diag::Span;
@@ -6,10 +6,10 @@ use crate::diag::Span;
 /// Number of a rewrite in the store's log, from 0.
 pub type RewriteId = u32;
 
-/// Where a node came from.
+/// The origin of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Made by nobody that kept a record (shared leaves, test code).
+    /// Made without a record (shared leaves, test code).
     Unknown,
     /// Read from the text at this place.
     Parsed(Span),
@@ -17,9 +17,9 @@ pub enum Origin {
     Rebuilt(ExprId),
     /// The replacement of an older node by a rewrite.
     Rewrote {
-        /// What it replaces.
+        /// The replaced node.
         pre: ExprId,
-        /// Which rewrite.
+        /// The rewrite that made it.
         rewrite: RewriteId,
     },
     /// Made by a rewrite, replacing nothing.
@@ -33,7 +33,7 @@ pub struct Rewrite {
     pub rule: &'static str,
     /// The node that was looked at.
     pub pre: ExprId,
-    /// What it became.
+    /// The replacement.
     pub post: ExprId,
 }
 
@@ -42,13 +42,13 @@ pub struct Rewrite {
 pub struct RewriteLog {
     /// All rewrites so far.
     pub done: Vec<Rewrite>,
-    /// How many more rewrites may happen; `None` is no limit. With fuel k a pass stops rewriting
-    /// after k places and leaves the rest as it was.
+    /// The number of rewrites that may still happen; `None` is no limit. With fuel k a pass stops rewriting after k
+    /// places and leaves the rest as it was.
     pub fuel: Option<u32>,
 }
 
 impl RewriteLog {
-    /// Whether another rewrite may happen.
+    /// True if another rewrite may happen.
     pub fn has_fuel(&self) -> bool {
         self.fuel != Some(0)
     }

@@ -9,7 +9,7 @@ use super::id::IdMap;
 use super::store::Store;
 use super::walk::for_each_pattern_var;
 
-/// What to do with a node that is reached.
+/// The answer of a mutator on entering a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visit {
     /// Rewrite its children, rebuild it, then ask `leave`.
@@ -18,11 +18,11 @@ pub enum Visit {
     Keep,
     /// This stands for it; neither is looked at further.
     Replace(ExprId),
-    /// What this one becomes stands for it (`return Mutate(op->true_branch)`).
+    /// The result of rewriting this one replaces it (`return Mutate(op->true_branch)`).
     Follow(ExprId),
 }
 
-/// What to do with a `let` whose value is done and whose body is not.
+/// The answer of a mutator on a `let` after its value and before its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// The binding stays.
@@ -34,16 +34,16 @@ pub enum Bound {
     Rebind(VarId),
 }
 
-/// What a pass does with each kind of node. Every hook has the default of changing nothing.
+/// Rewrites the nodes of an expression with a hook for each kind. Every hook changes nothing by default.
 ///
-/// Order, as in TVM's `ExprMutator`: callee then arguments; a let's variable, value, body; the
-/// arms of a match before its data; a function's parameters before its body.
+/// Order, as in TVM's `ExprMutator`: callee then arguments; a let's variable, value, body; the arms of a match before
+/// its data; a function's parameters before its body.
 pub trait ExprMutator {
     /// Name of the rule that is recorded when `enter`, `leave` or `bind` changes something.
     fn rule(&self) -> &'static str;
 
-    /// Whether any hook may do something about a node over leaves, leaves included. Where none does, the node stays as it is,
-    /// unless something in it has become something else.
+    /// True if any hook may rewrite a node over leaves, leaves included. If none does, the node stays as it is, unless
+    /// one of its children has changed.
     fn wants(&self, store: &Store, id: ExprId) -> bool {
         let _ = (store, id);
         true
@@ -68,7 +68,7 @@ pub trait ExprMutator {
         Bound::Keep
     }
 
-    /// A variable is bound: a parameter, a let's variable or a pattern's. What is returned is
+    /// Visits the definition of a variable: a parameter, a let's variable or a pattern's. The returned variable is
     /// bound in its place, and its uses change with it.
     fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
         let _ = store;
@@ -101,7 +101,7 @@ impl Rewriting {
         Rewriting::default()
     }
 
-    /// What a node has become, if it was reached.
+    /// Returns the result for a node, if it was reached.
     pub fn get(&self, id: ExprId) -> Option<ExprId> {
         self.memo.get(id).copied()
     }
@@ -145,7 +145,7 @@ impl Rewriting {
         self.memo.insert(id, result);
     }
 
-    /// Whether a node is over leaves of which none has become something else.
+    /// True for a node whose children are unchanged leaves.
     fn is_untouched(&self, store: &Store, id: ExprId) -> bool {
         let mut same = true;
         super::walk::for_each_child(store, id, |child| {
@@ -227,7 +227,7 @@ impl Rewriting {
             _ => {
                 stack.push(Step::Leave(id));
                 let first = stack.len();
-                // What was done before is not entered again.
+                // Does not enter finished nodes again.
                 let mut enter = |child| {
                     if !self.memo.contains(child) {
                         stack.push(Step::Enter(child))

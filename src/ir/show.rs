@@ -142,7 +142,7 @@ fn write_dim(store: &Store, dim: Dim, out: &mut String) {
     }
 }
 
-/// What is still to be written of an expression.
+/// The parts of an expression still to be written.
 enum Piece {
     Expr(PrimId),
     Text(&'static str),

@@ -34,7 +34,7 @@ impl Tensor {
         self.shape.iter().product::<i64>() as usize
     }
 
-    /// Whether it is of rank 0.
+    /// True if it is of rank 0.
     pub fn is_scalar(&self) -> bool {
         self.shape.is_empty()
     }

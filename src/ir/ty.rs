@@ -38,7 +38,7 @@ pub enum Type {
     Global(Id<Name>),
     /// `List[A]` (TVM's TypeCall); also without arguments, `Storage[]`.
     Apply {
-        /// What is applied, nearly always a [`Type::Global`].
+        /// The applied type, nearly always a [`Type::Global`].
         head: TypeId,
         /// Type arguments.
         args: Box<[TypeId]>,
@@ -60,7 +60,7 @@ pub enum Type {
         params: Option<Box<[TypeId]>>,
         /// Type of the result.
         ret: TypeId,
-        /// Whether a call has no side effects.
+        /// True if a call has no side effects.
         pure: bool,
     },
     /// `R.PackedFunc`
@@ -73,12 +73,12 @@ pub enum Type {
         tensor: TypeId,
         /// The mesh of the module.
         mesh: Id<Object>,
-        /// Where its axes go: `S[0], R`.
+        /// The distribution of its axes: `S[0], R`.
         placement: Id<Name>,
     },
 }
 
-/// What is known of the extents of a tensor or shape.
+/// The known part of the extents of a tensor or shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Extents {
     /// Nothing, not even how many there are.
@@ -91,7 +91,7 @@ pub enum Extents {
     Var(VarId),
 }
 
-/// What is known of a tensor.
+/// The known properties of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TensorInfo {
     /// Its shape.
@@ -132,7 +132,7 @@ pub struct Symbol {
     pub name: Id<Name>,
     /// Integer type.
     pub dtype: DType,
-    /// Whether it is known to be non-negative (`tir.SizeVar`).
+    /// True if it is known to be non-negative (`tir.SizeVar`).
     pub size: bool,
 }
 
@@ -275,7 +275,7 @@ impl DType {
         DType { lanes: 1, ..self }
     }
 
-    /// Whether its length is a multiple of `T.vscale()`.
+    /// True if its length is a multiple of `T.vscale()`.
     pub fn is_scalable(self) -> bool {
         self.lanes & DType::SCALABLE != 0
     }
@@ -285,7 +285,7 @@ impl DType {
         (self.bits as usize * self.lanes as usize).div_ceil(8)
     }
 
-    /// Whether it is `float*`, `bfloat*` or one of the small floats.
+    /// True if it is `float*`, `bfloat*` or one of the small floats.
     pub fn is_float(self) -> bool {
         !matches!(self.code, DTypeCode::Int | DTypeCode::UInt | DTypeCode::Handle | DTypeCode::Bit)
     }

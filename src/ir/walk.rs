@@ -66,7 +66,7 @@ pub fn for_each_part(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
     }
 }
 
-/// Whether a node is of a kind that has children: none of the leaves that nearly all operands are.
+/// True if a node is of a kind that has children: none of the leaves that nearly all operands are.
 pub fn has_children(store: &Store, id: ExprId) -> bool {
     use Expr::{Constant, Ctor, DataType, Extern, Global, Op, Prim, PrimFunc, Shape, Stmt, Str, Var};
     let expr = store.expr(id);
@@ -159,8 +159,8 @@ pub fn visit(store: &Store, root: ExprId, visitor: &mut impl ExprVisitor) {
     }
 }
 
-/// Whether a body is one sequence in which nothing has a sequence of its own: of values over leaves, or tuples of leaves, as
-/// those of most functions are.
+/// True if a body is one sequence without nested sequences: of values over leaves, or tuples of leaves, as those of
+/// most functions are.
 pub fn is_straight(store: &Store, body: ExprId) -> bool {
     let Expr::Seq { blocks, body } = store.expr(body) else { return false };
     let flat = |id: ExprId, deep: &dyn Fn(ExprId) -> bool| {
@@ -174,7 +174,7 @@ pub fn is_straight(store: &Store, body: ExprId) -> bool {
     value(body) && store.bindings(blocks).all(|binding| value(binding.value))
 }
 
-/// What is reachable from a node over few leaves, as nearly every value in normal form is: no memory of nodes is needed.
+/// Lists the nodes below a node over few leaves, as most values in normal form are, without a set of visited nodes.
 fn over_leaves(store: &Store, root: ExprId) -> Option<Vec<ExprId>> {
     let mut order = Vec::with_capacity(8);
     let mut flat = true;
@@ -207,7 +207,7 @@ pub fn post_order(store: &Store, root: ExprId) -> Vec<ExprId> {
     collect.0
 }
 
-/// How often each node reachable from `root` is used: once for every edge to it.
+/// Returns the number of uses of each node reachable from `root`: one for every edge to it.
 pub fn use_counts(store: &Store, root: ExprId) -> IdMap<Expr, u32> {
     let mut counts: IdMap<Expr, u32> = IdMap::new();
     for id in post_order(store, root) {

@@ -1,4 +1,4 @@
-//! Where in a program a difference is.
+//! Names the place of a difference in a program.
 
 use crate::ir::Name;
 use crate::ir::id::Id;

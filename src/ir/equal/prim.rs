@@ -5,7 +5,7 @@ use super::{Comparer, Outcome, expect, mismatch};
 use crate::ir::id::Id;
 use crate::ir::prim::{AttrNode, Block, Buffer, For, PrimExpr, PrimFunc, PrimId, PrimParam, Reducer, Region, Stmt, StmtId};
 
-/// What is still to be compared, besides expressions, which are compared at once.
+/// The pairs still to be compared, except expressions, which are compared at once.
 enum Todo {
     Stmts(StmtId, StmtId),
     Prims(PrimId, PrimId),
@@ -56,7 +56,7 @@ impl Comparer<'_> {
                 (a, b) => a == b,
             };
             expect(same, "expressions differ")?;
-            // Whether they are equal turns out below; if not, nobody asks again.
+            // Assumes equality, which is checked below; after a mismatch the comparison ends.
             self.known_prims.insert((lhs, rhs));
             let mut left = Vec::new();
             a.for_each_child(&mut |child| left.push(child));

@@ -250,7 +250,7 @@ impl<'a> Comparer<'a> {
         mismatch(format!("attribute `{}` differs", self.store.str(name)))
     }
 
-    /// Whether two objects are alike; what they hold is left on the stack.
+    /// True if two objects are alike; pushes their contents on the stack.
     fn object_parts(&mut self, lhs: Id<Object>, rhs: Id<Object>, stack: &mut Vec<(&'a AttrValue, &'a AttrValue)>) -> bool {
         if lhs == rhs || !self.objects.insert((lhs, rhs)) {
             return true;
@@ -327,7 +327,7 @@ impl<'a> Comparer<'a> {
     }
 }
 
-/// Whether two numbers print alike with six digits, or nearly so.
+/// True if two numbers print alike with six digits, or nearly so.
 fn text_equal(a: f64, b: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= TEXT_TOLERANCE * a.abs().max(b.abs())
 }

@@ -1,8 +1,8 @@
-//! What happens to single elements (TVM's TIR): scalar expressions, buffers, statements, `PrimFunc`.
+//! Programs on single elements (TVM's TIR): scalar expressions, buffers, statements, `PrimFunc`.
 //!
-//! Scalar expressions are interned: where two are equal, nothing depends on whether they are one or
-//! two. They are also the arithmetic in shapes. Buffers, blocks, statements and functions are
-//! arenas like the rest of the program; a statement's children are older than itself.
+//! Scalar expressions are interned: where two are equal, nothing depends on whether they are one or two. They are also
+//! the arithmetic in shapes. Buffers, blocks, statements and functions are arenas like the rest of the program; a
+//! statement's children are older than itself.
 
 mod stmt;
 
@@ -43,7 +43,7 @@ pub enum PrimExpr {
     Var(Id<Symbol>),
     /// `a op b`
     Binary {
-        /// What is computed.
+        /// The operator.
         op: PrimOp,
         /// Left operand.
         a: PrimId,
@@ -56,12 +56,12 @@ pub enum PrimExpr {
     Cast {
         /// The new type.
         dtype: DType,
-        /// What is converted.
+        /// The operand.
         value: PrimId,
     },
     /// `T.Select(cond, then, other)`: all three are evaluated.
     Select {
-        /// Which one.
+        /// The condition.
         cond: PrimId,
         /// Value when true.
         then: PrimId,
@@ -81,7 +81,7 @@ pub enum PrimExpr {
     Load {
         /// The buffer.
         buffer: Id<Buffer>,
-        /// Where.
+        /// The index along each axis.
         indices: Box<[PrimId]>,
     },
     /// `A.data`: the pointer behind a buffer.
@@ -92,28 +92,28 @@ pub enum PrimExpr {
     Ramp {
         /// The first lane.
         base: PrimId,
-        /// What each lane adds.
+        /// The difference between neighbouring lanes.
         stride: PrimId,
-        /// How many there are, as in [`DType::lanes`].
+        /// The number of lanes, as in [`DType::lanes`].
         lanes: u16,
     },
     /// `T.Broadcast(value, lanes)`
     Broadcast {
         /// Every lane.
         value: PrimId,
-        /// How many there are, as in [`DType::lanes`].
+        /// The number of lanes, as in [`DType::lanes`].
         lanes: u16,
     },
     /// `T.Shuffle([a, b], [0, 1])`: some lanes of vectors that stand one behind the other.
     Shuffle {
         /// The vectors.
         vectors: Box<[PrimId]>,
-        /// Which lanes.
+        /// The indices of the chosen lanes.
         indices: Box<[PrimId]>,
     },
     /// `T.Let(body, where={var: value})`
     Let {
-        /// What is bound in `body`.
+        /// The variable in scope in `body`.
         var: Id<Symbol>,
         /// Its value.
         value: PrimId,
@@ -128,16 +128,16 @@ pub enum PrimExpr {
     Attrs(AttrsId),
 }
 
-/// How pairs of values are made one (TVM's `CommReducer`); all lists are equally long.
+/// Combines two values, or two tuples of them, into one (TVM's `CommReducer`); all lists are equally long.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reducer {
     /// Variables for what is there already.
     pub lhs: Box<[Id<Symbol>]>,
     /// Variables for what is added.
     pub rhs: Box<[Id<Symbol>]>,
-    /// What comes of both.
+    /// The combined values.
     pub results: Box<[PrimId]>,
-    /// What changes nothing when it is added.
+    /// The identity elements of the combination.
     pub identities: Box<[PrimId]>,
 }
 
@@ -237,7 +237,7 @@ impl PrimOp {
         PrimOp::ALL.into_iter().find(|op| op.name() == name)
     }
 
-    /// Whether the result is a truth value.
+    /// True if the result is a truth value.
     pub fn is_logic(self) -> bool {
         self >= PrimOp::Eq
     }

@@ -20,10 +20,9 @@ pub struct Buffer {
     pub shape: Box<[PrimId]>,
     /// Distances between neighbours along each axis, where they are not those of a packed buffer.
     pub strides: Box<[PrimId]>,
-    /// Where the first element is, if that is said; a variable of the buffer's own when it is not
-    /// declared elsewhere.
+    /// The offset of the first element, if given; a variable of the buffer's own when it is not declared elsewhere.
     pub elem_offset: Option<PrimId>,
-    /// What `elem_offset` is a multiple of; 1 where nothing is said.
+    /// A divisor of `elem_offset`; 1 by default.
     pub offset_factor: u32,
     /// The kind of memory: `global`, `shared`, `local`.
     pub scope: Id<Name>,
@@ -31,7 +30,7 @@ pub struct Buffer {
     pub align: u32,
     /// The pointer, where it is a variable of its own (`data=p`).
     pub data: Option<PrimId>,
-    /// What is said of the order of its elements.
+    /// The declared order of its elements.
     pub layout: BufferLayout,
 }
 
@@ -75,7 +74,7 @@ pub struct Region {
     pub ranges: Box<[(PrimId, Option<PrimId>)]>,
 }
 
-/// How the iterations of a loop run.
+/// The execution order of a loop's iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ForKind {
     /// One after the other.
@@ -110,17 +109,17 @@ pub struct For {
     pub var: Id<Symbol>,
     /// Its first value.
     pub min: PrimId,
-    /// How many iterations there are.
+    /// The number of iterations.
     pub extent: PrimId,
-    /// What each adds, if not 1.
+    /// The increment of the variable, if not 1.
     pub step: Option<PrimId>,
-    /// How they run.
+    /// The execution order of the iterations.
     pub kind: ForKind,
     /// Hints for later passes.
     pub annotations: Option<AttrsId>,
 }
 
-/// What a block's variable stands for.
+/// The kind of iteration of a block's variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IterKind {
     /// `S`: iterations are independent.
@@ -138,13 +137,13 @@ pub enum IterKind {
 pub struct IterVar {
     /// The variable.
     pub var: Id<Symbol>,
-    /// What it stands for.
+    /// The kind of iteration.
     pub kind: IterKind,
     /// Its first value.
     pub min: PrimId,
-    /// How many values there are.
+    /// The number of values.
     pub extent: PrimId,
-    /// What it is bound to outside of the block; nothing in a block that is not realized.
+    /// The value bound to it outside of the block; none in a block that is not realized.
     pub value: Option<PrimId>,
 }
 
@@ -155,11 +154,11 @@ pub struct Block {
     pub name: Id<Name>,
     /// Its variables.
     pub iters: Box<[IterVar]>,
-    /// When it runs; always where nothing is said.
+    /// The condition under which it runs; none means always.
     pub predicate: Option<PrimId>,
-    /// What it reads.
+    /// The regions that it reads.
     pub reads: Box<[Region]>,
-    /// What it writes.
+    /// The regions that it writes.
     pub writes: Box<[Region]>,
     /// Buffers that live in it.
     pub allocs: Box<[Id<Buffer>]>,
@@ -167,15 +166,15 @@ pub struct Block {
     pub matches: Box<[(Id<Buffer>, Region)]>,
     /// Hints for later passes.
     pub annotations: Option<AttrsId>,
-    /// What runs before the first iteration of a reduction.
+    /// The statement before the first iteration of a reduction.
     pub init: Option<StmtId>,
-    /// What it does.
+    /// The computation.
     pub body: StmtId,
-    /// Whether it stands without bindings of its variables (`no_realize=True`).
+    /// True if it stands without bindings of its variables (`no_realize=True`).
     pub bare: bool,
 }
 
-/// What an [`Stmt::Attr`] is about.
+/// The node that an [`Stmt::Attr`] annotates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttrNode {
     /// An expression, often a pointer or 0.
@@ -204,25 +203,25 @@ pub enum Stmt {
     Store {
         /// The buffer.
         buffer: Id<Buffer>,
-        /// Where.
+        /// The index along each axis.
         indices: Box<[PrimId]>,
-        /// What.
+        /// The stored value.
         value: PrimId,
     },
     /// `if cond: then else: other`
     If {
         /// Truth value.
         cond: PrimId,
-        /// When true.
+        /// The statement for true.
         then: StmtId,
-        /// When false.
+        /// The statement for false.
         other: Option<StmtId>,
     },
     /// `while cond: body`
     While {
         /// Truth value.
         cond: PrimId,
-        /// What is repeated.
+        /// The repeated statement.
         body: StmtId,
     },
     /// `x: T.let[T.int32] = value`: visible in what follows.
@@ -234,9 +233,9 @@ pub enum Stmt {
     },
     /// `with T.attr(node, "key", value): body`
     Attr {
-        /// What it is about.
+        /// The annotated node.
         node: AttrNode,
-        /// What is said.
+        /// The name of the attribute.
         key: Id<Name>,
         /// The value.
         value: PrimId,
@@ -284,7 +283,7 @@ pub struct PrimFunc {
     pub ret: Option<TypeId>,
     /// `DictAttrs`; `global_symbol` and `s_tir` stand here too.
     pub attrs: Option<AttrsId>,
-    /// What it does.
+    /// The body.
     pub body: StmtId,
 }
 

@@ -59,12 +59,12 @@ pub struct Store {
 
     names: Interner<Name>,
     interned_types: Interner<Type>,
-    /// How far each type goes, by index.
+    /// The depth and size of each type, by index.
     type_extents: Vec<size::TypeExtent>,
     prims: Interner<PrimExpr>,
     /// The type of each scalar expression, by index.
     prim_dtypes: Vec<DType>,
-    /// How deep each scalar expression is, by index.
+    /// The depth of each scalar expression, by index.
     prim_depths: Vec<u16>,
     pointers: Interner<Pointer>,
     attr_sets: Interner<Attrs>,
@@ -78,10 +78,10 @@ pub struct Store {
     n_holes: u32,
     scratch_holes: Vec<TypeId>,
 
-    /// What InferType made of roots, for `infer` alone. Facts about root ids stay true, so they are
-    /// never removed.
+    /// The results of InferType for roots, for `infer` alone. Facts about root ids stay true, so they are never
+    /// removed.
     pub inferred: FxHashMap<ExprId, Rc<Inferred>>,
-    /// What the relations of operators said of the output where all inputs were known: their address, attributes and the
+    /// The output types by the relations of operators for known inputs: keyed by their address, attributes and the
     /// types of the inputs. For `infer` alone.
     pub related: FxHashMap<Box<[u32]>, TypeId>,
     open_extents: bool,
@@ -91,13 +91,13 @@ pub struct Store {
     read_blocks: FxHashMap<VarId, u32>,
     /// The rewrite under way, if any: nodes made now are its products.
     current: Option<RewriteId>,
-    /// What the rewrite under way calls itself, when that is more precise than its driver knew.
+    /// The name of the rewrite under way, if it is more precise than its driver's.
     current_rule: Option<&'static str>,
-    /// Whether the rewrite under way counts although its result is what it began with.
+    /// True if the rewrite under way counts although its result equals its input.
     products_stand: bool,
 }
 
-/// What InferType made of a root, and what it looked at outside of it.
+/// The result of InferType for a root, with the facts outside of the root that it depends on.
 #[derive(Clone, Debug)]
 pub struct Inferred {
     /// The root with its types; the same root when it had them.
@@ -216,8 +216,8 @@ impl Store {
         id
     }
 
-    /// Whether there ever was a tensor type with an extent that is no plain number: unknown, a symbol or of another width
-    /// than the usual one.
+    /// True if there ever was a tensor type with an extent that is no plain number: unknown, a symbol or of another
+    /// width than the usual one.
     pub fn has_open_extents(&self) -> bool {
         self.open_extents
     }
@@ -346,7 +346,7 @@ impl Store {
         self.var_uses.get(var).copied()
     }
 
-    /// How many variables the session has made.
+    /// Returns the number of variables that the session has made.
     pub fn n_vars(&self) -> usize {
         self.vars.len()
     }
@@ -356,7 +356,7 @@ impl Store {
         self.var_spans.insert(var, span);
     }
 
-    /// Where a variable is bound in the text.
+    /// Returns the source location of a variable's binding.
     pub fn var_span(&self, var: VarId) -> Option<Span> {
         self.var_spans.get(var).copied()
     }
@@ -402,7 +402,7 @@ impl Store {
         }
     }
 
-    /// Where what is made now comes from.
+    /// Returns the origin of nodes made now.
     fn current_origin(&self) -> Origin {
         self.current.map_or(Origin::Unknown, Origin::Made)
     }
@@ -420,12 +420,12 @@ impl Store {
         self.exprs[id.index()]
     }
 
-    /// How many expressions the session has made.
+    /// Returns the number of expressions that the session has made.
     pub fn n_exprs(&self) -> usize {
         self.exprs.len()
     }
 
-    /// How many nodes of any kind the session has made: expressions, statements and scalar expressions.
+    /// Returns the number of nodes that the session has made: expressions, statements and scalar expressions.
     pub fn n_nodes(&self) -> usize {
         self.exprs.len() + self.stmts.len() + self.prims.len()
     }

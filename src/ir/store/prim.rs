@@ -8,7 +8,7 @@ use crate::ir::ty::{DType, DTypeCode, Dim};
 use crate::ir::{Double, Expr, ExprId, Name, Origin};
 use std::rc::Rc;
 
-/// What a pointer points to (TVM's `PointerType`).
+/// The target of a pointer (TVM's `PointerType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pointer {
     /// The type of the elements.
@@ -100,7 +100,7 @@ impl Store {
         id
     }
 
-    /// How many expressions stand in each other below this one; 65,535 stands for more, too. A walk by recursion asks first.
+    /// Returns the nesting depth below this expression; 65,535 also stands for more. A recursive walk checks it first.
     pub fn prim_depth(&self, id: PrimId) -> u16 {
         self.prim_depths[id.index()]
     }
@@ -306,8 +306,8 @@ impl Store {
         self.add_stmt(Stmt::Seq(list))
     }
 
-    /// Whether a buffer is a scalar variable, which is read and written by its name alone (TVM's `BufferVar::IsScalar`).
-    /// Elsewhere than at the beginning of its memory only a declared one is: `declared`.
+    /// True if a buffer is a scalar variable, which is read and written by its name alone (TVM's
+    /// `BufferVar::IsScalar`). One with an offset into its memory is a scalar variable only if it is `declared`.
     pub fn is_scalar(&self, buffer: Id<Buffer>, declared: bool) -> bool {
         let data = self.buffer(buffer);
         matches!(*data.shape, [extent] if self.as_prim_int(extent) == Some(1))
@@ -318,8 +318,8 @@ impl Store {
             && data.layout == BufferLayout::Rows
     }
 
-    /// Where a buffer begins in its memory: what it says, or what goes without saying, 0 in the type of its extents. Of what
-    /// goes without saying the value and its type.
+    /// Returns the offset of a buffer in its memory; for the default, 0, the error holds its type, which is that of the
+    /// extents.
     pub fn offset_of_buffer(&self, buffer: Id<Buffer>) -> Result<PrimId, DType> {
         let data = self.buffer(buffer);
         let index_type = data.shape.first().map_or(DType::I64, |extent| self.prim_dtype(*extent));
@@ -344,7 +344,7 @@ impl Store {
         DType { code: DTypeCode::Handle, bits: POINTER | high, lanes: low }
     }
 
-    /// What a type of [`Store::pointer`] points to; nothing for every other type.
+    /// Returns the target of a type of [`Store::pointer`]; `None` for every other type.
     pub fn pointee(&self, dtype: DType) -> Option<Pointer> {
         let is_pointer = dtype.code == DTypeCode::Handle && dtype.bits & POINTER != 0;
         let index = usize::from(dtype.bits & !POINTER) << 16 | usize::from(dtype.lanes);

@@ -1,4 +1,4 @@
-//! Where the nodes of a store came from, and the rewrites that made them.
+//! Records the origins of the nodes of a store, and the rewrites that made them.
 
 use super::Store;
 use crate::diag::Span;
@@ -35,7 +35,7 @@ impl Store {
         self.read_blocks.insert(var, block);
     }
 
-    /// Which of the text's dataflow blocks a variable was read in.
+    /// Returns the dataflow block of the text that a variable was read in.
     pub fn read_in_block(&self, var: VarId) -> Option<u32> {
         self.read_blocks.get(&var).copied()
     }
@@ -49,7 +49,7 @@ impl Store {
         id
     }
 
-    /// Where a node came from.
+    /// Returns the origin of a node.
     pub fn origin(&self, id: ExprId) -> Origin {
         self.origins[id.index()]
     }
@@ -100,12 +100,12 @@ impl Store {
         }
     }
 
-    /// Where the session stands now.
+    /// Returns the present end of the session's nodes.
     pub fn mark(&self) -> Mark {
         Mark { exprs: self.exprs.len(), vars: self.vars.len() }
     }
 
-    /// Whether a node was made after `mark`.
+    /// True if a node was made after `mark`.
     pub fn is_newer(&self, id: ExprId, mark: Mark) -> bool {
         id.index() >= mark.exprs
     }
@@ -168,7 +168,7 @@ impl Store {
     pub fn record_nested(&mut self, mark: Mark, rewrite: Rewrite) {
         let Rewrite { pre, post, .. } = rewrite;
         let number = self.current.unwrap_or(self.log.done.len() as RewriteId);
-        // What was made, and copied since, stands for `pre` all the same.
+        // A product copied since it was made stands for `pre` all the same.
         let mut made = post;
         while let Origin::Rebuilt(older) = self.origin(made)
             && self.is_newer(older, mark)
@@ -194,13 +194,13 @@ impl Store {
         self.current = Some(self.log.done.len() as RewriteId);
     }
 
-    /// Whether products are recorded.
+    /// True if products are recorded.
     pub fn makes_products(&self) -> bool {
         self.current.is_some()
     }
 
-    /// The end of [`Store::begin_products`]. What was made since `mark` and no rewrite claims yet belongs to `claim`, or
-    /// comes from nowhere.
+    /// Ends [`Store::begin_products`]. Nodes made since `mark` that belong to no rewrite yet belong to `claim`, or get
+    /// no origin.
     pub fn end_products(&mut self, mark: Mark, claim: Option<Rewrite>) {
         let number = self.log.done.len() as RewriteId;
         self.current = None;
@@ -213,9 +213,9 @@ impl Store {
         }
     }
 
-    /// Records that `post` stands for `pre`. What was made since the last record are its products. `root` is what the
-    /// pass looks at, and stands for a `pre` that is itself only a product. False without fuel: then `post` is not to
-    /// be used.
+    /// Records that `post` replaces `pre`. The nodes made since the last record are its products. `root` is the node
+    /// that the pass looks at, and stands for a `pre` that is itself only a product. False without fuel: then `post`
+    /// must not be used.
     pub fn record(&mut self, rule: &'static str, root: ExprId, pre: ExprId, post: ExprId) -> bool {
         let number = self.log.done.len() as RewriteId;
         // Ancestors lead to older rewrites only, or following them would not end.
@@ -236,7 +236,7 @@ impl Store {
         true
     }
 
-    /// Whether something was made after `mark` that no rewrite claims yet.
+    /// True if a node made after `mark` belongs to no rewrite yet.
     pub fn has_products(&self, mark: Mark) -> bool {
         let pending = Origin::Made(self.log.done.len() as RewriteId);
         self.origins[mark.exprs..].contains(&pending)

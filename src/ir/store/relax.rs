@@ -1,5 +1,4 @@
-//! What only Relax has: typed variables, blocks of bindings, lists of extents, tensors of which not all is
-//! known.
+//! The data of Relax alone: typed variables, blocks of bindings, lists of extents, tensors with unknown properties.
 
 use super::Store;
 use crate::ir::AttrValue;
@@ -61,8 +60,8 @@ impl Store {
         self.deduced.insert(call, ());
     }
 
-    /// Whether the type of a call of an operator is known to be the one that follows from its operands, so that it stays when
-    /// they become others of the same types.
+    /// True if the type of an operator's call is known to be the one that follows from its operands, so that it stays
+    /// for other operands of the same types.
     pub fn is_deduced(&self, call: ExprId) -> bool {
         self.deduced.contains(call)
     }
@@ -111,7 +110,7 @@ impl Store {
         }
     }
 
-    /// What is known of a tensor, if the type is one.
+    /// Returns the known properties of a tensor, if the type is one.
     pub fn tensor_info(&self, ty: TypeId) -> Option<TensorInfo> {
         match self.type_of_id(ty) {
             Type::Tensor { shape, dtype } => {
@@ -147,7 +146,7 @@ impl Store {
         }
     }
 
-    /// How many extents there are, if that is known.
+    /// Returns the number of extents, if it is known.
     pub fn rank(&self, extents: &Extents) -> Option<usize> {
         match extents {
             Extents::Unknown => None,

@@ -1,15 +1,15 @@
-//! How much a session holds.
+//! Measures the size of a session.
 
 use super::Store;
 use crate::ir::ty::{Type, TypeId};
 
-/// How deep a type may nest, as deep as the parsers let it nest: what goes into types recurses.
+/// The greatest depth of a type, equal to the parsers' limit: walks over types are recursive.
 pub const MAX_TYPE_DEPTH: usize = 256;
 /// Of how many parts a type may be written. A program of `%2 = (%1, %1)` doubles them with every line; TVM has no limit and
 /// goes on until memory ends.
 pub const MAX_TYPE_SIZE: usize = 1 << 16;
 
-/// How far a type goes.
+/// The depth and size of a type.
 #[derive(Clone, Copy)]
 pub(super) struct TypeExtent {
     depth: u16,
@@ -22,7 +22,7 @@ macro_rules! bytes_of {
 }
 
 impl Store {
-    /// How deep a type nests; what is not known yet counts as nothing.
+    /// Returns the nesting depth of a type; a type without a recorded depth counts as 0.
     pub fn type_depth(&self, id: TypeId) -> usize {
         self.type_extents.get(id.index()).map_or(0, |extent| extent.depth as usize)
     }
@@ -32,7 +32,7 @@ impl Store {
         self.type_extents.get(id.index()).map_or(1, |extent| extent.size as usize)
     }
 
-    /// Why a type is refused: it nests too deep or has too many parts.
+    /// Returns the reason why a type is refused: it nests too deep or has too many parts.
     pub fn type_limit(&self, id: TypeId) -> Option<(&'static str, String)> {
         if self.type_depth(id) > MAX_TYPE_DEPTH {
             return Some(("type-depth", format!("a type nests deeper than {MAX_TYPE_DEPTH} levels")));
