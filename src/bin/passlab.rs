@@ -30,7 +30,14 @@ enum Command {
     /// Structural equality as TVM defines it; on a difference, say where
     Equal { a: String, b: String },
     /// Apply the instructions of a schedule, written as TVM prints a trace
-    Schedule { file: String, trace: String },
+    Schedule {
+        file: String,
+        trace: String,
+        /// Instead of the program, what it does after each instruction, by counting; with the bytes of a cache and of its
+        /// lines: --cost=32768/64
+        #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "")]
+        cost: Option<String>,
+    },
     /// Run a function
     Eval(Eval),
     /// Print the link of a reproducer file, or of a plain program
@@ -113,9 +120,10 @@ struct Eval {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Count what a tensor program does, instead of its result: loads, stores, arithmetic, bytes
-    #[arg(long, conflicts_with = "json")]
-    cost: bool,
+    /// Count what a tensor program does, instead of its result: loads, stores, arithmetic, bytes, lines of a cache; with the
+    /// bytes of the cache and of its lines: --cost=32768/64
+    #[arg(long, conflicts_with = "json", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    cost: Option<String>,
 }
 
 fn main() {
@@ -153,9 +161,16 @@ fn run(command: &Command, reading: &Options) -> cli::Output {
         Command::Fmt { file } => cli::fmt(file, reading),
         Command::Infer { file } => cli::infer(file, reading),
         Command::Equal { a, b } => cli::equal(a, b, reading),
-        Command::Schedule { file, trace } => cli::schedule(file, trace, reading),
+        Command::Schedule { file, trace, cost } => match cost.as_deref().map(cli::cache).transpose() {
+            Ok(cache) => cli::schedule(file, trace, cache, reading),
+            Err(output) => output,
+        },
         Command::Eval(eval) => {
-            cli::eval(&eval.file, &eval.func, eval.args.as_deref(), eval.seed.unwrap_or(0), eval.json, eval.cost, reading)
+            let cache = match eval.cost.as_deref().map(cli::cache).transpose() {
+                Ok(cache) => cache,
+                Err(output) => return output,
+            };
+            cli::eval(&eval.file, &eval.func, eval.args.as_deref(), eval.seed.unwrap_or(0), eval.json, cache, reading)
         }
         Command::Link { file } => cli::link::encode(file),
         Command::Open { link } => cli::link::decode(link),

@@ -10,12 +10,14 @@ mod opt;
 pub use opt::{OptOptions, opt};
 
 use crate::diag::{Diagnostic, render, tame};
+use crate::eval::CacheShape;
 use crate::ir::{Expr, Store, equal};
 use crate::parse::Options;
 use crate::parse::trace::parse_trace;
 use crate::print::{self, PrintOptions};
+use crate::repro::{Document, DocumentRow};
 use crate::schedule::{State, apply_trace};
-use crate::session::{Opened, open_with, seeded_args};
+use crate::session::{Opened, Session, open_with, seeded_args};
 use crate::{eval as evaluator, ops as operators, passes as all_passes, verify};
 use serde_json::json;
 use std::io::Read;
@@ -158,9 +160,72 @@ fn equal_files(a: &str, b: &str, reading: &Options) -> Result<Output, Output> {
     })
 }
 
+/// The cache of `--cost` and `--cost=32768/64`: bytes of all of it, and of a line.
+pub fn cache(text: &str) -> Result<CacheShape, Output> {
+    if text.is_empty() {
+        return Ok(CacheShape::default());
+    }
+    let numbers = text.split_once('/').and_then(|(size, line)| Some((size.parse().ok()?, line.parse().ok()?)));
+    let shape = numbers.and_then(|(size, line)| CacheShape::new(line, size));
+    shape.ok_or_else(|| {
+        let says = "write the bytes of the cache and of a line, a power of two from 4 to 4096, as in `--cost=32768/64`";
+        Output::usage(format!("--cost={text}: {says}"))
+    })
+}
+
 /// `passlab schedule FILE TRACE`
-pub fn schedule(file: &str, trace: &str, reading: &Options) -> Output {
-    finish(schedule_file(file, trace, reading))
+pub fn schedule(file: &str, trace: &str, cost: Option<CacheShape>, reading: &Options) -> Output {
+    finish(match cost {
+        None => schedule_file(file, trace, reading),
+        Some(cache) => schedule_cost(file, trace, cache, reading),
+    })
+}
+
+/// What the program does after each instruction of a trace that changes it, by counting, a line each.
+fn schedule_cost(file: &str, path: &str, cache: CacheShape, reading: &Options) -> Result<Output, Output> {
+    let text = read(path)?;
+    parse_trace(&text).map_err(|found| Output::wrong(&found, path, &text))?;
+    let call = format!("Schedule(trace={})", crate::pass::Literal::Str(text));
+    let rows = vec![DocumentRow { call, enabled: true }];
+    let document = Document { source: read(file)?, rows, reading: reading.clone(), ..Document::default() };
+    let mut session = Session::new(clock);
+    if !session.run(&document, true) {
+        return Err(Output::wrong(session.problems(), file, &document.source));
+    }
+    let steps = session.trace().steps.clone();
+    let mut function = String::new();
+    if let Some(step) = steps.first() {
+        function = session.changed_functions(step).first().map_or(function, |name| (*name).to_owned());
+    }
+    let mut stdout = format!(
+        "{:<24}{:>12}{:>12}{:>12}{:>12}{:>12}{:>10}{:>8}  results\n",
+        "instruction", "loads", "stores", "arithmetic", "misses", "intensity", "parallel", "vector"
+    );
+    let mut known = 0;
+    for (name, version) in [("", 0)].into_iter().chain(steps.iter().skip(1).map(|step| (step.name.as_str(), step.after))) {
+        let found = session.measure(version, known, &function, 0, cache);
+        known = version;
+        let Some(cost) = found.cost else {
+            stdout += &format!("{name:<24}{}\n", found.problem);
+            continue;
+        };
+        let intensity = cost.intensity().map_or(String::new(), |intensity| format!("{intensity:.2}"));
+        let results = if found.difference.is_empty() { "equal" } else { &found.difference };
+        stdout += &format!(
+            "{name:<24}{:>12}{:>12}{:>12}{:>12}{intensity:>12}{:>10}{:>8}  {results}\n",
+            cost.loads(),
+            cost.stores(),
+            cost.arithmetic,
+            cost.misses(),
+            found.parallel,
+            found.vector
+        );
+    }
+    let failures = session.trace().failures();
+    match failures.is_empty() {
+        true => Ok(Output::text(stdout)),
+        false => Err(Output { stdout, ..Output::wrong(&failures, path, "") }),
+    }
 }
 
 /// The program after the instructions of a trace; those before one that is refused stand, and the status is 1.
@@ -183,7 +248,15 @@ fn schedule_file(file: &str, path: &str, reading: &Options) -> Result<Output, Ou
 }
 
 /// `passlab eval FILE`
-pub fn eval(file: &str, function: &str, args: Option<&str>, seed: u64, as_json: bool, cost: bool, reading: &Options) -> Output {
+pub fn eval(
+    file: &str,
+    function: &str,
+    args: Option<&str>,
+    seed: u64,
+    as_json: bool,
+    cost: Option<CacheShape>,
+    reading: &Options,
+) -> Output {
     finish(eval_file(file, function, args, seed, as_json, cost, reading))
 }
 
@@ -193,7 +266,7 @@ fn eval_file(
     args: Option<&str>,
     seed: u64,
     as_json: bool,
-    cost: bool,
+    cost: Option<CacheShape>,
     reading: &Options,
 ) -> Result<Output, Output> {
     let Loaded { mut store, opened, source } = load(file, reading)?;
@@ -224,7 +297,7 @@ fn eval_file(
             }
             applied.value
         }
-        _ if cost => {
+        _ if cost.is_some() => {
             return Err(Output::usage(format!("`--cost` counts what a tensor program does, and `{function}` is none")));
         }
         (Some(expr), _) => {
@@ -322,7 +395,7 @@ mod tests {
             "trace.py",
             "b0 = sch.get_sblock(name=\"B\", func_name=\"main\")\nl1, = sch.get_loops(block=b0)\nsch.vectorize(loop=l1)\n",
         );
-        let done = schedule(&program, &trace, &Options::default());
+        let done = schedule(&program, &trace, None, &Options::default());
         assert!(done.status == 0 && done.stdout.contains("for i in T.vectorized(16):"), "{}{}", done.stdout, done.stderr);
         [program, trace].iter().for_each(|path| std::fs::remove_file(path).expect("it was written"));
     }

@@ -17,7 +17,7 @@ mod value;
 pub use making::made_args;
 pub use seed::{Kind, Making, seeded_value};
 pub use show::show;
-pub use tir::{Applied, BufferCost, Cost, Given, apply as apply_prim_func, eval_prim, run_prim_func};
+pub use tir::{Applied, BufferCost, CacheShape, Cost, Given, apply as apply_prim_func, eval_prim, run_prim_func};
 pub use value::{Closure, Fields, RefCell, Value, value_to_expr};
 
 use crate::diag::{Diagnostic, Span};
@@ -120,7 +120,7 @@ pub fn eval_watching(
         return Err(EvalFailure::new(format!("the module has no function `@{name}`")));
     };
     if let Expr::PrimFunc(program) = store.expr(function) {
-        return tir::apply(store, module, program, args, options, (false, false)).map(|applied| applied.value);
+        return tir::apply(store, module, program, args, options, (None, false)).map(|applied| applied.value);
     }
     if module.dialect() == Dialect::Relax {
         return relax::apply(store, module, function, args, options, watched);

@@ -2,6 +2,7 @@
 
 use super::config::{self, Config};
 use super::spec::{Literal, PassError};
+use super::trace::Stage;
 use crate::diag::DiagnosticContext;
 use crate::ir::{Module, Store};
 
@@ -37,6 +38,8 @@ pub struct PassCx<'a> {
     /// Where it reports what it finds. A pass that reported an error has failed.
     pub diagnostics: &'a mut DiagnosticContext,
     pub(super) printed: &'a mut Vec<String>,
+    /// Parts of what it did that become steps inside of its own.
+    pub stages: &'a mut Vec<Stage>,
     pub(super) nested: &'a mut RunNested<'a>,
 }
 

@@ -408,9 +408,17 @@ impl Runner {
         run: impl FnOnce(&mut PassCx<'_>) -> Result<T, PassError>,
     ) -> Result<T, PassError> {
         let context = self.current().clone();
-        let mut printed = Vec::new();
+        let (mut printed, mut stages) = (Vec::new(), Vec::new());
         let mut nested = |store: &mut Store, call: &str, module: &Module| self.run_nested(store, call, module);
-        let result = run(&mut PassCx { store, context: &context, diagnostics, printed: &mut printed, nested: &mut nested });
+        let result = run(&mut PassCx {
+            store,
+            context: &context,
+            diagnostics,
+            printed: &mut printed,
+            stages: &mut stages,
+            nested: &mut nested,
+        });
+        self.trace.tell(step, stages);
         for text in printed {
             self.trace.note(Some(step), LogKind::Printed, text);
         }

@@ -81,6 +81,17 @@ impl Step {
     }
 }
 
+/// A part of what a pass did, which becomes a step inside of the pass's.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// What it is called.
+    pub name: String,
+    /// The module after it, or why it failed.
+    pub result: Result<Module, Diagnostic>,
+    /// Rewrites it recorded: a range of the store's log.
+    pub rewrites: std::ops::Range<usize>,
+}
+
 /// What a line of the log is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
@@ -165,6 +176,20 @@ impl Trace {
         };
         self.steps[step].after = after;
         self.current = after;
+    }
+
+    /// Adds the stages of a step that is under way as steps inside of it.
+    pub(super) fn tell(&mut self, parent: usize, stages: Vec<Stage>) {
+        for Stage { name, result, rewrites } in stages {
+            let info = PassInfo { name, opt_level: 0, required: Vec::new(), traceable: false };
+            let (module, row) = (self.last().clone(), self.steps[parent].row);
+            let step = self.begin(&info, &module, Role::Nested, Place { parent: Some(parent), row }, rewrites.start);
+            self.steps[step].rewrites.end = rewrites.end;
+            self.end(step, result.as_ref().ok());
+            if let Err(found) = result {
+                self.steps[step].outcome = Outcome::Failed(vec![found]);
+            }
+        }
     }
 
     /// Whether every step that was to run did.

@@ -38,10 +38,10 @@ pub mod state;
 #[cfg(test)]
 mod tests;
 mod trace;
-mod tree;
+pub mod tree;
 
-pub use state::State;
-pub use trace::{Failure, apply_trace};
+pub use state::{State, changes};
+pub use trace::{Failure, Tracer, apply_trace};
 
 /// Why an instruction is refused, in TVM's words.
 #[derive(Clone, Debug, PartialEq, Eq)]

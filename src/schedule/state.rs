@@ -40,6 +40,11 @@ const PRIMITIVES: &[&str] = &[
     "vectorize",
 ];
 
+/// Whether an instruction may change a program; the others look for blocks and loops, or decide on numbers.
+pub fn changes(name: &str) -> bool {
+    !(name.starts_with("get_") || name.starts_with("sample_") || ["work_on", "enter_postproc", "remove_rv"].contains(&name))
+}
+
 /// A block, whatever becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockRef(pub(super) usize);
@@ -64,6 +69,16 @@ pub struct State<'s> {
     /// Blocks that TVM takes for affine and covered because it has made them so, whatever a look at them would say.
     trusted: Vec<BlockRef>,
     /// Each block that a handle was given for: its function, and what it is now.
+    blocks: Vec<(usize, Id<Block>)>,
+}
+
+/// What a [`State`] was at some time.
+#[derive(Clone)]
+pub struct Saved {
+    funcs: Vec<(Id<Name>, ExprId)>,
+    at: usize,
+    working_on: Option<usize>,
+    trusted: Vec<BlockRef>,
     blocks: Vec<(usize, Id<Block>)>,
 }
 
@@ -132,6 +147,18 @@ impl<'s> State<'s> {
             }
         }
         result
+    }
+
+    /// What is there now, to come back to.
+    pub fn saved(&self) -> Saved {
+        let State { funcs, at, working_on, trusted, blocks, .. } = self;
+        Saved { funcs: funcs.clone(), at: *at, working_on: *working_on, trusted: trusted.clone(), blocks: blocks.clone() }
+    }
+
+    /// Goes back to what was there.
+    pub fn go_back(&mut self, saved: &Saved) {
+        let Saved { funcs, at, working_on, trusted, blocks } = saved.clone();
+        (self.funcs, self.at, self.working_on, self.trusted, self.blocks) = (funcs, at, working_on, trusted, blocks);
     }
 
     // ---- handles ----

@@ -1,8 +1,10 @@
 //! Instructions as a trace has them, applied to a state.
 
 use super::state::{BlockRef, LoopRef, State};
+use super::tree::What;
 use super::{Outcome, Refused, refuse};
 use crate::diag::Span;
+use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, DType, Double, PrimId, PrimOp};
 use crate::parse::trace::{Instruction, Node, NodeKind};
 use crate::tir::index_map::IndexMap;
@@ -34,20 +36,34 @@ pub struct Failure {
 /// Applies instructions in their order, until one is refused. Each that changes the program is a rewrite; without fuel for
 /// another one the rest is left out.
 pub fn apply_trace(state: &mut State<'_>, trace: &[Instruction]) -> Result<(), Failure> {
-    let mut names: FxHashMap<String, Value> = FxHashMap::default();
+    let mut tracer = Tracer::default();
     for (done, instruction) in trace.iter().enumerate() {
-        let failure = |message: String| Failure { done, span: instruction.span, message };
-        let call = Call { instruction, names: &names };
         if !state.store.log.has_fuel() && !state.store.makes_products() {
             return Ok(());
         }
-        let values = state.recorded(&instruction.name, |state| call.apply(state));
-        let mut values = values.map_err(|Refused(message)| failure(message))?;
+        let applied = tracer.apply(state, instruction);
+        applied.map_err(|Refused(message)| Failure { done, span: instruction.span, message })?;
+    }
+    Ok(())
+}
+
+/// What the names of a trace stand for, as far as it was applied.
+#[derive(Clone, Default)]
+pub struct Tracer {
+    names: FxHashMap<String, Value>,
+}
+
+impl Tracer {
+    /// Applies an instruction; what it gives gets its names.
+    pub fn apply(&mut self, state: &mut State<'_>, instruction: &Instruction) -> Outcome<()> {
+        let names = &mut self.names;
+        let call = Call { instruction, names };
+        let mut values = state.recorded(&instruction.name, |state| call.apply(state))?;
         if let Some(pick) = instruction.pick {
             let at = if pick < 0 { pick + values.len() as i64 } else { pick };
             match usize::try_from(at).ok().and_then(|at| values.get(at).cloned()) {
                 Some(value) => values = vec![value],
-                None => return Err(failure("IndexError: list index out of range".to_owned())),
+                None => return refuse("IndexError: list index out of range"),
             }
         }
         let outs = &instruction.outs;
@@ -60,10 +76,30 @@ pub fn apply_trace(state: &mut State<'_>, trace: &[Instruction]) -> Result<(), F
             (_, 1) => {
                 names.insert(outs[0].clone(), Value::List(values));
             }
-            (n, m) => return Err(failure(format!("ValueError: {n} results for {m} names"))),
+            (n, m) => return refuse(format!("ValueError: {n} results for {m} names")),
         }
+        Ok(())
     }
-    Ok(())
+
+    /// The names of loops and blocks that are still there: of each the last that it was given.
+    pub fn handles(&self, state: &State<'_>) -> Vec<(String, What)> {
+        let mut found: Vec<(String, What)> = Vec::new();
+        let mut names: Vec<_> = self.names.iter().collect();
+        sort_by(&mut names, |a, b| a.0.len().cmp(&b.0.len()).then_with(|| a.0.cmp(b.0)));
+        for (name, value) in names {
+            match value {
+                Value::Block(block) => found.push((name.clone(), What::Block(state.block_id(*block)))),
+                Value::Loop(of) => found.push((name.clone(), What::Loop(of.var))),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Whether a name stands for anything.
+    pub fn knows(&self, name: &str) -> bool {
+        self.names.contains_key(name)
+    }
 }
 
 /// An instruction, and what names stand for.

@@ -6,6 +6,8 @@ mod beside;
 mod files;
 mod graph;
 mod history;
+mod measure;
+mod nest;
 mod place;
 mod trial;
 mod values;
@@ -13,6 +15,8 @@ mod values;
 pub use files::Comparison;
 pub use graph::{Graph, GraphNode, Graphs, Group, NodeFate};
 pub use history::{Entry, Fate, History};
+pub use measure::{Measure, widths};
+pub use nest::{Nest, NestNode};
 pub use place::{Place, attributes, label, node_type};
 pub use trial::{Preview, Rewritten};
 pub use values::{Part, Values};
@@ -176,6 +180,8 @@ pub struct Session {
     naming: OnceCell<Naming>,
     /// The same with what only the versions beside it have.
     naming_beside: OnceCell<Naming>,
+    /// Runs of tensor programs that were measured.
+    ran: Vec<measure::Ran>,
     user: User,
 }
 
@@ -233,6 +239,7 @@ impl Session {
             beside: Vec::new(),
             naming: OnceCell::new(),
             naming_beside: OnceCell::new(),
+            ran: Vec::new(),
             user: User::default(),
         }
     }
@@ -340,6 +347,7 @@ impl Session {
         match opening {
             Some(opening) => {
                 self.store = opening.store;
+                self.ran.clear();
                 self.trace = Trace::new(opening.module);
             }
             // Instruments see every pass from the first on, or what they count and number would be wrong.

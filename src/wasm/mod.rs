@@ -3,6 +3,7 @@
 //! One class, [`Session`], with one method for the page: a request of `www/engine/protocol.ts` in, its answer out. Beside
 //! it stands what scripts of the user reach while they run, in `user`.
 
+mod nest;
 mod request;
 mod user;
 mod values;
@@ -126,6 +127,8 @@ impl Session {
             }),
             Request::Operators { before, after } => answer(&self.inner.operators(before, after)),
             Request::Eval(question) => answer(&values::values(&mut self.inner, question)?),
+            Request::Nest(question) => nest::nest(&mut self.inner, question),
+            Request::Measure(question) => nest::measure(&mut self.inner, question),
             Request::Dump => answer(&view::dump(&self.inner)),
             Request::Hash => answer(&self.inner.result_hash()),
             Request::Compare { version, source } => {

@@ -12,7 +12,7 @@ use js_sys::{Array, Error, Object, Reflect};
 use serde::Serialize;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// A request, told by its `type`. What `eval` asks is read where it is answered, in the second half of the engine.
+/// A request, told by its `type`. What `eval`, `nest` and `measure` ask is read where it is answered, in the second half of the engine.
 pub(super) enum Request {
     Catalogue,
     Run { document: Document },
@@ -26,6 +26,8 @@ pub(super) enum Request {
     Preview { version: usize, call: String },
     Operators { before: usize, after: usize },
     Eval(JsValue),
+    Nest(JsValue),
+    Measure(JsValue),
     Dump,
     Hash,
     Compare { version: usize, source: String },
@@ -62,6 +64,8 @@ impl Request {
                 }
             }
             "eval" => Request::Eval(fields.0),
+            "nest" => Request::Nest(fields.0),
+            "measure" => Request::Measure(fields.0),
             "dump" => Request::Dump,
             "hash" => Request::Hash,
             "compare" => Request::Compare { version: fields.index("version")?, source: fields.text("source")? },

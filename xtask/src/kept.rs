@@ -92,6 +92,8 @@ const SECOND: &[&str] = &[
     "session::files::",
     "session::graph::",
     "session::history::",
+    "session::measure::",
+    "session::nest::",
     "session::place::",
     "session::trial::",
     "session::values::",
@@ -99,6 +101,7 @@ const SECOND: &[&str] = &[
     "topi::",
     "verify::relax::",
     "verify::tir::",
+    "wasm::nest::",
     "wasm::user::",
     "wasm::values::",
 ];

@@ -1,6 +1,6 @@
 //! A tensor program applied to values, all its buffers being arguments.
 
-use super::{Cost, Given, Source, eval_prim, packed, run};
+use super::{CacheShape, Cost, Given, Source, eval_prim, packed, run};
 use crate::eval::seed::{Draws, Making};
 use crate::eval::{EvalFailure, EvalOptions, Value};
 use crate::ir::{DType, DTypeCode, Id, Module, PrimExpr, PrimFunc, PrimParam, Store, Symbol, Tensor};
@@ -18,7 +18,7 @@ pub struct Applied {
 
 /// Runs a program of a module on one value for each parameter; buffers, outputs included, have given contents.
 ///
-/// `count` asks for what was done. With `forgive` an access that is not possible is a warning and the program goes on: what is not
+/// `count` asks for what was done, and which lines of such a cache were used. With `forgive` an access that is not possible is a warning and the program goes on: what is not
 /// there reads as zero, its own memory grows, and nothing is written beyond an argument. Schedules of TVM's tests are run so that
 /// are wrong until CompactBufferAllocation mends them. A step of a program costs a twentieth of a node's fuel.
 pub fn apply(
@@ -27,7 +27,7 @@ pub fn apply(
     function: Id<PrimFunc>,
     args: &[Value],
     options: EvalOptions,
-    (count, forgive): (bool, bool),
+    (count, forgive): (Option<CacheShape>, bool),
 ) -> Result<Applied, EvalFailure> {
     let function = store.prim_func(function);
     let source = Source { store, module: Some(module), count };

@@ -1,5 +1,6 @@
 //! What a program does, by counting: the same on every machine.
 
+use super::cache::CacheShape;
 use super::machine::Machine;
 use super::step::Code;
 use crate::ir::sort::sort_by;
@@ -20,6 +21,10 @@ pub struct BufferCost {
     pub bytes: u64,
     /// Distinct bytes read or written in memory that was made for the buffer; of a view of another buffer none.
     pub touched: u64,
+    /// Distinct lines of the cache that it lies in.
+    pub lines: u64,
+    /// How often one of them had to be fetched.
+    pub misses: u64,
 }
 
 /// What a run did. An expression that occurs twice in a statement counts once; what a choice does not take counts only where it
@@ -28,10 +33,12 @@ pub struct BufferCost {
 pub struct Cost {
     /// Operations on values; a vector counts as its lanes.
     pub arithmetic: u64,
-    /// Operations within indices.
+    /// Operations within indices, bindings and conditions of blocks included.
     pub index_arithmetic: u64,
     /// Each buffer that was read or written, in the order of the program.
     pub buffers: Vec<BufferCost>,
+    /// The cache that lines and misses are of.
+    pub cache: CacheShape,
 }
 
 impl Cost {
@@ -50,22 +57,48 @@ impl Cost {
         self.buffers.iter().map(|buffer| buffer.bytes).sum()
     }
 
+    /// Lines that had to be fetched, for all buffers.
+    pub fn misses(&self) -> u64 {
+        self.buffers.iter().map(|buffer| buffer.misses).sum()
+    }
+
+    /// Operations for each byte that is fetched into the cache (the arithmetic intensity of Williams, Waterman and Patterson,
+    /// "Roofline", 2009); nothing where none is.
+    pub fn intensity(&self) -> Option<f64> {
+        let bytes = self.misses() * u64::from(self.cache.line);
+        (bytes > 0).then(|| self.arithmetic as f64 / bytes as f64)
+    }
+
     /// A table, a line for each buffer, as the command line prints it.
     pub fn table(&self) -> String {
         let mut out = format!(
-            "arithmetic {}, in indices {}\n{:<24}{:<12}{:>12}{:>12}{:>14}{:>14}\n",
-            self.arithmetic, self.index_arithmetic, "buffer", "scope", "loads", "stores", "bytes", "touched"
+            "arithmetic {}, in indices {}\ncache of {} bytes in lines of {}: {} fetched, {} operations a byte\n\
+             {:<24}{:<12}{:>12}{:>12}{:>14}{:>14}{:>10}{:>12}\n",
+            self.arithmetic,
+            self.index_arithmetic,
+            self.cache.size,
+            self.cache.line,
+            self.misses(),
+            self.intensity().map_or("no".to_owned(), |intensity| format!("{intensity:.2}")),
+            "buffer",
+            "scope",
+            "loads",
+            "stores",
+            "bytes",
+            "touched",
+            "lines",
+            "misses"
         );
-        for BufferCost { name, scope, loads, stores, bytes, touched } in &self.buffers {
-            out += &format!("{name:<24}{scope:<12}{loads:>12}{stores:>12}{bytes:>14}{touched:>14}\n");
+        for BufferCost { name, scope, loads, stores, bytes, touched, lines, misses } in &self.buffers {
+            out += &format!("{name:<24}{scope:<12}{loads:>12}{stores:>12}{bytes:>14}{touched:>14}{lines:>10}{misses:>12}\n");
         }
         out
     }
 }
 
 /// Adds up what the regions did, as often as each was entered.
-pub(super) fn of(store: &Store, code: &Code, machine: &Machine) -> Cost {
-    let mut cost = Cost::default();
+pub(super) fn of(store: &Store, code: &Code, machine: &Machine, cache: CacheShape) -> Cost {
+    let mut cost = Cost { cache, ..Cost::default() };
     let mut buffers: Vec<(Id<Buffer>, BufferCost)> = Vec::new();
     for (region, times) in code.regions.iter().zip(&machine.counts) {
         cost.arithmetic += region.arithmetic * times;
@@ -75,7 +108,10 @@ pub(super) fn of(store: &Store, code: &Code, machine: &Machine) -> Cost {
                 let buffer = store.buffer(*id);
                 let (name, scope) = (store.str(buffer.name).to_owned(), store.str(buffer.scope).to_owned());
                 let touched = machine.touched_of(*id);
-                buffers.push((*id, BufferCost { name, scope, loads: 0, stores: 0, bytes: 0, touched }));
+                let counts = machine.cache.as_ref().map_or(&[][..], |cache| &cache.counts);
+                let found = counts.iter().find(|(buffer, ..)| *buffer as usize == id.index());
+                let (lines, misses) = found.map_or((0, 0), |(_, lines, misses)| (*lines, *misses));
+                buffers.push((*id, BufferCost { name, scope, loads: 0, stores: 0, bytes: 0, touched, lines, misses }));
                 buffers.len() - 1
             });
             let total = &mut buffers[at].1;

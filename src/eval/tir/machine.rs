@@ -5,6 +5,7 @@
 //! advance as if each statement were executed by all of them at once, whether barriers are written in the program or are still to
 //! be put there by ThreadSync.
 
+use super::cache::Cache;
 use super::memory::{Fault, Heap, Kind, Memory, READ, STORED, WRITTEN};
 use super::step::{Code, Math, Reg, Sharing, Step};
 use crate::ir::{Buffer, Id, PrimOp};
@@ -58,6 +59,8 @@ pub(super) struct Machine<'c> {
     pub(super) own: usize,
     /// Where accesses went wrong, if the program goes on then; else the first one ends it.
     pub(super) forgiven: Option<Vec<Stopped>>,
+    /// Which lines of a cache are used, if that is wanted.
+    pub(super) cache: Option<Cache<'c>>,
 }
 
 impl<'c> Machine<'c> {
@@ -76,6 +79,7 @@ impl<'c> Machine<'c> {
             touched: FxHashMap::default(),
             own: 0,
             forgiven: None,
+            cache: None,
         }
     }
 
@@ -191,6 +195,9 @@ impl<'c> Machine<'c> {
 
     /// Gives memory back, and remembers how much of it was touched.
     fn retire(&mut self, from: usize) {
+        if let Some(cache) = &mut self.cache {
+            cache.forget(from);
+        }
         for piece in self.heap.pieces.drain(from..) {
             self.allocated = self.allocated.saturating_sub(piece.bytes.len());
             *self.touched.entry(piece.buffer).or_default() += touched(&piece);
@@ -323,7 +330,12 @@ impl<'c> Machine<'c> {
                     reg!(to) = heap.load(kind, pointer, 0).unwrap_or(0);
                 }
                 Step::Load { kind, to, base, place } => match self.heap.load(kind, reg!(base), reg!(place) as i64) {
-                    Ok(value) => reg!(to) = value,
+                    Ok(value) => {
+                        if let Some(cache) = &mut self.cache {
+                            cache.touch(&self.heap, reg!(base), reg!(place) as i64, kind.bytes());
+                        }
+                        reg!(to) = value;
+                    }
                     Err(fault) => {
                         let found = self.fault(next - 1, fault, "reads", base, kind, reg!(place) as i64);
                         self.forgive(found, None)?;
@@ -334,6 +346,8 @@ impl<'c> Machine<'c> {
                     if let Err(fault) = self.heap.store(kind, reg!(base), reg!(place) as i64, reg!(value)) {
                         let found = self.fault(next - 1, fault, "writes", base, kind, reg!(place) as i64);
                         self.forgive(found, Some((kind, reg!(base), reg!(place) as i64, reg!(value))))?;
+                    } else if let Some(cache) = &mut self.cache {
+                        cache.touch(&self.heap, reg!(base), reg!(place) as i64, kind.bytes());
                     }
                 }
                 Step::Alloc(site) => {

@@ -12,6 +12,7 @@
 //! run.
 
 mod apply;
+mod cache;
 mod compile;
 mod cost;
 mod machine;
@@ -22,6 +23,7 @@ mod step;
 
 pub(crate) use apply::seeded;
 pub use apply::{Applied, apply};
+pub use cache::CacheShape;
 pub use cost::{BufferCost, Cost};
 
 use super::EvalFailure;
@@ -66,7 +68,7 @@ pub fn run_prim_func(
     wanted: &[usize],
     fuel: u64,
 ) -> Result<Vec<Tensor>, EvalFailure> {
-    let source = Source { store, module: None, count: false };
+    let source = Source { store, module: None, count: None };
     let mut outcome = run(source, function, given, Vec::new(), fuel, false)?;
     Ok(wanted.iter().filter_map(|index| outcome.memory.get_mut(*index)?.take()).map(|(tensor, _)| tensor).collect())
 }
@@ -86,6 +88,7 @@ fn run(
     }
     let (code, params) = compile(source, function, given)?;
     let mut machine = Machine::new(&code, fuel);
+    machine.cache = source.count.map(|shape| cache::Cache::new(source.store, shape));
     let mut registers = code.registers.clone();
     let mut pointers = Vec::with_capacity(given.len());
     for (index, (given, reg)) in given.iter().zip(&params).enumerate() {
@@ -101,7 +104,7 @@ fn run(
             Given::Scalar(_) => continue,
             Given::Tensor(tensor) => {
                 let bytes = bytes(tensor).map_err(failed)?.to_vec();
-                let flags = if source.count { vec![WRITTEN; bytes.len()] } else { Vec::new() };
+                let flags = if source.count.is_some() { vec![WRITTEN; bytes.len()] } else { Vec::new() };
                 (tensor.dtype, tensor.shape.to_vec(), Memory { bytes, flags, stored: false, buffer })
             }
             Given::Output(dtype, shape) => {
@@ -121,7 +124,7 @@ fn run(
     machine.run(&mut registers).map_err(|stopped| at_place(source.store, &code, stopped))?;
     let forgiven = machine.forgiven.take().unwrap_or_default();
     let forgiven = forgiven.into_iter().map(|found| at_place(source.store, &code, found)).collect();
-    let cost = source.count.then(|| cost::of(source.store, &code, &machine));
+    let cost = source.count.map(|shape| cost::of(source.store, &code, &machine, shape));
     let memory = pointers.into_iter().map(|pointer| {
         let (pointer, dtype, shape) = pointer?;
         let piece = machine.heap.piece_mut(pointer)?;

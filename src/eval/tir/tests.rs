@@ -105,7 +105,8 @@ fn what_a_program_does_is_counted() {
     let Expr::PrimFunc(function) = store.expr(module.functions()[0].1) else { panic!("not a PrimFunc") };
     let tensor = |shape: &[i64]| write(DType::F32, shape, &vec![1.0; shape.iter().product::<i64>() as usize]).expect("a tensor");
     let args = [Value::Tensor(tensor(&[2, 3])), Value::Tensor(tensor(&[2]))];
-    let applied = apply(store, &module, function, &args, EvalOptions::default(), (true, false)).expect("it runs");
+    let applied =
+        apply(store, &module, function, &args, EvalOptions::default(), (Some(CacheShape::default()), false)).expect("it runs");
     let cost = applied.cost.expect("it is counted");
     // In the one round that the branch takes: a product and a sum; `A[i, 0]` stands there twice and is read once.
     assert_eq!((cost.arithmetic, cost.index_arithmetic), (2 + 2, 1), "with the comparison of both rounds");
@@ -130,7 +131,7 @@ fn a_packed_function_is_run_on_the_arguments_that_it_unpacks() {
         Value::Tensor(write(DType::F32, &[2], &[1.5, 0.0]).expect("a tensor")),
         Value::Prim(write(DType::I64, &[], &[4i64]).expect("a number")),
     ];
-    let applied = apply(store, &module, function, &args, EvalOptions::default(), (false, false)).expect("it runs");
+    let applied = apply(store, &module, function, &args, EvalOptions::default(), (None, false)).expect("it runs");
     let Value::Tuple(fields) = applied.value else { panic!("a tuple of what was written") };
     let tensor = fields.items()[0].as_tensor().expect("a tensor");
     assert_eq!(read::<f64>(tensor).expect("values"), [1.5, 5.5]);

@@ -5,8 +5,9 @@
 use crate::diag::Diagnostic;
 use crate::ir::Module;
 use crate::parse::trace::parse_trace;
+use crate::pass::trace::Stage;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
-use crate::schedule::{State, apply_trace};
+use crate::schedule::{Refused, State, Tracer, changes};
 
 /// The schedule of a trace, as a pass.
 pub static SPEC: PassSpec = PassSpec {
@@ -22,7 +23,7 @@ pub static SPEC: PassSpec = PassSpec {
     }],
     config: &[],
     summary: "Applies the instructions of a schedule.",
-    doc: "Each instruction that changes the program is one rewrite, so that the schedule can be stepped through. One that TVM \
+    doc: "Each instruction that changes the program is a step of its own and one rewrite, so that the schedule can be stepped through. One that TVM \
 refuses fails the pass, with TVM's reason and its line; in a schedule of TVM those before it stand.",
     example_before: "\
 # Schedule(trace=\"b0 = sch.get_sblock('B')\\ni, = sch.get_loops(b0)\\ni0, i1 = sch.split(i, [None, 4])\\nsch.vectorize(i1)\")
@@ -61,15 +62,27 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
         found.into_iter().map(|found| Diagnostic::error(found.code, found.message, None)).collect()
     };
     let trace = parse_trace(text).map_err(unplaced)?;
-    let mut state = State::new(cx.store, module);
-    match apply_trace(&mut state, &trace) {
-        Ok(()) => Ok(state.module()),
-        Err(failure) => {
-            let line = text[failure.span.start as usize..].lines().next().unwrap_or_default();
-            let message = format!("instruction {}, `{line}`: {}", failure.done + 1, failure.message);
-            Err(vec![Diagnostic::error("schedule-refused", message, None)])
+    let mut state = State::new(&mut *cx.store, module);
+    let mut tracer = Tracer::default();
+    for (done, instruction) in trace.iter().enumerate() {
+        if !state.store.log.has_fuel() && !state.store.makes_products() {
+            break;
+        }
+        let from = state.store.log.done.len();
+        let applied = tracer.apply(&mut state, instruction);
+        let rewrites = from..state.store.log.done.len();
+        let name = || instruction.name.clone();
+        if let Err(Refused(message)) = applied {
+            let line = text[instruction.span.start as usize..].lines().next().unwrap_or_default();
+            let found = Diagnostic::error("schedule-refused", format!("instruction {}, `{line}`: {message}", done + 1), None);
+            cx.stages.push(Stage { name: name(), result: Err(found.clone()), rewrites });
+            return Err(vec![found]);
+        }
+        if changes(&instruction.name) {
+            cx.stages.push(Stage { name: name(), result: Ok(state.module()), rewrites });
         }
     }
+    Ok(state.module())
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ mod packed;
 mod stmt;
 mod thread;
 
-use super::Given;
 use super::machine::int;
 use super::memory::Kind;
 use super::step::{Code, Label, Math, Reg, Region, Step};
+use super::{CacheShape, Given};
 use crate::eval::EvalFailure;
 use crate::ir::{Buffer, DType, Id, Module, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Reducer, StmtId, Store, Symbol};
 use crate::ops::kernel::read_scalar;
@@ -33,8 +33,8 @@ pub(super) struct Source<'s> {
     pub(super) store: &'s Store,
     /// Where functions that it calls are.
     pub(super) module: Option<&'s Module>,
-    /// Whether it is told how often each part is run.
-    pub(super) count: bool,
+    /// Whether it is told how often each part is run, and with which cache.
+    pub(super) count: Option<CacheShape>,
 }
 
 /// Makes a program into steps, knowing what its parameters are given, one for each. Beside them the registers that are to
@@ -54,7 +54,7 @@ pub(super) fn compile(source: Source, function: &PrimFunc, given: &[Given]) -> D
 
 /// Makes a scalar expression into steps that leave its value in [`Code::result`].
 pub(super) fn compile_expr(store: &Store, root: PrimId, symbols: &[(Id<Symbol>, i64)]) -> Done<Code> {
-    let mut compiler = Compiler::new(Source { store, module: None, count: false });
+    let mut compiler = Compiler::new(Source { store, module: None, count: None });
     for (symbol, value) in symbols {
         let reg = compiler.constant(*value as u64);
         compiler.bind(*symbol, vec![reg]);
@@ -318,7 +318,7 @@ impl<'s> Compiler<'s> {
 
     fn open(&mut self) {
         let mut scope = Scope::default();
-        if self.source.count {
+        if self.source.count.is_some() {
             self.code.regions.push(Region::default());
             scope.region = self.code.regions.len() - 1;
             scope.steps.push(Step::Count(scope.region as u32));
@@ -371,7 +371,7 @@ impl<'s> Compiler<'s> {
 
     /// Counts in another part from here on: what stands before may have left this one.
     fn new_region(&mut self) {
-        if self.source.count {
+        if self.source.count.is_some() {
             self.code.regions.push(Region::default());
             let region = self.code.regions.len() - 1;
             if let Some(scope) = self.scopes.last_mut() {

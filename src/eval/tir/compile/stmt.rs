@@ -326,6 +326,8 @@ impl Compiler<'_> {
     }
 
     fn block(&mut self, block: &Block) -> Done<()> {
+        // Where the block stands among its iterations is a matter of indices.
+        self.in_index += 1;
         for iter in &block.iters {
             let Some(value) = iter.value else { return unsupported("a block whose axes are not bound") };
             let value = self.scalar(value)?;
@@ -334,7 +336,10 @@ impl Compiler<'_> {
         if let Some(predicate) = block.predicate {
             let cond = self.scalar(predicate)?;
             match self.known(cond) {
-                Some(0) => return Ok(()),
+                Some(0) => {
+                    self.in_index -= 1;
+                    return Ok(());
+                }
                 Some(_) => {}
                 None => {
                     self.open();
@@ -342,6 +347,7 @@ impl Compiler<'_> {
                 }
             }
         }
+        self.in_index -= 1;
         for buffer in &block.allocs {
             self.alloc(*buffer)?;
         }

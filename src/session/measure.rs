@@ -1,0 +1,143 @@
+//! A tensor program of a version run on made-up inputs: what it did, by counting, and whether it gave what another version gives.
+
+use super::{Nest, Session, seeded_args};
+use crate::diag::Diagnostic;
+use crate::eval::{self, CacheShape, Cost, EvalOptions, Value};
+use crate::ir::{DTypeCode, Expr, ExprId, Tensor};
+use crate::ops::kernel::read;
+use crate::pass::trace::Version;
+
+/// Steps of a run beyond which it is given up: what is measured is waited for. A node's fuel is twenty steps.
+const PATIENCE: EvalOptions = EvalOptions { fuel: 15_000_000, work: u64::MAX };
+
+/// Runs that are kept, so that a step that changed nothing costs nothing.
+const MOST_KEPT: usize = 64;
+
+/// What a run of a function gave.
+#[derive(Clone)]
+pub(super) struct Ran {
+    about: (ExprId, u64, CacheShape),
+    outcome: Result<(Value, Cost), String>,
+}
+
+/// What a version of a function does.
+#[derive(Clone, Debug, Default)]
+pub struct Measure {
+    /// What was counted; nothing where it could not be run.
+    pub cost: Option<Cost>,
+    /// Why it could not be run, or why the two could not be compared; empty when all is well.
+    pub problem: String,
+    /// Where its results differ first from those of the other version; empty when they are equal.
+    pub difference: String,
+    /// Iterations that may run at the same time: the most that nested parallel loops and threads have.
+    pub parallel: i64,
+    /// Lanes of the widest vector.
+    pub vector: i64,
+}
+
+impl Session {
+    /// Runs a tensor program of a version on inputs made from `seed`, counts what it does, and compares the results with those
+    /// of another version on the same inputs.
+    pub fn measure(&mut self, version: Version, other: Version, function: &str, seed: u64, cache: CacheShape) -> Measure {
+        let mut measure = Measure { parallel: 1, vector: 1, ..Measure::default() };
+        match self.nest(version, function, "", 0, &[]) {
+            Ok(nest) => (measure.parallel, measure.vector) = widths(&nest),
+            Err(found) => measure.problem = found.message,
+        }
+        match self.run_counted(version, function, seed, cache) {
+            Ok((value, cost)) => {
+                measure.cost = Some(cost);
+                match self.run_counted(other, function, seed, cache) {
+                    Ok((before, _)) => measure.difference = difference(&before, &value),
+                    Err(why) => measure.problem = format!("before it cannot be run: {why}"),
+                }
+            }
+            Err(why) => measure.problem = why,
+        }
+        measure
+    }
+
+    fn run_counted(&mut self, version: Version, function: &str, seed: u64, cache: CacheShape) -> Result<(Value, Cost), String> {
+        let module = self.version(version).cloned().ok_or_else(|| format!("there is no version {version}"))?;
+        let name = self.store.name(function);
+        let root = module.function(name).ok_or_else(|| format!("the module has no function `{function}`"))?;
+        let Expr::PrimFunc(program) = self.store.expr(root) else { return Err(format!("`{function}` is no tensor program")) };
+        let about = (root, seed, cache);
+        if let Some(ran) = self.ran.iter().find(|ran| ran.about == about) {
+            return ran.outcome.clone();
+        }
+        let outcome =
+            seeded_args(&mut self.store, &module, function, seed).map_err(|found: Diagnostic| found.message).and_then(|args| {
+                let applied = eval::apply_prim_func(&self.store, &module, program, &args, PATIENCE, (Some(cache), false));
+                applied.map(|applied| (applied.value, applied.cost.unwrap_or_default())).map_err(|failure| failure.message)
+            });
+        if self.ran.len() == MOST_KEPT {
+            self.ran.remove(0);
+        }
+        self.ran.push(Ran { about, outcome: outcome.clone() });
+        outcome
+    }
+}
+
+/// How many iterations run at the same time at most, and the widest vector.
+pub fn widths(nest: &Nest) -> (i64, i64) {
+    let (mut parallel, mut vector) = (1, 1);
+    // A thread that occurs twice on the way is one.
+    for (at, node) in nest.nodes.iter().enumerate() {
+        let extent = node.extent.unwrap_or(1);
+        match node.kind {
+            "vectorized" | "store" => vector = extent.max(vector),
+            "parallel" | "thread_binding" => {
+                let mut seen: Vec<&str> = Vec::new();
+                let mut width: i64 = 1;
+                let above = std::iter::successors(Some(at), |at| nest.nodes[*at].parent).map(|at| &nest.nodes[at]);
+                for node in above.filter(|node| ["parallel", "thread_binding"].contains(&node.kind)) {
+                    if node.note.is_empty() || !seen.contains(&node.note.as_str()) {
+                        width = width.saturating_mul(node.extent.unwrap_or(1));
+                        seen.push(&node.note);
+                    }
+                }
+                parallel = width.max(parallel);
+            }
+            _ => {}
+        }
+    }
+    (parallel, vector)
+}
+
+/// Where two results differ first; empty where they do not. Another order of additions makes no difference.
+fn difference(before: &Value, after: &Value) -> String {
+    let (Value::Tuple(left), Value::Tuple(right)) = (before, after) else { return String::new() };
+    let (left, right) = (left.items(), right.items());
+    if left.len() != right.len() {
+        return format!("{} buffers are written before, {} after", left.len(), right.len());
+    }
+    let pairs = left.iter().zip(right).enumerate();
+    let found = pairs.filter_map(|(at, (left, right))| match (left, right) {
+        (Value::Tensor(left), Value::Tensor(right)) => tensors(at, left, right),
+        _ => None,
+    });
+    found.into_iter().next().unwrap_or_default()
+}
+
+fn tensors(at: usize, left: &Tensor, right: &Tensor) -> Option<String> {
+    let (x, y) = (read::<f64>(left).ok()?, read::<f64>(right).ok()?);
+    if x.len() != y.len() {
+        return Some(format!("result {at} has {} elements before, {} after", x.len(), y.len()));
+    }
+    let tolerance = match (left.dtype.code, left.dtype.bits) {
+        _ if !left.dtype.is_float() => 0.0,
+        (DTypeCode::Float, 64) => 1e-9,
+        (DTypeCode::Float, 32) => 1e-4,
+        _ => 2e-2,
+    };
+    let near = |x: f64, y: f64| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= tolerance * (1.0 + x.abs().max(y.abs()));
+    let first = x.iter().zip(&y).position(|(x, y)| !near(*x, *y))?;
+    let mut place = Vec::new();
+    let mut rest = first as i64;
+    for extent in left.shape.iter().rev() {
+        place.insert(0, (rest % extent.max(&1)).to_string());
+        rest /= extent.max(&1);
+    }
+    Some(format!("result {at}, element [{}]: {} before, {} after", place.join(", "), x[first], y[first]))
+}
