@@ -40,11 +40,11 @@ pub struct EqualOptions {
 }
 
 impl EqualOptions {
-    /// For two texts of what may be one program: what they leave out is taken for equal.
+    /// The options for two texts that may be of one program: omitted constants count as equal.
     pub const TEXTS: EqualOptions =
         EqualOptions { map_free_vars: true, scalar_tolerance: false, unknown_constants: true, types: false };
 
-    /// For two expressions of one program of Relax.
+    /// The options for two expressions of one program of Relax.
     pub const RELAX: EqualOptions =
         EqualOptions { map_free_vars: false, scalar_tolerance: false, unknown_constants: false, types: true };
 }
@@ -297,7 +297,7 @@ impl<'a> Comparer<'a> {
         self.tasks.push(if has_identity { Task::Pair(lhs, rhs) } else { Task::Known(lhs, rhs) });
     }
 
-    /// Compares what two nodes are and leaves their children as tasks, first child on top.
+    /// Compares two nodes without their children, and pushes the children as tasks, first child on top.
     fn compare(&mut self, lhs: ExprId, rhs: ExprId, place: u32) -> Outcome {
         match self.nodes.check(lhs, rhs) {
             Some(true) => return Ok(()),

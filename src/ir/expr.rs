@@ -10,7 +10,7 @@ use super::tensor::Tensor;
 use super::ty::{DType, Dim, Symbol, TypeId};
 use super::{AttrValue, Name};
 
-/// Id of an [`Expr`]. Equal ids are what equal pointers are in TVM.
+/// Id of an [`Expr`]. Equal ids correspond to equal pointers in TVM.
 pub type ExprId = Id<Expr>;
 /// Id of a [`Var`]: the variable itself, whatever its name.
 pub type VarId = Id<Var>;

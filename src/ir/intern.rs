@@ -15,7 +15,7 @@ pub struct Interner<T> {
     ids: HashMap<Key<T>, Id<T>, BuildHasherDefault<FxHasher>>,
 }
 
-/// A value as the key of its id. It can be asked for by what it is borrowed as.
+/// A value as the key of its id. Look-ups take the borrowed form.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key<T>(Rc<T>);
 

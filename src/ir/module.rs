@@ -14,7 +14,7 @@ pub enum Dialect {
     Relay,
     /// Relax and TIR, as TVM 0.27 has them.
     Relax,
-    /// TIR alone: what a pass is about. Its functions stand in modules of [`Dialect::Relax`].
+    /// The dialect of passes over TIR alone. Its functions stand in modules of [`Dialect::Relax`].
     Tir,
 }
 

@@ -291,7 +291,7 @@ impl Rewriting {
         self.vars.get(var).copied().unwrap_or(var)
     }
 
-    /// `id` over what its children have become: itself when none changed (TVM's `WithFields`).
+    /// Rebuilds `id` over its rewritten children: itself when none changed (TVM's `WithFields`).
     fn rebuild(&self, store: &mut Store, id: ExprId) -> ExprId {
         let ty = store.checked_type(id);
         let new = match store.expr(id) {

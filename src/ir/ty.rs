@@ -235,7 +235,7 @@ pub struct DType {
     pub code: DTypeCode,
     /// Bits of one lane. Of a pointer to typed elements see [`super::Store::pointer`].
     pub bits: u8,
-    /// Vector lanes, 1 for scalars; with [`DType::SCALABLE`] a multiple of what the machine has (`T.vscale()`).
+    /// Vector lanes, 1 for scalars; with [`DType::SCALABLE`] a multiple of the machine's `T.vscale()`.
     pub lanes: u16,
 }
 

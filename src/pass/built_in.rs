@@ -14,7 +14,7 @@ use crate::verify;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// What a hook prints, or why it fails.
+/// The text that a hook prints, or the reason why it fails.
 type Printed = Result<Option<String>, PassError>;
 
 /// Every instrument. A new one is a struct here and a row of this table.
@@ -185,7 +185,7 @@ impl Instrument for DumpIR {
 struct VerifyEach {
     /// Passes that are running, the innermost last.
     open: Vec<String>,
-    /// What was looked at last and found to be right.
+    /// The last module that was found to be well-formed.
     verified: Option<Module>,
 }
 
@@ -215,7 +215,7 @@ impl Instrument for VerifyEach {
     }
 
     fn run_before_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Printed {
-        // A pass inside of another one gets what that one has made so far.
+        // A nested pass gets the module as its enclosing pass has made it so far.
         let blame = self.open.last().cloned();
         self.open.push(info.name.clone());
         self.verify(store, module, blame.as_deref())
@@ -284,7 +284,7 @@ type Size = [usize; 2];
 
 #[derive(Default)]
 struct PassMemory {
-    /// For each pass that is running: the session before it, and what passes inside of it have added.
+    /// For each running pass: the session before it, and the part that nested passes have added.
     open: Vec<(Size, Size)>,
 }
 
@@ -319,7 +319,7 @@ struct RewriteLog {
     index: LineIndex,
     /// Passes that are running, the innermost last.
     open: Vec<String>,
-    /// How many rewrites of the store's log are told.
+    /// The number of rewrites of the store's log that have been reported.
     told: usize,
 }
 
@@ -345,7 +345,7 @@ impl RewriteLog {
     }
 }
 
-/// What a node is, in a word: the operator that it calls, or TVM's name of its kind.
+/// Names a node in a word: the operator that it calls, or TVM's name of its kind.
 fn what(store: &Store, id: ExprId) -> String {
     store.called_op(id).map_or_else(|| format!("{:?}", store.expr(id).kind()), |op| ops::info(op).name.to_owned())
 }

@@ -3,7 +3,7 @@
 use super::spec::Literal;
 use crate::parse::suggest;
 
-/// What a key holds.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigType {
     /// An integer; truth values count as 0 and 1.
@@ -47,10 +47,10 @@ impl ConfigType {
 pub struct ConfigKey {
     /// Name, e.g. `relay.FuseOps.max_depth`.
     pub key: &'static str,
-    /// What it holds.
+    /// The type of the value.
     pub ty: ConfigType,
     default: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub doc: &'static str,
 }
 
@@ -89,7 +89,7 @@ impl FromIterator<(String, Literal)> for Config {
 }
 
 impl ConfigKey {
-    /// What holds when it is not set, as a Python literal.
+    /// Returns the default value, as a Python literal.
     pub fn default(&self) -> String {
         match self.ty {
             ConfigType::Dict(_, fields) => {
@@ -338,7 +338,7 @@ pub fn key(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.key == name)
 }
 
-/// What a field of a key's object is when nothing is said.
+/// Returns the default of a field in a key's object.
 pub(super) fn field_default(name: &str, field: &str) -> i64 {
     let fields = match key(name).map(|key| key.ty) {
         Some(Dict(_, fields)) => fields,
@@ -350,7 +350,7 @@ pub(super) fn field_default(name: &str, field: &str) -> i64 {
     })
 }
 
-/// A key that somebody's own passes read, and what it holds (TVM's `TVM_REGISTER_PASS_CONFIG_OPTION` in code of one's own).
+/// A key that the user's own passes read, with its type (the user's `TVM_REGISTER_PASS_CONFIG_OPTION`).
 pub type OwnKey = (String, ConfigType);
 
 /// Checks a configuration as TVM's `PassContext` does when it is built; `own` are keys beside those of TVM. The errors are

@@ -6,8 +6,8 @@ use super::trace::Stage;
 use crate::diag::DiagnosticContext;
 use crate::ir::{Module, Store};
 
-/// TVM's `PassContext`, as far as it is data: instruments belong to the runner that enters it. What TVM keeps for
-/// Relax's tuning (`trace_stack`, `make_traceable`, `num_evals`, `tuning_api_database`) is not here.
+/// TVM's `PassContext`, as far as it is data: instruments belong to the runner that enters it. The fields for Relax's
+/// tuning (`trace_stack`, `make_traceable`, `num_evals`, `tuning_api_database`) are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassContext {
     /// Passes of a higher level do not run inside a `Sequential`.
@@ -29,13 +29,13 @@ impl Default for PassContext {
 /// Runs a list of passes, in call notation, inside of a pass.
 pub type RunNested<'a> = dyn FnMut(&mut Store, &str, &Module) -> Result<Module, PassError> + 'a;
 
-/// What a running pass gets.
+/// The arguments of a running pass.
 pub struct PassCx<'a> {
     /// The session's memory.
     pub store: &'a mut Store,
     /// The context it runs in.
     pub context: &'a PassContext,
-    /// Where it reports what it finds. A pass that reported an error has failed.
+    /// Collects its findings. A pass that reported an error has failed.
     pub diagnostics: &'a mut DiagnosticContext,
     pub(super) printed: &'a mut Vec<String>,
     /// Parts of what it did that become steps inside of its own.
@@ -62,7 +62,7 @@ impl PassCx<'_> {
         self.context.config.get(key).or_else(|| earlier(base?))
     }
 
-    /// A field of a key of the configuration that holds an object; its default when nothing is said.
+    /// Returns a field of a key of the configuration that holds an object; its default if it is not set.
     pub fn config_field(&self, key: &str, field: &str) -> i64 {
         let given = match self.config_tir(key) {
             Some(Literal::Dict(entries)) => entries.iter().find(|(name, _)| matches!(name, Literal::Str(name) if name == field)),
@@ -75,7 +75,7 @@ impl PassCx<'_> {
         }
     }
 
-    /// Whether a key of the configuration for passes over TIR is set and true.
+    /// True if a key of the configuration for passes over TIR is set and true.
     pub fn config_flag(&self, key: &str) -> bool {
         matches!(self.config_tir(key), Some(Literal::Bool(true)) | Some(Literal::Int(1..)))
     }

@@ -38,19 +38,19 @@ pub trait Instrument {
         Ok(())
     }
 
-    /// Whether the pass may run. Not asked for passes the context requires.
+    /// True if the pass may run. Not asked for passes the context requires.
     fn should_run(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<bool, PassError> {
         let _ = (store, module, info);
         Ok(true)
     }
 
-    /// A pass is about to run. What is returned is logged.
+    /// Called before a pass runs. The result is logged.
     fn run_before_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
         let _ = (store, module, info);
         Ok(None)
     }
 
-    /// A pass has run and made `module`. What is returned is logged.
+    /// Called after a pass has run and made `module`. The result is logged.
     fn run_after_pass(&mut self, store: &mut Store, module: &Module, info: &PassInfo) -> Result<Option<String>, PassError> {
         let _ = (store, module, info);
         Ok(None)
@@ -61,9 +61,9 @@ pub trait Instrument {
 pub struct InstrumentSpec {
     /// Name, that of TVM's class where TVM has it.
     pub name: &'static str,
-    /// What it takes, as TVM names it.
+    /// The parameters, as TVM names them.
     pub params: &'static [Param],
-    /// What it does, in a sentence or two.
+    /// Its effect, in a sentence or two.
     pub doc: &'static str,
     /// Makes one. The text is the program as it was opened, which places refer to.
     pub make: fn(&Args, &str) -> Box<dyn Instrument>,

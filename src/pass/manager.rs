@@ -20,9 +20,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// One row of the list that is run.
 pub struct Row {
-    /// The pass.
+    /// The pass that the row calls.
     pub pass: Pass,
-    /// Whether the row is run at all.
+    /// True if the row runs at all.
     pub enabled: bool,
 }
 
@@ -48,11 +48,11 @@ pub struct Runner {
     scopes: Vec<Scope>,
     /// Microseconds since some fixed moment. The host gives it: there is no clock in plain wasm.
     clock: fn() -> f64,
-    /// What happened so far.
+    /// The steps so far.
     pub trace: Trace,
     row: usize,
     open: Option<usize>,
-    /// What the pass of the user's that is running has reported.
+    /// The findings of the running pass of the user's.
     emitted: DiagnosticContext,
 }
 
@@ -69,7 +69,7 @@ impl Runner {
         Runner::new(Registry::default(), || 0.0, Trace::default())
     }
 
-    /// Where passes are looked up.
+    /// Returns the registry in which passes are looked up.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -87,7 +87,7 @@ impl Runner {
         self.open.is_some()
     }
 
-    /// How many contexts are entered besides the default one.
+    /// Returns the number of entered contexts besides the default one.
     pub fn depth(&self) -> usize {
         self.scopes.len() - 1
     }
@@ -112,8 +112,8 @@ impl Runner {
         self.scopes.last().map_or(u32::MAX, |scope| scope.id)
     }
 
-    /// Enters a context: its instruments first, then the context is current. When an instrument fails,
-    /// those entered already are exited, the last one first, and the context is not entered.
+    /// Enters a context: its instruments first, then the context is current. When an instrument fails, those entered
+    /// already are exited, the last one first, and the context is not entered.
     pub fn enter(&mut self, context: PassContext, instruments: Vec<Box<dyn Instrument>>) -> Result<(), PassError> {
         let mut scope = Scope::new(context, instruments);
         self.enter_instruments(&mut scope)?;
@@ -149,7 +149,7 @@ impl Runner {
             let entered = self.hook(&mut *scope.instruments[index], "enter_pass_ctx");
             if entered.is_err() {
                 for instrument in scope.instruments[..index].iter_mut().rev() {
-                    // A second failure while unwinding has nobody to go to; TVM would abort.
+                    // A second failure while unwinding has no receiver; TVM would abort.
                     let _ = self.hook(&mut **instrument, "exit_pass_ctx");
                 }
                 scope.instruments.clear();
@@ -201,7 +201,7 @@ impl Runner {
         }
     }
 
-    /// Why a `Sequential` leaves a pass out, if it does (TVM's `PassEnabled`).
+    /// Returns the reason why a `Sequential` skips a pass, if it does (TVM's `PassEnabled`).
     fn gate(&self, info: &PassInfo) -> Option<String> {
         let context = self.current();
         if context.disabled.contains(&info.name) {

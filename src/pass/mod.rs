@@ -1,12 +1,12 @@
-//! Running passes: what a pass is, in which context it runs, and the trace of what happened.
+//! Runs passes in a context and records a trace of their steps.
 //!
 //! - [`spec`]: a pass as it is declared, with its documentation.
 //! - [`call`]: the notation passes are written in.
 //! - [`context`], [`config`]: opt level, required and disabled passes, configuration.
-//! - [`instrument`], [`built_in`]: what watches.
+//! - [`instrument`], [`built_in`]: the instruments that watch passes.
 //! - [`registry`]: passes by name, made ready to run.
 //! - [`manager`]: the rules by which passes run.
-//! - [`trace`]: what a run did.
+//! - [`trace`]: the steps and versions of a run.
 //! - [`user`]: passes that are not compiled in.
 
 pub mod built_in;

@@ -1,4 +1,4 @@
-//! What passes are called: the names of TVM's modules in front, and names of earlier versions.
+//! Resolves the names of passes: prefixes of TVM's modules, and names of earlier versions.
 
 use super::spec::PassSpec;
 use crate::ir::Dialect;
@@ -11,7 +11,7 @@ pub(super) struct Wanted<'n> {
     prefixes: &'static [&'static str],
     /// The name without one.
     base: &'n str,
-    /// What is to be told when a pass is found.
+    /// The note for a pass that is found.
     note: Option<String>,
 }
 
@@ -64,7 +64,7 @@ const MODULES: &[(&str, &[&str])] = &[
 ];
 
 impl<'n> Wanted<'n> {
-    /// What a name asks for.
+    /// Parses the name in a call.
     pub(super) fn of(name: &'n str) -> Wanted<'n> {
         let inner = name.strip_prefix("tvm.").unwrap_or(name);
         let found = MODULES.iter().find_map(|(module, prefixes)| Some((inner.strip_prefix(module)?, *prefixes)));
@@ -93,12 +93,12 @@ impl<'n> Wanted<'n> {
         find(true).or_else(|| find(false)).copied()
     }
 
-    /// What is to be told with the pass.
+    /// Returns the note for the pass.
     pub(super) fn note(&self) -> Option<String> {
         self.note.clone()
     }
 
-    /// What is to be told about a name that no pass has, besides that.
+    /// Returns a note about a name that no pass has, if there is more to say.
     pub(super) fn missing(&self, passes: &[&PassSpec]) -> Option<String> {
         if self.prefixes != [""] && GONE.contains(&self.base) {
             return Some(format!("TVM 0.27 has no {} any more", self.base));

@@ -12,14 +12,14 @@ use std::rc::Rc;
 /// A pass that is ready to run.
 #[derive(Clone)]
 pub struct Pass {
-    /// What gates and instruments see.
+    /// The description for gates and instruments.
     pub info: PassInfo,
     pub(super) body: Body,
-    /// What is told when it runs: that it was called by an earlier name.
+    /// The note when it runs: that it was called by an earlier name.
     pub(super) note: Option<String>,
 }
 
-/// What a pass does.
+/// The implementation of a pass.
 #[derive(Clone)]
 pub(super) enum Body {
     BuiltIn(Run, Args),
@@ -33,7 +33,7 @@ impl Pass {
         Pass { info, body: Body::User(run), note: None }
     }
 
-    /// Whether it is one after which the types are inferred again: a function pass, on a program of Relay.
+    /// True if types are inferred again after it: a function pass, on a program of Relay.
     pub(super) fn wants_types(&self, module: &Module) -> bool {
         let function = matches!(self.body, Body::BuiltIn(Run::Function(_), _) | Body::User(UserRun::Function(_)));
         function && module.dialect() == Dialect::Relay
@@ -91,8 +91,8 @@ impl Registry {
         Wanted::of(name).among(self.built_in, self.dialect)
     }
 
-    /// Whether some pass has this name for gates: TVM's `PassInfo.name`, which is not always that of the factory. If none has,
-    /// the name that was meant.
+    /// Succeeds if a pass has this name for gates: TVM's `PassInfo.name`, which is not always that of the factory.
+    /// Otherwise fails with the name that was meant, if one is close.
     pub fn gate_name(&self, name: &str) -> Result<(), Option<&str>> {
         let built_in = || self.built_in.iter().map(|spec| spec.info_name);
         let user = || self.user.iter().map(|pass| pass.info.name.as_str());

@@ -4,8 +4,7 @@ use super::context::PassCx;
 use crate::diag::Diagnostic;
 use crate::ir::{Dialect, ExprId, Module};
 
-/// What disabled lists, required lists, instruments and the opt level see of a pass
-/// (TVM's `PassInfo`).
+/// The description of a pass for disabled lists, required lists, instruments and the opt level (TVM's `PassInfo`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassInfo {
     /// TVM's name, which is not always that of the factory: `CombineParallelConv2d`.
@@ -14,7 +13,7 @@ pub struct PassInfo {
     pub opt_level: i64,
     /// Names of the passes a `Sequential` runs right before it.
     pub required: Vec<String>,
-    /// Whether Relax's tuning records its decisions itself. No pass of Relay does.
+    /// True if Relax's tuning records its decisions itself. No pass of Relay does.
     pub traceable: bool,
 }
 
@@ -38,7 +37,7 @@ pub struct Param {
     pub name: &'static str,
     /// Default as a Python literal; empty when it must be given.
     pub default: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub doc: &'static str,
 }
 
@@ -75,10 +74,10 @@ impl Args {
     }
 }
 
-/// Why a pass failed: findings with TVM's words.
+/// The error of a failed pass: findings with TVM's words.
 pub type PassError = Vec<Diagnostic>;
 
-/// How a pass runs.
+/// The function that runs a pass.
 #[derive(Clone, Copy)]
 pub enum Run {
     /// On the whole module.
@@ -115,11 +114,11 @@ pub struct Inner {
     pub info_name: &'static str,
     /// `PassInfo.opt_level`.
     pub opt_level: i64,
-    /// How it runs.
+    /// The function that runs it.
     pub run: Run,
 }
 
-/// What a pass works on.
+/// The unit that a pass works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassKind {
     /// The module.
@@ -148,7 +147,7 @@ impl PassKind {
 }
 
 impl Run {
-    /// What the pass works on.
+    /// Returns the unit that the pass works on.
     pub fn kind(&self) -> PassKind {
         match self {
             Run::Module(_) => PassKind::Module,
@@ -168,14 +167,14 @@ pub const TIR: &[Dialect] = &[Dialect::Tir];
 /// The dialects of a pass that does not look into functions.
 pub const BOTH: &[Dialect] = &[Dialect::Relay, Dialect::Relax];
 
-/// A pass: what it is called, when it runs, what it does.
+/// The declaration of a pass: its names, its opt level and its function.
 #[derive(Clone, Copy)]
 pub struct PassSpec {
     /// Name of TVM's factory function: `CombineParallelConv2D`. This is how it is written in lists.
     pub name: &'static str,
     /// `PassInfo.name`. A parameter in braces stands for its argument.
     pub info_name: &'static str,
-    /// Which programs it works on. Both dialects may have a pass of one name.
+    /// The dialects of the programs that it works on. Both dialects may have a pass of one name.
     pub dialects: &'static [Dialect],
     /// `PassInfo.opt_level`.
     pub opt_level: i64,
@@ -187,19 +186,19 @@ pub struct PassSpec {
     pub config: &'static [&'static str],
     /// One line.
     pub summary: &'static str,
-    /// What it looks for, when it does nothing, known divergences. Markdown paragraphs.
+    /// The patterns that it looks for, its preconditions, known divergences. Markdown paragraphs.
     pub doc: &'static str,
-    /// A program before it; empty for passes whose effect is not visible. When the pass needs arguments, its first
-    /// line is a comment with the call.
+    /// A program before it; empty for passes whose effect is not visible. When the pass needs arguments, its first line
+    /// is a comment with the call.
     pub example_before: &'static str,
     /// The same program after it, as it prints without type comments.
     pub example_after: &'static str,
-    /// How it runs.
+    /// The function that runs it.
     pub run: Run,
 }
 
 impl PassSpec {
-    /// Whether it is for programs of a dialect. Functions of TIR stand in programs of Relax.
+    /// True if it is for programs of a dialect. Functions of TIR stand in programs of Relax.
     pub fn works_on(&self, dialect: Dialect) -> bool {
         self.dialects.contains(&dialect) || dialect == Dialect::Relax && self.dialects.contains(&Dialect::Tir)
     }

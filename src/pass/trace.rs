@@ -1,4 +1,4 @@
-//! What a run did: a tree of steps over numbered versions of the module.
+//! The trace of a run: a tree of steps over numbered versions of the module.
 
 use super::spec::{PassError, PassInfo};
 use crate::diag::Diagnostic;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// Number of a module version in a [`Trace`]; 0 is the program as it was opened.
 pub type Version = usize;
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It ran. It changed something exactly when the step's versions differ.
@@ -21,7 +21,7 @@ pub enum Outcome {
     NotReached,
 }
 
-/// Why a step is in the trace.
+/// The reason why a step is in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It stands in the list.
@@ -41,15 +41,15 @@ pub struct Step {
     pub name: String,
     /// `PassInfo.opt_level`.
     pub opt_level: i64,
-    /// Why it is here.
+    /// The reason why it is in the trace.
     pub role: Role,
     /// The step it ran inside of.
     pub parent: Option<usize>,
-    /// How many steps it is inside of.
+    /// The number of steps around it.
     pub depth: usize,
     /// Row of the list it belongs to.
     pub row: usize,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
     /// Version it got.
     pub before: Version,
@@ -59,17 +59,17 @@ pub struct Step {
     pub micros: f64,
     /// Rewrites it recorded: a range of the store's log, nested steps included.
     pub rewrites: std::ops::Range<usize>,
-    /// What it reported that is not an error: warnings, notes and help.
+    /// Its findings that are not errors: warnings, notes and help.
     pub reported: Vec<Diagnostic>,
 }
 
 impl Step {
-    /// Whether it ran and changed the module.
+    /// True if it ran and changed the module.
     pub fn changed(&self) -> bool {
         self.before != self.after
     }
 
-    /// How it ended in a word (`changed`, `unchanged`, `skipped`, `failed`, `not-reached`), and why.
+    /// Returns the outcome in a word (`changed`, `unchanged`, `skipped`, `failed`, `not-reached`), and its reason.
     pub fn outcome_words(&self) -> (&'static str, String) {
         match &self.outcome {
             Outcome::Ran if self.changed() => ("changed", String::new()),
@@ -81,18 +81,18 @@ impl Step {
     }
 }
 
-/// A part of what a pass did, which becomes a step inside of the pass's.
+/// A stage of a pass, which becomes a step inside of the pass's.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The module after it, or why it failed.
+    /// The module after it, or its error.
     pub result: Result<Module, Diagnostic>,
     /// Rewrites it recorded: a range of the store's log.
     pub rewrites: std::ops::Range<usize>,
 }
 
-/// What a line of the log is about.
+/// The kind of a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
     /// A hook of an instrument was called: `PrintAfterAll.run_after_pass(FuseOps)`.
@@ -101,7 +101,7 @@ pub enum LogKind {
     Refused,
     /// A hook or a pass failed.
     Failed,
-    /// What an instrument or a pass printed.
+    /// The output of an instrument or a pass.
     Printed,
 }
 
@@ -122,13 +122,13 @@ impl LogKind {
 pub struct LogEntry {
     /// The step it belongs to; none for entering and leaving a context.
     pub step: Option<usize>,
-    /// What it is about.
+    /// The kind of the line.
     pub kind: LogKind,
     /// The call, the reason or the text.
     pub text: String,
 }
 
-/// Where a step begins.
+/// The place of a new step in the tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     /// The step it is inside of.
@@ -144,7 +144,7 @@ pub struct Trace {
     pub steps: Vec<Step>,
     /// Versions of the module.
     pub versions: Vec<Module>,
-    /// What instruments were asked, said and printed.
+    /// The calls, answers and output of instruments.
     pub log: Vec<LogEntry>,
     /// The version that the next step gets.
     current: Version,
@@ -192,7 +192,7 @@ impl Trace {
         }
     }
 
-    /// Whether every step that was to run did.
+    /// True if no step failed.
     pub fn is_complete(&self) -> bool {
         !self.steps.iter().any(|s| matches!(s.outcome, Outcome::Failed(_)))
     }
@@ -207,7 +207,7 @@ impl Trace {
         failed.next().cloned().unwrap_or_default()
     }
 
-    /// What passes reported that is not an error, in order.
+    /// Returns the findings of passes that are not errors, in order.
     pub fn reported(&self) -> impl Iterator<Item = Diagnostic> {
         let from = |step: &Step, found: &Diagnostic| found.clone().with_note(format!("reported by {}", step.name));
         self.steps.iter().flat_map(move |step| step.reported.iter().map(move |found| from(step, found)))
@@ -221,7 +221,7 @@ impl Trace {
         let mut id = parent.map_or(String::with_capacity(name.len() + 4), |parent| format!("{}/", self.steps[parent].id));
         id.push_str(name.trim());
         let _ = write!(id, "#{occurrence}");
-        // What a pass has made so far and gives to a nested one is a version of its own.
+        // The intermediate module that a pass gives to a nested one is a version of its own.
         if self.versions[self.current] != *module {
             self.versions.push(module.clone());
             self.current = self.versions.len() - 1;

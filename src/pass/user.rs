@@ -1,7 +1,7 @@
 //! Passes that are not compiled in: written by the user of a session, in another language.
 //!
-//! They run like any other. What they leave is looked at more closely, because whoever writes a pass makes mistakes:
-//! a result that is ill-formed or ill-typed is a failure of the pass, and the version before it stands.
+//! They run like any other. Their results are checked more strictly, because users make mistakes: a result that is
+//! ill-formed or ill-typed is a failure of the pass, and the version before it stands.
 
 use super::manager::Runner;
 use super::spec::PassError;
@@ -17,7 +17,7 @@ pub type UserModulePass = dyn Fn(&mut Runner, &mut Store, &Module) -> Result<Mod
 /// A pass over one function of a module at a time.
 pub type UserFunctionPass = dyn Fn(&mut Runner, &mut Store, &Module, ExprId) -> Result<ExprId, PassError>;
 
-/// How a pass of the user runs.
+/// The function that runs a pass of the user's.
 #[derive(Clone)]
 pub enum UserRun {
     /// On the whole module.
@@ -26,9 +26,9 @@ pub enum UserRun {
     Function(Rc<UserFunctionPass>),
 }
 
-/// What a pass of the user made, when it is a program: well-formed, and its types fit. As in TVM the result of a module pass of
-/// Relay is not typed by this; one of Relax is, since its passes expect types. A program of Relax that is not in A-normal form
-/// is one for *Normalize*: TVM's `ExprMutatorBase` makes such, so that is only remarked.
+/// Checks the module made by a pass of the user's: it must be well-formed and well-typed. As in TVM the result of a
+/// module pass of Relay is not typed by this; one of Relax is, since its passes expect types. A program of Relax that
+/// is not in A-normal form is one for *Normalize*: TVM's `ExprMutatorBase` makes such, so that is only remarked.
 pub(super) fn checked(
     store: &mut Store,
     before: &Module,

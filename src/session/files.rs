@@ -1,5 +1,5 @@
-//! A trace made of files: what somebody's compiler wrote after each of its passes, stepped through like a run, whether or
-//! not those passes are here.
+//! Makes a trace of files: the outputs of another compiler after each of its passes, stepped through like a run, even
+//! if those passes are not here.
 
 use super::{Opening, Session, open};
 use crate::diag::Diagnostic;
@@ -60,7 +60,7 @@ fn wrong(message: &str) -> Diagnostic {
     Diagnostic::error("file-read", message, None)
 }
 
-/// What is wrong with a file, with its line in words: the page shows places of the program only.
+/// Returns the errors of a file, with the line in words: the page shows places of the program only.
 fn placeless(found: Vec<Diagnostic>, text: &str) -> Vec<Diagnostic> {
     let index = crate::diag::LineIndex::new(text);
     let line = |d: &Diagnostic| d.span.map_or(String::new(), |s| format!("line {}: ", index.line_column(text, s.start).0));
@@ -76,13 +76,13 @@ fn pass_of(name: &str) -> &str {
     if bare.is_empty() { stem } else { bare }
 }
 
-/// How a version compares with a program.
+/// The comparison of a version with a program.
 pub struct Comparison {
-    /// What is wrong with that program; empty when it could be read.
+    /// The problems of that program; empty when it could be read.
     pub problems: Vec<Diagnostic>,
-    /// Where they differ first, as TVM's structural equality sees it; empty when they do not.
+    /// The first difference by TVM's structural equality; empty when there is none.
     pub difference: String,
-    /// Whether `@main` gives the same on inputs made from a few seeds. None where one cannot be evaluated.
+    /// True if `@main` gives the same on inputs made from a few seeds. None if one of them cannot be evaluated.
     pub same_values: Option<bool>,
 }
 
@@ -114,7 +114,7 @@ impl Session {
     }
 }
 
-/// Nodes that are evaluated to find out whether two programs compute the same: an answer is wanted while somebody types.
+/// The limits of evaluation for comparing two programs: the answer is needed while the user types.
 const PATIENCE: eval::EvalOptions = eval::EvalOptions { fuel: 500_000, work: u64::MAX };
 
 /// Nothing when a program has no `main` that can be run, or is too much to be run here. Values that differ by no more than

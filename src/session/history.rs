@@ -1,7 +1,7 @@
-//! Where an expression came from and what became of it: from the program that was opened, through every step of the run.
+//! Follows an expression from its origin in the opened program through every step of the run.
 //!
-//! A node of one version and a node of the next are the same expression when one is the other, a copy of it, its replacement,
-//! or a product of the rewrite that took it away. All of that stands in the store's origins and log; nothing is guessed from text.
+//! A node of one version and a node of the next are the same expression when one is the other, a copy of it, its
+//! replacement, or a product of the rewrite that removed it. The store's origins and log tell; no text is compared.
 
 use super::place::label;
 use crate::diag::Span;
@@ -10,7 +10,7 @@ use crate::ir::{Expr, ExprId, IdMap, Module, Origin, Store};
 use crate::pass::trace::{Trace, Version};
 use std::ops::Range;
 
-/// What became of an expression on the way to a version.
+/// The fate of an expression on the way to a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It stands in the program that was opened.
@@ -48,13 +48,13 @@ pub struct Entry {
     pub version: Version,
     /// The step that made the version; none for the program that was opened.
     pub step: Option<usize>,
-    /// What became of the expression on the way here.
+    /// The fate of the expression on the way to this version.
     pub fate: Fate,
     /// The rule that rewrote or made it; empty for none.
     pub rule: &'static str,
-    /// What stands for it in this version; none when it is gone.
+    /// The node that stands for it in this version; none when it is gone.
     pub node: Option<ExprId>,
-    /// What that is, in a word or two.
+    /// Names that node in a word or two.
     pub label: String,
 }
 
@@ -71,7 +71,7 @@ pub struct History {
     pub entries: Vec<Entry>,
 }
 
-/// How a node descends from another: the worst link between them.
+/// The descent of a node from another: the weakest link between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Tie {
     Same,
@@ -99,7 +99,7 @@ fn parent(store: &Store, id: ExprId) -> Option<(ExprId, Tie, &'static str)> {
     }
 }
 
-/// Whether a later node of the same first ancestor is more than a copy of an earlier one.
+/// True if a later node of the same first ancestor is more than a copy of an earlier one.
 pub(super) fn is_rewritten(store: &Store, earlier: ExprId, later: ExprId) -> bool {
     let mut at = later;
     while at != earlier {
@@ -112,8 +112,8 @@ pub(super) fn is_rewritten(store: &Store, earlier: ExprId, later: ExprId) -> boo
     false
 }
 
-/// Whether a copy says something else than what it is a copy of: one of its operands is another expression than before, or its
-/// attributes or its type are others.
+/// True if a copy differs from its original: one of its operands is another expression than before, or its attributes
+/// or its type are others.
 fn is_rebuilt(store: &Store, older: ExprId, newer: ExprId) -> bool {
     if older == newer {
         return false;
@@ -140,7 +140,7 @@ fn is_rebuilt(store: &Store, older: ExprId, newer: ExprId) -> bool {
         || attrs(older) != attrs(newer)
 }
 
-/// Whether two operands are written the same: they are one variable, or one descends from the other.
+/// True if two operands are written the same: they are one variable, or one descends from the other.
 fn is_same_operand(store: &Store, a: ExprId, b: ExprId) -> bool {
     let is_leaf = |id: ExprId| matches!(store.expr(id), Expr::Var(_) | Expr::Constant(_) | Expr::Global(_) | Expr::Op(_));
     let (a, b) = (canonical(store, a), canonical(store, b));
@@ -259,7 +259,7 @@ fn back(store: &Store, trace: &Trace, version: Version, node: ExprId) -> Vec<Ent
     entries
 }
 
-/// How nodes descend from one of them, remembered for those that were asked about.
+/// The descent of nodes from a root, remembered for those that were looked up.
 struct Descent<'s> {
     store: &'s Store,
     root: ExprId,
@@ -337,7 +337,7 @@ fn descendant(descent: &mut Descent<'_>, members: &Members) -> Option<(ExprId, T
     best
 }
 
-/// What a rewrite has put in the place of an expression without making it: the first of two that are equal.
+/// Finds the existing node that a rewrite put in the place of an expression: the first of two that are equal.
 fn replaced_by(descent: &mut Descent<'_>, members: &Members, rewrites: Range<usize>) -> Option<ExprId> {
     let log = &descent.store.log.done;
     log.get(rewrites)?.iter().rev().filter(|rewrite| rewrite.post != rewrite.pre).find_map(|rewrite| {

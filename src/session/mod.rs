@@ -46,21 +46,21 @@ pub struct Opened {
     pub module: Module,
     /// The expression, when the text is one instead of a module. It is not typed, as in TVM's `parse_expr`.
     pub expr: Option<ExprId>,
-    /// What is wrong with it.
+    /// The problems of the program.
     pub diagnostics: Vec<Diagnostic>,
     /// The programs of a text that has several, the last first.
     pub choices: Vec<parse::Choice>,
 }
 
 impl Opened {
-    /// Whether it can be run.
+    /// True if it can be run.
     pub fn is_ok(&self) -> bool {
         !self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// The program as a module, which is what passes act on. An expression becomes what TVM's `IRModule.from_expr` makes of it:
-    /// a function has the name that its `global_symbol` says, else it is `@main`; anything else is the body of a `@main` with
-    /// its free variables as parameters. It is typed, and what is wrong with it is added to the diagnostics.
+    /// Turns the program into a typed module, and adds its problems to the diagnostics. An expression becomes the module
+    /// of TVM's `IRModule.from_expr`: a function has the name in its `global_symbol`, else it is `@main`; anything else
+    /// is the body of a `@main` with its free variables as parameters.
     pub fn into_module(mut self, store: &mut Store) -> (Module, Vec<Diagnostic>) {
         let Some(expr) = self.expr.filter(|_| self.is_ok()) else { return (self.module, self.diagnostics) };
         let attrs = match store.expr(expr) {
@@ -99,7 +99,7 @@ pub fn open_with(store: &mut Store, source: &str, options: &parse::Options) -> O
     let parse::Parsed { program, mut diagnostics, choices } = parse::parse_with(store, source, options);
     let parsed_well = !diagnostics.iter().any(Diagnostic::is_error);
     if diagnostics.iter().any(|d| d.is_error() && d.code.starts_with("front-")) {
-        // What the text is has been said; its types say nothing more.
+        // The kind of the text has been reported; its types add nothing.
         return Opened { module: program.module, expr: program.expr, diagnostics, choices };
     }
     let mut module = program.module;
@@ -114,7 +114,7 @@ pub fn open_with(store: &mut Store, source: &str, options: &parse::Options) -> O
         Err(_) if module.dialect() == Dialect::Relax => {}
         Err(_) => {
             for &(_, function) in module.functions() {
-                // What calls a function that could not be read has errors that only repeat what the parser said.
+                // Errors about calls of functions that could not be parsed only repeat the parser's.
                 let repeats = mentions(store, function, &program.left_out);
                 if let (false, Err(found)) = (repeats, infer::infer_expr(store, &module, function)) {
                     // That a type is not known follows from what could not be read.
@@ -135,7 +135,7 @@ pub fn open_with(store: &mut Store, source: &str, options: &parse::Options) -> O
     Opened { module, expr, diagnostics, choices }
 }
 
-/// Whether a function names one of these.
+/// True if a function names one of these.
 fn mentions(store: &Store, function: ExprId, names: &[Id<Name>]) -> bool {
     let named = |id: ExprId| matches!(store.expr(id), Expr::Global(name) if names.contains(&name));
     post_order(store, function).into_iter().any(named)
@@ -167,7 +167,7 @@ pub struct Session {
     trace: Trace,
     /// Findings about the newest document.
     problems: Vec<Diagnostic>,
-    /// Whether the newest document could be run.
+    /// True if the newest document could be run.
     ok: bool,
     clock: fn() -> f64,
     /// The graphs of the trace, once they were asked for.
@@ -176,7 +176,7 @@ pub struct Session {
     opening: Option<Opening>,
     /// Versions of a list that was run beside the document's.
     beside: Vec<Module>,
-    /// What things are called in the versions of the trace, once somebody looks at one.
+    /// The stable names in the versions of the trace, computed on first use.
     naming: OnceCell<Naming>,
     /// The same with what only the versions beside it have.
     naming_beside: OnceCell<Naming>,
@@ -201,13 +201,13 @@ impl Opening {
         Opening { source: source.to_owned(), reading: reading.clone(), store, module, diagnostics }
     }
 
-    /// Whether it can be run.
+    /// True if it can be run.
     fn is_ok(&self) -> bool {
         !self.diagnostics.iter().any(Diagnostic::is_error)
     }
 }
 
-/// What the script of a document made.
+/// The passes and instruments of a document's script.
 pub struct User {
     /// Passes, with names that no other pass has.
     pub passes: Vec<Pass>,
@@ -288,8 +288,8 @@ impl Session {
         self.ok
     }
 
-    /// Checks what stands around the program, whatever else the document holds: the one place that says which documents are
-    /// run, here and on the command line. What is handed on in a file or a link may have been written by anybody.
+    /// Checks the document without its program. Decides alone which documents are run, here and on the command line. A
+    /// document from a file or a link may have been written by anyone.
     fn check(&self, document: &Document, dialect: Dialect) -> Result<Vec<Row>, Vec<Diagnostic>> {
         document.check_size().map_err(|e| vec![e])?;
         let rows = resolve_rows(&self.registry(dialect), &document.rows).map_err(|e| vec![e])?;
@@ -374,7 +374,7 @@ impl Session {
         if entered.is_ok() {
             runner.run_rows(&mut self.store, rows, done, direct);
             if timed {
-                // What a script does with `render()`, which is empty once the context is left.
+                // Prints the timings as a script does with `render()`, which is empty once the context is left.
                 runner.trace.print(runner.trace.render_timing());
             }
         }
@@ -392,7 +392,7 @@ impl Session {
     }
 
     fn first_different_row(&self, document: &Document) -> usize {
-        // What a script made keeps notes of its own, so all of it runs again, as if for the first time.
+        // Passes of a script may keep state of their own, so all of it runs again, as if for the first time.
         if !document.script.is_empty() || !self.document.script.is_empty() {
             return 0;
         }
@@ -428,7 +428,7 @@ impl Session {
         self.trace.versions.first().map_or(Dialect::Relay, Module::dialect)
     }
 
-    /// What the passes did, in the last document that could be run.
+    /// Returns the trace of the last document that could be run.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
@@ -438,7 +438,7 @@ impl Session {
         &self.document.source
     }
 
-    /// Whether the newest document could be run.
+    /// True if the newest document could be run.
     pub fn is_ok(&self) -> bool {
         self.ok
     }
@@ -485,15 +485,15 @@ impl Session {
         named.collect()
     }
 
-    /// What changed from one version to another.
+    /// Returns the difference between two versions.
     pub fn diff(&self, before: Version, after: Version) -> Option<Diff> {
         let naming = self.naming(before.max(after));
         let (before, after) = (self.version(before)?, self.version(after)?);
         Some(diff::diff(&self.store, naming, before, after))
     }
 
-    /// What temporaries and variables are called in a version wherever their names are to stay the same from version to
-    /// version. A function of the program and the list alone.
+    /// Returns the names of temporaries and variables that stay the same from version to version. They depend on the
+    /// program and the list alone.
     pub fn naming(&self, version: Version) -> &Naming {
         let naming = self.naming.get_or_init(|| Naming::of(&self.store, &self.trace.versions));
         if version < self.trace.versions.len() {
@@ -506,14 +506,14 @@ impl Session {
         })
     }
 
-    /// What is computed from what, between two versions. Nodes of all versions of a run have their places at once.
+    /// Returns the dataflow graph between two versions. Nodes of all versions of a run get their places at once.
     pub fn graph(&mut self, before: Version, after: Version) -> Option<Graph> {
         let dialect = self.dialect();
         let graphs = self.graphs.get_or_insert_with(|| Graphs::of(&self.store, &self.trace));
         graphs.step(&self.store, dialect, before, after)
     }
 
-    /// Where an expression of a version came from and what became of it; none where nothing stands.
+    /// Returns the history of an expression of a version; none if the place has no expression.
     pub fn history(&self, version: Version, place: &Place) -> Option<History> {
         let node =
             place::resolve(&self.store, self.trace.versions.get(version)?, &self.document.source, place, self.naming(version))?;

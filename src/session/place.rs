@@ -1,4 +1,4 @@
-//! Which expression stands where in the text of a version, and what it is in a few words.
+//! Finds the expression at a place in the text of a version, and names it in a few words.
 
 use crate::diag::Span;
 use crate::ir::walk::for_each_part;
@@ -8,25 +8,25 @@ use crate::print::{self, LineRole, Naming, Numbering, PrintOptions, Printed};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// An expression as somebody points at it.
+/// An expression that the user points at.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// By a word in a line (from 1) of a version's text, with stable numbers or without.
     Line {
         /// The line, from 1.
         line: usize,
-        /// The word that is pointed at; a name leads to what it names, anything else to what the line is about.
+        /// The word at the pointer; a name leads to its definition, anything else to the node of the line.
         word: String,
         /// With stable numbers.
         stable: bool,
     },
-    /// By what an earlier answer called it.
+    /// The id in an earlier answer.
     Node(ExprId),
     /// By a place in the source.
     Source(u32),
 }
 
-/// The text of a version, and what its lines are about.
+/// The text of a version, with the nodes of its lines.
 pub(super) struct Lines {
     printed: Printed,
 }
@@ -39,7 +39,7 @@ impl Lines {
         Lines { printed: print::module_lines(store, module, &options) }
     }
 
-    /// What a word in a line, from 0, stands for.
+    /// Returns the node for a word in a line, which is counted from 0.
     fn node_at(&self, store: &Store, module: &Module, line: usize, word: &str) -> Option<ExprId> {
         let info = self.printed.lines.get(line)?;
         if let Some(global) = word.strip_prefix('@') {
@@ -51,7 +51,7 @@ impl Lines {
         found.or(info.node)
     }
 
-    /// What a name that is used in a line is bound to: by a line above, or as a parameter.
+    /// Returns the value bound to a name that is used in a line: by a line above, or as a parameter.
     fn definition(&self, store: &Store, line: usize, word: &str) -> Option<ExprId> {
         for at in (0..=line).rev() {
             let text = self.printed.line(at).trim_start();
@@ -125,7 +125,7 @@ fn parameter(store: &Store, function: ExprId, head: &str, word: &str) -> Option<
     None
 }
 
-/// What is pointed at in a version.
+/// Returns the expression at a place in a version.
 pub(super) fn resolve(store: &Store, module: &Module, source: &str, place: &Place, naming: &Naming) -> Option<ExprId> {
     match place {
         Place::Line { line, word, stable } => {
@@ -164,7 +164,7 @@ fn in_source(store: &Store, module: &Module, source: &str, offset: u32) -> Optio
     best.map(|(.., id)| id)
 }
 
-/// What an expression is, in a word or two.
+/// Names an expression in a word or two.
 pub fn label(store: &Store, id: ExprId) -> String {
     match store.expr(id) {
         Expr::Var(var) => format!("%{}", store.var_name(var)),

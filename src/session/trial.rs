@@ -14,18 +14,18 @@ use crate::pass::trace::{Role, Step, Trace, Version};
 pub struct Rewritten {
     /// The rule.
     pub rule: &'static str,
-    /// What was looked at, in a word or two.
+    /// Names the rewritten node, in a word or two.
     pub pre: String,
-    /// What stands for it; the same when it was taken away.
+    /// Names its replacement; the same when it was removed.
     pub post: String,
 }
 
-/// What a pass would do to a version.
+/// The effect of a pass on a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// Whether it changes anything.
+    /// True if it changes anything.
     pub changed: bool,
-    /// How many rewrites it records.
+    /// The number of rewrites that it records.
     pub rewrites: usize,
 }
 
@@ -38,7 +38,7 @@ impl Session {
         done.map(|rewrite| Rewritten { rule: rewrite.rule, pre: describe(rewrite.pre), post: describe(rewrite.post) }).collect()
     }
 
-    /// What a step has changed after `fuel` of its rewrites.
+    /// Returns the difference that a step makes with `fuel` of its rewrites.
     pub fn partial(&mut self, step: usize, fuel: u32) -> Result<Diff, Diagnostic> {
         let after = self.stopped_after(step, fuel)?;
         let before = self.trace.steps.get(step).map_or(0, |step| step.before);
@@ -52,14 +52,14 @@ impl Session {
         self.attempt(before, &call, Some(fuel))
     }
 
-    /// What a pass would do to a version, called directly.
+    /// Returns the effect of a pass on a version, called directly.
     pub fn preview(&mut self, version: Version, call: &str) -> Result<Preview, Diagnostic> {
         let done = self.store.log.done.len();
         let after = self.attempt(version, call, None)?;
         Ok(Preview { changed: self.trace.versions[version] != after, rewrites: self.store.log.done.len() - done })
     }
 
-    /// How often each operator is called in two versions: name, before, after; sorted by name.
+    /// Returns the number of calls of each operator in two versions: name, before, after; sorted by name.
     pub fn operators(&self, before: Version, after: Version) -> Vec<(&'static str, usize, usize)> {
         let (Some(old), Some(new)) = (self.version(before), self.version(after)) else {
             return Vec::new();
@@ -67,7 +67,7 @@ impl Session {
         diff::operators(&self.store, old, new)
     }
 
-    /// The call of a step as it stands in the list; what runs inside of one has its default arguments.
+    /// Returns the call of a step in the list; a nested pass has its default arguments.
     fn call_of(&self, step: &Step) -> String {
         let row = self.document.rows.get(step.row).filter(|_| step.role == Role::Listed && step.parent.is_none());
         row.map_or_else(|| step.name.clone(), |row| row.call.clone())
@@ -79,7 +79,7 @@ impl Session {
         let registry = self.registry(module.dialect());
         let calls = parse_calls(call)?;
         let [call] = calls.as_slice() else { return Err(refuse(format!("`{call}` is not one pass"))) };
-        // What a script made keeps notes of its own, which a trial would add to.
+        // Passes of a script may keep state of their own, which a trial would change.
         if registry.user(&call.name).is_some() {
             return Err(refuse("passes of a script are not tried".to_owned()));
         }

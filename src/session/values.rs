@@ -1,4 +1,4 @@
-//! What a version computes, on inputs that are made up or given, and what one of its expressions is on the way.
+//! Evaluates a version on made-up or given inputs, and watches one of its expressions on the way.
 
 use super::{Session, seeded_args};
 use crate::diag::Diagnostic;
@@ -15,13 +15,13 @@ pub type Part = (String, Value);
 pub struct Values {
     /// The arguments by the names of the parameters.
     pub args: Vec<Part>,
-    /// What came out.
+    /// The result of the evaluation.
     pub result: Vec<Part>,
-    /// Why nothing came out.
+    /// The error, if there is no result.
     pub failure: Option<Diagnostic>,
-    /// What the watched expression was when it was first evaluated.
+    /// The first value of the watched expression.
     pub seen: Vec<Part>,
-    /// How often it was.
+    /// The number of its evaluations.
     pub times: usize,
 }
 

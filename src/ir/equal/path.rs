@@ -4,7 +4,7 @@ use crate::ir::Name;
 use crate::ir::id::Id;
 use crate::ir::store::Store;
 
-/// One step from a node to what it is made of.
+/// One step from a node to one of its parts.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Root,

@@ -26,7 +26,7 @@ pub struct Buffer {
     pub offset_factor: u32,
     /// The kind of memory: `global`, `shared`, `local`.
     pub scope: Id<Name>,
-    /// Alignment in bytes; 64 where nothing is said.
+    /// Alignment in bytes; 64 by default.
     pub align: u32,
     /// The pointer, where it is a variable of its own (`data=p`).
     pub data: Option<PrimId>,
@@ -55,7 +55,7 @@ impl Buffer {
 /// The order of a buffer's elements, as the buffer says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BufferLayout {
-    /// Nothing is said, as in functions that are `s_tir`; elsewhere it is written `layout=None`.
+    /// No declared order, as in functions that are `s_tir`; elsewhere it is written `layout=None`.
     #[default]
     Unsaid,
     /// One row behind the other (TVM's default `TileLayout`), as in functions that are not `s_tir`. One element in it is a
@@ -239,7 +239,7 @@ pub enum Stmt {
         key: Id<Name>,
         /// The value.
         value: PrimId,
-        /// For which statement.
+        /// The annotated statement.
         body: StmtId,
     },
     /// `A = T.alloc_buffer(..., annotations={...})`: visible in what follows.

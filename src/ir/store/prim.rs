@@ -208,7 +208,7 @@ impl Store {
         Dim::Expr(self.prim_binary(op, a, b))
     }
 
-    /// Calls `visit` with each expression in `root` once, operands before what they are in.
+    /// Calls `visit` with each expression in `root` once, operands before the expressions that they are in.
     pub fn for_each_prim(&self, root: PrimId, visit: &mut dyn FnMut(PrimId, &PrimExpr)) {
         let mut seen: IdMap<PrimExpr, ()> = IdMap::new();
         let mut stack = vec![(root, false)];

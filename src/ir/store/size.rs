@@ -5,8 +5,8 @@ use crate::ir::ty::{Type, TypeId};
 
 /// The greatest depth of a type, equal to the parsers' limit: walks over types are recursive.
 pub const MAX_TYPE_DEPTH: usize = 256;
-/// Of how many parts a type may be written. A program of `%2 = (%1, %1)` doubles them with every line; TVM has no limit and
-/// goes on until memory ends.
+/// The greatest size of a type in parts. A program of `%2 = (%1, %1)` doubles them with every line; TVM has no limit
+/// and goes on until memory ends.
 pub const MAX_TYPE_SIZE: usize = 1 << 16;
 
 /// The depth and size of a type.
@@ -27,7 +27,7 @@ impl Store {
         self.type_extents.get(id.index()).map_or(0, |extent| extent.depth as usize)
     }
 
-    /// Of how many parts a type is written, each counted as often as it stands there.
+    /// Returns the number of parts of a type, each counted as often as it is written.
     pub fn type_size(&self, id: TypeId) -> usize {
         self.type_extents.get(id.index()).map_or(1, |extent| extent.size as usize)
     }
@@ -60,8 +60,8 @@ impl Store {
         extent
     }
 
-    /// Bytes of all nodes and tensors, without what they have in common (names, types, attributes) and without room that is
-    /// set aside. The same program takes the same number of bytes on every machine of a word size.
+    /// Returns the bytes of all nodes and tensors, without shared data (names, types, attributes) and spare capacity.
+    /// The same program takes the same number of bytes on every machine of a word size.
     pub fn bytes(&self) -> usize {
         let nodes = bytes_of!(
             self.exprs,

@@ -1,4 +1,4 @@
-//! What is computed from what in one version.
+//! Extracts the dataflow graph of one version.
 
 use super::super::place::label;
 use super::Group;
@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 pub(super) struct Node {
     pub expr: ExprId,
     pub group: usize,
-    /// What it is called, where that is not its label.
+    /// Its name, if that is not its label.
     pub title: Option<String>,
     pub leaves: Vec<String>,
     pub result: bool,
@@ -21,7 +21,7 @@ pub(super) struct Node {
 #[derive(Default)]
 pub(super) struct Extract {
     pub nodes: Vec<Node>,
-    /// From what is used to what uses it.
+    /// Edges from operands to users.
     pub edges: Vec<(usize, usize)>,
     pub groups: Vec<Group>,
     /// The parameters that are used, of which those that are used once have no node: they stand in that of their user.
@@ -57,9 +57,9 @@ pub(super) fn extract(store: &Store, module: &Module) -> Extract {
 struct Scope<'s, 'o> {
     store: &'s Store,
     out: &'o mut Extract,
-    /// How often each node is used.
+    /// The number of uses of each node.
     uses: IdMap<Expr, u32>,
-    /// What variables stand for: values of bindings, arguments of functions that are called where they stand.
+    /// The values of variables: those of bindings, and arguments of functions that are called where they stand.
     values: IdMap<Var, ExprId>,
     /// Functions that are called where they stand, and only there: boxes without an edge of their own.
     opened: IdMap<Expr, ()>,
@@ -202,7 +202,7 @@ impl<'s, 'o> Scope<'s, 'o> {
         self.out.nodes[to].leaves = leaves;
     }
 
-    /// What a function gives, without the bindings before it.
+    /// Returns the result of a function body, without the bindings before it.
     fn result_of(&self, body: ExprId) -> ExprId {
         let mut at = body;
         loop {
@@ -213,7 +213,7 @@ impl<'s, 'o> Scope<'s, 'o> {
         }
     }
 
-    /// The nodes that a value comes from, through names, tuples and fields; what is none of them is named in `leaves`.
+    /// Returns the nodes that a value comes from, through names, tuples and fields; names all others in `leaves`.
     fn sources(&self, value: ExprId, leaves: &mut Vec<String>) -> Vec<usize> {
         let store = self.store;
         let mut found = Vec::new();

@@ -33,7 +33,7 @@ impl Lists {
             lists.below[from as usize].push(to);
             lists.above[to as usize].push(from);
         }
-        // Whatever closes a circle is not looked at when places are found.
+        // Edges that close a cycle are ignored when nodes are placed.
         let back = lists.closing(n);
         for (from, to) in back {
             lists.below[from as usize].retain(|node| *node != to);
@@ -164,14 +164,14 @@ fn spread(goals: &[f32]) -> Vec<f32> {
     for at in (1..right.len()).rev() {
         right[at - 1] = right[at - 1].min(right[at] - 1.0);
     }
-    // To halves, rounded to one side, so that what was one apart still is.
+    // Rounds down to halves, so that places one apart stay so.
     left.iter().zip(&right).map(|(a, b)| ((a + b) / 2.0 * 2.0).floor() / 2.0).collect()
 }
 
 /// Puts the parts that are not connected beside each other, each as far to the left as it goes.
 fn apart(lists: &Lists, rows: &[u32], columns: &mut [f32]) {
     let mut part = vec![usize::MAX; columns.len()];
-    // How far each row is taken.
+    // The right end of the occupied part of each row.
     let mut taken = vec![f32::NEG_INFINITY; rows.iter().max().map_or(0, |row| *row as usize + 1)];
     let mut left = 0.0f32;
     for start in 0..columns.len() {

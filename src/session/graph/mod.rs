@@ -14,7 +14,7 @@ use crate::print;
 use extract::{Extract, extract};
 use rustc_hash::FxHashMap;
 
-/// What a step did with a node.
+/// The effect of a step on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeFate {
     /// Nothing.
@@ -46,7 +46,7 @@ pub struct GraphNode {
     pub expr: ExprId,
     /// The version that it belongs to: the later one unless it is gone.
     pub version: Version,
-    /// What it is, in a word or two.
+    /// A name in a word or two.
     pub label: String,
     /// Inputs that are no nodes: constants, and parameters that are used once.
     pub leaves: String,
@@ -54,9 +54,9 @@ pub struct GraphNode {
     pub ty: String,
     /// The innermost box that it stands in.
     pub group: usize,
-    /// Whether it is what its function gives.
+    /// True if it is the result of its function.
     pub result: bool,
-    /// What became of it.
+    /// Its fate in the step.
     pub fate: NodeFate,
     /// Column, in widths of a node; halves occur.
     pub x: f32,
@@ -73,7 +73,7 @@ pub struct Group {
     pub title: String,
     /// The function.
     pub function: ExprId,
-    /// Whether the version before does not have it.
+    /// True if the version before does not have it.
     pub made: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct Group {
 pub struct Graph {
     /// The nodes.
     pub nodes: Vec<GraphNode>,
-    /// Which node is used by which.
+    /// Edges from operands to users.
     pub edges: Vec<(usize, usize)>,
     /// The boxes; one stands behind the box that it is in.
     pub groups: Vec<Group>,
@@ -119,7 +119,7 @@ impl Graphs {
         Graphs { layout: layout::layout(classes.len(), &edges), versions, places }
     }
 
-    /// How many nodes a version has.
+    /// Returns the number of nodes of a version.
     pub fn size(&self, version: Version) -> usize {
         self.versions.get(version).map_or(0, |version| version.nodes.len())
     }
@@ -162,7 +162,7 @@ impl Graphs {
             };
             put(&mut graph, node, place, node.group, after, fate);
         }
-        // What is gone stands where it stood, in the box of the function that it was in, if that is still there.
+        // Keeps removed nodes in their places, in the box of their function, if that is still there.
         let there: FxHashMap<usize, ()> = self.places[after].iter().map(|place| (*place, ())).collect();
         for (node, &place) in old.nodes.iter().zip(&self.places[before]) {
             if there.contains_key(&place) || new.params.contains(&store.first_ancestor(node.expr)) {
