@@ -1,7 +1,7 @@
-//! Which parts of buffers a block reads and writes, by what stands in it (TVM's
+//! Finds the regions of buffers that a block reads and writes, from its statements (TVM's
 //! `src/s_tir/analysis/sblock_access_region_detector.cc`).
 //!
-//! Of a block inside only what it says itself counts. Conditions around an access make the ranges of loops narrower where
+//! A nested block counts only by its own declared regions. Conditions around an access narrow the ranges of loops if
 //! they are about single variables.
 
 use super::arith::{Analyzer, Domains, IntSet, eval_int_set, eval_range, lanes_of, ranges_of_condition};
@@ -14,16 +14,16 @@ use rustc_hash::FxHashMap;
 /// Parts of buffers, each buffer once, in the order in which they come up.
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
-    /// What is read.
+    /// The regions that are read.
     pub reads: Vec<Region>,
-    /// What is written.
+    /// The regions that are written.
     pub writes: Vec<Region>,
     /// Buffers whose pointers are used, so that anything may happen to them.
     pub opaque: Vec<Region>,
 }
 
-/// What a block accesses of the buffers that `known` says. In a reduction (a block with `init`) the buffers that it writes
-/// do not count as read.
+/// Returns the accesses of a block to the buffers that `known` accepts. In a reduction (a block with `init`) the
+/// buffers that it writes do not count as read.
 pub fn block_accesses(store: &mut Store, block: &Block, known: &dyn Fn(Id<Buffer>) -> bool) -> Accesses {
     let detector = detect(store, block, known);
     let opaque = detector.collect(store, Kind::Opaque, &|_| false);
@@ -34,7 +34,7 @@ pub fn block_accesses(store: &mut Store, block: &Block, known: &dyn Fn(Id<Buffer
     Accesses { reads, writes, opaque }
 }
 
-/// What a block reads and writes, in this order, with buffers of which nobody knows standing in both.
+/// Returns the reads and writes of a block, in this order; opaque accesses count as both.
 pub fn block_reads_and_writes(
     store: &mut Store,
     block: &Block,

@@ -3,7 +3,7 @@
 
 use crate::ir::{DType, DTypeCode, PrimExpr, PrimId, PrimOp, Store};
 
-/// What an operation on two operands comes to.
+/// The result of folding an operation on two operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Folded {
     /// The left operand.
@@ -18,7 +18,7 @@ pub enum Folded {
     Bool(bool),
 }
 
-/// Whether arithmetic on a type is that of indices, which TVM folds more eagerly and knows most about.
+/// True if arithmetic on a type is that of indices, which TVM folds more eagerly and knows most about.
 pub(crate) fn is_index(dtype: DType) -> bool {
     dtype.code == DTypeCode::Int && matches!(dtype.bits, 32 | 64) && dtype.lanes == 1
 }
@@ -32,7 +32,7 @@ fn wrap(value: i64, dtype: DType) -> i64 {
     if dtype.code == DTypeCode::Int { value << shift >> shift } else { ((value << shift) as u64 >> shift) as i64 }
 }
 
-/// What `a op b` comes to, when it comes to less than it says; the operands have one type.
+/// Folds `a op b` if it has a simpler value; the operands have one type.
 pub fn fold(store: &Store, op: PrimOp, a: PrimId, b: PrimId) -> Option<Folded> {
     let dtype = store.prim_dtype(a);
     let int = |id| match *store.prim_of_id(id) {
@@ -132,14 +132,14 @@ fn fold_floats(op: PrimOp, x: f64, y: f64, bits: u8) -> Option<Folded> {
         _ => None,
     };
     match bits {
-        // Twice the digits and one rounding give what single precision gives.
+        // Computing in double precision and rounding once gives the result of single precision.
         32 => compute(f64::from(x as f32), f64::from(y as f32)).map(|value| Folded::Float(f64::from(value as f32))),
         64 => compute(x, y).map(Folded::Float),
         _ => None,
     }
 }
 
-/// `a op b`: operands are brought to one type and what can be folded is.
+/// Makes `a op b`: converts the operands to one type and folds.
 pub fn binary(store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
     let (a, b) = match_types(store, a, b);
     match fold(store, op, a, b) {

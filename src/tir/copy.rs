@@ -6,12 +6,12 @@ use crate::ir::{
 };
 use rustc_hash::FxHashMap;
 
-/// A copying under way. What is said of symbols and buffers beforehand is put in their place.
+/// A copying under way. Preset entries for symbols and buffers replace them.
 #[derive(Default)]
 pub struct Copier {
-    /// What variables become.
+    /// The replacements of variables.
     pub symbols: FxHashMap<Id<Symbol>, PrimId>,
-    /// What buffers become.
+    /// The replacements of buffers.
     pub buffers: FxHashMap<Id<Buffer>, Id<Buffer>>,
 }
 
@@ -72,7 +72,7 @@ impl Copier {
         prims.iter().map(|prim| self.prim(store, *prim)).collect()
     }
 
-    /// What a buffer has become; itself when nothing is said.
+    /// Returns the replacement of a buffer; itself by default.
     pub fn buffer(&self, buffer: Id<Buffer>) -> Id<Buffer> {
         self.buffers.get(&buffer).copied().unwrap_or(buffer)
     }
@@ -119,8 +119,8 @@ impl Copier {
         new
     }
 
-    /// Finds what the symbols of an expression have to be for it to be the given one (TVM's `SymbolicMatcher`). What only may
-    /// be equal is let through; the error says what cannot be.
+    /// Finds values of the symbols of an expression that make it equal to the given one (TVM's `SymbolicMatcher`).
+    /// Accepts parts that may be equal; the error names parts that cannot be.
     pub fn match_prims(&mut self, store: &Store, param: PrimId, given: PrimId) -> Result<(), String> {
         let mut stack = vec![(param, given)];
         while let Some((a, b)) = stack.pop() {

@@ -1,16 +1,16 @@
-//! What evaluating an expression may do besides giving a value (TVM's `SideEffect` in `src/tirx/analysis/side_effect.cc`
-//! and `TCallEffectKind` of the intrinsics).
+//! The side effects of evaluating an expression (TVM's `SideEffect` in `src/tirx/analysis/side_effect.cc` and
+//! `TCallEffectKind` of the intrinsics).
 
 use crate::ir::{PrimExpr, PrimId, Store};
 
-/// What evaluating an expression may do, in order of harm.
+/// The effect of evaluating an expression, in order of harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     /// It gives a value that depends on its variables alone.
     Pure,
     /// It reads memory.
     Reads,
-    /// It changes something, or nobody knows.
+    /// It writes, or its effect is unknown.
     Updates,
 }
 
@@ -26,7 +26,7 @@ const PURE: &str = " likely bitwise_and bitwise_or bitwise_xor bitwise_not shift
 /// Intrinsics that read memory.
 const READS: &str = " undef tvm_context_id tvm_struct_get anylist_getitem tvm_load_matrix_sync masked_load ";
 
-/// What a call of an intrinsic may do, apart from its arguments. A name that is not known may do anything.
+/// Returns the effect of a call of an intrinsic, apart from its arguments. An unknown name may do anything.
 pub fn effect_of_call(name: &str) -> Effect {
     let listed = |list: &str| {
         list.match_indices(name).any(|(at, _)| list[..at].ends_with(' ') && list[at + name.len()..].starts_with(' '))
@@ -38,7 +38,7 @@ pub fn effect_of_call(name: &str) -> Effect {
     }
 }
 
-/// What evaluating an expression may do.
+/// Returns the effect of evaluating an expression.
 pub fn effect(store: &Store, root: PrimId) -> Effect {
     let mut effect = Effect::Pure;
     store.for_each_prim(root, &mut |_, expr| {
@@ -52,7 +52,7 @@ pub fn effect(store: &Store, root: PrimId) -> Effect {
     effect
 }
 
-/// Whether an expression does nothing but give a value that depends on its variables alone.
+/// True if an expression has no effect and its value depends on its variables alone.
 pub fn is_pure(store: &Store, root: PrimId) -> bool {
     effect(store, root) == Effect::Pure
 }

@@ -8,14 +8,14 @@ use crate::ir::{DTypeCode, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
 /// `lambda params: indices`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexMap {
-    /// What indices come in.
+    /// The variables for the given indices.
     pub params: Vec<Id<Symbol>>,
-    /// What comes out.
+    /// The mapped indices.
     pub indices: Vec<PrimId>,
 }
 
 impl IndexMap {
-    /// What some indices become, simplified.
+    /// Maps indices, simplified.
     pub fn map(&self, store: &mut Store, analyzer: &mut Analyzer, indices: &[PrimId]) -> Vec<PrimId> {
         let mut found = Vec::new();
         for index in &self.indices {
@@ -84,8 +84,8 @@ impl IndexMap {
         self.map_ranges(store, analyzer, shape).into_iter().map(|(_, extent)| extent).collect()
     }
 
-    /// The map back, and when what it is asked for did not come from anywhere. Nothing where there is none; with
-    /// [`Level::Bijective`] also where values are left out.
+    /// Returns the inverse map, and the condition under which its input is outside of the image. Nothing if there is no
+    /// inverse; with [`Level::Bijective`] also if the map leaves values out.
     pub fn inverse(
         &self,
         store: &mut Store,

@@ -18,9 +18,9 @@ pub enum Gives {
     Handle,
     /// A pointer to 64 bit integers.
     Shape,
-    /// What the first argument of the text says, which is no argument of the call.
+    /// The type in the first argument of the text, which is no argument of the call.
     Said,
-    /// What the last argument of the text says.
+    /// The type in the last argument of the text.
     SaidLast,
     /// It depends on the arguments: whoever reads the call knows.
     Special,
@@ -44,12 +44,12 @@ impl Intrinsic {
         INTRINSICS.iter().find(|known| known.name == name)
     }
 
-    /// Whether the text names the type of the result first.
+    /// True if the text names the type of the result first.
     pub fn type_first(name: &str) -> bool {
         Intrinsic::named(name).is_some_and(|known| known.gives == Gives::Said)
     }
 
-    /// Whether the text names the type of the result last.
+    /// True if the text names the type of the result last.
     pub fn type_last(name: &str) -> bool {
         Intrinsic::named(name).is_some_and(|known| known.gives == Gives::SaidLast)
     }
@@ -120,7 +120,7 @@ pub const INTRINSICS: &[Intrinsic] = &[
     row("tvm_call_trace_packed", "*", Gives::I32),
     row("call_ffi_kernel", "*", Gives::Special),
     row("call_spirv_pure_glsl450", "dtype *", Gives::Special),
-    // Memory and what functions are called with.
+    // Memory and the arguments of functions.
     row("address_of", "obj", Gives::Special),
     row("isnullptr", "x", Gives::Bool),
     row("handle_add_byte_offset", "handle offset", Gives::Special),
@@ -148,7 +148,7 @@ pub const INTRINSICS: &[Intrinsic] = &[
     row("prefetch", "*", Gives::Void),
     row("texture2d_load", "*", Gives::Special),
     row("texture2d_store", "*", Gives::Void),
-    // What passes are told.
+    // Hints to passes.
     row("assume", "cond", Gives::Bool),
     row("undef", "", Gives::I32),
     row("ignore_loop_partition", "predicate", Gives::Bool),

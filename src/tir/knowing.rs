@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 /// An analyzer and the conditions that hold at the statement under way.
 #[derive(Default)]
 pub struct Known {
-    /// What is known here.
+    /// The facts that hold here.
     pub analyzer: Analyzer,
     open: Vec<Scope>,
     /// The variables of loops, blocks and threads so far, with first value and number of values.
@@ -25,12 +25,12 @@ type Iter = (Id<Symbol>, (PrimId, PrimId));
 
 /// A mutator that keeps what is known.
 pub trait Knowing: StmtMutator {
-    /// What is known at the statement under way.
+    /// Returns the facts at the statement under way.
     fn known(&mut self) -> &mut Known;
 }
 
 impl Known {
-    /// What a function says by its parameters: extents are not negative.
+    /// Derives facts from the parameters of a function: extents are not negative.
     pub fn of_params(store: &mut Store, func: &PrimFunc) -> Known {
         let mut known = Known::default();
         for param in &func.params {
@@ -128,8 +128,8 @@ impl Known {
     }
 }
 
-/// An expression over its operands rewritten, which know of the condition that lets them be evaluated; nothing where there
-/// is none. What is found out is not remembered outside of it.
+/// Rewrites an expression over its operands, each with the condition under which it is evaluated; nothing if there is
+/// no such condition. The facts are forgotten outside of it.
 pub fn enter_knowing(mutator: &mut dyn Knowing, cx: &mut Rewriting<'_>, id: PrimId) -> Option<PrimId> {
     if cx.store.prim_depth(id) > DEEPEST {
         return None;
@@ -266,7 +266,7 @@ fn branch(
     }
 }
 
-/// What comparisons of quotients with numbers in a conjunction say of what is divided.
+/// Derives facts about dividends from comparisons of quotients with numbers in a conjunction.
 fn quotient_facts(store: &mut Store, cond: PrimId) -> Vec<PrimId> {
     let (mut facts, mut todo) = (Vec::new(), vec![cond]);
     while let Some(id) = todo.pop() {

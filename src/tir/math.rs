@@ -1,4 +1,4 @@
-//! Functions of scalar expressions as TVM builds them (`src/tirx/op/op.cc`): what is known is computed, and some stand for
+//! Makes functions of scalar expressions as TVM does (`src/tirx/op/op.cc`): folds constants, and expands some into
 //! several operations.
 
 use super::build::{binary, cast, match_types};
@@ -54,7 +54,7 @@ pub fn absolute(store: &mut Store, x: PrimId) -> PrimId {
     store.prim(PrimExpr::Select { cond, then: x, other })
 }
 
-/// Whether it is not a number.
+/// Makes the test for a NaN.
 pub fn is_nan(store: &mut Store, x: PrimId) -> PrimId {
     let dtype = store.prim_dtype(x);
     let truth = DType { lanes: dtype.lanes, ..DType::BOOL };
@@ -68,7 +68,7 @@ pub fn is_nan(store: &mut Store, x: PrimId) -> PrimId {
     store.prim_call("isnan", &[x], truth)
 }
 
-/// Whether it is one of the infinities.
+/// Makes the test for an infinity.
 pub fn is_inf(store: &mut Store, x: PrimId) -> PrimId {
     let dtype = store.prim_dtype(x);
     if !dtype.is_float() {
@@ -81,7 +81,7 @@ pub fn is_inf(store: &mut Store, x: PrimId) -> PrimId {
     binary(store, PrimOp::And, equal, number)
 }
 
-/// Whether it is a number and no infinity.
+/// Makes the test for a number that is no NaN and no infinity.
 pub fn is_finite(store: &mut Store, x: PrimId) -> PrimId {
     let (inf, nan) = (is_inf(store, x), is_nan(store, x));
     let (a, b) = (not(store, inf), not(store, nan));

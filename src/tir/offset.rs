@@ -1,4 +1,4 @@
-//! Where an element of a buffer is in its memory (TVM's `BufferTypeNode::ElemOffset`, `src/tirx/ir/buffer.cc`).
+//! Computes offsets of elements in memory (TVM's `BufferTypeNode::ElemOffset`, `src/tirx/ir/buffer.cc`).
 
 use super::arith::Analyzer;
 use super::binary;

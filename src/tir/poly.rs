@@ -16,7 +16,7 @@ const MOST: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Poly(BTreeMap<Vec<Atom>, i64>);
 
-/// What a polynomial is over: an expression, or a quotient by number.
+/// The indeterminates of a polynomial: expressions, and quotients by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Atom {
     Prim(PrimId),
@@ -79,13 +79,13 @@ impl Poly {
         result
     }
 
-    /// Whether it cannot be negative when no atom is.
+    /// True if it cannot be negative when no atom is.
     fn is_natural(&self) -> bool {
         self.0.values().all(|scale| *scale >= 0)
     }
 }
 
-/// What is known of variables, and the quotients that were met.
+/// The ranges of variables, and the quotients found so far.
 #[derive(Default)]
 pub struct Polys {
     /// Least and greatest value of variables that run.
@@ -96,7 +96,7 @@ pub struct Polys {
 }
 
 impl Polys {
-    /// Says that a variable begins with `min` and takes `extent` values. What takes one value is that value.
+    /// Sets the range of a variable: `extent` values from `min`. One with a single value is that value.
     pub fn assume(&mut self, symbol: Id<Symbol>, min: Poly, extent: &Poly) {
         let most = min.plus(extent, 1).plus(&Poly::number(1), -1);
         self.ranges.insert(symbol, (min, most));
@@ -138,7 +138,7 @@ impl Polys {
         if rest.0.is_empty() || self.fits(store, &rest, m) {
             return whole;
         }
-        // What is smaller than a factor that all else has does not count: `(x * 4 + y) // 16` is `x // 4`.
+        // Drops a part smaller than a common factor of all the rest: `(x * 4 + y) // 16` is `x // 4`.
         let (mut rest, mut m) = (rest, m.clone());
         if let Some(divisor) = m.as_number().filter(|divisor| *divisor > 1) {
             let mut factors: Vec<i64> = rest.0.values().copied().filter(|g| *g > 1 && divisor % g == 0).collect();
@@ -159,7 +159,7 @@ impl Polys {
         whole.plus(&Poly::atom(Atom::Quotient(number)), 1)
     }
 
-    /// Whether `0 <= a < m`.
+    /// True if `0 <= a < m`.
     fn fits(&self, store: &Store, a: &Poly, m: &Poly) -> bool {
         self.bounds(store, a, 0)
             .is_some_and(|(least, most)| least.is_natural() && m.plus(&most, -1).plus(&Poly::number(1), -1).is_natural())
@@ -172,7 +172,7 @@ impl Polys {
         }
         let mut rest = poly.clone();
         let (mut least, mut most) = (Poly::default(), Poly::default());
-        // What is a remainder in other words lies below its divisor.
+        // A remainder, written as a difference, lies below its divisor.
         for (number, (numerator, divisor)) in self.quotients.iter().enumerate() {
             let shape = numerator.plus(&Poly::atom(Atom::Quotient(number as u32)).times(divisor), -1);
             let Some((first, scale)) = numerator.0.iter().next() else { continue };
@@ -228,7 +228,7 @@ impl Polys {
     }
 }
 
-/// What a symbol can be.
+/// The range of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// Its least value, at least 1.
@@ -237,11 +237,10 @@ pub struct Range {
     pub most: Option<i64>,
 }
 
-/// Whether `a < b` for all values of the symbols; those that nothing is said of are at least 1. False also when that is not
-/// found out.
+/// True if `a < b` provably holds for all values of the symbols; those without a range are at least 1.
 ///
-/// The difference is linear in each symbol where it stands once in every product, so what is at the ends of a range is so in
-/// between; of a symbol without an end it is looked at how the difference grows.
+/// The difference is linear in each symbol that stands once in every product, so a property at the ends of a range
+/// holds in between; for a symbol without an end its growth decides.
 pub fn is_negative(store: &Store, a: PrimId, b: PrimId, ranges: &[(Id<Symbol>, Range)]) -> bool {
     let polys = &mut Polys::default();
     let (a, b) = (polys.of(store, a), polys.of(store, b));
@@ -259,7 +258,7 @@ pub fn is_negative(store: &Store, a: PrimId, b: PrimId, ranges: &[(Id<Symbol>, R
         };
         corners = corners.iter().flat_map(|poly| ends.iter().map(|end| poly.with(atom, end)).collect::<Vec<_>>()).collect();
     }
-    // What is left of symbols is how far they are above their least value.
+    // The remaining symbols stand for distances above their least values.
     corners.iter().all(|poly| {
         let constant = poly.0.get(&Vec::new()).copied().unwrap_or(0);
         constant < 0 && poly.0.values().all(|scale| *scale <= 0)

@@ -4,33 +4,33 @@
 use super::{math, substitute};
 use crate::ir::{Block, Buffer, DType, Id, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
 
-/// What a reduction does with what is there and what is added, for each of its buffers.
+/// The combination of a reduction's old and added values, for each of its buffers.
 #[derive(Clone, Debug)]
 pub struct Known {
     lhs: Vec<Id<Symbol>>,
     rhs: Vec<Id<Symbol>>,
     results: Vec<PrimId>,
-    /// What changes nothing when it is added.
+    /// The identity elements of the combination.
     pub identities: Vec<PrimId>,
 }
 
 /// A reduction found in a block.
 #[derive(Clone, Debug)]
 pub struct Reduction {
-    /// How pairs are made one.
+    /// The combination.
     pub reducer: Known,
     /// Each buffer.
     pub buffers: Vec<Id<Buffer>>,
-    /// Where in it the result goes; the same for all.
+    /// The indices of the result in the buffers; the same for all.
     pub indices: Vec<PrimId>,
-    /// What is there already: the load of each buffer.
+    /// The old values: the load of each buffer.
     pub lhs: Vec<PrimId>,
-    /// What is added to each.
+    /// The value added to each.
     pub rhs: Vec<PrimId>,
 }
 
 impl Known {
-    /// What comes of pairs.
+    /// Combines pairs of values.
     pub fn combine(&self, store: &mut Store, lhs: &[PrimId], rhs: &[PrimId]) -> Vec<PrimId> {
         let value = |symbol: Id<Symbol>| {
             let at = |vars: &[Id<Symbol>], values: &[PrimId]| {
@@ -93,7 +93,7 @@ fn registry(store: &mut Store, dtypes: &[DType]) -> Vec<Known> {
     all
 }
 
-/// Whether an expression is a pattern with variables filled in; what they are is noted.
+/// Matches an expression with a pattern, and binds its variables.
 fn matches(store: &Store, pattern: PrimId, expr: PrimId, vars: &[Id<Symbol>], found: &mut [Option<PrimId>]) -> bool {
     if let PrimExpr::Var(var) = store.prim_of_id(pattern)
         && let Some(at) = vars.iter().position(|known| known == var)
@@ -170,7 +170,7 @@ pub fn reduction_of(store: &mut Store, block: &Block) -> Result<Reduction, u8> {
     Err(0)
 }
 
-/// What each buffer of a reduction becomes: one store, or bindings followed by stores of their variables.
+/// Returns the update of each buffer of a reduction: one store, or bindings followed by stores of their variables.
 fn updates_of(store: &Store, body: StmtId, count: usize) -> Result<Vec<Stored>, u8> {
     if let Some(update) = stored(store, body) {
         return if count == 1 { Ok(vec![update]) } else { Err(6) };

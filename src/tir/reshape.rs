@@ -1,12 +1,13 @@
-//! Whether a tensor program only gives its input another shape (TVM's `HasReshapePattern`).
+//! Recognises tensor programs that only reshape their input (TVM's `HasReshapePattern`).
 //!
-//! Source: `src/relax/analysis/tir_op_pattern_kind.cc`. TVM compares flattened indices through its detection of iterator
-//! maps; here they are compared as polynomials, which finds the same for indices that shapes are computed with.
+//! Source: `src/relax/analysis/tir_op_pattern_kind.cc`. TVM compares flattened indices through its detection of
+//! iterator maps; here they are compared as polynomials, which finds the same for indices that shapes are computed
+//! with.
 
 use super::poly::{Poly, Polys};
 use crate::ir::{Buffer, Id, IterKind, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt, Store};
 
-/// Whether every element of the last buffer is the one of the first buffer at the same place in memory.
+/// True if every element of the last buffer is the one of the first buffer at the same place in memory.
 pub fn has_reshape_pattern(store: &Store, function: Id<PrimFunc>) -> bool {
     let function = store.prim_func(function);
     let mut buffers = function.params.iter().filter_map(|param| match param {
@@ -60,7 +61,7 @@ fn flat(store: &Store, polys: &mut Polys, buffer: Id<Buffer>, indices: &[PrimId]
     place
 }
 
-/// Whether two shapes have the same number of elements, whatever their symbols are.
+/// True if two shapes have the same number of elements, for all values of their symbols.
 pub fn same_size(store: &mut Store, a: &[crate::ir::Dim], b: &[crate::ir::Dim]) -> bool {
     let polys = &mut Polys::default();
     let mut size = |dims: &[crate::ir::Dim]| {

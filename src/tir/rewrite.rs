@@ -1,8 +1,8 @@
-//! Rewriting functions of TIR by functional update: [`crate::ir::rewrite`] for statements and what stands in them.
+//! Rewrites functions of TIR by functional update: [`crate::ir::rewrite`] for statements and their expressions.
 //!
-//! TVM's `StmtExprMutator` (`src/tirx/ir/stmt_functor.cc`): children in the same order, a buffer that changes where it is
-//! defined is the new one wherever it is used, and what did not change is the same id. The driver records where statements
-//! came from and counts rewrites; a pass only says what something becomes.
+//! TVM's `StmtExprMutator` (`src/tirx/ir/stmt_functor.cc`): children in the same order, a buffer that changes at its
+//! definition is the new one wherever it is used, and an unchanged node keeps its id. The driver records the origins of
+//! statements and counts rewrites; a pass only returns replacements.
 //!
 //! Statements nest as deep as the parser lets them and are walked by recursion; scalar expressions may be chains of any
 //! length and are not.
@@ -14,53 +14,52 @@ use crate::diag::Diagnostic;
 use crate::ir::{Buffer, Expr, ExprId, Id, Origin, PrimExpr, PrimFunc, PrimId, Rewrite, StmtId, Store, Symbol};
 use rustc_hash::FxHashMap;
 
-/// What a pass does with each kind of node. Every hook has the default of changing nothing.
+/// Rewrites statements and expressions with a hook for each kind. Every hook changes nothing by default.
 ///
 /// Hooks about statements and expressions are rewrites: they are numbered, and without fuel they are not called. Hooks
-/// about buffers say what follows from a rewrite elsewhere, and are called always.
+/// about buffers follow a rewrite elsewhere, and are called always.
 pub trait StmtMutator {
     /// Name of the rule that is recorded when a hook changes something; [`Rewriting::set_rule`] is more precise.
     fn rule(&self) -> &'static str;
 
-    /// Whether a function is well-formed after each single rewrite. If not, all that is done to a function is one.
+    /// True if a function is well-formed after each single rewrite. If not, all changes of a function count as one.
     fn stepwise(&self) -> bool {
         true
     }
 
-    /// What a statement becomes; nothing: itself, over what is inside of it rewritten. [`Rewriting::descend`] gives that,
-    /// and [`Rewriting::visit`] what any other statement becomes.
+    /// Rewrites a statement. `None` keeps it, over its rewritten children. [`Rewriting::descend`] makes that, and
+    /// [`Rewriting::visit`] rewrites any other statement.
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
         let _ = (cx, id);
         None
     }
 
-    /// What an expression becomes that stands in a statement; nothing: what [`Rewriting::prim`] makes of it.
+    /// Rewrites an expression that stands in a statement. `None` leaves it to [`Rewriting::prim`].
     fn expr(&mut self, cx: &mut Rewriting<'_>, root: PrimId) -> Option<PrimId> {
         let _ = (cx, root);
         None
     }
 
-    /// What an expression becomes whose operands are not looked at then; nothing: they are rewritten first.
+    /// Rewrites an expression whose operands are then not visited. `None`: they are rewritten first.
     fn enter_prim(&mut self, cx: &mut Rewriting<'_>, id: PrimId) -> Option<PrimId> {
         let _ = (cx, id);
         None
     }
 
-    /// What an expression becomes when its operands are done: `post` is `pre` over them. The answer must depend on
-    /// nothing else, since it is remembered; see [`Rewriting::forget`].
+    /// Rewrites an expression after its operands: `post` is `pre` over them. The answer must depend on nothing else,
+    /// since it is remembered; see [`Rewriting::forget`].
     fn prim(&mut self, cx: &mut Rewriting<'_>, pre: PrimId, post: PrimId) -> PrimId {
         let _ = (cx, pre);
         post
     }
 
-    /// What a buffer becomes where it is allocated, declared or matched; nothing: itself, over the expressions in it
-    /// rewritten.
+    /// Rewrites a buffer at its allocation, declaration or match. `None` keeps it, over its rewritten expressions.
     fn define_buffer(&mut self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>) -> Option<Id<Buffer>> {
         let _ = (cx, buffer);
         None
     }
 
-    /// Where in which buffer an access goes that went to `indices` of `buffer`, both rewritten; nothing: it stays.
+    /// Redirects an access to `indices` of `buffer`, both rewritten. `None` keeps it.
     fn access(&mut self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>, indices: &[PrimId]) -> Option<(Id<Buffer>, Vec<PrimId>)> {
         let _ = (cx, buffer, indices);
         None
@@ -76,28 +75,28 @@ impl StmtMutator for Nothing {
     }
 }
 
-/// A rewriting under way: what variables and buffers have become so far.
+/// A rewriting under way: the replacements of variables and buffers so far.
 pub struct Rewriting<'s> {
     /// The session's memory.
     pub store: &'s mut Store,
     symbols: FxHashMap<Id<Symbol>, PrimId>,
     buffers: FxHashMap<Id<Buffer>, Id<Buffer>>,
-    /// What expressions have become, and whether a rule had a part in it.
+    /// The results for expressions, and true if a rule had a part in one.
     memo: FxHashMap<PrimId, (PrimId, bool)>,
-    /// Whether definitions are made anew, as in a copy that stands beside the original.
+    /// True if definitions are made anew, as in a copy that stands beside the original.
     fresh: bool,
-    /// Whether there is fuel left, so that hooks are asked.
+    /// True while there is fuel left, so that hooks are called.
     live: bool,
-    /// Whether a rule has changed an expression of the statement under way.
+    /// True if a rule has changed an expression of the statement under way.
     ruled: bool,
     /// The last statement that was rewritten inside only, and what came of it.
     descended: Option<(StmtId, StmtId)>,
     rule: Option<&'static str>,
     /// The statement under way.
     at: Option<StmtId>,
-    /// What statements have become, while fuel is counted.
+    /// The results for statements, while fuel is counted.
     done: FxHashMap<StmtId, StmtId>,
-    /// Whether a statement without fuel is put together from what is done already.
+    /// True if a statement without fuel is put together from finished parts.
     replays: bool,
     found: Vec<Diagnostic>,
 }
@@ -141,7 +140,7 @@ impl<'s> Rewriting<'s> {
         }
     }
 
-    /// What a variable has become, if it is something else.
+    /// Returns the replacement of a variable, if it has one.
     pub fn symbol(&self, symbol: Id<Symbol>) -> Option<PrimId> {
         self.symbols.get(&symbol).copied()
     }
@@ -152,7 +151,7 @@ impl<'s> Rewriting<'s> {
         self.forget();
     }
 
-    /// What a buffer has become; itself when nothing was said.
+    /// Returns the replacement of a buffer; itself by default.
     pub fn buffer(&self, buffer: Id<Buffer>) -> Id<Buffer> {
         self.buffers.get(&buffer).copied().unwrap_or(buffer)
     }
@@ -164,7 +163,7 @@ impl<'s> Rewriting<'s> {
         }
     }
 
-    /// Runs `f` where hooks answer otherwise: what expressions become in it is forgotten, and what is known outside stays.
+    /// Runs `f` while hooks answer differently: results for expressions in it are forgotten, and those outside stay.
     pub fn apart<T>(&mut self, f: impl FnOnce(&mut Rewriting<'s>) -> T) -> T {
         let memo = std::mem::take(&mut self.memo);
         let result = f(self);
@@ -184,7 +183,7 @@ impl<'s> Rewriting<'s> {
         self.live = false;
     }
 
-    /// What a statement becomes.
+    /// Rewrites a statement.
     pub fn visit(&mut self, mutator: &mut dyn StmtMutator, id: StmtId) -> StmtId {
         if self.live && !self.store.log.has_fuel() && !self.store.makes_products() {
             self.live = false;
@@ -206,7 +205,7 @@ impl<'s> Rewriting<'s> {
         if new != id && (self.ruled || by_hook) {
             let rule = self.rule.unwrap_or(mutator.rule());
             if !rule.is_empty() && !self.store.log.has_fuel() && !self.store.makes_products() {
-                // What is inside has taken the last of it.
+                // The parts have used up the fuel.
                 new = self.replay(mutator, id);
             } else if !rule.is_empty() {
                 self.store.record_nested(mark, Rewrite { rule, pre: self.store.stmt_node(id), post: self.store.stmt_node(new) });
@@ -219,7 +218,7 @@ impl<'s> Rewriting<'s> {
         new
     }
 
-    /// A statement over what is inside of it as that has become; its own hook is not asked.
+    /// Rebuilds a statement over its finished parts; its own hook is not called.
     fn replay(&mut self, mutator: &mut dyn StmtMutator, id: StmtId) -> StmtId {
         let outer = std::mem::replace(&mut self.replays, true);
         self.live = false;
@@ -233,7 +232,7 @@ impl<'s> Rewriting<'s> {
         self.store.origin(self.store.stmt_node(post)) == Origin::Rebuilt(self.store.stmt_node(pre))
     }
 
-    /// What a variable that is defined here becomes: another one of its name, in a copy.
+    /// Returns the variable for a definition here: another one of its name, in a copy.
     fn define(&mut self, symbol: Id<Symbol>) -> Id<Symbol> {
         if !self.fresh {
             return self.renamed(symbol);
@@ -253,7 +252,7 @@ impl<'s> Rewriting<'s> {
         }
     }
 
-    /// What a buffer becomes where it is defined.
+    /// Rewrites a buffer at its definition.
     pub fn define_buffer(&mut self, mutator: &mut dyn StmtMutator, buffer: Id<Buffer>) -> Id<Buffer> {
         if let Some(known) = self.buffers.get(&buffer) {
             return *known;
@@ -297,8 +296,8 @@ pub fn rewrite_func(store: &mut Store, func: ExprId, mutator: &mut dyn StmtMutat
     if found.is_empty() { Ok(new) } else { Err(found) }
 }
 
-/// The function over what `f` makes of its body, as one rewrite; the same function when nothing changed. The errors are those
-/// of [`Rewriting::fail`].
+/// Rewrites the body of a function with `f`, as one rewrite; the same function when nothing changed. The errors are
+/// those of [`Rewriting::fail`].
 pub fn rewrite_body<M: StmtMutator>(
     store: &mut Store,
     func: ExprId,
@@ -343,7 +342,7 @@ pub fn substitute_stmt(store: &mut Store, id: StmtId, values: &[(Id<Symbol>, Pri
     substituting(Rewriting::new(store), id, values)
 }
 
-/// The same for a copy that stands beside others: what it defines is defined anew.
+/// Substitutes in a copy that stands beside others: its definitions are made anew.
 pub fn copy_stmt(store: &mut Store, id: StmtId, values: &[(Id<Symbol>, PrimId)]) -> StmtId {
     substituting(Rewriting::new(store).fresh(), id, values)
 }

@@ -1,9 +1,9 @@
-//! What is known of integer expressions: a normal form for sums, bounds, equality (TVM's `arith::Analyzer`, after
+//! Simplifies integer expressions: a normal form for sums, bounds, equality (TVM's `arith::Analyzer`, after
 //! `src/arith/canonical_simplify.cc` and `const_int_bound.cc`).
 //!
-//! A sum is a number and terms `(index % upper // lower) * scale`, kept apart by index, and written with the
-//! largest scale first and negative ones last. Of TVM's rewriting rules there are those that the normal form
-//! implies and those of comparisons ([`order`]); quotients that round towards zero are left alone.
+//! A sum is a number and terms `(index % upper // lower) * scale`, kept apart by index, and written with the largest
+//! scale first and negative ones last. Of TVM's rewriting rules it has those that the normal form implies and those of
+//! comparisons ([`order`]); quotients that round towards zero are left alone.
 
 use super::build::{binary, cast};
 use crate::ir::sort::sort_by;
@@ -11,7 +11,7 @@ use crate::ir::{DType, DTypeCode, IdMap, PrimExpr, PrimId, PrimOp, Store, Symbol
 
 const INF: i64 = i64::MAX;
 
-/// What is known of variables.
+/// The facts about variables.
 #[derive(Clone, Default)]
 pub struct Facts {
     /// The least and the greatest value of variables.
@@ -105,7 +105,7 @@ struct Simplifier<'a> {
     store: &'a mut Store,
     facts: &'a Facts,
     done: IdMap<PrimExpr, PrimId>,
-    /// Whether factors get one order, so that equal products are one; otherwise they stay as they are written.
+    /// True if factors get one order, so that equal products are one; otherwise they stay as they are written.
     commute: bool,
 }
 
@@ -125,7 +125,7 @@ fn run(store: &mut Store, facts: &Facts, root: PrimId, commute: bool) -> PrimId 
     simplifier.done.get(root).copied().unwrap_or(root)
 }
 
-/// Whether two expressions are equal whatever their variables are. False also when that is not found out.
+/// True if two expressions are provably equal for all values of their variables.
 pub fn can_prove_equal(store: &mut Store, facts: &Facts, a: PrimId, b: PrimId) -> bool {
     if a == b {
         return true;
@@ -161,7 +161,7 @@ pub fn bounds(store: &Store, facts: &Facts, root: PrimId) -> (i64, i64) {
     known.get(root).copied().unwrap_or((-INF, INF))
 }
 
-/// What a type can hold, where that is little.
+/// Returns the range of a type, if it is small.
 fn range_of(dtype: DType) -> (i64, i64) {
     match (dtype.code, dtype.bits) {
         (DTypeCode::UInt, bits @ 1..=32) => (0, (1 << bits) - 1),
@@ -309,7 +309,7 @@ impl Simplifier<'_> {
         }
     }
 
-    /// A number of times an expression. What is no sum keeps a negative factor.
+    /// Multiplies an expression by a number. One that is no sum keeps a negative factor.
     fn multiple(&mut self, a: PrimId, factor: i64) -> PrimId {
         let dtype = self.store.prim_dtype(a);
         let is_sum = matches!(*self.store.prim_of_id(a), PrimExpr::Binary { op: PrimOp::Add | PrimOp::Sub, .. });
@@ -415,7 +415,7 @@ impl Simplifier<'_> {
             if let Some(truth) = truth {
                 return self.store.prim_int(truth, DType::BOOL);
             }
-            // What cannot be less is unequal when it is greater.
+            // If one side cannot be less, the two are unequal exactly if it is greater.
             match op {
                 PrimOp::Ne if least >= 0 => return order::less(self.store, b, a),
                 PrimOp::Ne if most <= 0 => return order::less(self.store, a, b),
@@ -485,7 +485,7 @@ impl Simplifier<'_> {
         self.within_extreme(sum, self.store.prim_dtype(a))
     }
 
-    /// `a // c` or `a % c`: what is divisible is taken out first.
+    /// Simplifies `a // c` or `a % c`: takes the divisible part out first.
     fn divided(&mut self, op: PrimOp, a: PrimId, c: i64) -> Option<Sum> {
         let dtype = self.store.prim_dtype(a);
         let sum = self.sum(a);

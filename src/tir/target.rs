@@ -1,8 +1,8 @@
-//! Kinds of targets (`src/target/target_kind.cc`), and what goes without saying of each.
+//! The kinds of targets (`src/target/target_kind.cc`), and the defaults of each.
 
 use crate::ir::{AttrValue, Id, Name, Store};
 
-/// Kinds of targets, the keys that they have when nothing is said, and their options, as Python literals.
+/// The kinds of targets, their default keys, and their options with defaults, as Python literals.
 pub const TARGET_KINDS: &[(&str, &[&str], &[(&str, &str)])] = &[
     ("llvm", &["cpu"], &[]),
     ("c", &["cpu"], &[]),
@@ -74,10 +74,10 @@ pub const TARGET_KINDS: &[(&str, &[&str], &[(&str, &str)])] = &[
     ("ext_dev", &[], &[]),
 ];
 
-/// The triple of an `llvm` target of which nothing is said, as TVM 0.27's wheel for Linux has it.
+/// The default triple of an `llvm` target, as TVM 0.27's wheel for Linux has it.
 const TRIPLE: &str = "x86_64-conda-linux-gnu";
 
-/// Adds to the fields of a target, and of its host, what goes without saying. The error says that nobody knows the kind.
+/// Adds the defaults to the fields of a target, and of its host. The error reports an unknown kind.
 pub fn complete_target(store: &mut Store, fields: &mut Vec<(Id<Name>, AttrValue)>) -> Result<(), String> {
     let find = |store: &Store, name: &str| fields.iter().position(|(key, _)| store.str(*key) == name);
     if let Some(at) = find(store, "host") {

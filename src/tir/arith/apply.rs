@@ -64,7 +64,7 @@ impl Analyzer {
 }
 
 impl Table {
-    /// What a part of a condition comes to, if it is defined. Of a floating point number it is known whether it is zero.
+    /// Returns the value of a part of a condition, if it is defined; for a floating point number only if it is zero.
     fn value(&self, store: &Store, at: NodeId, found: &Match) -> Option<i64> {
         match self.nodes[at as usize] {
             Node::Number(number) => Some(number),
@@ -137,7 +137,7 @@ impl Table {
     }
 }
 
-/// Whether the number of lanes of a machine, which is known when the program runs, is in an expression.
+/// True if an expression contains the machine's number of lanes, which is known only at run time.
 pub(super) fn contains_vscale(store: &Store, root: PrimId) -> bool {
     let mut found = false;
     store.for_each_prim(root, &mut |_, expr| found |= matches!(expr, PrimExpr::Call { op, .. } if store.str(*op) == "vscale"));

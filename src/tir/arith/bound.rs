@@ -22,7 +22,7 @@ impl Bound {
     /// All integers.
     pub const ALL: Bound = Bound { min: -INF, max: INF };
 
-    /// What a type can hold. Of 64 bits it is all.
+    /// Returns the range of a type; unbounded for 64 bits.
     pub fn of_type(dtype: DType) -> Bound {
         let bits = u32::from(dtype.bits);
         match dtype.code {
@@ -176,7 +176,7 @@ impl Analyzer {
         let (a, b) = (self.const_int_bound(store, a), self.const_int_bound(store, b));
         match name {
             "shift_right" => Some(a.corners(b, shift_right)),
-            // Shifting what is negative is undefined on some machines.
+            // Shifting a negative number is undefined on some machines.
             "shift_left" => (a.min >= 0 && b.min >= 0).then(|| a.corners(b, shift_left)),
             _ => match (a.min >= 0, b.min >= 0) {
                 (true, true) => Some(Bound::new(0, a.max.min(b.max))),
@@ -202,7 +202,7 @@ impl Analyzer {
         }
     }
 
-    /// The bounds of a remainder: the divisor is one, and so is what the dividend is a multiple of.
+    /// Returns the bounds of a remainder, from the divisor and from the modular set of the dividend.
     fn bound_of_rest(&mut self, store: &mut Store, op: PrimOp, x: PrimId, a: Bound, b: Bound, dtype: DType) -> Bound {
         let floor = op == PrimOp::FloorMod;
         let most = add(b.max, -1);
@@ -237,7 +237,7 @@ impl Analyzer {
         interval.intersect(modular)
     }
 
-    /// What a condition says of the bounds of expressions.
+    /// Derives bounds of expressions from a condition.
     pub(super) fn enter_bounds(&mut self, store: &Store, cond: PrimId) {
         let mut found = Vec::new();
         each_part(store, cond, &mut |part| {
@@ -273,7 +273,7 @@ impl Analyzer {
     }
 }
 
-/// How many lanes there are, as an expression.
+/// Returns the number of lanes as an expression.
 fn count_of_lanes(store: &mut Store, lanes: u16) -> PrimId {
     let factor = store.prim_int(i64::from(lanes & !DType::SCALABLE), DType::I32);
     if lanes & DType::SCALABLE == 0 {
@@ -283,7 +283,7 @@ fn count_of_lanes(store: &mut Store, lanes: u16) -> PrimId {
     binary(store, PrimOp::Mul, scale, factor)
 }
 
-/// What is computed with is not zero: a divisor that is not negative is at least 1.
+/// Returns the bounds of a divisor, which is not zero: a non-negative one is at least 1.
 fn divisor(b: Bound) -> Bound {
     if b.min == 0 { Bound { min: 1, max: b.max.max(1) } } else { b }
 }

@@ -1,12 +1,12 @@
-//! How two expressions compare, by bounds, by what is known of them and by their shape (`TryCompare` in TVM's
-//! `src/arith/rewrite_simplify.cc`), and comparisons that are rewritten with it.
+//! Compares two expressions, by bounds, by facts and by their shape (`TryCompare` in TVM's
+//! `src/arith/rewrite_simplify.cc`), and rewrites comparisons with it.
 
 use super::rewrite::truth;
 use super::{Analyzer, Bound, Mode, extension, is_index, table};
 use crate::ir::{PrimExpr, PrimId, PrimOp, Store};
 use crate::tir::build::binary;
 
-/// What is known of how two numbers compare: which of equal (1), less (2) and greater (4) are possible.
+/// The possible outcomes of a comparison of two numbers: a set of equal (1), less (2) and greater (4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison(pub(super) u8);
 
@@ -39,7 +39,7 @@ impl Comparison {
 }
 
 impl Analyzer {
-    /// How two index expressions compare.
+    /// Compares two index expressions.
     pub(super) fn compare(&mut self, store: &mut Store, a: PrimId, b: PrimId, mode: Mode) -> Comparison {
         let difference = binary(store, PrimOp::Sub, a, b);
         let mut result = self.compare_number(store, difference, 0, mode);
@@ -55,7 +55,7 @@ impl Analyzer {
         result.and(self.compare_product_and_sum(store, difference, mode))
     }
 
-    /// How an expression compares with a number: by its bounds alone, because this is asked often.
+    /// Compares an expression with a number: by its bounds alone, because this is called often.
     pub(super) fn compare_number(&mut self, store: &mut Store, expr: PrimId, number: i64, mode: Mode) -> Comparison {
         let simple = self.visit(store, expr, mode);
         if let Some(value) = store.as_prim_int(simple) {
@@ -77,7 +77,7 @@ impl Analyzer {
         }
     }
 
-    /// Whether an expression is zero, by [`Analyzer::compare_number`].
+    /// True if an expression is zero, by [`Analyzer::compare_number`].
     pub(super) fn is_zero(&mut self, store: &mut Store, expr: PrimId, mode: Mode) -> bool {
         self.compare_number(store, expr, 0, mode) == Comparison::EQ
     }
@@ -120,7 +120,7 @@ impl Analyzer {
             match self.compare(store, a, b, mode) {
                 Comparison::NE | Comparison::GT | Comparison::LT => return truth(store, whole, true),
                 Comparison::EQ => return truth(store, whole, false),
-                // What is at least as large is unequal when it is larger.
+                // If `a` is at least `b`, they are unequal exactly if `a` is larger.
                 Comparison::GE => return self.by_rules(store, PrimOp::Lt, b, a, mode),
                 Comparison::LE => return self.by_rules(store, PrimOp::Lt, a, b, mode),
                 _ => {}

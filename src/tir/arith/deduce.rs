@@ -42,7 +42,7 @@ pub fn deduce_bound(store: &mut Store, target: PrimId, cond: PrimId, hints: &Dom
     }
 }
 
-/// How often an expression stands in another one; two stands for more, too.
+/// Counts the occurrences of an expression in another one; two also stands for more.
 fn count(store: &Store, target: PrimId, root: PrimId) -> u8 {
     let mut counts: FxHashMap<PrimId, u8> = FxHashMap::default();
     store.for_each_prim(root, &mut |id, node| {

@@ -8,7 +8,7 @@ use crate::ir::{DType, PrimExpr, PrimId, PrimOp, Store};
 use crate::tir::build::{binary, constant};
 
 impl Analyzer {
-    /// What a rule makes of `id`, which is an operation on `a` and `b`, if it fits.
+    /// Applies a hook to `id`, which is an operation on `a` and `b`, if it fits.
     pub(super) fn call_hook(
         &mut self,
         store: &mut Store,

@@ -49,7 +49,7 @@ impl Analyzer {
         (sides[0], sides[1])
     }
 
-    /// The condition as a conjunction of disjunctions, in which what follows from each other is left out.
+    /// Returns the condition as a conjunction of disjunctions, without parts that follow from others.
     pub(super) fn as_and_of_ors(&mut self, store: &mut Store, id: PrimId) -> PrimId {
         let extensions = self.extensions;
         self.set_extensions(extensions & !extension::CONVERT_BOOLEAN_TO_AND_OF_ORS);
@@ -102,7 +102,7 @@ impl Analyzer {
                 }
                 let own = |of: &[PrimId], other: &[PrimId]| of.iter().position(|part| !other.contains(part));
                 let Some(at) = own(&chunks[i], &chunks[j]) else {
-                    // What has all parts of another follows from it.
+                    // A disjunction with all parts of another follows from it.
                     chunks[j] = vec![always];
                     continue;
                 };

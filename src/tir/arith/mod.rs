@@ -1,9 +1,9 @@
-//! What is known of integer expressions, after TVM's `arith::Analyzer` (`src/arith`; the wheel calls it `tvm.sym`).
+//! Facts about integer expressions, after TVM's `arith::Analyzer` (`src/arith`; the wheel calls it `tvm.sym`).
 //!
-//! An [`Analyzer`] collects facts (what variables are bound to, conditions that hold) and answers with them: bounds, what
-//! an expression is a multiple of, its simplest form, whether something is always true. It holds no program; every question
-//! comes with the store. It costs nothing to make, so a pass makes one per function, and a caller that needs a fresh state
-//! makes another.
+//! An [`Analyzer`] collects facts (values of variables, conditions that hold) and answers with them: bounds, the
+//! modular set of an expression, its simplest form, and whether a condition always holds. It holds no program; every
+//! question comes with the store. It costs nothing to make, so a pass makes one per function, and a caller that needs a
+//! fresh state makes another.
 //!
 //! ```
 //! use passlab::ir::{DType, PrimExpr, PrimOp, Store, Symbol};
@@ -26,13 +26,13 @@
 //! ```
 //!
 //! The parts, in the order in which they build on each other: [`bound`] and [`modular`] (abstract interpretation),
-//! [`table`] and `rules.txt` (what the rewriting simplifier knows), [`rewrite`] with [`apply`], [`compare`], [`hooks`] and
-//! [`logic`], [`transitive`] (chains of inequalities), [`canonical`] (sums in normal form), [`set`] and [`set_eval`] (sets
-//! between symbolic ends), [`iter`] (iterators as sums of digits), [`region`] (what loops touch),
-//! [`deduce`] and [`solve`] (what follows for a variable from a condition).
+//! [`table`] and `rules.txt` (the rules of the rewriting simplifier), [`rewrite`] with [`apply`], [`compare`],
+//! [`hooks`] and [`logic`], [`transitive`] (chains of inequalities), [`canonical`] (sums in normal form), [`set`] and
+//! [`set_eval`] (sets between symbolic ends), [`iter`] (iterators as sums of digits), [`region`] (the regions that
+//! loops touch), [`deduce`] and [`solve`] (the values of a variable for which a condition holds).
 //!
-//! Two things keep it safe. An expression deeper than [`DEEPEST`] is left as it is, so recursion below is bounded; the depth
-//! of an expression is known in the store. And a question may take at most [`MOST_STEPS`] visits, after which what is left
+//! Two limits keep it safe. An expression deeper than [`DEEPEST`] is left as it is, so recursion below is bounded; the
+//! store knows the depth of an expression. And a question may take at most [`MOST_STEPS`] visits, after which the rest
 //! stays as it is; no program of ours comes near. Otherwise results are TVM's, node by node.
 
 mod apply;
@@ -78,7 +78,7 @@ pub const DEEPEST: u16 = 500;
 /// Nodes that are visited at most for one question from outside.
 const MOST_STEPS: u32 = 4_000_000;
 
-/// What the simplifier may do beyond its rules (TVM's `RewriteSimplifier::Extension`), as bits.
+/// The extensions of the simplifier beyond its rules (TVM's `RewriteSimplifier::Extension`), as bits.
 pub mod extension {
     /// Inequalities follow from each other: from `i < j` and `j < k` follows `i < k`.
     pub const TRANSITIVELY_PROVE_INEQUALITIES: u8 = 1;
@@ -90,7 +90,7 @@ pub mod extension {
     pub const COMPARISON_OF_PRODUCT_AND_SUM: u8 = 8;
 }
 
-/// How hard a proof is tried.
+/// The effort of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
     /// By simplifying.
@@ -99,7 +99,7 @@ pub enum Strength {
     SymbolicBound,
 }
 
-/// Which simplifier visits: they share rules and facts but count recursion apart.
+/// The visiting simplifier: both share rules and facts but count recursion separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Mode {
     Rewrite,
@@ -180,7 +180,7 @@ impl Analyzer {
         self.asked(|analyzer| analyzer.visit(store, expr, Mode::Canonical))
     }
 
-    /// Whether a condition always holds. False also when that is not found out.
+    /// True if a condition provably always holds.
     pub fn can_prove(&mut self, store: &mut Store, cond: PrimId) -> bool {
         self.can_prove_with(store, cond, Strength::Default)
     }
@@ -209,7 +209,7 @@ impl Analyzer {
         };
         let difference = binary(store, PrimOp::Sub, larger, smaller);
         let difference = self.simplify(store, difference);
-        // Variables with a range are replaced by its ends, and what is left is symbolic.
+        // Replaces variables with a range by its ends; the others stay symbolic.
         let mut domains = Domains::default();
         for (var, known) in &self.known {
             if let Some((min, extent)) = known.range {
@@ -222,7 +222,7 @@ impl Analyzer {
         self.const_int_bound(store, min).min >= least
     }
 
-    /// Whether two expressions are equal whatever their variables are.
+    /// True if two expressions are provably equal for all values of their variables.
     pub fn can_prove_equal(&mut self, store: &mut Store, a: PrimId, b: PrimId) -> bool {
         if let (Some(a), Some(b)) = (store.as_prim_int(a), store.as_prim_int(b)) {
             return a == b;
@@ -233,7 +233,7 @@ impl Analyzer {
         self.can_prove(store, equal)
     }
 
-    /// Whether an expression is at least `least`, by its bounds.
+    /// True if an expression is at least `least`, by its bounds.
     pub fn can_prove_greater_equal(&mut self, store: &mut Store, expr: PrimId, least: i64) -> bool {
         if let Some(value) = store.as_prim_int(expr) {
             return value >= least;
@@ -242,7 +242,7 @@ impl Analyzer {
         self.const_int_bound(store, simple).min >= least
     }
 
-    /// Whether an expression is less than `most`, by its bounds.
+    /// True if an expression is less than `most`, by its bounds.
     pub fn can_prove_less(&mut self, store: &mut Store, expr: PrimId, most: i64) -> bool {
         if let Some(value) = store.as_prim_int(expr) {
             return value < most;
@@ -257,7 +257,7 @@ impl Analyzer {
         self.forget();
     }
 
-    /// What the simplifier may do: bits of [`extension`].
+    /// Returns the enabled extensions of the simplifier: bits of [`extension`].
     pub fn extensions(&self) -> u8 {
         self.extensions
     }

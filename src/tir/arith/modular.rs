@@ -1,4 +1,4 @@
-//! What integer expressions are a multiple of, and what is left over (TVM's `src/arith/modular_set.cc`).
+//! Computes modular sets of integer expressions: a divisor and a remainder (TVM's `src/arith/modular_set.cc`).
 
 use super::{Analyzer, DEEPEST};
 use crate::ir::{Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
@@ -6,7 +6,7 @@ use crate::ir::{Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
 /// The numbers `coeff * k + base`; a `coeff` of 0 stands for `base` alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modular {
-    /// What `base` is the remainder of; not negative.
+    /// The divisor of which `base` is the remainder; not negative.
     pub coeff: i64,
     /// The remainder.
     pub base: i64,
@@ -70,7 +70,7 @@ impl Modular {
 }
 
 impl Analyzer {
-    /// What an expression is a multiple of, and the remainder.
+    /// Returns the modular set of an expression: a divisor and the remainder.
     pub fn modular_set(&mut self, store: &mut Store, expr: PrimId) -> Modular {
         if store.prim_depth(expr) > DEEPEST {
             return Modular::ALL;
@@ -155,7 +155,7 @@ impl Analyzer {
                 let a = self.modular_set(store, a);
                 Modular::new(a.coeff.wrapping_shl(shift), a.base.wrapping_shl(shift))
             }
-            // What a mask of low bits leaves is a remainder.
+            // Masking low bits gives a remainder.
             _ => match b.checked_add(1).filter(|mask| *mask > 0 && mask & (mask - 1) == 0) {
                 Some(mask) => self.modular_of_rest(store, a, mask, true),
                 None => Modular::ALL,

@@ -1,4 +1,4 @@
-//! What parts of a buffer loops touch (TVM's `EstimateRegionStrictBound` and its like, `src/arith/int_set.cc`).
+//! Computes the regions that loops touch (TVM's `EstimateRegionStrictBound` and its like, `src/arith/int_set.cc`).
 
 use super::Analyzer;
 use super::iter::{Iters, Level, Sum, detect_iter_map};

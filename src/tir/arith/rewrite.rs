@@ -203,7 +203,7 @@ impl Analyzer {
     }
 }
 
-/// What a conjunction says of the dividends of quotients: of `x // 4 == 2` that `8 <= x < 12`.
+/// Derives facts about the dividends of quotients from a conjunction: `x // 4 == 2` gives `8 <= x < 12`.
 pub(super) fn quotient_facts(store: &mut Store, cond: PrimId) -> Vec<PrimId> {
     let mut facts = Vec::new();
     let mut todo = vec![cond];
@@ -262,7 +262,7 @@ pub(super) fn truth(store: &mut Store, like: PrimId, value: bool) -> PrimId {
     constant(store, i64::from(value), DType { lanes, ..DType::BOOL })
 }
 
-/// Whether rules about indices are for this operand.
+/// Returns the class of an operand, which selects the rules for it, such as those about indices.
 pub(super) fn operand_class(store: &Store, operand: PrimId) -> u8 {
     use crate::ir::DTypeCode;
     use table::class;

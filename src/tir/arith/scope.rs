@@ -7,12 +7,12 @@ use crate::tir::effect::is_pure;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// What is known of a variable.
+/// The facts about a variable.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(super) struct Known {
     pub bound: Option<Bound>,
     pub modular: Option<Modular>,
-    /// What the simplifiers put in its place.
+    /// The value that the simplifiers substitute for it.
     pub value: Option<PrimId>,
     /// The range that it was bound to: first value and number of values.
     pub range: Option<(PrimId, PrimId)>,
@@ -115,7 +115,7 @@ impl Analyzer {
         self.forget();
     }
 
-    /// Says what a variable is a multiple of, whatever was said of it before.
+    /// Sets the modular set of a variable, replacing an earlier one.
     pub fn assume_modular(&mut self, symbol: Id<Symbol>, set: Modular) {
         self.known.entry(symbol).or_default().modular = Some(set);
         self.forget();
@@ -154,7 +154,7 @@ impl Analyzer {
         }
     }
 
-    /// Whether a variable has been bound, or its bounds said.
+    /// True if a variable has been bound, or has bounds.
     pub fn is_bound(&self, symbol: Id<Symbol>) -> bool {
         self.known.get(&symbol).is_some_and(|known| known.bound.is_some())
     }

@@ -59,7 +59,7 @@ pub struct IntSet {
     pub max: End,
 }
 
-/// Which values variables take: what is not listed stands for itself.
+/// The sets of values of variables: an unlisted variable stands for itself.
 pub type Domains = FxHashMap<Id<Symbol>, IntSet>;
 
 impl IntSet {
@@ -88,12 +88,12 @@ impl IntSet {
         IntSet::between(min, max)
     }
 
-    /// Whether it is empty.
+    /// True if it is empty.
     pub fn is_nothing(self) -> bool {
         self.min == End::PosInf || self.max == End::NegInf
     }
 
-    /// Whether it has no bound at all.
+    /// True if it has no bound at all.
     pub fn is_everything(self) -> bool {
         self == IntSet::EVERYTHING
     }
@@ -113,7 +113,7 @@ impl IntSet {
         if self.is_nothing() { None } else { self.max.value() }
     }
 
-    /// Whether it is one value, as far as can be proved.
+    /// True if it is provably a single value.
     pub fn is_point(self, store: &mut Store, analyzer: &mut Analyzer) -> bool {
         match (self.min, self.max) {
             (a, b) if a == b => true,
@@ -131,7 +131,7 @@ impl IntSet {
         (analyzer.simplify(store, min), analyzer.simplify(store, extent))
     }
 
-    /// Whether it is exactly a range, as far as can be proved.
+    /// True if it is provably this exact range.
     pub fn is_range(self, store: &mut Store, min: PrimId, extent: PrimId) -> bool {
         let (Some(least), Some(most)) = (self.lower(), self.upper()) else { return false };
         let analyzer = &mut Analyzer::new();
@@ -156,7 +156,7 @@ impl IntSet {
         }
     }
 
-    /// What is in both.
+    /// Returns the intersection of both.
     pub fn meet(self, store: &mut Store, analyzer: &mut Analyzer, other: IntSet) -> IntSet {
         let max = End::extreme(store, PrimOp::Min, self.max, other.max);
         let min = End::extreme(store, PrimOp::Max, self.min, other.min);
@@ -185,7 +185,7 @@ impl IntSet {
         IntSet::folded(store, sets, |store, _, a, b| a.hull(store, b))
     }
 
-    /// What is in all of them.
+    /// Returns the intersection of all of them.
     pub fn intersect(store: &mut Store, sets: &[IntSet]) -> IntSet {
         IntSet::folded(store, sets, |store, analyzer, a, b| a.meet(store, analyzer, b))
     }

@@ -267,7 +267,7 @@ impl<'a> Evaluator<'a> {
         IntSet::between(least, most)
     }
 
-    /// What is left after division by one value.
+    /// Returns the set of remainders of a division by one value.
     fn rest(&mut self, store: &mut Store, op: PrimOp, set: IntSet, divisor: PrimId, id: PrimId) -> IntSet {
         if store.as_prim_int(divisor) == Some(0) {
             return IntSet::EVERYTHING;

@@ -128,7 +128,7 @@ pub fn ranges_of_condition(store: &mut Store, cond: PrimId, domains: &Domains) -
     others.into_iter().all(|part| analyzer.can_prove(store, part)).then_some(solved)
 }
 
-/// For which values of a variable `factor * var + offset op 0` holds.
+/// Returns the values of a variable for which `factor * var + offset op 0` holds.
 fn interval(op: PrimOp, factor: i64, offset: i64) -> Option<(i64, i64)> {
     // Written as `factor * var >= low` and `factor * var <= high`.
     let (low, high) = match op {

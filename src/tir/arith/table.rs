@@ -27,7 +27,7 @@ pub(super) enum Node {
     Call(Fun, [NodeId; 3]),
 }
 
-/// What is written like a function.
+/// The operators that are written like functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fun {
     Select,
@@ -134,7 +134,7 @@ pub(super) const VARS: [&str; 12] = ["x", "y", "z", "b1", "b2", "s1", "s2", "c1"
 const FIRST_INT: u8 = 7;
 const FLOAT: u8 = 10;
 
-/// What a rule does when it fits.
+/// The action of a rule that fits.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Act {
     /// Makes `result`; `again` where that is simplified in its turn.
@@ -152,7 +152,7 @@ pub(super) struct Rule {
     pub class: u8,
     /// Kinds that the second operand may have, as bits.
     second: u32,
-    /// What is looked for; a hook looks for itself.
+    /// The pattern to match; a hook matches by itself.
     pub pattern: Option<NodeId>,
     pub condition: Option<NodeId>,
     pub act: Act,
@@ -178,7 +178,7 @@ pub(super) struct Table {
     index: Vec<Vec<u16>>,
 }
 
-/// What the variables of a rule stand for.
+/// The expressions bound to the variables of a rule.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Match {
     pub found: [Option<PrimId>; VARS.len() - 1],
@@ -214,7 +214,7 @@ impl Table {
         list.iter().map(|at| &self.rules[*at as usize]).filter(fits)
     }
 
-    /// Whether an expression looks like a pattern, and what its variables stand for then.
+    /// Matches an expression with a pattern, and binds the pattern's variables.
     pub fn matches(&self, store: &Store, at: NodeId, id: PrimId, found: &mut Match) -> bool {
         let expr = store.prim_of_id(id);
         match self.nodes[at as usize] {
@@ -288,7 +288,7 @@ impl Match {
     }
 }
 
-/// Reads the text of rules. It is part of the program, so what is wrong with it is found by the first test.
+/// Parses the text of rules. It is part of the program, so the first test finds an error in it.
 struct Reader<'a> {
     table: Table,
     rest: &'a str,

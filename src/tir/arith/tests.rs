@@ -1,5 +1,5 @@
-//! Every rule holds: both sides are evaluated with random numbers. What the analyzer answers is compared with TVM's answers
-//! in `tests/arith.rs`.
+//! Tests every rule: both sides are evaluated with random numbers. `tests/arith.rs` compares the analyzer's answers
+//! with TVM's.
 
 use super::table::{Act, Fun, Node, NodeId, Table, VARS, table};
 use crate::ir::PrimOp;
@@ -89,7 +89,7 @@ fn show(table: &Table, at: NodeId) -> String {
     }
 }
 
-/// Rules of TVM that do not hold always. We follow it, because what we show is what it does.
+/// Rules of TVM that do not always hold. We keep them, because our results must be TVM's.
 const WRONG_IN_TVM: [&str; 5] = [
     // (-1 + 5) / 2 - (-1 + 1) / 2 is 2, not (-1 + 1) / 2 + ...: the sum under % may be negative.
     "Sub(Div(Add(x, c1), c3), Div(Add(x, c2), c3))",

@@ -19,12 +19,12 @@ struct Fact {
     result: Comparison,
 }
 
-/// What is known of comparisons.
+/// The known comparisons.
 #[derive(Clone, Default)]
 pub(super) struct Transitive {
-    /// What holds always: the ranges of variables.
+    /// The facts that always hold: the ranges of variables.
     always: Vec<Fact>,
-    /// What holds in the scopes that are open.
+    /// The facts that hold in the open scopes.
     scoped: Vec<Fact>,
 }
 
@@ -53,7 +53,7 @@ impl Fact {
         (self.right == left).then_some(mirrored)
     }
 
-    /// Whether the other one, of the same expressions, follows.
+    /// True if the other one, of the same expressions, follows.
     fn implies(self, other: Fact) -> bool {
         use Comparison as C;
         match (self.result, other.result) {
@@ -96,7 +96,7 @@ fn fact(store: &Store, cond: PrimId) -> Option<Fact> {
 }
 
 impl Transitive {
-    /// How many facts there are in scopes that are open.
+    /// Returns the number of facts in open scopes.
     pub fn scoped(&self) -> usize {
         self.scoped.len()
     }
@@ -110,7 +110,7 @@ impl Transitive {
         self.always.iter().chain(&self.scoped).copied()
     }
 
-    /// What is known of `left` and `right` through others, too.
+    /// Returns the facts about `left` and `right`, including those through other expressions.
     fn reached(&self, left: Key, right: Key) -> Vec<Fact> {
         let mut known: FxHashMap<Key, Vec<Fact>> = FxHashMap::default();
         let mut seen: FxHashSet<Key> = FxHashSet::default();
@@ -177,7 +177,7 @@ impl Analyzer {
         self.transitive.scoped.extend(Analyzer::facts_of(store, cond));
     }
 
-    /// How two integers compare by what was said of them; with `chains` also by what follows from several facts.
+    /// Compares two integers by the stated facts; with `chains` also by combining several facts.
     pub fn try_compare(&mut self, store: &Store, a: PrimId, b: PrimId, chains: bool) -> Comparison {
         if [a, b].iter().any(|side| store.prim_dtype(*side).code != DTypeCode::Int) {
             return Comparison::UNKNOWN;

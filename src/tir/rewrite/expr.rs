@@ -4,7 +4,7 @@ use super::{Rewriting, StmtMutator};
 use crate::ir::{PrimExpr, PrimId};
 
 impl Rewriting<'_> {
-    /// What an expression becomes that stands in a statement.
+    /// Rewrites an expression that stands in a statement.
     pub fn root(&mut self, mutator: &mut dyn StmtMutator, root: PrimId) -> PrimId {
         if self.live
             && let Some(new) = mutator.expr(self, root)
@@ -20,7 +20,7 @@ impl Rewriting<'_> {
         roots.iter().map(|root| self.root(mutator, *root)).collect()
     }
 
-    /// What an expression becomes: over its operands rewritten, and what the rules for single nodes make of that.
+    /// Rewrites an expression: its operands first, then the node by the rules for single nodes.
     pub fn prim(&mut self, mutator: &mut dyn StmtMutator, root: PrimId) -> PrimId {
         if let Some((new, ruled)) = self.memo.get(&root) {
             self.ruled |= *ruled;

@@ -104,7 +104,7 @@ impl Rewriting<'_> {
         (new, indices)
     }
 
-    /// What attributes are about follows what variables and buffers become, and is no expression of the program.
+    /// The nodes of attributes follow the variables and buffers, and are no expressions of the program.
     fn follow(&mut self, node: PrimId) -> PrimId {
         match *self.store.prim_of_id(node) {
             PrimExpr::Var(symbol) => self.symbol(symbol).unwrap_or(node),
@@ -176,7 +176,7 @@ impl Store {
         }
     }
 
-    /// Whether a statement is `T.evaluate(0)`.
+    /// True if a statement is `T.evaluate(0)`.
     pub fn is_no_op(&self, id: StmtId) -> bool {
         matches!(*self.stmt(id), Stmt::Evaluate(value) if self.as_prim_int(value) == Some(0))
     }

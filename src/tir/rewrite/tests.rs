@@ -79,7 +79,7 @@ fn a_statement_is_rewritten_and_those_around_it_are_copies() {
     let Stmt::For(_, new_inner) = *store.stmt(new_outer) else { panic!("a loop") };
     let [outer, inner, new_outer, new_inner] = [outer, inner, new_outer, new_inner].map(|id| store.stmt_node(id));
     assert_eq!(store.origin(new_outer), Origin::Rebuilt(outer));
-    // A statement over another expression is what the rule has made of it, though its driver put it together.
+    // A statement over a rewritten expression counts as the rule's result, though the driver rebuilt it.
     assert_eq!(store.log.done.len(), 1);
     assert_eq!((store.log.done[0].rule, store.log.done[0].pre, store.log.done[0].post), ("changed", inner, new_inner));
     assert_eq!(store.source_span(new_inner).map(|span| span.start), Some(1));

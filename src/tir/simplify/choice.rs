@@ -1,4 +1,4 @@
-//! What a condition says of the branches that it chooses from.
+//! Applies a condition to the branches that it chooses from.
 
 use crate::ir::{IdMap, PrimExpr, PrimId, Store};
 

@@ -31,7 +31,7 @@ impl Simplifier<'_> {
             if let Some((op, a, b)) = extreme(&Term { scale: -sum.terms[place].scale, ..sum.terms[place].clone() })
                 && let Some(other) = sum.terms.iter().position(|term| self.is_plain(term, a) || self.is_plain(term, b))
             {
-                // What is subtracted from one of its operands.
+                // Subtracts a minimum or maximum from one of its operands.
                 let zero = self.store.prim_int(0, dtype);
                 let whole = sum.terms[other].index;
                 let op = if op == PrimOp::Min { PrimOp::Max } else { PrimOp::Min };
@@ -78,7 +78,7 @@ impl Simplifier<'_> {
         Some(sum)
     }
 
-    /// Whether a term is an expression as it is.
+    /// True if a term is a plain expression.
     fn is_plain(&self, term: &Term, id: PrimId) -> bool {
         (term.index, term.lower, term.upper, term.scale) == (id, 1, INF, 1)
     }

@@ -33,7 +33,7 @@ impl Analyzer {
         store.prim_dtype(value).bits <= dtype.bits || (bound.max <= all.max && bound.min >= all.min)
     }
 
-    /// Whether all on the way to a term fits a type.
+    /// True if all intermediate values of a term fit a type.
     fn split_fits(&mut self, store: &mut Store, split: &Split, dtype: DType) -> bool {
         if dtype.bits >= split.dtype.bits || split.scale == 0 {
             return true;

@@ -6,7 +6,7 @@ use crate::tir::arith::modular::gcd;
 use crate::tir::arith::{Analyzer, Comparison, Mode};
 use crate::tir::build::binary;
 
-/// What a symbolic divisor leaves: dividend, divisor, and the factor that both had.
+/// A division with a symbolic divisor, reduced: dividend, divisor, and the common factor.
 struct Reduced {
     dividend: PrimId,
     divisor: PrimId,
@@ -51,7 +51,7 @@ impl Analyzer {
         Canon::Split(self.split_divided(store, split, divisor, rounding))
     }
 
-    /// A sum divided: what is divisible is taken out first. Rounding towards zero needs both parts to be natural.
+    /// Divides a sum: takes the divisible part out first. Rounding towards zero requires both parts to be natural.
     fn sum_divided(&mut self, store: &mut Store, sum: &Sum, divisor: i64, rounding: Rounding) -> Option<Sum> {
         let (mut whole, rest) = sum.separate(divisor);
         if rest.is_zero() {
@@ -70,7 +70,7 @@ impl Analyzer {
             whole.base = whole.base.wrapping_add(rounding.quotient().fold(number, divisor)?);
             return Some(whole);
         }
-        // What is smaller than the divisor does not count.
+        // A part smaller than the divisor does not count.
         let small = self.compare_number(store, extra, divisor, Mode::Canonical) == Comparison::LT
             && (rounding == Rounding::Zero || self.can_prove_greater_equal(store, extra, 0));
         if !small {
@@ -97,7 +97,7 @@ impl Analyzer {
         Some(self.visit(store, result, Mode::Canonical))
     }
 
-    /// The same term, rounding so. What rounds otherwise is written out and becomes an index.
+    /// Returns the same term with this rounding. A term with the other rounding is written out and becomes an index.
     fn rounded(store: &mut Store, split: Split, rounding: Rounding) -> Split {
         let mut split = if split.rounds(rounding) {
             split

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 const INF: i64 = Bound::INF;
 
-/// How quotients round.
+/// The rounding of quotients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rounding {
     Zero,
@@ -351,7 +351,7 @@ impl Analyzer {
         Canon::Expr(product(store, &factors, scale, store.prim_dtype(a)))
     }
 
-    /// `a < b` as `a - b < 0`, divided by what divides all but what is too small to count.
+    /// Rewrites `a < b` as `a - b < 0`, divided by the common factor of all terms but negligibly small ones.
     fn canonical_less(&mut self, store: &mut Store, id: PrimId, a: PrimId, b: PrimId) -> Canon {
         let difference = binary(store, PrimOp::Sub, a, b);
         let difference = self.canonical(store, difference);
@@ -380,7 +380,7 @@ impl Analyzer {
             whole.divide(common);
             return Some(whole.normal(store));
         }
-        // What is a remainder gives its quotient, where it has nothing but added.
+        // A remainder with no other term contributes its quotient.
         match &rest.args[..] {
             [only] if only.scale == 1 && only.upper != INF => {
                 let lower = common.checked_mul(only.lower)?;

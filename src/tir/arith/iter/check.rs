@@ -1,4 +1,4 @@
-//! Whether indices that are sums of digits are independent of each other.
+//! Checks that indices that are sums of digits are independent of each other.
 
 use super::{Level, Mark, Rewriter, Source, Split, Sum};
 use crate::ir::PrimOp;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 pub(super) struct Uses(pub Vec<(Rc<Mark>, Vec<Split>)>);
 
 impl Uses {
-    /// Those of indices, and of what they are made of.
+    /// Collects the uses in indices, and in the iterators that they consist of.
     pub fn of(indices: &[Sum]) -> Uses {
         let mut uses = Uses::default();
         for sum in indices {
@@ -42,7 +42,7 @@ impl Uses {
 }
 
 impl Rewriter<'_> {
-    /// Whether the digits of each iterator do not overlap and, as the level asks, cover it.
+    /// True if the digits of each iterator do not overlap and, as the level demands, cover it.
     pub(super) fn check(&mut self, indices: &[Sum], level: Level) -> bool {
         let uses = Uses::of(indices);
         if !uses.0.iter().all(|(mark, splits)| self.are_digits(mark, splits, level)) {

@@ -21,7 +21,7 @@ fn uses(store: &Store, expr: PrimId, of: &dyn Fn(Id<Symbol>) -> bool) -> bool {
     found
 }
 
-/// Whether no iterator is in the range of another.
+/// True if no iterator occurs in the range of another.
 pub(super) fn are_independent(store: &Store, iters: &Iters) -> bool {
     let is_iter = |symbol| iters.iter().any(|(var, _)| *var == symbol);
     !iters.iter().any(|(_, (min, extent))| uses(store, *min, &is_iter) || uses(store, *extent, &is_iter))
@@ -89,7 +89,7 @@ fn of_comparison(
     is_iter: &dyn Fn(Id<Symbol>) -> bool,
 ) -> Option<Constraint> {
     let (left, right) = (uses(store, a, is_iter), uses(store, b, is_iter));
-    // What varies stands on the left, what bounds it on the right.
+    // Moves the varying side to the left and its bound to the right.
     let (op, iter, bound) = match (left, right) {
         (false, false) => return None,
         (false, true) => (op.mirrored(), b, a),
@@ -189,7 +189,7 @@ impl Rewriter<'_> {
         self.constrained.push(flat);
     }
 
-    /// Whether of any two constraints one is about part of what the other is about, or they have nothing in common.
+    /// True if any two constraints nest: one is about part of the digits of the other, or they have none in common.
     pub(super) fn constraints_nest(&self) -> bool {
         let all = &self.constrained;
         all.iter().enumerate().all(|(at, short)| {

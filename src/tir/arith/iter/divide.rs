@@ -13,9 +13,9 @@ use std::rc::Rc;
 pub struct Division {
     /// For each index the outer and the inner part.
     pub parts: Vec<(Mark, Mark)>,
-    /// What has to hold of the outer iterators.
+    /// The condition on the outer iterators.
     pub outer: PrimId,
-    /// What has to hold of the inner ones.
+    /// The condition on the inner ones.
     pub inner: PrimId,
 }
 

@@ -57,7 +57,7 @@ impl Rewriter<'_> {
                 base = Some((at, scale));
             }
         }
-        // Products of fewer symbols are smaller. Where there is a number, TVM looks for less than none of them.
+        // Prefers products of fewer symbols; a base stays, because TVM then looks for fewer symbols than none.
         let mut least = 0;
         let mut found = base.map(|(at, _)| at);
         for at in (0..end).rev().filter(open) {

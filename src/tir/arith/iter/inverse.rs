@@ -1,4 +1,4 @@
-//! Iterators in terms of what indices over them are (TVM's `InverseAffineIterMap`).
+//! Expresses iterators in terms of indices over them (TVM's `InverseAffineIterMap`).
 
 use super::{Mark, Source, Split, Sum};
 use crate::ir::{DType, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
@@ -12,8 +12,8 @@ enum Node<'a> {
     Split(&'a Split),
 }
 
-/// What each iterator is where the indices of a bijective map have the values `outputs`. Nothing where an index is no
-/// sequence of digits.
+/// Returns the value of each iterator for which the indices of a bijective map have the values `outputs`. Nothing if an
+/// index is no sequence of digits.
 pub fn inverse_iter_map(store: &mut Store, map: &[Sum], outputs: &[PrimId]) -> Option<Vec<(Id<Symbol>, PrimId)>> {
     let mut nodes: Vec<(Node<'_>, Vec<usize>)> = Vec::new();
     let mut roots = Vec::new();

@@ -1,13 +1,13 @@
 //! Iterators as sums of digits of others (TVM's `src/arith/iter_affine_map.cc`).
 //!
-//! An index such as `i * 4 + j` over `i < 8` and `j < 4` runs once through `0 .. 32`: it is one iterator again, a [`Mark`].
-//! Its digits are [`Split`]s, `mark // lower % extent * scale`, and an index is a [`Sum`] of digits and a base. Where
-//! indices can be written like that, it can be said whether they are independent ([`detect_iter_map`]), how they are
-//! written most simply ([`simplify_iter_map`]), what the iterators are in terms of the indices ([`inverse_iter_map`]), and
-//! how they divide into outer and inner ones ([`subspace_divide`]).
+//! An index such as `i * 4 + j` over `i < 8` and `j < 4` runs once through `0 .. 32`: it is one iterator again, a
+//! [`Mark`]. Its digits are [`Split`]s, `mark // lower % extent * scale`, and an index is a [`Sum`] of digits and a
+//! base. For indices of this form, the functions here tell if they are independent ([`detect_iter_map`]), write them in
+//! the simplest way ([`simplify_iter_map`]), express the iterators in terms of the indices ([`inverse_iter_map`]), and
+//! divide them into outer and inner ones ([`subspace_divide`]).
 //!
-//! Known divergence: the remainder of a remainder by a greater divisor, `i % 4 % 8`, TVM leaves as it is where we may write
-//! it as a digit.
+//! Known divergence: the remainder of a remainder by a greater divisor, `i % 4 % 8`, TVM leaves as it is where we may
+//! write it as a digit.
 
 mod check;
 mod constraint;
@@ -27,7 +27,7 @@ use crate::ir::{DType, Id, PrimExpr, PrimId, Store, Symbol};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// What an iterator is made of.
+/// The definition of an iterator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A variable, or one from which its first value is taken.
@@ -41,9 +41,9 @@ pub enum Source {
 /// An iterator that runs from 0 to its extent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mark {
-    /// What it is made of.
+    /// Its definition.
     pub source: Source,
-    /// How many values it takes.
+    /// The number of its values.
     pub extent: PrimId,
 }
 
@@ -52,11 +52,11 @@ pub struct Mark {
 pub struct Split {
     /// The iterator.
     pub source: Rc<Mark>,
-    /// By what it is divided.
+    /// The divisor.
     pub lower: PrimId,
-    /// How many values the digit takes.
+    /// The number of values of the digit.
     pub extent: PrimId,
-    /// By what it is multiplied.
+    /// The factor.
     pub scale: PrimId,
 }
 
@@ -65,7 +65,7 @@ pub struct Split {
 pub struct Sum {
     /// The digits, the outermost first where they are in order.
     pub args: Vec<Split>,
-    /// What is added.
+    /// The added offset.
     pub base: PrimId,
 }
 
@@ -76,7 +76,7 @@ impl Split {
         Split { lower, extent: source.extent, scale, source }
     }
 
-    /// Whether both are the same digit, whatever they are multiplied by.
+    /// True if both are the same digit, whatever their factors.
     fn same_digit(&self, other: &Split) -> bool {
         Rc::ptr_eq(&self.source, &other.source) && self.lower == other.lower && self.extent == other.extent
     }
@@ -89,7 +89,7 @@ impl Sum {
     }
 }
 
-/// What indices have to be.
+/// The requirement on indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Each value of all indices together is taken exactly once.
@@ -133,7 +133,7 @@ struct Rewriter<'a> {
     constrained: Vec<Sum>,
 }
 
-/// What an expression becomes.
+/// The form of a rewritten expression.
 #[derive(Clone, Debug)]
 enum Value {
     Prim(PrimId),
@@ -250,7 +250,7 @@ pub fn detect_iter_map(
     Ok(IterMap { indices: found, padding: rewriter.padding })
 }
 
-/// Writes an index as a sum whose digits stand in the order of what they are multiplied by, as far as it is one.
+/// Writes an index as a sum of digits ordered by their factors, as far as it is one.
 pub fn normalize_to_iter_sum(store: &mut Store, analyzer: &mut Analyzer, index: PrimId, iters: &Iters) -> Sum {
     if !constraint::are_independent(store, iters) {
         return Sum::of_base(index);

@@ -1,5 +1,5 @@
-//! Quotients and remainders of digits. Where a divisor does not divide the number of values evenly, the iterator is made
-//! longer, on both sides, the same for all its digits.
+//! Rewrites quotients and remainders of digits. If a divisor does not divide the number of values evenly, the iterator
+//! is padded on both sides, the same for all its digits.
 
 use super::{Mark, Rewriter, Source, Split, Sum, Value, convert};
 use crate::ir::{DType, PrimExpr, PrimId, PrimOp};
@@ -7,10 +7,10 @@ use crate::tir::build::{binary, negate};
 use crate::tir::math::ceil_div;
 use std::rc::Rc;
 
-/// By how much an iterator is made longer.
+/// The padding of an iterator.
 #[derive(Clone, Debug)]
 pub(super) struct Padding {
-    /// What its length is a multiple of then.
+    /// A divisor of the padded length.
     factor: PrimId,
     left: PrimId,
     /// The longer iterator.

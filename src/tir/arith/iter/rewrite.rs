@@ -33,7 +33,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// What an expression becomes. What cannot be a sum of digits stays as it is, and an error says why.
+    /// Rewrites an expression as a sum of digits. Any other expression stays as it is, and an error says why.
     pub(super) fn value(&mut self, id: PrimId) -> Value {
         if self.store.prim_depth(id) > DEEPEST {
             self.errors.push("The expression is too deep");
