@@ -12,7 +12,7 @@ pub use pipelines::{PIPELINES, Pipeline, pipeline};
 
 use crate::pass::PassSpec;
 
-/// Every pass, in the order of the documentation. A new pass is one file and one line here.
+/// All passes, in the order of the documentation. A new pass is one file and one line here.
 pub static ALL: &[&PassSpec] = &[
     &relay::infer_type::SPEC,
     &relay::simplify_inference::SPEC,

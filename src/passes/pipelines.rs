@@ -7,11 +7,11 @@ use crate::ir::Dialect;
 pub struct Pipeline {
     /// Name on the command line and in links.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub title: &'static str,
-    /// The programs it is for.
+    /// The dialect of its programs.
     pub dialect: Dialect,
-    /// The opt level it is meant for.
+    /// The opt level that it is meant for.
     pub opt_level: i64,
     /// The calls in order, as TVM has them.
     passes: &'static [&'static str],
@@ -45,8 +45,8 @@ const RELAY_BUILD: &[&str] = &[
     "FuseOps",
 ];
 
-/// What a program goes through before code is generated for the virtual machine (`python/tvm/relax/pipeline.py`
-/// `default_build_pipeline`; the list of `zero` is from there too).
+/// The passes before code generation for the virtual machine (`python/tvm/relax/pipeline.py` `default_build_pipeline`;
+/// the list of `zero` is from there too).
 const DEFAULT_BUILD: &[&str] = &[
     "DispatchSampling",
     "DispatchSortScan",
@@ -65,8 +65,8 @@ const DEFAULT_BUILD: &[&str] = &[
     "AttachGlobalSymbol",
 ];
 
-/// What `tvm.tirx.build` lowers functions with (`python/tvm/tirx/compilation_pipeline.py` `default_tir_pipeline`), without
-/// what only instruments kernels of CUDA. Functions must have targets: BindTarget runs before.
+/// The passes of `tvm.tirx.build` (`python/tvm/tirx/compilation_pipeline.py` `default_tir_pipeline`), without those
+/// that only instrument kernels of CUDA. Functions must have targets: BindTarget runs before.
 const TIRX_DEFAULT: &[&str] = &[
     "s_tir.LowerInitBlock",
     "s_tir.UnifyThreadBinding",
@@ -87,7 +87,7 @@ const TIRX_DEFAULT: &[&str] = &[
     "tirx.BF16StorageLegalize",
 ];
 
-/// What a function of TIR goes through before code is generated (`python/tvm/s_tir/pipeline.py` `default_s_tir_pipeline` with
+/// The passes before code generation for TIR (`python/tvm/s_tir/pipeline.py` `default_s_tir_pipeline` with
 /// `finalize_host_passes`), bound to a plain CPU as `tvm.compile` does first.
 const S_TIR_DEFAULT: &[&str] = &[
     "tirx.BindTarget({\"kind\": \"llvm\", \"host\": \"llvm\"})",
@@ -142,8 +142,8 @@ const S_TIR_DEFAULT: &[&str] = &[
     "tirx.LowerIntrin",
 ];
 
-/// From operators to loops over flat memory: the `zero` pipeline, and of [`S_TIR_DEFAULT`] what a CPU needs before functions get
-/// the interface of the runtime.
+/// From operators to loops over flat memory: the `zero` pipeline, and the part of [`S_TIR_DEFAULT`] that a CPU needs
+/// before functions get the interface of the runtime.
 const FLAT_LOOPS: &[&str] = &[
     "LegalizeOps",
     "AnnotateTIROpPattern",
@@ -168,7 +168,7 @@ const FLAT_LOOPS: &[&str] = &[
     "tirx.CommonSubexprElim",
 ];
 
-/// Every named list.
+/// All named lists.
 pub static PIPELINES: &[Pipeline] = &[
     Pipeline { name: "relay.build.O0", title: "relay.build at O0", dialect: Dialect::Relay, opt_level: 0, passes: RELAY_BUILD },
     Pipeline { name: "relay.build.O1", title: "relay.build at O1", dialect: Dialect::Relay, opt_level: 1, passes: RELAY_BUILD },
@@ -239,23 +239,23 @@ pub static PIPELINES: &[Pipeline] = &[
     },
 ];
 
-/// The pipeline of that name.
+/// Returns the pipeline of that name.
 pub fn pipeline(name: &str) -> Option<&'static Pipeline> {
     PIPELINES.iter().find(|p| p.name == name)
 }
 
 impl Pipeline {
-    /// The calls that can be run, in order.
+    /// Returns the calls that can be run, in order.
     pub fn calls(&self) -> Vec<&'static str> {
         self.passes.iter().copied().filter(|call| self.has(call)).collect()
     }
 
-    /// The passes that TVM runs here and passlab does not have yet, each once.
+    /// Returns the passes that TVM runs here and passlab does not have yet, each once.
     pub fn missing(&self) -> Vec<&'static str> {
         self.passes.iter().copied().filter(|call| !self.has(call)).collect()
     }
 
-    /// Whether there is a pass of that name for its programs.
+    /// True if there is a pass of that name for its dialect.
     fn has(&self, call: &str) -> bool {
         let name = call.split('(').next().unwrap_or(call);
         ALL.iter().any(|pass| pass.name == name && pass.works_on(self.dialect))

@@ -1,8 +1,8 @@
 //! ApplyPassToFunction: another pass, applied to some of the functions.
 //!
-//! The pass gets a module of its own: the functions whose names match as they are, and of the others only what they are
-//! called and their types, as functions that are `Extern` and call themselves. What it makes of the functions that
-//! match, and functions that it adds, go into the module; nothing is removed from it.
+//! The pass gets a module of its own: the matching functions as they are, and of the others only their names and types,
+//! as functions that are `Extern` and call themselves. Its results for matching functions, and functions that it adds,
+//! go into the module; nothing is removed from it.
 //!
 //! Source: `src/ir/apply_pass_to_function.cc`.
 
@@ -88,8 +88,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
     Ok(result)
 }
 
-/// What is seen of a function that does not match: the name and the type. A function whose type is not
-/// known stays as it is.
+/// Reduces a function that does not match to its name and type. A function whose type is not known stays as it is.
 fn without_body(store: &mut Store, dialect: Dialect, name: Id<Name>, function: ExprId) -> ExprId {
     let Some(mut data) = store.as_function(function).filter(|f| dialect == Dialect::Relay && f.ret.is_some()) else {
         return function;

@@ -48,8 +48,8 @@ impl<W: Copy + Ord> Forest<W> {
         id
     }
 
-    /// The nearest common ancestor, and `weight` or the largest weight of the nodes below it on
-    /// both ways, whichever is larger. `None` when they are in different trees.
+    /// Returns the nearest common ancestor, and the largest weight of the nodes below it on both
+    /// ways, but at least `weight`. `None` when they are in different trees.
     pub fn common(&self, a: NodeId, b: NodeId, weight: W) -> Option<(NodeId, W)> {
         let mut weight = weight;
         let level = self.nodes[a].level.min(self.nodes[b].level);

@@ -1,21 +1,21 @@
-//! Which calls FuseOps puts together (TVM's `IndexedForwardGraph`, `DominatorTree` and
+//! Decides which calls FuseOps groups (TVM's `IndexedForwardGraph`, `DominatorTree` and
 //! `GraphPartitioner`).
 //!
 //! Every node knows its consumers and how each consumes it. A node may join the group of its
-//! immediate post-dominator, the node all ways from it go through, if everything between them is
-//! simple enough. Three phases: first element-wise work, also behind a complex operator; then
-//! operators that move elements; last those into tuples that were fused in the second phase.
+//! immediate post-dominator, the node on all paths from it, if everything between them is simple
+//! enough. Three phases: first element-wise work, also behind a complex operator; then operators that
+//! move elements; last those into tuples that were fused in the second phase.
 
 use super::dominators::Forest;
 use crate::ops::OpPattern;
 
-/// A node of the graph. Nodes stand in an order in which what is consumed comes before its consumers.
+/// A node of the graph. Nodes come in an order with producers before their consumers.
 pub struct Node {
-    /// How it computes.
+    /// The pattern of its computation.
     pub pattern: OpPattern,
-    /// Whether something else than an operator uses it, so that it must stay visible.
+    /// True if something other than an operator uses it, so that it must stay visible.
     pub external: bool,
-    /// Its consumers, by number, and how each consumes it.
+    /// Its consumers, by number, and the pattern of each use.
     pub outputs: Vec<(usize, OpPattern)>,
 }
 
@@ -24,14 +24,14 @@ pub struct Groups {
     /// Per node, the node whose group it was merged into; itself for the root of a group.
     parent: Vec<usize>,
     pattern: Vec<OpPattern>,
-    /// How many nodes the group has, for roots.
+    /// The number of nodes in the group, for roots.
     size: Vec<u32>,
-    /// Whether the group has an operator that others were fused behind.
+    /// True if the group has an operator that others were fused behind.
     anchored: Vec<bool>,
 }
 
 impl Groups {
-    /// The node that stands for the group of a node: its last one.
+    /// Returns the root of a node's group: its last node.
     pub fn root(&self, node: usize) -> usize {
         let mut node = node;
         while self.parent[node] != node {
@@ -40,7 +40,7 @@ impl Groups {
         node
     }
 
-    /// The same, shortening the way for the next time.
+    /// Does the same and shortens the path for the next time.
     fn find(&mut self, node: usize) -> usize {
         let root = self.root(node);
         let mut node = node;
@@ -83,18 +83,18 @@ pub fn partition(graph: &[Node], merge: bool, max_depth: usize) -> Groups {
         }
         groups = fuser.groups;
     }
-    // Shorten every way, so that looking up costs nothing afterwards.
+    // Shortens every path, so that look-ups are cheap afterwards.
     for node in 0..n {
         groups.find(node);
     }
     groups
 }
 
-/// The immediate post-dominator of each node with the worst pattern on the ways to it.
+/// Returns the immediate post-dominator of each node with the worst pattern on the paths to it.
 fn post_dominators(graph: &[Node]) -> Vec<Option<(usize, OpPattern)>> {
     let n = graph.len();
     let mut forest = Forest::default();
-    // Consumers come after what they consume, so places in the forest count from the back.
+    // Consumers come after their producers, so places in the forest count from the back.
     let place = |node: usize| n - 1 - node;
     let mut result = vec![None; n];
     for index in (0..n).rev() {
@@ -125,7 +125,7 @@ struct Fuser<'a> {
     graph: &'a [Node],
     groups: Groups,
     max_depth: usize,
-    /// Marks what the walk at hand has seen.
+    /// The number of the current walk, which marks the nodes that it has seen.
     stamp: u32,
     seen: Vec<u32>,
 }
@@ -165,7 +165,7 @@ impl Fuser<'_> {
         }
     }
 
-    /// Visits the nodes between `node` and `sink`, both excluded, until `f` says stop.
+    /// Visits the nodes between `node` and `sink`, both excluded, until `f` returns false.
     fn between(&mut self, node: usize, sink: usize, mut f: impl FnMut(&mut Groups, usize) -> bool) {
         self.stamp += 1;
         let graph = self.graph;
@@ -182,8 +182,8 @@ impl Fuser<'_> {
         }
     }
 
-    /// Whether the group would have more nodes than allowed. Stops counting there, so a walk is
-    /// never longer than the limit.
+    /// True if the group would have more nodes than allowed. Stops counting there, so a walk is never
+    /// longer than the limit.
     fn would_be_too_large(&mut self, node: usize, sink: usize) -> bool {
         let limit = self.max_depth;
         let root = self.groups.find(sink);

@@ -1,4 +1,4 @@
-//! Passes over programs of any dialect, and algorithms that passes of both need.
+//! Passes over programs of any dialect, and algorithms shared by passes of both.
 
 pub mod apply_pass_to_function;
 pub(super) mod dominators;

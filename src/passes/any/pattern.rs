@@ -1,30 +1,30 @@
-//! Patterns for names of functions: as much of Python's regular expressions as such a name needs.
+//! Patterns for names of functions: the part of Python's regular expressions that such names need.
 //!
 //! Characters, `.`, `\d`, `\w`, `\s`, classes `[a-z_]` and `[^0-9]`, each with `*`, `+` or `?` behind it; `|` between
 //! whole patterns; `^` and `$`. Groups and counts are refused. As with Python's `re.match`, which TVM asks, a pattern
 //! has to match the beginning of the name: `conv` matches `conv2d`, and `conv$` does not.
 
-/// One place of a pattern.
+/// One position of a pattern.
 enum Atom {
     Any,
     End,
     Char(char),
-    /// Ranges, and whether the class is of everything else.
+    /// Ranges of a class, and true if it is negated.
     Class(Vec<(char, char)>, bool),
 }
 
-/// An atom, and whether it may be left out and repeated.
+/// An atom, and flags for `?`, `*` and `+`.
 struct Item {
     atom: Atom,
     optional: bool,
     repeats: bool,
 }
 
-/// A pattern that was read.
+/// A parsed pattern.
 pub(super) struct Pattern(Vec<Vec<Item>>);
 
 impl Pattern {
-    /// Reads a pattern. The error says what cannot be read.
+    /// Parses a pattern. The error names the part that cannot be parsed.
     pub(super) fn new(text: &str) -> Result<Pattern, String> {
         let mut alternatives = vec![Vec::new()];
         let mut chars = text.chars().peekable();
@@ -55,7 +55,7 @@ impl Pattern {
         Ok(Pattern(alternatives))
     }
 
-    /// Whether a name begins with what the pattern describes.
+    /// True if a name begins with a match of the pattern.
     pub(super) fn matches(&self, name: &str) -> bool {
         self.0.iter().any(|items| alternative_matches(items, name))
     }
@@ -98,7 +98,7 @@ fn class(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Atom, S
     }
 }
 
-/// Follows all ways through the items at once, so that no pattern takes longer than its length times the name's.
+/// Follows all paths through the items at once, so that no pattern takes longer than its length times the name's.
 fn alternative_matches(items: &[Item], name: &str) -> bool {
     let mut at = vec![false; items.len() + 1];
     at[0] = true;
@@ -106,7 +106,7 @@ fn alternative_matches(items: &[Item], name: &str) -> bool {
     loop {
         let next = rest.next();
         for (i, item) in items.iter().enumerate() {
-            // What may be left out is passed over; the end is passed over at the end.
+            // Optional items are skipped; `$` is skipped at the end of the name.
             at[i + 1] |= at[i] && (item.optional || (matches!(item.atom, Atom::End) && next.is_none()));
         }
         if at[items.len()] {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn patterns_match_as_in_python() {
-        // Each row is what `re.match(pattern, name) is not None` gives.
+        // Each row has the result of `re.match(pattern, name) is not None`.
         for (pattern, name, expected) in [
             ("main", "main", true),
             ("main", "main_2", true),

@@ -1,4 +1,4 @@
-//! PrintIR: the program as it is here, printed into the log.
+//! PrintIR: prints the program at this point into the log.
 //!
 //! Source: `src/ir/transform.cc` and `src/relay/ir/function.cc` (`relay.ir.PrintIR`).
 

@@ -1,7 +1,7 @@
-//! Sequential: a list of passes as one pass.
+//! Sequential: runs a list of passes as one pass.
 //!
-//! The pass manager reads its call itself, because a list of passes is no literal; what stands here is what the page
-//! and the command line tell about it.
+//! The pass manager reads its call itself, because a list of passes is no literal; this declaration serves the page
+//! and the command line.
 //!
 //! Source: `src/ir/transform.cc` (`SequentialNode`), `python/tvm/ir/transform.py`.
 

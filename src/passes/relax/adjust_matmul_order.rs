@@ -1,7 +1,7 @@
-//! AdjustMatmulOrder: three matrices are multiplied in the order that takes fewer operations.
+//! AdjustMatmulOrder: multiplies three matrices in the order that takes fewer operations.
 //!
-//! TVM proves which order is better with its analyzer; here the difference is looked at as a polynomial, at the ends of the
-//! ranges of bounded symbols and from the least value on of the others.
+//! TVM proves which order is better with its analyzer; here the difference is evaluated as a polynomial, at the ends of
+//! the ranges of bounded symbols, and from the least value on for the others.
 //!
 //! Source: `src/relax/transform/adjust_matmul_order.cc`.
 
@@ -56,7 +56,7 @@ R.Tensor((32,), dtype=\"float32\"):
     run: Run::Function(run),
 };
 
-/// The patterns whose match decides what is built.
+/// The patterns, whose match determines the new products.
 struct Shapes {
     factors: [Pat; 3],
     on_lhs: Pat,
@@ -92,7 +92,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     rewrite_bindings(cx.store, module, function, &mut rewriter)
 }
 
-/// What the function says of its symbols.
+/// Returns the ranges of symbols that the attributes of a function give.
 fn ranges(store: &Store, function: ExprId) -> Vec<(Id<Symbol>, Range)> {
     let Expr::Function(id) = store.expr(function) else { return Vec::new() };
     let data = store.function(id);
@@ -196,7 +196,7 @@ fn reordered(
     None
 }
 
-/// A tensor with its last two axes swapped.
+/// Swaps the last two axes of a tensor.
 fn transposed(store: &mut Store, expr: ExprId, shape: &mut [Dim]) -> Option<ExprId> {
     let rank = shape.len();
     if rank < 2 {

@@ -1,4 +1,4 @@
-//! AllocateWorkspace: kernels of libraries that need memory to work in get it from their caller.
+//! AllocateWorkspace: passes workspace memory to library kernels that need it.
 //!
 //! Source: `src/relax/transform/allocate_workspace.cc`.
 
@@ -121,12 +121,12 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     under_way.builder.finish()
 }
 
-/// Whether a function is for a code generator.
+/// True if a function is for an external code generator.
 fn is_extern(store: &Store, attrs: Option<AttrsId>) -> bool {
     store.attr_str(attrs, "Codegen").is_some() || store.attr_str(attrs, "Composite").is_some()
 }
 
-/// Adds the parameter to a function for a code generator.
+/// Adds the parameter to a function for an external code generator.
 struct Extern {
     size: i64,
     /// The parameter of the outer function.
@@ -194,7 +194,7 @@ impl BlockMutator for Extern {
     }
 }
 
-/// Allocates the memory and passes it on.
+/// Allocates the memory and passes it to the calls.
 struct Provide<'r> {
     size: i64,
     renamed: &'r FxHashMap<Id<Name>, Id<Name>>,

@@ -1,12 +1,12 @@
-//! AnnotateTIROpPattern: every tensor program says how it computes, which is what FuseOps goes by.
+//! AnnotateTIROpPattern: annotates every tensor program with its pattern, which FuseOps reads.
 //!
-//! A block is judged by its one store and its loads: the same indices are element-wise, a subsequence of them is a
-//! broadcast, anything computed from the variables of the store is injective. What reads more than that is a
-//! reduction, and one that multiplies and adds, or reads at sums of variables, is `OutEWiseFusable`. The function is the
-//! worst of its blocks.
+//! A block is classified by its one store and its loads: the same indices are element-wise, a subsequence of them is a
+//! broadcast, and anything computed from the variables of the store is injective. A block that reads more than that is
+//! a reduction, and one that multiplies and adds, or reads at sums of variables, is `OutEWiseFusable`. The function has
+//! the worst pattern of its blocks.
 //!
-//! TVM tells indices apart by pointer; here two indices are the same when they are the same variable, which is what
-//! its programs come to.
+//! TVM tells indices apart by pointer; here two indices are the same when they are the same variable, which has the
+//! same effect on its programs.
 //!
 //! Source: `src/relax/transform/annotate_tir_op_pattern.cc`, `src/relax/analysis/tir_op_pattern_kind.cc`.
 
@@ -85,7 +85,7 @@ fn annotated(store: &mut Store, function: ExprId) -> ExprId {
     })
 }
 
-/// How a tensor program computes (TVM's `AnalyzeOpPatternKind`).
+/// Returns the pattern of a tensor program (TVM's `AnalyzeOpPatternKind`).
 pub fn op_pattern(store: &Store, function: Id<PrimFunc>) -> OpPattern {
     let function = store.prim_func(function);
     let mut analyzer = Analyzer { store, stored: None, loads: Vec::new(), kind: OpPattern::ElemWise, params: &function.params };
@@ -98,9 +98,9 @@ type Access = (Id<Buffer>, Box<[PrimId]>);
 
 struct Analyzer<'s> {
     store: &'s Store,
-    /// The store that was met last.
+    /// The last store visited.
     stored: Option<Access>,
-    /// The loads of the block at hand.
+    /// The loads of the current block.
     loads: Vec<Access>,
     kind: OpPattern,
     params: &'s [PrimParam],
@@ -108,7 +108,7 @@ struct Analyzer<'s> {
 
 enum Step {
     Enter(StmtId),
-    /// Everything in the block has been looked at.
+    /// Leaves a block, all of whose statements were visited.
     Leave(Id<Block>),
 }
 
@@ -175,7 +175,7 @@ impl Analyzer<'_> {
         };
         if let Some(pattern) = indexing(store, stored, &self.loads) {
             let output = block.writes.iter().any(|region| self.params.contains(&PrimParam::Buffer(region.buffer)));
-            // What follows a reduction in the same function, as in softmax.
+            // Element-wise work may follow a reduction in the same function, as in softmax.
             self.kind = match output && self.kind == OpPattern::CommReduce {
                 true => OpPattern::OutEWiseFusable,
                 false => self.kind.max(pattern),
@@ -198,7 +198,7 @@ impl Analyzer<'_> {
     }
 }
 
-/// How a block moves elements; nothing when it reads what its store does not determine.
+/// Returns the pattern of a block without arithmetic; `None` when its store does not determine the indices of a load.
 fn indexing(store: &Store, stored: &Access, loads: &[Access]) -> Option<OpPattern> {
     let mut worst = OpPattern::ElemWise;
     let mut element_wise = false;
@@ -227,7 +227,7 @@ fn same(store: &Store, a: &[PrimId], b: &[PrimId]) -> bool {
     a == b && a.iter().all(|index| as_var(store, *index).is_some())
 }
 
-/// Whether the indices of a load stand in those of the store, in order.
+/// True if the indices of a load are among those of the store, in the same order.
 fn is_broadcast(store: &Store, stored: &Access, load: &Access) -> bool {
     let mut rest = stored.1.iter();
     let shape = &store.buffer(load.0).shape;
@@ -237,7 +237,7 @@ fn is_broadcast(store: &Store, stored: &Access, load: &Access) -> bool {
     })
 }
 
-/// Whether the indices of a load are computed from those of the store, which are variables.
+/// True if the indices of a load are computed from those of the store, which are variables.
 fn is_injective(store: &Store, stored: &Access, load: &Access) -> bool {
     let vars: Option<Vec<Id<Symbol>>> = stored.1.iter().map(|index| as_var(store, *index)).collect();
     vars.is_some_and(|vars| !load.1.iter().any(|index| uses(store, *index, &|var| !vars.contains(&var)) || loads(store, *index)))
@@ -249,7 +249,7 @@ fn uses(store: &Store, root: PrimId, wanted: &dyn Fn(Id<Symbol>) -> bool) -> boo
     found
 }
 
-/// Whether a buffer is named in an index: it is a variable that no store has among its indices.
+/// True if an index reads a buffer: it has a variable that is no index of any store.
 fn loads(store: &Store, root: PrimId) -> bool {
     let mut found = false;
     store.for_each_prim(root, &mut |_, expr| {
@@ -265,7 +265,7 @@ fn without_cast(store: &Store, mut id: PrimId) -> &PrimExpr {
     store.prim_of_id(id)
 }
 
-/// `C[i, j] = C[i, j] + A[i, k] * B[k, j]`, casts aside, where elements of both factors are used again.
+/// True for `C[i, j] = C[i, j] + A[i, k] * B[k, j]`, casts aside, if elements of both factors are used again.
 fn multiplies_and_adds(store: &Store, body: StmtId) -> bool {
     let Stmt::Store { buffer, indices, value } = store.stmt(body) else { return false };
     let PrimExpr::Binary { op: PrimOp::Add, a, b } = without_cast(store, *value) else { return false };
@@ -280,7 +280,7 @@ fn multiplies_and_adds(store: &Store, body: StmtId) -> bool {
     })
 }
 
-/// Whether some variable of the store is not in the indices of the load.
+/// True if the indices of the load lack some variable of the store.
 fn reuses(store: &Store, stored: &[PrimId], load: &[PrimId]) -> bool {
     let vars: Option<Vec<Id<Symbol>>> = stored.iter().map(|index| as_var(store, *index)).collect();
     vars.is_some_and(|vars| vars.iter().any(|var| !load.iter().any(|index| uses(store, *index, &|used| used == *var))))
@@ -290,7 +290,7 @@ fn reuses(store: &Store, stored: &[PrimId], load: &[PrimId]) -> bool {
 mod tests {
     use super::super::testing::after;
 
-    /// The pattern of a function whose block has these axes and does this.
+    /// Returns the pattern of a function whose block has these axes and this body.
     fn pattern(kinds: &str, body: &str) -> String {
         let text = format!(
             "@I.ir_module\nclass Module:\n    @T.prim_func(private=True, s_tir=True)\n    def f(A: T.Buffer((4, 4), \

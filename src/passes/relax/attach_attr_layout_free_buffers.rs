@@ -1,4 +1,4 @@
-//! AttachAttrLayoutFreeBuffers: tensor programs know which of their inputs may have any layout.
+//! AttachAttrLayoutFreeBuffers: marks the inputs of tensor programs that may have any layout.
 //!
 //! Source: `src/relax/transform/attach_attr_layout_free_buffers.cc`.
 
@@ -122,7 +122,7 @@ impl BlockMutator for Attach<'_> {
     }
 }
 
-/// The program with the attribute, and with buffers and variables of its own.
+/// Copies the program with the attribute, and with buffers and variables of its own.
 fn copy(store: &mut Store, program: Id<PrimFunc>, places: &[i64]) -> ExprId {
     let copy = Copier::default().program(store, program);
     // Integers in attributes of TIR have 64 bits.

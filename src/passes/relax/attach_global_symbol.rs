@@ -1,4 +1,4 @@
-//! AttachGlobalSymbol: every function is linked under the name that it has in the module.
+//! AttachGlobalSymbol: links every function under its name in the module.
 //!
 //! Source: `src/relax/transform/attach_global_symbol.cc`.
 

@@ -1,4 +1,4 @@
-//! BindParams: parameters of a function become constants.
+//! BindParams: replaces parameters of a function by constants.
 //!
 //! Source: `src/relax/transform/bind_params.cc`.
 
@@ -82,7 +82,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     Ok(result)
 }
 
-/// The value of a parameter as a constant.
+/// Makes a constant of the value of a parameter.
 fn constant(store: &mut Store, param: VarId, value: &Literal) -> Result<ExprId, PassError> {
     let name = store.var_name(param).to_owned();
     let ty = store.var_type(param);

@@ -1,4 +1,4 @@
-//! BindSymbolicVars: symbolic extents become known ones.
+//! BindSymbolicVars: replaces symbolic extents by known ones.
 //!
 //! Source: `src/relax/transform/bind_symbolic_vars.cc`.
 

@@ -1,4 +1,4 @@
-//! BundleModelParams: the weights of a model become one tuple.
+//! BundleModelParams: replaces the weights of a model by one tuple parameter.
 //!
 //! Source: `src/relax/transform/bundle_model_params.cc`.
 
@@ -48,17 +48,17 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     rewrite_module(cx.store, module, &mut Bundle::new(args.str("param_tuple_name").unwrap_or("model_params")))
 }
 
-/// The pass on one function, with the name that the tuple has if nobody says another.
+/// Runs the pass on one function, with the default name of the tuple.
 pub fn bundle_model_params(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     rewrite_function(store, module, function, &mut Bundle::new("model_params"))
 }
 
-/// What a use of a weight becomes.
+/// The replacement of the uses of a weight.
 #[derive(Clone, Copy)]
 struct Weight {
     tuple: ExprId,
     index: u32,
-    /// The type of the field, which names no symbol that is a weight itself.
+    /// The type of the field, which mentions no symbol that is a weight itself.
     field: TypeId,
 }
 
@@ -90,7 +90,7 @@ impl BlockMutator for Bundle {
                     Visit::Follow(new)
                 }
                 None if self.bundled.contains(&id) => Visit::Descend,
-                // TVM does not look into functions that do not say it.
+                // TVM does not visit functions without the attribute.
                 None => Visit::Keep,
             },
             Expr::Var(var) => match self.weights.get(&var) {
@@ -115,7 +115,7 @@ impl Bundle {
         Bundle { tuple_name: tuple_name.to_owned(), weights: FxHashMap::default(), bundled: FxHashSet::default() }
     }
 
-    /// The function with its weights in a tuple, if it says how many of its parameters are none.
+    /// Replaces the weights of a function by a tuple, if its attribute says how many parameters are inputs.
     fn function(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Option<ExprId> {
         let data = store.as_function(id).filter(|_| !self.bundled.contains(&id))?;
         let inputs = store.attr(data.attrs, "num_input")?.as_int()?;
@@ -126,7 +126,7 @@ impl Bundle {
             cx.builder.error("relax-num-input", message, store.source_span(id));
             return None;
         };
-        // Symbols that are weights are known only when the tuple was taken apart.
+        // Symbols that are weights are known only after the tuple was taken apart.
         let lost: Vec<_> = weights.iter().filter_map(|var| store.var_data(*var).symbol).collect();
         let any = store.ty(Type::Any);
         let mut fields = Vec::with_capacity(weights.len());

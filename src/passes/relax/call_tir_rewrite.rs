@@ -1,4 +1,4 @@
-//! CallTIRRewrite: outputs of tensor programs are allocated before the call, which becomes a plain one.
+//! CallTIRRewrite: allocates the outputs of tensor programs before the call, which becomes a plain one.
 //!
 //! Source: `src/relax/transform/call_tir_rewrite.cc`.
 
@@ -141,7 +141,7 @@ impl Rewrite {
     }
 }
 
-/// The tensors in a type, in order.
+/// Returns the tensors in a type, in order.
 fn flat(store: &Store, ty: TypeId) -> Result<Vec<TypeId>, String> {
     let mut found = Vec::new();
     let mut stack = vec![ty];
@@ -155,7 +155,7 @@ fn flat(store: &Store, ty: TypeId) -> Result<Vec<TypeId>, String> {
     Ok(found)
 }
 
-/// A value of this type over the tensors in it. Types nest as deep as the parser's limit on brackets.
+/// Rebuilds a value of this type from its tensors. Types nest as deep as the parser's limit on brackets.
 fn rebuilt(store: &mut Store, ty: TypeId, tensors: &mut dyn Iterator<Item = ExprId>) -> Option<ExprId> {
     let Type::Tuple(types) = store.type_of_id(ty).clone() else { return tensors.next() };
     let mut fields = Vec::with_capacity(types.len());
@@ -165,7 +165,7 @@ fn rebuilt(store: &mut Store, ty: TypeId, tensors: &mut dyn Iterator<Item = Expr
     Some(tuple(store, &fields))
 }
 
-/// Whether a call calls a function of TIR of the module.
+/// True if a call calls a function of TIR in the module.
 pub(super) fn calls_prim_func(store: &Store, module: &Module, call: ExprId) -> bool {
     let Some(call) = store.call(call) else { return false };
     let Expr::Global(name) = store.expr(call.callee) else { return false };

@@ -1,10 +1,10 @@
-//! Calls of operators and of runtime functions, for the passes that lower programs, and what they ask of a module.
+//! Calls of operators and runtime functions, for the passes that lower programs, and queries of a module.
 
 use crate::infer::relax::types::symbols;
 use crate::ir::{AttrValue, AttrsId, Dim, Expr, ExprId, Extents, Id, Module, Object, PrimId, Store, Symbol, Type, TypeId, VarId};
 use crate::ops;
 
-/// The operator that stands behind `R.`. The name is one written in this program.
+/// Returns the operator with this name after `R.`, which must exist.
 pub(super) fn op(store: &mut Store, name: &str) -> ExprId {
     match ops::lookup_relax(name) {
         Some(op) => store.add(Expr::Op(op)),
@@ -12,34 +12,34 @@ pub(super) fn op(store: &mut Store, name: &str) -> ExprId {
     }
 }
 
-/// `R.name(args)`, without a type yet.
+/// Makes `R.name(args)`, without a type yet.
 pub(super) fn call(store: &mut Store, name: &str, args: &[ExprId]) -> ExprId {
     let callee = op(store, name);
     store.add_call(callee, args, None)
 }
 
-/// `R.name(args, attrs)` with the attributes that are written and the defaults of the others, without a type yet.
+/// Makes `R.name(args, attrs)` with the written attributes and the defaults of the others, without a type yet.
 pub(super) fn call_with(store: &mut Store, name: &str, args: &[ExprId], written: &[(&str, AttrValue)]) -> ExprId {
     let callee = op(store, name);
     let attrs = attrs_with(store, name, written);
     store.add_call(callee, args, attrs)
 }
 
-/// The attributes of calls of an operator: those that are written and the defaults of the others.
+/// Returns the attributes for calls of an operator: the written ones, and the defaults of the others.
 pub(super) fn attrs_with(store: &mut Store, name: &str, written: &[(&str, AttrValue)]) -> Option<AttrsId> {
     let schema = ops::lookup_relax(name).and_then(|op| ops::info(op).relax.as_ref()).and_then(|row| row.attrs);
     let set = schema.and_then(|schema| schema.complete(store, written).ok());
     set.map(|set| store.attrs(set))
 }
 
-/// `R.name(args)` of a type that the rule of the operator does not find.
+/// Makes `R.name(args)` with a type that the rule of the operator does not find.
 pub(super) fn call_typed(store: &mut Store, name: &str, args: &[ExprId], ty: TypeId) -> ExprId {
     let callee = op(store, name);
     let args = store.list(args);
     store.add_typed(Expr::Call { callee, args, info: None }, Some(ty))
 }
 
-/// `R.call_packed("symbol", args, ty_args=(ty,))`
+/// Makes `R.call_packed("symbol", args, ty_args=(ty,))`.
 pub(super) fn packed(store: &mut Store, symbol: &str, args: &[ExprId], ty: TypeId) -> ExprId {
     let callee = external(store, symbol);
     let args = store.list(args);
@@ -47,24 +47,24 @@ pub(super) fn packed(store: &mut Store, symbol: &str, args: &[ExprId], ty: TypeI
     store.add_typed(Expr::Call { callee, args, info }, Some(ty))
 }
 
-/// `R.ExternFunc("symbol")`
+/// Makes `R.ExternFunc("symbol")`.
 pub(super) fn external(store: &mut Store, symbol: &str) -> ExprId {
     let symbol = store.name(symbol);
     let ty = store.ty(Type::PackedFunc);
     store.add_typed(Expr::Extern(symbol), Some(ty))
 }
 
-/// The name of the operator that a call calls, as it stands behind `R.`; empty when it calls something else.
+/// Returns the name of the operator that a call calls, as it stands after `R.`; empty for all other expressions.
 pub(super) fn op_name(store: &Store, id: ExprId) -> &'static str {
     store.called_op(id).and_then(|op| ops::info(op).relax.as_ref()).map_or("", |row| row.name)
 }
 
-/// The arguments of a call; none when it is not a call.
+/// Returns the arguments of a call; none when it is not a call.
 pub(super) fn args(store: &Store, id: ExprId) -> Vec<ExprId> {
     ops::build::args(store, id)
 }
 
-/// The fields of a tuple that is written down.
+/// Returns the fields of a tuple literal.
 pub(super) fn fields(store: &Store, id: ExprId) -> Option<Vec<ExprId>> {
     match store.expr(id) {
         Expr::Tuple(fields) => Some(store.items(fields).collect()),
@@ -72,39 +72,39 @@ pub(super) fn fields(store: &Store, id: ExprId) -> Option<Vec<ExprId>> {
     }
 }
 
-/// A scalar as a value.
+/// Makes a value of a scalar.
 pub(super) fn prim(store: &mut Store, prim: PrimId) -> ExprId {
     let ty = store.ty(Type::Prim(store.prim_dtype(prim)));
     store.add_typed(Expr::Prim(prim), Some(ty))
 }
 
-/// An integer of 64 bits as a value.
+/// Makes a value of an integer of 64 bits.
 pub(super) fn int(store: &mut Store, value: i64) -> ExprId {
     let number = store.prim_int(value, crate::ir::DType::I64);
     prim(store, number)
 }
 
-/// `R.str(text)`
+/// Makes `R.str(text)`.
 pub(super) fn string(store: &mut Store, text: &str) -> ExprId {
     let text = store.name(text);
     let ty = store.ty(Type::Str);
     store.add_typed(Expr::Str(text), Some(ty))
 }
 
-/// `R.dtype(dtype)`
+/// Makes `R.dtype(dtype)`.
 pub(super) fn dtype(store: &mut Store, dtype: crate::ir::DType) -> ExprId {
     let ty = store.ty(Type::Any);
     store.add_typed(Expr::DataType(dtype), Some(ty))
 }
 
-/// `R.shape(dims)`
+/// Makes `R.shape(dims)`.
 pub(super) fn shape(store: &mut Store, dims: &[Dim]) -> ExprId {
     let ty = store.ty(Type::Shape(Extents::Known(dims.into())));
     let dims = store.dims(dims);
     store.add_typed(Expr::Shape(dims), Some(ty))
 }
 
-/// A tuple of values with types.
+/// Makes a tuple of typed values.
 pub(super) fn tuple(store: &mut Store, fields: &[ExprId]) -> ExprId {
     let any = store.ty(Type::Any);
     let types: Vec<TypeId> = fields.iter().map(|field| store.checked_type(*field).unwrap_or(any)).collect();
@@ -113,7 +113,7 @@ pub(super) fn tuple(store: &mut Store, fields: &[ExprId]) -> ExprId {
     store.add_typed(Expr::Tuple(fields), Some(ty))
 }
 
-/// The extents of a shape that is written down, or that a variable is known to hold.
+/// Returns the extents of a shape that is a literal or known from the type of a variable.
 pub(super) fn extents(store: &Store, shape: ExprId) -> Option<Vec<Dim>> {
     match store.expr(shape) {
         Expr::Shape(dims) => Some(store.dims_of_id(dims).to_vec()),
@@ -124,7 +124,7 @@ pub(super) fn extents(store: &Store, shape: ExprId) -> Option<Vec<Dim>> {
     }
 }
 
-/// The extents in a type of a tensor or shape, where each is known.
+/// Returns the extents in a type of a tensor or shape, if all are known.
 pub(super) fn extents_of(ty: &Type) -> Option<&[Dim]> {
     match ty {
         Type::Tensor { shape: dims, .. } | Type::Shape(Extents::Known(dims)) => Some(dims),
@@ -136,7 +136,7 @@ pub(super) fn extents_of(ty: &Type) -> Option<&[Dim]> {
     }
 }
 
-/// The devices of the module (`I.module_global_infos({"vdevice": [...]})`).
+/// Returns the devices of the module (`I.module_global_infos({"vdevice": [...]})`).
 pub(super) fn devices(store: &Store, module: &Module) -> Vec<Id<Object>> {
     match store.attr(module.global_infos(), "vdevice") {
         Some(AttrValue::Array(items)) => items
@@ -150,7 +150,7 @@ pub(super) fn devices(store: &Store, module: &Module) -> Vec<Id<Object>> {
     }
 }
 
-/// The symbols that stand in the types of parameters.
+/// Returns the symbols in the types of parameters.
 pub(super) fn signature_symbols(store: &Store, params: impl IntoIterator<Item = VarId>) -> Vec<Id<Symbol>> {
     let mut found = Vec::new();
     for param in params {
@@ -162,7 +162,7 @@ pub(super) fn signature_symbols(store: &Store, params: impl IntoIterator<Item = 
     found
 }
 
-/// The number of a kind of device (`DLDeviceType`).
+/// Returns the number of a kind of device (`DLDeviceType`).
 pub(super) fn device_type(kind: &str) -> i64 {
     match kind {
         "cuda" => 2,

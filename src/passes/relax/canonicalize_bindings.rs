@@ -1,5 +1,5 @@
-//! CanonicalizeBindings: variables that only name another one go, and what is used in its dataflow block only is a dataflow
-//! variable.
+//! CanonicalizeBindings: removes variables that only rename another one, and makes variables that are used only in
+//! their dataflow block dataflow variables.
 //!
 //! Source: `src/relax/transform/canonicalize_bindings.cc`.
 
@@ -63,13 +63,13 @@ static BINDINGS: Inner = Inner {
     run: Run::Function(|cx, module, function, _| of_bindings(cx.store, module, function)),
 };
 
-/// The pass on one function.
+/// Runs the pass on one function.
 pub fn canonicalize_bindings(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     let function = of_symbols(store, module, function)?;
     of_bindings(store, module, function)
 }
 
-/// What is known of a symbol may mention another one: TVM goes twice too.
+/// The value of a symbol may mention another one, so this runs twice, as in TVM.
 fn of_symbols(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     let once = canonical_symbols(store, module, function)?;
     if once == function { Ok(once) } else { canonical_symbols(store, module, once) }
@@ -80,18 +80,18 @@ fn of_bindings(store: &mut Store, module: &Module, function: ExprId) -> Result<E
     rewrite_function(store, module, function, &mut Canonicalize(plan))
 }
 
-/// What is to be done, from a look at the whole function.
+/// The changes to make, planned from the whole function.
 #[derive(Default)]
 struct Plan {
     used_as: IdMap<Var, VarId>,
     bound_as: IdMap<Var, VarId>,
     removed: FxHashSet<VarId>,
     constants: IdMap<Var, ExprId>,
-    /// Symbols that variables only name again.
+    /// Variables that only rename a symbol.
     scalars: FxHashMap<VarId, ExprId>,
 }
 
-/// The block around, and whether it is a dataflow block.
+/// The block around a binding, and true if it is a dataflow block.
 type Home = Option<(Id<BindingBlock>, bool)>;
 
 enum Task {
@@ -102,7 +102,7 @@ enum Task {
 #[derive(Default)]
 struct Planner {
     homes: IdMap<Var, Id<BindingBlock>>,
-    /// In the order in which they are bound, which counts.
+    /// In the order of their bindings, which matters.
     trivial: Vec<(VarId, VarId)>,
     trivial_of: IdMap<Var, VarId>,
     known: IdMap<Var, ExprId>,
@@ -115,7 +115,7 @@ struct Planner {
 impl Planner {
     fn collect(store: &mut Store, function: ExprId) -> Plan {
         let mut planner = Planner::default();
-        // What is free in the whole is bound nowhere in it.
+        // A variable that is free in the function has no binding in it, so only the body is visited.
         let body = store.as_function(function).map_or(function, |function| function.body);
         let mut tasks = vec![Task::Expr(body, None)];
         while let Some(task) = tasks.pop() {
@@ -202,7 +202,7 @@ impl Planner {
         expr
     }
 
-    /// What a value is that takes a tuple apart or puts it together again (TVM's `UnwrapKnownValue`).
+    /// Returns the value behind one that takes a tuple apart or rebuilds it (TVM's `UnwrapKnownValue`).
     fn behind(&self, store: &Store, value: ExprId) -> Option<ExprId> {
         let item = |id: ExprId| match store.expr(id) {
             Expr::TupleGetItem { tuple, index } => Some((tuple, index as usize)),
@@ -250,7 +250,7 @@ impl Planner {
             if is_local(var) || !is_local(parent) || !self.used_outside.contains(&var) {
                 plan.used_as.insert(var, parent);
             } else {
-                // An output that names a dataflow variable: the variable is the output.
+                // An output that renames a dataflow variable: that variable becomes the output.
                 plan.bound_as.insert(parent, var);
                 plan.used_as.insert(parent, var);
             }
@@ -330,7 +330,7 @@ impl BlockMutator for Canonicalize {
     }
 }
 
-/// A dataflow variable that exists only to be given to one output: the output has its value.
+/// Merges each dataflow variable whose only use is the binding of an output into that output.
 fn merge_outputs(store: &Store, bindings: &mut Vec<Binding>) {
     let local = |var: VarId| store.var_data(var).dataflow;
     let mut disqualified: FxHashSet<VarId> = FxHashSet::default();

@@ -1,7 +1,7 @@
-//! CombineParallelMatmul: products of one matrix with several become one product with all of them.
+//! CombineParallelMatmul: combines products of one matrix with several into one product with all of them.
 //!
-//! TVM goes through hash tables; here branches are looked at in the order in which they stand. The check that it lets the
-//! caller give, a function of Python, is not asked for.
+//! TVM iterates over hash tables; here branches are visited in program order. The check that TVM's caller can pass, a
+//! function in Python, is not supported.
 //!
 //! Source: `src/relax/transform/combine_parallel_matmul.cc`.
 
@@ -65,7 +65,7 @@ indices_or_sections=[3], axis=1)
 
 const ACTIVATIONS: [&str; 4] = ["nn.relu", "nn.gelu", "nn.gelu_tanh", "nn.silu"];
 
-/// How many products there are of one matrix, and what follows all of them.
+/// The number of products of one matrix, and the operations that follow all of them.
 #[derive(Clone, Copy)]
 struct Branches {
     count: usize,
@@ -93,7 +93,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
 
 type Groups = Vec<(VarId, Branches)>;
 
-/// Matrices that are multiplied more than once, and how.
+/// Finds matrices that are multiplied more than once, and the shapes of those branches.
 fn find_branches(store: &mut Store, function: ExprId) -> Vec<Branches> {
     let mut patterns = Patterns::new();
     let [lhs, rhs, bias] = [(); 3].map(|()| patterns.wildcard());
@@ -136,7 +136,7 @@ fn find_branches(store: &mut Store, function: ExprId) -> Vec<Branches> {
     }
     let biased = groups(store, &patterns, sum, None);
     let mut plain = groups(store, &patterns, product, None);
-    // More products count more than what follows some of them.
+    // A branch with more products is better than one where some of them have a bias or activation.
     for (factor, branch) in biased.iter().chain(&activated) {
         if let Some((_, known)) = plain.iter_mut().find(|(known, _)| known == factor)
             && known.count == branch.count
@@ -161,7 +161,7 @@ struct Combine {
     patterns: Patterns,
     context: Context,
     input: Pat,
-    /// Of each branch the weights, the product, the bias and what comes out at the end.
+    /// For each branch the weights, the product, the bias and the result.
     parts: Vec<(Pat, Pat, Option<Pat>, Pat)>,
 }
 
@@ -234,9 +234,9 @@ impl Combine {
         Some(replacements)
     }
 
-    /// What the results of some products are when they are computed together.
+    /// Returns the results of some products as parts of one combined product.
     fn combine(&self, store: &mut Store, lhs: VarId, rank: usize, parts: Vec<Part>, product: VarId) -> Option<Replacements> {
-        // One may have any number of columns: the last.
+        // At most one may have an unknown number of columns; it comes last.
         let (mut parts, dynamic): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.width.known().is_some());
         parts.extend(dynamic.into_iter().take(1));
         if parts.len() < 2 {

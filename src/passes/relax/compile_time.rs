@@ -1,4 +1,4 @@
-//! What can be computed before a program runs (TVM: `src/relax/analysis/computable_at_compile_time.cc`).
+//! Finds values that can be computed before a program runs (TVM: `src/relax/analysis/computable_at_compile_time.cc`).
 
 use super::grouping::used_vars;
 use super::support::used_symbols_of;
@@ -6,7 +6,7 @@ use crate::infer::relax::types::symbols;
 use crate::ir::{Expr, ExprId, Id, Store, Symbol, VarId};
 use rustc_hash::FxHashSet;
 
-/// Parameters behind the first `num_input`, and variables that are computed from nothing else.
+/// Returns the parameters behind the first `num_input`, and the variables that depend only on those.
 pub(super) fn computable_at_compile_time(store: &Store, function: ExprId) -> FxHashSet<VarId> {
     let mut known: FxHashSet<VarId> = FxHashSet::default();
     let mut known_symbols: FxHashSet<Id<Symbol>> = FxHashSet::default();

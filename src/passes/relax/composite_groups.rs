@@ -1,4 +1,4 @@
-//! Which calls of composite functions go together (TVM's `CompositeGroupsBuilder`,
+//! Groups calls of composite functions (TVM's `CompositeGroupsBuilder`,
 //! `src/relax/transform/merge_composite_functions.cc`).
 
 use super::grouping::{Partition, bound_values, used_vars};
@@ -7,7 +7,7 @@ use crate::ir::{AttrValue, Binding, Expr, ExprId, Module, Store, Type, VarId};
 use crate::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The groups of the variables of a function.
+/// Returns the groups of the variables of a function.
 pub(super) fn composite_groups(store: &mut Store, module: &Module, function: ExprId) -> Result<Partition, PassError> {
     let Expr::Function(id) = store.expr(function) else { return Ok(Partition::default()) };
     let body = store.function(id).body;
@@ -64,8 +64,8 @@ pub(super) fn composite_groups(store: &mut Store, module: &Module, function: Exp
     Ok(partition)
 }
 
-/// What TVM's grouping does not know: branches, functions in functions, and external functions and texts as
-/// operands.
+/// Returns the kind of an expression that TVM's grouping does not handle: branches, inner functions, and
+/// external functions and strings as operands.
 fn ungrouped(store: &Store, value: ExprId) -> Option<&'static str> {
     let kind = |id: ExprId| match store.expr(id) {
         Expr::If { .. } => Some("relax.expr.If"),
@@ -86,7 +86,7 @@ struct Groups<'m> {
     size: Vec<usize>,
     /// The compiler of each group that has one.
     compiler: Vec<Option<String>>,
-    /// The groups that each group waits for, by their roots.
+    /// The groups that each group depends on, by their roots.
     deps: Vec<Set>,
     /// The group of each expression, variables by their uses.
     of: FxHashMap<ExprId, usize>,
@@ -95,7 +95,7 @@ struct Groups<'m> {
     outputs: Vec<VarId>,
 }
 
-/// Numbers of groups, a bit each: what a group waits for is nearly everything before it.
+/// A set of group numbers, one bit each, because a group depends on nearly all groups before it.
 #[derive(Default)]
 struct Set(Vec<u64>);
 
@@ -111,7 +111,7 @@ impl Set {
         self.0[number / 64] |= 1 << (number % 64);
     }
 
-    /// Whether it was there.
+    /// Removes a number; true if it was in the set.
     fn remove(&mut self, number: usize) -> bool {
         let there = self.contains(number);
         if there {
@@ -144,7 +144,7 @@ impl Groups<'_> {
         group
     }
 
-    /// The group of a value, which is bound to a variable.
+    /// Returns the group of a value, which is bound to a variable.
     fn visit(&mut self, store: &Store, var: ExprId, value: ExprId) -> usize {
         if let Some(known) = self.of.get(&value) {
             return *known;
@@ -164,7 +164,7 @@ impl Groups<'_> {
         group
     }
 
-    /// An operand has a group: its own, unless it is bound or a tuple.
+    /// Makes sure that an operand has a group: its own, unless it is bound or a tuple.
     fn ensure(&mut self, store: &Store, expr: ExprId) {
         if !matches!(store.expr(expr), Expr::Global(_)) && !self.of.contains_key(&expr) {
             let group = match store.expr(expr) {
@@ -199,7 +199,7 @@ impl Groups<'_> {
         group
     }
 
-    /// Tuples of tensors and their fields go with the group that they come from, if nobody else sees them.
+    /// Puts tuples of tensors and their fields into the group that they come from, if they have no other users.
     fn tuple(&mut self, store: &Store, var: ExprId, value: ExprId) -> usize {
         let (whole, sources) = match store.expr(value) {
             Expr::TupleGetItem { tuple, .. } => (tuple, vec![tuple]),
@@ -251,7 +251,7 @@ impl Groups<'_> {
         }
     }
 
-    /// A group waits for the groups of its operands and all that these wait for.
+    /// Adds the groups of its operands, and all that these depend on, to the dependencies of a group.
     fn depend(&mut self, store: &Store, group: usize, args: &[ExprId]) {
         let root = self.root(group);
         let mut stack: Vec<ExprId> = args.to_vec();
@@ -268,7 +268,7 @@ impl Groups<'_> {
         }
     }
 
-    /// Whether a tuple is seen through its fields only, under whatever names.
+    /// True if all uses of a tuple, also under other names, take its fields.
     fn only_fields_are_used(&self, store: &Store, tuple: ExprId) -> bool {
         let Expr::Var(var) = store.expr(tuple) else { return false };
         let mut pending = vec![var];
@@ -296,7 +296,7 @@ impl Groups<'_> {
     }
 }
 
-/// Whether a value is a tuple of tensors and nothing else.
+/// True if a value is a tuple of tensors and nothing else.
 fn is_flat(store: &Store, value: ExprId) -> bool {
     match store.checked_type(value).map(|ty| store.type_of_id(ty)) {
         Some(Type::Tuple(fields)) => !fields.is_empty() && fields.iter().all(|field| store.tensor_info(*field).is_some()),

@@ -1,4 +1,4 @@
-//! ComputePrimValue: arithmetic on scalars becomes calls of functions of TIR.
+//! ComputePrimValue: replaces arithmetic on scalars by calls of functions of TIR.
 //!
 //! Source: `src/relax/transform/compute_prim_value.cc`.
 
@@ -66,7 +66,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
 }
 
 struct Compute {
-    /// Symbols that variables of the program hold.
+    /// Variables of the program by the symbols that they hold.
     params: FxHashMap<Id<Symbol>, crate::ir::VarId>,
 }
 
@@ -107,7 +107,7 @@ impl BlockMutator for Compute {
     }
 }
 
-/// The variables of an expression in the order in which they are met.
+/// Returns the variables of an expression in the order in which they occur.
 pub(super) fn symbols_of(store: &Store, prim: PrimId) -> Vec<Id<Symbol>> {
     let mut found = Vec::new();
     store.for_each_prim(prim, &mut |_, expr| {
@@ -120,7 +120,7 @@ pub(super) fn symbols_of(store: &Store, prim: PrimId) -> Vec<Id<Symbol>> {
     found
 }
 
-/// A function that computes an expression from its variables.
+/// Makes a function that computes an expression from its variables.
 fn host_function(store: &mut Store, prim: PrimId, symbols: &[Id<Symbol>]) -> ExprId {
     let mut own: FxHashMap<Id<Symbol>, PrimId> = FxHashMap::default();
     let mut params = Vec::with_capacity(symbols.len());
@@ -139,7 +139,7 @@ fn host_function(store: &mut Store, prim: PrimId, symbols: &[Id<Symbol>]) -> Exp
     store.add(Expr::PrimFunc(function))
 }
 
-/// The attributes of a function that runs on the host.
+/// Returns the attributes of a function that runs on the host.
 pub(super) fn host_attrs(store: &mut Store) -> crate::ir::AttrsId {
     let fields = ["s_tir", "tirx.is_host_func"].map(|name| (store.name(name), AttrValue::Bool(true)));
     let key = store.name("DictAttrs");

@@ -1,4 +1,4 @@
-//! ConvertToDataflow: bindings without side effects and branches go into dataflow blocks.
+//! ConvertToDataflow: moves bindings without side effects and branches into dataflow blocks.
 //!
 //! Source: `src/relax/transform/convert_dataflow.cc`.
 
@@ -96,16 +96,16 @@ impl BlockMutator for Extract<'_> {
     }
 }
 
-/// The blocks of a sequence under way.
+/// The blocks of the current sequence so far.
 #[derive(Default)]
 struct Split {
     min_size: usize,
     blocks: Vec<(Vec<Binding>, bool)>,
-    /// Bindings that go into no dataflow block; all before those of the run.
+    /// Bindings that stay outside of dataflow blocks; all before those of the run.
     rest: Vec<Binding>,
     /// Bindings that may go into one.
     run: Vec<Binding>,
-    /// How many of them the last dataflow block brought that is among them.
+    /// The number of them that came from the last dataflow block, if one is among them.
     from: Option<usize>,
     changed: bool,
 }

@@ -1,12 +1,12 @@
-//! DataflowUseInplaceCalls: operators write into the memory of an argument that nobody needs any more.
+//! DataflowUseInplaceCalls: lets operators write into the memory of an argument that is dead afterwards.
 //!
-//! Looks, in dataflow blocks, for calls of a few element-wise operators with an argument of the result's shape and type that
-//! the block made, is not used behind the call, and shares no memory with what is used later or with another argument. Such a
+//! Looks, in dataflow blocks, for calls of a few element-wise operators with an argument of the result's shape and type
+//! that the block made, that has no later uses, and that shares no memory with later uses or another argument. Such a
 //! call becomes `R.call_tir_inplace` of the operator's tensor program with argument and output in one buffer.
 //!
-//! Where several arguments would do, the last one is taken, as TVM does. A call whose program has no buffer for the argument (a
-//! constant that stands in the program) stays; TVM makes a program of it that is none. In blocks with more than a million
-//! possible aliases those that come last are not followed.
+//! If several arguments qualify, the last one is taken, as in TVM. A call whose program has no buffer for the argument
+//! (a constant in the program) stays; TVM makes an invalid program of it. In blocks with more than a million possible
+//! aliases the last ones are not tracked.
 //!
 //! Source: `src/relax/transform/dataflow_inplace.cc`.
 
@@ -79,14 +79,14 @@ const SUPPORTED: &[&str] = &["add", "subtract", "multiply", "divide", "nn.silu",
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
     let mut pass = InPlace { before: module.clone(), found: FxHashMap::default(), made: Vec::new() };
     let mut new = rewrite_module(cx.store, module, &mut pass)?;
-    // The programs of the operators were only needed to make others of them.
+    // The operators' own programs were only needed to derive these.
     pass.made.iter().for_each(|name| new.remove_function(*name));
     Ok(new)
 }
 
 struct InPlace {
     before: Module,
-    /// Of bindings the argument that they may write to.
+    /// For each binding the argument that it may write to.
     found: FxHashMap<VarId, usize>,
     made: Vec<Id<Name>>,
 }
@@ -143,7 +143,7 @@ impl InPlace {
     }
 }
 
-/// The program with its output, the last parameter, in the buffer of another one.
+/// Puts the output, the last parameter, into the buffer of another parameter.
 fn written_over(store: &mut Store, program: PrimFunc, argument: usize) -> Option<PrimFunc> {
     let (last, params) = program.params.split_last()?;
     let (PrimParam::Buffer(output), Some(PrimParam::Buffer(input))) = (*last, params.get(argument)) else { return None };
@@ -153,7 +153,7 @@ fn written_over(store: &mut Store, program: PrimFunc, argument: usize) -> Option
     Some(PrimFunc { params: params.into(), body, ..program })
 }
 
-/// The calls that may write to an argument, and which.
+/// Finds the calls that may write to an argument, and that argument.
 fn find(store: &mut Store, bindings: &[Binding], found: &mut FxHashMap<VarId, usize>) {
     let aliases = Aliases::of(store, bindings);
     let last = last_needed(store, bindings);
@@ -161,7 +161,7 @@ fn find(store: &mut Store, bindings: &[Binding], found: &mut FxHashMap<VarId, us
     for (var, end) in &last {
         ends.entry(*end).or_default().push(*var);
     }
-    // How many variables that are needed later may stand for a place.
+    // The number of variables with later uses that may stand for a place.
     let mut needed: FxHashMap<u32, u32> = FxHashMap::default();
     for (index, binding) in bindings.iter().enumerate() {
         for place in ends.get(&index).into_iter().flatten().flat_map(|var| aliases.places(*var).unwrap_or_default()) {
@@ -180,7 +180,7 @@ fn find(store: &mut Store, bindings: &[Binding], found: &mut FxHashMap<VarId, us
     }
 }
 
-/// The argument that a call may write to.
+/// Returns the argument that a call may write to.
 fn argument_of(
     store: &mut Store,
     binding: &Binding,
@@ -208,7 +208,7 @@ fn argument_of(
     })
 }
 
-/// Whether two tensors have one element type and one shape.
+/// True if two tensors have one element type and one shape.
 fn alike(store: &mut Store, a: TypeId, b: TypeId) -> bool {
     let (Some(a), Some(b)) = (store.tensor_info(a), store.tensor_info(b)) else { return false };
     let (Extents::Known(left), Extents::Known(right)) = (a.extents, b.extents) else { return false };

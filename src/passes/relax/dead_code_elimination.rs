@@ -1,4 +1,4 @@
-//! DeadCodeElimination: bindings that nobody uses go, and functions that nobody can reach.
+//! DeadCodeElimination: removes bindings without uses and unreachable functions.
 //!
 //! Source: `src/relax/transform/dead_code_elimination.cc` and `src/relax/transform/utils.cc` (`RemoveAllUnused`).
 
@@ -67,7 +67,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     Ok(eliminate_dead_code(cx.store, module, &entries))
 }
 
-/// The pass on a module, with the names of functions that stay.
+/// Runs the pass on a module; `entries` names the functions that stay.
 pub fn eliminate_dead_code(store: &mut Store, module: &Module, entries: &[&str]) -> Module {
     let reachable = without_unreachable(store, module, entries);
     let mut result = reachable.clone();
@@ -118,7 +118,7 @@ fn without_unreachable(store: &Store, module: &Module, entries: &[&str]) -> Modu
     result
 }
 
-/// The functions of the module that a tensor program calls.
+/// Returns the functions of the module that a tensor program calls.
 fn called_by_program(store: &Store, id: Id<PrimFunc>) -> FxHashSet<&str> {
     let mut found = FxHashSet::default();
     let mut look = |root: PrimId| {
@@ -132,7 +132,7 @@ fn called_by_program(store: &Store, id: Id<PrimFunc>) -> FxHashSet<&str> {
     found
 }
 
-/// The function without bindings that nobody uses (TVM's `RemoveAllUnused`).
+/// Removes bindings without uses from a function (TVM's `RemoveAllUnused`).
 pub fn remove_all_unused(store: &mut Store, module: &Module, function: ExprId) -> ExprId {
     let (kept, all) = used_bindings(store, module, function);
     match all.iter().all(|var| kept.contains(var)) {
@@ -144,14 +144,14 @@ pub fn remove_all_unused(store: &mut Store, module: &Module, function: ExprId) -
     }
 }
 
-/// The variables whose bindings have to stay: a walk from what is needed for itself to what that needs. And all that are bound
-/// on the way.
+/// Returns the variables whose bindings have to stay, found by a walk from the roots to their operands, and all
+/// variables bound on the way.
 fn used_bindings(store: &Store, module: &Module, function: ExprId) -> (FxHashSet<VarId>, Vec<VarId>) {
     let mut all: Vec<VarId> = Vec::new();
     let mut values: IdMap<Var, ExprId> = IdMap::default();
     let mut needed: FxHashSet<VarId> = FxHashSet::default();
     let mut visited: IdMap<Expr, ()> = IdMap::default();
-    // Expressions whose uses count.
+    // Expressions that are needed, so their uses count.
     let mut stack: Vec<ExprId> = vec![function];
     while let Some(id) = stack.pop() {
         if visited.insert(id, ()).is_some() {
@@ -176,7 +176,7 @@ fn used_bindings(store: &Store, module: &Module, function: ExprId) -> (FxHashSet
                         }
                         match store.expr(binding.value) {
                             _ if stays || needed.contains(&binding.var) => stack.push(binding.value),
-                            // What an inner function gives counts as used, also where nobody calls it.
+                            // The result of an inner function counts as used, also where it is never called.
                             Expr::Function(_) => stack.push(binding.value),
                             Expr::If { .. } => {
                                 let nodes = post_order(store, binding.value).into_iter();
@@ -190,7 +190,7 @@ fn used_bindings(store: &Store, module: &Module, function: ExprId) -> (FxHashSet
             }
             _ => crate::ir::walk::for_each_child(store, id, |child| stack.push(child)),
         }
-        // Shapes in variables keep what they name alive through their uses in values only, as in TVM.
+        // As in TVM, a shape in the type of a variable keeps its symbols alive only through their uses in values.
     }
     (needed, all)
 }
@@ -220,7 +220,7 @@ impl ExprMutator for Remove {
                 continue;
             }
             let dataflow = store.block(block).dataflow;
-            // Neighbours of one kind become one block.
+            // Neighbouring blocks of one kind become one block.
             match kept.last_mut() {
                 Some((bindings, kind)) if *kind == dataflow => bindings.extend(some),
                 _ => kept.push((some, dataflow)),
@@ -264,7 +264,7 @@ mod tests {
     const WRONG: &str = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> \
                          R.Tensor((3,)):\n        y: R.Tensor((2,), dtype=\"float32\") = R.add(x, x)\n        return y\n";
 
-    /// As in TVM, which puts functions together anew even where nothing in them changes; Normalize does not.
+    /// As in TVM, which rebuilds functions even where nothing in them changes; Normalize does not.
     #[test]
     fn a_result_that_cannot_be_is_not_kept() {
         for pass in ["DeadCodeElimination()", "ToNonDataflow()", "TopologicalSort()", "CanonicalizeBindings()"] {

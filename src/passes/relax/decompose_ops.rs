@@ -1,4 +1,4 @@
-//! DecomposeOpsForInference and DecomposeOpsForTraining: normalisations become the arithmetic that they are.
+//! DecomposeOpsForInference and DecomposeOpsForTraining: replace normalisations by arithmetic.
 //!
 //! Source: `src/relax/transform/decompose_ops.cc`.
 
@@ -156,7 +156,7 @@ impl BlockMutator for Decompose {
     }
 }
 
-/// Rank and element type of a tensor.
+/// Returns rank and element type of a tensor.
 fn tensor(store: &Store, expr: ExprId) -> Option<(usize, DType)> {
     let info = store.tensor_info(store.checked_type(expr)?)?;
     Some((store.rank(&info.extents)?, info.dtype?))
@@ -166,8 +166,8 @@ fn flag(store: &Store, attrs: Option<AttrsId>, name: &str) -> bool {
     store.attr_int(attrs, name).is_none_or(|value| value != 0)
 }
 
-/// Arithmetic that is bound operation by operation, in the order in which TVM's nested expression would be. Nested here, too,
-/// it would be gone through once more before it is bound.
+/// Binds arithmetic operation by operation, in the order in which TVM's nested expression would be bound. A nested
+/// expression would be visited once more before it is bound.
 struct Steps<'s> {
     store: &'s mut Store,
     cx: &'s mut Mutation,
@@ -188,7 +188,7 @@ impl Steps<'_> {
         self.bind(call)
     }
 
-    /// `(data - mean) / sqrt(variance + epsilon)`, the mean and variance being these calls. The last call is not bound yet.
+    /// Makes `(data - mean) / sqrt(variance + epsilon)` with these calls for mean and variance. The last call is not bound yet.
     fn normalised(&mut self, data: ExprId, [mean, variance]: [Step<'_>; 2], epsilon: ExprId) -> ExprId {
         let mean = self.of(mean.0, &[mean.1], mean.2);
         let difference = self.of("subtract", &[data, mean], None);
@@ -198,7 +198,7 @@ impl Steps<'_> {
         self.call("divide", &[difference, deviation], None)
     }
 
-    /// The moving average of a statistic: `old` of what it was and `new` of what was found.
+    /// Makes the moving average of a statistic: `old` times its previous value plus `new` times the value found.
     fn moved(&mut self, [old, new]: [ExprId; 2], moving: ExprId, found: ExprId) -> ExprId {
         let kept = self.of("multiply", &[old, moving], None);
         let added = self.of("multiply", &[new, found], None);
@@ -206,7 +206,7 @@ impl Steps<'_> {
     }
 }
 
-/// A call of one operand.
+/// A call with one operand.
 type Step<'s> = (&'s str, ExprId, Option<AttrsId>);
 
 fn batch_norm(store: &mut Store, cx: &mut Mutation, norm: ExprId) -> Option<ExprId> {
@@ -214,7 +214,7 @@ fn batch_norm(store: &mut Store, cx: &mut Mutation, norm: ExprId) -> Option<Expr
     let (rank, dtype) = tensor(store, data)?;
     let attrs = store.call(norm)?.attrs;
     let (axis, epsilon) = (store.attr_int(attrs, "axis")?, store.attr_float(attrs, "epsilon")?);
-    // What makes a vector along the axis one of the rank of the data.
+    // The attributes that expand a vector along the axis to the rank of the data.
     let axis = if axis < 0 { axis + rank as i64 } else { axis };
     let others: Vec<i64> = (0..rank as i64).filter(|other| *other != axis).collect();
     let others = calls::attrs_with(store, "expand_dims", &[("axis", ints(&others))]);
@@ -278,7 +278,7 @@ fn layer_norm(store: &mut Store, cx: &mut Mutation, norm: ExprId) -> Option<Expr
     Some(out)
 }
 
-/// The runtime gives the shape, and a cast names its extents.
+/// A runtime function returns the shape, and a cast binds its extents to symbols.
 fn tensor_to_shape(store: &mut Store, cx: &mut Mutation, node: ExprId) -> Option<ExprId> {
     let [tensor] = calls::args(store, node)[..] else { return None };
     let ty = store.checked_type(node)?;

@@ -1,7 +1,7 @@
-//! DispatchSampling: drawing from distributions becomes a running sum and a program that searches in it.
+//! DispatchSampling: replaces sampling from distributions by a running sum and a program that searches in it.
 //!
-//! The target is that of the result's device; without one it is a processor (TVM takes the target of the context). The kernel
-//! for GPUs is not here: calls on them stay.
+//! The target is that of the result's device; without one it is a CPU (TVM takes the target of the context). The kernel
+//! for GPUs is missing here, so calls on GPUs stay.
 //!
 //! Source: `python/tvm/relax/backend/dispatch_sampling.py`, `gpu_generic/sampling.py`.
 
@@ -69,7 +69,7 @@ class Module:
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
     let result = rewrite_module(cx.store, module, &mut Dispatch(&["multinomial_from_uniform"]))?;
-    // TVM's builder gives functions their names when it is done.
+    // TVM's builder gives functions their names at the end.
     cx.run("NormalizeGlobalVar()", &result)
 }
 

@@ -1,8 +1,8 @@
-//! DispatchSortScan: sorting, searching and running sums become calls of programs for the target.
+//! DispatchSortScan: replaces sorting, searching and running sums by calls of programs for the target.
 //!
-//! The target is that of the device of the result. TVM takes the target of the context where there is no device and fails
-//! without one; here it is a processor then. Of the programs for many threads there are none yet: calls whose result is on a
-//! device for which TVM makes one (Thrust, or kernels of its own) stay as they are.
+//! The target is that of the result's device. Without a device TVM takes the target of the context and fails if there
+//! is none; here it is a CPU. The multi-threaded programs are missing so far: calls whose result is on a device for
+//! which TVM has such programs (Thrust, or its own kernels) stay.
 //!
 //! Source: `python/tvm/relax/backend/dispatch_sort_scan.py`.
 
@@ -62,11 +62,11 @@ class Module:
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
     let result = rewrite_module(cx.store, module, &mut Dispatch(&["bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"]))?;
-    // TVM's builder gives functions their names when it is done.
+    // TVM's builder gives functions their names at the end.
     cx.run("NormalizeGlobalVar()", &result)
 }
 
-/// Makes programs of calls of these operators, as the target of their result computes them.
+/// Replaces calls of these operators by programs for the target of their result.
 pub(super) struct Dispatch(pub &'static [&'static str]);
 
 impl BlockMutator for Dispatch {
@@ -130,7 +130,7 @@ mod tests {
             "R.topk(x, k=2, axis=1, ret_type=\"indices\", largest=True, dtype=\"int64\")",
             "R.Tensor((2, 2), dtype=\"int64\")",
         );
-        // What TVM passes on as numbers of Python has 32 bits.
+        // Numbers that TVM passes from Python have 32 bits.
         assert!(text.contains("T.tvm_stack_make_shape(2, 2), 0, 2, T.int64(0), 0), 2, 1, \"indices\", T.bool(False))"), "{text}");
     }
 

@@ -1,4 +1,4 @@
-//! EliminateCommonSubexpr: what was computed before is not computed again.
+//! EliminateCommonSubexpr: replaces a value that was computed before by its variable.
 //!
 //! Source: `src/relax/transform/eliminate_common_subexpr.cc`.
 
@@ -57,7 +57,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
     eliminate_common_subexpr(cx.store, module, function, args.bool("call_only"))
 }
 
-/// The pass on one function.
+/// Runs the pass on one function.
 pub fn eliminate_common_subexpr(
     store: &mut Store,
     module: &Module,
@@ -67,7 +67,7 @@ pub fn eliminate_common_subexpr(
     rewrite_function(store, module, function, &mut Eliminate { call_only, ..Eliminate::new(module) })
 }
 
-/// Values by what they look like from afar, with the variables that have them, the first first.
+/// Values by their hash, with the variables that have them, in order.
 type Known = FxHashMap<u64, Vec<Value>>;
 
 #[derive(Clone)]
@@ -81,7 +81,7 @@ struct Eliminate<'m> {
     module: &'m Module,
     call_only: bool,
     known: Known,
-    /// What was known, and what variables had become, where functions, sequences and dataflow blocks began.
+    /// The saved values and replacements of the functions, sequences and dataflow blocks around.
     outer: Vec<(Known, Saved)>,
     blocks: Vec<Saved>,
 }
@@ -116,7 +116,7 @@ impl BlockMutator for Eliminate<'_> {
 
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         match store.expr(id) {
-            // A function knows nothing of what is around it.
+            // Inside of a function, values from outside are unknown.
             Expr::Function(_) => {
                 self.outer.push((std::mem::take(&mut self.known), cx.save()));
                 cx.forget();
@@ -170,12 +170,12 @@ impl BlockMutator for Eliminate<'_> {
     }
 }
 
-/// Whether a call gives memory of its own each time.
+/// True if every call allocates memory of its own.
 fn allocates(store: &Store, value: ExprId) -> bool {
     store.called_op(value).and_then(|op| ops::info(op).relax.as_ref()).is_some_and(|op| op.name.contains("alloc_"))
 }
 
-/// A number that equal values share.
+/// Returns a hash that equal values share.
 fn from_afar(store: &Store, value: ExprId) -> u64 {
     let mut hash = FxHasher::default();
     let mut stack = vec![value];
@@ -189,7 +189,7 @@ fn from_afar(store: &Store, value: ExprId) -> u64 {
             Expr::Shape(dims) => dims.hash(&mut hash),
             Expr::Prim(prim) => prim.hash(&mut hash),
             Expr::TupleGetItem { index, .. } => index.hash(&mut hash),
-            // What binds is compared when it comes to that.
+            // Expressions that bind variables are left to the comparison.
             Expr::Function(_) | Expr::If { .. } | Expr::Seq { .. } => continue,
             _ => {}
         }
@@ -211,7 +211,7 @@ mod tests {
                     r: R.Tensor((2,), dtype=\"float32\") = R.multiply(b, b)\n        return r\n";
         assert_eq!(after(text, "EliminateCommonSubexpr()").matches("R.exp(x)").count(), 2);
     }
-    /// In a dump without its metadata weights of one shape look alike, and are not.
+    /// In a dump without its metadata, different weights of one shape look alike.
     #[test]
     fn constants_of_which_no_value_is_known_are_not_taken_for_one() {
         let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2, 3), dtype=\"float32\")) -> \

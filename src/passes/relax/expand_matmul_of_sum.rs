@@ -1,4 +1,4 @@
-//! ExpandMatmulOfSum: a product with a sum of matrices becomes the sum of two products.
+//! ExpandMatmulOfSum: replaces a product with a sum of matrices by the sum of two products.
 //!
 //! Source: `src/relax/transform/expand_matmul_of_sum.cc`.
 

@@ -1,4 +1,4 @@
-//! ExpandTupleArguments: private functions take the fields of tuples instead of tuples.
+//! ExpandTupleArguments: makes private functions take the fields of tuples instead of tuples.
 //!
 //! Source: `src/relax/transform/expand_tuple_arguments.cc`.
 
@@ -82,7 +82,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     Ok(changed)
 }
 
-/// The function with fields in the place of tuples, if it takes tuples.
+/// Replaces tuple parameters of a function by their fields, if it has any.
 fn expanded(store: &mut Store, function: ExprId) -> Option<ExprId> {
     let data = store.as_function(function)?;
     let old: Vec<VarId> = store.items(data.params).collect();
@@ -91,7 +91,7 @@ fn expanded(store: &mut Store, function: ExprId) -> Option<ExprId> {
     }
     let mut parts = Parts::default();
     old.into_iter().for_each(|param| parts.expand(store, param));
-    // The body is nested, so that its value gets a variable when the function is visited.
+    // The body is nested, so its value gets a variable when the function is visited.
     let block = store.add_block_of(&parts.bindings, false);
     let blocks = store.list(&[block]);
     let ty = store.checked_type(data.body);
@@ -118,7 +118,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// The fields of a parameter become parameters, and a binding puts them together. Types nest as deep as the reader lets them.
+    /// Replaces a parameter by its fields, and binds their tuple. Types nest as deep as the reader lets them.
     fn expand(&mut self, store: &mut Store, param: VarId) {
         let Some(types) = fields_of(store, param) else {
             self.params.push(param);
@@ -170,7 +170,7 @@ impl BlockMutator for Calls {
                 _ => args.push(cx.builder.normalize_operand(store, arg)),
             }
         }
-        // The result is what it was, so nothing is deduced from the parameters.
+        // The result keeps its type, so it is not deduced from the parameters.
         let args = store.list(&args);
         let ty = store.checked_type(post);
         store.rebuild(post, Expr::Call { callee: call.callee, args, info: call.info }, ty)

@@ -1,7 +1,7 @@
-//! FoldBatchnormToConv2D: a batch normalisation behind a convolution goes into its weights.
+//! FoldBatchnormToConv2D: folds a batch normalisation behind a convolution into its weights.
 //!
-//! TVM's rewriting of weights in the layout `IOHW` calls a method that expressions do not have and fails; here such
-//! convolutions stay.
+//! For weights in the layout `IOHW`, TVM's rewrite calls a method that expressions do not have, and fails; here
+//! such convolutions stay.
 //!
 //! Source: `python/tvm/relax/transform/fold_batch_norm_to_conv2d_for_inference.py`.
 

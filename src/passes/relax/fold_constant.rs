@@ -1,16 +1,16 @@
-//! FoldConstant: what is known is computed now.
+//! FoldConstant: evaluates expressions on constants.
 //!
-//! A call of a tensor program (`R.call_tir`) whose arguments are constants is run, wherever it stands; a call of an operator
-//! only in a dataflow block, and when what it computes from constants is one tensor program to TVM. Uses of variables that
-//! are bound to constants become the constants, operators that take a shape get it written down, `tensor_to_shape` of a
-//! constant becomes a shape and `shape_to_tensor` of a known shape a constant. At the end unused bindings go.
+//! A call of a tensor program (`R.call_tir`) with constant arguments is evaluated everywhere; a call of an operator
+//! only in a dataflow block, and when TVM would make one tensor program of it. Uses of variables that are bound to
+//! constants become the constants, operators that take a shape get its literal, `tensor_to_shape` of a constant becomes
+//! a shape and `shape_to_tensor` of a known shape a constant. At the end unused bindings are removed.
 //!
-//! Large results (more than 1024 elements) of calls that take no tensor stay calls: they would only make the program larger.
+//! Large results (more than 1024 elements) of calls without tensor operands are not folded, to keep the program small.
 //!
-//! TVM lowers an operator to a tensor program, as LegalizeOps does, and runs that; here its kernel is run.
+//! TVM lowers an operator to a tensor program, as LegalizeOps does, and runs that; here its kernel runs.
 //!
-//! Divergences: TVM compiles tensor programs with LLVM; here they are interpreted, and those that take more than ten million
-//! steps stay as they are, as do programs that cannot be run (see `eval::tir`). Operators are computed by the kernels of
+//! Divergences: TVM compiles tensor programs with LLVM; here they are interpreted. Programs that take more than ten
+//! million steps, or that cannot be run (see `eval::tir`), stay. Operators are evaluated by the kernels of
 //! `eval::relax`, whose last digit may differ from that of compiled code; those without a kernel stay.
 //!
 //! Source: `src/relax/transform/fold_constant.cc`.
@@ -68,13 +68,13 @@ class Module:
     run: Run::Function(run),
 };
 
-/// A result that comes from no tensor is computed up to so many elements.
+/// A result without tensor operands is computed up to this number of elements.
 const MAX_ELEMENTS: i64 = 1024;
 
 fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Result<ExprId, PassError> {
     let mut fold = Fold { module, refused: None };
     let folded = rewrite_function(cx.store, module, function, &mut fold)?;
-    // Of a dump without its metadata nothing is known of the shapes that come from constants, which is no fault of the program.
+    // In a dump without its metadata, shapes that come from constants are unknown, which is no fault of the program.
     if let Some(message) = fold.refused
         && !has_unread_constant(cx.store, function)
     {
@@ -85,7 +85,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
 
 struct Fold<'m> {
     module: &'m Module,
-    /// What TVM says of the first operator that it cannot make a tensor program of.
+    /// TVM's message for the first operator that it cannot make a tensor program of.
     refused: Option<String>,
 }
 
@@ -132,7 +132,7 @@ impl BlockMutator for Fold<'_> {
                 if self.refused.is_none() {
                     self.refused = makes_program_of_unknown(store, name, &operands).map(str::to_owned);
                 }
-                // What TVM makes to see whether it can be computed stays beside it: a cast that names the extents.
+                // TVM's attempt to evaluate the call leaves a binding behind: a cast that names the extents.
                 if fills_unwritten(store, name, &operands) {
                     topi::legalize(store, &mut cx.builder, post, &FxHashMap::default());
                     return post;
@@ -148,7 +148,7 @@ impl Fold<'_> {
         let operands = args(store, call);
         let Expr::Global(name) = store.expr(*operands.first()?) else { return None };
         let Expr::PrimFunc(function) = store.expr(self.module.function(name)?) else { return None };
-        // With a third operand symbols are given, which a program without them does not take.
+        // A third operand passes symbols, which a program without them does not take.
         let [_, inputs] = operands[..] else { return None };
         let inputs: Option<Vec<Tensor>> = fields(store, inputs)?.into_iter().map(|field| known(store, field)).collect();
         let inputs = inputs?;
@@ -169,7 +169,7 @@ impl Fold<'_> {
     }
 }
 
-/// Whether the result of a call may stand in the program: a large one only if it comes from a tensor.
+/// True if the result of a call may stand in the program: a large one only if it comes from a tensor.
 fn is_worth_it(store: &Store, call: ExprId) -> bool {
     let Some((_, shape)) = store.checked_type(call).and_then(|ty| fixed(store, ty)) else { return true };
     if shape.iter().any(|extent| *extent <= 0) {
@@ -186,7 +186,7 @@ fn is_worth_it(store: &Store, call: ExprId) -> bool {
     small
 }
 
-/// The call with shapes in the place of variables that hold them.
+/// Replaces variables in a call that hold shapes by those shapes.
 fn with_shapes(store: &mut Store, cx: &Mutation, call: ExprId) -> ExprId {
     let old = args(store, call);
     let new: Vec<ExprId> = (old.iter())
@@ -203,7 +203,7 @@ fn with_shapes(store: &mut Store, cx: &Mutation, call: ExprId) -> ExprId {
     store.rebuild(call, Expr::Call { callee, args, info }, None)
 }
 
-/// The call with the type that its operator gives it unless that says less than what was written: TVM makes the call anew.
+/// Gives a call the type that its operator deduces, unless that is weaker than the written one: TVM makes the call anew.
 fn deduced_anew(store: &mut Store, call: ExprId) -> ExprId {
     let node = store.expr(call);
     let (Expr::Call { callee, args, info }, Some(old)) = (node, store.checked_type(call)) else { return call };
@@ -213,7 +213,7 @@ fn deduced_anew(store: &mut Store, call: ExprId) -> ExprId {
     }
 }
 
-/// Whether a call fills a tensor whose shape a variable holds.
+/// True if a call fills a tensor whose shape a variable holds.
 fn fills_unwritten(store: &Store, name: &str, operands: &[ExprId]) -> bool {
     let Some(first) = operands.first().copied() else { return false };
     let info = store.checked_type(first).and_then(|ty| store.tensor_info(ty));
@@ -224,7 +224,7 @@ fn fills_unwritten(store: &Store, name: &str, operands: &[ExprId]) -> bool {
     }
 }
 
-/// Whether a call divides by the number 0, which TVM finds when it makes a tensor program of it.
+/// True if a call divides by the number 0, which TVM finds when it makes a tensor program of it.
 fn divides_by_zero(store: &Store, name: &str, operands: &[ExprId]) -> bool {
     let Some(divisor) = operands.get(1).filter(|_| topi::folds_division(name)).and_then(|id| known(store, *id)) else {
         return false;
@@ -288,7 +288,7 @@ mod tests {
         assert!(text.contains("R.cumsum("), "{text}");
     }
 
-    /// As TVM has it of the frontend's `test_cross_entropy`: what becomes a constant at once is no result of a program.
+    /// As in the test `test_cross_entropy` of TVM's frontend: a call that folds at once is no result of a program.
     #[test]
     fn a_scalar_that_is_cast_stays() {
         let text =

@@ -1,7 +1,7 @@
-//! FuseOps: calls of tensor programs that one kernel can compute become functions, which FuseTIR makes kernels of.
+//! FuseOps: groups calls of tensor programs that one kernel can compute into functions, which FuseTIR makes kernels of.
 //!
-//! Who goes together is found as in Relay, see [`fusion`](crate::passes::any::fusion); how a program computes is its attribute
-//! `op_pattern`, which AnnotateTIROpPattern gives it. What the functions look like is in `grouping.rs`.
+//! The groups are found as in Relay, see [`fusion`](crate::passes::any::fusion); the pattern of a program is its
+//! attribute `op_pattern`, which AnnotateTIROpPattern sets. `grouping.rs` builds the functions.
 //!
 //! Source: `src/relax/transform/fuse_ops.cc`, `src/relax/analysis/graph_partitioner.cc`.
 
@@ -94,8 +94,8 @@ class Module:
         return gv
 ";
 
-/// A variable of a dataflow block in a branch or an inner function that nobody uses: TVM's graph has only what is used there,
-/// and no group for such a variable.
+/// Finds an unused variable of a dataflow block in a branch or an inner function: TVM's graph has only the used
+/// variables there, and no group for such a variable.
 fn unseen(store: &Store, function: ExprId) -> Option<VarId> {
     let body = store.as_function(function)?.body;
     if is_straight(store, body) {
@@ -138,7 +138,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
             }
         }
     }
-    // Before they are legalized, operators are fused with nothing, whoever uses them.
+    // Operators that are not legalised yet are not fused, whatever their users are.
     if graph.nodes.iter().any(|node| node.pattern != OpPattern::Opaque) {
         module.functions().iter().for_each(|(_, function)| graph.connect(store, *function));
     }
@@ -154,7 +154,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
     make_grouped_functions(store, module, &result, true, &[])
 }
 
-/// The bindings and who uses them. Parameters and constants are not in it: they are never fused.
+/// The bindings and their users. Parameters and constants are left out: they are never fused.
 struct Graph<'m> {
     module: &'m Module,
     nodes: Vec<Node>,
@@ -190,7 +190,7 @@ impl Graph<'_> {
         }
     }
 
-    /// Says who uses the values of a function whose bindings are nodes.
+    /// Connects the values of a function to their users; its bindings are nodes.
     fn connect(&mut self, store: &Store, function: ExprId) {
         let Some(Expr::Seq { blocks, .. }) = store.as_function(function).map(|function| store.expr(function.body)) else {
             return;
@@ -210,7 +210,7 @@ impl Graph<'_> {
                 _ => used_vars(store, binding.value),
             };
             for var in used {
-                // Only of those before: what an inner function uses of itself is no edge.
+                // Only earlier producers count: a recursive use in an inner function is no edge.
                 if let Some(producer) = self.number.get(var).filter(|producer| **producer < number) {
                     self.nodes[*producer].outputs.push((number, pattern));
                 }
@@ -218,7 +218,7 @@ impl Graph<'_> {
         }
     }
 
-    /// How a call computes: what the tensor program says.
+    /// Returns the pattern of a call: that of its tensor program.
     fn call_pattern(&self, store: &Store, call: ExprId) -> OpPattern {
         if !["call_tir", "call_tir_inplace"].contains(&super::calls::op_name(store, call)) {
             return OpPattern::Opaque;

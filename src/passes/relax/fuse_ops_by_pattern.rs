@@ -1,7 +1,7 @@
-//! FuseOpsByPattern: calls of operators that look like a pattern become composite functions, for external compilers.
+//! FuseOpsByPattern: makes composite functions, for external compilers, of calls of operators that match a pattern.
 //!
-//! In TVM patterns are objects of Python. [`fuse_ops_by_pattern`] takes those of [`crate::pattern`], and scripts of the user
-//! give it theirs; the pass as it is written in a list can only be given none.
+//! In TVM patterns are objects of Python. [`fuse_ops_by_pattern`] takes those of [`crate::pattern`], and scripts of the
+//! user can pass theirs; the pass as written in a list can only have an empty list of patterns.
 //!
 //! Source: `src/relax/transform/fuse_ops.cc`.
 
@@ -85,19 +85,19 @@ class Module:
     run: Run::Module(run),
 };
 
-/// A pattern that makes functions (TVM's `FusionPattern`).
+/// A pattern whose matches become functions (TVM's `FusionPattern`).
 pub struct FusionPattern<'p> {
-    /// What the functions are called in `Composite`: `dnnl.conv2d_relu`.
+    /// The value of `Composite` in the functions: `dnnl.conv2d_relu`.
     pub name: &'p str,
-    /// The patterns that it is made of.
+    /// The table that holds the pattern.
     pub patterns: &'p Patterns,
     /// The pattern of the last call.
     pub pattern: Pat,
-    /// Whether what was found is to be fused.
+    /// Returns true if a match is to be fused.
     pub check: Option<Check<'p>>,
 }
 
-/// Looks at a call, what the parts of its pattern stand for, and the variables that values are bound to.
+/// Checks a call, the matches of the parts of its pattern, and the variables that values are bound to.
 pub type Check<'p> = &'p mut dyn FnMut(&mut Store, ExprId, &Matches, &FxHashMap<ExprId, VarId>) -> bool;
 
 fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
@@ -120,7 +120,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     if args.bool("annotate_codegen") { annotate(cx.store, &module) } else { Ok(module) }
 }
 
-/// Makes composite functions of what looks like one of the patterns, one pattern after the other.
+/// Makes composite functions of matches, one pattern after the other.
 pub fn fuse_ops_by_pattern(
     store: &mut Store,
     module: &Module,
@@ -141,14 +141,14 @@ pub fn fuse_ops_by_pattern(
     Ok(module)
 }
 
-/// Whether a function of Relax was not made for an external compiler or of a group.
+/// True for a function of Relax that was not made for an external compiler or of a group.
 fn is_ordinary(store: &Store, function: ExprId) -> bool {
     let Expr::Function(id) = store.expr(function) else { return false };
     let attrs = store.function(id).attrs;
     super::grouping::may_be_grouped(store, function) && store.attr_str(attrs, "Composite").is_none()
 }
 
-/// Puts the calls of each place where the pattern is found into one group (TVM's `PatternBasedPartitioner`).
+/// Puts the calls of each match of the pattern into one group (TVM's `PatternBasedPartitioner`).
 fn partition_by_pattern(store: &mut Store, function: ExprId, fusion: &mut FusionPattern<'_>, partition: &mut Partition) {
     let bound = bound_values(store, function);
     let mut bindings: Vec<Binding> = Vec::new();
@@ -169,7 +169,7 @@ fn partition_by_pattern(store: &mut Store, function: ExprId, fusion: &mut Fusion
         if fusion.check.as_mut().is_some_and(|check| !check(store, binding.value, &matches, &var_of)) {
             continue;
         }
-        // What a wildcard stands for may be the end of another group and stays out.
+        // A value that a wildcard matches may be the end of another group, and stays out.
         let members: Vec<VarId> = matches
             .iter()
             .filter(|(pat, found)| match fusion.patterns.get(*pat) {
@@ -179,7 +179,7 @@ fn partition_by_pattern(store: &mut Store, function: ExprId, fusion: &mut Fusion
             })
             .filter_map(|(_, found)| var_of.get(&found).copied())
             .collect();
-        // What was found before is merged only when all of it is found again.
+        // An earlier group is merged only when the match has all of its members.
         let taken = members.iter().filter_map(|var| partition.group_of.get(var)).filter(|group| partition.sizes[**group] > 1);
         let taken: Vec<usize> = taken.copied().collect();
         let inside = |var: &VarId| members.contains(var) || *var == binding.var;
@@ -247,7 +247,7 @@ impl BlockMutator for Wrap<'_> {
     }
 }
 
-/// A function that only calls the composite function, which stands inside of it.
+/// Makes a function that only calls the composite function, which is defined inside of it.
 fn wrapped(store: &mut Store, function: ExprId, data: &Function, compiler: &str, symbol: &str) -> ExprId {
     let attrs = store.without_attr(data.attrs, "Primitive");
     let inner = with_attrs(store, function, attrs);

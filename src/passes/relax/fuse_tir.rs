@@ -1,7 +1,7 @@
-//! FuseTIR: every function that FuseOps made becomes one tensor program.
+//! FuseTIR: makes one tensor program of every function that FuseOps made.
 //!
-//! Source: `src/relax/transform/fuse_tir.cc`. TVM makes a `Sequential` of four passes, whose third has no name of its own to
-//! call it by; here it is [`FuseTIRInner`](super::fuse_tir_inner).
+//! Source: `src/relax/transform/fuse_tir.cc`. TVM makes a `Sequential` of four passes, whose third has no public name;
+//! here it is [`FuseTIRInner`](super::fuse_tir_inner).
 
 use crate::pass::{Args, Part, PassSpec, Run};
 

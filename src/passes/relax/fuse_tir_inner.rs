@@ -1,10 +1,10 @@
-//! FuseTIRInner: the heart of FuseTIR. Every function with `Primitive` becomes one tensor program.
+//! FuseTIRInner: the main step of FuseTIR. It makes one tensor program of every function with `Primitive`.
 //!
-//! The bodies of the programs that the function calls stand one after the other; what was a result between them is a buffer
-//! that the new program allocates. Symbols of the shapes are matched with what they are in the function.
+//! The bodies of the called programs are put one after the other; a result between them becomes a buffer that the new
+//! program allocates. Symbols of the shapes are matched with their values in the function.
 //!
-//! TVM keeps the indices of inputs that are written in place in a hash set; here they come in the order in which its
-//! iteration gives few of them, the last first.
+//! TVM keeps the indices of inputs that are written in place in a hash set; here they come in the order of its
+//! iteration for few elements, the last first.
 //!
 //! Source: `src/relax/transform/fuse_tir.cc`.
 
@@ -17,7 +17,7 @@ use crate::ops;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The part of TVM's `relax.transform.FuseTIR` that makes the programs.
+/// Declares the part of TVM's `relax.transform.FuseTIR` that makes the programs.
 pub static SPEC: PassSpec = PassSpec {
     name: "FuseTIRInner",
     info_name: "FuseTIRInner",
@@ -155,7 +155,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     mutation.builder.finish().map(|_| result)
 }
 
-/// The variables of a function that hold scalars, by the symbols that they are.
+/// Returns the variables of a function that hold scalars, by their symbols.
 fn scalars(store: &Store, function: ExprId) -> FxHashMap<Id<Symbol>, VarId> {
     let mut found = FxHashMap::default();
     for id in post_order(store, function) {
@@ -169,7 +169,7 @@ fn scalars(store: &Store, function: ExprId) -> FxHashMap<Id<Symbol>, VarId> {
 }
 
 struct Calls<'r> {
-    /// Functions that have become programs, and which of their inputs these write to.
+    /// Functions that have become programs, and the inputs that these write to.
     replaced: &'r FxHashMap<Id<Name>, Vec<i64>>,
     scalars: FxHashMap<Id<Symbol>, VarId>,
     errors: PassError,
@@ -226,7 +226,7 @@ impl BlockMutator for Calls<'_> {
 }
 
 impl Calls<'_> {
-    /// An extent as an argument.
+    /// Returns an extent as an argument.
     fn scalar(&self, store: &mut Store, dim: Dim) -> ExprId {
         if let Dim::Symbol(symbol) = dim
             && let Some(var) = self.scalars.get(&symbol)
@@ -239,18 +239,18 @@ impl Calls<'_> {
     }
 }
 
-/// Of each buffer the first region: what is read twice is read at the same place.
+/// Returns the first region of each buffer: a buffer that is read twice is read at the same place.
 pub(super) fn once_each(regions: &[Region]) -> Box<[Region]> {
     let mut seen = FxHashSet::default();
     regions.iter().filter(|region| seen.insert(region.buffer)).cloned().collect()
 }
 
-/// Gives every block a name of its own: numbers count on from the one that a name ends with.
+/// Gives every block a unique name: numbers count on from the one that a name ends with.
 #[derive(Default)]
 pub(super) struct BlockNames(FxHashSet<String>);
 
 impl BlockNames {
-    /// The name itself, or the next one that is free.
+    /// Returns the name itself, or the next one that is free.
     pub fn unique(&mut self, name: &str) -> String {
         if self.0.insert(name.to_owned()) {
             return name.to_owned();

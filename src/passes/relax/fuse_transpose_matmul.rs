@@ -1,4 +1,4 @@
-//! FuseTransposeMatmul: a product with a transposed matrix is one tensor program.
+//! FuseTransposeMatmul: fuses a product with a transposed matrix into one tensor program.
 //!
 //! Source: `python/tvm/relax/transform/fuse_transpose_matmul.py`.
 
@@ -72,7 +72,7 @@ class Module:
     run: Run::Module(run),
 };
 
-/// What the functions are called that the pattern makes.
+/// The value of `Composite` in the functions that the pattern makes.
 const COMPOSITE: &str = "transpose_matmul_fuse";
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
@@ -97,8 +97,8 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     }
 }
 
-/// Whether a `permute_dims` swaps the last two axes and keeps the others. The error is what Python says where TVM does not ask
-/// how many there are.
+/// True if a `permute_dims` swaps the last two axes and keeps the others. The error is Python's message where TVM does
+/// not check the number of axes.
 fn swaps_last_axes(store: &Store, call: ExprId) -> Result<bool, &'static str> {
     let data = args(store, call)[0];
     let rank = store.checked_type(data).and_then(|ty| store.tensor_info(ty)).and_then(|info| store.rank(&info.extents));

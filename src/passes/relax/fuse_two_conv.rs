@@ -1,5 +1,5 @@
-//! The tutorial's pass, as an example of the builder and the mutator: a convolution whose input is another convolution moves with
-//! it into a function of its own. Convolutions are calls of tensor programs that say so with the attribute `my_op_kind`.
+//! The tutorial's pass, as an example of the builder and the mutator: a convolution whose input is another convolution
+//! moves with it into a function of its own. Convolutions are calls of tensor programs with the attribute `my_op_kind`.
 //! The same in JavaScript is `www/user/samples/fuse-two-conv.js`.
 
 use crate::build::{BlockBuilder, BlockMutator, Mutation, rewrite_module};
@@ -42,7 +42,7 @@ impl BlockMutator for FuseTwoConv {
     }
 
     fn enter(&mut self, store: &mut Store, _: &mut Mutation, id: ExprId) -> Visit {
-        // What was fused is not looked into again, or it would call itself.
+        // Fused functions are not visited again, or they would call themselves.
         let fused = store.as_function(id).is_some_and(|function| store.attr(function.attrs, "Primitive").is_some());
         if fused { Visit::Keep } else { Visit::Descend }
     }
@@ -86,7 +86,7 @@ fn call_tir(store: &mut Store, program: ExprId, args: [VarId; 2], out: TypeId) -
     store.add(Expr::Call { callee: op, args, info })
 }
 
-/// A convolution of one channel, which is enough for a pass that looks at its name only.
+/// A convolution of one channel; the pass only looks at its name.
 const CONV2D: &str = "@I.ir_module
 class Module:
     @T.prim_func
@@ -100,7 +100,7 @@ class Module:
                 B[vx] = B[vx] + A[vx + vk] * W[vk]
 ";
 
-/// The unfused module, put together with the builder.
+/// Builds the unfused module with the builder.
 fn two_convolutions(store: &mut Store) -> Module {
     let module = parse::parse(store, CONV2D).program.module;
     let builder = &mut BlockBuilder::new(&module);

@@ -1,4 +1,4 @@
-//! The tensor program that a function of calls of tensor programs becomes (TVM's `FusedTIRConstructor`,
+//! Builds one tensor program from a function that calls tensor programs (TVM's `FusedTIRConstructor`,
 //! `src/relax/transform/fuse_tir.cc`).
 
 use super::fuse_tir_inner::{BlockNames, once_each};
@@ -9,12 +9,12 @@ use crate::ops;
 use crate::tir::Copier;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A program in the making.
+/// A program under construction.
 pub(super) struct FusedProgram<'m> {
     module: &'m Module,
     /// The buffers that variables of the function stand for.
     buffers: FxHashMap<VarId, Vec<Id<Buffer>>>,
-    /// Symbols of the function, and what they are called in the program.
+    /// Symbols of the function, and their counterparts in the program.
     symbols: Copier,
     allocs: Vec<Id<Buffer>>,
     bodies: Vec<StmtId>,
@@ -22,8 +22,8 @@ pub(super) struct FusedProgram<'m> {
 }
 
 impl<'m> FusedProgram<'m> {
-    /// The program of a function, and the indices of inputs that its results are written to. The error says what cannot be
-    /// part of a program.
+    /// Makes the program of a function, and returns the indices of inputs that its results are written to. The error
+    /// names the expression that cannot be part of a program.
     pub fn make(store: &mut Store, module: &'m Module, function: &Function) -> Result<(PrimFunc, Vec<i64>), String> {
         let (buffers, symbols) = (FxHashMap::default(), Copier::default());
         let mut program =
@@ -81,7 +81,7 @@ impl<'m> FusedProgram<'m> {
         Ok((PrimFunc { params: params.into(), ret: None, attrs: Some(attrs), body }, inplace))
     }
 
-    /// The kind of memory that variables of the function are in: what the last program says that takes or gives them.
+    /// Returns the kind of memory of variables of the function, set by the last program that takes or returns them.
     fn scopes(&self, store: &Store, values: &[ExprId]) -> FxHashMap<VarId, Id<Name>> {
         let mut scopes = FxHashMap::default();
         for value in values {
@@ -95,7 +95,7 @@ impl<'m> FusedProgram<'m> {
         scopes
     }
 
-    /// The tensor program that a call calls, and what with.
+    /// Returns the tensor program that a call calls, and its arguments.
     fn called(&self, store: &Store, call: ExprId) -> Option<(Id<PrimFunc>, Vec<ExprId>)> {
         let op = store.called_op(call)?;
         if Some(op) != ops::lookup_relax("call_tir") && Some(op) != ops::lookup_relax("call_tir_inplace") {
@@ -109,7 +109,7 @@ impl<'m> FusedProgram<'m> {
         Some((program, store.items(fields).collect()))
     }
 
-    /// The symbol of the program that a symbol of the function is.
+    /// Returns the symbol of the program for a symbol of the function.
     fn symbol(&mut self, store: &mut Store, symbol: Id<Symbol>) -> Id<Symbol> {
         match self.symbols.symbols.get(&symbol).map(|prim| store.prim_of_id(*prim)) {
             Some(PrimExpr::Var(new)) => *new,
@@ -117,7 +117,7 @@ impl<'m> FusedProgram<'m> {
         }
     }
 
-    /// Extents of the function in terms of the program.
+    /// Translates extents of the function to the program.
     fn shape(&mut self, store: &mut Store, dims: &[Dim]) -> Box<[PrimId]> {
         dims.iter()
             .map(|dim| {
@@ -174,7 +174,7 @@ impl<'m> FusedProgram<'m> {
         Ok(())
     }
 
-    /// The buffers that a value of the function stands for, those of a tuple one after the other.
+    /// Returns the buffers of a value of the function, those of a tuple one after the other.
     fn buffers_of(&self, store: &Store, value: ExprId) -> Result<Vec<Id<Buffer>>, String> {
         match store.expr(value) {
             Expr::Var(var) => self.buffers.get(&var).cloned().ok_or_else(|| "a variable from outside".to_owned()),
@@ -211,7 +211,7 @@ impl<'m> FusedProgram<'m> {
         all.get(start..start + len).map(<[_]>::to_vec).ok_or_else(|| "a field that the tuple does not have".to_owned())
     }
 
-    /// Adds the body of the program that is called; the buffers of its results.
+    /// Adds the body of the program that is called, and returns the buffers of its results.
     fn call(&mut self, store: &mut Store, call: ExprId) -> Result<Vec<Id<Buffer>>, String> {
         let Some((program, args)) = self.called(store, call) else {
             return Err("Only call_tir and call_tir_inplace are supported in primitive function".to_owned());
@@ -247,7 +247,7 @@ impl<'m> FusedProgram<'m> {
             copier.buffers.insert(buffer, target);
         }
         for buffer in &root.allocs {
-            // Names are compared with those of all that is allocated before the results are.
+            // Names are compared with those of all earlier allocations, before the results are added.
             self.allocs.push(*buffer);
         }
         let first = self.allocs.len() - root.allocs.len();
@@ -266,7 +266,7 @@ impl<'m> FusedProgram<'m> {
         Ok(results)
     }
 
-    /// A scalar argument in terms of the program.
+    /// Translates a scalar argument to the program.
     fn scalar(&mut self, store: &mut Store, arg: ExprId) -> Option<PrimId> {
         if let Some(symbol) = symbol_of(store, arg) {
             let symbol = self.symbol(store, symbol);
@@ -278,7 +278,7 @@ impl<'m> FusedProgram<'m> {
         }
     }
 
-    /// The buffers that a program writes to: inputs, or new ones that are allocated.
+    /// Returns the buffers that a program writes to: inputs, or new ones that are allocated.
     fn results(
         &mut self,
         store: &mut Store,
@@ -323,7 +323,7 @@ impl<'m> FusedProgram<'m> {
             let name = self.intermediate_name(store, buffer);
             let old = store.buffer(buffer).clone();
             let name = store.name(&name);
-            // The offset keeps its type, which is seen when extents now have another one.
+            // The offset keeps its type, which is visible when extents now have another one.
             let index_type = |shape: &[PrimId]| shape.first().map_or(DType::I32, |extent| store.prim_dtype(*extent));
             let (own, new) = (index_type(&old.shape), index_type(&shape));
             let elem_offset = old.elem_offset.or_else(|| (own != new).then(|| store.prim_int(0, own)));
@@ -348,7 +348,7 @@ impl<'m> FusedProgram<'m> {
     }
 }
 
-/// How many tensors a type holds.
+/// Returns the number of tensors in a type.
 fn tensors_in(store: &Store, ty: TypeId) -> usize {
     let mut stack = vec![ty];
     let mut count = 0;

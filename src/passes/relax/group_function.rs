@@ -1,8 +1,8 @@
-//! The function that a group of bindings becomes (TVM's `FunctionCreator`, `src/relax/transform/fuse_ops.cc`).
+//! The function of a group of bindings (TVM's `FunctionCreator`, `src/relax/transform/fuse_ops.cc`).
 //!
-//! What the bindings use from outside become parameters, in the order of first use, each once; known scalars and shapes stay
-//! inside. Of a tuple from which only fields are taken, the fields are passed. Symbols are renewed, and those that no
-//! parameter defines are passed as a shape, `tir_vars`.
+//! Values from outside become parameters, in the order of first use, each once; known scalars and shapes stay inside.
+//! If only fields of a tuple are used, the fields are passed. Symbols are renewed, and those that no parameter defines
+//! are passed as a shape, `tir_vars`.
 
 use super::support::{symbol_of, symbols_in, used_symbols_at};
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
@@ -14,32 +14,32 @@ use crate::ir::{Type, TypeId, VarId};
 use crate::ops;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A function in the making.
+/// A function under construction.
 pub(super) struct GroupFunction {
     /// The members of the group.
     pub bindings: Vec<Binding>,
-    /// What is seen outside of the group.
+    /// Members that are used outside of the group.
     pub outputs: Vec<VarId>,
-    /// A name that tells what it computes.
+    /// A name that describes the computation.
     pub name: String,
     arguments: Vec<Argument>,
     defined: FxHashSet<VarId>,
-    /// Variables of known scalars and shapes, and what they are.
+    /// Variables of known scalars and shapes, and their values.
     inlined: Vec<(VarId, ExprId)>,
     lift_constants: bool,
-    /// How many arguments had no name of their own.
+    /// The number of arguments without a name of their own.
     unnamed: usize,
 }
 
 struct Argument {
     expr: ExprId,
     name: String,
-    /// Of a tuple of which nothing but fields was used so far, which.
+    /// The used fields, for a tuple of which only fields were used so far.
     fields: Option<Vec<u32>>,
 }
 
 impl GroupFunction {
-    /// A function without members. Constants become arguments where they are lifted.
+    /// Makes a function without members. With `lift_constants` constants become arguments.
     pub fn new(lift_constants: bool) -> GroupFunction {
         GroupFunction {
             bindings: Vec::new(),
@@ -53,7 +53,7 @@ impl GroupFunction {
         }
     }
 
-    /// Adds a member. `outer` says what variables of the function around are bound to.
+    /// Adds a member. `outer` has the values of variables of the function around.
     pub fn append(&mut self, store: &Store, binding: Binding, outer: &FxHashMap<VarId, ExprId>) {
         self.bindings.push(binding);
         if binding.cast.is_some() {
@@ -74,7 +74,7 @@ impl GroupFunction {
                         }
                         _ => self.use_value(store, arg, outer),
                     }
-                    // As a whole it is an argument as a whole.
+                    // It is used as a whole, so it is passed as a whole.
                     if let Some(argument) = self.arguments.iter_mut().find(|argument| argument.expr == arg) {
                         argument.fields = None;
                     }
@@ -95,14 +95,14 @@ impl GroupFunction {
         }
     }
 
-    /// Says that a member is seen outside.
+    /// Marks a member as used outside.
     pub fn add_output(&mut self, var: VarId) {
         if !self.outputs.contains(&var) {
             self.outputs.push(var);
         }
     }
 
-    /// A member uses this: what is not made in the group comes from outside.
+    /// Handles an operand of a member: a value that is not made in the group comes from outside.
     fn use_value(&mut self, store: &Store, expr: ExprId, outer: &FxHashMap<VarId, ExprId>) {
         if self.arguments.iter().any(|argument| argument.expr == expr) {
             return;
@@ -135,7 +135,7 @@ impl GroupFunction {
         self.arguments.push(Argument { expr, name, fields: tuple.then(Vec::new) });
     }
 
-    /// The function, and what it is called with in the function around.
+    /// Returns the function, and its arguments in the function around.
     pub fn make(&self, store: &mut Store, module: &Module, attrs: &[(&'static str, AttrValue)]) -> (ExprId, Vec<ExprId>) {
         let builder = BlockBuilder::new(module);
         let mut cx = Mutation::new(builder);
@@ -250,7 +250,7 @@ impl GroupFunction {
         (function, arguments)
     }
 
-    /// Another symbol for each that stands in a type or shape.
+    /// Returns a new symbol for each one in a type or shape.
     fn renewed(&self, store: &mut Store, given: &[TypeId]) -> Bindings {
         let mut all: Vec<Id<Symbol>> = given.iter().flat_map(|ty| types::symbols(store, *ty, false)).collect();
         all.extend(self.arguments.iter().filter_map(|argument| symbol_of(store, argument.expr)));
@@ -265,7 +265,7 @@ impl GroupFunction {
         renewed
     }
 
-    /// Symbols that no parameter defines, in the order of first use.
+    /// Returns symbols that no parameter defines, in the order of first use.
     fn free_symbols(&self, store: &Store, arguments: &[ExprId]) -> Vec<Id<Symbol>> {
         let types = || arguments.iter().filter_map(|argument| store.checked_type(*argument));
         let mut defined: FxHashSet<Id<Symbol>> = types().flat_map(|ty| types::symbols(store, ty, true)).collect();
@@ -277,12 +277,12 @@ impl GroupFunction {
                 free.push(symbol);
             }
         }
-        // TVM has them from a hash table of few elements, where what came last stands first.
+        // TVM takes them from a hash table of few elements, where the newest stands first.
         free.reverse();
         free
     }
 
-    /// Whether an argument is a scalar whose symbols all stand in the types of other arguments, so that it need not be given.
+    /// True if an argument is a scalar whose symbols are all in the types of other arguments, so it need not be passed.
     fn is_implied(&self, store: &Store, argument: ExprId) -> bool {
         let scalar = |expr| match store.expr(expr) {
             Expr::Prim(prim) => symbols_in(store, prim),
@@ -297,11 +297,11 @@ impl GroupFunction {
         !own.is_empty() && own.iter().all(stands)
     }
 
-    /// Symbols in the values of members and in the types of their variables.
+    /// Returns the symbols in the values of members and in the types of their variables.
     fn used_symbols(&self, store: &Store, kept: &[ExprId]) -> Vec<Id<Symbol>> {
         let mut found = Vec::new();
         for binding in &self.bindings {
-            // A parameter stands in the place of an argument, whatever that is made of.
+            // A parameter replaces an argument, whatever that is made of.
             for id in post_order(store, binding.value).into_iter().filter(|id| !kept.contains(id)) {
                 used_symbols_at(store, id, &mut found);
             }
@@ -313,7 +313,7 @@ impl GroupFunction {
     }
 }
 
-/// Puts parameters in the place of arguments that are no variables.
+/// Replaces arguments that are no variables by parameters.
 struct Inside {
     known: FxHashMap<ExprId, ExprId>,
 }
@@ -332,7 +332,7 @@ impl BlockMutator for Inside {
     }
 }
 
-/// What a call is called in the name of a group, and the arguments of a call of a tensor program.
+/// Returns the part of the group's name for a call, and the arguments of a call of a tensor program.
 fn called(store: &Store, callee: ExprId, args: List<Expr>) -> (String, Option<ExprId>) {
     let op_name = match store.expr(callee) {
         Expr::Op(op) => ops::info(op).relax.as_ref().map_or(ops::info(op).name, |op| op.name),
@@ -358,7 +358,7 @@ fn fields_of(store: &Store, tuple: ExprId) -> Vec<ExprId> {
     }
 }
 
-/// The scalar or shape without symbols that a variable stands for.
+/// Returns the scalar or shape without symbols that a variable stands for.
 fn known_value(store: &Store, var: VarId, outer: &FxHashMap<VarId, ExprId>) -> Option<ExprId> {
     let mut value = *outer.get(&var)?;
     let mut steps = outer.len();
@@ -369,7 +369,7 @@ fn known_value(store: &Store, var: VarId, outer: &FxHashMap<VarId, ExprId>) -> O
     is_known(store, value).then_some(value)
 }
 
-/// Whether an expression is a scalar or shape without symbols, or a tuple of such (TVM's `IsInlinableConstants`).
+/// True if an expression is a scalar or shape without symbols, or a tuple of such (TVM's `IsInlinableConstants`).
 fn is_known(store: &Store, root: ExprId) -> bool {
     let mut stack = vec![root];
     while let Some(expr) = stack.pop() {

@@ -1,7 +1,7 @@
-//! Bindings that belong together become functions of their own, called where the bindings stood (TVM's `OperatorFusor` and
+//! Moves groups of bindings into functions of their own, called where the bindings stood (TVM's `OperatorFusor` and
 //! `FunctionCreator`, `src/relax/transform/fuse_ops.cc`).
 //!
-//! Who belongs together is for the pass to say: [`Partition`].
+//! The pass decides on the groups: [`Partition`].
 
 use super::group_function::GroupFunction;
 use crate::build::{self, BlockMutator, Mutation};
@@ -12,19 +12,19 @@ use crate::ir::{AttrValue, Binding, BindingBlock, Expr, ExprId, Id, Module, Name
 use crate::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Who belongs together.
+/// The groups of bindings.
 #[derive(Default)]
 pub(super) struct Partition {
-    /// The group of each variable that is bound.
+    /// The group of each bound variable.
     pub group_of: FxHashMap<VarId, usize>,
-    /// How many members each group has.
+    /// The number of members of each group.
     pub sizes: Vec<usize>,
-    /// What the function of a group says about itself. A group that says something is one even with one member.
+    /// The attributes of the function of each group. A group with attributes is made even with one member.
     pub attrs: Vec<Vec<(&'static str, AttrValue)>>,
 }
 
 impl Partition {
-    /// A new group without members.
+    /// Adds a group without members.
     pub fn add(&mut self) -> usize {
         self.sizes.push(0);
         self.attrs.push(Vec::new());
@@ -57,7 +57,7 @@ pub(super) fn make_grouped_functions(
     let has_groups = (0..partition.sizes.len()).any(|group| !grouping.is_alone(group));
     functions.retain(|(_, function)| may_be_grouped(store, *function));
     for (name, function) in functions {
-        // Only who makes a group asks.
+        // Only functions with groups need it.
         if has_groups {
             grouping.outer = bound_values(store, function);
         }
@@ -70,14 +70,14 @@ pub(super) fn make_grouped_functions(
     cx.builder.finish()
 }
 
-/// Whether a function is one of Relax that no earlier pass has made of a group.
+/// True for a function of Relax that no earlier pass has made of a group.
 pub(super) fn may_be_grouped(store: &Store, function: ExprId) -> bool {
     let Expr::Function(function) = store.expr(function) else { return false };
     let attrs = store.function(function).attrs;
     store.attr_int(attrs, "Primitive").is_none_or(|value| value == 0) && store.attr_str(attrs, "Codegen").is_none()
 }
 
-/// Whether a function says that an earlier pass has made it of a group.
+/// True if an earlier pass has marked a function as made of a group.
 pub(super) fn is_primitive(store: &Store, function: ExprId) -> bool {
     match store.expr(function) {
         Expr::Function(id) => store.attr_int(store.function(id).attrs, "Primitive").is_some_and(|value| value != 0),
@@ -85,7 +85,7 @@ pub(super) fn is_primitive(store: &Store, function: ExprId) -> bool {
     }
 }
 
-/// What variables are bound to, casts left out (TVM's `AnalyzeVar2Value`).
+/// Returns the values that variables are bound to, casts left out (TVM's `AnalyzeVar2Value`).
 pub(super) fn bound_values(store: &Store, root: ExprId) -> FxHashMap<VarId, ExprId> {
     let mut bound = FxHashMap::default();
     for id in post_order(store, root) {
@@ -101,16 +101,16 @@ struct Grouping<'p> {
     module: &'p Module,
     partition: &'p Partition,
     lift_constants: bool,
-    /// What variables of the function at hand are bound to.
+    /// The values of variables of the current function.
     outer: FxHashMap<VarId, ExprId>,
-    /// The groups that a group uses.
+    /// The groups that each group uses.
     deps: FxHashMap<usize, Vec<usize>>,
-    /// Whether the bindings of the block under way are done already.
+    /// True if the bindings of the current block are done already.
     done: bool,
     errors: PassError,
 }
 
-/// Changes nothing but what follows from changes elsewhere.
+/// Changes only expressions whose operands changed.
 struct Plain;
 
 impl BlockMutator for Plain {
@@ -150,7 +150,7 @@ impl BlockMutator for Grouping<'_> {
 }
 
 impl Grouping<'_> {
-    /// The group of a variable; one that is in none is alone.
+    /// Returns the group of a variable; a variable without one is alone.
     fn group_of(&self, var: VarId) -> usize {
         self.partition.group_of.get(&var).copied().unwrap_or(self.partition.sizes.len() + var.index())
     }
@@ -160,7 +160,7 @@ impl Grouping<'_> {
         size <= 1 && self.partition.attrs.get(group).is_none_or(Vec::is_empty)
     }
 
-    /// Binds what a dataflow block becomes. False when it has no groups and its bindings can be visited like any others.
+    /// Binds the groups of a dataflow block. False when it has none, so that its bindings can be visited like any others.
     fn group(&mut self, store: &mut Store, cx: &mut Mutation, bindings: &[Binding]) -> bool {
         let mut functions: FxHashMap<usize, GroupFunction> = FxHashMap::default();
         for binding in bindings {
@@ -240,7 +240,7 @@ impl Grouping<'_> {
         });
     }
 
-    /// Without fuel for all of them the groups that come first are made.
+    /// Limits the groups to the first ones, if the fuel does not suffice for all.
     fn limit(&self, store: &Store, sorted: &[Binding], functions: &mut FxHashMap<usize, GroupFunction>) {
         let Some(fuel) = store.log.fuel else { return };
         let mut order: Vec<usize> = Vec::new();
@@ -255,7 +255,7 @@ impl Grouping<'_> {
         });
     }
 
-    /// What other groups use of a group is one of its results.
+    /// Makes members that other groups use results of their group.
     fn boundaries(&mut self, store: &Store, bindings: &[Binding], functions: &mut FxHashMap<usize, GroupFunction>) {
         for binding in bindings {
             let group = self.group_of(binding.var);
@@ -277,7 +277,7 @@ impl Grouping<'_> {
         }
     }
 
-    /// The bindings, those of a group together and behind the groups that it uses.
+    /// Orders the bindings: those of a group together, and behind the groups that it uses.
     fn ordered(&self, bindings: &[Binding]) -> Vec<Binding> {
         let mut members: FxHashMap<usize, Vec<Binding>> = FxHashMap::default();
         for binding in bindings {
@@ -300,7 +300,7 @@ impl Grouping<'_> {
     }
 }
 
-/// The variables in a value, in order, as often as they stand there.
+/// Returns the variables in a value, in order and with repetitions.
 pub(super) fn used_vars(store: &Store, value: ExprId) -> Vec<VarId> {
     let mut used = Vec::new();
     let mut stack = vec![value];

@@ -1,4 +1,4 @@
-//! InlinePrivateFunctions: private functions go where they are called.
+//! InlinePrivateFunctions: inlines private functions into their callers.
 //!
 //! Source: `src/relax/transform/inline_functions.cc`.
 
@@ -65,7 +65,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     }
     let mut inline = Inline { bodies: FxHashMap::default() };
     let mut mutation = Mutation::new(BlockBuilder::new(module));
-    // What is put in has nothing to be put in any more.
+    // Inlined functions have no calls left to inline.
     for name in &order {
         if let Some(function) = module.function(*name) {
             let new = rewrite_in(store, &mut mutation, &mut inline, function);
@@ -75,7 +75,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let mut changed = Vec::new();
     for &(name, function) in module.functions() {
         if matches!(store.expr(function), Expr::Function(_)) && !inline.bodies.contains_key(&name) {
-            // TVM builds every function anew, so that is tidied too where nothing is put in.
+            // TVM rebuilds every function, so functions without such calls are tidied too.
             changed.push((name, rewrite_in(store, &mut mutation, &mut inline, function)));
         }
     }
@@ -91,7 +91,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     Ok(result)
 }
 
-/// Private functions that do not reach themselves, callees before their callers.
+/// Returns private functions that do not reach themselves, callees before their callers.
 fn inlined_functions(store: &Store, module: &Module) -> Vec<Id<Name>> {
     let calls: FxHashMap<Id<Name>, Vec<Id<Name>>> = module
         .functions()
@@ -130,7 +130,7 @@ fn inlined_functions(store: &Store, module: &Module) -> Vec<Id<Name>> {
         let waiting: FxHashSet<Id<Name>> = wanted.iter().copied().collect();
         let ready = |name: &Id<Name>| !calls.get(name).is_some_and(|callees| callees.iter().any(|name| waiting.contains(name)));
         let (now, later): (Vec<_>, Vec<_>) = wanted.into_iter().partition(ready);
-        // Without a function that reaches itself there is always one that is ready.
+        // As no function reaches itself, there is always one that is ready.
         if now.is_empty() {
             break;
         }

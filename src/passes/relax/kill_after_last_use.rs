@@ -1,4 +1,4 @@
-//! KillAfterLastUse: what is not needed any more is given back.
+//! KillAfterLastUse: releases values after their last use.
 //!
 //! Source: `src/relax/transform/kill_after_last_use.cc`.
 
@@ -56,7 +56,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     rewrite_function(store, module, function, &mut Kill { last: FxHashMap::default() })
 }
 
-/// Variables that only name another one and that nobody uses.
+/// Returns variables without uses that only rename another one.
 fn unused_names(store: &Store, function: ExprId) -> FxHashSet<VarId> {
     let mut used: IdMap<Var, ()> = IdMap::new();
     let mut names: FxHashSet<VarId> = FxHashSet::default();
@@ -98,7 +98,7 @@ impl BlockMutator for Remove {
     }
 }
 
-/// What goes behind a binding, in this order.
+/// The values to kill behind a binding, in this order.
 #[derive(Default)]
 struct Last {
     tensors: Vec<VarId>,
@@ -107,7 +107,7 @@ struct Last {
 }
 
 struct Kill {
-    /// What each binding of the sequence under way uses last. As in TVM it is forgotten behind a sequence inside of another.
+    /// The last uses of each binding in the current sequence. As in TVM they are lost behind an inner sequence.
     last: FxHashMap<VarId, Last>,
 }
 
@@ -152,7 +152,7 @@ impl BlockMutator for Kill {
 struct Usage {
     /// Bindings in order.
     order: Vec<VarId>,
-    /// The binding that uses a variable last; none where the result does.
+    /// The binding that uses a variable last; `None` where the result does.
     last: IdMap<Var, Option<VarId>>,
     storage: IdMap<Var, ()>,
     constants: IdMap<Var, ()>,
@@ -160,7 +160,7 @@ struct Usage {
 }
 
 enum Step {
-    /// Uses in an expression count for this binding.
+    /// Visits an expression, whose uses count for this binding.
     Visit(ExprId, Option<VarId>),
     Bind(Binding),
 }
@@ -198,7 +198,7 @@ fn last_uses(store: &Store, root: ExprId) -> FxHashMap<VarId, Last> {
     usage.result(store)
 }
 
-/// Variables whose value is the shape of a tensor of this type.
+/// Visits variables whose value is the shape of a tensor of this type.
 fn shapes_in(store: &Store, ty: TypeId, f: &mut dyn FnMut(VarId)) {
     if let Type::PartialTensor(info) = store.type_of_id(ty)
         && let crate::ir::Extents::Var(var) = info.extents
@@ -243,7 +243,7 @@ impl Usage {
             }
             let ty = store.var_type(var);
             let is_storage = self.storage.contains(var);
-            // The others live in no register of the machine.
+            // The others are in no register of the machine.
             let in_register = match ty.map(|ty| store.type_of_id(ty)) {
                 Some(Type::Callable { .. } | Type::PackedFunc | Type::Shape(_) | Type::Prim(_)) => false,
                 _ => !self.constants.contains(var),

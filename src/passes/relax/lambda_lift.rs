@@ -1,4 +1,4 @@
-//! LambdaLift: functions inside of functions become functions of the module.
+//! LambdaLift: moves inner functions into the module.
 //!
 //! Source: `src/relax/transform/lambda_lift.cc`.
 
@@ -70,7 +70,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     cx.builder.finish()
 }
 
-/// An inner function under way.
+/// An inner function that is being visited.
 struct Inner {
     captured: Vec<VarId>,
     name: Id<Name>,
@@ -78,16 +78,16 @@ struct Inner {
 
 #[derive(Default)]
 struct Lift {
-    /// What inner functions will be called.
+    /// The names of inner functions in the module.
     names: FxHashMap<ExprId, Id<Name>>,
-    /// The variables of the function values under way; nothing for a function of the module.
+    /// The variables of the function values being visited; none for a function of the module.
     vars: Vec<VarId>,
     inner: Vec<Option<Inner>>,
-    /// Variables of functions that use nothing of what is around them.
+    /// Variables of functions without captured variables.
     globals: FxHashMap<VarId, Id<Name>>,
-    /// Variables of functions that call themselves and use what is around: their names, and what goes behind the arguments.
+    /// Variables of recursive functions with captured variables: their names, and the additional arguments.
     recursive: FxHashMap<VarId, (Id<Name>, Vec<ExprId>)>,
-    /// Names of functions that use what is around them or give a function that does.
+    /// Names of functions that capture variables or return a function that does.
     closures: FxHashSet<Id<Name>>,
 }
 
@@ -154,7 +154,7 @@ impl BlockMutator for Lift {
 }
 
 impl Lift {
-    /// What is known of an inner function before its body is looked at, which may call it.
+    /// Registers an inner function before its body is visited, since the body may call it.
     fn begin(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Option<Inner> {
         let var = *self.vars.last()?;
         let name = *self.names.get(&id)?;
@@ -213,7 +213,7 @@ impl Lift {
         call(store, "make_closure", &[callee, captured], &[])
     }
 
-    /// What a call becomes whose callee is a closure, or an inner function that is lifted with what it uses.
+    /// Returns the replacement of a call whose callee is a closure, or an inner function with captured variables.
     fn call(&self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Option<ExprId> {
         let Expr::Call { callee, args, info } = store.expr(id) else { return None };
         let Expr::Var(var) = store.expr(callee) else { return None };
@@ -241,7 +241,7 @@ impl Lift {
         Some(store.rebuild(id, Expr::Call { callee, args, info }, None))
     }
 
-    /// Whether a value is, or gives, a function that is tied to what it uses.
+    /// True if a value is, or returns, a function with captured variables.
     fn is_closure(&self, store: &Store, cx: &Mutation, value: ExprId) -> bool {
         let mut seen: FxHashSet<ExprId> = FxHashSet::default();
         let mut value = value;

@@ -1,4 +1,4 @@
-//! LazyGetInput: parameters are fetched when they are needed.
+//! LazyGetInput: fetches parameters at their first use.
 //!
 //! Source: `src/relax/transform/lazy_transform_params.cc` (`LazyInputMutator`).
 

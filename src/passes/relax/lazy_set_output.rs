@@ -1,4 +1,4 @@
-//! LazySetOutput: results are given away as soon as they are there.
+//! LazySetOutput: passes each result to the caller as soon as it is computed.
 //!
 //! Source: `src/relax/transform/lazy_transform_params.cc` (`LazyOutputMutator`).
 

@@ -1,4 +1,4 @@
-//! LazyTransformParams: weights are fetched one by one, and results given away as soon as they are there.
+//! LazyTransformParams: fetches weights one by one, and passes on each result as soon as it is computed.
 //!
 //! Source: `python/tvm/relax/transform/lazy_transform_params.py`.
 
@@ -88,13 +88,13 @@ fn index(store: &mut Store, value: u32) -> ExprId {
     store.add_typed(Expr::Prim(prim), Some(ty))
 }
 
-/// How many parameters are inputs.
+/// Returns the number of parameters that are inputs.
 fn inputs_of(store: &Store, function: &Function) -> usize {
     let inputs = store.attr(function.attrs, "num_input").and_then(AttrValue::as_int).unwrap_or(0);
     usize::try_from(inputs).unwrap_or(0).min(function.params.len())
 }
 
-/// The function with fetched weights.
+/// Rewrites a function to fetch its weights.
 fn fetching(store: &mut Store, module: &Module, function: ExprId, getter: &str) -> Result<ExprId, PassError> {
     let Some(data) = store.as_function(function) else { return Ok(function) };
     let all: Vec<VarId> = store.items(data.params).collect();
@@ -106,7 +106,7 @@ fn fetching(store: &mut Store, module: &Module, function: ExprId, getter: &str) 
         _ => fetch.weights = weights.iter().enumerate().map(|(index, var)| (*var, index as u32)).collect(),
     }
     let mut params = inputs.to_vec();
-    // What only says what symbols are stays a parameter.
+    // A weight that only defines symbols stays a parameter.
     for ty in weights.iter().filter_map(|var| store.var_type(*var)).collect::<Vec<_>>() {
         for ty in leaves(store, ty) {
             if matches!(store.type_of_id(ty), Type::Prim(_) | Type::Shape(_)) {
@@ -160,7 +160,7 @@ impl BlockMutator for Fetch {
         let place = index(store, place);
         let call = packed(store, &self.getter, &[place]);
         let value = cx.builder.emit(store, call, "");
-        // The weight itself is bound, and used from here on.
+        // The weight itself is bound here, and used from here on.
         let cast = store.var_type(var);
         cx.builder.emit_normalized(store, Binding { var, value, cast });
         Visit::Descend
@@ -176,7 +176,7 @@ impl BlockMutator for Fetch {
     }
 }
 
-/// The function that hands its results over. `old` is what it was: there the tuple of weights and the results are still to see.
+/// Rewrites a function to pass on its results. `old` is the original, which still shows the tuple of weights and the results.
 fn handing_over(store: &mut Store, module: &Module, old: ExprId, new: ExprId, setter: &str) -> Result<ExprId, PassError> {
     let (Some(before), Some(data)) = (store.as_function(old), store.as_function(new)) else { return Ok(new) };
     let (Expr::Seq { blocks: old_blocks, body: result }, Expr::Seq { blocks, body }) =
@@ -229,12 +229,12 @@ fn handing_over(store: &mut Store, module: &Module, old: ExprId, new: ExprId, se
 #[derive(Default)]
 struct HandOver {
     setter: String,
-    /// The variable of the tuple that the function gave.
+    /// The variable of the tuple that the function returned.
     result: Option<VarId>,
     outputs: FxHashMap<VarId, Vec<u32>>,
     /// Variables that hold weights.
     fetched: FxHashSet<VarId>,
-    /// For each binding the variables that it is the last to use.
+    /// For each binding the variables whose last use it is.
     last: FxHashMap<VarId, Vec<VarId>>,
 }
 

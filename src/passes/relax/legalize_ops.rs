@@ -1,4 +1,4 @@
-//! LegalizeOps: operators become calls of tensor programs.
+//! LegalizeOps: replaces operators by calls of tensor programs.
 //!
 //! Source: `src/relax/transform/legalize_ops.cc`; the programs are in [`crate::topi`].
 
@@ -84,13 +84,13 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     let result = rewrite_module_by_name(cx.store, module, &mut pass)?;
     match (pass.errors.is_empty(), pass.for_devices) {
         (false, _) => Err(pass.errors),
-        // Programs that no device was said of may have no calls left.
+        // Programs without a device may have no calls left.
         (true, true) => cx.run("DeadCodeElimination()", &result),
         (true, false) => Ok(result),
     }
 }
 
-/// The strings of a list.
+/// Returns the strings of a list.
 fn strings(list: &Literal) -> Vec<String> {
     let Literal::List(items) = list else { return Vec::new() };
     let text = |item: &Literal| match item {
@@ -101,12 +101,12 @@ fn strings(list: &Literal) -> Vec<String> {
 }
 
 struct Legalize {
-    /// Operators that are left alone, as TVM names them.
+    /// Operators to leave alone, by TVM's names.
     skipped: Vec<String>,
-    /// The variables of the module that hold scalars, by the symbols that they are.
+    /// The variables of the module that hold scalars, by their symbols.
     scalars: FxHashMap<Id<Symbol>, VarId>,
     errors: PassError,
-    /// Whether a program was made for a device.
+    /// True if a program was made for a device.
     for_devices: bool,
 }
 
@@ -121,7 +121,7 @@ impl Legalize {
         }
     }
 
-    /// A call whose result is on a device calls a program for the target of that.
+    /// Makes a call whose result is on a device call a program for the target of that device.
     fn for_device(&mut self, store: &mut Store, cx: &mut Mutation, call: ExprId) -> ExprId {
         let Expr::Call { callee, args, info: Some(info) } = store.expr(call) else { return call };
         let Some(device) = store.call_info(info).type_args.iter().find_map(|ty| device_of(store, *ty)) else { return call };
@@ -132,7 +132,7 @@ impl Legalize {
         };
         let Some(target) = target_of(store, device) else { return call };
         let hint = format!("{}_{}", store.str(name), store.vdevice_kind(device));
-        // It has buffers and variables of its own.
+        // The copy has buffers and variables of its own.
         let copy = Copier::default().program(store, program);
         let attrs = Some(store.with_attr(copy.attrs, "target", target));
         let program = store.add_prim_func(PrimFunc { attrs, ..copy });
@@ -145,7 +145,7 @@ impl Legalize {
     }
 }
 
-/// The target of a device as the attribute of a program.
+/// Returns the target of a device as the attribute of a program.
 fn target_of(store: &mut Store, device: Id<Object>) -> Option<AttrValue> {
     let fields = match store.object_field(device, "target")?.clone() {
         AttrValue::Map(fields) => fields,
@@ -187,7 +187,7 @@ impl BlockMutator for Legalize {
     }
 }
 
-/// Whether the shapes of values are known.
+/// True if the shapes of values are known.
 fn shapes_are_known(store: &Store, values: &[ExprId]) -> bool {
     let mut types: Vec<TypeId> = Vec::new();
     for expr in values {

@@ -1,6 +1,6 @@
-//! LiftTransformParams: what depends on weights only is computed before the model runs.
+//! LiftTransformParams: moves computations that depend only on weights into a function that runs before the model.
 //!
-//! Known divergence: a scalar weight that is an extent of another weight is bound in the new function by TVM 0.27, here it is
+//! Known divergence: TVM 0.27 binds a scalar weight that is an extent of another weight in the new function; here it is
 //! only a symbol there.
 //!
 //! Source: `src/relax/transform/lift_transform_params.cc`.
@@ -86,7 +86,7 @@ static POST_PROC: Inner = Inner { info_name: "LiftTransformParamsPostProc", opt_
 
 const SUFFIX: &str = "transform_params";
 
-/// The functions for the weights become public.
+/// Makes the functions for the weights public.
 fn publish(cx: &mut PassCx<'_>, lifted: &Module, _: &Args) -> Result<Module, PassError> {
     let consume = cx.config_int("relax.lift_transform_params.consume_params", 0) != 0;
     let store = &mut *cx.store;
@@ -107,7 +107,7 @@ fn publish(cx: &mut PassCx<'_>, lifted: &Module, _: &Args) -> Result<Module, Pas
     Ok(result)
 }
 
-/// The functions in two parts each (TVM's `PartitionTransformParams`).
+/// Splits each function in two (TVM's `PartitionTransformParams`).
 fn partition(store: &mut Store, module: &Module, shared: &Literal) -> Result<Module, PassError> {
     let mut targets: Vec<(Id<Name>, Target)> = Vec::new();
     match shared {
@@ -169,7 +169,7 @@ fn shape_of(store: &mut Store, symbols: &[Id<Symbol>]) -> (ExprId, TypeId) {
     (store.add_typed(Expr::Shape(dims), Some(ty)), ty)
 }
 
-/// The function that computes everything from the weights.
+/// Makes the function that computes everything from the weights.
 fn compile_time_function(
     store: &mut Store,
     module: &Module,
@@ -212,7 +212,7 @@ fn compile_time_function(
     Ok(remove_all_unused(store, module, function))
 }
 
-/// The function that takes what was computed.
+/// Makes the function that takes the computed values as parameters.
 fn runtime_function(
     store: &mut Store,
     module: &Module,
@@ -225,7 +225,7 @@ fn runtime_function(
     let mut outputs = plan.outputs(target.weights());
     let mut symbols = plan.symbols(store, &target.params, inputs, &outputs);
     if let Some(shared) = shared {
-        // The outputs are those that all share, in this function's variables where it has them.
+        // The outputs are those that all functions share, in this function's variables where it has them.
         let own: FxHashMap<VarId, VarId> = outputs.iter().filter_map(|var| Some((*shared.vars.get(var)?, *var))).collect();
         let own_symbols: FxHashMap<Id<Symbol>, Id<Symbol>> =
             symbols.iter().filter_map(|symbol| Some((*shared.symbols.get(symbol)?, *symbol))).collect();
@@ -250,7 +250,7 @@ fn runtime_function(
     let Expr::Seq { blocks, body } = store.expr(data.body) else { return Ok(target.function) };
     let mut all: Vec<Id<BindingBlock>> = vec![store.add_block_of(&bindings, true)];
     all.extend(store.items(blocks));
-    // TVM wraps the old body whole, and what is given comes out of that as a value: only a variable needs no binding.
+    // TVM wraps the whole old body, whose result becomes a value: only a variable needs no binding.
     let mut body = body;
     if !matches!(store.expr(body), Expr::Var(_)) {
         let var = store.relax_var("gv", store.checked_type(body), false);
@@ -270,10 +270,10 @@ fn runtime_function(
     canonicalize_bindings(store, module, new)
 }
 
-/// Leaves out what is computed beforehand.
+/// Removes bindings that are computed beforehand.
 struct Suppress {
     gone: FxHashSet<VarId>,
-    /// Values of bindings that stay: the parameters that bring what was computed.
+    /// Values of bindings that stay: the parameters with the computed values.
     given: FxHashSet<ExprId>,
 }
 
@@ -298,7 +298,7 @@ impl BlockMutator for Suppress {
     }
 }
 
-/// Frees each weight once it was taken out of the tuple (TVM's `ConsumeBundledParams`).
+/// Frees each weight after it was taken out of the tuple (TVM's `ConsumeBundledParams`).
 struct Consume {
     params: Option<ExprId>,
     fields: FxHashMap<u32, ExprId>,

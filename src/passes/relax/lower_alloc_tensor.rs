@@ -1,4 +1,4 @@
-//! LowerAllocTensor: a tensor gets memory of its own.
+//! LowerAllocTensor: allocates separate memory for each tensor.
 //!
 //! Source: `src/relax/transform/lower_alloc_tensor.cc`.
 
@@ -79,7 +79,7 @@ impl BlockMutator for Lower {
     }
 }
 
-/// How many bytes a tensor takes.
+/// Returns the size of a tensor in bytes.
 fn bytes(store: &mut Store, element: DType, dims: &[Dim]) -> Dim {
     let mut bytes = store.prim_int(element.bytes() as i64, DType::I64);
     for dim in dims {

@@ -1,4 +1,4 @@
-//! LowerGPUIPCAllocStorage: memory that processes share is allocated by the runtime.
+//! LowerGPUIPCAllocStorage: lets the runtime allocate memory that processes share.
 //!
 //! Source: `python/tvm/relax/transform/lower_gpu_ipc_alloc_storage.py`.
 

@@ -1,4 +1,4 @@
-//! LowerRuntimeBuiltin: what is left of operators becomes functions of the virtual machine.
+//! LowerRuntimeBuiltin: replaces the remaining operators by functions of the virtual machine.
 //!
 //! Source: `src/relax/backend/vm/lower_runtime_builtin.cc`, `src/relax/op/memory/view.cc` (`FLowerBuiltin`).
 
@@ -76,7 +76,7 @@ impl BlockMutator for Lower {
 const LOWERED: [&str; 7] =
     ["reshape", "shape_of", "tensor_to_shape", "call_py_func", "to_vdevice", "make_closure", "invoke_closure"];
 
-/// What stands for a call; nothing when it stays.
+/// Returns the replacement of a call; `None` when it stays.
 fn lower(store: &mut Store, cx: &Mutation, id: ExprId) -> Result<Option<ExprId>, String> {
     let name = op_name(store, id);
     if name.is_empty() {
@@ -115,7 +115,7 @@ fn lower(store: &mut Store, cx: &Mutation, id: ExprId) -> Result<Option<ExprId>,
             let kind = device_type(store.vdevice_kind(device));
             let scope = store.object_str(device, "memory_scope").unwrap_or("global").to_owned();
             let operands = [*data, int(store, kind), int(store, number), string(store, &scope)];
-            // The attributes stay, though the operands say the same.
+            // The attributes stay, though the operands have the same values.
             let callee = external(store, "vm.builtin.to_device");
             let (operands, info) = (store.list(&operands), store.add_call_info(attrs, &[ty]));
             store.add_typed(Expr::Call { callee, args: operands, info }, Some(ty))
@@ -145,7 +145,7 @@ fn lower(store: &mut Store, cx: &Mutation, id: ExprId) -> Result<Option<ExprId>,
             call(store, "vm.alloc_storage", &operands)
         }
         ("memory.alloc_tensor", operands) => match store.tensor_info(ty).and_then(|info| info.vdevice) {
-            // The rule of the operator does not see the devices of the module.
+            // The rule of the operator does not know the devices of the module.
             Some(_) => call_typed(store, "vm.alloc_tensor", operands, ty),
             None => call(store, "vm.alloc_tensor", operands),
         },
@@ -156,7 +156,7 @@ fn lower(store: &mut Store, cx: &Mutation, id: ExprId) -> Result<Option<ExprId>,
     }))
 }
 
-/// A view with everything that it leaves out said.
+/// Makes a view, with the operands that the call leaves out.
 fn view(store: &mut Store, cx: &Mutation, args: [ExprId; 4], ty: crate::ir::TypeId) -> Result<ExprId, String> {
     let [data, to, element, offset] = args;
     let left_out = |store: &Store, id: ExprId| {
@@ -179,7 +179,7 @@ fn view(store: &mut Store, cx: &Mutation, args: [ExprId; 4], ty: crate::ir::Type
         (true, None) => return Err("Legalization of R.memory.view requires that the input dtype is known.".to_owned()),
     };
     let offset = if left_out(store, offset) { int(store, 0) } else { offset };
-    // Its type is derived from its arguments and not named.
+    // Its type is derived from its arguments and not written.
     let callee = external(store, "runtime.TVMTensorCreateView");
     let operands = store.list(&[data, to, element, offset]);
     Ok(store.add_typed(Expr::Call { callee, args: operands, info: None }, Some(ty)))
@@ -189,7 +189,7 @@ fn view(store: &mut Store, cx: &Mutation, args: [ExprId; 4], ty: crate::ir::Type
 mod tests {
     use super::super::testing::after;
 
-    /// Whoever asked for the place of such a call got no answer.
+    /// The search for the span of such a call used not to end.
     #[test]
     fn tensors_that_are_killed_have_a_place_in_the_text_or_none() {
         let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((3,), \"float32\")) -> R.Tensor((3,), \

@@ -1,4 +1,4 @@
-//! MergeCompositeFunctions: calls for one external compiler that can be made at once become one function for it.
+//! MergeCompositeFunctions: merges calls for one external compiler that can run together into one function for it.
 //!
 //! Source: `src/relax/transform/merge_composite_functions.cc`.
 
@@ -110,7 +110,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     Ok(eliminate_dead_code(store, &result, &["main"]))
 }
 
-/// Makes the functions of groups public, under names that say for which compiler they are.
+/// Makes the functions of groups public, under names with their compilers.
 struct Annotate<'m> {
     original: &'m Module,
     grouped: &'m Module,
@@ -163,7 +163,7 @@ fn codegen(store: &Store, function: ExprId) -> Option<String> {
     store.attr_str(store.function(id).attrs, "Codegen").map(str::to_owned)
 }
 
-/// The function without dataflow blocks, and with the composite functions that it calls inside of it.
+/// Removes dataflow blocks from a function, and moves the composite functions that it calls into it.
 fn inline_composites(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     let function = to_non_dataflow(store, module, function)?;
     let builder = BlockBuilder::new(module);

@@ -1,4 +1,4 @@
-//! Passes of Relax, one file each, and what several of them need.
+//! Passes of Relax, one file each, and their common helpers.
 
 pub mod adjust_matmul_order;
 pub mod allocate_workspace;

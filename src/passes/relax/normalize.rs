@@ -1,4 +1,4 @@
-//! Normalize: every value has a type, and function results are as precise as their bodies.
+//! Normalize: gives every value a type, and makes result types of functions as precise as their bodies.
 //!
 //! Source: `src/relax/transform/normalize.cc` and `src/relax/ir/block_builder.cc`.
 
@@ -45,7 +45,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let is_typed = module.functions().iter().all(|(_, function)| is_typed(store, *function));
     let typed = if is_typed { module.clone() } else { infer_module(store, module)? };
     let mut result = rewrite_module(store, &typed, &mut Normalize)?;
-    // Unlike other passes this one keeps a result that the body does not have.
+    // Unlike other passes, this one keeps a result type that the body does not have.
     for &(name, id) in typed.functions() {
         let (Some(old), Some(new)) = (store.as_function(id), result.function(name).and_then(|id| store.as_function(id))) else {
             continue;
@@ -59,8 +59,8 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     Ok(result)
 }
 
-/// Whether everything that is bound in a function has a type; then types stay as they are. Those of constants and tuples are
-/// found where they are missing.
+/// True if every bound variable in a function has a type; then types stay as they are. Missing types of constants and
+/// tuples are inferred.
 fn is_typed(store: &Store, function: ExprId) -> bool {
     let mut stack = vec![function];
     while let Some(id) = stack.pop() {
@@ -96,7 +96,7 @@ fn is_typed(store: &Store, function: ExprId) -> bool {
 mod tests {
     use super::super::testing::after;
 
-    /// By hand: the symbols of the call are the function's own, so what is left of its type is the rank.
+    /// By hand: the symbols of the call are the function's own, so only the rank of its type is left.
     #[test]
     fn a_result_does_not_name_symbols_that_no_parameter_defines() {
         let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> \

@@ -1,4 +1,4 @@
-//! NormalizeGlobalVar: public functions are called in the module what they are called outside.
+//! NormalizeGlobalVar: names public functions in the module by their linked names.
 //!
 //! Source: `src/relax/transform/normalize.cc` (`GlobalVarNormalizer`).
 

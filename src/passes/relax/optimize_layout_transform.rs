@@ -1,4 +1,4 @@
-//! OptimizeLayoutTransform: a layout that is changed and changed back stays.
+//! OptimizeLayoutTransform: removes a layout change that is undone by the next one.
 //!
 //! Source: `python/tvm/relax/transform/optimize_layout_transform.py`.
 

@@ -1,9 +1,9 @@
 //! Rewriting by pattern (TVM's `PatternMatchingRewriter`, `src/relax/ir/dataflow_expr_rewriter.cc`).
 //!
-//! In every block the values that look like a pattern are replaced; then trivial bindings, values that are computed twice and
-//! unused ones are cleared away, and it begins anew until nothing changes. What stands between side effects is looked at by
-//! itself. The value of a sequence that is no variable is left alone, and so are patterns of tuples that the program does not
-//! put together, which TVM finds too.
+//! In every block the values that match a pattern are replaced; then trivial bindings, repeated values and unused ones
+//! are removed, and the rewrite starts again until nothing changes. Bindings between side effects are rewritten by
+//! themselves. The value of a sequence that is no variable is left alone, and so are patterns of tuples that the
+//! program does not build, which TVM finds too.
 
 use super::canonicalize_bindings::canonicalize_bindings;
 use super::dead_code_elimination::remove_all_unused;
@@ -18,26 +18,26 @@ use crate::pass::PassError;
 use crate::pattern::{Bound, Context, Matcher, Matches, Pat, Pattern, Patterns, match_graph};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What the variables of some bindings become.
+/// The new values of some variables.
 pub type Replacements = Vec<(VarId, ExprId)>;
 
-/// Finds what is to be replaced among bindings that have no side effects.
+/// Finds replacements among bindings without side effects.
 pub trait BindingRewriter {
-    /// New values for some of the variables. What makes them records them.
+    /// Returns new values for some of the variables, and records the rewrites in the log.
     fn rewrite(&mut self, store: &mut Store, bindings: &[Binding]) -> Replacements;
 }
 
-/// Replaces what looks like a pattern by what a function makes of it; the same expression, or none, leaves it.
+/// Replaces matches of a pattern by the result of a function; the same expression, or `None`, leaves the match.
 pub struct CallRewriter<'f> {
     rule: &'static str,
     patterns: &'f Patterns,
-    /// Alternatives, each with the patterns that it is one of.
+    /// Alternatives, each with the patterns that it is part of.
     alternatives: Vec<(Pat, Vec<Pat>)>,
     make: &'f mut dyn FnMut(&mut Store, ExprId, &Matches) -> Option<ExprId>,
 }
 
 impl<'f> CallRewriter<'f> {
-    /// A rewriter for a pattern (`rewrite_call`). Alternatives at its top are tried one after the other.
+    /// Makes a rewriter for a pattern (`rewrite_call`). Alternatives at its top are tried one after the other.
     pub fn new(
         rule: &'static str,
         patterns: &'f Patterns,
@@ -87,19 +87,19 @@ impl BindingRewriter for CallRewriter<'_> {
     }
 }
 
-/// Replaces variables that patterns stand for which use one another, by what a function makes of them; none leaves all of them.
+/// Replaces matched variables that use one another by the result of a function; an empty result leaves all of them.
 pub struct GraphRewriter<'f> {
-    /// What it is called in the log.
+    /// The name of the rule in the log.
     pub rule: &'static str,
-    /// The patterns.
+    /// The table of the patterns.
     pub patterns: &'f Patterns,
-    /// Who uses whom.
+    /// The uses between the patterns.
     pub context: &'f Context,
-    /// What variables become, of what the patterns stand for and what variables are bound to.
+    /// Returns the new values, from the matched variables and the bindings.
     pub make: &'f mut MakeBindings<'f>,
 }
 
-/// Gives new values to variables that were found.
+/// Gives new values to matched variables.
 pub type MakeBindings<'f> = dyn FnMut(&mut Store, &FxHashMap<Pat, VarId>, &[Binding]) -> Replacements + 'f;
 
 impl BindingRewriter for GraphRewriter<'_> {
@@ -136,8 +136,8 @@ pub fn rewrite_bindings(
     let builder = BlockBuilder::new(module);
     let mut cx = Mutation::new(builder);
     let mut last = function;
-    // TVM compares the first attempt with a sequence that has no type if it has put one together, as it does for every block
-    // that is no dataflow block; so what such functions hold is tidied up even where nothing looks like a pattern.
+    // For every block that is no dataflow block, TVM compares the first result with a new sequence that has no type; so
+    // such functions are tidied even where nothing matches a pattern.
     let mut tidy = has_ordinary_block(store, function);
     loop {
         let mut blocks = Blocks { module, rewriter, taken: false, changed: false };
@@ -165,9 +165,9 @@ pub fn rewrite_bindings(
     rewritten_out_of_scope(store, module, last)
 }
 
-/// Whether bindings stand outside of dataflow blocks, or a result is put together outside of any block.
+/// True if bindings stand outside of dataflow blocks, or a compound result stands outside of any block.
 fn has_ordinary_block(store: &Store, function: ExprId) -> bool {
-    // Branches stand in ordinary blocks only, and inner functions of dataflow blocks are not looked into.
+    // Branches stand in ordinary blocks only, and inner functions of dataflow blocks are not visited.
     match store.as_function(function).map(|function| store.expr(function.body)) {
         Some(Expr::Seq { blocks, body }) if blocks.is_empty() => !matches!(store.expr(body), Expr::Var(_)),
         Some(Expr::Seq { blocks, .. }) => store.items(blocks).any(|block| !store.block(block).dataflow),
@@ -182,12 +182,12 @@ fn same(store: &Store, a: ExprId, b: ExprId) -> bool {
 struct Blocks<'r> {
     module: &'r Module,
     rewriter: &'r mut dyn BindingRewriter,
-    /// Whether the bindings of the block under way are done already.
+    /// True if the bindings of the current block are done already.
     taken: bool,
     changed: bool,
 }
 
-/// Changes nothing but what follows from changes elsewhere.
+/// Changes only expressions whose operands changed.
 struct Plain;
 
 impl BlockMutator for Plain {
@@ -255,7 +255,7 @@ impl BlockMutator for Blocks<'_> {
 }
 
 impl Blocks<'_> {
-    /// Rewrites bindings without side effects and adds them to the others.
+    /// Rewrites bindings without side effects and appends them to the others.
     fn part(&mut self, store: &mut Store, bindings: &mut Vec<Binding>, result: &mut Vec<(Binding, Option<ExprId>)>) -> bool {
         let bindings = std::mem::take(bindings);
         let found = self.rewriter.rewrite(store, &bindings);
@@ -270,7 +270,7 @@ impl Blocks<'_> {
     }
 }
 
-/// Bindings behind what they use now, otherwise in the order in which they were.
+/// Orders bindings behind their new operands, otherwise as they were.
 fn ordered(store: &Store, bindings: Vec<(Binding, Option<ExprId>)>) -> Vec<(Binding, Option<ExprId>)> {
     let mut remaining: FxHashSet<VarId> = bindings.iter().map(|(binding, _)| binding.var).collect();
     let mut sorted = Vec::with_capacity(bindings.len());
@@ -284,7 +284,7 @@ fn ordered(store: &Store, bindings: Vec<(Binding, Option<ExprId>)>) -> Vec<(Bind
             sorted.push((binding, new));
         }
     }
-    // What needs itself stays in its place; the check for well-formedness tells of it.
+    // A binding that depends on itself stays in its place; the well-formedness check reports it.
     sorted.extend(delayed.into_iter().map(|(binding, new, _)| (binding, new)));
     sorted
 }

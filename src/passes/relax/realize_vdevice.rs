@@ -1,4 +1,4 @@
-//! RealizeVDevice: hints about devices become devices in types, and copies between them.
+//! RealizeVDevice: turns hints about devices into devices in types and copies between them.
 //!
 //! Source: `src/relax/transform/realize_vdevice.cc`.
 
@@ -69,7 +69,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     rewrite_module(store, module, &mut Realize { places, devices: &devices })
 }
 
-/// The device that a hint names.
+/// Returns the device that a hint names.
 fn hinted(store: &Store, devices: &[Device], attrs: Option<AttrsId>) -> Result<Device, String> {
     let (kind, index) = (store.attr_int(attrs, "device_type"), store.attr_int(attrs, "index").unwrap_or(0));
     let scope = store.attr_str(attrs, "memory_scope").unwrap_or("global");
@@ -85,11 +85,11 @@ fn hinted(store: &Store, devices: &[Device], attrs: Option<AttrsId>) -> Result<D
 #[derive(Default)]
 struct Found<'d> {
     devices: &'d [Device],
-    /// Variables whose device is said.
+    /// Variables whose types have a device.
     known: Vec<(VarId, Device)>,
-    /// Variables that hints are about.
+    /// Variables with hints.
     hints: Vec<(VarId, Device)>,
-    /// Variables that are on one device, pair by pair.
+    /// Pairs of variables that are on one device.
     together: Vec<(VarId, VarId)>,
     values: FxHashMap<VarId, ExprId>,
 }
@@ -137,7 +137,7 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// A device that stands in the type of a variable.
+    /// Notes the device in the type of a variable.
     fn said(&mut self, store: &Store, var: VarId) {
         let info = store.var_type(var).and_then(|ty| store.tensor_info(ty));
         if let Some(device) = info.and_then(|info| info.vdevice) {
@@ -145,7 +145,7 @@ impl Found<'_> {
         }
     }
 
-    /// Devices that the result of a function has. Types nest as deep as the parser's limit on brackets.
+    /// Notes the devices in the result type of a function. Types nest as deep as the parser's limit on brackets.
     fn result(&mut self, store: &Store, expr: ExprId, ty: TypeId) {
         let device = store.tensor_info(ty).and_then(|info| info.vdevice);
         if let (Some(device), Expr::Var(var)) = (device, store.expr(expr))
@@ -167,7 +167,7 @@ impl Found<'_> {
         }
     }
 
-    /// The device of each variable: what is said first, then what is hinted at.
+    /// Returns the device of each variable: by types first, then by hints.
     fn places(self) -> FxHashMap<VarId, Device> {
         let mut places: FxHashMap<VarId, Device> = FxHashMap::default();
         if self.known.is_empty() && self.hints.is_empty() {
@@ -228,7 +228,7 @@ impl BlockMutator for Realize<'_> {
 
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
         if op_name(store, post) != "hint_on_device" {
-            // An annotation that names no device gives way to what follows from the operands.
+            // An annotation without a device yields to the device of the operands.
             let device = |expr: ExprId| match store.type_of_id(store.checked_type(expr)?) {
                 Type::Tensor { .. } => Some(None),
                 Type::PartialTensor(info) => Some(info.vdevice),

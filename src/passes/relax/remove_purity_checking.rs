@@ -1,4 +1,4 @@
-//! RemovePurityChecking: pure functions say so on their own word.
+//! RemovePurityChecking: marks pure functions so that their purity is no longer checked.
 //!
 //! Source: `src/relax/transform/remove_purity_checking.cc`.
 
@@ -59,7 +59,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     Ok(build::function_over(store, Some(function), Function { body, ..data }))
 }
 
-/// A function that says that it is pure, on its word.
+/// Adds the mark `relax.force_pure` to a pure function.
 fn forced(store: &mut Store, function: ExprId) -> ExprId {
     let Some(data) = store.as_function(function) else { return function };
     let is_forced = matches!(store.attr(data.attrs, "relax.force_pure"), Some(AttrValue::Bool(true)));

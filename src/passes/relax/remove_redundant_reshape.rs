@@ -1,4 +1,4 @@
-//! RemoveRedundantReshape: of two reshapes the last counts, and one to the same shape does nothing.
+//! RemoveRedundantReshape: keeps only the last of two reshapes, and removes one to the same shape.
 //!
 //! Source: `python/tvm/relax/transform/remove_redundant_reshape.py`.
 
@@ -64,7 +64,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
         let shape = shape_of(store, matches.get(once)?)?;
         let wanted = extents(store, shape)?;
         let info = store.tensor_info(store.checked_type(input)?)?;
-        // Python takes a shape without extents for none.
+        // Python treats an empty shape as no shape.
         matches!(info.extents, Extents::Known(dims) if !dims.is_empty() && *dims == *wanted).then_some(input)
     };
     let mut rewriter = CallRewriter::new("one reshape", &patterns, pattern, make);

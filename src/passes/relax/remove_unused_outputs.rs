@@ -1,4 +1,4 @@
-//! RemoveUnusedOutputs: private functions give only those fields of their tuple that somebody uses.
+//! RemoveUnusedOutputs: removes the fields of private functions' result tuples that have no uses.
 //!
 //! Source: `src/relax/transform/remove_unused_outputs.cc`.
 
@@ -58,7 +58,7 @@ class Module:
 
 static INNER: Inner = Inner { info_name: "RemoveUnusedOutputsInner", opt_level: 0, run: Run::Module(run) };
 
-/// For each function which of its fields somebody uses.
+/// For each function a mask of the fields with uses.
 type Masks = FxHashMap<Id<Name>, Vec<bool>>;
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
@@ -87,7 +87,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     Ok(changed)
 }
 
-/// The private functions that give fields nobody uses.
+/// Finds the private functions that return fields without uses.
 fn used_fields(store: &Store, module: &Module) -> Masks {
     let mut masks = Masks::default();
     for &(name, function) in module.functions() {
@@ -131,7 +131,7 @@ fn used_fields(store: &Store, module: &Module) -> Masks {
                     }
                 }
                 _ => for_each_child(store, id, |child| {
-                    // A name for it is no use by itself in TVM either, but makes all of it used.
+                    // As in TVM, a variable bound to the tuple is no use by itself, but makes every field used.
                     if matches!(store.expr(child), Expr::Var(_))
                         && let Some(mask) = callee(child).and_then(|name| masks.get_mut(&name))
                     {
@@ -145,7 +145,7 @@ fn used_fields(store: &Store, module: &Module) -> Masks {
     masks
 }
 
-/// The function with those fields only. It is not in normal form yet.
+/// Reduces a function to those fields. It is not in normal form yet.
 fn narrower(store: &mut Store, function: ExprId, mask: &[bool]) -> ExprId {
     let Some(data) = store.as_function(function) else { return function };
     let (Some(ret), Expr::Seq { blocks, body }) = (data.ret, store.expr(data.body)) else { return function };
@@ -201,7 +201,7 @@ impl BlockMutator for Calls {
                     index += 1;
                     store.add(Expr::TupleGetItem { tuple: new, index: index - 1 })
                 }
-                // Nobody looks at it.
+                // The value is never read.
                 false => {
                     let nan = store.prim_float(f64::NAN, DType::F64);
                     store.add(Expr::Prim(nan))

@@ -1,4 +1,4 @@
-//! RemoveUnusedParameters: private functions without the parameters that they do not use.
+//! RemoveUnusedParameters: removes parameters of private functions that have no uses.
 //!
 //! Source: `src/relax/transform/remove_unused_parameters.cc`.
 
@@ -72,7 +72,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let mut cx = Mutation::new(BlockBuilder::new(module));
     for &(name, function) in changed.functions() {
         if matches!(store.expr(function), Expr::Function(_)) {
-            // TVM builds every function anew, so bindings go also where no call changes.
+            // TVM rebuilds every function, so unused bindings are removed also where no call changes.
             let new = rewrite_in(store, &mut cx, &mut calls, function);
             let new = remove_all_unused(store, &changed, new);
             cx.builder.update_function(store, name, new);
@@ -81,15 +81,15 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     cx.builder.finish()
 }
 
-/// What a call of a function that has become narrower keeps.
+/// The arguments that calls of a narrowed function keep.
 struct Callee {
-    /// The parameters that it had, with their types, and whether they stay.
+    /// The original parameters: their types, and true if they stay.
     params: Vec<(Option<TypeId>, bool)>,
-    /// Symbols that are handed over, each as a shape.
+    /// Symbols that are passed, each as a shape.
     symbols: Vec<Id<Symbol>>,
 }
 
-/// The function without parameters that it does not use, if there are some.
+/// Removes unused parameters from a function; `None` if there are none.
 fn narrower(store: &mut Store, function: ExprId) -> Option<(ExprId, Callee)> {
     let data = store.as_function(function)?;
     if global_symbol(store, function).is_some() {
@@ -111,7 +111,7 @@ fn narrower(store: &mut Store, function: ExprId) -> Option<(ExprId, Callee)> {
     }
     let mut missing = free_symbols(store, data.body);
     missing.retain(|symbol| !known.contains(symbol));
-    // TVM has them from a hash table of few elements, where what came last stands first.
+    // TVM takes them from a hash table of few elements, where the newest stands first.
     missing.reverse();
     for symbol in &missing {
         let name = format!("param_{}", store.str(store.symbol(*symbol).name));
@@ -127,7 +127,7 @@ fn narrower(store: &mut Store, function: ExprId) -> Option<(ExprId, Callee)> {
     Some((new, Callee { params: kept, symbols: missing }))
 }
 
-/// Symbols in shapes and scalars.
+/// Returns the symbols in shapes and scalars.
 fn read_symbols(store: &Store, body: ExprId) -> Vec<Id<Symbol>> {
     let mut found = Vec::new();
     for id in post_order(store, body) {
@@ -153,7 +153,7 @@ fn symbols_of_node(store: &Store, id: ExprId, found: &mut Vec<Id<Symbol>>) {
     }
 }
 
-/// Symbols that are used in `body`, also in types, and not defined there, each once.
+/// Returns symbols that are used in `body`, also in types, and not defined there, each once.
 fn free_symbols(store: &Store, body: ExprId) -> Vec<Id<Symbol>> {
     let mut found = Vec::new();
     for id in post_order(store, body) {
@@ -205,12 +205,12 @@ impl BlockMutator for Calls {
             }
         }
         for symbol in &callee.symbols {
-            // The last one counts, as in TVM, where it replaces the others.
+            // As in TVM, a later definition replaces the earlier ones.
             let Some((_, dim)) = found.iter().rev().find(|(other, _)| other == symbol) else { return post };
             let (dims, ty) = (store.dims(&[*dim]), store.ty(Type::Shape(Extents::Known([*dim].into()))));
             args.push(store.add_typed(Expr::Shape(dims), Some(ty)));
         }
-        // The result is what it was, so nothing is deduced from the parameters.
+        // The result keeps its type, so it is not deduced from the parameters.
         let args = store.list(&args);
         let ty = store.checked_type(post);
         store.rebuild(post, Expr::Call { callee: call.callee, args, info: call.info }, ty)

@@ -1,4 +1,4 @@
-//! ReorderPermuteDimsAfterConcat: tensors are concatenated before they are transposed, not after.
+//! ReorderPermuteDimsAfterConcat: concatenates tensors before they are transposed, not after.
 //!
 //! Source: `src/relax/transform/reorder_permute_dims_after_concat.cc`.
 
@@ -84,7 +84,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     rewrite_bindings(cx.store, module, function, &mut rewriter)
 }
 
-/// Where the axes of a transposition come from.
+/// Returns the axes of a transposition.
 fn axes_of(store: &Store, call: ExprId) -> Option<Vec<i64>> {
     let data = store.call(call)?;
     if let Some(axes) = store.attr_ints(data.attrs, "axes") {

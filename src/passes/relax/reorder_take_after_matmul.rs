@@ -1,4 +1,4 @@
-//! ReorderTakeAfterMatmul: columns are chosen from a product of matrices, not from one of its factors.
+//! ReorderTakeAfterMatmul: selects columns from a product of matrices instead of from one of its factors.
 //!
 //! Source: `src/relax/transform/reorder_take_after_matmul.cc`.
 

@@ -1,4 +1,4 @@
-//! RewriteDataflowReshape: tensor programs that only reshape become `R.reshape` again, which costs nothing at run time.
+//! RewriteDataflowReshape: replaces tensor programs that only reshape by `R.reshape`, which costs nothing at run time.
 //!
 //! Source: `src/relax/transform/rewrite_dataflow_reshape.cc`.
 
@@ -72,7 +72,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
 
 struct Reshape<'m> {
     module: &'m Module,
-    /// What is bound to variables that only their block sees.
+    /// Values of variables that are visible only in their block.
     values: FxHashSet<ExprId>,
 }
 
@@ -135,7 +135,7 @@ impl Reshape<'_> {
     }
 }
 
-/// Whether a body mentions the buffer that a parameter is.
+/// True if a body mentions the buffer of a parameter.
 fn uses(store: &Store, body: StmtId, param: PrimParam) -> bool {
     let PrimParam::Buffer(buffer) = param else { return false };
     let mut found = false;

@@ -1,7 +1,7 @@
-//! SpecializePrimFuncBasedOnCallSite: tensor programs get the shapes that they are called with.
+//! SpecializePrimFuncBasedOnCallSite: gives tensor programs the shapes of their calls.
 //!
-//! Source: `src/relax/transform/specialize_primfunc_based_on_callsite.cc`, `src/tirx/ir/specialize.cc`. A program that is called
-//! with several shapes gets those of the last call, as in TVM, and expressions over its symbols stay as they are written.
+//! Source: `src/relax/transform/specialize_primfunc_based_on_callsite.cc`, `src/tirx/ir/specialize.cc`. As in TVM, a program
+//! that is called with several shapes gets those of the last call, and expressions over its symbols stay as they are written.
 
 use super::calls::{args, fields, op_name};
 use super::grouping::is_primitive;
@@ -125,7 +125,7 @@ fn specialized(store: &mut Store, program: ExprId, call: ExprId, given: &[ExprId
     }
     let PrimFunc { params, attrs, .. } = store.prim_func(id).clone();
     let given = |param: &PrimParam| matches!(param, PrimParam::Var(symbol) if copier.symbols.contains_key(symbol));
-    // A scalar that is known is no parameter any more.
+    // A scalar with a known value is no parameter any more.
     let params: Box<[PrimParam]> = params.into_iter().filter(|param| !given(param)).collect();
     let attrs = store.with_attr(attrs, "scoped", AttrValue::int(1));
     let body = store.prim_func(id).body;
@@ -137,7 +137,7 @@ fn specialized(store: &mut Store, program: ExprId, call: ExprId, given: &[ExprId
     Ok(store.rebuild(program, Expr::PrimFunc(copy), ty))
 }
 
-/// What an extent of a buffer has to be: a number is what is given already, and a symbol becomes it.
+/// Matches an extent of a buffer with the given one: a number must be equal, and a symbol is replaced by it.
 fn map(store: &Store, copier: &mut Copier, own: PrimId, given: PrimId) -> Result<(), String> {
     let same = |a: PrimId, b: PrimId| a == b || store.prim_of_id(a) == store.prim_of_id(b);
     if same(own, given) {

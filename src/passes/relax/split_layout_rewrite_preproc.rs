@@ -1,11 +1,11 @@
-//! SplitLayoutRewritePreproc: what brings weights into another layout becomes a program of its own.
+//! SplitLayoutRewritePreproc: moves layout changes of weights into separate programs.
 //!
 //! Tuning leaves blocks with the hint `meta_schedule.layout_rewrite_preproc` at the beginning of a tensor program: they write a
 //! parameter into a local buffer in the order in which the rest reads it. They move into a program that is called before, so
-//! that *LiftTransformParams* can take the call to where weights are loaded. What nobody uses then is removed.
+//! that *LiftTransformParams* can lift the call to the loading of weights. Functions without uses are removed then.
 //!
-//! It runs as one step; in TVM it is a `Sequential` with *DeadCodeElimination*. Programs whose body is no block, with which TVM
-//! fails, are left alone.
+//! It runs as one step; in TVM it is a `Sequential` with *DeadCodeElimination*. Programs whose body is no block, with
+//! which TVM fails, are left alone.
 //!
 //! Source: `src/relax/transform/split_layout_rewrite_preproc.cc`.
 
@@ -116,15 +116,15 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     rewrite_module(cx.store, module, &mut Rewrite { splits })
 }
 
-/// A program in two.
+/// The two parts of a program.
 struct Split {
     prepack: ExprId,
     compute: ExprId,
-    /// Which parameters are brought into another layout, and the types that they have then.
+    /// The parameters that get another layout, and their new types.
     rewritten: Vec<(usize, TypeId)>,
 }
 
-/// A parameter that is copied: its place, its buffer and the one with the other layout.
+/// A parameter that is copied: its position, its buffer, and the buffer with the other layout.
 type Copied = (usize, Id<Buffer>, Id<Buffer>);
 
 fn split(store: &mut Store, program: Id<PrimFunc>) -> Result<Option<Split>, String> {
@@ -145,7 +145,7 @@ fn split(store: &mut Store, program: Id<PrimFunc>) -> Result<Option<Split>, Stri
             None if parts.len() == 1 => {
                 return Err("There should be a compute block if there is only one subtree under the root.".to_owned());
             }
-            // TVM asks for a block everywhere; a part without one computes something.
+            // TVM expects a block everywhere; a part without one is computation.
             None => rest.push(*part),
         }
     }
@@ -174,7 +174,7 @@ fn split(store: &mut Store, program: Id<PrimFunc>) -> Result<Option<Split>, Stri
     Ok(Some(Split { prepack, compute, rewritten }))
 }
 
-/// Whether the blocks in a statement are preparation; nothing when there is none.
+/// True if the blocks in a statement are layout changes; `None` when there is no block.
 fn is_preparation(store: &Store, function: &PrimFunc, part: StmtId, copied: &mut Vec<Copied>) -> Result<Option<bool>, String> {
     let mut found = None;
     let mut waiting = vec![part];
@@ -213,7 +213,7 @@ fn copy_of(function: &PrimFunc, block: &Block) -> Result<Copied, String> {
     Ok((place, read.buffer, write.buffer))
 }
 
-/// Some statements of a program as another one.
+/// Makes a program of some statements of another one.
 fn part_of(
     store: &mut Store,
     function: &PrimFunc,

@@ -1,4 +1,4 @@
-//! What several passes of Relax need.
+//! Helpers of several passes of Relax.
 
 pub(super) mod aliases;
 pub(super) mod compose;
@@ -17,7 +17,7 @@ use crate::ir::{
 };
 use crate::pass::PassError;
 
-/// The function behind a global, if it is one of Relax, with another set of attributes.
+/// Replaces the attributes of a function of Relax.
 pub(super) fn with_attrs(store: &mut Store, id: ExprId, attrs: Option<AttrsId>) -> ExprId {
     let Expr::Function(function) = store.expr(id) else { return id };
     let data = *store.function(function);
@@ -26,7 +26,7 @@ pub(super) fn with_attrs(store: &mut Store, id: ExprId, attrs: Option<AttrsId>) 
     store.rebuild(id, Expr::Function(new), ty)
 }
 
-/// The symbol under which a function is linked, if it is public.
+/// Returns the symbol under which a function is linked, if it is public.
 pub(super) fn global_symbol(store: &Store, id: ExprId) -> Option<String> {
     let attrs = match store.expr(id) {
         Expr::Function(function) => store.function(function).attrs,
@@ -36,7 +36,7 @@ pub(super) fn global_symbol(store: &Store, id: ExprId) -> Option<String> {
     store.attr_str(attrs, "global_symbol").map(str::to_owned)
 }
 
-/// The module with its functions under other names; calls of them follow. Names that are not mentioned stay.
+/// Renames functions of a module and the calls of them. Names that are not mentioned stay.
 pub(super) fn renamed(store: &mut Store, module: &Module, names: &[(Id<Name>, Id<Name>)]) -> Module {
     use crate::ir::rewrite::{ExprMutator, Rewriting, Visit};
     struct Rename<'n>(&'n [(Id<Name>, Id<Name>)]);
@@ -71,7 +71,7 @@ pub(super) fn renamed(store: &mut Store, module: &Module, names: &[(Id<Name>, Id
     result
 }
 
-/// The device of the first tensor in a type that has one.
+/// Returns the device of the first tensor in a type that has one.
 pub(super) fn device_of(store: &Store, ty: TypeId) -> Option<Id<Object>> {
     let mut types = vec![ty];
     while let Some(ty) = types.pop() {
@@ -84,7 +84,7 @@ pub(super) fn device_of(store: &Store, ty: TypeId) -> Option<Id<Object>> {
     None
 }
 
-/// Whether the target of a device is one for many threads (`gpu` is among its keys).
+/// True if the target of a device is a GPU (`gpu` is among its keys).
 pub(super) fn is_gpu(store: &Store, device: Id<Object>) -> bool {
     let Some(AttrValue::Map(target)) = store.object_field(device, "target") else {
         return matches!(store.vdevice_kind(device), "cuda" | "rocm" | "metal" | "vulkan" | "opencl" | "webgpu");
@@ -94,7 +94,7 @@ pub(super) fn is_gpu(store: &Store, device: Id<Object>) -> bool {
     keys.iter().any(|key| matches!(key, AttrValue::Str(key) if store.str(*key) == "gpu"))
 }
 
-/// The symbol that a scalar is.
+/// Returns the symbol of a scalar that is one.
 pub(super) fn symbol_of(store: &Store, expr: ExprId) -> Option<Id<Symbol>> {
     match store.expr(expr) {
         Expr::Var(var) => store.var_data(var).symbol,
@@ -106,7 +106,7 @@ pub(super) fn symbol_of(store: &Store, expr: ExprId) -> Option<Id<Symbol>> {
     }
 }
 
-/// The symbols in a scalar expression.
+/// Returns the symbols in a scalar expression.
 pub(super) fn symbols_in(store: &Store, prim: PrimId) -> Vec<Id<Symbol>> {
     let mut found = Vec::new();
     store.for_each_prim(prim, &mut |_, expr| {
@@ -117,7 +117,7 @@ pub(super) fn symbols_in(store: &Store, prim: PrimId) -> Vec<Id<Symbol>> {
     found
 }
 
-/// The function that is linked under a name or, if it is private, called so in the module.
+/// Returns the function that is linked under a name or, if it is private, has it in the module.
 pub(super) fn find_function(store: &Store, module: &Module, name: &str) -> Option<(Id<Name>, ExprId)> {
     module.functions().iter().copied().find(|(own, function)| {
         let symbol = global_symbol(store, *function);
@@ -125,12 +125,12 @@ pub(super) fn find_function(store: &Store, module: &Module, name: &str) -> Optio
     })
 }
 
-/// What is wrong with the arguments of a pass.
+/// Makes an error about the arguments of a pass.
 pub(super) fn type_error(message: impl Into<String>) -> PassError {
     vec![Diagnostic::error("relax-pass", message, None)]
 }
 
-/// The symbols in shapes, scalars and types of a value.
+/// Returns the symbols in shapes, scalars and types of a value.
 pub(super) fn used_symbols_of(store: &Store, value: ExprId) -> Vec<Id<Symbol>> {
     let mut found = Vec::new();
     for id in post_order(store, value) {

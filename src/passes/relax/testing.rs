@@ -15,12 +15,12 @@ fn read(store: &mut Store, source: &str) -> Module {
     infer_module(store, &parsed.program.module).unwrap_or_else(|found| panic!("{found:?}\n{source}"))
 }
 
-/// What calls of passes make of a program, as text.
+/// Runs calls of passes on a program and returns it as text.
 pub(super) fn after(source: &str, calls: &str) -> String {
     after_in(PassContext::default(), source, calls)
 }
 
-/// [`after`] in a context.
+/// Does the same as [`after`] in a context.
 pub(super) fn after_in(context: PassContext, source: &str, calls: &str) -> String {
     let store = &mut Store::new();
     let module = read(store, source);
@@ -32,7 +32,7 @@ pub(super) fn after_in(context: PassContext, source: &str, calls: &str) -> Strin
     runner.enter(context, Vec::new()).expect("nothing refuses");
     runner.run_rows(store, &rows, 0, true);
     assert!(runner.trace.is_complete(), "{:?}", runner.trace.failures());
-    // Every node is followed to its place, which ends.
+    // The search for the span of any node must end.
     for (_, function) in runner.trace.last().functions() {
         for id in crate::ir::walk::post_order(store, *function) {
             let _ = store.source_span(id);
@@ -41,7 +41,7 @@ pub(super) fn after_in(context: PassContext, source: &str, calls: &str) -> Strin
     print::module(store, runner.trace.last(), &PrintOptions::default())
 }
 
-/// Passes that do their work anew whenever they run, as in TVM: marks, checks of parameters, another gradient, other parameters.
+/// Passes that do their work anew in every run, as in TVM: marks, checks of parameters, another gradient, other parameters.
 const NOT_AGAIN: &[&str] = &[
     "s_tir.DecorateDeviceScope",
     "Schedule",
@@ -63,7 +63,7 @@ fn every_documented_example_is_what_the_pass_makes_and_stays_when_it_runs_again(
         let store = &mut Store::new();
         let wanted = read(store, spec.example_after);
         let wanted = print::module(store, &wanted, &PrintOptions::default());
-        // An example of a pass that takes arguments says them in its first line.
+        // The example of a pass with arguments has them in its first line.
         let comment = spec.example_before.lines().next().and_then(|line| line.strip_prefix("# "));
         let once = comment.filter(|call| call.starts_with(spec.name)).map_or_else(|| format!("{}()", spec.name), str::to_owned);
         assert_eq!(after(spec.example_before, &once), wanted, "{}", spec.name);

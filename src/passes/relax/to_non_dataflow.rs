@@ -1,4 +1,4 @@
-//! ToNonDataflow: dataflow blocks become ordinary blocks of bindings.
+//! ToNonDataflow: replaces dataflow blocks by ordinary blocks of bindings.
 //!
 //! Source: `src/relax/transform/to_non_dataflow.cc`.
 
@@ -46,7 +46,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     to_non_dataflow(cx.store, module, function)
 }
 
-/// The pass on one function.
+/// Runs the pass on one function.
 pub fn to_non_dataflow(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     rewrite_function(store, module, function, &mut Ordinary)
 }
@@ -83,7 +83,7 @@ impl BlockMutator for Ordinary {
 mod tests {
     use super::super::testing::after;
 
-    /// What TVM gives: the call is put together anew over the new variable, and so it has a type of its own.
+    /// As in TVM: the call is built anew over the new variable, so it has a type of its own.
     #[test]
     fn an_annotation_that_says_less_gives_way_where_operands_change() {
         let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor:\n        \

@@ -1,4 +1,4 @@
-//! TopologicalSort: bindings of dataflow blocks in another order.
+//! TopologicalSort: reorders the bindings of dataflow blocks.
 //!
 //! Source: `src/relax/transform/topological_sort.cc`.
 
@@ -90,7 +90,7 @@ fn choice(args: &Args, name: &str, words: [&str; 2]) -> Result<bool, PassError> 
     }
 }
 
-/// What depends on what: variables by number, behind the two nodes beside them.
+/// The dependencies: variables by number, behind the two nodes for input and output.
 struct Graph {
     numbers: IdMap<Var, usize>,
     vars: Vec<VarId>,
@@ -98,7 +98,7 @@ struct Graph {
     needs: Edges,
     /// Dataflow blocks of the function itself.
     blocks: Vec<Id<BindingBlock>>,
-    /// Functions in it, which are sorted by themselves.
+    /// Inner functions, which are sorted by themselves.
     functions: Vec<ExprId>,
 }
 
@@ -113,7 +113,7 @@ struct Edges {
 }
 
 impl Edges {
-    /// Of pairs of a node of `count` and a neighbour; neighbours stay in order.
+    /// Builds the edges from pairs of a node below `count` and a neighbour; neighbours stay in order.
     fn of(count: usize, pairs: &[(usize, usize)], turned: bool) -> Edges {
         let turn = |(a, b): (usize, usize)| if turned { (b, a) } else { (a, b) };
         let mut starts = vec![0; count + 2];
@@ -153,7 +153,7 @@ impl Graph {
             numbers.insert(var, number);
             number
         };
-        // What is needed and who needs it.
+        // Pairs of a producer and its user.
         let mut edges: Vec<(usize, usize)> = Vec::new();
         let (mut blocks, mut functions): (Vec<Id<BindingBlock>>, Vec<ExprId>) = Default::default();
         let mut bound: Vec<usize> = Vec::new();
@@ -197,7 +197,7 @@ impl Graph {
                 }
             }
         }
-        // What needs nothing comes from the input, and what nobody uses goes to the output, before all that does.
+        // Nodes without operands come from the input, and nodes without users go to the output, before all others.
         let count = FIRST_VAR + vars.len();
         let (mut has_needs, mut has_users) = (vec![false; count], vec![false; count]);
         for (needed, user) in &edges {
@@ -212,7 +212,7 @@ impl Graph {
         Graph { numbers, vars, users, needs, blocks, functions }
     }
 
-    /// The variables of a block in their new order.
+    /// Returns the variables of a block in their new order.
     fn ordered(&self, store: &Store, block: Id<BindingBlock>, depth_first: bool, from_inputs: bool) -> Vec<VarId> {
         let count = FIRST_VAR + self.vars.len();
         let mut waiting = vec![false; count];
@@ -236,14 +236,14 @@ impl Graph {
                     open.push_back(*other);
                 }
             };
-            // TVM turns the lists of users around for a search by depth, whichever way it goes.
+            // For a depth-first search TVM reverses the lists of users, in either direction.
             if depth_first && from_inputs {
                 next.at(node).iter().rev().for_each(&mut push);
             } else {
                 next.at(node).iter().for_each(&mut push);
             }
         }
-        // Nothing should be left; what is keeps its order.
+        // No variable should be left; those that are keep their order.
         let left = |var: &VarId| self.numbers.get(*var).is_some_and(|number| waiting[*number]);
         let mut rest: Vec<VarId> = store.block_bindings(block).map(|binding| binding.var).filter(left).collect();
         if !from_inputs {

@@ -1,9 +1,9 @@
-//! UpdateParamType: parameters have other types, and what follows from them is deduced anew.
+//! UpdateParamType: changes the types of parameters, and deduces the types of values that depend on them.
 //!
-//! TVM asks a function of Python for the type of each parameter. In a list of passes a dictionary says it: by the name of the
-//! parameter, or of function and parameter where only one function's is meant. Scripts of the user give a function, too. A
-//! symbol in a type is the one of that name in the function. Where TVM takes the function out of the module and puts it back
-//! under a new `GlobalVar`, so that calls of it have none any more, calls stay here.
+//! TVM calls a function of Python for the type of each parameter. In a list of passes a dictionary has the types: by
+//! the name of the parameter, or by function and parameter where only one function is meant. Scripts of the user may
+//! pass a function, too. A symbol in a type is the one of that name in the function. TVM takes the function out of the
+//! module and puts it back under a new `GlobalVar`, so calls of it lose their callee; here calls stay.
 //!
 //! Source: `src/relax/transform/update_param_type.cc`.
 
@@ -83,7 +83,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     mutation.builder.finish()
 }
 
-/// The type that a text is where a parameter is annotated with it.
+/// Parses a text as a parameter's annotation.
 fn annotation(store: &mut Store, text: &str) -> Result<TypeId, PassError> {
     let line = text.replace(['\n', '\r'], " ");
     let mark = store.mark();
@@ -112,7 +112,7 @@ impl Update<'_> {
         self.wanted.iter().rev().find(|(key, _)| fits(key)).map(|(_, ty)| *ty)
     }
 
-    /// The type with the function's own symbols.
+    /// Replaces symbols in a type by the function's own.
     fn here(&self, store: &mut Store, ty: TypeId) -> TypeId {
         let own = defined_symbols(store, self.whole);
         let mut to = Bindings::default();
@@ -170,7 +170,7 @@ mod tests {
         assert!(made.contains("def main(x: R.Tensor((2, n), dtype=\"float32\"), y: R.Tensor((n,)"), "{made}");
         assert!(made.contains("z: R.Tensor((2, n), dtype=\"float32\") = R.add(x, y)"), "{made}");
         assert!(made.contains("def second(x: R.Tensor((3,), dtype=\"float32\"))"), "{made}");
-        // As in TVM, the result of what does not go together is known only so far.
+        // As in TVM, the result of operands that do not fit is known only in part.
         let made = after(text, "UpdateParamType(ty_func={\"x\": \"R.Tensor((4,), 'float32')\"})");
         assert!(made.contains("z: R.Tensor(dtype=\"float32\", ndim=1) = R.add(x, y)"), "{made}");
         assert!(made.contains("y: R.Tensor((4,), dtype=\"float32\") = R.exp(x)"), "{made}");

@@ -1,4 +1,4 @@
-//! ConvertLayout: operators compute in the layouts that are asked for.
+//! ConvertLayout: converts operators to the desired layouts.
 //!
 //! Source: `src/relax/transform/convert_layout.cc`, `src/relax/transform/infer_layout_utils.cc`.
 
@@ -88,7 +88,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
     rewrite_function(cx.store, module, function, &mut Convert { desired, layouts: FxHashMap::default() })
 }
 
-/// The rewriting of one function. What bindings of a dataflow block have become is known in it alone.
+/// The rewriting of one function. The layouts of a dataflow block's bindings are known only in that block.
 struct Convert {
     desired: Vec<(String, Vec<String>)>,
     layouts: FxHashMap<VarId, ValueLayout>,
@@ -104,7 +104,7 @@ impl BlockMutator for Convert {
     }
 
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
-        // What the rules do not see is used as it was.
+        // Values outside of the rules are used in their old layouts.
         if cx.builder.is_dataflow() && matches!(store.expr(id), Expr::Var(_)) {
             return match self.as_it_was(store, cx, id) {
                 Some(other) => Visit::Replace(other),
@@ -169,7 +169,7 @@ impl Convert {
         }
     }
 
-    /// What the rule of the operator says, if it has one and the ranks of its arguments are known.
+    /// Applies the layout rule of the operator, if it has one and the ranks of its arguments are known.
     fn infer(&self, store: &mut Store, call: ExprId) -> Result<Option<Inferred>, String> {
         let Some(row) = store.called_op(call).and_then(|op| ops::info(op).relax.as_ref()) else { return Ok(None) };
         let Some(rule) = row.layout else { return Ok(None) };
@@ -254,7 +254,7 @@ impl Convert {
             new.push(self.rewrite(store, cx, field, &layout)?);
             layouts.push(layout);
         }
-        // TVM forgets a tuple that holds something else than tensors, which the check of the block then finds.
+        // TVM loses a tuple with fields other than tensors, and the check of the block finds that.
         if !nested {
             let lost = "Error: DataflowBlock Pass should not rewrite or delete any global-scope Var.";
             return if dataflow { Ok(()) } else { Err(lost.to_owned()) };

@@ -1,4 +1,4 @@
-//! Values and types in other layouts.
+//! Converts values and types to other layouts.
 
 use super::super::calls::{op, tuple};
 use super::Convert;
@@ -12,7 +12,7 @@ use crate::ops::layout::Layout;
 use crate::ops::relax::layout::{ValueLayout, initial, transpose_like};
 use crate::tir;
 
-/// The layouts in which a value of this type starts. Types nest as deep as the parser's limit on brackets.
+/// Returns the initial layouts of a value of this type. Types nest as deep as the parser's limit on brackets.
 pub(super) fn starts(store: &Store, ty: TypeId) -> ValueLayout {
     match store.type_of_id(ty) {
         Type::Tuple(fields) => ValueLayout::Tuple(fields.iter().map(|field| starts(store, *field)).collect()),
@@ -23,7 +23,7 @@ pub(super) fn starts(store: &Store, ty: TypeId) -> ValueLayout {
     }
 }
 
-/// Whether everything in a type is a tensor.
+/// True if a type has only tensors in it.
 pub(super) fn is_nested_tensor(store: &Store, ty: TypeId) -> bool {
     match store.type_of_id(ty) {
         Type::Tuple(fields) => fields.iter().all(|field| is_nested_tensor(store, *field)),
@@ -32,7 +32,7 @@ pub(super) fn is_nested_tensor(store: &Store, ty: TypeId) -> bool {
 }
 
 impl Convert {
-    /// The layouts that a value has now.
+    /// Returns the current layouts of a value.
     pub(super) fn layout_of(&self, store: &Store, id: ExprId) -> ValueLayout {
         match store.expr(id) {
             Expr::Var(var) => match self.layouts.get(&var) {
@@ -45,7 +45,7 @@ impl Convert {
         }
     }
 
-    /// The value in these layouts.
+    /// Converts a value to these layouts.
     pub(super) fn rewrite(&self, store: &mut Store, cx: &Mutation, id: ExprId, to: &ValueLayout) -> Result<ExprId, String> {
         let from = self.layout_of(store, id);
         let id = remap(store, cx, id);
@@ -53,7 +53,7 @@ impl Convert {
     }
 }
 
-/// An operand over what variables have become.
+/// Replaces the variables in an operand by their new values.
 fn remap(store: &mut Store, cx: &Mutation, id: ExprId) -> ExprId {
     match store.expr(id) {
         Expr::Var(var) => cx.replaced(var).unwrap_or(id),
@@ -112,7 +112,8 @@ fn call(store: &mut Store, name: &str, data: ExprId, attr: (&str, AttrValue)) ->
     store.add_call(callee, &[data], attrs)
 }
 
-/// `T.index_map(lambda i0, i1: (i0, i1 // 4, i1 % 4))`: where an element goes (TVM's `SBijectiveLayout::ForwardIndex`).
+/// Makes `T.index_map(lambda i0, i1: (i0, i1 // 4, i1 % 4))`, which moves an element
+/// (`SBijectiveLayout::ForwardIndex`).
 fn index_map(store: &mut Store, from: &Layout, to: &Layout) -> AttrValue {
     let symbols: Vec<_> = (0..from.rank())
         .map(|at| {
@@ -124,7 +125,7 @@ fn index_map(store: &mut Store, from: &Layout, to: &Layout) -> AttrValue {
     let mut last = Vec::with_capacity(to.rank());
     for (at, axis) in to.axes().iter().enumerate() {
         let mut place: PrimId = number(store, 0);
-        // The axis itself stands before what was split off, wherever that stands in the layout.
+        // The axis itself comes before its split-off parts, whatever their order in the layout.
         let parts = || from.axes().iter().enumerate().filter(|(_, part)| part.primal() == axis.primal());
         let ordered = parts().filter(|(_, part)| part.is_primal()).chain(parts().filter(|(_, part)| !part.is_primal()));
         for (part_at, part) in ordered {
@@ -151,7 +152,7 @@ fn index_map(store: &mut Store, from: &Layout, to: &Layout) -> AttrValue {
     AttrValue::Object(store.add_object(Object { key, fields: fields.into(), items: [].into(), repr: None }))
 }
 
-/// How many elements of an axis the parts of it behind one have.
+/// Returns the number of elements in the parts of an axis behind this one.
 fn inside(layout: &Layout, at: usize) -> i64 {
     let name = layout.axes()[at].name;
     layout.axes()[at + 1..]
@@ -160,7 +161,7 @@ fn inside(layout: &Layout, at: usize) -> i64 {
         .fold(1, |product: i64, part| product.saturating_mul(part.extent))
 }
 
-/// A type with its extents in the order of other layouts.
+/// Reorders the extents of a type for other layouts.
 pub(super) fn reordered(store: &mut Store, ty: TypeId, from: &ValueLayout, to: &ValueLayout) -> Result<TypeId, String> {
     match (from, to) {
         _ if from == to => Ok(ty),

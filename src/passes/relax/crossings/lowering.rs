@@ -1,4 +1,4 @@
-//! Of operators to tensor programs, of constants, and of groups.
+//! Crossings of operators to tensor programs, of constants, and of groups.
 
 use super::super::testing::after;
 use super::{SUB, program};

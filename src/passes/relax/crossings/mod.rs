@@ -1,11 +1,11 @@
-//! Where crossings of passes over programs once came out otherwise than in TVM. Every program here was run by TVM 0.27, and what
-//! is asserted is what that gave.
+//! Combinations of passes and programs that once gave other results than TVM. TVM 0.27 ran every program here, and the
+//! tests assert its results.
 
 mod lowering;
 
 use super::testing::after;
 
-/// A program of one function, with others before it. `n` and `m` are symbols.
+/// Makes a program of one function, with others before it. `n` and `m` are symbols.
 fn program(others: &str, head: &str, body: &str) -> String {
     let lines: String = body.lines().map(|line| format!("        {line}\n")).collect();
     let symbols = "n = TypeVar(\"n\")\nm = TypeVar(\"m\")\n";

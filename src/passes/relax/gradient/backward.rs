@@ -8,14 +8,14 @@ use crate::ops;
 use crate::ops::relax::gradient::{Gradient, typed_call};
 use rustc_hash::FxHashMap;
 
-/// Gradients on the way: of each variable the use of the one that holds its gradient so far.
+/// The gradients so far: for each variable a use of the one that holds its gradient.
 pub(super) struct Backward<'c> {
     pub(super) adjoints: FxHashMap<VarId, ExprId>,
     pub(super) checkpoints: &'c mut Checkpoints,
 }
 
 impl Backward<'_> {
-    /// The target, whose gradient is one.
+    /// Begins with the target, whose gradient is one.
     pub(super) fn begin(&mut self, store: &mut Store, builder: &mut BlockBuilder, target: VarId) -> Result<(), String> {
         let ty = store.var_type(target).ok_or("the target has no type")?;
         let ones = filled(store, "ones", ty)?;
@@ -142,7 +142,7 @@ impl Backward<'_> {
         self.adjoints.insert(var, adjoint);
     }
 
-    /// The gradient of a variable that is asked for, visible behind the block.
+    /// Outputs the gradient of a requested variable, visible behind the block.
     pub(super) fn output(&mut self, store: &mut Store, builder: &mut BlockBuilder, var: VarId) -> Result<ExprId, String> {
         if !self.adjoints.contains_key(&var) {
             let ty = store.var_type(var).ok_or("a variable has no type")?;
@@ -156,7 +156,7 @@ impl Backward<'_> {
     }
 }
 
-/// A field of a tuple: itself where the tuple is written down.
+/// Returns a field of a tuple: the field itself for a tuple literal.
 fn field_of(store: &mut Store, of: ExprId, at: usize, ty: TypeId) -> ExprId {
     match store.expr(of) {
         Expr::Tuple(fields) if at < fields.len() => store.item(fields, at),
@@ -164,7 +164,7 @@ fn field_of(store: &mut Store, of: ExprId, at: usize, ty: TypeId) -> ExprId {
     }
 }
 
-/// A tuple of all fields of another one, in order, is that one. Types nest as deep as the parser's limit on brackets.
+/// Replaces a tuple of all fields of another one, in order, by that one. Types nest as deep as the parser's limit on brackets.
 fn unfolded(store: &mut Store, expr: ExprId) -> ExprId {
     let Expr::Tuple(fields) = store.expr(expr) else { return expr };
     let old: Vec<ExprId> = store.items(fields).collect();
@@ -189,7 +189,7 @@ fn unfolded(store: &mut Store, expr: ExprId) -> ExprId {
     }
 }
 
-/// The sum of two values of one type.
+/// Adds two values of one type.
 fn added(store: &mut Store, a: ExprId, b: ExprId) -> Result<ExprId, String> {
     let ty = store.checked_type(a).ok_or("a gradient has no type")?;
     let Type::Tuple(types) = store.type_of_id(ty).clone() else {
@@ -208,7 +208,7 @@ fn added(store: &mut Store, a: ExprId, b: ExprId) -> Result<ExprId, String> {
     Ok(tuple(store, &fields))
 }
 
-/// Zeros of a type.
+/// Makes zeros of a type.
 fn zeros(store: &mut Store, ty: TypeId) -> Result<ExprId, String> {
     let Type::Tuple(types) = store.type_of_id(ty).clone() else { return filled(store, "zeros", ty) };
     let mut fields = Vec::with_capacity(types.len());
@@ -218,7 +218,7 @@ fn zeros(store: &mut Store, ty: TypeId) -> Result<ExprId, String> {
     Ok(tuple(store, &fields))
 }
 
-/// `R.zeros(shape, dtype)`, `R.ones(shape, dtype)`
+/// Makes `R.zeros(shape, dtype)` or `R.ones(shape, dtype)`.
 fn filled(store: &mut Store, name: &str, ty: TypeId) -> Result<ExprId, String> {
     let info = store.tensor_info(ty).ok_or("The leaf of adjoint should be a Tensor.")?;
     let shape = match info.extents {
@@ -233,7 +233,7 @@ fn filled(store: &mut Store, name: &str, ty: TypeId) -> Result<ExprId, String> {
     typed_call(store, name, &[shape], attrs)
 }
 
-/// Whether a call marks the begin or end of what is computed again.
+/// True if a call marks the begin or end of a recomputed part.
 pub(super) fn is_checkpoint(store: &Store, value: ExprId) -> bool {
     ["grad.start_checkpoint", "grad.end_checkpoint"].contains(&op_name(store, value))
 }

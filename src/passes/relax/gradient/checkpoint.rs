@@ -1,4 +1,4 @@
-//! What the backward part uses of the forward part: what is kept, and what is computed again.
+//! Values of the forward part that the backward part uses: kept ones and recomputed ones.
 
 use super::backward::is_checkpoint;
 use crate::build::{BlockBuilder, BlockMutator, Mutation};
@@ -7,12 +7,12 @@ use crate::ir::walk::post_order;
 use crate::ir::{Binding, Dim, Expr, ExprId, Store, Type, TypeId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Takes the marks of checkpoints away and notes what is kept (TVM's `CheckpointCollector`).
+/// Removes the marks of checkpoints and notes the kept variables (TVM's `CheckpointCollector`).
 #[derive(Default)]
 pub(super) struct Collect {
     /// Variables that are kept.
     pub(super) kept: FxHashSet<VarId>,
-    /// What stands for variables of marks.
+    /// The original variables of those that marks bind.
     pub(super) originals: FxHashMap<VarId, VarId>,
     ends: FxHashSet<VarId>,
 }
@@ -33,7 +33,7 @@ impl BlockMutator for Collect {
                 if let Expr::Var(var) = store.expr(id) {
                     all &= self.kept.contains(&var) || self.ends.contains(&var);
                 }
-                // Symbols are variables to TVM, and nobody keeps them: what has a symbolic shape is computed again.
+                // Symbols are variables in TVM and never kept, so a value with a symbolic shape is recomputed.
                 all &= !has_symbols(store, id);
             }
             if all {
@@ -70,7 +70,7 @@ impl BlockMutator for Collect {
     }
 }
 
-/// Whether a symbol stands in an expression or its type.
+/// True if a symbol occurs in an expression or its type.
 fn has_symbols(store: &Store, id: ExprId) -> bool {
     let in_dim = |dim: &Dim| !matches!(dim, Dim::Int { .. } | Dim::Any);
     match store.expr(id) {
@@ -79,9 +79,9 @@ fn has_symbols(store: &Store, id: ExprId) -> bool {
     }
 }
 
-/// Values of the forward part as the backward part uses them (TVM's `CheckpointGenerator`).
+/// The values of the forward part as the backward part uses them (TVM's `CheckpointGenerator`).
 pub(super) struct Checkpoints {
-    /// Variables that are kept or were computed again, and as what.
+    /// Variables that are kept or were recomputed, and their values.
     known: FxHashMap<VarId, ExprId>,
     values: FxHashMap<VarId, ExprId>,
 }
@@ -101,7 +101,7 @@ impl Checkpoints {
         checkpoints
     }
 
-    /// The variable of a call and its arguments, as the backward part uses them.
+    /// Returns the variable of a call and its arguments, as the backward part uses them.
     pub(super) fn of(
         &mut self,
         store: &mut Store,
@@ -127,7 +127,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Computes a variable again, after what it is computed from.
+    /// Recomputes a variable, after its operands.
     fn need_var(&mut self, store: &mut Store, builder: &mut BlockBuilder, var: VarId) -> Result<(), String> {
         let mut stack = vec![(var, false)];
         while let Some((var, ready)) = stack.pop() {
@@ -154,7 +154,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// An expression over what variables are in the backward part. It is one of normal form, which does not nest deep.
+    /// Replaces variables in an expression by their values in the backward part. It is in normal form, which does not nest deep.
     fn mapped(&self, store: &mut Store, id: ExprId) -> ExprId {
         let map = |store: &mut Store, list: Vec<ExprId>| -> Vec<ExprId> {
             list.into_iter().map(|item| self.mapped(store, item)).collect()

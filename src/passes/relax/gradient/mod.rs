@@ -1,4 +1,4 @@
-//! Gradient: a function that computes gradients too.
+//! Gradient: adds a function that computes gradients too.
 //!
 //! Source: `src/relax/transform/gradient.cc`, `src/relax/transform/gradient_simplifier.cc`.
 
@@ -98,7 +98,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     Ok(with_function(store, module, &format!("{title}_adjoint"), adjoint))
 }
 
-/// The module with a public function added.
+/// Adds a public function to a module.
 fn with_function(store: &mut Store, module: &Module, title: &str, function: ExprId) -> Module {
     let symbol = store.name(title);
     let Expr::Function(id) = store.expr(function) else { return module.clone() };
@@ -115,7 +115,7 @@ fn with_function(store: &mut Store, module: &Module, title: &str, function: Expr
     result
 }
 
-/// The function that gives the gradients too.
+/// Makes the function that also returns the gradients.
 fn adjoint(
     store: &mut Store,
     builder: &mut BlockBuilder,
@@ -161,7 +161,7 @@ fn adjoint(
     Ok(crate::build::function_over(store, None, Function { body, ret: None, ..data }))
 }
 
-/// The variable that is differentiated.
+/// Returns the variable that is differentiated.
 fn target(store: &Store, result: ExprId, index: i64) -> Result<VarId, String> {
     let target = match store.expr(result) {
         Expr::Var(var) if index == 0 => Expr::Var(var),

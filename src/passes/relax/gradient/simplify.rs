@@ -1,4 +1,4 @@
-//! Transposed products (TVM: `src/relax/transform/gradient_simplifier.cc`).
+//! Simplifies transposed products (TVM: `src/relax/transform/gradient_simplifier.cc`).
 
 use super::super::calls::{args, op_name};
 use crate::build::{BlockMutator, Mutation};
@@ -6,8 +6,8 @@ use crate::ir::{Binding, Expr, ExprId, Store};
 use crate::ops::build::ints;
 use crate::ops::relax::gradient::typed_call;
 
-/// `permute_dims(permute_dims(a))` is `a`, `permute_dims(matmul(a, b))` is a product of what is transposed, where the last two
-/// axes are exchanged.
+/// Replaces `permute_dims(permute_dims(a))` by `a`, and `permute_dims(matmul(a, b))` by a product of transposed
+/// factors, where the last two axes are exchanged.
 pub(super) struct Simplify;
 
 impl BlockMutator for Simplify {
@@ -29,9 +29,9 @@ impl BlockMutator for Simplify {
 }
 
 enum Simpler {
-    /// The variable is this.
+    /// The variable is replaced by this.
     Is(ExprId),
-    /// The value is this.
+    /// The value is replaced by this.
     Becomes(ExprId),
 }
 
@@ -63,13 +63,13 @@ fn rank(store: &Store, expr: ExprId) -> Option<usize> {
     store.rank(&store.tensor_info(store.checked_type(expr)?)?.extents)
 }
 
-/// The call that a variable is bound to.
+/// Returns the call that a variable is bound to.
 fn bound_call(store: &Store, cx: &Mutation, expr: ExprId) -> Option<ExprId> {
     let Expr::Var(var) = store.expr(expr) else { return None };
     cx.builder.lookup_binding(var).filter(|value| matches!(store.expr(*value), Expr::Call { .. }))
 }
 
-/// Whether a call exchanges the last two axes and nothing else.
+/// True if a call exchanges the last two axes and nothing else.
 fn is_transpose(store: &Store, call: ExprId) -> bool {
     if op_name(store, call) != "permute_dims" {
         return false;
@@ -87,7 +87,7 @@ fn exchanged(rank: usize) -> Vec<i64> {
     axes
 }
 
-/// What is transposed: without transposing it twice.
+/// Transposes a value, or undoes its transposition.
 fn transposed(store: &mut Store, cx: &Mutation, expr: ExprId) -> Option<ExprId> {
     if let Some(before) = bound_call(store, cx, expr).filter(|before| is_transpose(store, *before)) {
         return args(store, before).first().copied();

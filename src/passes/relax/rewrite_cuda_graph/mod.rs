@@ -1,8 +1,8 @@
-//! RewriteCUDAGraph: kernels that run alike every time are captured as a CUDA graph, which is launched at once.
+//! RewriteCUDAGraph: captures kernels with fixed arguments as a CUDA graph, which is launched at once.
 //!
-//! Nothing happens without `relax.backend.use_cuda_graph`. Storage of known size that no result lies in is allocated once, by a
+//! Does nothing without `relax.backend.use_cuda_graph`. Storage of known size that no result lies in is allocated once, by a
 //! function `cuda_graph_alloc` that all functions of the module share. A run of calls whose arguments lie in such storage, in
-//! weights (behind `num_input`) or in results of the like moves into a function of its own, which the runtime captures.
+//! weights (behind `num_input`) or in results of such calls moves into a function of its own, which the runtime captures.
 //!
 //! Source: `src/relax/transform/rewrite_cuda_graph.cc`.
 
@@ -81,7 +81,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         }
         launcher.hint = format!("{}_cuda_graph_capture", store.str(name));
         under_way.forget();
-        // What moves out of a function and what takes its place belong together.
+        // The bindings that leave a function and their replacement belong together.
         let new = store.rewrite(RULE, function, function, |store| rewrite(store, &mut under_way, &mut launcher, function));
         under_way.builder.update_function(store, name, new);
     }
@@ -93,10 +93,10 @@ fn result_type(store: &mut Store, function: ExprId) -> TypeId {
     ret.unwrap_or_else(|| store.ty(Type::Any))
 }
 
-/// A region as a function.
+/// A region that has become a function.
 struct Lifted {
     function: ExprId,
-    /// The type of what it gives, in the symbols of the caller.
+    /// The type of its result, in the symbols of the caller.
     ty: TypeId,
 }
 
@@ -149,8 +149,8 @@ fn lifted(store: &mut Store, module: &Module, region: &Region) -> Lifted {
     Lifted { function, ty: types::substitute(store, ty, &back) }
 }
 
-/// The allocations of all functions as one region, which functions that never run together share: the largest of each goes with
-/// the largest of the others, and so on. Also the places of what was allocated.
+/// Merges the allocations of all functions into one region, which functions share that never run together: the largest
+/// of each with the largest of the others, and so on. Also returns the positions of the allocations.
 fn merge(store: &Store, plan: &Plan) -> (Region, FxHashMap<VarId, u32>) {
     let mut scopes: Vec<(String, Vec<Vec<(i64, Binding)>>)> = Vec::new();
     for (number, index) in plan.allocs.iter().enumerate() {
@@ -193,10 +193,10 @@ fn merge(store: &Store, plan: &Plan) -> (Region, FxHashMap<VarId, u32>) {
     (merged, places)
 }
 
-/// What stands where a region was.
+/// The replacement of a region.
 struct Launch {
     region: usize,
-    /// Which field of the result a variable is.
+    /// Variables that are fields of the result, with their indices.
     outputs: Vec<(VarId, u32)>,
     what: What,
 }
@@ -208,9 +208,9 @@ enum What {
 
 struct Launcher<'p> {
     plan: &'p Plan,
-    /// By the first variable that a region binds.
+    /// The launches, by the first variable that a region binds.
     launches: FxHashMap<VarId, Launch>,
-    /// What variables are now, until that is bound.
+    /// Variables that are fields of a launched result and not bound yet.
     now: FxHashMap<VarId, (ExprId, u32)>,
     /// Variables that are bound elsewhere.
     gone: FxHashSet<VarId>,
@@ -246,7 +246,7 @@ impl BlockMutator for Launcher<'_> {
 }
 
 impl Launcher<'_> {
-    /// What a variable is now, bound under its name when it is first asked for.
+    /// Returns the new value of a variable, which is bound under its name at the first use.
     fn value(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> ExprId {
         let Some((tuple, index)) = self.now.remove(&var) else {
             return cx.replaced(var).unwrap_or_else(|| store.use_var(var));

@@ -1,5 +1,5 @@
-//! What of a function can be captured: allocations of known size, and runs of kernel calls whose arguments always stand at the
-//! same place.
+//! Finds the parts of a function that can be captured: allocations of known size, and runs of kernel calls whose
+//! arguments always stand at the same address.
 
 use super::super::calls::{args, op_name};
 use crate::infer::relax::types;
@@ -11,7 +11,7 @@ use crate::ir::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 
-/// What is in order and there once.
+/// A set that keeps the order of insertion.
 pub(super) struct Ordered<T>(pub Vec<T>, FxHashSet<T>);
 
 impl<T: Copy + Eq + Hash> Ordered<T> {
@@ -32,11 +32,11 @@ impl<T> Default for Ordered<T> {
 #[derive(Default)]
 pub(super) struct Region {
     pub bindings: Vec<Binding>,
-    /// Variables from outside that they use.
+    /// Variables from outside that the bindings use.
     pub inputs: Ordered<VarId>,
-    /// Symbols that they use.
+    /// Symbols that the bindings use.
     pub symbols: Ordered<Id<Symbol>>,
-    /// What is used behind them.
+    /// Variables of the bindings with uses behind the region.
     pub outputs: Ordered<VarId>,
 }
 
@@ -44,9 +44,9 @@ pub(super) struct Region {
 #[derive(Default)]
 pub(super) struct Plan {
     pub regions: Vec<Region>,
-    /// Of each function the region of its allocations, where there are any.
+    /// For each function with allocations the region of those.
     pub allocs: Vec<usize>,
-    /// Those that are captured.
+    /// Regions that are captured.
     pub captures: Vec<usize>,
 }
 
@@ -74,9 +74,9 @@ enum Task {
     Visit(ExprId),
     Block(Id<BindingBlock>),
     Binding(Binding),
-    /// The end of a block, and what was captured around it.
+    /// The end of a block, and the capture around it.
     EndBlock(Option<usize>),
-    /// The end of a function, and where allocations around it go.
+    /// The end of a function, and the region of the allocations around it.
     EndFunction(Option<usize>),
 }
 
@@ -84,20 +84,20 @@ struct Planner<'s> {
     store: &'s Store,
     module: &'s Module,
     plan: Plan,
-    /// Variables whose memory is always at the same place.
+    /// Variables whose memory is always at the same address.
     fixed: FxHashSet<VarId>,
     /// Symbols that a captured region may depend on.
     symbols: FxHashSet<Id<Symbol>>,
     region_of: FxHashMap<VarId, usize>,
     /// Storage that results of the function lie in.
     results: FxHashSet<VarId>,
-    /// The region that is captured now.
+    /// The region that is being captured.
     capture: Option<usize>,
     /// The region of allocations.
     alloc: Option<usize>,
 }
 
-/// What arguments consist of.
+/// The parts of arguments.
 #[derive(Default)]
 struct Found {
     vars: Vec<VarId>,
@@ -222,7 +222,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether a call may be captured, and then whether it is one of a kernel, with which capturing begins.
+    /// `None` if a call may not be captured; true if it calls a kernel, with which capturing begins.
     fn is_kernel(&self, callee: ExprId, name: &str) -> Option<bool> {
         match self.store.expr(callee) {
             Expr::Global(global) => {
@@ -249,7 +249,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A binding that could be captured; it is where capturing has begun.
+    /// Adds a binding that could be captured, if capturing has begun.
     fn add(&mut self, binding: Binding) {
         if let Some(capture) = self.capture {
             self.plan.regions[capture].bindings.push(binding);
@@ -258,7 +258,7 @@ impl Planner<'_> {
         self.fixed.insert(binding.var);
     }
 
-    /// Whether values are the same whenever the function runs. What they consist of is noted, all of it.
+    /// True if values are the same in every run of the function. Notes all of their parts.
     fn all_fixed(&self, values: impl Iterator<Item = ExprId>, found: &mut Found) -> bool {
         let mut all = true;
         for value in values {
@@ -341,7 +341,7 @@ impl Planner<'_> {
     }
 }
 
-/// The storage of tensors that a function returns, or a branch of it.
+/// Returns the storage of tensors that a function returns, or a branch of it.
 fn result_storages(store: &Store, body: ExprId) -> FxHashSet<VarId> {
     enum Step {
         Seq(ExprId),

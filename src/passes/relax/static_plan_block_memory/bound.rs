@@ -1,11 +1,11 @@
-//! The largest that shapes can be, from what a function says of its variables.
+//! Upper bounds of shapes, from the attributes of a function about its symbols.
 
 use crate::ir::{AttrValue, Dim, Function, Id, IdMap, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use crate::passes::relax::calls::signature_symbols;
 use crate::tir::{self, Facts};
 use rustc_hash::FxHashMap;
 
-/// What is known of the symbols of functions.
+/// The known bounds of the symbols of functions.
 #[derive(Default)]
 pub(super) struct Bounds {
     pub(super) facts: Facts,
@@ -13,7 +13,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Adds what the attributes `tir_var_upper_bound`, `tir_var_lower_bound` and `tir_non_negative_var` of a function say about
+    /// Reads the attributes `tir_var_upper_bound`, `tir_var_lower_bound` and `tir_non_negative_var` of a function about
     /// the symbols of its signature.
     pub(super) fn read(&mut self, store: &Store, function: &Function) -> Result<(), String> {
         let upper = numbers(store, function, "tir_var_upper_bound")?;
@@ -45,7 +45,7 @@ impl Bounds {
         Ok(())
     }
 
-    /// The extents as large as they can be; one of which that is not known stays as it is.
+    /// Returns upper bounds of extents; an extent without a known bound stays.
     pub(super) fn largest(&self, store: &mut Store, dims: &[Dim]) -> Vec<Dim> {
         dims.iter().map(|dim| self.most(store, *dim)).collect()
     }
@@ -62,7 +62,7 @@ impl Bounds {
         }
     }
 
-    /// The ends of an expression as expressions over symbols of which nothing is known (TVM's `IntSet`).
+    /// Returns the bounds of an expression as expressions over unbounded symbols (TVM's `IntSet`).
     fn interval(&self, store: &mut Store, root: PrimId) -> Option<Ends> {
         let mut order = Vec::new();
         store.for_each_prim(root, &mut |id, _| order.push(id));
@@ -99,7 +99,7 @@ impl Bounds {
             PrimOp::Add | PrimOp::Min | PrimOp::Max => pair(a, b),
             PrimOp::Sub => pair(a, (b.1, b.0)),
             PrimOp::Mul | PrimOp::FloorDiv => {
-                // The factor that is one value stands behind, as in TVM.
+                // As in TVM, a factor with a single value stands behind.
                 let (a, b) = if op == PrimOp::Mul && a.0 == a.1 { (b, a) } else { (a, b) };
                 let least = tir::bounds(store, &self.facts, b.0).0;
                 if b.0 != b.1 || least < i64::from(op == PrimOp::FloorDiv) {
@@ -116,7 +116,7 @@ impl Bounds {
 /// The least and the greatest value of an expression.
 type Ends = (PrimId, PrimId);
 
-/// The numbers of an attribute that maps names to numbers.
+/// Returns the numbers of an attribute that maps names to numbers.
 fn numbers<'s>(store: &'s Store, function: &Function, name: &str) -> Result<Vec<(&'s str, i64)>, String> {
     match store.attr(function.attrs, name) {
         None | Some(AttrValue::Null) => Ok(Vec::new()),

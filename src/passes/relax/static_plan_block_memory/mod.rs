@@ -1,4 +1,4 @@
-//! StaticPlanBlockMemory: tensors that are not needed at the same time share memory.
+//! StaticPlanBlockMemory: lets tensors that are not alive at the same time share memory.
 //!
 //! Source: `src/relax/transform/static_plan_block_memory.cc`.
 
@@ -81,7 +81,7 @@ class Module:
     run: Run::Module(run),
 };
 
-/// The attribute that asks for memory for everything with symbolic extents.
+/// The attribute that requests memory for everything with symbolic extents.
 const DYNAMIC: &str = "relax.memory_plan_dynamic_func_output";
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
@@ -119,9 +119,9 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
 struct Rewrite<'p> {
     plan: &'p Plan,
     bounds: &'p Bounds,
-    /// The memory of tokens that have some already.
+    /// The memory of tokens that have been allocated already.
     storage: FxHashMap<usize, ExprId>,
-    /// Whether what is not planned gets memory for its largest shape.
+    /// True if tensors outside of the plan get memory for their largest shape.
     dynamic: bool,
 }
 
@@ -175,13 +175,13 @@ impl Rewrite<'_> {
     }
 }
 
-/// A tensor at the beginning of a piece of memory.
+/// Makes a tensor at the beginning of a piece of memory.
 fn in_storage(store: &mut Store, storage: ExprId, [size, element, device]: [ExprId; 3], ty: TypeId) -> ExprId {
     let operands = [storage, int(store, 0), size, element, device];
     call_typed(store, "memory.alloc_tensor", &operands, ty)
 }
 
-/// How many bytes a tensor takes, the element's size last.
+/// Returns the size of a tensor in bytes, with the element's size as the last factor.
 fn product(store: &mut Store, dims: &[Dim], element: DType) -> Dim {
     let mut bytes = None;
     let size = store.prim_int(element.bytes() as i64, DType::I64);

@@ -1,4 +1,4 @@
-//! Which tensors share memory: first who uses what, then who gets what.
+//! Plans which tensors share memory: first counts uses, then assigns memory.
 
 use super::bound::Bounds;
 use super::tokens::{Pool, Token, Tokens};
@@ -8,14 +8,14 @@ use crate::passes::relax::calls::{args, extents, op_name};
 use crate::tir;
 use rustc_hash::FxHashMap;
 
-/// What each tensor uses.
+/// The memory of each tensor.
 pub(super) struct Plan {
     pub(super) tokens: Vec<Token>,
     allocated: FxHashMap<ExprId, usize>,
 }
 
 impl Plan {
-    /// The memory of a tensor that `R.builtin.alloc_tensor` makes, if it is planned.
+    /// Returns the memory of a tensor that `R.builtin.alloc_tensor` makes, if it is planned.
     pub(super) fn token_of(&self, alloc: ExprId) -> Option<usize> {
         self.allocated.get(&alloc).copied()
     }
@@ -50,7 +50,7 @@ pub(super) fn plan(store: &mut Store, module: &Module, bounds: &mut Bounds) -> R
     Ok(Plan { tokens: planner.tokens, allocated: planner.allocated })
 }
 
-/// An expression that uses memory: variables are told apart from what they are bound to.
+/// An expression that uses memory: variables are distinct from their values.
 #[derive(Clone, Copy)]
 enum User {
     Expr(ExprId),
@@ -64,7 +64,7 @@ struct Planner<'m> {
     tokens: Vec<Token>,
     /// Blocks that are open.
     blocks: Vec<Id<BindingBlock>>,
-    /// The block in which each token is allocated; of one that is not planned none.
+    /// The block in which each token is allocated; none for a token outside of the plan.
     homes: FxHashMap<usize, Id<BindingBlock>>,
     users: FxHashMap<usize, Vec<User>>,
     pool: Pool,
@@ -76,13 +76,13 @@ enum Task {
     Begin(Id<BindingBlock>),
     Binding(Binding),
     End,
-    /// The value of a binding that has sequences in it is done.
+    /// Handles a binding after the sequences in its value.
     Bound(Binding),
-    /// The result of a sequence leaves it.
+    /// Handles the result that leaves a sequence.
     Result(ExprId),
 }
 
-/// What is done with calls.
+/// The action on calls.
 #[derive(Clone, Copy)]
 enum Round {
     Count,
@@ -131,7 +131,7 @@ impl Planner<'_> {
                     }
                 },
                 Task::Bound(binding) => {
-                    // A cast is the same memory, too.
+                    // A cast has the memory of its operand.
                     let tokens = self.exprs.get(&binding.value).cloned().unwrap_or_default();
                     let tokens = match store.expr(binding.value) {
                         Expr::Var(_) => self.tokens_of(store, binding.value),
@@ -143,7 +143,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The memory that an operand uses.
+    /// Returns the memory that an operand uses.
     fn tokens_of(&mut self, store: &Store, id: ExprId) -> Tokens {
         if self.tokens.is_empty() {
             return Tokens::None;
@@ -174,7 +174,7 @@ impl Planner<'_> {
         }
         tokens.each(&mut |token| self.users.entry(token).or_default().push(user));
         match (user, tokens) {
-            // Most of a program uses no memory that is planned.
+            // Most of a program uses no planned memory.
             (User::Expr(id), Tokens::None) => self.exprs.remove(&id),
             (User::Var(var), Tokens::None) => self.vars.remove(&var),
             (User::Expr(id), tokens) => self.exprs.insert(id, tokens),
@@ -203,7 +203,7 @@ impl Planner<'_> {
         self.homes.remove(&token);
     }
 
-    /// The first round: who uses what, and how often.
+    /// The first round: counts the uses of each token.
     fn count(&mut self, store: &mut Store, bounds: &Bounds, call: ExprId) {
         if self.tokens.is_empty() && op_name(store, call) != "builtin.alloc_tensor" {
             return;
@@ -244,7 +244,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Memory for a tensor that can be planned; any other stays out of the plan.
+    /// Plans memory for a tensor if possible; any other tensor stays out of the plan.
     fn create(&mut self, store: &mut Store, bounds: &Bounds, call: ExprId) {
         let [size, element, _, scope] = args(store, call)[..] else { return };
         let (Some(dims), Expr::DataType(dtype), Expr::Str(scope)) =
@@ -273,7 +273,7 @@ impl Planner<'_> {
         self.set(User::Expr(call), Tokens::One(token));
     }
 
-    /// The second round: who gets what.
+    /// The second round: assigns memory to tokens.
     fn assign(&mut self, store: &mut Store, bounds: &Bounds, call: ExprId) {
         let given = args(store, call);
         match op_name(store, call) {
@@ -307,7 +307,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether what a call gives is in the memory of its first argument.
+/// True if the result of a call is in the memory of its first argument.
 fn same_memory(store: &Store, call: ExprId) -> bool {
     if ["reshape", "memory.view", "memory.ensure_zero_offset"].contains(&op_name(store, call)) {
         return true;

@@ -4,9 +4,9 @@ use crate::ir::{DType, Dim, PrimId, Store};
 use crate::tir::{Facts, can_prove_equal};
 use rustc_hash::FxHashMap;
 
-/// A piece of memory that is planned.
+/// A planned piece of memory.
 pub(super) struct Token {
-    /// How often tensors in it are still used.
+    /// The number of remaining uses of tensors in it.
     pub(super) uses: usize,
     pub(super) bytes: PrimId,
     pub(super) dtype: DType,
@@ -15,7 +15,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// How many bytes it has; -1 where that is not known.
+    /// Returns its size in bytes; -1 where that is not known.
     fn size(&self, store: &Store) -> i64 {
         store.as_prim_int(self.bytes).unwrap_or(-1)
     }
@@ -28,7 +28,7 @@ impl Token {
 /// The memory that an expression uses (TVM: `NestedMsg<StorageToken>`). Tuples nest as deep as the parser's limit on brackets.
 #[derive(Clone, Default, PartialEq)]
 pub(super) enum Tokens {
-    /// None that is planned.
+    /// No planned memory.
     #[default]
     None,
     One(usize),
@@ -53,11 +53,11 @@ impl Tokens {
     }
 }
 
-/// How many times larger or smaller memory may be that is used again.
+/// The factor by which reused memory may be larger or smaller.
 const RANGE: i64 = 16;
 
-/// Memory that is free (TVM's `TokenAllocatorMixed`): for each kind of memory and element type by size, and of one size the
-/// one that was given back first.
+/// Free memory (TVM's `TokenAllocatorMixed`): for each kind of memory and element type by size, and within one size in
+/// the order of release.
 #[derive(Default)]
 pub(super) struct Pool {
     free: FxHashMap<(String, DType), Vec<(i64, usize)>>,
@@ -68,7 +68,7 @@ impl Pool {
         self.free.clear();
     }
 
-    /// Memory that fits and is free, which is taken.
+    /// Takes free memory that fits.
     pub(super) fn take(&mut self, store: &mut Store, facts: &Facts, tokens: &mut [Token], wanted: usize) -> Option<usize> {
         if tokens[wanted].uses == 0 {
             return None;
@@ -99,7 +99,7 @@ impl Pool {
         Some(token)
     }
 
-    /// Gives memory back.
+    /// Returns memory to the pool.
     pub(super) fn release(&mut self, store: &Store, tokens: &[Token], token: usize) {
         let released = &tokens[token];
         let size = released.size(store);

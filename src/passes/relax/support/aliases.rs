@@ -1,7 +1,7 @@
-//! Which values of a dataflow block may share memory, and how long each is needed.
+//! Finds values of a dataflow block that may share memory, and the last binding that needs each.
 //!
-//! A *place* is what one allocation gives. A variable may stand for several; a place that holds a tuple has places for each
-//! field.
+//! A *place* is the memory of one allocation. A variable may stand for several; a place that holds a tuple has places
+//! for each field.
 //!
 //! Source: `src/relax/transform/dataflow_inplace.cc`.
 
@@ -15,13 +15,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Places, each once, in ascending order.
 type Places = Vec<u32>;
 
-/// The place of everything that comes from elsewhere.
+/// The place of all values from elsewhere.
 const OUTSIDE: u32 = u32::MAX;
 
-/// So many places are told apart; what comes behind counts as coming from elsewhere.
+/// The limit of distinct places; further ones count as coming from elsewhere.
 const MOST: usize = 1 << 20;
 
-/// Operators whose result may be their first argument seen in another way.
+/// Operators whose result may be a view of their first argument.
 const VIEWS: &[&str] = &[
     "expand_dims",
     "squeeze",
@@ -33,7 +33,7 @@ const VIEWS: &[&str] = &[
     "memory.ensure_zero_offset",
 ];
 
-/// What the variables of a block may stand for.
+/// The places that the variables of a block may stand for.
 #[derive(Default)]
 pub(in crate::passes::relax) struct Aliases {
     vars: FxHashMap<VarId, Places>,
@@ -49,7 +49,7 @@ fn insert(places: &mut Places, new: &[u32]) {
 }
 
 impl Aliases {
-    /// What a block binds. Of what comes from outside of it nothing is known.
+    /// Analyses the bindings of a block. Nothing is known of values from outside.
     pub fn of(store: &Store, bindings: &[Binding]) -> Aliases {
         let mut aliases = Aliases::default();
         for binding in bindings {
@@ -61,12 +61,12 @@ impl Aliases {
         aliases
     }
 
-    /// The places of a variable; none if the block does not bind it.
+    /// Returns the places of a variable; `None` if the block does not bind it.
     pub fn places(&self, var: VarId) -> Option<&[u32]> {
         self.vars.get(&var).map(Vec::as_slice)
     }
 
-    /// The places of a variable and of all fields in them; nothing when one of them may be any.
+    /// Returns the places of a variable and of all fields in them; `None` when one of them may be any.
     pub fn reached(&self, var: VarId) -> Option<FxHashSet<u32>> {
         let mut found: FxHashSet<u32> = FxHashSet::default();
         let mut waiting = self.vars.get(&var)?.clone();
@@ -81,19 +81,19 @@ impl Aliases {
         Some(found)
     }
 
-    /// Whether two operands of a call never share a place that is known.
+    /// True if two operands of a call never share a known place.
     pub fn apart(&self, a: &[u32], other: Option<VarId>) -> bool {
         let other = other.and_then(|var| self.places(var)).unwrap_or(&[OUTSIDE]);
         !a.iter().any(|place| other.contains(place))
     }
 
-    /// A place that nobody has.
+    /// Returns a new place.
     fn fresh(&mut self) -> u32 {
         self.next += 1;
         self.next - 1
     }
 
-    /// A place for a value of this type, with places for its fields.
+    /// Makes a place for a value of this type, with places for its fields.
     fn fresh_of(&mut self, store: &Store, ty: Option<TypeId>) -> u32 {
         let place = self.fresh();
         if let Some(Type::Tuple(fields)) = ty.map(|ty| store.type_of_id(ty)) {
@@ -143,7 +143,7 @@ impl Aliases {
         }
     }
 
-    /// What a function gives that nobody knows: something new, or any argument or what is in it; so is every field of it.
+    /// Returns the result of an unknown function: new memory, or any argument or part of one; so is every field of it.
     fn unknown_call(&mut self, store: &Store, args: &[ExprId], ty: Option<TypeId>) -> Places {
         let result = self.fresh_of(store, ty);
         let mut waiting = vec![result];
@@ -172,8 +172,8 @@ impl Aliases {
     }
 }
 
-/// For each variable the last binding that needs it: the number of bindings where it is needed behind the block. To take a field
-/// of a tuple is not to need the tuple.
+/// Returns for each variable the index of the last binding that needs it; the number of bindings if it is needed behind
+/// the block. Taking a field of a tuple does not need the tuple.
 pub(in crate::passes::relax) fn last_needed(store: &Store, bindings: &[Binding]) -> FxHashMap<VarId, usize> {
     let mut last: FxHashMap<VarId, usize> = FxHashMap::default();
     let end = |var: VarId, here: usize| if store.var_data(var).dataflow { here } else { bindings.len() };

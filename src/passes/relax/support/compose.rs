@@ -1,4 +1,4 @@
-//! One function out of two.
+//! Composes two functions into one.
 //!
 //! Source: `ComposeFunctions` in `src/relax/transform/utils.cc`.
 
@@ -9,7 +9,7 @@ use crate::pass::PassError;
 use crate::passes::relax::canonicalize_bindings::canonicalize_bindings;
 use crate::passes::relax::dead_code_elimination::remove_all_unused;
 
-/// The function over variables of its own.
+/// Copies a function with new variables.
 pub(in crate::passes::relax) fn with_own_vars(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     let mut cx = Mutation::new(BlockBuilder::new(module));
     let function = copy_with_new_vars(store, &mut cx, function);
@@ -17,7 +17,7 @@ pub(in crate::passes::relax) fn with_own_vars(store: &mut Store, module: &Module
     Ok(function)
 }
 
-/// The function that gives `second` what `first` gives.
+/// Makes the function that applies `second` to the result of `first`.
 pub(in crate::passes::relax) fn compose_functions(
     store: &mut Store,
     module: &Module,
@@ -40,7 +40,7 @@ pub(in crate::passes::relax) fn compose_functions(
         Some(Type::Tuple(fields)) => Some(fields.to_vec()),
         _ => None,
     };
-    // A tuple goes to a function that takes one as it is.
+    // A tuple is passed unchanged to a function that takes one.
     let as_it_is = params.len() == 1 && fields(store, store.var_type(params[0])).is_some();
     let values: Vec<ExprId> = match fields(store, ty).filter(|_| !as_it_is) {
         Some(fields) => (0..)

@@ -1,4 +1,4 @@
-//! What functions inside of functions are called when they stand in the module.
+//! Names for inner functions in the module.
 //!
 //! Source: `LambdaNameCollector` of `src/relax/transform/lambda_lift.cc`.
 
@@ -8,10 +8,10 @@ use crate::ir::{Expr, ExprId, Id, Module, Name, Store};
 use crate::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// An inner function, and the names of what it stands in: a function of the module, then variables, its own last.
+/// An inner function, and its path of names: a function of the module, then variables, its own last.
 type Place = (ExprId, Vec<String>);
 
-/// A name for each function that a binding of a function of the module holds.
+/// Returns a name for each function that a binding of a function of the module holds.
 pub(in crate::passes::relax) fn lambda_names(
     store: &mut Store,
     module: &Module,
@@ -46,7 +46,7 @@ pub(in crate::passes::relax) fn lambda_names(
     attempt(store, &places, &mut names, &mut taken, &mut |path| Some(ends(path)));
     attempt(store, &places, &mut names, &mut taken, &mut |path| whole(path));
     attempt(store, &places, &mut names, &mut taken, &mut numbered);
-    // Whatever is left takes the first number that is free.
+    // The remaining functions take the first number that is free.
     attempt_each(store, &places, &mut names, &mut taken);
     Ok(names)
 }
@@ -58,7 +58,7 @@ fn ends(path: &[String]) -> String {
     }
 }
 
-/// Gives names that nobody has and only one function would get.
+/// Assigns names that are free and fit only one function.
 fn attempt(
     store: &mut Store,
     places: &[Place],

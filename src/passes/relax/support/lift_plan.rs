@@ -1,4 +1,4 @@
-//! Which bindings depend on the weights of a model only, so that they may be computed before it runs.
+//! Finds bindings that depend only on the weights of a model, so that they can be computed before it runs.
 //!
 //! Source: the collectors of `src/relax/transform/lift_transform_params.cc`.
 
@@ -17,12 +17,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(in crate::passes::relax) struct Target {
     pub function: ExprId,
     pub params: Vec<VarId>,
-    /// How many of the parameters are inputs.
+    /// The number of parameters that are inputs.
     pub inputs: usize,
 }
 
 impl Target {
-    /// The function, if it says how many inputs it has.
+    /// Returns the function as a target, if its attribute gives the number of inputs.
     pub fn of(store: &Store, function: ExprId) -> Option<Target> {
         let data = store.as_function(function)?;
         let inputs = usize::try_from(store.attr(data.attrs, "num_input")?.as_int()?).ok()?;
@@ -35,7 +35,7 @@ impl Target {
     }
 }
 
-/// What can be lifted, and what has to be at hand when the function runs.
+/// The bindings that can be lifted, and the values that are needed at run time.
 #[derive(Default)]
 pub(in crate::passes::relax) struct Plan {
     pub lifted: Vec<Binding>,
@@ -46,7 +46,7 @@ pub(in crate::passes::relax) struct Plan {
 }
 
 impl Plan {
-    /// What the lifted function gives: weights that are needed, then what was computed from weights.
+    /// Returns the outputs of the lifted function: weights that are needed, then values computed from weights.
     pub fn outputs(&self, weights: &[VarId]) -> Vec<VarId> {
         let params = weights.iter().copied().filter(|var| self.needed.contains(var));
         let computed = self.lifted.iter().map(|binding| binding.var);
@@ -54,7 +54,7 @@ impl Plan {
         params.chain(computed).collect()
     }
 
-    /// Symbols that `all` define and the function needs, but neither `known` nor the outputs define.
+    /// Returns symbols that `all` define and the function needs, but neither `known` nor the outputs define.
     pub fn symbols(&self, store: &Store, all: &[VarId], known: &[VarId], outputs: &[VarId]) -> Vec<Id<Symbol>> {
         let known: Vec<Id<Symbol>> = known.iter().chain(outputs).flat_map(|var| defined(store, *var)).collect();
         let mut found: Vec<Id<Symbol>> = Vec::new();
@@ -67,7 +67,7 @@ impl Plan {
     }
 }
 
-/// The plan of several functions that share what is computed beforehand: in variables of the first one.
+/// The common plan of several functions that share lifted values, in variables of the first one.
 pub(in crate::passes::relax) struct Shared {
     pub plan: Plan,
     pub weights: Vec<VarId>,
@@ -75,7 +75,7 @@ pub(in crate::passes::relax) struct Shared {
     pub symbols: FxHashMap<Id<Symbol>, Id<Symbol>>,
 }
 
-/// Symbols that the type of a variable defines.
+/// Returns the symbols that the type of a variable defines.
 fn defined(store: &Store, var: VarId) -> Vec<Id<Symbol>> {
     store.var_type(var).map_or(Vec::new(), |ty| symbols(store, ty, true))
 }
@@ -104,7 +104,7 @@ fn uses(store: &Store, value: ExprId) -> Uses {
     (free_vars(store, value), found)
 }
 
-/// Whether a value ends the lifting: `R.builtin.stop_lift_params(x)`.
+/// True if a value ends the lifting: `R.builtin.stop_lift_params(x)`.
 pub(in crate::passes::relax) fn stops(store: &Store, value: ExprId) -> bool {
     op_name(store, value) == "builtin.stop_lift_params"
 }
@@ -126,7 +126,7 @@ impl Liftable {
     }
 }
 
-/// The bindings of a function in order, and whether each stands in a dataflow block; branches are not looked into.
+/// Returns the bindings of a function in order, each with true if it is in a dataflow block; branches are not visited.
 fn bindings(store: &Store, function: ExprId) -> Vec<(Binding, bool)> {
     let body = store.as_function(function).map(|function| store.expr(function.body));
     let Some(Expr::Seq { blocks, .. }) = body else { return Vec::new() };
@@ -134,7 +134,8 @@ fn bindings(store: &Store, function: ExprId) -> Vec<(Binding, bool)> {
     store.items(blocks).flat_map(of_block).collect()
 }
 
-/// The plan of one function. With a shared one only what is shared is lifted, and what this one needs is added to it.
+/// Returns the plan of one function. A shared plan limits the lifting to shared bindings, and gets this function's
+/// needs.
 pub(in crate::passes::relax) fn plan(store: &Store, target: &Target, shared: Option<&mut Shared>) -> Plan {
     let mut plan = Plan::default();
     let mut liftable = Liftable::default();
@@ -156,7 +157,7 @@ pub(in crate::passes::relax) fn plan(store: &Store, target: &Target, shared: Opt
             continue;
         }
         plan.needed.insert(binding.var);
-        // Symbols count as read in the types of what is used, too.
+        // Symbols in the types of used values count as read, too.
         let types = uses.0.iter().filter_map(|var| store.var_type(*var)).chain(store.checked_type(binding.value));
         for ty in types.collect::<Vec<_>>() {
             plan.needed_symbols.extend(symbols(store, ty, false));
@@ -178,7 +179,7 @@ pub(in crate::passes::relax) fn plan(store: &Store, target: &Target, shared: Opt
     plan
 }
 
-/// What several functions compute from their weights alike.
+/// Finds the bindings that several functions compute from their weights alike.
 pub(in crate::passes::relax) fn shared_plan(store: &mut Store, module: &Module, targets: &[Target]) -> Result<Shared, PassError> {
     let Some(first) = targets.first() else { return Err(type_error("no function has the attribute num_input")) };
     let weights = first.weights().to_vec();
@@ -198,7 +199,7 @@ pub(in crate::passes::relax) fn shared_plan(store: &mut Store, module: &Module, 
             shared.symbols.extend(mine.into_iter().zip(others));
         }
     }
-    // Values in the variables of the first function that has them, with the bindings of all that do.
+    // Values in the variables of the first function that has them, with the bindings of all functions that do.
     let mut found: Vec<(ExprId, Vec<Binding>)> = Vec::new();
     let mut vars = shared.vars.clone();
     let mut cx = Mutation::new(BlockBuilder::new(module));

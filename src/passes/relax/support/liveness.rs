@@ -1,12 +1,12 @@
-//! Where variables are used for the last time.
+//! Finds the last uses of variables.
 
 use crate::ir::walk::free_vars;
 use crate::ir::{Binding, BindingBlock, List, Store, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// For each binding the variables that it is the last to use, in the order of their use; its own stands last when nobody uses
-/// it. The binding of `result` does not count. In dataflow blocks it is the first use instead, because TVM's analysis turns
-/// around the bindings of ordinary blocks only.
+/// Returns for each binding the variables whose last use it is, in the order of their use; its own variable stands last
+/// when it has no uses. The binding of `result` does not count. In dataflow blocks it is the first use instead, because
+/// TVM's analysis reverses the bindings of ordinary blocks only.
 pub(in crate::passes::relax) fn last_uses(
     store: &Store,
     blocks: List<BindingBlock>,

@@ -1,4 +1,4 @@
-//! What operators of Relax give for constants, as constants: the part of FoldConstant that knows operators.
+//! Evaluates operators of Relax on constants: the part of FoldConstant that knows operators.
 //!
 //! Source: `src/relax/transform/fold_constant.cc`, where each call is made into a tensor program that is run.
 
@@ -11,12 +11,12 @@ use crate::ops::relax::deduce::int;
 use crate::passes::relax::calls::tuple;
 use crate::topi;
 
-/// The value of a constant, if the text had it.
+/// Returns the value of a constant, if the text had it.
 pub(in crate::passes::relax) fn known(store: &Store, id: ExprId) -> Option<Tensor> {
     constant(store, id).filter(|tensor| tensor.data.is_some()).cloned()
 }
 
-/// Element type and shape of a tensor type of which all is known.
+/// Returns element type and shape of a tensor type that is known completely.
 pub(in crate::passes::relax) fn fixed(store: &Store, ty: TypeId) -> Option<(DType, Vec<i64>)> {
     match store.type_of_id(ty) {
         Type::Tensor { shape, dtype } => Some((*dtype, shape.iter().map(|dim| dim.known()).collect::<Option<_>>()?)),
@@ -24,7 +24,7 @@ pub(in crate::passes::relax) fn fixed(store: &Store, ty: TypeId) -> Option<(DTyp
     }
 }
 
-/// The tensor as a constant with its type.
+/// Makes a typed constant of a tensor.
 pub(in crate::passes::relax) fn literal(store: &mut Store, tensor: Tensor) -> ExprId {
     let dims: Vec<Dim> = tensor.shape.iter().map(|extent| int(*extent)).collect();
     let ty = store.tensor_type(&dims, tensor.dtype);
@@ -32,7 +32,7 @@ pub(in crate::passes::relax) fn literal(store: &mut Store, tensor: Tensor) -> Ex
     store.add_typed(Expr::Constant(tensor), Some(ty))
 }
 
-/// Operators that TVM does not make into one tensor program, or makes into something else before they could be folded.
+/// Operators that TVM does not make into one tensor program, or replaces before they could be folded.
 const KEPT: &[&str] = &[
     "arange",
     "argsort",
@@ -48,8 +48,8 @@ const KEPT: &[&str] = &[
     "wrap_param",
 ];
 
-/// Why TVM cannot make a tensor program of an operator for tensors without a shape or an element type: it tries so for every
-/// call, whatever its arguments are.
+/// Returns TVM's reason if it cannot make a tensor program of an operator for tensors without a shape or an element
+/// type: it tries that for every call, whatever its arguments are.
 pub(in crate::passes::relax) fn makes_program_of_unknown(store: &Store, name: &str, operands: &[ExprId]) -> Option<&'static str> {
     if !topi::has_te_form(name) || topi::needs(name) == topi::Known::Nothing || KEPT.contains(&name) {
         return None;
@@ -72,7 +72,7 @@ pub(in crate::passes::relax) fn makes_program_of_unknown(store: &Store, name: &s
     None
 }
 
-/// Whether a constant has no value, because the section of the text that has it was not there.
+/// True if a constant has no value, because its section of the text was missing.
 pub(in crate::passes::relax) fn has_unread_constant(store: &Store, function: ExprId) -> bool {
     let unread = |id| matches!(store.expr(id), Expr::Constant(tensor) if store.tensor(tensor).data.is_none());
     post_order(store, function).into_iter().any(unread)
@@ -81,15 +81,15 @@ pub(in crate::passes::relax) fn has_unread_constant(store: &Store, function: Exp
 /// Operators that take a tensor for its shape alone.
 const FILLS: &[&str] = &["eye_like", "full_like", "ones_like", "zeros_like"];
 
-/// A tensor of zeros, unless it is large beyond reason.
+/// Makes a tensor of zeros; `None` if it were too large.
 fn blank(dtype: DType, shape: &[i64]) -> Option<Value> {
     let bytes = usize::try_from(shape.iter().try_fold(dtype.bytes() as i64, |size, extent| size.checked_mul(*extent))?).ok()?;
     (bytes <= 1 << 28).then(|| Value::Tensor(Tensor::new(dtype, shape, vec![0; bytes])))
 }
 
-/// What a call of an operator computes from constants, as constants.
+/// Evaluates a call of an operator on constants to constants.
 pub(in crate::passes::relax) fn compute(store: &mut Store, name: &str, call: ExprId, operands: &[ExprId]) -> Option<ExprId> {
-    // TVM makes another constant of a scalar that is cast, which it does not take for a result.
+    // TVM replaces a cast of a scalar by another constant, which does not count as a result.
     let casts_scalar = name == "astype" && operands.first().and_then(|id| known(store, *id)).is_some_and(|t| t.shape.is_empty());
     if casts_scalar || KEPT.contains(&name) {
         return None;
@@ -120,7 +120,7 @@ pub(in crate::passes::relax) fn compute(store: &mut Store, name: &str, call: Exp
     if matches!(made, Value::Tuple(_)) { Some(tuple(store, &tensors)) } else { tensors.first().copied() }
 }
 
-/// The value of an argument that is known: a constant, a shape of numbers, a number, or a tuple of these.
+/// Returns the value of a known argument: a constant, a shape of numbers, a number, or a tuple of these.
 fn value_of(store: &mut Store, id: ExprId) -> Option<Value> {
     if let Some(tensor) = known(store, id) {
         return Some(Value::Tensor(tensor));

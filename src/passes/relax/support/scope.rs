@@ -7,8 +7,8 @@ use crate::ir::walk::{is_straight, post_order};
 use crate::ir::{Expr, ExprId, Function, Module, Store};
 use crate::pass::PassError;
 
-/// The function as TVM leaves it where a pass rewrote its body alone: no symbols of parameters are known there, so branches
-/// lose them in their types, and what is computed from their results follows.
+/// Rebuilds a function as TVM leaves it after a pass rewrote its body alone: symbols of parameters are unknown there,
+/// so branches lose them in their types, and so do values that depend on them.
 pub(in crate::passes::relax) fn rewritten_out_of_scope(
     store: &mut Store,
     module: &Module,
@@ -23,25 +23,25 @@ pub(in crate::passes::relax) fn rewritten_out_of_scope(
     let body = build::run(store, &mut cx, &mut Branches, data.body);
     cx.builder.end_scope();
     cx.builder.finish()?;
-    // The signature is not looked at.
+    // The signature is not visited.
     let new = store.add_function(Function { body, ..data });
     let ty = store.checked_type(function);
     Ok(store.rebuild(function, Expr::Function(new), ty))
 }
 
-/// A branch that is put together anew: blocks are, so that one whose arms have no bindings stays as it is.
+/// True for a branch that is rebuilt: TVM rebuilds blocks, so a branch without bindings in its arms stays.
 pub(in crate::passes::relax) fn is_erased(store: &Store, id: ExprId) -> bool {
     let Expr::If { then, other, .. } = store.expr(id) else { return false };
     (has_bindings(store, then) || has_bindings(store, other))
         && store.checked_type(id).is_some_and(|ty| !symbols(store, ty, false).is_empty())
 }
 
-/// Whether the arm of a branch binds anything.
+/// True if the arm of a branch binds anything.
 pub(in crate::passes::relax) fn has_bindings(store: &Store, arm: ExprId) -> bool {
     matches!(store.expr(arm), Expr::Seq { blocks, .. } if !blocks.is_empty())
 }
 
-/// Gives branches a type anew. An arm without bindings stays as it is, and so knows more: it casts to that type.
+/// Recomputes the types of branches. An arm without bindings stays, and so knows more: it casts to that type.
 struct Branches;
 
 impl BlockMutator for Branches {

@@ -1,4 +1,4 @@
-//! Symbols that a `match_cast` defines and that are known all the same.
+//! Replaces symbols that a `match_cast` defines although their values are known.
 //!
 //! Source: `SymbolicVarCanonicalizer` of `src/relax/transform/canonicalize_bindings.cc`.
 
@@ -11,7 +11,7 @@ use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Id, Module, PrimExpr, 
 use crate::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The function with symbols of casts replaced by what the types of the cast values say that they are.
+/// Replaces symbols of casts by the extents in the types of the cast values.
 pub(in crate::passes::relax) fn canonical_symbols(
     store: &mut Store,
     module: &Module,
@@ -24,7 +24,7 @@ pub(in crate::passes::relax) fn canonical_symbols(
     rewrite_function(store, module, function, &mut Symbols { casts, ..Symbols::default() })
 }
 
-/// Whether there are casts, which define symbols, and branches, which are put together anew.
+/// Tells if there are casts, which define symbols, and if there are branches, which are rebuilt.
 fn casts_and_branches(store: &Store, function: ExprId) -> (bool, bool) {
     let (mut casts, mut branches) = (false, false);
     let mut stack = vec![function];
@@ -49,13 +49,13 @@ fn casts_and_branches(store: &Store, function: ExprId) -> (bool, bool) {
 
 #[derive(Default)]
 struct Symbols {
-    /// Whether there is a cast at all; otherwise there is nothing to know.
+    /// False if there is no cast at all, so that there is nothing to replace.
     casts: bool,
-    /// What was known where the sequences began that are under way.
+    /// The known values at the begin of the sequences around.
     outer: Vec<Bindings>,
-    /// Symbols that are read when the program runs, for the functions under way.
+    /// Symbols that are read at run time, for the functions around.
     used: Vec<FxHashSet<Id<Symbol>>>,
-    /// What is known, while the binding under way is left as it is written.
+    /// The known values, while the current binding stays as it is written.
     hidden: Option<Bindings>,
 }
 
@@ -89,7 +89,7 @@ impl BlockMutator for Symbols {
                 self.used.pop();
             }
             Expr::Seq { .. } => cx.symbols = self.outer.pop().unwrap_or_default(),
-            // TVM puts blocks together again, so that a branch with bindings is another one whatever became of them.
+            // TVM rebuilds blocks, so a branch with bindings always changes.
             Expr::If { then, other, .. } if post != pre || has_bindings(store, then) || has_bindings(store, other) => {
                 return with_casts(store, cx, pre, post);
             }
@@ -107,7 +107,7 @@ impl BlockMutator for Symbols {
             infer_symbols(store, var, value, &mut found);
         }
         let mut read = false;
-        // Of what one cast says of a symbol the last counts.
+        // The last value that one cast gives a symbol counts.
         let last: FxHashMap<Id<Symbol>, Dim> = found.iter().copied().collect();
         found.retain(|(symbol, dim)| last.get(symbol) == Some(dim));
         for (symbol, dim) in found {
@@ -141,7 +141,7 @@ impl BlockMutator for Symbols {
     }
 }
 
-/// Symbols that are values of the program, and not only extents.
+/// Returns symbols that are values of the program, and not only extents.
 fn read_symbols(store: &Store, function: ExprId) -> FxHashSet<Id<Symbol>> {
     let mut found = FxHashSet::default();
     for id in post_order(store, function) {
@@ -158,7 +158,7 @@ fn read_symbols(store: &Store, function: ExprId) -> FxHashSet<Id<Symbol>> {
     found
 }
 
-/// A branch whose arms know different symbols keeps the type that it had: the arms cast to it.
+/// Keeps the type of a branch whose arms know different symbols: the arms cast to it.
 fn with_casts(store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
     let Expr::If { cond, then, other } = store.expr(post) else { return post };
     let Some(ty) = store.checked_type(pre).map(|ty| cx.ty(store, ty)) else { return post };
@@ -169,7 +169,7 @@ fn with_casts(store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -
     store.rebuild(post, Expr::If { cond, then: arms[0], other: arms[1] }, Some(ty))
 }
 
-/// The arm of a branch, cast to a type that is not its own.
+/// Casts the arm of a branch to a type that is not its own.
 pub(super) fn cast(store: &mut Store, arm: ExprId, ty: TypeId, name: &str) -> ExprId {
     let Expr::Seq { blocks, body } = store.expr(arm) else { return arm };
     if store.checked_type(arm) == Some(ty) {

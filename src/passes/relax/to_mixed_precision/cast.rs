@@ -5,7 +5,7 @@ use super::wanted::{DTypes, dtypes};
 use crate::ir::{AttrValue, DType, DTypeCode, Expr, ExprId, Store, TensorInfo, Type};
 use crate::ops;
 
-/// A value with its tensors of single and half precision as these types.
+/// Casts the tensors of single and half precision in a value to these types.
 pub(super) fn cast(store: &mut Store, expr: ExprId, to: &DTypes) -> ExprId {
     let Some(ty) = store.checked_type(expr) else { return expr };
     match (store.type_of_id(ty), to) {
@@ -40,7 +40,7 @@ fn astype(store: &mut Store, expr: ExprId, to: DType) -> ExprId {
     let attrs = attrs.map(|attrs| store.attrs(attrs));
     let callee = op(store, "astype");
     let call = store.add_call(callee, &[expr], attrs);
-    // The type is known, so that casts of casts can be told.
+    // The type is known, so that casts of casts are recognised.
     let info = store.checked_type(expr).and_then(|ty| store.tensor_info(ty));
     match (store.expr(call), info) {
         (node, Some(info)) => {
@@ -51,7 +51,7 @@ fn astype(store: &mut Store, expr: ExprId, to: DType) -> ExprId {
     }
 }
 
-/// Whether operands may be of half precision: they are, or they are constants in its range.
+/// True if all operands may be of half precision: they are, or they are constants in its range.
 pub(super) fn all_castable(store: &Store, args: &[ExprId]) -> bool {
     args.iter().all(|arg| {
         let Some(given) = dtypes(store, *arg, None) else { return true };

@@ -1,4 +1,4 @@
-//! ToMixedPrecision: heavy operators compute in half precision.
+//! ToMixedPrecision: computes expensive operators in half precision.
 //!
 //! Source: `src/relax/transform/to_mixed_precision.cc`, `src/relax/transform/infer_amp_utils.cc`.
 
@@ -71,7 +71,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
         }));
     }
     let store = &mut *cx.store;
-    // TVM asks for the block that it is in wherever it meets a variable, also a symbol in the type of a body without blocks.
+    // TVM asks for the current block at every variable, also at a symbol in the type of a body without blocks.
     if let Some(data) = store.as_function(function)
         && let Expr::Seq { blocks, body } = store.expr(data.body)
         && blocks.is_empty()
@@ -90,13 +90,13 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
     rewrite_function(store, module, function, &mut rewriter)
 }
 
-/// What mixed precision does with a call; nothing when it calls no operator.
+/// Returns the mixed-precision policy of a call; `None` when it calls no operator.
 fn policy(store: &Store, call: ExprId) -> Option<MixedPrecision> {
     let row = ops::info(store.called_op(call)?).relax.as_ref();
     Some(row.and_then(|row| row.mixed_precision).unwrap_or(MixedPrecision::Never))
 }
 
-/// Whether a variable is a tensor that is to come in half precision.
+/// True if a variable is a tensor that the caller passes in half precision.
 fn is_half_input(store: &Store, half_inputs: &[String], var: VarId) -> bool {
     half_inputs.iter().any(|name| name == store.var_name(var))
         && store.var_type(var).and_then(|ty| store.tensor_info(ty)).is_some()
@@ -107,7 +107,7 @@ struct Rewrite {
     out_dtype: DType,
     half_inputs: Vec<String>,
     params: Vec<VarId>,
-    /// Inner functions of dataflow blocks, which TVM cannot call there: it takes every variable that changes for tensors.
+    /// Inner functions of dataflow blocks, which TVM cannot call there: it treats every changed variable as a tensor.
     functions: Vec<VarId>,
 }
 
@@ -218,7 +218,7 @@ impl BlockMutator for Rewrite {
     }
 
     fn end_block(&mut self, store: &mut Store, cx: &mut Mutation, block: Id<BindingBlock>) {
-        // What stands for a parameter is known in one block alone.
+        // The replacement of a parameter is known only in one block.
         if store.block(block).dataflow {
             for param in &self.params {
                 if cx.replaced(*param).is_some() {
@@ -235,7 +235,7 @@ impl Rewrite {
         let Expr::Call { callee, info, .. } = store.expr(binding.value) else { return binding.value };
         let old = args(store, binding.value);
         let new: Vec<ExprId> = old.iter().map(|arg| remap(store, cx, *arg)).collect();
-        // TVM says of this operator that it wants halves, and not what becomes of it then.
+        // TVM registers a policy for this operator, but no function that rewrites it.
         if op_name(store, binding.value) == "outer" {
             let message = "Check failed: (attr_map.count(op)) is false: relax.outer".to_owned();
             cx.builder.error("mixed-precision", message, store.source_span(binding.value));
@@ -283,7 +283,7 @@ impl Rewrite {
         self.leaving(store, cx, binding, value)
     }
 
-    /// A call of the first kind, which sums up in another type; `nn.attention` in all its forms becomes the plain one.
+    /// Rewrites a call that accumulates in another type; `nn.attention` in all its forms becomes the plain one.
     #[allow(clippy::type_complexity, reason = "the parts of a call")]
     fn summed(
         &self,
@@ -304,7 +304,7 @@ impl Rewrite {
         Some((data.callee, info, new.to_vec()))
     }
 
-    /// What leaves the block has the type that it had.
+    /// Casts a value that leaves the block to its old type.
     fn leaving(&self, store: &mut Store, cx: &mut Mutation, binding: Binding, value: ExprId) -> ExprId {
         if store.var_data(binding.var).dataflow {
             return value;
@@ -316,7 +316,7 @@ impl Rewrite {
         }
     }
 
-    /// What only operators of the first kind use is kept in half precision.
+    /// Keeps a variable in half precision that only operators of the first kind use.
     fn cast_if_half_only(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) {
         let current = self.define_var(store, cx, var);
         let current = store.use_var(current);
@@ -330,7 +330,7 @@ impl Rewrite {
     }
 }
 
-/// An operand over what variables have become.
+/// Replaces the variables in an operand by their new values.
 fn remap(store: &mut Store, cx: &Mutation, id: ExprId) -> ExprId {
     match store.expr(id) {
         Expr::Var(var) => cx.replaced(var).unwrap_or(id),

@@ -1,4 +1,4 @@
-//! What precision the users of variables want.
+//! The precision that the users of variables want.
 
 use super::policy;
 use crate::ir::{Binding, DType, DTypeCode, Expr, ExprId, Store, Type, TypeId, VarId};
@@ -12,11 +12,11 @@ pub(super) enum DTypes {
     Fields(Vec<DTypes>),
 }
 
-/// Nobody uses it so far.
+/// The element type of a tensor without users so far.
 const UNUSED: DType = DType::new(DTypeCode::Float, 0);
 
 impl DTypes {
-    /// The element types of a type, or this one for all; none when not everything in it is a tensor.
+    /// Returns the element types of a type, or `all` for each; `None` when a part of it is no tensor.
     pub(super) fn of(store: &Store, ty: TypeId, all: Option<DType>) -> Option<DTypes> {
         match store.type_of_id(ty) {
             Type::Tuple(fields) => {
@@ -43,8 +43,8 @@ impl DTypes {
         }
     }
 
-    /// The wider of both. What nobody uses counts as single precision: TVM writes it down as `float0` and reads that back as a
-    /// float of the usual width.
+    /// Returns the wider of both. A tensor without users counts as single precision: TVM prints it as `float0` and
+    /// parses that as a float of the usual width.
     fn merge(&self, other: &DTypes) -> DTypes {
         let width = |dtype: DType| if dtype == UNUSED { 32 } else { dtype.bits };
         self.combine(other, &|a, b| match (a, b) {
@@ -58,11 +58,11 @@ pub(super) fn dtypes(store: &Store, expr: ExprId, all: Option<DType>) -> Option<
     DTypes::of(store, store.checked_type(expr)?, all)
 }
 
-/// What the users of variables want, found from the end to the beginning.
+/// The wanted element types of variables, collected from the last binding to the first.
 pub(super) struct Wanted(FxHashMap<VarId, DTypes>);
 
 impl Wanted {
-    /// What the users of a variable want; nothing where it has none.
+    /// Returns the element types that the users of a variable want; `None` if it has no users.
     pub(super) fn get(&self, var: VarId) -> Option<&DTypes> {
         self.0.get(&var)
     }
@@ -133,7 +133,7 @@ impl Wanted {
         }
     }
 
-    /// Variables in an expression keep full precision.
+    /// Keeps full precision for the variables in an expression.
     fn require_as_is(&mut self, store: &Store, expr: ExprId) {
         for id in crate::ir::walk::post_order(store, expr) {
             if matches!(store.expr(id), Expr::Var(_))

@@ -1,4 +1,4 @@
-//! Checks that values are what types say, and the matching of their extents.
+//! Checks that values have their declared types, and matches their extents.
 
 use super::super::calls::{call, dtype, int, packed, string};
 use super::{Lower, shown};
@@ -6,14 +6,14 @@ use crate::build::Mutation;
 use crate::infer::relax::types::{Fit, fit};
 use crate::ir::{Dim, Expr, ExprId, Extents, PrimExpr, PrimId, Store, TensorInfo, Type, TypeId, VarId};
 
-/// Extents of a value that are matched when all checks of types are done.
+/// Extents of a value to match after all checks of types.
 pub(super) struct Todo {
     pub(super) input: ExprId,
     pub(super) pattern: Vec<PrimId>,
     pub(super) context: Context,
 }
 
-/// Where something is checked, of which the text is made when a check is told of it.
+/// The location of a check, for its error message.
 #[derive(Clone, Copy)]
 pub(super) enum Context {
     Param {
@@ -23,20 +23,20 @@ pub(super) enum Context {
     },
     Result(TypeId),
     Cast(TypeId),
-    /// A binding of no type of its own.
+    /// A binding without a type of its own.
     Binding,
 }
 
-/// How a check is done.
+/// The mode of a check.
 #[derive(Clone, Copy)]
 pub(super) struct Mode {
-    /// Also where the types say that nothing can be wrong.
+    /// True if types are checked even where nothing can be wrong.
     pub(super) always: bool,
-    /// Only where extents are not known.
+    /// True if only unknown extents are checked.
     pub(super) dynamic_only: bool,
 }
 
-/// What is done with an extent that is matched (TVM's `MatchShapeCode`).
+/// The action on a matched extent (TVM's `MatchShapeCode`).
 #[derive(Clone, Copy, PartialEq)]
 enum MatchCode {
     EqualToNumber = 0,
@@ -171,7 +171,7 @@ impl Lower {
         todo.push(Todo { input, pattern, context });
     }
 
-    /// Matches extents with what the heap has; those that cannot be matched yet are given back.
+    /// Matches extents with the values in the heap, and returns those that cannot be matched yet.
     pub(super) fn run_match(&mut self, store: &mut Store, cx: &mut Mutation, todo: Vec<Todo>, complete: bool) -> Vec<Todo> {
         let mut left = Vec::new();
         for item in todo {
@@ -206,7 +206,7 @@ impl Lower {
         left
     }
 
-    /// The value of a scalar that a variable holds goes into the heap.
+    /// Stores the scalar that a variable holds in the heap.
     pub(super) fn match_scalar(&mut self, store: &mut Store, cx: &mut Mutation, var: ExprId, place: usize, context: Context) {
         let expr = self.slots.list[place].expr;
         let Some((code, value)) = self.match_args(store, expr, false) else { return };
@@ -236,7 +236,7 @@ impl Lower {
         Some((MatchCode::Nothing, 0))
     }
 
-    /// The text of a context as an operand.
+    /// Returns the text of a context as an operand.
     fn context(&mut self, store: &mut Store, context: Context) -> ExprId {
         let told = if self.contexts { self.told(store, context) } else { String::new() };
         string(store, &told)
@@ -259,7 +259,7 @@ impl Lower {
 
     fn emit(&self, store: &mut Store, cx: &mut Mutation, symbol: &str, operands: &[ExprId]) {
         let void = store.tuple_type(&[]);
-        // What is nested in it gets a variable, and the types of the operands are there.
+        // The builder binds nested values to variables, and the operands have types.
         let call = packed(store, symbol, operands, void);
         cx.builder.emit(store, call, "_");
     }

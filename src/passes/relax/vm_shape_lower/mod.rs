@@ -1,4 +1,4 @@
-//! VMShapeLower: symbolic shapes become numbers in a heap.
+//! VMShapeLower: replaces symbolic shapes by numbers in a heap.
 //!
 //! Source: `src/relax/backend/vm/vm_shape_lower.cc`.
 
@@ -80,11 +80,11 @@ struct Lower {
     slots: Slots,
     /// The variable that holds the heap.
     heap: VarId,
-    /// Places that got their value and whose users have not been told.
+    /// Places that have their value, and whose users are not updated yet.
     ready: Vec<usize>,
-    /// Whether checks know what to say.
+    /// True if checks carry error messages.
     contexts: bool,
-    /// Types as they stand in what checks say: parameters share theirs.
+    /// Types as printed in error messages: parameters share theirs.
     shown: FxHashMap<TypeId, String>,
 }
 
@@ -105,7 +105,7 @@ impl Lower {
         cx.builder.begin_scope(store, &params);
         cx.builder.begin_block(false);
         self.bind_heap(store, cx);
-        // Weights, which come behind the inputs, are checked only where their extents are not known.
+        // Weights, which come behind the inputs, are checked only where their extents are unknown.
         let inputs = store.attr_int(function.attrs, "num_input").map_or(params.len(), |count| count.max(0) as usize);
         let mut todo = Vec::new();
         for (at, &param) in params.iter().enumerate() {
@@ -158,14 +158,14 @@ impl Lower {
         cx.builder.emit_normalized(store, Binding { var: self.heap, value, cast: None });
     }
 
-    /// Matches what can be matched, computes what follows from that, and matches the rest.
+    /// Matches the extents that can be matched, computes the values that depend on them, and matches the rest.
     fn settle(&mut self, store: &mut Store, cx: &mut Mutation, todo: Vec<Todo>) {
         let left = self.run_match(store, cx, todo, false);
         self.compute(store, cx);
         self.run_match(store, cx, left, true);
     }
 
-    /// The place of the scalar that a variable holds.
+    /// Returns the place of the scalar that a variable holds.
     fn place_of(&self, store: &mut Store, var: VarId) -> Option<usize> {
         let data = store.var_data(var);
         let symbol = data.symbol.filter(|_| !data.dataflow)?;
@@ -173,7 +173,7 @@ impl Lower {
         self.slots.place(prim)
     }
 
-    /// A function that computes what the values that were matched last allow.
+    /// Calls a function that computes all values that the last matched ones determine.
     fn compute(&mut self, store: &mut Store, cx: &mut Mutation) {
         let mut next = Vec::new();
         for ready in std::mem::take(&mut self.ready) {
@@ -214,7 +214,7 @@ impl Lower {
         cx.builder.emit(store, call, "_");
     }
 
-    /// What makes an extent at run time: a number, or a place in the heap.
+    /// Returns the operands that load an extent at run time: a number, or a place in the heap.
     fn load(&self, store: &mut Store, cx: &mut Mutation, expr: PrimId) -> [ExprId; 2] {
         if let Some(number) = store.as_prim_int(expr) {
             return [int(store, 0), int(store, number)];
@@ -304,7 +304,7 @@ impl BlockMutator for Lower {
         }
     }
 }
-/// A type as error contexts have it: TVM prints tuples that stand in no program as tensor programs have them.
+/// Prints a type as in error contexts: TVM prints tuples outside of programs in the style of tensor programs.
 fn shown(store: &Store, ty: TypeId) -> String {
     if matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty()) {
         return "None".to_owned();
@@ -314,7 +314,7 @@ fn shown(store: &Store, ty: TypeId) -> String {
         return text;
     }
     let text = text.replace("R.Tuple", "T.Tuple");
-    // In there the numbers of extents are those of tensor programs.
+    // There the numbers of extents are printed as in tensor programs.
     let (mut rest, mut out) = (&*text, String::new());
     while let Some(open) = ["R.Tensor((", "R.Shape(["].iter().filter_map(|head| rest.find(head).map(|at| at + head.len())).min() {
         let mut depth = 1;
@@ -336,8 +336,8 @@ fn shown(store: &Store, ty: TypeId) -> String {
     out + rest
 }
 
-/// The text without the quotes around what is computed of symbols, which stand only in the head of a function. Those of
-/// arguments with a name stay.
+/// Removes the quotes around expressions over symbols, which occur only in the head of a function. Those of arguments
+/// with a name stay.
 fn without_quotes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut parts = text.split('"');

@@ -1,4 +1,4 @@
-//! Which scalar expressions a function needs at run time, each with a place in its heap of shapes.
+//! Finds the scalar expressions that a function needs at run time, and assigns each a place in its heap of shapes.
 
 use super::super::calls::extents_of;
 use super::super::compute_prim_value::symbols_of;
@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 /// An expression with a place in the heap.
 pub(super) struct Slot {
     pub(super) expr: PrimId,
-    /// Slots of expressions in which this variable is.
+    /// Slots of expressions that contain this variable.
     pub(super) users: Vec<usize>,
-    /// How many variables of the expression have no value yet.
+    /// The number of variables in the expression without a value so far.
     pub(super) outstanding: usize,
-    /// Whether the value is in the heap by now.
+    /// True if the value is in the heap.
     pub(super) computed: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// The place of an expression.
+    /// Returns the place of an expression.
     pub(super) fn place(&self, expr: PrimId) -> Option<usize> {
         self.places.get(&expr).copied()
     }
@@ -69,8 +69,8 @@ impl Slots {
     }
 }
 
-/// Places in the order in which TVM's hash table of expressions has them, as far as no two share a bucket: what is new stands
-/// first, and when the table grows all are put in again.
+/// Returns places in the order of TVM's hash table of expressions, as long as no two share a bucket: new ones stand
+/// first, and when the table grows all are inserted again.
 fn in_order_of_buckets(count: usize) -> impl Iterator<Item = usize> {
     // Numbers of buckets of libstdc++, each about twice the one before.
     let sizes = [13, 29, 59, 127, 257, 541, 1109, 2357, 5087];
@@ -92,9 +92,9 @@ struct Collector {
     bound: FxHashMap<VarId, ExprId>,
     /// The variable of the program that holds a symbol.
     holders: FxHashMap<Id<Symbol>, VarId>,
-    /// Whether expressions get places; before that, what is needed is found out.
+    /// True while expressions get places; before that, the needed values are collected.
     collects: bool,
-    /// Whether scalars that are operands count.
+    /// True if scalars that are operands count.
     scalars: bool,
 }
 
@@ -107,7 +107,7 @@ enum Task {
 
 impl Collector {
     fn live(&mut self, store: &mut Store, function: &Function) {
-        // What is live decides about scalars alone, and most programs have none.
+        // Liveness matters for scalars only, and most programs have none.
         let scalar = |id| match store.expr(id) {
             Expr::Var(var) => store.var_data(var).symbol.is_some(),
             Expr::Prim(prim) => !symbols_of(store, prim).is_empty(),
@@ -318,7 +318,7 @@ impl Collector {
     }
 }
 
-/// Whether an operand can need a place: it is or has a symbol, or something is in it.
+/// True if an operand can need a place: it is a symbol, has one in its type, or has nested values.
 fn matters(store: &Store, id: ExprId) -> bool {
     match store.expr(id) {
         Expr::Var(var) => store.var_data(var).symbol.is_some() || store.var_type(var).is_some_and(|ty| !is_plain(store, ty)),
