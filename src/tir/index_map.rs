@@ -85,7 +85,7 @@ impl IndexMap {
     }
 
     /// Returns the inverse map, and the condition under which its input is outside of the image. Nothing if there is no
-    /// inverse; with [`Level::Bijective`] also if the map leaves values out.
+    /// inverse, or, with [`Level::Bijective`], if the map may leave values out.
     pub fn inverse(
         &self,
         store: &mut Store,

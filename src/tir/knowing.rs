@@ -128,8 +128,8 @@ impl Known {
     }
 }
 
-/// Rewrites an expression over its operands, each with the condition under which it is evaluated; nothing if there is
-/// no such condition. The facts are forgotten outside of it.
+/// Rewrites a choice or binding, whose operands know its condition or value; nothing for other expressions. The
+/// facts are forgotten outside of it.
 pub fn enter_knowing(mutator: &mut dyn Knowing, cx: &mut Rewriting<'_>, id: PrimId) -> Option<PrimId> {
     if cx.store.prim_depth(id) > DEEPEST {
         return None;
