@@ -1,6 +1,6 @@
 //! JSON, as far as the metadata section needs it: flat, with long strings.
 
-/// How deep values may nest; the metadata section has four levels.
+/// The greatest nesting depth of values; the metadata section has four levels.
 const MAX_DEPTH: usize = 64;
 
 /// A value.
@@ -69,12 +69,12 @@ impl Json {
     }
 }
 
-/// What is not JSON, and where: an offset in bytes.
+/// A syntax error of JSON, with its offset in bytes.
 #[derive(Debug, PartialEq)]
 pub struct JsonError {
-    /// Where it was found.
+    /// The place of the error.
     pub offset: usize,
-    /// What was expected there.
+    /// The expected token.
     pub message: &'static str,
 }
 
@@ -154,7 +154,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands between brackets, the first of which comes next, separated by commas.
+    /// Parses the items between brackets, the first of which comes next, separated by commas.
     fn items(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         self.at += 1;
         if self.eat(close) {
@@ -215,7 +215,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What follows `\u`: four digits, or two such for a character beyond 16 bits.
+    /// Decodes the digits after `\u`: four, or two such groups for a character beyond 16 bits.
     fn unicode(&mut self) -> Read<char> {
         let first = self.hex()?;
         let code = match first {

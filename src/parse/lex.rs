@@ -1,7 +1,7 @@
-//! Characters to tokens, as TVM's `src/relay/parser/tokenizer.h` cuts them, oddities included.
+//! Cuts characters into tokens, as TVM's `src/relay/parser/tokenizer.h` does, oddities included.
 //!
-//! A token is a kind and a range of bytes; its value is decoded by whoever uses it, so a comment or
-//! a name that nobody looks at costs nothing. Tokens are made one at a time.
+//! A token is a kind and a range of bytes; its value is decoded on use, so a comment or an unused name costs nothing.
+//! Tokens are made one at a time.
 
 use super::number;
 use crate::diag::Span;
@@ -11,13 +11,13 @@ use nom::character::complete::one_of;
 use nom::combinator::{opt, recognize};
 use nom::{IResult, Parser};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Eof,
     /// `#[version = "0.0.5"]`
     Version,
-    /// `#[metadata]`: what follows is JSON up to the end.
+    /// `#[metadata]`, followed by JSON up to the end.
     Metadata,
     /// `%x`
     Local,
@@ -73,7 +73,7 @@ pub(super) enum Kind {
     Bad(Bad),
 }
 
-/// Why something is not a token.
+/// The reason why something is not a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bad {
     Char,
@@ -101,7 +101,7 @@ impl Token {
 pub(super) struct Lexer<'s> {
     pub source: &'s str,
     pub pos: usize,
-    /// Where a comment starts that is never closed. TVM takes it to go to the end of the text.
+    /// The start of a comment that is never closed. TVM takes it to go to the end of the text.
     pub open_comment: Option<u32>,
 }
 

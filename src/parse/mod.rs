@@ -7,23 +7,23 @@
 //!
 //! | code | says |
 //! |---|---|
-//! | `script-lex`, `script-syntax`, `script-indent`, `script-too-deep` | TVMScript: not a token, something else was expected, lines that do not line up, more than 256 brackets or 100 blocks |
-//! | `relax-syntax` | TVMScript: this means nothing here |
+//! | `script-lex`, `script-syntax`, `script-indent`, `script-too-deep` | TVMScript: not a token, a syntax error, wrong indentation, more than 256 brackets or 100 blocks |
+//! | `relax-syntax` | TVMScript: a construct without a meaning here |
 //! | `relax-unbound-var`, `relax-unbound-global`, `relax-unknown-op` | no variable, function, operator of that name |
-//! | `relax-unknown-arg`, `relax-missing-arg`, `relax-duplicate` | arguments that do not fit; something is given twice |
-//! | `relax-type`, `relax-dtype`, `relax-shape`, `relax-typevar`, `relax-annotation` | types that are none or missing |
+//! | `relax-unknown-arg`, `relax-missing-arg`, `relax-duplicate` | arguments that do not fit; a duplicate |
+//! | `relax-type`, `relax-dtype`, `relax-shape`, `relax-typevar`, `relax-annotation` | invalid or missing types |
 //! | `relax-attr`, `relax-const`, `relax-number`, `relax-tuple-index` | values that do not fit |
 //! | `relax-if`, `relax-output`, `relax-return` | branches, dataflow blocks and functions that do not end as they must |
-//! | `relax-metadata`, `relax-global-info` | the metadata section or the global infos are damaged or do not have it |
-//! | `relax-old` | warning: notation of an older TVM, and what it is today |
-//! | `tir-syntax`, `tir-type`, `tir-number`, `tir-undefined` | functions of TIR: something else was expected, a type that does not fit, a number that is none, a name that means nothing |
-//! | `front-wrapped`, `front-text`, `front-python`, `front-decorator` | note: what stands around the program and is not read |
+//! | `relax-metadata`, `relax-global-info` | the metadata section or the global infos are damaged or lack an entry |
+//! | `relax-old` | warning: notation of an older TVM, with today's |
+//! | `tir-syntax`, `tir-type`, `tir-number`, `tir-undefined` | functions of TIR: a syntax error, a type that does not fit, an invalid number, an unknown name |
+//! | `front-wrapped`, `front-text`, `front-python`, `front-decorator` | note: text around the program, which is not read |
 //! | `front-constant`, `front-several` | note: values that were put in, programs that were not read |
-//! | `front-language`, `front-python`, `front-fragment`, `front-pseudo`, `front-comments`, `front-incomplete` | the text is no program that can be read, and what it is |
-//! | `front-define`, `front-pick` | names that the text does not say; it has no program of that name |
-//! | `relay-lex` | something is not a token: a stray character, a string or comment without an end |
-//! | `relay-number` | a number that does not fit its width or is none |
-//! | `relay-syntax` | something else was expected here |
+//! | `front-language`, `front-python`, `front-fragment`, `front-pseudo`, `front-comments`, `front-incomplete` | the text is no program that can be read, with its kind |
+//! | `front-define`, `front-pick` | names that the text does not define; there is no program of that name |
+//! | `relay-lex` | not a token: a stray character, a string or comment without an end |
+//! | `relay-number` | a number that does not fit its width or is invalid |
+//! | `relay-syntax` | a syntax error |
 //! | `relay-too-deep` | more than 256 brackets are open |
 //! | `relay-version` | the version header is missing or another one |
 //! | `relay-unbound-var` | a variable that is not in scope |
@@ -52,7 +52,7 @@ use crate::diag::Diagnostic;
 use crate::ir::{ExprId, Id, Module, Name, Store, TypeId};
 pub use front::{Choice, Options, Recognised, recognise};
 
-/// What a text says.
+/// The contents of a text.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Its definitions. A function or type with an error in it is left out.
@@ -66,7 +66,7 @@ pub struct Program {
 /// A program and what is wrong with its text.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
-    /// What could be built.
+    /// The parts that could be built.
     pub program: Program,
     /// All problems, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
@@ -75,7 +75,7 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// Whether the text is wrong.
+    /// True if the text has errors.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -107,7 +107,8 @@ pub fn parse_with(store: &mut Store, source: &str, options: &Options) -> Parsed 
 }
 
 impl Options {
-    /// What the first comments of a text say: `# define: n=128`, `// pick: Before`. What is given otherwise counts first.
+    /// Adds the options in the first comments of a text: `# define: n=128`, `// pick: Before`. Options given elsewhere
+    /// take precedence.
     fn with_head(&self, source: &str) -> Options {
         let mut options = self.clone();
         for line in source.lines() {
@@ -130,7 +131,7 @@ impl Options {
     }
 }
 
-/// Whether a text is TVMScript: it begins with a decorator, an import, a class or an assignment of Python.
+/// True if a text is TVMScript: it begins with a decorator, an import, a class or an assignment of Python.
 pub fn is_script(source: &str) -> bool {
     for line in source.lines() {
         let line = line.trim();

@@ -10,7 +10,7 @@ pub(super) enum Number {
     Float { value: f64, bits: u8 },
 }
 
-/// Whether a name is infinity or not-a-number, with or without a width.
+/// True if a name is infinity or not-a-number, with or without a width.
 pub(super) fn is_not_finite(text: &[u8]) -> bool {
     let width = text.strip_prefix(b"inff").or_else(|| text.strip_prefix(b"nanf"));
     width.is_some_and(|w| matches!(w, b"" | b"16" | b"32" | b"64"))

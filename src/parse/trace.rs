@@ -8,13 +8,13 @@ use crate::ir::{Id, PrimOp};
 /// An expression of a trace, with its place.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// The kind of the expression.
     pub kind: NodeKind,
     /// Its place in the text.
     pub span: Span,
 }
 
-/// What an expression of a trace is.
+/// The kind of an expression of a trace.
 #[derive(Clone, Debug)]
 pub enum NodeKind {
     /// `None`
@@ -50,11 +50,11 @@ pub enum NodeKind {
 /// One line of a trace.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// What the results are called; nothing for those that are not kept.
+    /// The names of the results; nothing for those that are not kept.
     pub outs: Vec<String>,
     /// The primitive: `split`.
     pub name: String,
-    /// Which of the results is meant: `sch.get_loops(b0)[1]`.
+    /// The index of the chosen result: `sch.get_loops(b0)[1]`.
     pub pick: Option<i64>,
     /// Its arguments with their names, where they have one.
     pub args: Vec<(Option<String>, Node)>,

@@ -16,13 +16,13 @@ pub(super) struct Sequence {
 /// The bindings under way.
 #[derive(Default)]
 pub(super) struct Builder {
-    /// How often each name was given.
+    /// The number of uses of each name.
     names: FxHashMap<&'static str, u32>,
     /// Sequences that are open, the innermost last.
     sequences: Vec<Sequence>,
-    /// Whether a dataflow block is open.
+    /// True if a dataflow block is open.
     pub(super) dataflow: bool,
-    /// How many dataflow blocks were opened.
+    /// The number of dataflow blocks opened so far.
     pub(super) block: u32,
 }
 
@@ -260,7 +260,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether a node may stand anywhere, or is a tuple of such.
+    /// True if a node may stand anywhere, or is a tuple of such.
     pub(super) fn is_leaf_or_tuple(&self, id: ExprId) -> bool {
         !matches!(self.store.expr(id), Expr::Call { .. } | Expr::TupleGetItem { .. } | Expr::If { .. } | Expr::Function(_))
     }

@@ -373,7 +373,7 @@ impl<'s> Reader<'s, '_> {
         matches!(self.store.expr(id), Expr::Tuple(_)) || matches!(ty, Some(Type::Tuple(_)))
     }
 
-    /// `R.call_packed("f", x, ty_args=(T,))`; what else is named is an attribute.
+    /// Parses `R.call_packed("f", x, ty_args=(T,))`; the other named arguments are attributes.
     fn call_packed(&mut self, mut args: Args<'s>) -> Read<Value> {
         let span = args.span;
         let Some((Value::Str(symbol), _)) = args.next("func") else {
@@ -400,7 +400,7 @@ impl<'s> Reader<'s, '_> {
         }
         let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
         let ty = match ty_args[..] {
-            // What the variable is annotated with, and otherwise anything.
+            // The annotation of the variable is used, or else any type.
             [] => None,
             [ty] => Some(ty),
             _ => Some(self.store.tuple_type(&ty_args)),

@@ -52,7 +52,7 @@ impl<'s> Reader<'s, '_> {
         })
     }
 
-    /// Whether a name is that of a type, as texts of 2022 write it without `R.`.
+    /// True if a name is that of a type, as texts of 2022 write it without `R.`.
     pub(super) fn is_bare(&self, name: &str) -> bool {
         BARE.contains(&name) && self.scopes.get(name).is_none()
     }

@@ -9,7 +9,7 @@ use crate::ir::{AttrValue, Attrs, DType, ExprId, Function, Id, List, Name, Type,
 use crate::parse::script::tree::{Def, StmtKind};
 use rustc_hash::FxHashSet;
 
-/// What a decorator says.
+/// The options of a decorator.
 pub(super) struct Decorator {
     pub(super) pure: bool,
     pub(super) private: bool,
@@ -22,7 +22,7 @@ struct Signature {
 }
 
 impl<'s> Reader<'s, '_> {
-    /// What the decorators of a Relax function say; nothing when it is none.
+    /// Returns the options of a Relax function's decorators; nothing for any other definition.
     pub(super) fn decorator(&mut self, def: &Def) -> Option<Decorator> {
         let tree = self.tree;
         let mut found = None;
@@ -289,7 +289,7 @@ impl<'s> Reader<'s, '_> {
         Ok(())
     }
 
-    /// Whether a function calls `name` somewhere.
+    /// True if a function calls `name` somewhere.
     fn calls(&self, def: &Def, name: &str) -> bool {
         let tree = self.tree;
         (0..tree.len()).map(Id::from_index).any(|id| match tree.expr(id) {

@@ -22,7 +22,7 @@ pub(super) enum Metadata {
 const TENSOR_MAGIC: u64 = 0xDD5E_40F0_96B4_A13F;
 
 impl<'s> Reader<'s, '_> {
-    /// What a reference stands for. Without a section it is a constant without a value.
+    /// Returns the value of a reference. Without a section it is a constant without a value.
     pub(super) fn metadata(&mut self, key: &str, index: Option<usize>, id: Id<Node>) -> Read<Value> {
         let Some(index) = index else {
             return Err(self.error_at("relax-metadata", "a number is expected behind `metadata[...]`", id));
@@ -59,7 +59,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Whether a node is a constant of the metadata section that the text does not have.
+    /// True if a node is a constant of the metadata section that the text does not have.
     pub(super) fn is_unknown_constant(&self, id: ExprId) -> bool {
         matches!(self.store.expr(id), Expr::Constant(tensor) if self.store.tensor(tensor).data.is_none())
     }

@@ -1,8 +1,8 @@
-//! Relax as TVMScript: from the syntax tree to a module.
+//! Builds a module from Relax in TVMScript, given as a syntax tree.
 //!
-//! TVM runs the text as Python and builds the program on the way; this reads the tree and does what those calls
-//! do: nested calls become bindings, names of the builder are used up as TVM uses them up (`lv`, `gv1`), branches
-//! get their `_then` and `_else`. Types that nobody has written are left to inference.
+//! TVM runs the text as Python and builds the program on the way; this reads the tree and has the same effects as those
+//! calls: nested calls become bindings, names of the builder are used up as TVM uses them up (`lv`, `gv1`), branches
+//! get their `_then` and `_else`. Omitted types are left to inference.
 //!
 //! ```text
 //!  module --> function --> stmt --> eval (expressions to values) --> build (values to nodes)

@@ -1,11 +1,11 @@
-//! Spellings of older versions of Relax, read into what TVM has today.
+//! Converts spellings of older versions of Relax to today's.
 
 use super::value::Value;
 use super::{Node, Read, Reader, Stop};
 use crate::ir::{Dim, Extents, Id, TensorInfo, TypeId};
 
 impl Reader<'_, '_> {
-    /// Whether the output of a `call_tir` is a shape, as in 2022, and no type.
+    /// True if the output of a `call_tir` is a shape, as in 2022, and no type.
     pub(super) fn is_shape(&self, out: Id<Node>) -> bool {
         let (Node::Tuple(items) | Node::List(items)) = self.tree.expr(out) else { return false };
         match self.tree.items(items).first() {

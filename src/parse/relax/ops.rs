@@ -124,7 +124,7 @@ impl<'s> Reader<'s, '_> {
     /// An argument by what the operator wants.
     fn operand_of(&mut self, arg: &RelaxArg, value: Value, span: Span) -> Read<Value> {
         match (arg.kind, value) {
-            // What may be left out is written as nothing.
+            // An omitted optional shape is written as an empty tuple.
             (ArgKind::Shape, Value::Tuple(items)) if arg.optional && items.is_empty() => self.argument(Value::Tuple(items), span),
             (ArgKind::Shape, value @ (Value::Tuple(_) | Value::List(_) | Value::Int(_) | Value::Prim(_))) => {
                 let mut dims = self.extents(&value, span)?;
@@ -177,8 +177,8 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// What TVM's functions make of short forms: one stride for all axes, paddings of one side for both, layouts of the output
-    /// that are those of the input.
+    /// Expands short forms as TVM's functions do: one stride for all axes, paddings of one side for both, the layout of
+    /// the input for the output.
     fn short_forms(&mut self, op: &RelaxOp, schema: &AttrsSchema, mut attrs: Attrs) -> Attrs {
         let spatial = match op.name.strip_prefix("nn.").or(op.name.strip_prefix("grad.")) {
             Some(name) if name.starts_with("conv") || name.contains("pool") => {

@@ -6,7 +6,7 @@ use crate::ir::{AttrValue, Attrs, Expr, ExprId};
 use crate::parse::script::tree::{Class, Def};
 
 impl Reader<'_, '_> {
-    /// Whether a member of a module is a function of Python.
+    /// True if a member of a module is a function of Python.
     pub(super) fn is_python(&self, def: &Def) -> bool {
         let names = self.tree.items(def.decorators).iter().map(|id| match self.tree.expr(*id) {
             Node::Call { callee, .. } => self.tree.dotted(callee),
@@ -15,7 +15,7 @@ impl Reader<'_, '_> {
         names.flatten().any(|name| matches!(name, "I.pyfunc" | "ir.pyfunc" | "pyfunc"))
     }
 
-    /// A function of Python is an external one to TVM's passes. What it says is not read.
+    /// Makes an external function, which a function of Python is to TVM's passes. Its body is not read.
     pub(super) fn python_function(&mut self, def: &Def) -> ExprId {
         let inside = |d: &Diagnostic| d.span.is_some_and(|span| def.span.start <= span.start && span.end <= def.span.end);
         self.diagnostics.retain(|d| !inside(d));

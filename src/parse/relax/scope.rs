@@ -1,10 +1,10 @@
-//! What names mean where.
+//! The scopes of names and their meanings.
 
 use super::value::Value;
 use crate::ir::{Id, Symbol, VarId};
 use rustc_hash::FxHashMap;
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
     /// A variable of the program.

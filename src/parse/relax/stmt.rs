@@ -8,7 +8,7 @@ use crate::ir::{Binding, Expr, ExprId, Id, List, TypeId, VarId};
 use crate::parse::script::tree::{Stmt, StmtKind};
 use rustc_hash::FxHashMap;
 
-/// What a block of statements has come to.
+/// The end of a block of statements.
 pub(super) enum Flow {
     /// It has returned this.
     Return(ExprId),
@@ -73,7 +73,7 @@ impl<'s> Reader<'s, '_> {
                 match value {
                     Value::None | Value::Output | Value::FuncAttr(_) => {}
                     value => {
-                        // Only values of the empty tuple type may stand alone, so that is what it is.
+                        // Only values of the empty tuple type may stand alone, so the value gets that type.
                         let ty = self.store.tuple_type(&[]);
                         self.emit(value, Some("_"), Some(ty), true, span)?;
                     }
@@ -258,7 +258,7 @@ impl<'s> Reader<'s, '_> {
             }
         }
         match flow? {
-            // What is returned in a dataflow block is its output.
+            // A value returned in a dataflow block is its output.
             Flow::Return(value) if outputs.values().all(|place| *place != usize::MAX) && !outputs.is_empty() => {
                 Ok(Flow::Return(value))
             }

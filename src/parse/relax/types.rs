@@ -50,7 +50,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// What a name with dots means as a type, without arguments.
+    /// Returns the type with a dotted name, without arguments.
     pub(super) fn dotted_type(&mut self, name: &str) -> Option<Value> {
         let (prefix, rest) = name.split_once('.')?;
         let ty = match (prefix, rest) {

@@ -1,4 +1,4 @@
-//! What an expression of the text is worth while it is read: a node, or a value of Python that may become one.
+//! The values of expressions while the text is read: nodes, and values of Python that may become nodes.
 
 use super::{Read, Reader};
 use crate::diag::Span;
@@ -53,7 +53,7 @@ pub(super) enum Value {
 /// A call that has no node yet.
 #[derive(Clone, Debug)]
 pub(super) struct CallParts {
-    /// What is called.
+    /// The callee.
     pub(super) callee: ExprId,
     /// Arguments.
     pub(super) args: Vec<Value>,
@@ -61,14 +61,14 @@ pub(super) struct CallParts {
     pub(super) attrs: Option<AttrsId>,
     /// Types that stand among the arguments.
     pub(super) ty_args: Vec<TypeId>,
-    /// Its type where that goes without saying.
+    /// The default type, if there is one.
     pub(super) ty: Option<TypeId>,
     /// Its place.
     pub(super) span: Span,
 }
 
 impl Value {
-    /// What it is, in words.
+    /// Describes the value in words.
     pub(super) fn describe(&self) -> &'static str {
         match self {
             Value::Expr(_) | Value::Call(_) | Value::Item(..) => "an expression",

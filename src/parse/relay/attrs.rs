@@ -122,7 +122,7 @@ impl<'s> Parser<'s, '_> {
         let Some(schema) = info.relay_attrs() else {
             return if written.is_empty() { None } else { self.keyed_attrs(written, span) };
         };
-        // Two calls never share a box: what prints of it says where it stands in the metadata section.
+        // Calls never share a boxed attribute: its printed form is its place in the metadata section.
         let boxed = schema.fields.iter().any(|field| field.kind == AttrKind::Boxed);
         let cached = !boxed && (!text.is_empty() || written.is_empty());
         if cached && let Some(&known) = self.known_attrs.get(&(op, text)) {
@@ -195,7 +195,7 @@ impl<'s> Parser<'s, '_> {
         AttrValue::DType(dtype)
     }
 
-    /// Attributes of a callee without a schema: `attrs_type_key` says what they are.
+    /// Attributes of a callee without a schema: `attrs_type_key` names their type.
     fn keyed_attrs(&mut self, mut written: Vec<Written<'s>>, span: Span) -> Option<AttrsId> {
         let place = written.iter().position(|w| w.name == "attrs_type_key");
         let key = place.map(|i| written.remove(i).value);
@@ -230,7 +230,7 @@ fn holds_expr(value: &AttrValue) -> bool {
     }
 }
 
-/// Converts a value to what the schema asks for, as TVM's reflection does; otherwise says what it is.
+/// Converts a value to the schema's kind, as TVM's reflection does; otherwise describes the value's kind.
 pub(super) fn fit(kind: AttrKind, value: AttrValue) -> Result<AttrValue, &'static str> {
     Ok(match (kind, value) {
         (AttrKind::Any, value) => plain(value),

@@ -7,7 +7,7 @@ use super::{Parse, Parser};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{AttrValue, Attrs, AttrsId, Expr, ExprId, Function, Id, Object, VarId};
 
-/// What stands between the parentheses of a function's head.
+/// The parts between the parentheses of a function's head.
 #[derive(Default)]
 struct Head {
     params: Vec<VarId>,
@@ -54,8 +54,8 @@ impl<'s> Parser<'s, '_> {
         Ok(id)
     }
 
-    /// Whether `name =` or `name.name =` comes next. TVM accepts a dotted name only behind another
-    /// attribute, and yet prints it first.
+    /// True if `name =` or `name.name =` comes next. TVM accepts a dotted name only after another attribute, and yet
+    /// prints it first.
     fn attributes_follow(&mut self) -> bool {
         if !self.at(Kind::Ident) {
             return false;

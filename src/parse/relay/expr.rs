@@ -27,7 +27,7 @@ struct Pending {
 }
 
 impl<'s> Parser<'s, '_> {
-    /// What stands between braces or parentheses: statements and a last expression. TVM: ParseExpr.
+    /// Parses the contents of braces or parentheses: statements and a last expression. TVM: ParseExpr.
     pub(super) fn seq(&mut self) -> Parse<ExprId> {
         self.scoped_seq(false)
     }
@@ -212,7 +212,7 @@ impl<'s> Parser<'s, '_> {
         Ok(())
     }
 
-    /// The right side of a binding with its `;`. When it cannot be read, reading goes on behind the `;`.
+    /// Parses the right side of a binding with its `;`. After an error, parsing resumes behind the `;`.
     fn binding_value(&mut self, level: usize) -> Parse<ExprId> {
         let stacked = self.stack.len();
         let value = if self.at(Kind::Let) { self.open_let() } else { self.binary() };
@@ -265,7 +265,7 @@ impl<'s> Parser<'s, '_> {
         Ok(self.bound(statements, last))
     }
 
-    /// Whether `let` or `%n =` comes next.
+    /// True if `let` or `%n =` comes next.
     fn at_binding(&mut self) -> bool {
         self.at(Kind::Let) || self.at(Kind::Graph) && self.assignment_follows()
     }
@@ -370,7 +370,7 @@ impl<'s> Parser<'s, '_> {
         Ok(expr)
     }
 
-    /// What is not built with operators or calls, and at most one projection of it.
+    /// Parses an expression without operators or calls, and at most one projection of it.
     pub(super) fn atomic(&mut self) -> Parse<ExprId> {
         let start = self.cur.start;
         let expr = self.atom()?;

@@ -9,7 +9,7 @@ use crate::diag::{Diagnostic, Span};
 use crate::ir::{AttrValue, Attrs, AttrsId, DType, Dim, Expr, ExprId, Id, Object, Symbol, Tensor, Type, TypeId};
 use rustc_hash::FxHashMap;
 
-/// What a reference means.
+/// The value of a reference.
 #[derive(Clone, Debug)]
 pub(super) enum MetaValue {
     /// All the attributes of a call.
@@ -29,7 +29,7 @@ pub(super) enum Metadata {
     Read(Box<Section>),
 }
 
-/// What a reference leads to.
+/// The result of looking up a reference.
 enum Found {
     Value(MetaValue),
     NoSection,
@@ -74,7 +74,7 @@ impl<'s> Parser<'s, '_> {
         };
     }
 
-    /// What the reference `token` means; none when that cannot be said, which is then reported.
+    /// Looks up the reference `token`; reports an error if it has no value.
     fn found(&mut self, token: Token) -> Found {
         self.read_metadata();
         let Some((key, index)) = parts(self.text(token)) else {
@@ -196,7 +196,7 @@ impl<'s> Parser<'s, '_> {
         self.jump_to(start);
         let ty = self.ty();
         self.brackets.truncate(brackets);
-        // A comment is not the program: what is wrong in it is not reported.
+        // A comment is not the program: errors in it are not reported.
         self.diagnostics.truncate(reported);
         (self.cur, self.lexer.pos, self.prev_end) = (cur, lexer_pos, prev_end);
         (self.broken, self.n_errors) = (broken, n_errors);

@@ -41,7 +41,7 @@ use scope::Scopes;
 use std::rc::Rc;
 use token::Bracket;
 
-/// How deep brackets may nest.
+/// The greatest nesting depth of brackets.
 const MAX_DEPTH: usize = 256;
 
 /// After so many errors the rest of the text is not read.
@@ -53,7 +53,7 @@ struct Stop;
 
 type Parse<T> = Result<T, Stop>;
 
-/// What `%n` means.
+/// The value of `%n`.
 #[derive(Clone, Copy)]
 struct GraphVar {
     value: ExprId,
@@ -66,7 +66,7 @@ struct Parser<'s, 'a> {
     lexer: Lexer<'s>,
     /// The token under the cursor; `lexer` stands right behind it.
     cur: Token,
-    /// Where the last token ended.
+    /// The end of the last token.
     prev_end: u32,
     brackets: Vec<Bracket>,
     /// Nesting that has no brackets: results of function types.
@@ -146,7 +146,7 @@ impl<'s, 'a> Parser<'s, 'a> {
         id
     }
 
-    /// What stands where an expression could not be read.
+    /// Returns a placeholder for an expression with an error.
     fn poison(&mut self) -> ExprId {
         self.broken = true;
         match self.poison {

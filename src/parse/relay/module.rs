@@ -70,8 +70,8 @@ impl<'s> Parser<'s, '_> {
         self.report(Diagnostic::note("relay-version", message, place).with_fix("Write it as today", today));
     }
 
-    /// Whether the text is a module: it begins with a definition, or there is one further on (and
-    /// something wrong before it). `def` can stand nowhere else.
+    /// True if the text is a module: it begins with a definition, or there is one further on (and an error before it).
+    /// `def` can stand nowhere else.
     fn has_definitions(&self) -> bool {
         matches!(self.cur.kind, Kind::Def | Kind::Type | Kind::Extern) || self.defines_functions()
     }

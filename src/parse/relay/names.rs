@@ -1,4 +1,4 @@
-//! What a name means: a variable, a numbered variable, a constructor, an operator.
+//! Resolves names: variables, numbered variables, constructors, operators.
 
 use super::super::lex::{Kind, Token, in_name};
 use super::super::suggest::nearest;
@@ -150,7 +150,7 @@ fn is_odd(b: u8) -> bool {
     matches!(b, b'.' | b'-' | b':' | b'$' | b'~')
 }
 
-/// Where a name with odd characters ends that goes on at `pos`.
+/// Returns the end of a name with odd characters that continues at `pos`.
 fn odd_end(bytes: &[u8], pos: usize) -> usize {
     let mut end = pos;
     let at = |i: usize| bytes.get(i).copied().unwrap_or(0);

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-/// Which names mean what at this place.
+/// The names in scope and their values.
 ///
-/// A name that is bound twice in the same scope keeps its first meaning there, as in TVM. Scopes are
-/// left by going back to a [`Mark`].
+/// A name that is bound twice in the same scope keeps its first meaning there, as in TVM. Scopes are left by going back
+/// to a [`Mark`].
 pub(super) struct Scopes<'s, T> {
     entries: Vec<Entry<'s, T>>,
     /// The entry that a name means now.

@@ -1,8 +1,7 @@
-//! The `#[metadata]` section: a graph of objects as JSON (TVM's `src/node/serialization.cc`).
+//! Reads the `#[metadata]` section: a graph of objects as JSON (TVM's `src/node/serialization.cc`).
 //!
-//! Nothing in it is believed: indices may lead nowhere or in circles, and numbers may be anything.
-//! An object is converted when it is first asked for, once, so that what is shared in the file is
-//! shared in the program.
+//! The section is not trusted: indices may lead nowhere or in circles, and numbers may be anything. An object is
+//! converted once, on first use, so that an object shared in the file is shared in the program.
 
 use super::super::json::{self, Json};
 use super::attrs::{fit, schema_of};
@@ -16,7 +15,7 @@ use crate::ir::{
 use crate::ops::AttrKind;
 use rustc_hash::FxHashMap;
 
-/// How deep objects may refer to each other.
+/// The greatest depth of references between objects.
 const MAX_DEPTH: usize = 256;
 
 /// The objects of a metadata section.
@@ -38,9 +37,9 @@ enum Slot {
     Done(MetaValue),
 }
 
-/// Why a section cannot be read.
+/// The reason why a section cannot be read.
 pub(super) struct SectionError {
-    /// Where, in bytes from the beginning of the section.
+    /// The place in bytes from the beginning of the section.
     pub offset: usize,
     pub message: String,
 }
@@ -268,7 +267,7 @@ impl Section {
         Ok(AttrValue::Dim(store.dim_binary(op, a, b)))
     }
 
-    /// A call of an intrinsic, such as the rounding in what `nn.upsampling` makes of a symbolic extent.
+    /// Converts a call of an intrinsic, such as the rounding in `nn.upsampling`'s symbolic extents.
     fn intrinsic(&mut self, store: &mut Store, node: usize, depth: usize) -> Convert<AttrValue> {
         let op = self.link(node, "op")?;
         let name = self.repr(op).unwrap_or_default();

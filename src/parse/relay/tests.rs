@@ -1,4 +1,4 @@
-//! What the grammar accepts and what it makes of it. Whole files are read in `tests/parse.rs`.
+//! Tests the grammar and the programs built from it. Whole files are read in `tests/parse.rs`.
 
 use crate::diag::{Diagnostic, LineIndex};
 use crate::ir::{AttrValue, Dim, Expr, ExprId, Function, Store, Type, VarId, walk};

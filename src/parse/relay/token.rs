@@ -13,7 +13,7 @@ pub(super) struct Bracket {
     at: u32,
 }
 
-/// Where to go on after an error, seen from the list or block under way.
+/// The place to resume after an error, seen from the list or block under way.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resume {
     /// Before the next `;`.
@@ -77,7 +77,7 @@ impl<'s> Parser<'s, '_> {
         self.lexer.source.as_bytes().get(self.lexer.pos).copied().unwrap_or(0)
     }
 
-    /// Whether `=` and not `==` follows the token under the cursor.
+    /// True if `=` and not `==` follows the token under the cursor.
     pub(super) fn assignment_follows(&mut self) -> bool {
         let pos = self.lexer.pos;
         self.lexer.skip_blanks();
@@ -95,7 +95,7 @@ impl<'s> Parser<'s, '_> {
         byte
     }
 
-    /// Whether the innermost bracket that is open is that of a block.
+    /// True if the innermost open bracket is that of a block.
     pub(super) fn in_block(&self) -> bool {
         self.brackets.last().is_none_or(|b| b.close == Kind::CloseCurly)
     }
@@ -124,15 +124,15 @@ impl<'s> Parser<'s, '_> {
         })
     }
 
-    /// Whether the token under the cursor begins nothing.
+    /// True if no expression begins with the token under the cursor.
     fn at_end_of_something(&self) -> bool {
         use Kind::{CloseCurly, CloseParen, CloseSquare, Colon, Def, Else, Eof, Equal, Metadata, Semi};
         matches!(self.cur.kind, CloseCurly | CloseParen | CloseSquare | Colon | Def | Else | Eof | Equal | Metadata | Semi)
     }
 
-    /// Whether the `;` under the cursor ends a statement of the block around the parentheses we are
-    /// in, one of them having been forgotten. TVM allows statements in an argument too, but nobody
-    /// writes one without a binding before a binding.
+    /// True if the `;` under the cursor ends a statement of the block around the present parentheses, one of which was
+    /// forgotten. TVM allows statements in an argument too, but in practice none occurs without a binding before a
+    /// binding.
     pub(super) fn closes_outer_statement(&self) -> bool {
         let mut lexer = Lexer::new(self.lexer.source);
         lexer.pos = self.lexer.pos;
@@ -165,7 +165,7 @@ impl<'s> Parser<'s, '_> {
             self.broken = true;
             self.n_errors += 1;
         }
-        // What follows from an error at the same place is not worth saying, nor is what comes after very many.
+        // Drops follow-up errors at the same place, and all errors after very many.
         let place = diagnostic.span.map(|s| s.start);
         let repeated =
             self.diagnostics.last().is_some_and(|d| d.is_error() && place.is_some() && d.span.map(|s| s.start) == place);
@@ -179,7 +179,7 @@ impl<'s> Parser<'s, '_> {
         self.report(Diagnostic::error(code, message, span))
     }
 
-    /// Whether so much is wrong that reading on makes no sense.
+    /// True after so many errors that parsing stops.
     pub(super) fn given_up(&self) -> bool {
         self.n_errors > MAX_ERRORS
     }

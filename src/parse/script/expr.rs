@@ -11,7 +11,7 @@ use crate::ir::{Id, List};
 pub(super) struct Pending {
     op: Waiting,
     precedence: u8,
-    /// Where its left operand begins, or it itself when it has none.
+    /// The start of its left operand, or of itself when it has none.
     start: u32,
 }
 
@@ -47,8 +47,8 @@ const COMPARE: u8 = 4;
 const SIGN: u8 = 11;
 const POWER: u8 = 12;
 
-/// How deep the tree of an expression may be: what [`MAX_DEPTH`] brackets make of it and some room
-/// for `f(x)(y)` and `a.b.c`, which are no brackets.
+/// The greatest depth of an expression's tree: that of [`MAX_DEPTH`] brackets and some room for `f(x)(y)` and `a.b.c`,
+/// which are no brackets.
 const MAX_TREE: u16 = 4 * MAX_DEPTH as u16;
 
 impl<'s> Parser<'s> {
@@ -111,7 +111,7 @@ impl<'s> Parser<'s> {
         self.add_from(Expr::Tuple(items), start)
     }
 
-    /// Whether the token under the cursor may begin an element of a list.
+    /// True if the token under the cursor may begin an element of a list.
     fn begins_expr(&self) -> bool {
         !matches!(
             self.cur.kind,
@@ -287,7 +287,7 @@ impl<'s> Parser<'s> {
             Kind::Word(Word::Or) => Some(Binary::Or),
             Kind::Word(Word::In) => Some(Binary::In),
             Kind::Word(Word::Is) => Some(Binary::Is),
-            // `a not in b`; alone it is no operator here and what follows says so.
+            // `a not in b`; a `not` alone is no operator here, and the next token leads to an error.
             Kind::Word(Word::Not) => Some(Binary::NotIn),
             _ => None,
         }
@@ -308,7 +308,7 @@ impl<'s> Parser<'s> {
 
     // ---- operands ----
 
-    /// What is not built with operators: an atom with attributes, calls and subscripts behind it.
+    /// Parses an expression without operators: an atom followed by attributes, calls and subscripts.
     pub(super) fn primary(&mut self) -> Parse<Id<Expr>> {
         let start = self.cur.start;
         let mut expr = self.atom()?;

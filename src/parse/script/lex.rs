@@ -6,7 +6,7 @@ use super::tree::{Binary, Unary};
 use super::value::string_len;
 use crate::diag::Span;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Eof,
@@ -73,7 +73,7 @@ pub(super) enum Word {
     Other,
 }
 
-/// Why something is not a token.
+/// The reason why something is not a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bad {
     Char,
@@ -109,7 +109,7 @@ pub(super) struct Lexer<'s> {
     pub indents: Vec<u32>,
     /// Blocks that end here and have no token yet.
     dedents: usize,
-    /// Whether the next token begins a line.
+    /// True if the next token begins a line.
     pub at_line: bool,
     /// Comments that begin a line.
     pub comments: Vec<Span>,

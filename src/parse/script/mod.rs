@@ -1,15 +1,15 @@
-//! The part of Python that TVMScript is written in, as a syntax tree; the dialects read the tree.
+//! Parses the part of Python that TVMScript is written in to a syntax tree; the dialects read the tree.
 //!
 //! ```text
-//!  lex --> stmt --> expr --> tree      value: what literals are worth, on demand
+//!  lex --> stmt --> expr --> tree      value: the values of literals, on demand
 //! ```
 //!
-//! Every problem is recorded with its place. After one, reading goes on with the next line of the
-//! same block, so a statement, and with it the function around it, is lost and no more: it stands as
+//! Every problem is recorded with its place. After one, parsing resumes with the next line of the same block, so a
+//! statement, and with it the function around it, is lost and no more: it stands as
 //! [`StmtKind::Broken`](tree::StmtKind::Broken) and its function is marked.
 //!
-//! The call stack grows with blocks, with brackets, and with what nests without brackets (`lambda`,
-//! the last part of `a if b else c`); there are limits on all of these.
+//! The call stack grows with blocks, with brackets, and with expressions that nest without brackets (`lambda`, the last
+//! part of `a if b else c`); there are limits on all of these.
 
 mod expr;
 mod lex;
@@ -26,10 +26,10 @@ use crate::ir::sort::sort_by;
 use lex::{Bad, Kind, Lexer, Token, Word};
 use tree::{Expr, Tree};
 
-/// How deep brackets may nest, and whatever else makes an expression deep.
+/// The greatest nesting depth of brackets, and of other nesting expressions.
 pub(super) const MAX_DEPTH: usize = 256;
 
-/// How deep blocks may nest; it is Python's own limit.
+/// The greatest nesting depth of blocks; it is Python's own limit.
 pub(super) const MAX_BLOCKS: usize = 100;
 
 /// After so many errors the rest of the text is not read.
@@ -46,7 +46,7 @@ struct Parser<'s> {
     lexer: Lexer<'s>,
     /// The token under the cursor; `lexer` stands right behind it.
     cur: Token,
-    /// Where the last token ended.
+    /// The end of the last token.
     prev_end: u32,
     /// Nesting of expressions under way.
     nesting: usize,
@@ -151,7 +151,7 @@ impl<'s> Parser<'s> {
 
     fn report(&mut self, diagnostic: Diagnostic) -> Stop {
         self.n_errors += 1;
-        // What follows from an error at the same place is not worth saying, nor is what comes after very many.
+        // Drops follow-up errors at the same place, and all errors after very many.
         let place = diagnostic.span.map(|s| s.start);
         let repeated = self.diagnostics.last().is_some_and(|d| d.span.map(|s| s.start) == place);
         if !repeated && self.n_errors <= MAX_ERRORS {
@@ -165,7 +165,7 @@ impl<'s> Parser<'s> {
         self.report(Diagnostic::error("script-syntax", message, span))
     }
 
-    /// Whether so much is wrong that reading on makes no sense.
+    /// True after so many errors that parsing stops.
     fn given_up(&self) -> bool {
         self.n_errors > MAX_ERRORS
     }

@@ -12,7 +12,7 @@ impl<'s> Parser<'s> {
         let mut stmts = Vec::new();
         while !self.at(Kind::Eof) && !self.given_up() {
             self.statement(&mut stmts, 0);
-            // Ends of blocks that nobody began follow from an error before.
+            // Ends of blocks without a beginning follow from an earlier error.
             while matches!(self.cur.kind, Kind::Dedent) {
                 self.bump();
             }
@@ -61,7 +61,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The block below a head that could not be read: what is wrong inside is still worth saying.
+    /// Parses the block below a head with an error: errors inside are still worth reporting.
     fn lost_block(&mut self, block_follows: bool) -> List<Stmt> {
         if !self.at(Kind::Indent) {
             return List::EMPTY;
@@ -163,7 +163,7 @@ impl<'s> Parser<'s> {
         }
         self.bump();
         if !self.eat(Kind::Indent) {
-            // What follows is read as the outer block's next statement.
+            // The next line is read as the outer block's next statement.
             let span = Span { start: self.cur.start, end: self.cur.start };
             self.report(Diagnostic::error("script-indent", "expected an indented block", span));
             let broken = vec![Stmt { kind: StmtKind::Broken, span }];
@@ -195,7 +195,7 @@ impl<'s> Parser<'s> {
         while self.eat(Kind::At) {
             match self.expr() {
                 Ok(decorator) => self.stack.push(decorator),
-                // What it decorates is still worth reading.
+                // The decorated definition is still worth reading.
                 Err(_) => {
                     self.recover(column);
                 }

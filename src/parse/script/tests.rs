@@ -97,7 +97,7 @@ fn read(source: &str) -> String {
     shape(&tree, tree.top)
 }
 
-/// What is wrong, with lines, and what was read all the same.
+/// Returns the errors, with lines, and the parts that were read all the same.
 fn wrong(source: &str) -> (Vec<String>, String) {
     let (tree, diagnostics) = parse(source);
     let index = crate::diag::LineIndex::new(source);

@@ -1,12 +1,12 @@
-//! The syntax tree: what a text says before anybody asks what it means.
+//! The syntax tree: a text before its names are resolved.
 //!
-//! Nodes stand in flat pools, children before parents; an [`Id`] or a [`List`] is a place in the pool
-//! of its type, read with the methods of [`Tree`]. Names, numbers and strings are places in the
-//! text; their values are read on demand ([`Tree::name`], [`Tree::int`], [`Tree::string`]).
+//! Nodes stand in flat pools, children before parents; an [`Id`] or a [`List`] is a place in the pool of its type, read
+//! with the methods of [`Tree`]. Names, numbers and strings are places in the text; their values are read on demand
+//! ([`Tree::name`], [`Tree::int`], [`Tree::string`]).
 //!
-//! How deep it is: blocks nest at most [`MAX_BLOCKS`](super::MAX_BLOCKS) deep and expressions
-//! [`MAX_DEPTH`](super::MAX_DEPTH), so both may be walked by recursion, *except* along
-//! [`Expr::Binary`]'s `left`, which is as long as somebody writes `a + b + c + ...`.
+//! Depth: blocks nest at most [`MAX_BLOCKS`](super::MAX_BLOCKS) deep and expressions [`MAX_DEPTH`](super::MAX_DEPTH),
+//! so both may be walked by recursion, *except* along [`Expr::Binary`]'s `left`, which is as long as the text's `a + b
+//! + c + ...`.
 
 use super::value;
 use crate::diag::Span;
@@ -126,9 +126,9 @@ impl Binary {
 pub struct Arg {
     /// The place of `name` in `name=value`; empty without one.
     pub(super) name: Span,
-    /// How many stars stand before it: `*value`, `**value`.
+    /// The number of stars before it: `*value`, `**value`.
     pub stars: u8,
-    /// What is passed.
+    /// The argument.
     pub value: Id<Expr>,
 }
 
@@ -151,7 +151,7 @@ pub struct Stmt {
     pub span: Span,
 }
 
-/// What a statement is.
+/// The kind of a statement.
 #[derive(Clone, Copy, Debug)]
 pub enum StmtKind {
     /// `target = value`
@@ -209,7 +209,7 @@ pub enum StmtKind {
         module: Span,
         names: List<Imported>,
     },
-    /// It could not be read, and why is reported. Stands so that nobody takes the block for complete.
+    /// A statement with a reported error. Marks the block as incomplete.
     Broken,
 }
 
@@ -238,7 +238,7 @@ pub struct Imported {
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
     pub name: Span,
-    /// How many stars stand before it.
+    /// The number of stars before it.
     pub stars: u8,
     pub annotation: Option<Id<Expr>>,
     pub default: Option<Id<Expr>>,
@@ -260,7 +260,7 @@ pub struct Def {
 }
 
 impl Def {
-    /// What stands where a signature could not be read.
+    /// Stands for a signature with an error.
     pub(super) const EMPTY: Def = Def {
         name: Span { start: 0, end: 0 },
         decorators: List::EMPTY,
@@ -315,7 +315,7 @@ impl<'s> Tree<'s> {
         self.spans[id.index()]
     }
 
-    /// How many expressions there are: ids lie below.
+    /// Returns the number of expressions: all ids are below.
     pub fn len(&self) -> usize {
         self.exprs.len()
     }
@@ -371,8 +371,8 @@ impl<'s> Tree<'s> {
         matches!(self.expr(id), Expr::Name).then(|| self.text(self.span(id)))
     }
 
-    /// `R.nn.relu`, when the expression is names with dots between; as written, and nobody
-    /// writes blanks there.
+    /// Returns `R.nn.relu`, when the expression is names with dots between; as written, which in practice has no
+    /// blanks.
     pub fn dotted(&self, id: Id<Expr>) -> Option<&'s str> {
         let mut at = id;
         while let Expr::Attribute { value, .. } = self.expr(at) {
@@ -401,7 +401,7 @@ impl<'s> Tree<'s> {
         }
     }
 
-    /// What a string says. Escapes that mean nothing stand for themselves, as in Python.
+    /// Returns the value of a string. Unknown escapes stand for themselves, as in Python.
     pub fn string(&self, id: Id<Expr>) -> Option<Cow<'s, str>> {
         matches!(self.expr(id), Expr::Str).then(|| value::string(self.text(self.span(id))))
     }

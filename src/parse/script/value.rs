@@ -1,4 +1,4 @@
-//! What literals are worth.
+//! Decodes literals.
 
 use nom::IResult;
 use nom::Parser;
@@ -51,7 +51,7 @@ pub(super) fn string_len(text: &str) -> Option<usize> {
     }
 }
 
-/// What one or more string literals say.
+/// Decodes one or more string literals.
 pub(super) fn string(text: &str) -> Cow<'_, str> {
     let Some(len) = string_len(text) else { return Cow::Borrowed("") };
     let first = unquoted(&text[..len]);
@@ -67,7 +67,7 @@ pub(super) fn string(text: &str) -> Cow<'_, str> {
     Cow::Owned(all)
 }
 
-/// What stands behind blanks, comments and continued lines.
+/// Skips blanks, comments and continued lines.
 fn after_blanks(mut text: &str) -> &str {
     loop {
         text = text.trim_start_matches([' ', '\t', '\n', '\r', '\\', '\u{c}']);
@@ -104,7 +104,7 @@ fn unquoted(literal: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What stands behind a backslash; nothing for a continued line.
+/// Decodes the characters after a backslash; nothing for a continued line.
 fn escape(text: &str) -> IResult<&str, Option<char>, ()> {
     let code = |digits: &str, radix| u32::from_str_radix(digits, radix).ok().and_then(char::from_u32);
     let hex = |n: usize| take_while_m_n(n, n, |c: char| c.is_ascii_hexdigit()).map(move |d: &str| code(d, 16));

@@ -15,7 +15,7 @@ const ARGUMENTS: &[&str] =
 /// The same for those that have no `byte_offset`, as all had once.
 const WITHOUT_BYTES: &[&str] = &["shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor", "layout"];
 
-/// What a declaration says besides the buffer.
+/// The parts of a declaration besides the buffer.
 pub(super) struct Declared {
     pub(super) buffer: Buffer,
     pub(super) annotations: Option<AttrsId>,
@@ -90,7 +90,7 @@ impl Reader<'_, '_, '_> {
                 Some(tir::binary(self.store, crate::ir::PrimOp::FloorDiv, product, bits))
             }
             (None, None) if factor != 0 => {
-                // Said to be a multiple of something, it is a variable that nobody else knows.
+                // An offset that is only said to be a multiple of a number becomes a new variable.
                 let symbol = self.new_symbol("elem_offset", DType::I32);
                 Some(self.store.prim(PrimExpr::Var(symbol)))
             }

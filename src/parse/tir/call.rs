@@ -261,7 +261,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::Prim(self.store.prim(PrimExpr::Broadcast { value: prim, lanes: dtype.lanes })))
     }
 
-    /// Whether an integer fits its type, in TVM's words.
+    /// Fails in TVM's words if an integer does not fit its type.
     fn check_range(&mut self, value: i64, dtype: DType, at: Id<Node>) -> Read<()> {
         let bits = u32::from(dtype.bits);
         match dtype.code {

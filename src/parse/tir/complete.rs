@@ -1,5 +1,5 @@
-//! What TVM completes in hand-written programs (`src/tirx/ir/script/script_complete.cc`): a block at the top, and what blocks
-//! read and write.
+//! Completes hand-written programs as TVM does (`src/tirx/ir/script/script_complete.cc`): adds a block at the top, and
+//! the reads and writes of blocks.
 
 use super::{Read, Reader};
 use crate::diag::Span;
@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 pub(super) const MISSING: &str = "tirx.script_parsing_detect_access";
 
 impl Reader<'_, '_, '_> {
-    /// The body with all that goes without saying.
+    /// Returns the body with all omitted parts.
     pub(super) fn complete(&mut self, body: StmtId, at: Span) -> Read<StmtId> {
         let body = if self.state.s_tir { self.with_root(body) } else { body };
         if !self.state.s_tir || !has_gaps(self.store, body) {
@@ -63,14 +63,14 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Whether a block stands somewhere in a statement.
+/// True if a statement contains a block.
 fn contains_block(store: &Store, root: StmtId) -> bool {
     let mut found = false;
     store.for_each_stmt(root, |stmt| found |= matches!(stmt, Stmt::Block(block) if !store.prim_block(*block).bare));
     found
 }
 
-/// Whether a block was written without what it reads or writes.
+/// True if a block was written without its reads or writes.
 fn has_gaps(store: &Store, root: StmtId) -> bool {
     let mut found = false;
     store.for_each_stmt(root, |stmt| {
@@ -81,7 +81,7 @@ fn has_gaps(store: &Store, root: StmtId) -> bool {
     found
 }
 
-/// What a block was written without: 1 what it reads, 2 what it writes.
+/// Returns the omitted parts of a block: 1 for its reads, 2 for its writes.
 fn gap_of(store: &Store, block: &Block) -> i64 {
     store.attr_int(block.annotations, MISSING).unwrap_or(0)
 }

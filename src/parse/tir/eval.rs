@@ -1,4 +1,4 @@
-//! Expressions: names, literals, operators, elements of buffers. What Python would compute is computed as Python does it.
+//! Evaluates expressions: names, literals, operators, buffer elements. Values of Python are computed as in Python.
 
 use super::value::Value;
 use super::{Node, Read, Reader};
@@ -19,7 +19,7 @@ impl Reader<'_, '_, '_> {
         }
         let mut value = self.operand(at)?;
         while let Some((op, right, at)) = chain.pop() {
-            // What a known truth value decides is not looked at.
+            // An operand after a deciding truth value is not evaluated.
             match (op, &value) {
                 (Binary::And, Value::Bool(false)) | (Binary::Or, Value::Bool(true)) => continue,
                 _ => {}
@@ -226,7 +226,7 @@ impl Reader<'_, '_, '_> {
         }))
     }
 
-    /// What Python computes among its own values; nothing when the program does.
+    /// Computes an operation on Python's own values; nothing for values of the program.
     fn python_binary(&mut self, op: Binary, a: &Value, b: &Value, at: Id<Node>) -> Read<Option<Value>> {
         let number = |value: &Value| match value {
             Value::Int(x) => Some((*x as f64, Some(*x))),
@@ -235,7 +235,7 @@ impl Reader<'_, '_, '_> {
             _ => None,
         };
         if matches!((op, a), (Binary::And | Binary::Or, Value::Bool(_))) && !matches!(b, Value::Prim(_)) {
-            // What decides at once did so before.
+            // A deciding operand has been handled before.
             return Ok(Some(b.clone()));
         }
         if let (Some((x, m)), Some((y, n))) = (number(a), number(b)) {
@@ -316,7 +316,7 @@ impl Reader<'_, '_, '_> {
         value.map(Value::Int).ok_or_else(|| self.error("tir-number", "this number does not fit into 64 bits", at))
     }
 
-    /// Whether two values of Python are equal.
+    /// True if two values of Python are equal.
     fn same_values(&self, a: &Value, b: &Value) -> bool {
         match (a, b) {
             (Value::Str(a), Value::Str(b)) => a == b,
@@ -534,7 +534,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Whether a buffer has exactly one element, so that an assignment to its name stores to it.
+    /// True if a buffer has exactly one element, so that an assignment to its name stores to it.
     pub(super) fn is_single(&self, buffer: Id<Buffer>) -> bool {
         matches!(*self.store.buffer(buffer).shape, [extent] if self.store.as_prim_int(extent) == Some(1))
     }

@@ -1,4 +1,4 @@
-//! What stands behind `T.`: types, functions of scalar expressions, intrinsics.
+//! Reads the names after `T.`: types, functions of scalar expressions, intrinsics.
 
 use super::value::Value;
 use super::{Node, Read, Reader};
@@ -90,7 +90,7 @@ const DEVICE: &[&str] = &[
 ];
 
 impl Reader<'_, '_, '_> {
-    /// What stands behind a name of `T` that is not called: a type.
+    /// Reads a name of `T` that is not called: a type.
     pub(super) fn named(&mut self, name: &str, at: Id<Node>) -> Read<Value> {
         if let Some(dtype) = type_named(name) {
             return Ok(Value::Type(dtype));
@@ -198,7 +198,7 @@ impl Reader<'_, '_, '_> {
         )
     }
 
-    /// Whether a name belongs to the intrinsics of a kind of device, which are kept as they are written.
+    /// True if a name belongs to the intrinsics of a kind of device, which are kept as they are written.
     fn known_namespace(&self, name: &str) -> bool {
         let Some((head, _)) = name.split_once('.') else { return false };
         matches!(head, "ptx_legacy" | "cuda" | "metal" | "webgpu" | "s_tir")
@@ -217,7 +217,7 @@ impl Reader<'_, '_, '_> {
         super::Stop
     }
 
-    /// What is said of the device dialect: one message, whatever of it is met first.
+    /// Reports the device dialect: with one message for all its parts.
     #[cold]
     pub(super) fn device_dialect(&mut self, what: &str, at: Id<Node>) -> super::Stop {
         self.state.failed = true;

@@ -6,10 +6,10 @@ use crate::diag::Span;
 use crate::ir::{DType, Id, Symbol};
 use crate::parse::script::tree::{Arg, Def, Tree};
 
-/// How deep macros and lambdas may call each other.
+/// The greatest nesting depth of macros and lambdas.
 const MAX_DEPTH: usize = 32;
 
-/// Whether a function is decorated with `@T.macro` or `@T.inline`.
+/// True if a function is decorated with `@T.macro` or `@T.inline`.
 pub(in super::super) fn is_macro(tree: &Tree<'_>, def: &Def) -> bool {
     tree.items(def.decorators).iter().any(|id| {
         let name = decorator(tree, *id).unwrap_or_default();
@@ -33,7 +33,7 @@ impl<'s> Reader<'_, 's, '_> {
         self.tree.def_ids().find(|id| named(id) && is_macro(self.tree, self.tree.def(*id)))
     }
 
-    /// The type of what a function of the text gives, when it says one.
+    /// Returns the declared type of a function's result, if there is one.
     pub(super) fn result_of(&mut self, def: Id<Def>) -> Option<DType> {
         let ret = self.tree.def(def).ret?;
         if matches!(self.tree.expr(ret), Node::None) {
@@ -41,7 +41,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
         let n_errors = self.diagnostics.len();
         let (failed, dtype) = (self.state.failed, self.dtype(ret).ok());
-        // What is wrong with it is said where it stands.
+        // Its errors are reported at its definition.
         self.diagnostics.truncate(n_errors);
         self.state.failed = failed;
         dtype
@@ -148,7 +148,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(self.tree.params(params).iter().map(|param| self.tree.text(param.name)).collect())
     }
 
-    /// What a lambda gives with these values.
+    /// Evaluates a lambda with these values.
     pub(super) fn lambda_call(&mut self, lambda: &Value, values: Vec<Value>, at: Id<Node>) -> Read<Value> {
         let names = self.lambda_params(lambda, at)?;
         let (Value::Lambda(id), true) = (lambda, names.len() == values.len()) else {

@@ -57,7 +57,7 @@ impl Reader<'_, '_, '_> {
         shape.iter().map(|extent| Value::Prim(*extent)).collect()
     }
 
-    /// Where the first element of a buffer is.
+    /// Returns the offset of a buffer's first element.
     fn offset_of(&mut self, buffer: Id<Buffer>) -> PrimId {
         let data = self.store.buffer(buffer);
         let index_type = data.shape.first().map_or(DType::I64, |extent| self.store.prim_dtype(*extent));

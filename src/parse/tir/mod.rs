@@ -1,19 +1,19 @@
-//! Functions of TIR as TVMScript: from the syntax tree to a `PrimFunc`.
+//! Builds a `PrimFunc` from TIR in TVMScript, given as a syntax tree.
 //!
-//! TVM runs the text as Python and builds the program on the way (`python/tvm/tirx/script`); this reads the
-//! tree and does what those calls do: numbers fold, macros are written out, a block at the top goes without saying, blocks say
-//! what they read and write, `x: T.int32 = 1` is memory and `x: T.let[T.int32] = 1` a name.
+//! TVM runs the text as Python and builds the program on the way (`python/tvm/tirx/script`); this reads the tree and
+//! has the same effects as those calls: numbers fold, macros are expanded, a block at the top is added, blocks get
+//! reads and writes, `x: T.int32 = 1` is memory and `x: T.let[T.int32] = 1` a name.
 //!
 //! ```text
 //!  func --> stmt --> assign, block, scope, macros --> call --> eval --> value
 //!    |                                                 +--> buffer, intrin, table
-//!    +--> complete: what hand-written blocks leave out
+//!    +--> complete: the omitted parts of hand-written blocks
 //! ```
 //!
-//! Texts of older versions of TVM are read into what TVM has today; each kind of old spelling is said once (`old`).
+//! Texts of older versions of TVM are converted to today's; each kind of old spelling is reported once (`old`).
 //!
-//! An error is recorded where it is found; the statement is left out and with it the function, but what follows
-//! is read all the same. The call stack grows with blocks, brackets and macros, whose depth is limited.
+//! An error is recorded where it is found; the statement is left out and with it the function, but the following
+//! statements are read all the same. The call stack grows with blocks, brackets and macros, whose depth is limited.
 
 mod assign;
 mod block;
@@ -50,7 +50,7 @@ struct Stop;
 
 type Read<T> = Result<T, Stop>;
 
-/// What stands around the functions of a text.
+/// The context of the functions of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a, 's> {
     /// Names that mean the module: the class and its aliases.
@@ -61,16 +61,16 @@ pub(super) struct Around<'a, 's> {
     pub(super) strings: &'a [Id<Name>],
 }
 
-/// What a statement is about that holds for all that follow in its frame: `T.attr(...)`, `T.launch_thread(...)`.
+/// An attribute that holds for all following statements in its frame: `T.attr(...)`, `T.launch_thread(...)`.
 struct Holding {
     node: AttrNode,
     key: Id<Name>,
     value: PrimId,
-    /// How many statements stand before it.
+    /// The number of statements before it.
     from: usize,
 }
 
-/// What opens a frame of TVM's builder.
+/// The construct that opens a frame of TVM's builder.
 enum FrameKind {
     Func,
     Block(Box<Open>),
@@ -87,7 +87,7 @@ struct Frame {
     holding: Vec<Holding>,
 }
 
-/// What is known of the function under way.
+/// The state of the function under way.
 #[derive(Default)]
 struct State {
     /// Names in scope: for each its values with the depth of their scopes, the last meaning last.
@@ -96,7 +96,7 @@ struct State {
     given: Vec<String>,
     scopes: Vec<usize>,
     frames: Vec<Frame>,
-    /// Where the statement under way stands.
+    /// The place of the statement under way.
     here: Option<Span>,
     /// Symbolic variables that quoted shapes have made.
     matched: FxHashSet<Id<Symbol>>,
@@ -109,19 +109,19 @@ struct State {
     hinted: FxHashSet<Id<Symbol>>,
     /// Buffers that a block names before it allocates them (`A = T.Buffer(...)`).
     announced: FxHashSet<Id<Buffer>>,
-    /// Buffers that were named before they were declared, and what they are then. MakePackedAPI leaves such programs behind.
+    /// Buffers that were named before their declaration, with the declared ones. MakePackedAPI makes such programs.
     declared: Vec<(Id<Buffer>, Id<Buffer>)>,
-    /// Buffers that are allocated at the top, in the block that goes without saying.
+    /// Buffers that are allocated at the top, in the implicit block.
     root: Vec<Id<Buffer>>,
     /// Attributes that `T.func_attr` gave.
     attrs: Vec<(Id<Name>, crate::ir::AttrValue)>,
-    /// Whether the function is `s_tir`: buffers say nothing of their layout then.
+    /// True if the function is `s_tir`: its buffers have no declared layout.
     s_tir: bool,
-    /// Whether nobody outside of the module calls it.
+    /// True if it is never called from outside of the module.
     private: bool,
-    /// Whether the text says so itself, so that it is read as strictly as TVM does; others may be old.
+    /// True unless the text has older spellings: then it is read as strictly as TVM does.
     strict: bool,
-    /// The name that what is made now is to get.
+    /// The name for the next object.
     hint: Option<String>,
     /// Parameters of the function.
     params: Vec<crate::ir::PrimParam>,
@@ -129,12 +129,12 @@ struct State {
     handles: FxHashMap<Id<Symbol>, Id<Buffer>>,
     /// Buffers that old texts use as pointers, too: `T.allocate`.
     pointers: FxHashSet<Id<Buffer>>,
-    /// What the names of blocks end with in a macro that is used again.
+    /// The suffix of the names of blocks in a macro that is used again.
     suffix: String,
-    /// How often each macro was used, and how deep macros and lambdas nest.
+    /// The number of uses of each macro, and the nesting depth of macros and lambdas.
     uses: FxHashMap<Id<Def>, usize>,
     depth: usize,
-    /// How many statements and calls were read; macros may multiply.
+    /// The number of statements and calls read so far; macros may multiply.
     work: usize,
     failed: bool,
 }
@@ -150,7 +150,7 @@ struct Reader<'t, 's, 'a> {
     state: State,
 }
 
-/// Whether a function is decorated with `@T.prim_func`.
+/// True if a function is decorated with `@T.prim_func`.
 pub(super) fn is_prim_func(tree: &Tree<'_>, def: &Def) -> bool {
     let names = tree.items(def.decorators).iter().filter_map(|id| decorator(tree, *id));
     names.into_iter().any(|name| {
@@ -251,7 +251,7 @@ impl<'t, 's> Reader<'t, 's, '_> {
             error = error.with_note(near);
         }
         self.state.failed = true;
-        // What a kernel for devices defines is not known, and that it is one is said already.
+        // Names that a device kernel defines are unknown, and its dialect has been reported.
         if !self.diagnostics.iter().any(|found| found.code == "tir-device-dialect") {
             self.diagnostics.push(error);
         }
@@ -347,7 +347,7 @@ impl<'t, 's> Reader<'t, 's, '_> {
         }
     }
 
-    /// What holds for all further statements of the innermost frame.
+    /// Adds an attribute for all further statements of the innermost frame.
     fn hold(&mut self, node: AttrNode, key: Id<Name>, value: PrimId) {
         if let Some(frame) = self.state.frames.last_mut() {
             frame.holding.push(Holding { node, key, value, from: frame.stmts.len() });

@@ -1,4 +1,4 @@
-//! Older spellings, from 2021 on, read into what TVM has today. Each kind is said once, with what is written today.
+//! Converts older spellings, from 2021 on, to today's. Reports each kind once, with today's spelling.
 
 use super::value::Value;
 use super::{Def, Node, Read, Reader, decorator};
@@ -6,7 +6,7 @@ use crate::diag::{Diagnostic, Fix, Span};
 use crate::ir::{DType, Id, IterKind, List, PrimExpr, PrimId, Stmt};
 use crate::parse::script::tree::{Arg, Stmt as Line, Tree, WithItem};
 
-/// What only old texts write behind `T.`.
+/// The names that only old texts have after `T.`.
 const MARKS: &[&str] = &[
     "block",
     "block_attr",
@@ -43,14 +43,14 @@ fn inside<'t>(tree: &'t Tree<'_>, def: &Def) -> impl Iterator<Item = Id<Node>> +
     })
 }
 
-/// What stands behind `T.` in an expression.
+/// Returns the name after `T.` in an expression.
 fn behind<'s>(tree: &Tree<'s>, id: Id<Node>) -> Option<(&'s str, &'s str)> {
     let Node::Attribute { .. } = tree.expr(id) else { return None };
     let (head, rest) = tree.dotted(id)?.split_once('.')?;
     matches!(head, "T" | "tir" | "ty").then_some((head, rest))
 }
 
-/// Whether a function is written in the way of a TVM before 0.27.
+/// True if a function is written in the way of a TVM before 0.27.
 pub(super) fn is_old(tree: &Tree<'_>, def: &Def) -> bool {
     let imports = tree.source.lines().any(|line| {
         let line = line.trim_start_matches(['#', ' ']);
@@ -71,7 +71,7 @@ pub(super) fn is_old(tree: &Tree<'_>, def: &Def) -> bool {
         })
 }
 
-/// Whether a function has blocks, or buffers of blocks.
+/// True if a function has blocks, or buffers of blocks.
 pub(super) fn has_blocks(tree: &Tree<'_>, def: &Def) -> bool {
     inside(tree, def)
         .any(|id| behind(tree, id).is_some_and(|(_, rest)| matches!(rest, "sblock" | "sblock_alloc_buffer" | "block")))
@@ -108,7 +108,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
     }
 
-    /// What is gone without anything in its place.
+    /// Reports a feature that was removed without a replacement.
     #[cold]
     fn gone(&mut self, message: &str, at: Id<Node>) -> super::Stop {
         self.error("tir-gone", message, at)

@@ -1,4 +1,4 @@
-//! What holds for several statements: threads, attributes, `with`, loops.
+//! Reads constructs that hold for several statements: threads, attributes, `with`, loops.
 
 use super::value::Value;
 use super::{FrameKind, Node, Read, Reader};
@@ -11,7 +11,7 @@ use crate::tir;
 /// The head of a loop: its first value, extent, step, kind and annotations.
 type Head = (PrimId, PrimId, Option<PrimId>, ForKind, Option<AttrsId>);
 
-/// What an attribute says: of what, its key, its value.
+/// An attribute: its node, its key, its value.
 pub(super) type Said = (AttrNode, Id<Name>, PrimId);
 
 impl Reader<'_, '_, '_> {

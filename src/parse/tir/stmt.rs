@@ -6,8 +6,7 @@ use crate::ir::{Buffer, BufferLayout, DType, Id, List, Name, PrimExpr, PrimId, S
 use crate::parse::script::tree::{Arg, Stmt, StmtKind};
 
 impl<'s> Reader<'_, 's, '_> {
-    /// The statements of a block, into the innermost frame. What follows an error is read all the same; the function is lost
-    /// anyway.
+    /// Reads the statements of a block into the innermost frame. Goes on after an error, though the function is lost.
     pub(super) fn lines(&mut self, list: List<Stmt>) {
         for stmt in self.tree.stmts(list).to_vec() {
             let around = self.state.here.replace(stmt.span);

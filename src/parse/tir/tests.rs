@@ -1,4 +1,4 @@
-//! What is read and what is refused.
+//! Tests accepted and refused texts.
 
 use crate::ir::{Expr, PrimParam, Stmt, Store};
 use crate::parse::{Parsed, parse};
@@ -7,7 +7,7 @@ fn read(store: &mut Store, source: &str) -> Parsed {
     parse(store, source)
 }
 
-/// What is wrong with the body of a function, with its lines.
+/// Returns the errors in the body of a function, with their lines.
 fn wrong(body: &str) -> Vec<String> {
     let source = format!("@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4,), \"int32\"), count: T.int32):\n{body}");
     let parsed = read(&mut Store::new(), &source);

@@ -1,4 +1,4 @@
-//! What expressions of Python are worth while a function is read.
+//! The values of Python's expressions while a function is read.
 
 use super::{Node, Read, Reader};
 use crate::ir::{AttrValue, Buffer, DType, DTypeCode, Id, Name, PrimExpr, PrimId, Region, Symbol};
@@ -45,7 +45,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// Whether two are the same thing, so that a name may be given the second after the first.
+    /// True if two are the same thing, so that a name may be given the second after the first.
     pub(super) fn is_same(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Prim(a), Value::Prim(b)) => a == b,
@@ -58,7 +58,7 @@ impl Value {
         }
     }
 
-    /// What it is, for messages.
+    /// Describes the value for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::None => "None",
@@ -190,7 +190,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Whether a scalar expression is a pointer or a string, which are bound and never stored.
+    /// True if a scalar expression is a pointer or a string, which are bound and never stored.
     pub(super) fn is_pointer(&self, prim: PrimId) -> bool {
         self.store.prim_dtype(prim).code == DTypeCode::Handle
     }
