@@ -110,14 +110,14 @@ impl Known {
         (self.iters.iter().filter(|(var, _)| used.contains(var)).copied().collect(), predicate)
     }
 
-    /// Notes a condition if it is about a variable that runs; [`Known::unnote`] takes it back.
+    /// Notes a condition if it is about a variable that runs and reads no memory; [`Known::unnote`] takes it back.
     fn note(&mut self, store: &Store, cond: PrimId) -> usize {
         let before = self.predicates.len();
         let mut uses = false;
         store.for_each_prim(cond, &mut |_, part| {
             uses |= matches!(part, PrimExpr::Var(symbol) if self.iters.iter().any(|(var, _)| var == symbol));
         });
-        if uses {
+        if uses && is_pure(store, cond) {
             self.predicates.push(cond);
         }
         before

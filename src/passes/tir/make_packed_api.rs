@@ -4,7 +4,7 @@
 
 mod binder;
 mod returns;
-mod shown;
+pub(super) mod shown;
 mod tensor;
 
 use super::{prim_func, targets};

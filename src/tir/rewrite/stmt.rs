@@ -52,7 +52,8 @@ impl Rewriting<'_> {
                 let new_value = self.root(mutator, value);
                 let new_node = match node {
                     AttrNode::Prim(prim) => AttrNode::Prim(self.follow(prim)),
-                    AttrNode::Thread { var, tag } => AttrNode::Thread { var: self.define(var), tag },
+                    // Copies run over the same threads.
+                    AttrNode::Thread { var, tag } => AttrNode::Thread { var: self.renamed(var), tag },
                     AttrNode::Nothing => AttrNode::Nothing,
                 };
                 let new_body = self.visit(mutator, body);

@@ -32,7 +32,8 @@ impl Binder {
     }
 }
 
-pub(super) fn device_name(device: i64) -> &'static str {
+/// The name of a device's interface.
+pub(in crate::passes::tir) fn device_name(device: i64) -> &'static str {
     match device {
         2 => "cuda",
         4 => "opencl",
