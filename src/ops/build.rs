@@ -3,33 +3,33 @@
 use super::lookup;
 use crate::ir::{AttrValue, AttrsId, DType, DTypeCode, Expr, ExprId, Store, Tensor};
 
-/// `name(args)` without attributes (TVM's `Call(op, args, Attrs())`). The name is one written in
-/// this program.
+/// Makes `name(args)` without attributes (TVM's `Call(op, args, Attrs())`). The operator must
+/// exist.
 pub fn call(store: &mut Store, name: &str, args: &[ExprId]) -> ExprId {
     call_attrs(store, name, args, None)
 }
 
-/// `name(args, attrs)` with an attribute set that is at hand.
+/// Makes `name(args, attrs)` with an existing attribute set.
 pub fn call_attrs(store: &mut Store, name: &str, args: &[ExprId], attrs: Option<AttrsId>) -> ExprId {
     let callee = store.add(Expr::Op(super::op(name)));
     store.add_call(callee, args, attrs)
 }
 
-/// `name(args, attrs)` with the attributes that are written and the defaults of the others.
-/// Panics when a required attribute is missing, which only this program can get wrong.
+/// Makes `name(args, attrs)` with the written attributes and the defaults of the others. Panics
+/// when a required attribute is missing, which only this program can get wrong.
 pub fn call_with(store: &mut Store, name: &str, args: &[ExprId], written: &[(&str, AttrValue)]) -> ExprId {
     let attrs = attrs_of(store, name, written);
     call_attrs(store, name, args, Some(attrs))
 }
 
-/// The attributes of the operator `name`: those written and the defaults of the others.
+/// Returns the attributes of the operator `name`: the written ones and the defaults of the others.
 pub fn attrs_of(store: &mut Store, name: &str, written: &[(&str, AttrValue)]) -> AttrsId {
     let schema = super::info(super::op(name)).relay_attrs().unwrap_or_else(|| panic!("`{name}` takes no attributes"));
     let attrs = schema.complete(store, written).unwrap_or_else(|field| panic!("`{name}` needs the attribute `{field}`"));
     store.attrs(attrs)
 }
 
-/// The same attributes with some replaced. Fields that the set does not have are left out.
+/// Replaces some attributes of a set. Fields that the set does not have are left out.
 pub fn with_attrs(store: &mut Store, attrs: AttrsId, changes: &[(&str, AttrValue)]) -> AttrsId {
     let mut new = (*store.attrs_rc(attrs)).clone();
     for (name, value) in changes {
@@ -41,38 +41,38 @@ pub fn with_attrs(store: &mut Store, attrs: AttrsId, changes: &[(&str, AttrValue
     store.attrs(new)
 }
 
-/// `[1, 2]` as an attribute, of TVM's usual 32 bit integers.
+/// Makes `[1, 2]` as an attribute, of TVM's usual 32 bit integers.
 pub fn ints(values: &[i64]) -> AttrValue {
     AttrValue::Array(values.iter().map(|v| AttrValue::int(*v)).collect())
 }
 
-/// The name of the operator that `id` calls, or `""` when it is not a call of an operator.
+/// Returns the name of the operator that `id` calls, or `""` when it is not a call of an operator.
 pub fn op_name(store: &Store, id: ExprId) -> &'static str {
     store.called_op(id).map_or("", |op| super::info(op).name)
 }
 
-/// Whether `id` calls the operator of that name.
+/// True if `id` calls the operator of that name.
 pub fn is_call(store: &Store, id: ExprId, name: &str) -> bool {
     store.called_op(id).is_some_and(|op| lookup(name) == Some(op))
 }
 
-/// The argument at `index` of the call `id`. Panics when there is none.
+/// Returns the argument at `index` of the call `id`. Panics when there is none.
 pub fn arg(store: &Store, id: ExprId, index: usize) -> ExprId {
     let call = store.call(id).expect("a call");
     store.item(call.args, index)
 }
 
-/// The arguments of the call `id`; none when it is not a call.
+/// Returns the arguments of the call `id`; none when it is not a call.
 pub fn args(store: &Store, id: ExprId) -> Vec<ExprId> {
     store.call(id).map_or(Vec::new(), |call| store.items(call.args).collect())
 }
 
-/// A constant of rank 0. Integers wrap and floats round as in C.
+/// Makes a constant of rank 0. Integers wrap and floats round as in C.
 pub fn scalar(store: &mut Store, dtype: DType, value: f64) -> ExprId {
     tensor(store, dtype, &[], &[value])
 }
 
-/// A constant with these elements, converted to its element type.
+/// Makes a constant with these elements, converted to its element type.
 pub fn tensor(store: &mut Store, dtype: DType, shape: &[i64], values: &[f64]) -> ExprId {
     let mut bytes = Vec::with_capacity(values.len() * dtype.bytes());
     for value in values {
@@ -81,7 +81,7 @@ pub fn tensor(store: &mut Store, dtype: DType, shape: &[i64], values: &[f64]) ->
     store.add_constant(Tensor::new(dtype, shape, bytes))
 }
 
-/// A constant of 64 bit integers, exactly.
+/// Makes a constant of integers without rounding.
 pub fn int_tensor(store: &mut Store, dtype: DType, shape: &[i64], values: &[i64]) -> ExprId {
     let width = dtype.bytes();
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes().into_iter().take(width)).collect();
@@ -100,7 +100,7 @@ fn encode(dtype: DType, value: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// The tensor behind a constant.
+/// Returns the tensor of a constant.
 pub fn constant(store: &Store, id: ExprId) -> Option<&Tensor> {
     match store.expr(id) {
         Expr::Constant(tensor) => Some(store.tensor(tensor)),
@@ -108,7 +108,7 @@ pub fn constant(store: &Store, id: ExprId) -> Option<&Tensor> {
     }
 }
 
-/// The elements of a tensor as doubles, if it has a value of an element type that is a number.
+/// Returns the elements of a tensor as doubles, if it has a value of a numeric element type.
 pub fn elements(tensor: &Tensor) -> Option<Vec<f64>> {
     let data = tensor.data.as_ref()?;
     let DType { code, bits, lanes } = tensor.dtype;
@@ -139,7 +139,7 @@ fn fixed<const N: usize>(bytes: &[u8]) -> [u8; N] {
     out
 }
 
-/// The value of a constant of rank 0.
+/// Returns the value of a constant of rank 0.
 pub fn scalar_value(store: &Store, id: ExprId) -> Option<f64> {
     let tensor = constant(store, id)?;
     if !tensor.is_scalar() {

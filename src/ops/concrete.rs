@@ -1,4 +1,4 @@
-//! The shape of a result when the inputs are known, by asking the type relation once more.
+//! Finds the shape of a result with known inputs by running the type relation once more.
 //!
 //! Inferred types may leave extents open that are known once there are values, so kernels do not
 //! rely on them.
@@ -14,7 +14,7 @@ pub fn result_types(
     inputs: &[Tensor],
     as_tuple: bool,
 ) -> Result<Vec<(Vec<i64>, DType)>, EvalError> {
-    // The relation needs a store to make types in; the session's own must not change here.
+    // The relation adds types to a store; the session's own must not change here.
     let store = &mut Store::new();
     let attrs = cx.attrs.map(|attrs| carried(cx.store, attrs, store));
     let mut types: Vec<TypeId> = inputs
@@ -57,7 +57,7 @@ pub fn result_type(cx: &KernelCx<'_>, rule: TypeRule, inputs: &[Tensor]) -> Resu
     Ok(fields.swap_remove(0))
 }
 
-/// The same attributes in another store, without what only has a meaning in its own.
+/// Copies the attributes to another store, without those that have a meaning only in their own.
 fn carried(from: &Store, attrs: AttrsId, to: &mut Store) -> AttrsId {
     let attrs = from.attrs_of_id(attrs);
     let key = to.name(from.str(attrs.key));

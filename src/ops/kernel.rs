@@ -1,4 +1,4 @@
-//! Evaluation kernels: what an operator computes, and the tools to write one with.
+//! Evaluation kernels of operators, and the tools to write them with.
 //!
 //! A kernel computes in one of four *lanes*: `f32` (also for the narrower floats), `f64`, `i64` (all
 //! signed integers, the narrower unsigned ones and truth values) and `u64`. [`read`] widens the
@@ -10,7 +10,7 @@ use crate::ir::{AttrsId, DType, DTypeCode, Dim, Store, Tensor, Type, TypeId};
 use half::{bf16, f16};
 use std::rc::Rc;
 
-/// Why an operator could not be evaluated, in one sentence.
+/// The reason why an operator could not be evaluated, in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalError(pub String);
 
@@ -33,7 +33,7 @@ impl From<&str> for EvalError {
     }
 }
 
-/// What a kernel sees besides its inputs.
+/// The context of a kernel besides its inputs.
 pub struct KernelCx<'a> {
     /// The session's memory, to read attributes and types.
     pub store: &'a Store,
@@ -105,8 +105,8 @@ impl KernelCx<'_> {
     }
 }
 
-/// The most bytes that one result may take, so that a program with huge shapes is an error instead
-/// of the end of the process. Tests of this crate make do with less, to be quick about it.
+/// The most bytes that one result may take, so that a program with huge shapes is an error instead of
+/// the end of the process. Tests of this crate have a lower limit, to be quick.
 pub const MAX_BYTES: usize = if cfg!(test) {
     1 << 24
 } else if cfg!(target_pointer_width = "32") {
@@ -136,13 +136,13 @@ pub fn bytes(tensor: &Tensor) -> Result<&Rc<[u8]>, EvalError> {
 
 /// A number type that kernels compute in. See the module's head.
 pub trait Lane: Copy + PartialOrd + Default + std::fmt::Debug + 'static {
-    /// A double, converted as C does it.
+    /// Converts a double, as C does.
     fn from_f64(x: f64) -> Self;
-    /// An integer, converted as C does it.
+    /// Converts an integer, as C does.
     fn from_i64(x: i64) -> Self;
-    /// As a double.
+    /// Returns the value as a double.
     fn to_f64(self) -> f64;
-    /// As an integer, as C does it: rounded towards zero.
+    /// Returns the value as an integer, as C does: rounded towards zero.
     fn to_i64(self) -> i64;
     /// The elements of `bytes`, widened or converted.
     fn decode(dtype: DType, bytes: &[u8]) -> Result<Vec<Self>, EvalError>;
@@ -152,8 +152,8 @@ pub trait Lane: Copy + PartialOrd + Default + std::fmt::Debug + 'static {
 
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// A value as the C-like conversion of code that LLVM makes for x86 has it: out of range gives the
-/// most negative number.
+/// Converts as C-like code that LLVM compiles for x86: a value out of range gives the most negative
+/// number.
 pub fn float_to_i64(x: f64) -> i64 {
     if (-TWO_63..TWO_63).contains(&x) { x as i64 } else { i64::MIN }
 }
@@ -169,7 +169,7 @@ fn float_to_int(x: f64, bits: u8, signed: bool) -> i64 {
     }
 }
 
-/// What an element type is in memory.
+/// The representation of an element type in memory.
 enum Repr {
     Bool,
     Int { bits: u8, signed: bool },
@@ -248,7 +248,7 @@ macro_rules! int_lane {
             fn to_i64(self) -> i64 {
                 self as i64
             }
-            // Neither is copied into the hundreds of kernels that call it: the page loads them all.
+            // One copy serves the hundreds of kernels that call it, because the page loads them all.
             #[inline(never)]
             fn decode(dtype: DType, bytes: &[u8]) -> Result<Vec<Self>, EvalError> {
                 macro_rules! int {
@@ -299,7 +299,7 @@ macro_rules! float_lane {
             fn to_i64(self) -> i64 {
                 float_to_i64(f64::from(self))
             }
-            // Neither is copied into the hundreds of kernels that call it: the page loads them all.
+            // One copy serves the hundreds of kernels that call it, because the page loads them all.
             #[inline(never)]
             fn decode(dtype: DType, bytes: &[u8]) -> Result<Vec<Self>, EvalError> {
                 macro_rules! number {
@@ -385,7 +385,7 @@ macro_rules! by_lane {
 }
 pub(crate) use by_lane;
 
-/// How far apart in memory neighbours along each axis are, in elements.
+/// Returns the distance in memory between neighbours along each axis, in elements.
 pub fn strides(shape: &[i64]) -> Vec<usize> {
     let mut out = vec![1usize; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -394,8 +394,8 @@ pub fn strides(shape: &[i64]) -> Vec<usize> {
     out
 }
 
-/// Strides that read a tensor of `shape` as if it were broadcast to `to`: zero along the axes that
-/// broadcasting adds or stretches.
+/// Returns strides that read a tensor of `shape` as if it were broadcast to `to`: zero along the axes
+/// that broadcasting adds or stretches.
 pub fn broadcast_strides(shape: &[i64], to: &[i64]) -> Vec<usize> {
     let own = strides(shape);
     let added = to.len() - shape.len();
@@ -407,7 +407,7 @@ pub fn broadcast_strides(shape: &[i64], to: &[i64]) -> Vec<usize> {
         .collect()
 }
 
-/// The shape that two known shapes broadcast to.
+/// Returns the shape that two known shapes broadcast to.
 pub fn broadcast_extents(a: &[i64], b: &[i64]) -> Result<Vec<i64>, EvalError> {
     let (long, short) = if a.len() > b.len() { (a, b) } else { (b, a) };
     let mut out = long.to_vec();
@@ -422,9 +422,9 @@ pub fn broadcast_extents(a: &[i64], b: &[i64]) -> Result<Vec<i64>, EvalError> {
     Ok(out)
 }
 
-/// The places of all elements of a tensor of `shape` in row-major order, in a memory with those
-/// strides: the last axis runs fastest. A stride that runs backwards is a negative number cast to
-/// `usize`; add the place of the first element with `wrapping_add`.
+/// Returns the offsets of all elements of a tensor of `shape` in row-major order, in a memory with
+/// those strides: the last axis runs fastest. A backward stride is a negative number cast to `usize`;
+/// add the offset of the first element with `wrapping_add`.
 pub fn offsets(shape: &[i64], strides: &[usize]) -> Offsets {
     // Saturates, because shapes that are too large are refused only where their elements are taken.
     let left = shape.iter().fold(1usize, |left, &e| left.saturating_mul(e as usize));
@@ -472,7 +472,7 @@ pub fn each_index(shape: &[i64], mut f: impl FnMut(&[i64]) -> Result<(), EvalErr
     count_up(shape, &mut f)
 }
 
-/// The loop of [`each_index`], which exists once and not in every kernel.
+/// The loop of [`each_index`], compiled once instead of into every kernel.
 fn count_up(shape: &[i64], f: &mut dyn FnMut(&[i64]) -> Result<(), EvalError>) -> Result<(), EvalError> {
     if shape.contains(&0) {
         return Ok(());
@@ -519,7 +519,7 @@ pub fn reshaped(source: &Tensor, shape: &[i64]) -> Result<Tensor, EvalError> {
     Ok(Tensor::new(source.dtype, shape, bytes(source)?.clone()))
 }
 
-/// An axis that may count from the end, as an index.
+/// Returns an axis that may count from the end as an index.
 pub fn axis_index(axis: i64, rank: usize) -> Result<usize, EvalError> {
     let counted = if axis < 0 { axis + rank as i64 } else { axis };
     match usize::try_from(counted) {

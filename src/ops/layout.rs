@@ -1,7 +1,7 @@
 //! Layouts of tensors, `NCHW` and `NCHW16c`, and conversion between them (TVM: `tir/ir/data_layout.cc`).
 //!
 //! An upper-case letter is an axis of its own (primal); a lower-case letter with a number in front is
-//! the inner part that was split off that axis (subordinate), the number being its extent.
+//! the inner part that was split off that axis (subordinate), with the number as its extent.
 
 use crate::ir::{DType, Dim, PrimExpr, PrimOp, Store, Tensor};
 use crate::ops::kernel::{bytes, count, each_index, strides};
@@ -18,22 +18,22 @@ pub struct LayoutAxis {
 }
 
 impl LayoutAxis {
-    /// Whether it is an axis of its own and not a part that was split off.
+    /// True if it is an axis of its own and not a part that was split off.
     pub fn is_primal(self) -> bool {
         self.name.is_ascii_uppercase()
     }
 
-    /// The letter of the axis it is, or was split from.
+    /// Returns the letter of the axis that it is or was split from.
     pub fn primal(self) -> char {
         self.name.to_ascii_uppercase()
     }
 }
 
-/// The order of the axes of a tensor. Without axes it says nothing (TVM's undefined layout).
+/// The order of the axes of a tensor. A layout without axes is TVM's undefined layout.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Layout {
     axes: Vec<LayoutAxis>,
-    /// Whether it is the layout of a scalar: one of no axes that is not the undefined one.
+    /// True for the layout of a scalar, which has no axes but is not the undefined one.
     scalar: bool,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for Layout {
 }
 
 impl Layout {
-    /// Reads TVM's notation. Err says in TVM's words what is wrong.
+    /// Parses TVM's notation. The error is TVM's message.
     pub fn parse(name: &str) -> Result<Layout, String> {
         if name == "__undef__" {
             return Ok(Layout::default());
@@ -83,17 +83,17 @@ impl Layout {
         }
     }
 
-    /// A layout of these axes.
+    /// Makes a layout of these axes.
     pub fn from_axes(axes: Vec<LayoutAxis>) -> Layout {
         Layout { axes, scalar: false }
     }
 
-    /// The layout that a scalar begins with, which is not the undefined one.
+    /// Returns the initial layout of a scalar, which is not the undefined one.
     pub fn of_scalar() -> Layout {
         Layout { axes: Vec::new(), scalar: true }
     }
 
-    /// Whether it is what a scalar begins with.
+    /// True if it is the initial layout of a scalar.
     pub fn is_scalar(&self) -> bool {
         self.scalar
     }
@@ -103,27 +103,27 @@ impl Layout {
         &self.axes
     }
 
-    /// How many axes there are, split-off ones included.
+    /// Returns the number of axes, split-off ones included.
     pub fn rank(&self) -> usize {
         self.axes.len()
     }
 
-    /// Whether it says nothing (TVM's undefined layout).
+    /// True if it has no axes (TVM's undefined layout).
     pub fn is_undefined(&self) -> bool {
         self.axes.is_empty()
     }
 
-    /// Where the axis of that letter stands. The case of the letter counts.
+    /// Returns the position of the axis of that letter. The case of the letter counts.
     pub fn index_of(&self, name: char) -> Option<usize> {
         self.axes.iter().position(|a| a.name == name)
     }
 
-    /// Whether there is an axis of that letter. The case of the letter counts.
+    /// True if there is an axis of that letter. The case of the letter counts.
     pub fn contains(&self, name: char) -> bool {
         self.index_of(name).is_some()
     }
 
-    /// The product of the extents split off the axis `name`; `None` when nothing is.
+    /// Returns the product of the extents split off the axis `name`; `None` when it is not split.
     pub fn factor_of(&self, name: char) -> Option<i64> {
         let sub = name.to_ascii_lowercase();
         let extents = self.axes.iter().filter(|a| a.name == sub).map(|a| a.extent);
@@ -137,22 +137,22 @@ impl Layout {
         Layout::from_axes(self.axes[start..end].to_vec())
     }
 
-    /// The same with `extent` elements of the axis `name` split off and put before axis `position`.
+    /// Splits `extent` elements off the axis `name` and puts them before axis `position`.
     pub fn split(&self, name: char, position: usize, extent: i64) -> Layout {
         let mut axes = self.axes.clone();
         axes.insert(position.min(axes.len()), LayoutAxis { name: name.to_ascii_lowercase(), extent });
         Layout::from_axes(axes)
     }
 
-    /// Whether tensors can be brought from this layout to the other and back: both have the same
-    /// axes, however they are split.
+    /// True if tensors can be converted from this layout to the other and back: both have the same axes,
+    /// however they are split.
     pub fn converts_to(&self, other: &Layout) -> bool {
         let covered = |a: &Layout, b: &Layout| a.axes.iter().all(|x| b.axes.iter().any(|y| x.primal() == y.primal()));
         !self.is_undefined() && !other.is_undefined() && covered(self, other) && covered(other, self)
     }
 
-    /// The place in the element order of `self` of what is at `index` in `from`. Index past the extent
-    /// of a split axis run over into its outer part, as in TVM.
+    /// Computes the index in `self` of the element at `index` in `from`. An index beyond the extent of a
+    /// split axis carries over into its outer part, as in TVM.
     fn index_from(&self, from: &Layout, index: &[i64], out: &mut Vec<i64>) {
         out.clear();
         for (i, axis) in self.axes.iter().enumerate() {
@@ -184,7 +184,7 @@ impl Layout {
         self.convert_extents(store, to, &narrowed, 32)
     }
 
-    /// The same with extents that keep their integer type; what the layouts add has so many bits.
+    /// Does the same with extents that keep their integer type; extents that the layouts add have this many bits.
     pub fn convert_extents(&self, store: &mut Store, to: &Layout, shape: &[Dim], bits: u8) -> Result<Vec<Dim>, String> {
         let int = |value| Dim::Int { value, bits };
         if shape.len() != self.rank() {
@@ -218,7 +218,7 @@ impl Layout {
         Ok(out)
     }
 
-    /// The tensor brought to layout `to`. Elements that splitting adds are zero.
+    /// Converts a tensor to layout `to`. Elements that splitting adds are zero.
     pub fn convert_tensor(&self, to: &Layout, tensor: &Tensor) -> Result<Tensor, EvalError> {
         let rank = tensor.shape.len();
         if rank != self.rank() || (self != to && !self.converts_to(to)) {
@@ -261,7 +261,7 @@ impl Layout {
     }
 }
 
-/// The extent as a 32 bit integer.
+/// Returns the extent as a 32 bit integer.
 fn narrow(store: &mut Store, dim: Dim) -> Dim {
     match dim {
         Dim::Int { value, .. } => Dim::int(value),

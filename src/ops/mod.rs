@@ -1,7 +1,7 @@
-//! What each operator is: one family a file, everything about an operator declared together.
+//! Operator tables: one family per file, with everything about an operator declared together.
 //!
-//! What Relax calls an operator, and how it takes its arguments, stands in [`relax`]; a row has both names where
-//! both dialects have the operator.
+//! [`relax`] has the names of operators in Relax and the ways to pass their arguments; a row has both names
+//! where both dialects have the operator.
 //!
 //! A family file exports `OPS`, a table of [`OpInfo`]; [`FAMILIES`] lists the tables. An [`OpId`] is
 //! a row number over all of them, so it is stable only within one build.
@@ -48,8 +48,8 @@ static FAMILIES: &[&[&[OpInfo]]] = &[
     special::FAMILIES,
 ];
 
-/// Attributes that no operator declares as its own, by directory: TVM registers the operator without
-/// a type of attributes, so they stand in the metadata section or the text names their type
+/// Attributes that no operator declares as its own, by directory: TVM registers the operator without a type of
+/// attributes, so they are in the metadata section or the text names their type
 /// (`attrs_type_key="relay.attrs.DilateAttrs"`).
 static LOOSE_SCHEMAS: &[&[&AttrsSchema]] =
     &[&[&nn::pad::DILATE], tensor::LOOSE_SCHEMAS, vision::LOOSE_SCHEMAS, dynamic::LOOSE_SCHEMAS, special::LOOSE_SCHEMAS];
@@ -76,27 +76,27 @@ pub fn all() -> &'static [&'static OpInfo] {
     &table().rows
 }
 
-/// The operator behind an id.
+/// Returns the operator of an id.
 pub fn info(op: OpId) -> &'static OpInfo {
     table().rows[op.0 as usize]
 }
 
-/// The operator that Relax calls so, without `relax.`.
+/// Returns the operator with this name in Relax, without `relax.`.
 pub fn lookup_relax(name: &str) -> Option<OpId> {
     table().by_relax_name.get(name).copied()
 }
 
-/// The operator that Relay calls so.
+/// Returns the operator with this name in Relay.
 pub fn lookup(name: &str) -> Option<OpId> {
     table().by_name.get(name).copied()
 }
 
-/// The operator of that name, for names written in this program.
+/// Returns the operator of that name, for names written in this program.
 pub fn op(name: &str) -> OpId {
     lookup(name).unwrap_or_else(|| panic!("`{name}` is not in the operator tables"))
 }
 
-/// Attributes of Relay with that type key, whether or not an operator declares them as its own.
+/// Returns attributes of Relay with that type key, also those that no operator declares as its own.
 pub fn schema(key: &str) -> Option<&'static AttrsSchema> {
     let loose = LOOSE_SCHEMAS.iter().copied().flatten().copied();
     loose.chain(all().iter().filter_map(|op| op.relay_attrs())).find(|schema| schema.key == key)

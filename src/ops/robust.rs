@@ -1,11 +1,11 @@
-//! Nonsense in, an error out: no relation and no kernel may end the process, whatever a program says.
+//! Random calls give errors: no relation and no kernel may end the process, whatever a program contains.
 
 use super::{AttrDefault, AttrKind, KernelCx, OpInfo, RuleCx, all};
 use crate::ir::{AttrValue, AttrsId, DType, DTypeCode, Dim, Double, Store, Tensor, TypeId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-/// A small linear congruential generator: the same nonsense in every run.
+/// A small linear congruential generator, so that every run makes the same calls.
 struct Dice(u64);
 
 impl Dice {
@@ -99,7 +99,7 @@ fn type_of(store: &mut Store, dice: &mut Dice, tensor: &Tensor) -> TypeId {
 fn try_once(op: &OpInfo, dice: &mut Dice) {
     let store = &mut Store::new();
     let attrs = attrs(store, dice, op);
-    // Operators over a tuple name one argument; give them several tensors at times.
+    // Operators over a tuple name one argument; sometimes they get several tensors.
     let n = if op.relay_args().len() <= 1 { 1 + dice.roll(3) } else { op.relay_args().len() };
     let dtype = dice.dtype();
     let x: Vec<Tensor> = (0..n)

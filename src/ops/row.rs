@@ -1,4 +1,4 @@
-//! What is known about an operator, and how a row of the tables says it.
+//! The properties of an operator, and the builder for rows of the tables.
 //!
 //! ```text
 //! op("nn.leaky_relu", "The element, multiplied by `alpha` where it is negative.")
@@ -13,14 +13,14 @@ use super::{AttrsSchema, Kernel, TypeRule};
 use crate::ir::Dialect;
 use std::panic::Location;
 
-/// How an operator may be fused (TVM's `TOpPattern`). The order matters: FuseOps compares.
+/// The fusion pattern of an operator (TVM's `TOpPattern`). The order matters: FuseOps compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpPattern {
-    /// Each output element depends on the input elements at the same place.
+    /// Each output element depends on the input elements at the same index.
     ElemWise = 0,
     /// The same after broadcasting.
     Broadcast = 1,
-    /// Each output element depends on one input element somewhere.
+    /// Each output element depends on one input element at any index.
     Injective = 2,
     /// A reduction over some axes.
     CommReduce = 3,
@@ -35,15 +35,15 @@ pub enum OpPattern {
 /// Everything that is known about an operator.
 #[derive(Clone, Copy)]
 pub struct OpInfo {
-    /// Relay's name; Relax's when only Relax has it.
+    /// The name in Relay; the one in Relax when only Relax has the operator.
     pub name: &'static str,
     /// One or two sentences for its users.
     pub doc: &'static str,
     /// File and line of the row.
     pub source: &'static Location<'static>,
-    /// How it may be fused; `None` where TVM has not registered a pattern.
+    /// Its fusion pattern; `None` where TVM has not registered one.
     pub pattern: Option<OpPattern>,
-    /// TVM's `TOpIsStateful`: it must not be folded, merged or dropped.
+    /// TVM's `TOpIsStateful`: calls must not be folded, merged or dropped.
     pub stateful: bool,
     /// TVM's `TNonComputational`.
     pub non_computational: bool,
@@ -51,9 +51,9 @@ pub struct OpInfo {
     pub reshape: bool,
     /// Computes the result from constant inputs.
     pub kernel: Option<Kernel>,
-    /// What Relay says about it, if Relay has it.
+    /// Its properties in Relay, if Relay has it.
     pub relay: Option<RelayOp>,
-    /// What Relax says about it, if Relax has it.
+    /// Its properties in Relax, if Relax has it.
     pub relax: Option<RelaxOp>,
 }
 
@@ -64,39 +64,39 @@ pub struct RelayOp {
     pub args: &'static [&'static str],
     /// Attributes; `None` for an operator that takes none.
     pub attrs: Option<&'static AttrsSchema>,
-    /// The type relation over inputs and output; where there is none, a call has no type.
+    /// The type relation over inputs and output; without one, a call has no type.
     pub rule: Option<TypeRule>,
 }
 
 /// An operator of Relax.
 #[derive(Clone, Copy, Debug)]
 pub struct RelaxOp {
-    /// TVM's name without `relax.`; so it stands behind `R.`.
+    /// TVM's name without `relax.`, as it stands after `R.`.
     pub name: &'static str,
     /// Arguments.
     pub args: &'static [RelaxArg],
-    /// Any number of arguments, of which `args` has the first.
+    /// True if it takes any number of arguments; `args` has the first of them.
     pub variadic: bool,
-    /// Attributes, in the order in which TVM registers the fields of their C++ struct. So they print, all of them.
+    /// Attributes, in the order of the fields of TVM's C++ struct. All of them are printed, in this order.
     pub attrs: Option<&'static AttrsSchema>,
-    /// Arguments and attributes in the order in which Python takes them by position, where that is not
-    /// arguments and then attributes.
+    /// Arguments and attributes in the order in which Python takes them by position, where that differs from arguments
+    /// followed by attributes.
     pub order: &'static [&'static str],
-    /// Whether a call has no side effects.
+    /// True if a call has no side effects.
     pub pure: bool,
-    /// Whether the kernel of the row computes it from these arguments and attributes.
+    /// True if the kernel of the row takes these arguments and attributes.
     pub same_kernel: bool,
     /// Its category in mixed precision; none counts as [`MixedPrecision::Never`].
     pub mixed_precision: Option<MixedPrecision>,
-    /// The type of a call (TVM's `FInferType`); where there is none, it may be anything.
+    /// The type of a call (TVM's `FInferType`); without a rule it may be anything.
     pub deduce: Option<DeduceRule>,
-    /// Which layouts it takes (TVM's `FRelaxInferLayout`); where there is none, those that tensors start in.
+    /// Its layouts (TVM's `FRelaxInferLayout`); without a rule it takes the initial layouts of tensors.
     pub layout: Option<LayoutRule>,
-    /// What it adds to the gradients of its arguments (TVM's `FPrimalGradient`); without it, it cannot be differentiated.
+    /// The gradients of its arguments (TVM's `FPrimalGradient`); without a rule it cannot be differentiated.
     pub gradient: Option<GradientRule>,
 }
 
-/// What a text may write for an argument.
+/// The kind of value that a text may have as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgKind {
     /// A tensor or any other value.
@@ -118,9 +118,9 @@ pub enum ArgKind {
 pub struct RelaxArg {
     /// Its name in Python.
     pub name: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: ArgKind,
-    /// Whether it may be left out.
+    /// True if it may be left out.
     pub optional: bool,
 }
 
@@ -135,7 +135,7 @@ pub enum MixedPrecision {
     Never,
 }
 
-/// A row: an operator of this name, Relay's where Relay has it.
+/// Begins a row: an operator with this name, Relay's where Relay has it.
 #[track_caller]
 pub(super) const fn op(name: &'static str, doc: &'static str) -> OpInfo {
     OpInfo {
@@ -183,7 +183,7 @@ impl OpInfo {
         self
     }
 
-    /// Relax has it, by the same name unless it is [named](RelaxOp::named) otherwise.
+    /// Adds the properties in Relax; the name is the same unless it is [named](RelaxOp::named) otherwise.
     pub(super) const fn relax(mut self, mut relax: RelaxOp) -> OpInfo {
         if relax.name.is_empty() {
             relax.name = self.name;
@@ -192,7 +192,7 @@ impl OpInfo {
         self
     }
 
-    /// As it is written in programs of this dialect: `nn.conv2d`, `R.nn.conv2d`.
+    /// Returns the name as written in programs of this dialect: `nn.conv2d`, `R.nn.conv2d`.
     pub fn written_in(&self, dialect: Dialect) -> String {
         match self.relax.filter(|_| dialect == Dialect::Relax) {
             Some(row) => format!("R.{}", row.name),
@@ -200,33 +200,33 @@ impl OpInfo {
         }
     }
 
-    /// The names of its inputs in Relay.
+    /// Returns the names of its inputs in Relay.
     pub fn relay_args(&self) -> &'static [&'static str] {
         self.relay.map_or(&[], |row| row.args)
     }
 
-    /// Its type relation in Relay.
+    /// Returns its type relation in Relay.
     pub fn relay_rule(&self) -> Option<TypeRule> {
         self.relay.and_then(|row| row.rule)
     }
 
-    /// The attributes that it has in Relay.
+    /// Returns its attributes in Relay.
     pub fn relay_attrs(&self) -> Option<&'static AttrsSchema> {
         self.relay.and_then(|row| row.attrs)
     }
 
-    /// The attributes that it has in Relax.
+    /// Returns its attributes in Relax.
     pub fn relax_attrs(&self) -> Option<&'static AttrsSchema> {
         self.relax.as_ref().and_then(|row| row.attrs)
     }
 }
 
-/// Relay has it, with these inputs and this relation over their types.
+/// Declares an operator of Relay with these inputs and this relation over their types.
 pub(super) const fn relay(args: &'static [&'static str], rule: TypeRule) -> RelayOp {
     RelayOp { args, attrs: None, rule: Some(rule) }
 }
 
-/// Relay has it with these inputs, and TVM knows no relation.
+/// Declares an operator of Relay with these inputs, without a relation, as in TVM.
 pub(super) const fn relay_untyped(args: &'static [&'static str]) -> RelayOp {
     RelayOp { args, attrs: None, rule: None }
 }
@@ -238,12 +238,12 @@ impl RelayOp {
     }
 }
 
-/// Relax has it, with these arguments; the rule says the type of a call.
+/// Declares an operator of Relax with these arguments and a rule for the type of a call.
 pub(super) const fn relax(args: &'static [RelaxArg], deduce: DeduceRule) -> RelaxOp {
     RelaxOp { deduce: Some(deduce), ..relax_untyped(args) }
 }
 
-/// Relax has it with these arguments, and a call may have any type.
+/// Declares an operator of Relax with these arguments, whose calls may have any type.
 pub(super) const fn relax_untyped(args: &'static [RelaxArg]) -> RelaxOp {
     RelaxOp {
         name: "",

@@ -1,31 +1,30 @@
-//! Type relations: what an operator demands of its inputs and says of its output.
+//! Type relations: the constraints of an operator on the types of its inputs and output.
 
 use crate::ir::{AttrsId, DType, Dim, PrimOp, Store, Type, TypeId, show_type};
 use std::rc::Rc;
 
-/// What a relation answers: `Ok(true)` when it holds and everything is assigned, `Ok(false)` when an
-/// input is not known well enough yet and it must be asked again, `Err` with TVM's words when the
-/// types can never fit.
+/// The result of a relation: `Ok(true)` when it holds and everything is assigned, `Ok(false)` when an input is not
+/// known well enough yet and it must be asked again, `Err` with TVM's message when the types can never fit.
 pub type RuleResult = Result<bool, String>;
 
 /// A type relation (TVM's `TypeRelationFn`).
 pub type TypeRule = fn(&mut RuleCx<'_>) -> RuleResult;
 
-/// Unifies two types, or says in TVM's words why they do not fit.
+/// Unifies two types, or returns TVM's message why they do not fit.
 pub type Unify<'a> = dyn FnMut(&mut Store, TypeId, TypeId) -> Result<(), String> + 'a;
 
-/// What a relation sees and may do (TVM's `TypeReporter` with its arguments).
+/// The context of a relation (TVM's `TypeReporter` with its arguments).
 pub struct RuleCx<'a> {
     /// The session's memory.
     pub store: &'a mut Store,
-    /// Types of the inputs, then of the output, as far as they are known: unknown ones are
-    /// [`Type::Hole`]. Nested types are resolved too.
+    /// Types of the inputs, then of the output, as far as they are known: unknown ones are [`Type::Hole`]. Nested types
+    /// are resolved too.
     pub types: &'a [TypeId],
-    /// How many of `types` are inputs.
+    /// The number of inputs among `types`.
     pub n_inputs: usize,
     /// The attributes of the call.
     pub attrs: Option<AttrsId>,
-    /// How types are unified.
+    /// The function that unifies types.
     pub unify: &'a mut Unify<'a>,
 }
 
@@ -71,8 +70,7 @@ impl RuleCx<'_> {
         }
     }
 
-    /// Whether two extents may be equal (TVM's `reporter->AssertEQ`): false only when they are
-    /// known to differ.
+    /// True if two extents may be equal (TVM's `reporter->AssertEQ`): false only when they are known to differ.
     pub fn may_equal(&mut self, a: Dim, b: Dim) -> bool {
         let difference = dim_arith(self.store, PrimOp::Sub, a, b);
         difference.known().is_none_or(|d| d == 0)
@@ -84,15 +82,15 @@ impl RuleCx<'_> {
     }
 }
 
-/// The output, and every input, has the type of the first input (TVM's `IdentityRel`). It holds
-/// at once: types that are not known yet are made one.
+/// Gives the output, and every input, the type of the first input (TVM's `IdentityRel`). It holds at once: types that
+/// are not known yet are unified.
 pub fn identity(cx: &mut RuleCx<'_>) -> RuleResult {
     let first = cx.types[0];
     for index in 1..cx.types.len() {
         let other = cx.types[index];
         if matches!(cx.store.type_of_id(other), Type::Hole(_)) {
-            // This way round the two occurrences become one, as in TVM: what the output turns out to be
-            // (`?` for `5`, because it is annotated so) the input is as well.
+            // In this order the two occurrences become one, as in TVM: if the output turns out to be `?` instead of
+            // `5`, because of an annotation, so does the input.
             cx.assign(0, other)?;
         } else if other != first {
             cx.assign(index, first)?;
@@ -102,7 +100,7 @@ pub fn identity(cx: &mut RuleCx<'_>) -> RuleResult {
     Ok(true)
 }
 
-/// Truth values in the shape of the input (TVM's `IdentityCompRel`).
+/// Gives the output truth values in the shape of the input (TVM's `IdentityCompRel`).
 pub fn identity_compare(cx: &mut RuleCx<'_>) -> RuleResult {
     match cx.tensor(0) {
         Some((shape, _)) => cx.output_tensor(&shape, DType::BOOL),
@@ -110,12 +108,12 @@ pub fn identity_compare(cx: &mut RuleCx<'_>) -> RuleResult {
     }
 }
 
-/// Two inputs of one element type, broadcast against each other (TVM's `BroadcastRel`).
+/// Broadcasts two inputs of one element type against each other (TVM's `BroadcastRel`).
 pub fn broadcast(cx: &mut RuleCx<'_>) -> RuleResult {
     broadcast_to_dtype(cx, "BroadcastRel", None)
 }
 
-/// The same with truth values as the result (TVM's `BroadcastCompRel`).
+/// Does the same with truth values as the result (TVM's `BroadcastCompRel`).
 pub fn broadcast_compare(cx: &mut RuleCx<'_>) -> RuleResult {
     broadcast_to_dtype(cx, "BroadcastCompRel", Some(DType::BOOL))
 }
@@ -137,9 +135,8 @@ fn broadcast_to_dtype(cx: &mut RuleCx<'_>, relation: &str, out: Option<DType>) -
     cx.output_tensor(&shape, out.unwrap_or(a_dtype))
 }
 
-/// The shape that two shapes broadcast to, aligned at the right; `None` when they do not fit. An
-/// extent of 1 gives way to the other, then an unknown one does; all others must be provably
-/// equal (TVM's `ConcreteBroadcast`).
+/// Returns the shape that two shapes broadcast to, aligned at the right; `None` when they do not fit. An extent of 1
+/// yields to the other, then an unknown one does; all others must be provably equal (TVM's `ConcreteBroadcast`).
 pub fn broadcast_shapes(store: &mut Store, a: &[Dim], b: &[Dim]) -> Option<Vec<Dim>> {
     let (long, short) = if a.len() > b.len() { (a, b) } else { (b, a) };
     let mut out = long[..long.len() - short.len()].to_vec();
@@ -156,12 +153,12 @@ pub fn broadcast_shapes(store: &mut Store, a: &[Dim], b: &[Dim]) -> Option<Vec<D
     Some(out)
 }
 
-/// Whether two extents are known to be equal (TVM's `EqualCheck`).
+/// True if two extents are known to be equal (TVM's `EqualCheck`).
 pub fn must_equal(store: &mut Store, a: Dim, b: Dim) -> bool {
     dim_arith(store, PrimOp::Sub, a, b).known() == Some(0)
 }
 
-/// Shape and element type, if the type is a tensor.
+/// Returns shape and element type, if the type is a tensor.
 pub fn tensor_of(store: &Store, ty: TypeId) -> Option<(Vec<Dim>, DType)> {
     match store.type_of_id(ty) {
         Type::Tensor { shape, dtype } => Some((shape.to_vec(), *dtype)),
@@ -169,9 +166,9 @@ pub fn tensor_of(store: &Store, ty: TypeId) -> Option<(Vec<Dim>, DType)> {
     }
 }
 
-/// Arithmetic on extents as TVM's `PrimExpr` operators do it: constants fold, `x + 0`, `x - 0`, `x * 1`
-/// and `x / 1` vanish, an unknown extent makes the result unknown, the rest is a [`PrimExpr`](crate::ir::PrimExpr). The
-/// wider integer type wins.
+/// Computes on extents as TVM's `PrimExpr` operators do: constants fold, `x + 0`, `x - 0`, `x * 1` and `x / 1` become
+/// `x`, an unknown extent makes the result unknown, the rest is a [`PrimExpr`](crate::ir::PrimExpr). The wider integer
+/// type wins.
 pub fn dim_arith(store: &mut Store, op: PrimOp, a: Dim, b: Dim) -> Dim {
     if a == Dim::Any || b == Dim::Any {
         return Dim::Any;
@@ -194,7 +191,7 @@ pub fn dim_arith(store: &mut Store, op: PrimOp, a: Dim, b: Dim) -> Dim {
     store.dim_binary(op, a, b)
 }
 
-/// Width in bits of the integer type of an extent.
+/// Returns the width in bits of an extent's integer type.
 pub fn dim_bits(store: &Store, dim: Dim) -> u8 {
     match dim {
         Dim::Int { bits, .. } => bits,

@@ -1,5 +1,4 @@
-//! The attributes an operator takes: names, kinds and defaults, in the order TVM declares them,
-//! which is the order they print in.
+//! The attributes of an operator: names, kinds and defaults, in the order in which TVM declares and prints them.
 
 use crate::ir::{AttrValue, Attrs, DType, Double, Store};
 use std::fmt;
@@ -18,32 +17,32 @@ pub struct AttrsSchema {
 pub struct AttrField {
     /// Name.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind of its value.
     pub kind: AttrKind,
-    /// Value when it is not written. A field without a default must be written, and always prints.
+    /// The default value. A field without one must be written, and is always printed.
     pub default: Option<AttrDefault>,
 }
 
-/// The attributes of TVM's type `key`.
+/// Declares the attributes of TVM's type `key`.
 pub(super) const fn schema(key: &'static str, fields: &'static [AttrField]) -> AttrsSchema {
     AttrsSchema { key, fields }
 }
 
-/// Attributes, as rows say them: by the type of what they hold, with the default.
+/// Constructors of fields: by kind, with the default.
 pub(super) mod field {
     use super::{AttrDefault, AttrField, AttrKind};
 
-    /// One that must be written.
+    /// A field that must be written.
     pub const fn required(name: &'static str, kind: AttrKind) -> AttrField {
         AttrField { name, kind, default: None }
     }
 
-    /// One that is `None` when it is not written.
+    /// A field with the default `None`.
     pub const fn or_none(name: &'static str, kind: AttrKind) -> AttrField {
         with(name, kind, AttrDefault::Null)
     }
 
-    /// One with another default than its kind would suggest.
+    /// A field with another default than its kind would suggest.
     pub const fn with(name: &'static str, kind: AttrKind, default: AttrDefault) -> AttrField {
         AttrField { name, kind, default: Some(default) }
     }
@@ -84,7 +83,7 @@ pub(super) mod field {
     }
 }
 
-/// What an attribute holds.
+/// The kind of an attribute's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttrKind {
     /// A C++ `int` or `int64_t`: prints plain.
@@ -101,13 +100,13 @@ pub enum AttrKind {
     DType,
     /// A list of extents or integers; may be null.
     Ints,
-    /// An integer or a list of integers, each in a box (`runtime.BoxInt`), which prints as an object of the metadata section.
+    /// An integer or a list of integers, each boxed (`runtime.BoxInt`), which is printed as an object of the metadata section.
     Boxed,
     /// Anything else: nested lists, maps, objects.
     Any,
 }
 
-/// The value of an attribute that is not written.
+/// The default value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AttrDefault {
     /// `None`
@@ -143,7 +142,7 @@ impl fmt::Display for AttrKind {
     }
 }
 
-/// As it is written in a program.
+/// Prints the value as in a program.
 impl fmt::Display for AttrDefault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -176,13 +175,12 @@ impl AttrDefault {
 }
 
 impl AttrsSchema {
-    /// The field called `name`.
+    /// Returns the field with this name.
     pub fn field(&self, name: &str) -> Option<&AttrField> {
         self.fields.iter().find(|f| f.name == name)
     }
 
-    /// Completes what was written with defaults. Err with the name of a required field that is
-    /// missing.
+    /// Completes the written fields with defaults. The error is the name of a required field that is missing.
     pub fn complete(&self, store: &mut Store, written: &[(&str, AttrValue)]) -> Result<Attrs, &'static str> {
         let mut fields = Vec::with_capacity(self.fields.len());
         for field in self.fields {

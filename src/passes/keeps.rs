@@ -1,23 +1,23 @@
-//! Passes that change on purpose what a function takes or gives, and how its values are compared then.
+//! Passes that deliberately change the parameters or results of a function, and the comparison of values for each.
 
-/// How the functions of a program before and after a pass are compared.
+/// The way to compare the functions of a program before and after a pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keeps {
-    /// They take and give the same, but for the rounding of another order of operations.
+    /// Parameters and results are the same, but for rounding in another order of operations.
     Values,
-    /// Results may be away by this share of the largest element, and of another element type.
+    /// Results may differ by this share of the largest element, and have another element type.
     Roughly(f64),
     /// The old result is the first field of the new one.
     FirstField,
-    /// All parameters that are no inputs became one tuple.
+    /// All parameters other than inputs became one tuple.
     Bundled,
-    /// Some parameters are computed beforehand, by a function of the same name with `_transform_params` behind it.
+    /// Some parameters are computed beforehand, by a function of the same name with the suffix `_transform_params`.
     Lifted,
-    /// They cannot be compared where they take something else, for this reason.
+    /// Functions with other parameters or results, which cannot be compared for this reason.
     Other(&'static str),
 }
 
-/// Names of `PassInfo`s with what they keep. All others keep values.
+/// Names of `PassInfo`s with their comparison. All other passes keep values.
 static NOT_VALUES: &[(&str, Keeps)] = &[
     ("FastMath", Keeps::Roughly(0.02)),
     ("FastMathTransform", Keeps::Roughly(0.02)),
@@ -36,7 +36,7 @@ static NOT_VALUES: &[(&str, Keeps)] = &[
     ("UpdateParamType", Keeps::Other("parameters have other types")),
 ];
 
-/// What a pass keeps, by the name in its `PassInfo`.
+/// Returns the comparison for a pass, by the name in its `PassInfo`.
 pub fn keeps(info_name: &str) -> Keeps {
     NOT_VALUES.iter().find(|(name, _)| *name == info_name).map_or(Keeps::Values, |(_, keeps)| *keeps)
 }

@@ -1,4 +1,4 @@
-//! Padding and resizing whose amounts are inputs (`dyn.nn.*`, `dyn.image.*`).
+//! Padding and resizing with amounts as inputs (`dyn.nn.*`, `dyn.image.*`).
 
 use crate::ir::{Dim, Tensor};
 use crate::ops::image::resize::RESIZE2D;

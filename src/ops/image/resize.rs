@@ -175,7 +175,7 @@ pub(crate) fn sampling<'a>(cx: &'a KernelCx<'_>) -> Result<Sampling<'a>, EvalErr
     })
 }
 
-/// Resizes to `size`, looking at the region `roi` (begins, then ends).
+/// Resizes the region `roi` (begins, then ends) to `size`.
 pub(crate) fn resized(
     cx: &KernelCx<'_>,
     data: &Tensor,

@@ -1,5 +1,5 @@
-//! Resizing along one axis after the other: each element of the result is a weighted sum of a few
-//! elements of the input, with the positions and weights of TVM's `topi.image.resize`. All in
+//! Resizes along one axis after the other: each element of the result is a weighted sum of a few
+//! elements of the input, with the positions and weights of TVM's `topi.image.resize`. All sums are
 //! float32, as there.
 
 use crate::ir::{DType, Tensor};
@@ -7,26 +7,26 @@ use crate::ops::EvalError;
 use crate::ops::kernel::{count, read, write};
 use crate::ops::tensor::ensure;
 
-/// How positions of the result become positions of the input, and how these are blended.
+/// The mapping of positions of the result to positions of the input, and the interpolation between those.
 #[derive(Clone, Copy)]
 pub(crate) struct Sampling<'a> {
     /// `nearest_neighbor`, `linear` or `cubic`.
     pub method: &'a str,
     /// The coordinate transformation, such as `half_pixel`.
     pub transform: &'a str,
-    /// How the nearest neighbour is rounded to; empty for the usual way.
+    /// The rounding to the nearest neighbour; empty for the default.
     pub rounding: &'a str,
     /// Factor of the cubic spline.
     pub alpha: f32,
-    /// Whether neighbours beyond the edge get no weight; else the edge is repeated.
+    /// True if neighbours beyond the edge get no weight; else the edge is repeated.
     pub exclude: bool,
 }
 
-/// What one element of the result is made of.
+/// The weighted input elements of one element of the result.
 pub(crate) struct Taps {
     /// Indices and their weights.
     parts: Vec<(usize, f32)>,
-    /// Whether the position lies beyond the input.
+    /// True if the position lies beyond the input.
     outside: bool,
 }
 
@@ -36,7 +36,7 @@ impl Sampling<'_> {
     pub fn axis(&self, extent: i64, wanted: i64, roi: (f32, f32), whole: bool) -> Result<Vec<Taps>, EvalError> {
         ensure!(extent > 0, "an image without elements cannot be resized");
         count(&[wanted], DType::F32)?;
-        // TVM divides whole numbers where the size is multiplied by one.
+        // TVM divides integers where the size is multiplied by one.
         let (width, target) = (extent as f32, wanted as f32);
         let step = wanted / extent;
         let limit = 1.0 / (1e-5 * f64::from(width) + 1e-5);

@@ -116,7 +116,7 @@ fn grid_sample_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&out, dtype)
 }
 
-/// One element along the first axis, that axis kept.
+/// Returns one element along the first axis, and keeps that axis.
 pub(super) fn image_at(images: &Tensor, index: usize) -> Result<Tensor, EvalError> {
     let mut shape = images.shape.to_vec();
     shape[0] = 1;
@@ -189,20 +189,20 @@ fn affine_grid_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, Ev
     })
 }
 
-/// How a sampling position outside of the image is treated.
+/// The treatment of sampling positions outside of the image.
 struct Edges<'a> {
     padding: &'a str,
     corners: bool,
 }
 
 impl Edges<'_> {
-    /// From -1 to 1 to pixels.
+    /// Converts a position between -1 and 1 to pixels.
     fn pixels(&self, position: f32, extent: i64) -> f32 {
         let extent = extent as f32;
         if self.corners { (position + 1.0) * (extent - 1.0) / 2.0 } else { -0.5 + (position + 1.0) * extent / 2.0 }
     }
 
-    /// Brings a position inside, as far as the padding mode wants it.
+    /// Moves a position inside, if the padding mode wants that.
     fn inside(&self, position: f32, extent: i64) -> f32 {
         let last = (extent - 1) as f32;
         match self.padding {
@@ -246,7 +246,7 @@ fn grid_sample_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, Ev
     let (from, lines) = (strides(&x[0].shape), strides(&x[1].shape));
     let mut out = Vec::new();
     each_index(&shape, |index| {
-        // For each axis of the image, the places to look at and their weights.
+        // For each axis of the image, the pixels to read and their weights.
         let mut taps: Vec<Vec<(i64, f32)>> = Vec::with_capacity(n);
         for axis in 0..n {
             let extent = x[0].shape[axis + 2];

@@ -1,17 +1,17 @@
-//! What relations of this directory share: attributes as extents, layouts, paddings, and the words of
-//! failed checks.
+//! Helpers of the relations in this directory: attributes as extents, layouts, paddings, and the
+//! messages of failed checks.
 
 use crate::ir::{AttrValue, DType, Dim, PrimOp};
 use crate::ops::RuleCx;
 use crate::ops::layout::Layout;
 
 impl RuleCx<'_> {
-    /// An attribute as an extent; `None` when it is null.
+    /// Returns an attribute as an extent; `None` when it is null.
     pub(crate) fn attr_dim(&self, name: &str) -> Option<Dim> {
         self.value_dim(self.store.attr(self.attrs, name)?)
     }
 
-    /// An attribute as a list of extents; `None` when it is null.
+    /// Returns an attribute as a list of extents; `None` when it is null.
     pub(crate) fn attr_dims(&self, name: &str) -> Option<Vec<Dim>> {
         match self.store.attr(self.attrs, name)? {
             AttrValue::Array(items) => items.iter().map(|item| self.value_dim(item)).collect(),
@@ -19,7 +19,7 @@ impl RuleCx<'_> {
         }
     }
 
-    /// An attribute as a list of `count` extents, or TVM's complaint about their number.
+    /// Returns an attribute as a list of `count` extents, or TVM's message about their number.
     pub(crate) fn attr_dims_of(&self, name: &str, count: usize) -> Result<Vec<Dim>, String> {
         let dims = self.attr_dims(name).unwrap_or_default();
         match dims.len() == count {
@@ -28,7 +28,7 @@ impl RuleCx<'_> {
         }
     }
 
-    /// An attribute as a list of lists of numbers; `None` when it is something else.
+    /// Returns an attribute as a list of lists of numbers; `None` when it has another form.
     pub(crate) fn attr_pairs(&self, name: &str) -> Option<Vec<Vec<i64>>> {
         match self.store.attr(self.attrs, name)? {
             AttrValue::Array(rows) => rows
@@ -67,7 +67,7 @@ impl RuleCx<'_> {
         Layout::parse(self.attr_text(name))
     }
 
-    /// `axis` counted from the front, if it lies within `rank`.
+    /// Returns `axis` counted from the front, if it lies within `rank`.
     pub(crate) fn attr_axis(&self, rank: usize) -> Option<usize> {
         let axis = self.attr_int("axis");
         let place = if axis < 0 { axis + rank as i64 } else { axis };
@@ -102,8 +102,8 @@ impl RuleCx<'_> {
         self.dim(PrimOp::FloorDiv, a, b)
     }
 
-    /// How much padding the attribute `padding` adds along each of `rank` spatial axes: one number
-    /// for all sides, one for each axis, or one for each side, the leading sides first.
+    /// Returns the total padding that the attribute `padding` adds along each of `rank` spatial axes:
+    /// one number for all sides, one for each axis, or one for each side, the leading sides first.
     ///
     /// In one dimension two numbers are the two sides.
     pub(crate) fn total_padding(&mut self, rank: usize) -> Option<Vec<Dim>> {
@@ -117,14 +117,14 @@ impl RuleCx<'_> {
         Some(sides.into_iter().map(|(before, after)| self.add(before, after)).collect())
     }
 
-    /// The extent of a kernel with gaps: `1 + (extent - 1) * dilation`.
+    /// Returns the extent of a dilated kernel: `1 + (extent - 1) * dilation`.
     pub(crate) fn dilated(&mut self, extent: Dim, dilation: Dim) -> Dim {
         let gaps = self.sub(extent, Dim::int(1));
         let gaps = self.mul(gaps, dilation);
         self.add(Dim::int(1), gaps)
     }
 
-    /// The shape as TVM writes it in messages: `[1, 3, ?]`.
+    /// Prints the shape as TVM does in messages: `[1, 3, ?]`.
     pub(crate) fn show(&self, shape: &[Dim]) -> String {
         let extents: Vec<String> = shape.iter().map(|d| crate::ir::show_dim(self.store, *d)).collect();
         format!("[{}]", extents.join(", "))

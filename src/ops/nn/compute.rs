@@ -1,4 +1,4 @@
-//! What the kernels of this directory share: arithmetic in lanes, windows, layouts.
+//! Helpers of the kernels in this directory: arithmetic in lanes, windows, layouts.
 
 use crate::ir::{DType, DTypeCode, Tensor};
 use crate::ops::kernel::{EvalError, KernelCx, Lane, bytes, read};
@@ -9,7 +9,7 @@ pub(crate) trait Num: Lane {
     const ZERO: Self;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
-    /// The quotient; of integers rounded towards zero, and 0 where the divisor is.
+    /// Returns the quotient; of integers rounded towards zero, and 0 for a zero divisor.
     fn over(self, other: Self) -> Self;
     fn larger(self, other: Self) -> Self {
         if other > self { other } else { self }
@@ -60,7 +60,7 @@ macro_rules! int_num {
 int_num!(i64);
 int_num!(u64);
 
-/// The smallest value of an element type (TVM's `min_value`): where a maximum starts.
+/// Returns the smallest value of an element type (TVM's `min_value`), with which a maximum starts.
 pub(crate) fn lowest<T: Lane>(dtype: DType) -> T {
     match (dtype.code, dtype.bits) {
         (DTypeCode::UInt, _) => T::from_i64(0),
@@ -71,7 +71,7 @@ pub(crate) fn lowest<T: Lane>(dtype: DType) -> T {
     }
 }
 
-/// How windows slide over spatial axes.
+/// The movement of windows over spatial axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub strides: Vec<i64>,
@@ -94,7 +94,7 @@ impl Window {
         }
     }
 
-    /// How many windows of `kernel` elements fit into `extent` along axis `i`.
+    /// Returns the number of windows of `kernel` elements that fit into `extent` along axis `i`.
     pub fn count(&self, i: usize, extent: i64, kernel: i64) -> i64 {
         let reach = (kernel - 1) * self.dilation[i] + 1;
         let room = extent + self.before[i] + self.after[i] - reach;
@@ -118,12 +118,12 @@ pub(crate) fn layout(cx: &KernelCx<'_>, name: &str) -> Result<Layout, EvalError>
     Layout::parse(cx.text(name)).map_err(EvalError::new)
 }
 
-/// A layout of this program.
+/// Parses a layout that this program names.
 pub(crate) fn plain(name: &str) -> Result<Layout, EvalError> {
     Layout::parse(name).map_err(EvalError::new)
 }
 
-/// The input at `index`, as a tensor that is there.
+/// Returns the input at `index`; an error when it is missing.
 pub(crate) fn input(inputs: &[Tensor], index: usize) -> Result<&Tensor, EvalError> {
     inputs.get(index).ok_or_else(|| EvalError::new(format!("input {index} is missing")))
 }
@@ -139,11 +139,11 @@ pub(crate) fn around(shape: &[i64], axis: usize) -> (usize, usize, usize) {
     (product(&shape[..axis]), shape[axis] as usize, product(&shape[axis + 1..]))
 }
 
-/// Where an element of a result comes from.
+/// The source of an element of a result.
 pub(crate) enum Source {
-    /// From the input at that place.
+    /// The input element at that offset.
     At(usize),
-    /// It is the filling value.
+    /// The fill value.
     Fill,
 }
 

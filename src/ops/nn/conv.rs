@@ -29,7 +29,7 @@ const fn relay_conv(rank: usize, padding: &'static [i64]) -> [AttrField; 10] {
     ]
 }
 
-/// Attributes of `nn.conv2d`, and of its kin that have the same.
+/// Attributes of `nn.conv2d`, and of related operators with the same ones.
 pub static CONV2D: AttrsSchema = schema("relay.attrs.Conv2DAttrs", &relay_conv(2, ZEROS[2]));
 
 /// Attributes of `nn.deformable_conv2d`.
@@ -52,7 +52,7 @@ const fn relax_conv(rank: usize) -> [AttrField; 8] {
     ]
 }
 
-/// Relax has it by the same kernel, and always in the lower precision.
+/// Declares the operator in Relax with the same kernel, always in the lower precision.
 pub(super) const fn in_relax(deduce: DeduceRule, attrs: &'static AttrsSchema, layout: LayoutRule) -> RelaxOp {
     relax(const { &[value("data"), value("weight")] }, deduce)
         .attrs(attrs)
@@ -161,7 +161,7 @@ fn conv(cx: &mut RuleCx<'_>, rank: usize) -> RuleResult {
     let Some((data, dtype)) = cx.tensor(0) else { return Ok(false) };
     let weight = cx.tensor(1);
     let groups = cx.attr_int("groups");
-    // Kernels of oneDNN carry the groups as an axis of their own.
+    // Kernels of oneDNN have a separate axis for the groups.
     let grouped_layout = rank == 2 && groups > 1 && cx.attr_text("kernel_layout").contains('G');
     let plain_kernel = if grouped_layout { "GOIHW" } else { PLAIN_KERNEL[rank - 1] };
     let layouts = ConvLayouts::read(cx, PLAIN_DATA[rank - 1], plain_kernel)?;
@@ -250,8 +250,8 @@ pub(super) fn check_kernel(
     }
 }
 
-/// How many windows fit along each spatial axis, by the attributes `padding` and `strides`. An unknown
-/// extent stays unknown.
+/// Returns the number of windows that fit along each spatial axis, by the attributes `padding` and
+/// `strides`. An unknown extent stays unknown.
 pub(super) fn window_extents(cx: &mut RuleCx<'_>, spatial: &[Dim], kernel: &[Dim], dilation: &[Dim]) -> Result<Vec<Dim>, String> {
     let rank = spatial.len();
     let strides = cx.attr_dims_of("strides", rank)?;
@@ -286,8 +286,8 @@ fn conv3d(cx: &mut RuleCx<'_>) -> RuleResult {
     conv(cx, 3)
 }
 
-/// Relation of convolutions whose kernel may have any form (TVM's `Conv2DWinogradRel`,
-/// `Conv3DWinogradRel`, `Conv2DGemmRel`): `kernel_size` and `channels` say everything.
+/// Relation of convolutions whose kernel may have any form (TVM's `Conv2DWinogradRel`, `Conv3DWinogradRel`,
+/// `Conv2DGemmRel`): `kernel_size` and `channels` determine the result.
 fn conv_any_kernel(cx: &mut RuleCx<'_>, rank: usize) -> RuleResult {
     let Some((data, dtype)) = cx.tensor(0) else { return Ok(false) };
     let layouts = ConvLayouts::read(cx, PLAIN_DATA[rank - 1], PLAIN_KERNEL[rank - 1])?;

@@ -6,7 +6,7 @@ use crate::ir::{DType, Tensor};
 use crate::ops::kernel::{EvalError, KernelCx, by_lane, count, read, write};
 use crate::ops::layout::Layout;
 
-/// A convolution over three spatial axes; fewer are extents of one in front.
+/// A convolution over three spatial axes; missing ones are extents of one in front.
 struct Conv {
     batch: usize,
     groups: usize,
@@ -36,7 +36,7 @@ impl Plain {
     fn read(cx: &KernelCx<'_>, inputs: &[Tensor], rank: usize, kernels: [&str; 3]) -> Result<Plain, EvalError> {
         let (data_layout, kernel_layout) = (layout(cx, "data_layout")?, layout(cx, "kernel_layout")?);
         let plain_data = plain(PLAIN_DATA[rank - 1])?;
-        // Kernels of oneDNN carry the groups as an axis of their own, outermost.
+        // Kernels of oneDNN have a separate axis for the groups, outermost.
         let grouped = kernel_layout.contains('G');
         let plain_kernel = if grouped { plain(&format!("G{}", kernels[rank - 1]))? } else { plain(kernels[rank - 1])? };
         let out_layout = if cx.text("out_layout").is_empty() { data_layout.clone() } else { layout(cx, "out_layout")? };
@@ -51,7 +51,7 @@ impl Plain {
     }
 }
 
-/// Three extents, missing ones in front.
+/// Extends a list to three items with missing ones in front.
 fn three<T: Copy>(list: &[T], missing: T) -> [T; 3] {
     let mut out = [missing; 3];
     out[3 - list.len()..].copy_from_slice(list);
@@ -70,7 +70,7 @@ fn groups_of(cx: &KernelCx<'_>, channels: i64) -> Result<i64, EvalError> {
     }
 }
 
-/// The type that products are summed in: the result's, so that integers wrap there.
+/// Returns the type in which products are summed: that of the result, so that integers wrap there.
 fn out_dtype(cx: &KernelCx<'_>, data: DType) -> DType {
     cx.store.attr_dtype(cx.attrs, "out_dtype").or(cx.out_dtype(0)).unwrap_or(data)
 }

@@ -90,7 +90,7 @@ fn global2d(cx: &mut RuleCx<'_>) -> RuleResult {
 }
 
 /// Relation of the adaptive poolings over the axes `letters` (TVM's `AdaptivePool1DRel` and its like). One
-/// number stands for all axes, none for leaving them as they are.
+/// number counts for all axes; without numbers the extents stay.
 fn adaptive(cx: &mut RuleCx<'_>, letters: &str) -> RuleResult {
     let Some((mut shape, dtype)) = cx.tensor(0) else { return Ok(false) };
     let rank = letters.len();

@@ -1,4 +1,4 @@
-//! Neural network operators (`nn.*`), a family a file.
+//! Neural network operators (`nn.*`), one family per file.
 
 use super::OpInfo;
 

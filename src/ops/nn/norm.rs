@@ -162,7 +162,7 @@ pub static OPS: &[OpInfo] = &[
     ),
 ];
 
-/// TVM's `BatchNormRel`: data, mean and variance come out.
+/// TVM's `BatchNormRel`: the results are data, mean and variance.
 fn batch_norm(cx: &mut RuleCx<'_>) -> RuleResult {
     let Some((shape, dtype)) = cx.tensor(0) else { return Ok(false) };
     let axis = cx.attr_int("axis");
@@ -197,7 +197,7 @@ fn instance_norm(cx: &mut RuleCx<'_>) -> RuleResult {
     }
 }
 
-/// TVM's `DropoutRel`: data and mask come out.
+/// TVM's `DropoutRel`: the results are data and mask.
 fn dropout(cx: &mut RuleCx<'_>) -> RuleResult {
     let Some((shape, dtype)) = cx.tensor(0) else { return Ok(false) };
     let data = cx.store.tensor_type(&shape, dtype);

@@ -21,7 +21,7 @@ macro_rules! float_lane {
     };
 }
 
-/// `x * gamma + beta` for the channel, as far as the attributes ask for it.
+/// `x * gamma + beta` for the channel, if the attributes ask for them.
 struct Affine<T> {
     gamma: Option<Vec<T>>,
     beta: Option<Vec<T>>,
@@ -175,7 +175,7 @@ pub fn lrn(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalErro
     })
 }
 
-/// Evaluation is not training: nothing is dropped and the mask is all ones.
+/// Returns all data and a mask of ones, since evaluation is not training.
 pub fn dropout(_: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let data = input(inputs, 0)?;
     let mask = by_lane!(data.dtype, T => write(data.dtype, &data.shape, &vec![T::from_i64(1); data.len()]))?;

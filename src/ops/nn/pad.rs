@@ -130,7 +130,7 @@ fn widths(cx: &KernelCx<'_>, rank: usize) -> Result<Vec<[i64; 2]>, EvalError> {
     pairs.filter(|pairs| pairs.len() == rank).ok_or_else(wrong)
 }
 
-/// Where a padded place along one axis comes from: a place of the data, or none.
+/// Pads a tensor. `place` maps a padded index along an axis to one of the data, or to `None` for the fill value.
 fn padded(
     data: &Tensor,
     widths: &[[i64; 2]],
@@ -178,7 +178,7 @@ pub(crate) fn pad_by(data: &Tensor, widths: &[[i64; 2]], value: &Tensor, mode: &
     }
 }
 
-/// A place outside of the data, mirrored once. The edge is repeated with `again` 1, not with 0.
+/// Mirrors an index outside of the data once. The edge is repeated with `again` 1, not with 0.
 fn mirrored(place: i64, extent: i64, again: i64) -> i64 {
     if place < 0 {
         -place - again

@@ -102,7 +102,7 @@ pub static OPS: &[OpInfo] = &[
         .relay(relay(&["data", "grad"], pool2d_grad).attrs(&MAX_POOL2D)),
 ];
 
-/// Where the spatial axes `letters` stand in the layout; none of them may be split.
+/// Returns the positions of the spatial axes `letters` in the layout; none of them may be split.
 pub(super) fn spatial_axes(cx: &RuleCx<'_>, letters: &str, rank: usize) -> Result<Vec<usize>, String> {
     let layout = cx.attr_layout("layout")?;
     let places: Option<Vec<usize>> =
@@ -121,7 +121,7 @@ fn pool(cx: &mut RuleCx<'_>, letters: &str) -> RuleResult {
     let pool_size = cx.attr_dims_of("pool_size", rank)?;
     let dilation = cx.attr_dims_of("dilation", rank)?;
     let strides = cx.attr_dims_of("strides", rank)?;
-    // With any other number of paddings TVM says nothing and the type stays open.
+    // For any other number of paddings TVM leaves the type open.
     let Some(padding) = cx.total_padding(rank) else { return Ok(false) };
     let mut out = shape.clone();
     for (i, &axis) in axes.iter().enumerate() {

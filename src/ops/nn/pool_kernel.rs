@@ -5,7 +5,7 @@ use super::compute::{Num, Window, input, layout, lowest};
 use crate::ir::Tensor;
 use crate::ops::kernel::{EvalError, KernelCx, Lane, by_lane, count, each_index, read, strides, write};
 
-/// What is done with the elements of a window.
+/// The operation on the elements of a window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Max,
@@ -17,11 +17,11 @@ struct Taps {
     axis: usize,
     /// For each output place, the input places in its window that exist.
     places: Vec<Vec<i64>>,
-    /// For each output place, how many elements a mean counts along this axis.
+    /// For each output place, the number of elements that a mean counts along this axis.
     counts: Vec<i64>,
 }
 
-/// Where the spatial axes stand.
+/// Returns the positions of the spatial axes.
 fn axes_of(cx: &KernelCx<'_>, letters: &str, rank: usize) -> Result<Vec<usize>, EvalError> {
     let layout = layout(cx, "layout")?;
     letters
@@ -54,7 +54,7 @@ fn sliding(cx: &KernelCx<'_>, shape: &[i64], letters: &str) -> Result<Vec<Taps>,
             for output in 0..outputs {
                 let start = output * step - window.before[i];
                 let places: Vec<i64> = (0..pool[i]).map(|k| start + k * dilation).filter(|p| (0..extent).contains(p)).collect();
-                // Padding counts only as far as the attribute asks for it, not what rounding up adds.
+                // Padding counts only as far as the attribute asks for it; the elements that rounding up adds do not.
                 let end = (start + reach).min(extent + window.after[i] - 1);
                 let padded = ((end - start) / dilation + 1).max(0);
                 taps.counts.push(if include_pad { padded } else { places.len() as i64 });
@@ -65,7 +65,7 @@ fn sliding(cx: &KernelCx<'_>, shape: &[i64], letters: &str) -> Result<Vec<Taps>,
         .collect())
 }
 
-/// As many windows as asked for, as equal as possible (TVM: `adaptive_pool_impl`).
+/// Makes the requested number of windows, as equal as possible (TVM: `adaptive_pool_impl`).
 fn adaptive(axis: usize, extent: i64, outputs: i64) -> Result<Taps, EvalError> {
     if !(0..1 << 31).contains(&outputs) {
         return Err(EvalError::new("output_size must be positive"));
@@ -84,7 +84,7 @@ fn pool(inputs: &[Tensor], axes: &[Taps], mode: Mode) -> Result<Vec<Tensor>, Eva
     }
     count(&shape, data.dtype)?;
     let steps = strides(&data.shape);
-    // Along axes that are not pooled an output place takes the element of the same place.
+    // Along axes that are not pooled, an output place takes the element at the same index.
     let one = Taps { axis: 0, places: vec![vec![0]], counts: vec![1] };
     let tap = |level: usize| axes.len().checked_sub(level).and_then(|i| axes.get(i)).unwrap_or(&one);
     let (z, y, x) = (tap(3), tap(2), tap(1));

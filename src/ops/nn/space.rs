@@ -159,7 +159,7 @@ fn upsampling3d(cx: &mut RuleCx<'_>) -> RuleResult {
     })
 }
 
-/// `block_shape` and the pairs in `pairs`, one for each spatial axis of a tensor of this rank.
+/// Returns `block_shape` and the pairs in `pairs`, one for each spatial axis of a tensor of this rank.
 fn blocks(cx: &RuleCx<'_>, pairs: &str, rank: usize) -> Result<(Vec<i64>, Vec<Vec<i64>>), String> {
     let block = cx.store.attr_ints(cx.attrs, "block_shape").unwrap_or_default();
     let pairs_value = cx.attr_pairs(pairs).unwrap_or_default();

@@ -4,13 +4,13 @@ use super::compute::{Source, input, layout, pick_or_fill, plain};
 use crate::ir::{AttrValue, Tensor};
 use crate::ops::kernel::{EvalError, KernelCx, Lane, by_lane, count, each_index, pick, read, strides, write};
 
-/// The place in memory of an index tuple.
+/// Returns the offset in memory of an index tuple.
 fn place(index: &[i64], steps: &[usize]) -> usize {
     index.iter().zip(steps).map(|(i, s)| *i as usize * s).sum()
 }
 
-/// A tensor of `shape` (in `NCHW`) whose element at an index is that of the data at `from(index)`, computed in
-/// `NCHW` and brought back to the attribute `layout`.
+/// Builds a tensor of `shape` (in `NCHW`) whose element at an index is that of the data at `from(index)`,
+/// computed in `NCHW` and converted back to the attribute `layout`.
 fn rearrange(
     cx: &KernelCx<'_>,
     inputs: &[Tensor],
@@ -149,7 +149,7 @@ pub(super) fn batch_to_space_nd(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<
     Ok(vec![pick(data, &shape, places.into_iter())?])
 }
 
-/// The elements along an axis that make one output element, with their weights.
+/// For each output element, the elements along an axis that it depends on, with their weights.
 type Taps = Vec<Vec<(usize, f32)>>;
 
 /// TVM: `resize` in `topi/image/resize.py`, one axis at a time.

@@ -46,7 +46,7 @@ pub static OPS: &[OpInfo] = &[
         ))),
 ];
 
-/// How many rows a sparse matrix has: one less than index pointers, times the height of a block.
+/// Returns the number of rows of a sparse matrix: the number of index pointers less one, times the height of a block.
 fn rows(cx: &mut RuleCx<'_>, data: &[Dim], pointers: &[Dim]) -> Result<Dim, String> {
     let (Some(&count), 1 | 3) = (pointers.first(), data.len()) else {
         return Err("a sparse matrix should have 1 (CSR) or 3 (BSR) axes of data".into());
@@ -241,7 +241,7 @@ fn sparse_transpose_kernel(_: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Te
     })
 }
 
-/// Kernels of one element only, as TVM's schedules have them.
+/// Supports kernels of one element only, as TVM's schedules do.
 fn sparse_conv2d_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     if cx.ints("kernel_size")?.iter().any(|k| *k != 1) {
         return Err(EvalError::new("only a kernel of size 1 is supported here"));

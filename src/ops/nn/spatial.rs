@@ -1,9 +1,9 @@
 //! Defaults of attributes by the number of spatial axes, so that operators over one, two and three have one definition.
 
-/// So many ones.
+/// Lists of this many ones.
 pub(crate) const ONES: [&[i64]; 4] = [&[], &[1], &[1, 1], &[1, 1, 1]];
 
-/// So many zeros.
+/// Lists of this many zeros.
 pub(crate) const ZEROS: [&[i64]; 5] = [&[], &[0], &[0, 0], &[0, 0, 0], &[0, 0, 0, 0]];
 
 /// Layouts of data.

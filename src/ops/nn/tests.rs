@@ -1,5 +1,5 @@
-//! Calls of operators over constants, with values found by hand. Each checks too that the result has the
-//! type which the relation gives.
+//! Calls of operators on constants, with values found by hand. Each also checks that the result has the
+//! type that the relation gives.
 
 use crate::ir::{AttrValue, AttrsId, DType, Double, Store, Tensor, Type, TypeId};
 use crate::ops::kernel::{read, write};
@@ -17,7 +17,7 @@ fn list(items: &[i64]) -> AttrValue {
     AttrValue::Array(items.iter().map(|i| AttrValue::int(*i)).collect())
 }
 
-/// What the call gives, one tensor for each field.
+/// Returns the result of the call, one tensor for each field.
 fn call(name: &str, attrs: &[(&str, AttrValue)], inputs: &[Tensor]) -> Vec<Tensor> {
     call_in(&mut Store::new(), name, attrs, inputs)
 }
@@ -158,7 +158,7 @@ fn means_leave_padding_out_unless_asked() {
     let attrs = [attrs[0].clone(), attrs[1].clone(), ("count_include_pad", AttrValue::Bool(true))];
     let out = call("nn.avg_pool1d", &attrs, std::slice::from_ref(&data));
     assert_eq!(values(&out), [0.5, 1.5, 2.5, 1.5]);
-    // Rounding up makes a last window that hangs over; what hangs over is not counted.
+    // Rounding up adds a last window that reaches beyond the data; the elements beyond are not counted.
     let attrs = [
         ("pool_size", list(&[2])),
         ("strides", list(&[2])),

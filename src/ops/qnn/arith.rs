@@ -1,8 +1,8 @@
 //! Arithmetic of quantised kernels, as TVM's canonicalised programs compute it (TVM: `relay/qnn/utils.cc`,
 //! `qnn/op/requantize.cc`).
 //!
-//! Where an operator does not say how to round and in what type to compute, TVM asks its target; here it
-//! is rounding upwards in 64 bit integers, what TVM does for a plain `llvm` target.
+//! If an operator does not specify its rounding and computation type, TVM asks its target; here it is
+//! rounding upwards in 64 bit integers, as TVM does for a plain `llvm` target.
 
 use crate::ir::{DType, DTypeCode, Tensor};
 use crate::ops::kernel::{EvalError, KernelCx, Lane, axis_index, read, read_scalar, write};
@@ -42,12 +42,12 @@ impl<T: Lane> PerChannel<T> {
         }
     }
 
-    /// The value for the element at that place in memory.
+    /// Returns the value for the element at that offset in memory.
     pub fn at(&self, place: usize) -> T {
         self.values[place / self.after % self.values.len()]
     }
 
-    /// The value for all elements, if there is one.
+    /// Returns the value for all elements, if there is one.
     pub fn single(&self) -> Option<T> {
         (self.values.len() == 1).then(|| self.values[0])
     }
@@ -85,7 +85,7 @@ impl FixedPoint {
     pub fn times(self, x: i64, upward: bool) -> i64 {
         let (left, right) = (self.shift.max(0) as u32, (-self.shift).max(0) as u32 + 31);
         let product = x.wrapping_shl(left).wrapping_mul(self.multiplier);
-        // Beyond 62 bits nothing is left but the sign.
+        // Beyond 62 bits only the sign is left.
         if right > 62 {
             return 0;
         }
@@ -95,19 +95,19 @@ impl FixedPoint {
     }
 }
 
-/// From one scale and zero point to another.
+/// Converts values from one scale and zero point to another.
 pub(super) struct Requantizer {
     scale: PerChannel<f32>,
     zero: PerChannel<i64>,
     out_scale: f32,
     out_zero: i64,
     upward: bool,
-    /// Compute with this float type instead of integers.
+    /// The float type to compute in instead of integers.
     float: Option<DType>,
 }
 
 impl Requantizer {
-    /// The defaults of TVM for scales and zero points given as tensors: from, then to.
+    /// Uses TVM's defaults for scales and zero points given as tensors: from, then to.
     pub fn new(shape: &[i64], axis: i64, params: [&Tensor; 4]) -> Result<Requantizer, EvalError> {
         Ok(Requantizer {
             scale: PerChannel::read(params[0], shape, axis)?,
@@ -119,8 +119,8 @@ impl Requantizer {
         })
     }
 
-    /// The same with another scale to come from, for products of two quantised tensors; their zero
-    /// point is 0.
+    /// Does the same with another input scale, for products of two quantised tensors; their zero point is
+    /// 0.
     pub fn from_scale(scale: f32, out_scale: f32, out_zero: i64) -> Requantizer {
         let scale = PerChannel { values: vec![scale], after: 1 };
         let zero = PerChannel { values: vec![0], after: 1 };
@@ -134,12 +134,12 @@ impl Requantizer {
         self
     }
 
-    /// Whether both sides have the same scale and zero point, so that nothing is to be done.
+    /// True if both sides have the same scale and zero point, so that values stay.
     pub fn is_identity(&self) -> bool {
         self.scale.single() == Some(self.out_scale) && self.zero.single() == Some(self.out_zero)
     }
 
-    /// The element at `place`, as a 32 bit integer not clipped yet.
+    /// Returns the element at `place` as a 32 bit integer that is not clipped yet.
     pub fn apply(&self, x: i64, place: usize) -> i64 {
         let scale = self.scale.at(place);
         let factor = f64::from(scale) / f64::from(self.out_scale);
@@ -158,13 +158,13 @@ impl Requantizer {
         i64::from((scaled as i32).wrapping_add(self.out_zero as i32))
     }
 
-    /// All elements, clipped into `dtype`.
+    /// Converts all elements, clipped into `dtype`.
     pub fn tensor(&self, data: &Tensor, dtype: DType) -> Result<Tensor, EvalError> {
         let out: Vec<i64> = read::<i64>(data)?.into_iter().enumerate().map(|(i, x)| clip(self.apply(x, i), dtype)).collect();
         write(dtype, &data.shape, &out)
     }
 
-    /// All elements as 32 bit integers; unchanged where both sides are the same.
+    /// Converts all elements to 32 bit integers; unchanged where both sides are the same.
     pub fn upcast(&self, data: &Tensor) -> Result<Tensor, EvalError> {
         match self.is_identity() {
             true => write(DType::I32, &data.shape, &read::<i64>(data)?),
@@ -173,7 +173,7 @@ impl Requantizer {
     }
 }
 
-/// The tensor minus its zero point, as 32 bit integers.
+/// Subtracts the zero point of a tensor, in 32 bit integers.
 pub(super) fn shifted(data: &Tensor, zero: &Tensor, axis: i64) -> Result<Tensor, EvalError> {
     let zero: PerChannel<i64> = PerChannel::read(zero, &data.shape, axis)?;
     let out: Vec<i64> = read::<i64>(data)?.into_iter().enumerate().map(|(i, x)| x.wrapping_sub(zero.at(i))).collect();

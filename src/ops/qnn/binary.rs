@@ -156,7 +156,7 @@ fn sum(cx: &KernelCx<'_>, inputs: &[Tensor], f: impl Fn(i64, i64, i64) -> i64) -
     Ok(vec![write(lhs.dtype, &shape, &out)?])
 }
 
-/// Both sums carry the zero point twice; one is taken off.
+/// Both operands carry the zero point; one of the two is subtracted.
 fn add_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     sum(cx, inputs, |x, y, zero| x + y - zero)
 }

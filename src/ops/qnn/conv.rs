@@ -122,7 +122,7 @@ fn avg_pool2d(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.ask(&[cx.types[0], cx.types[5]], pool::pool2d)
 }
 
-/// Data and weight without their zero points. Padding is then with the zero point, as it should be.
+/// Subtracts the zero points of data and weight. Padding then has the value of the zero point, as it should.
 fn operands(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<[Tensor; 2], EvalError> {
     let [data, weight, data_zero, weight_zero, _, _] = exactly(inputs)?;
     let layout = Layout::parse(cx.text("kernel_layout")).map_err(EvalError::new)?;

@@ -1,4 +1,4 @@
-//! Operators over quantised tensors (`qnn.*`), a family a file.
+//! Operators over quantised tensors (`qnn.*`), one family per file.
 
 use super::OpInfo;
 

@@ -7,7 +7,7 @@ use crate::ops::{RuleCx, RuleResult, TypeRule};
 pub(super) const BYTES: &[DType] = &[DType::I8, DType::U8];
 
 impl RuleCx<'_> {
-    /// Whether the type at `index` is not known yet.
+    /// True if the type at `index` is not known yet.
     pub(super) fn is_open(&self, index: usize) -> bool {
         matches!(self.store.type_of_id(self.types[index]), Type::Hole(_))
     }
@@ -17,7 +17,7 @@ impl RuleCx<'_> {
         self.scalar_type(self.types[index], dtype)
     }
 
-    /// The same for a type that is not an input itself.
+    /// Demands the same of a type that is not an input itself.
     pub(super) fn scalar_type(&self, ty: TypeId, dtype: DType) -> Result<(), String> {
         match crate::ops::tensor_of(self.store, ty) {
             Some((shape, found)) if shape.is_empty() && found == dtype => Ok(()),
@@ -43,7 +43,7 @@ impl RuleCx<'_> {
         }
     }
 
-    /// Demands one of these element types of what `role` names.
+    /// Demands one of these element types for the operand that `role` names.
     pub(super) fn one_of(&self, found: DType, allowed: &[DType], role: &str) -> Result<(), String> {
         if allowed.contains(&found) {
             return Ok(());
@@ -52,12 +52,12 @@ impl RuleCx<'_> {
         Err(format!("Expected {} for {role} but was {found}", names.join(", ")))
     }
 
-    /// Asks `rule` about some of the types: inputs, then the output.
+    /// Applies `rule` to some of the types: inputs, then the output.
     pub(super) fn ask(&mut self, types: &[TypeId], rule: TypeRule) -> RuleResult {
         rule(&mut RuleCx { store: self.store, types, n_inputs: types.len() - 1, attrs: self.attrs, unify: self.unify })
     }
 
-    /// `axis` counted from the front, as quantised operators do: a scalar has axis 0.
+    /// Returns `axis` counted from the front, as quantised operators do: a scalar has axis 0.
     pub(super) fn channel_axis(&self, name: &str, rank: usize) -> Result<usize, String> {
         let axis = self.attr_int(name);
         let place = if axis < 0 && rank > 0 { axis + rank as i64 } else { axis.max(0) };
@@ -68,7 +68,7 @@ impl RuleCx<'_> {
     }
 }
 
-/// The number of elements that is surely one: a scalar, or axes that are all known to be 1.
+/// True if the tensor is known to have one element: a scalar, or axes that are all known to be 1.
 pub(super) fn is_single(shape: &[Dim]) -> bool {
     shape.iter().all(|d| d.known() == Some(1))
 }

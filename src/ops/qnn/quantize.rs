@@ -1,4 +1,4 @@
-//! Between real numbers and quantised ones.
+//! Conversions between real numbers and quantised ones.
 
 use super::arith::{PerChannel, Requantizer, quantize as quantized, range};
 use super::params::{channels, is_single};
@@ -171,7 +171,7 @@ fn requantize_kernel(cx: &KernelCx<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>
     Ok(vec![requantizer.tensor(data, target(cx)?)?])
 }
 
-/// The type that a simulated operator pretends (TVM's `SQNN_DTYPE_TO_CODE`).
+/// Returns the type that a simulated operator emulates (TVM's `SQNN_DTYPE_TO_CODE`).
 fn pretended(code: &Tensor) -> Result<Option<DType>, EvalError> {
     Ok(match read_scalar::<i64>(code)? {
         1 => Some(DType::I8),

@@ -12,7 +12,7 @@ use crate::ops::{Kernel, OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult, identity};
 use crate::ops::{info, lookup};
 
-/// An operator that TVM computes through a table of all values.
+/// Declares an operator that TVM computes through a table of all values.
 #[track_caller]
 const fn elementwise(name: &'static str, doc: &'static str, kernel: Kernel) -> OpInfo {
     const ARGS: &[&str] = &["x", "scale", "zero_point", "output_scale", "output_zero_point"];
@@ -85,7 +85,7 @@ fn unary_over(cx: &mut RuleCx<'_>, allowed: &[DType]) -> RuleResult {
     cx.ask(&[cx.types[0], cx.types[5]], identity)
 }
 
-/// Dequantises, computes, quantises again.
+/// Dequantises, computes, and quantises again.
 fn through_reals(
     cx: &KernelCx<'_>,
     inputs: &[Tensor],
@@ -124,7 +124,7 @@ through_operator! {
 }
 
 impl KernelCx<'_> {
-    /// The only result of a kernel with one input.
+    /// Returns the only result of a kernel with one input.
     fn apply(&self, kernel: crate::ops::Kernel, input: Tensor) -> Result<Tensor, EvalError> {
         kernel(self, &[input])?.pop().ok_or_else(|| EvalError::new("a kernel gave nothing"))
     }

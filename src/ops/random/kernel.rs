@@ -56,7 +56,7 @@ fn key_type(cx: &mut RuleCx<'_>) -> TypeId {
     cx.store.tensor_type(&[Dim::int(10)], U64)
 }
 
-/// Demands that the first input is a key and the output is the next key with something.
+/// Demands that the first input is a key and the output a tuple of the next key and `drawn`.
 fn output_with_key(cx: &mut RuleCx<'_>, drawn: TypeId) -> RuleResult {
     let key = key_type(cx);
     cx.assign(0, key)?;

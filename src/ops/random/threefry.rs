@@ -55,10 +55,10 @@ fn moved(a: u64, b: u64) -> [u64; 2] {
 /// `n` random words and the next key.
 fn words(gen_key: &[u64; 10], n: usize) -> ([u64; 10], Vec<u64>) {
     let mut state = *gen_key;
-    // The counter would run over: a new one begins at zero under another path or another key.
+    // The counter would overflow: a new one begins at zero under another path or another key.
     if state[7] >= (u64::MAX - n as u64) {
         if state[8] == 0 && state[9] == 0 {
-            // TVM enciphers a counter of which it sets two words only; the others are taken as zero.
+            // TVM enciphers a counter of which it sets only two words; the others are taken as zero.
             let fresh = encipher(&half(&state, 0), [u64::MAX, u64::MAX, 0, 0]);
             state = [fresh[0], fresh[1], fresh[2], fresh[3], 0, 0, 0, 0, 1 << 63, 0];
         } else {
@@ -108,7 +108,7 @@ pub(super) fn split(_: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     Ok(vec![write(U64, &[10], &left)?, write(U64, &[10], &right)?])
 }
 
-/// Random bits as numbers from 0 up to 1: the fraction of a float whose exponent says one to two.
+/// Converts random bits to numbers from 0 up to 1: they become the fraction of a float between one and two.
 fn unit(bits: u64, dtype: DType) -> f64 {
     if dtype == DType::F64 {
         f64::from_bits(bits >> 12 | 0x3FF << 52) - 1.0

@@ -1,4 +1,4 @@
-//! Rules of Relax about its operators: the type of a call, the layouts it takes, its gradient.
+//! Rules of Relax for its operators: the type of a call, its layouts, its gradient.
 
 pub mod deduce;
 pub mod gradient;

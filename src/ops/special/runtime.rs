@@ -1,4 +1,4 @@
-//! Calls of tensor programs and of functions outside, shapes as values, and what the virtual machine of Relax does.
+//! Calls of tensor programs and external functions, shapes as values, and the operations of Relax's virtual machine.
 
 use crate::ops::relax::deduce;
 use crate::ops::row::{dtype, op, prim, relax, string, tuple, value};

@@ -1,4 +1,4 @@
-//! Operators that move whole axes or tensors: transpose, concatenate, split and their kin.
+//! Operators that move whole axes or tensors: transpose, concatenate, split and related ones.
 
 use super::{arrange_kernels, ensure, input, tensors_of_tuple};
 use crate::ir::{Dim, PrimOp, TypeId};
@@ -230,7 +230,7 @@ pub(super) fn stack_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&out, dtype)
 }
 
-/// More sections than any program has: a typing error in a number shall not fill the memory.
+/// A limit for sections above that of any real program: a typing error in a number must not fill the memory.
 const MAX_SECTIONS: i64 = 1 << 16;
 
 pub(super) fn split_rule(cx: &mut RuleCx<'_>) -> RuleResult {

@@ -34,7 +34,7 @@ macro_rules! arith {
     };
 }
 
-/// The same where an integer zero on the right is an error.
+/// The same, with an error for an integer zero on the right.
 macro_rules! division {
     ($a:ident, $b:ident => $body:expr) => {
         |_, x| {
@@ -57,7 +57,7 @@ macro_rules! bits {
 const RELAY_ARGS: &[&str] = &["lhs", "rhs"];
 const RELAX_ARGS: &[RelaxArg] = &[value("x1"), value("x2")];
 
-/// Relax has it by the same kernel.
+/// Relax has these operators with the same kernels.
 const ARITH: RelaxOp = relax(RELAX_ARGS, deduce::binary::arith).follows().layout(layout::element::binary).same_kernel();
 
 /// The operators of this family.
@@ -144,7 +144,7 @@ pub static OPS: &[OpInfo] = &[
         .relax(relax(RELAX_ARGS, deduce::binary::arith).follows().layout(layout::element::binary)),
 ];
 
-/// What the arithmetic operators need of a lane. Integers wrap around.
+/// The operations of a lane for the arithmetic operators. Integers wrap around.
 pub(crate) trait Arithmetic: Lane {
     /// The sum.
     fn plus(self, other: Self) -> Self;
@@ -152,7 +152,7 @@ pub(crate) trait Arithmetic: Lane {
     fn minus(self, other: Self) -> Self;
     /// The product.
     fn times(self, other: Self) -> Self;
-    /// The quotient; of integers rounded towards zero, and zero when it does not exist.
+    /// Returns the quotient; of integers rounded towards zero, and zero when it does not exist.
     fn over(self, other: Self) -> Self;
     /// The quotient rounded down.
     fn floor_over(self, other: Self) -> Self;
@@ -226,7 +226,7 @@ macro_rules! floating {
 floating!(f32);
 floating!(f64);
 
-/// Shifts by any amount; the hardware takes it modulo the width, and so do we.
+/// Shifts by any amount, modulo the width as the hardware does.
 trait Shifts {
     fn moved_left(self, by: Self) -> Self;
     fn moved_right(self, by: Self) -> Self;
@@ -257,8 +257,8 @@ pub(crate) fn zipped<T: Lane, R>(a: &Tensor, b: &Tensor, f: impl Fn(T, T) -> R) 
     Ok((shape, out))
 }
 
-/// The elements of a tensor, repeated as broadcasting to `shape` repeats them. A function of its own, so that
-/// the loop over indices exists once in a lane and not once in an operator.
+/// Repeats the elements of a tensor as broadcasting to `shape` does. A function of its own, so that the loop
+/// over indices exists once per lane and not once per operator.
 #[inline(never)]
 fn spread<T: Lane>(tensor: &Tensor, shape: &[i64], n: usize) -> Result<Vec<T>, EvalError> {
     let own = read::<T>(tensor)?;

@@ -135,12 +135,12 @@ fn filled(cx: &KernelCx<'_>, x: &[Tensor], value: i64) -> Result<Vec<Tensor>, Ev
 /// A scalar, converted and repeated.
 pub(crate) fn spread(fill: &Tensor, (shape, dtype): &(Vec<i64>, DType)) -> Result<Vec<Tensor>, EvalError> {
     let n = count(shape, *dtype)?;
-    // The lane is that of the scalar: large integers do not survive a detour over floats.
+    // The lane is that of the scalar: large integers would lose digits as floats.
     by_lane!(fill.dtype, T => Ok(vec![write(*dtype, shape, &vec![read_scalar::<T>(fill)?; n])?]))
 }
 
-/// How many numbers TVM makes when it learns the bounds only while running: it rounds all three
-/// towards zero first (`_arange_shape_func`).
+/// Returns the number of elements that TVM creates when it learns the bounds only at run time: it
+/// rounds all three towards zero first (`_arange_shape_func`).
 fn whole_steps(start: f64, stop: f64, step: f64) -> Result<i64, EvalError> {
     let sign = if step < 0.0 { -1 } else { 1 };
     let (way, step) = ((stop as i64).saturating_sub(start as i64).saturating_mul(sign), (step as i64).saturating_mul(sign));

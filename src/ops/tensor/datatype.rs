@@ -82,7 +82,7 @@ fn per_axis_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output(same)
 }
 
-/// The same elements in another type: integers wrap around, floats are rounded towards zero.
+/// Converts elements to another type: integers wrap around, floats are rounded towards zero.
 pub(crate) fn converted(x: &Tensor, dtype: DType) -> Result<Tensor, EvalError> {
     if x.dtype == dtype {
         return Ok(x.clone());

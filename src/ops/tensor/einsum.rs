@@ -23,7 +23,7 @@ pub static OPS: &[OpInfo] = &[op("einsum", "Sum of products over indices named b
             .attrs(&schema("relax.attrs.EinsumAttrs", &[field::required("subscripts", AttrKind::Str)])),
     )];
 
-/// Stands for an ellipsis among the labels; before all letters in their order.
+/// The label of an ellipsis; it comes before all letters in their order.
 const ELLIPSIS: char = '\0';
 
 /// An equation such as `ij,jk->ik` (TVM's `EinsumEquation`).
@@ -35,7 +35,7 @@ struct Equation {
 }
 
 impl Equation {
-    /// Reads an equation. Without an arrow the result has the ellipsis and the labels that occur
+    /// Parses an equation. Without an arrow the result has the ellipsis and the labels that occur
     /// once, in alphabetical order.
     fn parse(text: &str) -> Result<Equation, String> {
         let mut inputs = Vec::new();
@@ -116,7 +116,7 @@ fn einsum_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&out, dtype)
 }
 
-/// How many axes the ellipsis among `labels` covers in a tensor of that rank.
+/// Returns the number of axes that the ellipsis among `labels` covers in a tensor of that rank.
 fn covered(labels: &[char], rank: usize) -> Result<usize, String> {
     let named = labels.iter().filter(|l| **l != ELLIPSIS).count();
     let fits = if named < labels.len() { named <= rank } else { named == rank };
@@ -159,7 +159,7 @@ impl Loops {
         let widest = equation.inputs.iter().zip(x).filter(|(l, _)| l.contains(&ELLIPSIS));
         let hidden =
             widest.map(|(l, t)| covered(l, t.shape.len())).collect::<Result<Vec<_>, _>>()?.into_iter().max().unwrap_or(0);
-        // A loop is a label, or one axis of what the ellipses cover.
+        // A loop is a label, or one axis that the ellipses cover.
         let loops_of = |labels: &[char], hidden: usize, covered: usize| -> Vec<(char, usize)> {
             let expand = |l: &char| match *l {
                 ELLIPSIS => (hidden - covered..hidden).map(|i| (ELLIPSIS, i)).collect::<Vec<_>>(),

@@ -11,13 +11,13 @@ use crate::ops::{EvalError, KernelCx};
 
 type Outputs = Result<Vec<Tensor>, EvalError>;
 
-/// An index within an axis, or an error: TVM would read somewhere else in memory.
+/// Returns an index within an axis, or an error: TVM would read somewhere else in memory.
 fn inside(index: i64, extent: i64) -> Result<usize, EvalError> {
     ensure!((0..extent).contains(&index), "index {index} is out of range for an axis of {extent}");
     Ok(index as usize)
 }
 
-/// What `mode` makes of an index.
+/// Applies `mode` to an index.
 fn bounded(index: i64, extent: i64, mode: &str) -> Result<usize, EvalError> {
     ensure!(extent > 0, "index {index} into an axis of {extent}");
     match mode {
@@ -80,7 +80,7 @@ pub(super) fn gather_nd(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     let (indices, from) = (read::<i64>(&x[1])?, strides(data));
     let n_tuples: usize = tuples[1..].iter().product::<i64>() as usize;
     let inner: usize = data[batch + depth..].iter().product::<i64>() as usize;
-    // How many index tuples there are behind the batch axes.
+    // The number of index tuples behind the batch axes.
     let per_batch: usize = tuples[1 + batch..].iter().product::<i64>() as usize;
     let batch_stride: usize = data[batch..].iter().product::<i64>() as usize;
     let mut places = Vec::with_capacity(n_tuples * inner);
@@ -146,7 +146,7 @@ pub(super) fn unravel_index(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     Ok(vec![write(dtype, &shape, &rows.concat())?])
 }
 
-/// The kernel of `where`, which is a word of the language.
+/// The kernel of `where`, which is a keyword.
 pub(super) fn choose(_: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     ensure!(x[1].dtype == x[2].dtype, "x and y must have the same dtype: {} vs {}", x[1].dtype, x[2].dtype);
     let shape = broadcast_extents(&x[0].shape, &broadcast_extents(&x[1].shape, &x[2].shape)?)?;

@@ -78,7 +78,7 @@ fn written_names(layout: &str) -> Vec<&str> {
     layout.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect()
 }
 
-/// Each source axis is put together from the target axes of its name, the first being the most
+/// Each source axis is composed of the target axes of its name, the first being the most
 /// significant.
 fn auto_scheduler_layout_transform_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let (from, to) = (written_names(cx.text("src_layout")), written_names(cx.text("dst_layout")));

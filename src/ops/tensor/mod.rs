@@ -73,7 +73,7 @@ macro_rules! input {
 }
 pub(crate) use input;
 
-/// What a relation answers when the type at `index` is not a tensor: it waits while the type is
+/// The result of a relation when the type at `index` is not a tensor: it waits while the type is
 /// unknown.
 pub(crate) fn not_a_tensor(cx: &RuleCx<'_>, index: usize) -> RuleResult {
     match cx.store.type_of_id(cx.types[index]) {
@@ -103,7 +103,7 @@ pub(crate) fn tensors_of_tuple(cx: &RuleCx<'_>, index: usize, op: &str) -> Resul
     Ok(Some(out))
 }
 
-/// Whether the type is a signed or unsigned integer.
+/// True for a signed or unsigned integer type.
 pub(crate) fn is_integer(dtype: DType) -> bool {
     matches!(dtype.code, DTypeCode::Int | DTypeCode::UInt)
 }

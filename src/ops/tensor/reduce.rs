@@ -100,7 +100,7 @@ pub static OPS: &[OpInfo] = &[
     op("std", "The standard deviation along the axes.").relax(RELAX_REDUCE),
 ];
 
-/// Which axes are reduced, in order: those of `axis`, the others with `exclude`, all without `axis`.
+/// Returns the reduced axes, in order: those of `axis`, the others with `exclude`, all without `axis`.
 pub(crate) fn reduced_axes(rank: usize, axes: Option<&[i64]>, exclude: bool) -> Result<Vec<usize>, String> {
     let Some(axes) = axes.filter(|a| !a.is_empty()) else { return Ok((0..rank).collect()) };
     let mut listed = vec![false; rank];
@@ -131,7 +131,7 @@ pub(super) fn arg_reduce_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     let (shape, _) = input!(cx, 0);
     ensure!(!shape.is_empty(), "argmax and argmin need at least one axis");
     let out = reduced_shape(cx, &shape)?;
-    // The index has the width in which the first extent is written.
+    // The index is as wide as the first extent.
     let bits = dim_bits(cx.store, shape[0]);
     cx.output_tensor(&out, DType::new(DTypeCode::Int, bits))
 }
@@ -145,7 +145,7 @@ pub(super) fn variance_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&out, dtype)
 }
 
-/// Demands that `a` and `b` broadcast to `a`: that `a` can be summed down to `b`.
+/// Demands that `a` and `b` broadcast to `a`, so that `a` can be summed down to `b`.
 fn collapses_to(cx: &mut RuleCx<'_>, a: TypeId, b: TypeId) -> RuleResult {
     broadcast(&mut RuleCx { store: cx.store, types: &[a, b, a], n_inputs: 2, attrs: None, unify: cx.unify })
 }

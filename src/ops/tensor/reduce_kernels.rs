@@ -1,5 +1,5 @@
 //! Kernels of the operators in [`super::reduce`]. Elements are combined one after the other in
-//! row-major order, in the type of the data, as the loops that TVM makes for a CPU do it.
+//! row-major order, in the type of the data, like the loops that TVM generates for a CPU.
 
 use super::binary::{Arithmetic, zipped};
 use super::ensure;
@@ -11,7 +11,7 @@ use crate::ops::{EvalError, KernelCx};
 
 type Outputs = Result<Vec<Tensor>, EvalError>;
 
-/// Which axes of a tensor are reduced and what the result looks like.
+/// The reduced axes of a tensor, and the form of the result.
 pub(super) struct Reduction {
     /// The shape of the result.
     shape: Vec<i64>,
@@ -42,7 +42,7 @@ fn over(extents: &[i64], axes: &[usize], keep: bool) -> Result<Reduction, EvalEr
 }
 
 impl Reduction {
-    /// Combines all elements that belong together, beginning with `start`.
+    /// Combines all elements of each group, beginning with `start`.
     fn fold<T: Lane, A: Clone>(&self, values: &[T], start: A, mut f: impl FnMut(&mut A, T)) -> Result<Vec<A>, EvalError> {
         let mut out = vec![start; count(&self.shape, DType::F64)?];
         for (value, target) in values.iter().zip(&self.targets) {
@@ -72,7 +72,7 @@ pub(super) fn prod(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     })
 }
 
-/// What sums of float16 are computed in: TVM widens them for means and variances.
+/// Returns the type in which means and variances are summed: TVM widens float16.
 fn wide(dtype: DType) -> DType {
     if dtype == DType::F16 { DType::F32 } else { dtype }
 }
@@ -110,7 +110,7 @@ pub(super) fn variance(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     })
 }
 
-/// The lowest value of a type, which TVM begins a maximum with; the highest with `high`.
+/// Returns the lowest value of a type, with which TVM begins a maximum; the highest with `high`.
 fn limit<T: Lane>(dtype: DType, high: bool) -> T {
     let sign = if high { 1.0 } else { -1.0 };
     match (dtype.code, dtype.bits) {
@@ -185,7 +185,7 @@ fn best_index<T: Lane>(cx: &KernelCx<'_>, x: &[Tensor], start: T, better: fn(T, 
     Ok(vec![write(dtype, &shape, &indices)?])
 }
 
-/// Sums over what broadcasting from `shape` added or stretched (TVM's `collapse_sum`).
+/// Sums over the axes that broadcasting from `shape` added or stretched (TVM's `collapse_sum`).
 pub(crate) fn collapsed(x: &Tensor, shape: &[i64]) -> Result<Tensor, EvalError> {
     let rank = x.shape.len();
     ensure!(rank >= shape.len(), "a tensor of {rank} axes cannot be summed down to {}", shape.len());

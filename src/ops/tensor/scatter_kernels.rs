@@ -10,7 +10,7 @@ use crate::ops::{EvalError, KernelCx};
 
 type Outputs = Result<Vec<Tensor>, EvalError>;
 
-/// How an update meets the element that is there.
+/// Returns the function that combines an update with the element at its index.
 fn combination<T: Arithmetic>(mode: &str) -> Result<fn(T, T) -> T, EvalError> {
     Ok(match mode {
         "update" => |_, new| new,
@@ -23,7 +23,7 @@ fn combination<T: Arithmetic>(mode: &str) -> Result<fn(T, T) -> T, EvalError> {
     })
 }
 
-/// Combines `updates` one after the other into `data`, each at its place.
+/// Combines `updates` one after the other into `data`, each at its offset.
 fn scattered(data: &Tensor, updates: &Tensor, places: &[usize], mode: &str) -> Outputs {
     by_lane!(data.dtype, T => {
         let (mut values, updates) = (read::<T>(data)?, read::<T>(updates)?);
@@ -93,8 +93,8 @@ pub(super) fn sparse_to_dense(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     dense(x, &shape)
 }
 
-/// The tensor of `shape` that holds the values at their indices; indices outside hold nothing, and of
-/// equal ones the last counts.
+/// Makes the tensor of `shape` that has the values at their indices; indices outside are ignored, and
+/// of equal ones the last counts.
 pub(crate) fn dense(x: &[Tensor], shape: &[i64]) -> Outputs {
     let (indices, values, default) = (&x[0], &x[1], &x[2]);
     let n = count(shape, values.dtype)?;

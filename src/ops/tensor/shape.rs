@@ -89,7 +89,7 @@ pub static OPS: &[OpInfo] = &[
 /// The shape that `newshape` asks for, with its special values (TVM's `InferNewShape`).
 fn new_shape(store: &mut Store, input: &[Dim], wanted: &[Dim], allow_zero: bool) -> Result<Vec<Dim>, String> {
     let mut out: Vec<Dim> = Vec::with_capacity(wanted.len());
-    // Which extents on either side are accounted for, so that -1 is made of the others.
+    // Marks the extents on either side that are accounted for, so that -1 is computed from the others.
     let mut used_input = vec![false; input.len()];
     let mut used_output: Vec<usize> = Vec::new();
     let mut source = 0;
@@ -287,7 +287,7 @@ fn ndarray_size_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&[], dtype)
 }
 
-/// The kernel of operators that only change the shape, to the one their relation gives.
+/// Computes operators that only change the shape, to the one that their relation gives.
 fn relabelled(cx: &KernelCx<'_>, rule: TypeRule, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let (shape, _) = result_type(cx, rule, x)?;
     Ok(vec![reshaped(&x[0], &shape)?])

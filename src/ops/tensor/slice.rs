@@ -82,7 +82,7 @@ fn optional_ints(store: &Store, attrs: Option<AttrsId>, name: &str) -> Result<Ve
     }
 }
 
-/// A slice along one axis: where it begins and ends and its step, before they meet the extent.
+/// A slice along one axis: begin, end and step, before they are clamped to the extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
     /// First element; may be negative, which counts from the end.
@@ -94,8 +94,8 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// Where it really begins and how many elements it takes of an axis of that extent; an error
-    /// when it runs against its step.
+    /// Returns the clamped begin and the number of elements for an axis of that extent; an error
+    /// when the slice runs against its step.
     pub fn on(self, extent: i64) -> Result<(i64, i64), String> {
         let inside = |index: i64| {
             let index = if index < 0 { index.saturating_add(extent) } else { index };
@@ -110,7 +110,7 @@ impl Slice {
     }
 }
 
-/// Begin, end and step for each sliced axis, with everything that may be left out filled in.
+/// Returns begin, end and step for each sliced axis, with the defaults of all that may be left out.
 pub(crate) fn slices(
     begin: &[Option<i64>],
     end: &[Option<i64>],
@@ -169,7 +169,7 @@ fn strided_slice_rule(cx: &mut RuleCx<'_>) -> RuleResult {
         out[axis] = match shape[axis].known() {
             Some(extent) => {
                 let (_, value) = slice.on(extent).map_err(|e| format!("{e} for axis={i}"))?;
-                // The width is that of the axis of this number, not of the sliced one, as in TVM.
+                // As in TVM, the width is that of the axis of this number, not of the sliced one.
                 Dim::Int { value, bits: dim_bits(cx.store, out[i]) }
             }
             None => Dim::Any,
@@ -235,7 +235,7 @@ fn strided_slice_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, 
     Ok(vec![sliced(&x[0], &slices)?])
 }
 
-/// The part of a tensor within the slices.
+/// Returns the part of a tensor within the slices.
 pub(crate) fn sliced(x: &Tensor, slices: &[(usize, Slice)]) -> Result<Tensor, EvalError> {
     let mut shape = x.shape.to_vec();
     let mut moves = strides(&x.shape);
@@ -268,7 +268,7 @@ fn sliding_window_kernel(cx: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>,
     Ok(vec![pick(&x[0], &shape, offsets(&shape, &moves))?])
 }
 
-/// Puts the elements of `v` where a slice by begin, end and strides would take them from.
+/// Writes the elements of `v` to the positions that a slice by begin, end and strides would read.
 fn strided_set_kernel(_: &KernelCx<'_>, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let [data, update, begin, end, step] = x else { return Err(EvalError::new("strided_set takes five inputs")) };
     let (begin, end, step) = (read::<i64>(begin)?, read::<i64>(end)?, read::<i64>(step)?);

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 
 type Outputs = Result<Vec<Tensor>, EvalError>;
 
-/// The lines of a tensor along an axis: how many come before and after, and how long each is.
+/// The lines of a tensor along an axis: the number of lines before and after, and the length of each.
 struct Lines {
     outer: usize,
     extent: usize,
@@ -25,7 +25,7 @@ impl Lines {
         Lines { outer: size(&shape[..axis]), extent: shape[axis] as usize, inner: size(&shape[axis + 1..]) }
     }
 
-    /// Where each line begins; its elements are `inner` apart.
+    /// Returns the begin of each line; its elements are `inner` apart.
     fn starts(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.outer * self.inner).map(|n| n / self.inner * self.extent * self.inner + n % self.inner)
     }
@@ -51,7 +51,7 @@ fn sorted_lines(x: &Tensor, axis: usize, ascending: bool) -> Result<Vec<Vec<usiz
     })
 }
 
-/// The first `k` places of each sorted line, as a tensor's places in order, and as indices.
+/// Returns the first `k` elements of each sorted line, as offsets in order, and as indices.
 fn taken(x: &Tensor, axis: usize, ascending: bool, k: usize) -> Result<(Vec<usize>, Vec<i64>), EvalError> {
     let lines = Lines::along(&x.shape, axis);
     let sorted = sorted_lines(x, axis, ascending)?;
@@ -86,7 +86,7 @@ pub(super) fn topk(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     best(cx, &x[0], &shape)
 }
 
-/// The best elements along the axis and their indices, as many as the shape has there.
+/// Returns the best elements along the axis and their indices, as many as the shape has there.
 pub(crate) fn best(cx: &KernelCx<'_>, x: &Tensor, shape: &[i64]) -> Outputs {
     let axis = axis_index(cx.int("axis")?, shape.len())?;
     if shape[axis] > x.shape[axis] {
@@ -146,8 +146,8 @@ fn running<T: Arithmetic>(cx: &KernelCx<'_>, x: &[Tensor], shape: &[i64], dtype:
     Ok(vec![write(dtype, shape, &values)?])
 }
 
-/// The distinct elements first, in ascending order or as they occur, then whatever was in memory: we
-/// fill with zeros.
+/// Returns the distinct elements first, in ascending order or as they occur, then zeros, where TVM
+/// leaves its memory as it was.
 pub(super) fn unique(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     if x[0].shape.len() != 1 {
         return Err(EvalError::new("Unique: input must be 1-D tensor"));

@@ -28,7 +28,7 @@ macro_rules! float {
     };
 }
 
-/// The same where integers stay as they are.
+/// The same, except that integers stay as they are.
 macro_rules! number {
     ($x:ident => $body:expr) => {
         |_, x| match x[0].dtype.is_float() {
@@ -52,7 +52,7 @@ macro_rules! class {
     };
 }
 
-/// Relax has it by the same kernel, the result in the layout of the argument.
+/// Declares the operator in Relax with the same kernel, and the result in the layout of the argument.
 const fn element(deduce: deduce::DeduceRule) -> RelaxOp {
     relax(const { &[value("x")] }, deduce).follows().layout(layout::element::unary).same_kernel()
 }
@@ -209,8 +209,8 @@ fn classified(x: &Tensor, f: impl Fn(f64) -> bool, integers: bool) -> Result<Vec
     Ok(vec![Tensor::new(DType::BOOL, x.shape.clone(), answers)])
 }
 
-/// The smaller of `x` and `max`, then the larger of that and `min`: NaN becomes `max`, as in the code
-/// that TVM makes.
+/// Returns the smaller of `x` and `max`, then the larger of that and `min`: NaN becomes `max`, as in
+/// the code that TVM generates.
 fn clip(x: &[Tensor], min: f64, max: f64) -> Result<Vec<Tensor>, EvalError> {
     by_lane!(x[0].dtype, T => {
         let (min, max) = (T::from_f64(min), T::from_f64(max));
@@ -221,8 +221,8 @@ fn clip(x: &[Tensor], min: f64, max: f64) -> Result<Vec<Tensor>, EvalError> {
     })
 }
 
-/// Polynomial for e^x on float32 (TVM's `fast_exp_float32`, from Cephes): the whole part of x / ln 2
-/// goes into the exponent.
+/// Polynomial for e^x on float32 (TVM's `fast_exp_float32`, from Cephes): the integer part of x / ln
+/// 2 goes into the exponent.
 fn fast_exp(v: f32) -> f32 {
     let x = v.clamp(-88.376_26, 88.376_26);
     let whole = (x * std::f32::consts::LOG2_E + 0.5).floor();

@@ -133,7 +133,7 @@ pub static OPS: &[OpInfo] = &[
     .relay(relay(&["boxes", "scores"], regular_non_max_suppression_rule)),
 ];
 
-/// How many elements a list attribute has.
+/// Returns the number of elements of a list attribute.
 fn length(cx: &RuleCx<'_>, name: &str) -> i64 {
     match cx.store.attr(cx.attrs, name) {
         Some(AttrValue::Array(items)) => items.len() as i64,

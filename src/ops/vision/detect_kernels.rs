@@ -70,7 +70,7 @@ pub(super) fn get_valid_counts(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     ])
 }
 
-/// The corners of a box, whichever way they are written.
+/// Returns the corners of a box in ascending order, whatever order they are written in.
 fn corners(row: &[f32], at: usize) -> [f32; 4] {
     let [a, b, c, d] = [row[at], row[at + 1], row[at + 2], row[at + 3]];
     [a.min(c), b.min(d), a.max(c), b.max(d)]
@@ -141,7 +141,7 @@ pub(super) fn non_max_suppression(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
             found.extend(indices);
         } else {
             if cx.flag("invalid_to_bottom") {
-                // What is left keeps its order.
+                // The remaining boxes keep their order.
                 let (left, gone): (Vec<_>, Vec<_>) = out.into_iter().partition(|(row, _)| row.first().is_some_and(|v| *v >= 0.0));
                 out = left.into_iter().chain(gone).collect();
             }

@@ -10,8 +10,8 @@ use crate::ops::{EvalError, KernelCx};
 
 type Outputs = Result<Vec<Tensor>, EvalError>;
 
-/// Calls `f` with the image, the region (image number, left, top, right, bottom) and the place in the
-/// pooled grid, for each element of the result, and puts the layout right.
+/// Calls `f` with the image, the region (image number, left, top, right, bottom) and the position in
+/// the pooled grid, for each element of the result, and converts to the layout.
 fn pooled(cx: &KernelCx<'_>, x: &[Tensor], f: impl Fn(&[f32], (i64, i64), &[f32], (i64, i64), (i64, i64)) -> f32) -> Outputs {
     let (_, dtype) = result_type(cx, roi_rule, x)?;
     let (layout, standard) = (Layout::parse(cx.text("layout"))?, Layout::parse("NCHW")?);
@@ -35,7 +35,7 @@ fn pooled(cx: &KernelCx<'_>, x: &[Tensor], f: impl Fn(&[f32], (i64, i64), &[f32]
     Ok(vec![standard.convert_tensor(&layout, &out)?])
 }
 
-/// A pixel between pixels; zero beyond one pixel outside of the image.
+/// Interpolates between pixels; zero beyond one pixel outside of the image.
 fn bilinear(image: &[f32], (height, width): (i64, i64), y: f32, x: f32) -> f32 {
     if y < -1.0 || x < -1.0 || y > height as f32 || x > width as f32 {
         return 0.0;
@@ -97,8 +97,8 @@ pub(super) fn roi_pool(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     })
 }
 
-/// Blocks become channels by darknet's arithmetic on places, which runs over the axes: only one image
-/// at a time stays within memory.
+/// Moves blocks into channels by darknet's arithmetic on offsets, which mixes the axes: only one
+/// image at a time stays within memory.
 pub(super) fn yolo_reorg(cx: &KernelCx<'_>, x: &[Tensor]) -> Outputs {
     let (shape, _) = result_type(cx, yolo_reorg_rule, x)?;
     let [_, channels, height, width] = x[0].shape[..] else { return Err("Yolo reorg supports only 4 dimension.".into()) };

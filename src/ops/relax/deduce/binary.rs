@@ -49,12 +49,12 @@ fn operand(cx: &mut Deduce<'_>, index: usize) -> Result<Operand, String> {
     })
 }
 
-/// The element type of both.
+/// Gives the result the element type of both.
 pub fn arith(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     broadcast(cx, None)
 }
 
-/// Truth values.
+/// Gives the result truth values.
 pub fn compare(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     broadcast(cx, Some(DType::BOOL))
 }
@@ -102,8 +102,8 @@ fn broadcast(cx: &mut Deduce<'_>, out: Option<DType>) -> Result<TypeId, String> 
     Ok(cx.vague(rank, dtype, vdevice))
 }
 
-/// The type of the operand that has the type of the result already: nearly always there is one, and the other is like it, or
-/// smaller.
+/// Returns the type of the operand that has the type of the result already: there nearly always is one, and the other
+/// is like it, or smaller.
 fn one_of_both(cx: &Deduce<'_>, out: Option<DType>) -> Option<TypeId> {
     let &[x, y] = cx.types else { return None };
     let (Type::Tensor { shape: a, dtype }, Type::Tensor { shape: b, dtype: other }) =
@@ -114,7 +114,7 @@ fn one_of_both(cx: &Deduce<'_>, out: Option<DType>) -> Option<TypeId> {
     if dtype != other || out.is_some_and(|out| out != *dtype) {
         return None;
     }
-    // What is not known equals nothing, and a narrow extent becomes a wide one.
+    // An unknown extent equals no other, and a narrow extent becomes a wide one.
     let stays = |dim: &Dim| !matches!(dim, Dim::Any) && dim.known().is_none_or(|value| *dim == int(value));
     let covers = |a: &[Dim], b: &[Dim]| {
         a.len() >= b.len()

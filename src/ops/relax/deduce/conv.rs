@@ -1,15 +1,15 @@
-//! Convolutions (TVM: src/relax/op/nn/convolution.cc). One rule for all ranks: the layouts say it.
+//! Convolutions (TVM: src/relax/op/nn/convolution.cc). One rule for all ranks, which the layouts determine.
 
 use super::{Deduce, Tensor, int};
 use crate::ir::{Dim, PrimOp, TypeId};
 use crate::ops::layout::Layout;
 
-/// The layout in an attribute; another one when that is not set.
+/// Returns the layout in an attribute; `otherwise` when that is not set.
 pub(super) fn layout(cx: &Deduce<'_>, attr: &str, otherwise: &str) -> Result<Layout, String> {
     Layout::parse(&cx.text(attr).unwrap_or_else(|| otherwise.to_owned()))
 }
 
-/// Extents in the plain layout, if they are known. The rank has to be that of the layout.
+/// Returns the extents in the plain layout, if they are known. The rank has to be that of the layout.
 pub(super) fn plain(cx: &mut Deduce<'_>, tensor: &Tensor, layout: &Layout, to: &Layout) -> Result<Option<Vec<Dim>>, String> {
     if let Some(rank) = tensor.rank
         && rank != layout.rank()
@@ -26,7 +26,7 @@ pub(super) fn plain(cx: &mut Deduce<'_>, tensor: &Tensor, layout: &Layout, to: &
     }
 }
 
-/// The extent before a window moves over it: padded, less what the window covers.
+/// Returns the extent over which a window moves: padded, less the reach of the window.
 pub(super) fn span(cx: &mut Deduce<'_>, extent: Dim, padding: i64, dilation: i64, kernel: Dim) -> Dim {
     let padded = cx.arith(PrimOp::Add, extent, int(padding));
     let steps = cx.arith(PrimOp::Sub, kernel, int(1));
@@ -35,12 +35,12 @@ pub(super) fn span(cx: &mut Deduce<'_>, extent: Dim, padding: i64, dilation: i64
     cx.arith(PrimOp::Sub, rest, int(1))
 }
 
-/// A number for an axis of space: TVM completes lists, texts may be short.
+/// Returns the number for a spatial axis: TVM completes lists, texts may have short ones.
 pub(super) fn at(list: &[i64], axis: usize, otherwise: i64) -> i64 {
     list.get(axis).or(list.last()).copied().unwrap_or(otherwise)
 }
 
-/// Padding before and after an axis of space together.
+/// Returns the sum of the padding before and after a spatial axis.
 pub(super) fn both(padding: &[i64], axis: usize, axes: usize) -> i64 {
     if padding.len() == 2 * axes {
         padding[axis].saturating_add(padding[axis + axes])
@@ -56,7 +56,7 @@ struct Conv {
     plain: Layout,
 }
 
-/// What both kinds share; an error type stands for "not known", with the rank of the result.
+/// Checks the operands of both kinds; the inner error means "not known", with the rank of the result.
 fn operands(cx: &mut Deduce<'_>, spatial: &str, weight_first: &str) -> Result<Result<Conv, usize>, String> {
     cx.arity(2)?;
     let (data, weight) = (cx.tensor(0)?, cx.tensor(1)?);

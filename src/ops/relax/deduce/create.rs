@@ -1,4 +1,4 @@
-//! Tensors from nothing (TVM: src/relax/op/tensor/create.cc).
+//! Operators that create tensors (TVM: src/relax/op/tensor/create.cc).
 
 use super::{Deduce, int};
 use crate::ir::{DType, PrimOp, Type, TypeId};
@@ -49,7 +49,7 @@ pub fn eye(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
 }
 
-/// `arange`: start, end and step. Of floating point numbers the count is only known when they are constants.
+/// `arange`: start, end and step. For floating point numbers the count is known only when they are constants.
 pub fn arange(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(3)?;
     let dtype = cx.dtype("dtype");
@@ -80,7 +80,7 @@ pub fn hamming_window(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
 }
 
-/// `tril`, `triu`: the type of the input, which has to have two axes at least.
+/// `tril`, `triu`: the type of the input, which has to have at least two axes.
 pub fn triangle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     match data.rank {

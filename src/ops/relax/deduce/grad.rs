@@ -1,4 +1,4 @@
-//! Gradients (TVM: src/relax/op/tensor/grad.cc): each has the type of what it is the gradient of.
+//! Gradients (TVM: src/relax/op/tensor/grad.cc): each has the type of the value that it is the gradient of.
 
 use super::Deduce;
 use crate::ir::TypeId;

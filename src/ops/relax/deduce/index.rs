@@ -4,7 +4,7 @@ use super::{Deduce, int};
 use crate::ir::{Dim, Expr, Extents, PrimExpr, PrimOp, Type, TypeId};
 use crate::tir::{Facts, bounds};
 
-/// `take`: the shape of the indices in the place of an axis. A scalar index takes the axis away.
+/// `take`: the shape of the indices replaces an axis. A scalar index removes the axis.
 pub fn take(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(2)?;
     let data = cx.tensor(0)?;
@@ -41,7 +41,7 @@ pub fn take(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.out(&out, dtype, vdevice))
 }
 
-/// `strided_slice`: axes, where it begins and ends, and how far it goes each time.
+/// `strided_slice`: axes, begin, end and strides.
 pub fn strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if !(4..=5).contains(&cx.args.len()) {
         return Err(format!("strided_slice takes 4 or 5 arguments, but got {}", cx.args.len()));
@@ -73,7 +73,7 @@ pub fn strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.out(&shape, dtype, vdevice))
 }
 
-/// How many elements a slice has (TVM: topi `GetLength`); none where it hangs on signs that are not known.
+/// Returns the number of elements of a slice (TVM: topi `GetLength`); `None` where it depends on unknown signs.
 fn slice_length(cx: &mut Deduce<'_>, begin: Dim, end: Dim, stride: Dim, extent: Dim, inbound: bool) -> Option<Dim> {
     let step = stride.known().filter(|step| *step != 0)?;
     let (begin, end) =
@@ -85,14 +85,14 @@ fn slice_length(cx: &mut Deduce<'_>, begin: Dim, end: Dim, stride: Dim, extent: 
     Some(cx.natural(length))
 }
 
-/// An index from the front, within the tensor (TVM: topi `CanonicalizeIndex`).
+/// Returns an index from the front, within the tensor (TVM: topi `CanonicalizeIndex`).
 fn canonical(cx: &mut Deduce<'_>, index: Dim, extent: Dim, step: i64) -> Option<Dim> {
     let low = if step < 0 { -1 } else { 0 };
     let high = if step < 0 { cx.arith(PrimOp::Sub, extent, int(1)) } else { extent };
     let index = match index.known() {
         Some(value) if value < 0 => cx.arith(PrimOp::Add, index, extent),
         Some(_) => index,
-        // `n` as an end is the extent itself; of others the sign has to be known, symbols being extents themselves.
+        // `n` as an end is the extent itself; the sign of others has to be known, with symbols as extents.
         None if index == extent => return Some(high),
         None if step > 0 && is_natural(cx, index) => return Some(cx.arith(PrimOp::Min, index, high)),
         None => return None,
@@ -101,7 +101,7 @@ fn canonical(cx: &mut Deduce<'_>, index: Dim, extent: Dim, step: i64) -> Option<
     Some(cx.arith(PrimOp::Min, above, high))
 }
 
-/// Whether an index is not negative when no symbol is.
+/// True if an index is not negative when no symbol is.
 fn is_natural(cx: &mut Deduce<'_>, index: Dim) -> bool {
     let prim = cx.store.prim_of_dim(index);
     let mut facts = Facts::new();
@@ -113,14 +113,14 @@ fn is_natural(cx: &mut Deduce<'_>, index: Dim) -> bool {
     bounds(cx.store, &facts, prim).0 >= 0
 }
 
-/// The scalars of the tuple that argument `index` is, if they are there to see.
+/// Returns the scalars of the tuple literal that argument `index` is.
 fn scalars(cx: &mut Deduce<'_>, index: usize) -> Option<Vec<Dim>> {
     let Expr::Tuple(fields) = cx.store.expr(*cx.args.get(index)?) else { return None };
     let fields: Vec<_> = cx.store.items(fields).collect();
     fields.into_iter().map(|field| cx.scalar_of(field)).collect()
 }
 
-/// `dynamic_strided_slice`: as many axes, of unknown extents.
+/// `dynamic_strided_slice`: the same rank, with unknown extents.
 pub fn dynamic_strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     Ok(cx.vague(data.rank, data.dtype(), data.vdevice()))

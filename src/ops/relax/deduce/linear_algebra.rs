@@ -48,7 +48,7 @@ pub fn outer(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
 }
 
-/// `einsum`: what each letter of the subscripts stands for; `...` is not followed.
+/// `einsum`: the extent of each letter of the subscripts; `...` is not supported.
 pub fn einsum(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let tensors = cx.tensors(0)?;
     let refs: Vec<&Tensor> = tensors.iter().collect();
@@ -61,7 +61,7 @@ pub fn einsum(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let (inputs, output) = match subscripts.split_once("->") {
         Some((inputs, output)) => (inputs.to_owned(), output.to_owned()),
         None => {
-            // Without an arrow: letters that stand once, in the order of the alphabet.
+            // Without an arrow the result has the letters that occur once, in alphabetical order.
             let mut letters: Vec<char> = subscripts.chars().filter(|c| c.is_alphabetic()).collect();
             sort_by(&mut letters, char::cmp);
             let once = letters.iter().filter(|c| letters.iter().filter(|d| d == c).count() == 1).collect();

@@ -1,4 +1,4 @@
-//! Other arrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
+//! Rearrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
 
 use super::{Deduce, Tensor, any, int};
 use crate::ir::{AttrValue, DType, DTypeCode, Dim, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Symbol, TypeId};
@@ -26,11 +26,11 @@ pub fn broadcast_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.shaped(shape, data.dtype(), data.vdevice()))
 }
 
-/// `reshape`: a tensor and a shape of as many elements.
+/// `reshape`: a tensor and a shape with the same number of elements.
 pub fn reshape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(2)?;
     let data = cx.tensor(0)?;
-    // What a variable is known to hold is used here, and nowhere else.
+    // Only this rule uses the known extents of a variable that holds a shape.
     let shape = cx.shape_arg(1)?;
     let shape = cx.known(&shape).map_or(shape, Extents::Known);
     if let (Some(old), Extents::Known(new)) = (&data.shape, &shape) {
@@ -45,7 +45,7 @@ pub fn reshape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.shaped(shape, data.dtype(), data.vdevice()))
 }
 
-/// `concat`: tensors that differ in one axis at most.
+/// `concat`: tensors that differ in at most one axis.
 pub fn concat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let tensors = cx.tensors(0)?;
     let [first, ..] = tensors.as_slice() else {
@@ -81,7 +81,7 @@ pub fn concat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Ok(cx.vague(Some(rank), dtype, vdevice));
     }
     let mut shape = first.dims().unwrap_or_default();
-    // As TVM writes it: extents that are all the same are multiplied.
+    // As in TVM, equal extents are multiplied instead of added.
     shape[at] = match known.iter().all(|other| other[at] == known[0][at]) {
         true => cx.arith(PrimOp::Mul, known[0][at], int(known.len() as i64)),
         false => known.iter().fold(int(0), |sum, shape| cx.arith(PrimOp::Add, sum, shape[at])),
@@ -125,7 +125,7 @@ fn check_rank(cx: &Deduce<'_>, tensors: &[&Tensor], rank: Option<usize>) -> Resu
     Ok(())
 }
 
-/// The device of the tensors that have one; none when they differ.
+/// Returns the device of the tensors that have one; `None` when they differ.
 fn loose_vdevice(cx: &Deduce<'_>, tensors: &[&Tensor]) -> Option<Id<Object>> {
     cx.common_vdevice(tensors).ok().flatten()
 }
@@ -147,7 +147,7 @@ pub fn expand_dims(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.out(&shape, data.dtype(), data.vdevice()))
 }
 
-/// `squeeze`: without axes of extent one.
+/// `squeeze`: removes axes of extent one.
 pub fn squeeze(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let axes = cx.ints("axis");
@@ -167,7 +167,7 @@ pub fn squeeze(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if !given && old.iter().any(|dim| dim.known().is_none()) {
         return Ok(cx.vague(None, dtype, vdevice));
     }
-    // A named axis of another extent stays; one of a symbolic extent is taken at its word.
+    // A named axis of another extent stays; one of a symbolic extent is assumed to be one.
     let goes = |index: usize| match &axes {
         Some(axes) => axes.contains(&index) && old[index].known().is_none_or(|extent| extent == 1),
         None => old[index].known() == Some(1),
@@ -179,7 +179,7 @@ pub fn squeeze(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.out(&shape, dtype, vdevice))
 }
 
-/// `flatten`: one axis.
+/// `flatten`: merges all axes into one.
 pub fn flatten(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let (dtype, vdevice) = (data.dtype(), data.vdevice());
@@ -194,7 +194,7 @@ pub fn flatten(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
 }
 
-/// `permute_dims`: the axes in another order; backwards when none is given.
+/// `permute_dims`: reorders the axes; reverses them when no order is given.
 pub fn permute_dims(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let (dtype, vdevice) = (data.dtype(), data.vdevice());
@@ -294,7 +294,7 @@ pub fn collapse_sum_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.shaped(shape, data.dtype(), data.vdevice()))
 }
 
-/// `repeat`: each element some times, along an axis or of all.
+/// `repeat`: repeats each element, along an axis or of the flattened tensor.
 pub fn repeat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let (dtype, vdevice) = (data.dtype(), data.vdevice());
@@ -327,7 +327,7 @@ pub fn repeat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.out(&shape, dtype, vdevice))
 }
 
-/// `tile`: the tensor some times along each axis.
+/// `tile`: repeats the tensor along each axis.
 pub fn tile(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let (dtype, vdevice) = (data.dtype(), data.vdevice());
@@ -355,7 +355,7 @@ pub fn tile(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.out(&out, dtype, vdevice))
 }
 
-/// `flip`, `reverse_sequence`: the type of the input, whose axis has to be there.
+/// `flip`, `reverse_sequence`: the type of the input, whose axis has to exist.
 pub fn along_axis(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     if let (Some(axis), Some(rank)) = (cx.int("axis"), data.rank) {
@@ -381,7 +381,7 @@ pub fn gather_elements(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.shaped(indices.info.extents, data.dtype(), data.vdevice()))
 }
 
-/// `gather_nd`: the last axis of the indices says where in the first axes of the data.
+/// `gather_nd`: the last axis of the indices has positions in the first axes of the data.
 pub fn gather_nd(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let indices = cx.tensor(1)?;
@@ -467,8 +467,8 @@ pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.out(&shape, dtype, indices.vdevice()))
 }
 
-/// How many values `index // n` and `index % n` take, for an index whose extent is a symbol or that is used in no other way: it
-/// is padded to a multiple of `n`.
+/// Returns the number of values of `index // n` and `index % n`, for an index whose extent is a symbol or that has no
+/// other use: it is padded to a multiple of `n`.
 fn part_of_symbol(cx: &mut Deduce<'_>, prim: PrimId, given: &[(Id<Symbol>, Dim)], last: &[AttrValue]) -> Option<Dim> {
     let parts = |cx: &Deduce<'_>, prim: PrimId| match *cx.store.prim_of_id(prim) {
         PrimExpr::Binary { op: op @ (PrimOp::FloorMod | PrimOp::FloorDiv), a, b } => match *cx.store.prim_of_id(a) {
@@ -478,7 +478,7 @@ fn part_of_symbol(cx: &mut Deduce<'_>, prim: PrimId, given: &[(Id<Symbol>, Dim)]
         _ => None,
     };
     let (op, symbol, divisor) = parts(cx, prim)?;
-    // Every index is such a part, or another index as it is; what is lost of one does not matter.
+    // Every index is such a part, or another index unchanged; a missing part does not matter.
     let alone = |index: &AttrValue| match index {
         AttrValue::Dim(Dim::Symbol(other)) => *other != symbol,
         AttrValue::Dim(Dim::Expr(prim)) => parts(cx, *prim).is_some_and(|(_, other, by)| other != symbol || by == divisor),
@@ -497,7 +497,7 @@ fn part_of_symbol(cx: &mut Deduce<'_>, prim: PrimId, given: &[(Id<Symbol>, Dim)]
     }
 }
 
-/// `layout_transform`: each extent is how many values its index takes.
+/// `layout_transform`: each extent is the number of values of its index.
 pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let indices = |cx: &Deduce<'_>, name: &str| match cx.store.attr(cx.attrs, "index_map") {
@@ -535,7 +535,7 @@ pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             continue;
         }
         let dim = match index {
-            // An index that is passed on has the extent that it had, which may be a symbol.
+            // An index that is passed on has its old extent, which may be a symbol.
             AttrValue::Dim(Dim::Symbol(symbol)) if given.iter().any(|(other, _)| other == symbol) => {
                 out.extend(given.iter().filter(|(other, _)| other == symbol).map(|(_, extent)| *extent).take(1));
                 continue;

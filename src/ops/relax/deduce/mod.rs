@@ -1,9 +1,8 @@
-//! What type a call of Relax's operators has, from the types of its arguments (TVM's `FInferType`,
+//! Deduces the type of a call of Relax's operators from the types of its arguments (TVM's `FInferType`,
 //! src/relax/op).
 //!
-//! A rule goes forward only: what it does not know it leaves open, as a tensor of which only the rank or
-//! the element type is known. It fails only where the arguments can never fit; the words are TVM's in
-//! substance.
+//! A rule goes forward only: unknown parts of the type stay open, as a tensor with only a known rank or element
+//! type. It fails only where the arguments can never fit; the messages are TVM's in substance.
 
 pub(in crate::ops) mod binary;
 pub(in crate::ops) mod conv;
@@ -31,14 +30,14 @@ use crate::ir::{
 use crate::ops::{dim_arith, must_equal};
 use std::rc::Rc;
 
-/// A rule: the type of the call, or why there can be none.
+/// A rule: the type of the call, or the reason why there is none.
 pub type DeduceRule = fn(&mut Deduce<'_>) -> Result<TypeId, String>;
 
-/// What a rule sees.
+/// The context of a rule.
 pub struct Deduce<'a> {
     /// The session's memory.
     pub store: &'a mut Store,
-    /// The operator, as it stands behind `R.`; for messages.
+    /// The name of the operator as it stands after `R.`; for messages.
     pub op: &'static str,
     /// The arguments of the call.
     pub args: &'a [ExprId],
@@ -50,36 +49,36 @@ pub struct Deduce<'a> {
     pub ty_args: &'a [TypeId],
 }
 
-/// A tensor, as a rule sees it.
+/// A tensor in a rule.
 #[derive(Clone, Debug)]
 pub struct Tensor {
-    /// What is known of it.
+    /// The known part of its type.
     pub info: TensorInfo,
     /// Its extents, if they are known; also those of a variable that holds its shape.
     pub shape: Option<Rc<[Dim]>>,
-    /// How many there are, if that is known.
+    /// The number of its axes, if that is known.
     pub rank: Option<usize>,
 }
 
 impl Tensor {
-    /// Its element type, if known.
+    /// Returns its element type, if known.
     pub fn dtype(&self) -> Option<DType> {
         self.info.dtype
     }
 
-    /// Its extents to be changed, if they are known.
+    /// Returns a copy of its extents, if they are known.
     pub fn dims(&self) -> Option<Vec<Dim>> {
         self.shape.as_deref().map(<[Dim]>::to_vec)
     }
 
-    /// The device it is on, if that is said.
+    /// Returns its device, if the type has one.
     pub fn vdevice(&self) -> Option<Id<Object>> {
         self.info.vdevice
     }
 }
 
 impl Deduce<'_> {
-    /// The type of argument `index`; of one that is not there, anything.
+    /// Returns the type of argument `index`; `Any` for a missing one.
     pub fn ty(&mut self, index: usize) -> TypeId {
         match self.types.get(index) {
             Some(ty) => *ty,
@@ -87,7 +86,7 @@ impl Deduce<'_> {
         }
     }
 
-    /// Argument `index`, which has to be a tensor.
+    /// Returns argument `index`, which has to be a tensor.
     pub fn tensor(&mut self, index: usize) -> Result<Tensor, String> {
         let ty = self.ty(index);
         self.tensor_of(ty).ok_or_else(|| {
@@ -96,7 +95,7 @@ impl Deduce<'_> {
         })
     }
 
-    /// What is known of a tensor of this type, if it is one.
+    /// Returns the known part of a tensor type; `None` for other types.
     pub fn tensor_of(&self, ty: TypeId) -> Option<Tensor> {
         let info = match self.store.type_of_id(ty) {
             Type::Distributed { tensor, .. } => self.store.tensor_info(*tensor)?,
@@ -107,7 +106,7 @@ impl Deduce<'_> {
         Some(Tensor { info, shape, rank })
     }
 
-    /// The extents that are known of a shape, through the variable that holds it.
+    /// Returns the known extents of a shape, also through the variable that holds it.
     pub fn known(&self, extents: &Extents) -> Option<Rc<[Dim]>> {
         match extents {
             Extents::Known(dims) => Some(dims.clone()),
@@ -119,7 +118,7 @@ impl Deduce<'_> {
         }
     }
 
-    /// The tensors of the tuple that argument `index` is.
+    /// Returns the tensors of the tuple that argument `index` is.
     pub fn tensors(&mut self, index: usize) -> Result<Vec<Tensor>, String> {
         let ty = self.ty(index);
         let fields = match self.store.type_of_id(ty) {
@@ -136,7 +135,7 @@ impl Deduce<'_> {
         })
     }
 
-    /// The shape that argument `index` is: as extents for a tensor type, which may be the variable that holds it.
+    /// Returns the shape that argument `index` is: as extents for a tensor type, which may be the variable that holds it.
     pub fn shape_arg(&mut self, index: usize) -> Result<Extents, String> {
         let ty = self.ty(index);
         let Type::Shape(extents) = self.store.type_of_id(ty) else {
@@ -158,19 +157,17 @@ impl Deduce<'_> {
         Err(format!("{} takes {count} arguments, but got {}", self.op, self.args.len()))
     }
 
-    // ---- attributes
-
-    /// An integer attribute; none when it is `None`.
+    /// Returns an integer attribute; `None` when it is not set.
     pub fn int(&self, name: &str) -> Option<i64> {
         self.store.attr_int(self.attrs, name)
     }
 
-    /// A list of integers; none when it is `None`. A single one counts as a list.
+    /// Returns a list of integers; `None` when it is not set. A single integer counts as a list.
     pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
         self.store.attr_ints(self.attrs, name).or_else(|| self.int(name).map(|value| vec![value]))
     }
 
-    /// An attribute that is `True` or a number other than 0.
+    /// True for an attribute that is `True` or a number other than 0.
     pub fn flag(&self, name: &str) -> bool {
         match self.store.attr(self.attrs, name) {
             Some(AttrValue::Bool(value)) => *value,
@@ -178,12 +175,12 @@ impl Deduce<'_> {
         }
     }
 
-    /// A string attribute, if it is set.
+    /// Returns a string attribute, if it is set.
     pub fn text(&self, name: &str) -> Option<String> {
         self.store.attr_str(self.attrs, name).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
-    /// An element type, if it is set.
+    /// Returns an element type, if it is set.
     pub fn dtype(&self, name: &str) -> Option<DType> {
         if let Some(dtype) = self.store.attr_dtype(self.attrs, name) {
             return Some(dtype);
@@ -191,7 +188,7 @@ impl Deduce<'_> {
         DType::parse(self.store.attr_str(self.attrs, name)?)
     }
 
-    /// An axis counted from the front, of a tensor with this many.
+    /// Returns an axis counted from the front, of a tensor with this rank.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, String> {
         let from_front = if axis < 0 { axis + rank as i64 } else { axis };
         usize::try_from(from_front).ok().filter(|at| *at < rank).ok_or_else(|| {
@@ -200,7 +197,7 @@ impl Deduce<'_> {
         })
     }
 
-    /// Axes counted from the front; each may stand there once.
+    /// Returns axes counted from the front; each may occur once.
     pub fn axes(&self, axes: &[i64], rank: usize) -> Result<Vec<usize>, String> {
         let mut result = Vec::with_capacity(axes.len());
         for &axis in axes {
@@ -213,14 +210,12 @@ impl Deduce<'_> {
         Ok(result)
     }
 
-    // ---- scalars
-
-    /// The scalar that argument `index` is, if it is one of integers that is there to see.
+    /// Returns the scalar that argument `index` is, if it is a written integer expression.
     pub fn scalar(&self, index: usize) -> Option<Dim> {
         self.scalar_of(*self.args.get(index)?)
     }
 
-    /// The scalar that an expression is, likewise.
+    /// Returns the scalar that an expression is, under the same condition.
     pub fn scalar_of(&self, expr: ExprId) -> Option<Dim> {
         match self.store.expr(expr) {
             Expr::Var(var) => self.store.var_data(var).symbol.map(Dim::Symbol),
@@ -229,7 +224,7 @@ impl Deduce<'_> {
         }
     }
 
-    /// Whether argument `index` is a number or truth value other than zero.
+    /// True if argument `index` is a number or truth value other than zero.
     pub fn is_set(&self, index: usize) -> bool {
         match self.args.get(index).map(|arg| self.store.expr(*arg)) {
             Some(Expr::Prim(prim)) => self.store.as_prim_int(prim).is_some_and(|value| value != 0),
@@ -237,7 +232,7 @@ impl Deduce<'_> {
         }
     }
 
-    /// The number that argument `index` is, if it is a constant.
+    /// Returns the number that argument `index` is, if it is a constant.
     pub fn number(&self, index: usize) -> Option<f64> {
         if let Expr::Prim(prim) = self.store.expr(*self.args.get(index)?)
             && let PrimExpr::Float { value, .. } = self.store.prim_of_id(prim)
@@ -247,20 +242,18 @@ impl Deduce<'_> {
         self.scalar(index).and_then(Dim::known).map(|value| value as f64)
     }
 
-    // ---- extents
-
-    /// `a op b`, simplified.
+    /// Returns `a op b`, simplified.
     pub fn arith(&mut self, op: PrimOp, a: Dim, b: Dim) -> Dim {
         let result = dim_arith(self.store, op, a, b);
         self.wide(result)
     }
 
-    /// The product of extents.
+    /// Returns the product of extents.
     pub fn product(&mut self, dims: &[Dim]) -> Dim {
         dims.iter().fold(Dim::Int { value: 1, bits: 64 }, |product, dim| self.arith(PrimOp::Mul, product, *dim))
     }
 
-    /// Relax's extents have 64 bits.
+    /// Returns an extent with the 64 bits that Relax's extents have.
     pub fn wide(&self, dim: Dim) -> Dim {
         match dim {
             Dim::Int { value, .. } => int(value),
@@ -268,7 +261,7 @@ impl Deduce<'_> {
         }
     }
 
-    /// An extent simplified, its symbols being extents themselves.
+    /// Simplifies an extent, with its symbols as extents.
     pub fn natural(&mut self, dim: Dim) -> Dim {
         let Dim::Expr(prim) = dim else { return dim };
         let mut facts = crate::tir::Facts::new();
@@ -281,7 +274,7 @@ impl Deduce<'_> {
         self.store.dim_of_prim(simple)
     }
 
-    /// Whether two extents are equal whatever their symbols stand for.
+    /// True if two extents are equal for all values of their symbols.
     pub fn equal(&mut self, a: Dim, b: Dim) -> bool {
         match (a.known(), b.known()) {
             (Some(a), Some(b)) => a == b,
@@ -289,52 +282,50 @@ impl Deduce<'_> {
         }
     }
 
-    /// Whether two extents can never be equal.
+    /// True if two extents can never be equal.
     pub fn differ(&mut self, a: Dim, b: Dim) -> bool {
         let difference = dim_arith(self.store, PrimOp::Sub, a, b);
         difference.known().is_some_and(|d| d != 0)
     }
 
-    // ---- results
-
-    /// A tensor of these extents.
+    /// Makes a tensor type with these extents.
     pub fn out(&mut self, shape: &[Dim], dtype: Option<DType>, vdevice: Option<Id<Object>>) -> TypeId {
         let shape = shape.iter().map(|dim| self.wide(*dim)).collect();
         self.store.tensor_like(TensorInfo { extents: Extents::Known(shape), dtype, vdevice })
     }
 
-    /// A tensor of which only the rank is known, or not even that.
+    /// Makes a tensor type with only a known rank, or not even that.
     pub fn vague(&mut self, rank: Option<usize>, dtype: Option<DType>, vdevice: Option<Id<Object>>) -> TypeId {
         let extents = rank.map_or(Extents::Unknown, |rank| Extents::Rank(rank as u32));
         self.store.tensor_like(TensorInfo { extents, dtype, vdevice })
     }
 
-    /// A tensor of the extents of `like`, as far as they are known, and this element type.
+    /// Makes a tensor type with the extents of `like`, as far as they are known, and this element type.
     pub fn like(&mut self, like: &Tensor, dtype: Option<DType>) -> TypeId {
         self.store.tensor_like(TensorInfo { dtype, ..like.info.clone() })
     }
 
-    /// A tensor of this shape, which may be a variable.
+    /// Makes a tensor type with this shape, which may be a variable.
     pub fn shaped(&mut self, extents: Extents, dtype: Option<DType>, vdevice: Option<Id<Object>>) -> TypeId {
         self.store.tensor_like(TensorInfo { extents, dtype, vdevice })
     }
 
-    /// Any value.
+    /// Makes the type of any value.
     pub fn any(&mut self) -> TypeId {
         self.store.ty(Type::Any)
     }
 
-    /// No value: the empty tuple.
+    /// Makes the type of no value: the empty tuple.
     pub fn void(&mut self) -> TypeId {
         self.store.ty(Type::Tuple([].into()))
     }
 
-    /// A tuple.
+    /// Makes a tuple type.
     pub fn tuple(&mut self, fields: &[TypeId]) -> TypeId {
         self.store.ty(Type::Tuple(fields.into()))
     }
 
-    /// The element type that all tensors have, if it is known of all; an error when two differ.
+    /// Returns the element type that all tensors have, if it is known of all; an error when two differ.
     pub fn common_dtype(&self, tensors: &[&Tensor]) -> Result<Option<DType>, String> {
         let mut found: Option<DType> = None;
         let mut all = true;
@@ -354,7 +345,7 @@ impl Deduce<'_> {
         Ok(found.filter(|_| all))
     }
 
-    /// The device that all tensors with a device are on; an error when two differ.
+    /// Returns the device of all tensors that have one; an error when two differ.
     pub fn common_vdevice(&self, tensors: &[&Tensor]) -> Result<Option<Id<Object>>, String> {
         let mut found: Option<Id<Object>> = None;
         for device in tensors.iter().filter_map(|tensor| tensor.vdevice()) {
@@ -368,7 +359,7 @@ impl Deduce<'_> {
         Ok(found)
     }
 
-    /// What two shapes broadcast to: none when that depends on their symbols.
+    /// Returns the shape that two shapes broadcast to; `None` when that depends on their symbols.
     pub fn broadcast(&mut self, a: &[Dim], b: &[Dim]) -> Result<Option<Vec<Dim>>, String> {
         let rank = a.len().max(b.len());
         let mut result = vec![Dim::Any; rank];
@@ -396,12 +387,12 @@ impl Deduce<'_> {
     }
 }
 
-/// An extent of Relax, which has 64 bits.
+/// Makes an extent of Relax, which has 64 bits.
 pub fn int(value: i64) -> Dim {
     Dim::Int { value, bits: 64 }
 }
 
-/// Whether it is an integer type other than `bool`.
+/// True for an integer type other than `bool`.
 pub fn is_int(dtype: DType) -> bool {
     matches!(dtype.code, DTypeCode::Int | DTypeCode::UInt) && dtype != DType::BOOL
 }

@@ -3,7 +3,7 @@
 use super::{Deduce, Tensor, int};
 use crate::ir::{DType, Dim, Extents, PrimOp, TypeId};
 
-/// `softmax`, `log_softmax`: the type of the input, whose axis has to be there.
+/// `softmax`, `log_softmax`: the type of the input, whose axis has to exist.
 pub fn softmax(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     if let Some(rank) = data.rank {

@@ -1,9 +1,9 @@
-//! Calls of what is compiled elsewhere, memory, closures (TVM: src/relax/op/op.cc, memory).
+//! Calls of external code, memory, closures (TVM: src/relax/op/op.cc, memory).
 
 use super::{Deduce, Tensor, int};
 use crate::ir::{AttrValue, DType, DTypeCode, Dim, Expr, Extents, PrimOp, Type, TypeId};
 
-/// `call_tir` and its kin: what they say they give.
+/// `call_tir` and related calls: the type that they name.
 pub fn named(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     match cx.ty_args {
         [one] => Ok(*one),
@@ -12,12 +12,12 @@ pub fn named(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
 }
 
-/// `call_pure_packed`, closures: what they say they give, which may be anything.
+/// `call_pure_packed`, closures: the type that they name, else any.
 pub fn named_or_any(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if cx.ty_args.is_empty() { Ok(cx.any()) } else { named(cx) }
 }
 
-/// `call_builtin_with_ctx`: what it says it gives, or nothing.
+/// `call_builtin_with_ctx`: the type that it names, else no value.
 pub fn named_or_void(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if cx.ty_args.is_empty() { Ok(cx.void()) } else { named(cx) }
 }
@@ -33,7 +33,7 @@ pub fn alloc_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     allocated(cx, 0)
 }
 
-/// `vm.alloc_tensor`: likewise, but of a shape that a variable holds only the type is known.
+/// `vm.alloc_tensor`: the same, but of a shape in a variable only the type is known.
 pub fn tensor_of_machine(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let dtype = match cx.args.get(3).map(|arg| cx.store.expr(*arg)) {
         Some(Expr::DataType(dtype)) => Some(dtype),
@@ -61,7 +61,7 @@ fn allocated(cx: &mut Deduce<'_>, first: usize) -> Result<TypeId, String> {
     Ok(cx.shaped(shape, dtype, None))
 }
 
-/// `memory.view`: a part of a tensor's memory as another tensor; what is not given is the tensor's.
+/// `memory.view`: a part of a tensor's memory as another tensor; operands that are not given are the tensor's.
 pub fn view(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let ty = cx.ty(1);
@@ -109,7 +109,7 @@ pub fn all_gather(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     along(cx, &data, shape.to_vec(), 0, PrimOp::Mul)
 }
 
-/// `ccl.scatter_from_worker0`: one axis over all workers. It has to be known that all get as much.
+/// `ccl.scatter_from_worker0`: splits one axis over all workers. All parts must be known to be equal.
 pub fn scatter(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let Extents::Known(shape) = &data.info.extents else {

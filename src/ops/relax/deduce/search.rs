@@ -36,7 +36,7 @@ pub fn where_(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.vague(rank, dtype, vdevice))
 }
 
-/// `argmax`, `argmin`: indices without an axis, or with it as one.
+/// `argmax`, `argmin`: indices without the axis, or with an extent of one.
 pub fn arg_reduce(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let axes = cx.int("axis").map(|axis| vec![axis]);
     super::statistic::reduced(cx, axes, Some(DType::I64))
@@ -79,7 +79,7 @@ pub fn topk(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
 }
 
-/// `unique`: the values, and on demand where they were, which each element is, and how often each.
+/// `unique`: the values, and on demand their positions, the inverse indices, and the counts.
 pub fn unique(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let vdevice = data.vdevice();
@@ -100,13 +100,13 @@ pub fn unique(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(if fields.len() == 1 { values } else { cx.tuple(&fields) })
 }
 
-/// `nonzero`: one row an axis, one column an element.
+/// `nonzero`: one row per axis, one column per element.
 pub fn nonzero(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     Ok(cx.vague(Some(2), Some(DType::I64), data.vdevice()))
 }
 
-/// `multinomial_from_uniform`: one index a sample.
+/// `multinomial_from_uniform`: one index per sample.
 pub fn multinomial(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let prob = cx.tensor(0)?;
     let samples = cx.tensor(1)?;

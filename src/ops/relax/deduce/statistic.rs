@@ -9,7 +9,7 @@ pub fn reduce(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     reduced(cx, axes, None)
 }
 
-/// The input without these axes, or with extents of one in their place; without any when none is named.
+/// Removes these axes from the input, or sets their extents to one; all axes when none is named.
 pub fn reduced(cx: &mut Deduce<'_>, axes: Option<Vec<i64>>, dtype: Option<DType>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let (dtype, vdevice) = (dtype.or(data.dtype()), data.vdevice());

@@ -4,7 +4,7 @@ use super::*;
 use crate::ir::{Attrs, Symbol};
 use crate::ops::{info, lookup_relax};
 
-/// The type of a call of `op` with arguments of these types; attributes as written, others as they default.
+/// Returns the type of a call of `op` with arguments of these types; attributes that are not written have their defaults.
 fn deduce(store: &mut Store, op: &str, types: &[TypeId], written: &[(&str, AttrValue)]) -> Result<String, String> {
     let row = info(lookup_relax(op).expect("the operator exists")).relax.as_ref().expect("and Relax has it");
     let attrs = row.attrs.map(|schema| {

@@ -19,7 +19,7 @@ pub fn clip(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.like(&data, dtype))
 }
 
-/// The same, of floating point numbers only.
+/// Does the same for floating point numbers only.
 pub fn float_arith(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     match data.dtype() {

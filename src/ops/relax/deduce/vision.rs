@@ -4,7 +4,7 @@ use super::{Deduce, Tensor, int};
 use crate::ir::{AttrValue, DType, Dim, TypeId};
 use std::rc::Rc;
 
-/// A tensor of one number of axes, if that is known.
+/// Returns a tensor that must have this rank, if that is known.
 fn ranked(cx: &mut Deduce<'_>, index: usize, rank: usize, words: &str) -> Result<Tensor, String> {
     let tensor = cx.tensor(index)?;
     match tensor.rank {
@@ -13,7 +13,7 @@ fn ranked(cx: &mut Deduce<'_>, index: usize, rank: usize, words: &str) -> Result
     }
 }
 
-/// Fails unless an attribute is the index of a number of a box.
+/// Fails unless an attribute is an index into the numbers of a box.
 fn index(cx: &Deduce<'_>, name: &str, least: i64, length: Option<i64>, op: &str) -> Result<(), String> {
     let value = cx.int(name).unwrap_or(0);
     match length {
@@ -24,7 +24,7 @@ fn index(cx: &Deduce<'_>, name: &str, least: i64, length: Option<i64>, op: &str)
     }
 }
 
-/// A type for each: the extents, or how many of them there are.
+/// Makes a tensor type for each field: with the extents, or only the rank.
 fn tuple(cx: &mut Deduce<'_>, data: &Tensor, fields: &[(Option<Rc<[Dim]>>, usize, Option<DType>)]) -> TypeId {
     let types: Vec<TypeId> = (fields.iter())
         .map(|(shape, rank, dtype)| match shape {

@@ -64,7 +64,7 @@ pub fn minimum(cx: &mut Gradient<'_>) -> Partials {
     choice(cx, "greater_equal", "less")
 }
 
-/// The gradient goes where the value came from.
+/// Passes the gradient to the operand that the value came from.
 fn choice(cx: &mut Gradient<'_>, not_first: &str, not_second: &str) -> Partials {
     let (x, y) = (cx.arg(0)?, cx.arg(1)?);
     let zero = cx.number(0.0, x)?;
@@ -144,7 +144,7 @@ pub fn astype(cx: &mut Gradient<'_>) -> Partials {
     Ok(vec![Some(cx.call("astype", &[cx.out], &[("dtype", AttrValue::DType(Some(dtype)))])?)])
 }
 
-/// The gradient with the axes that were summed up put back.
+/// Inserts the axes into the gradient that were summed up.
 fn with_axes(cx: &mut Gradient<'_>, gradient: ExprId) -> Result<ExprId, String> {
     match cx.ints("axis").filter(|axes| !axes.is_empty() && !cx.flag("keepdims")) {
         Some(_) => cx.call("expand_dims", &[gradient], &[("axis", cx.attr("axis"))]),
@@ -152,7 +152,7 @@ fn with_axes(cx: &mut Gradient<'_>, gradient: ExprId) -> Result<ExprId, String> 
     }
 }
 
-/// How many elements are summed up for one.
+/// Returns the number of elements that are summed up for one.
 fn count(cx: &Gradient<'_>, input: ExprId) -> Result<f64, String> {
     let dims = cx.numbers(input)?;
     let at = |axis: &i64| dims.get(axis.rem_euclid(dims.len().max(1) as i64) as usize).copied().unwrap_or(1);
@@ -192,7 +192,7 @@ pub fn variance(cx: &mut Gradient<'_>) -> Partials {
     Ok(vec![Some(cx.binary("multiply", wide, difference)?)])
 }
 
-/// `cumsum`: the sum of what comes behind.
+/// `cumsum`: the sum of the elements behind.
 pub fn cumsum(cx: &mut Gradient<'_>) -> Partials {
     let x = cx.arg(0)?;
     let mut gradient = match cx.store.attr_int(cx.attrs, "axis") {

@@ -1,4 +1,4 @@
-//! Other arrangements of the same elements.
+//! Rearrangements of the same elements.
 
 use super::Gradient;
 use crate::ir::{AttrValue, Dim, ExprId, PrimOp, Type};
@@ -6,7 +6,7 @@ use crate::ops::build::ints;
 
 type Partials = Result<Vec<Option<ExprId>>, String>;
 
-/// `permute_dims`: the permutation back.
+/// `permute_dims`: the inverse permutation.
 pub fn permute_dims(cx: &mut Gradient<'_>) -> Partials {
     let attrs = match cx.ints("axes").filter(|axes| !axes.is_empty()) {
         Some(axes) => {
@@ -78,7 +78,7 @@ pub fn take(cx: &mut Gradient<'_>) -> Partials {
     Ok(vec![Some(cx.call("grad.take_backward", &operands, &[("axis", axis)])?), None])
 }
 
-/// The tensor with its last two axes exchanged.
+/// Exchanges the last two axes of a tensor.
 fn transposed(cx: &mut Gradient<'_>, tensor: ExprId, rank: usize) -> Result<ExprId, String> {
     let axes: Vec<i64> = (0..rank).map(|at| if at + 2 < rank { at as i64 } else { (2 * rank - 3 - at) as i64 }).collect();
     cx.call("permute_dims", &[tensor], &[("axes", ints(&axes))])

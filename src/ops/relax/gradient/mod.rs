@@ -1,7 +1,7 @@
 //! Gradients of Relax's operators (TVM's `FPrimalGradient`, python/tvm/relax/op/_op_gradient.py).
 //!
-//! A rule gets a call of the forward function, the variable that it is bound to and the gradient of that, and gives for each
-//! argument what is added to its gradient; nothing for an argument that has none. What it gives is nested and has types.
+//! A rule gets a call of the forward function, the variable that it is bound to and the gradient of that, and returns for each
+//! argument the term to add to its gradient; `None` for an argument without one. The terms are nested and have types.
 
 pub(in crate::ops) mod element;
 pub(in crate::ops) mod manipulate;
@@ -12,10 +12,10 @@ use crate::ir::{AttrValue, AttrsId, DType, Dim, Expr, ExprId, Extents, Store, Ty
 use crate::ops::build::{scalar, with_attrs};
 use crate::ops::{dim_arith, info, lookup_relax, must_equal};
 
-/// A rule. Err says why the call has no gradient.
+/// A rule. The error is the reason why the call has no gradient.
 pub type GradientRule = fn(&mut Gradient<'_>) -> Result<Vec<Option<ExprId>>, String>;
 
-/// What a rule sees.
+/// The context of a rule.
 pub struct Gradient<'a> {
     /// The session's memory.
     pub store: &'a mut Store,
@@ -27,7 +27,7 @@ pub struct Gradient<'a> {
     pub attrs: Option<AttrsId>,
     /// The gradient of the result.
     pub out: ExprId,
-    /// What is put into bindings before anything else is, in this order: what the shapes of were asked for.
+    /// Expressions to bind before all others, in this order: those whose shapes the rule asked for.
     pub early: Vec<ExprId>,
 }
 
@@ -36,7 +36,7 @@ impl Gradient<'_> {
         self.args.get(index).copied().ok_or_else(|| "the call has too few arguments".to_owned())
     }
 
-    /// `R.name(args)` with these attributes and the defaults of the others, with its type.
+    /// Makes `R.name(args)` with these attributes and the defaults of the others, with its type.
     fn call(&mut self, name: &str, args: &[ExprId], attrs: &[(&str, AttrValue)]) -> Result<ExprId, String> {
         let row =
             lookup_relax(name).and_then(|op| info(op).relax.as_ref()).ok_or_else(|| format!("there is no operator {name}"))?;
@@ -50,7 +50,7 @@ impl Gradient<'_> {
         self.call_with(name, args, attrs)
     }
 
-    /// The same with an attribute set that is at hand.
+    /// Does the same with an existing attribute set.
     fn call_with(&mut self, name: &str, args: &[ExprId], attrs: Option<AttrsId>) -> Result<ExprId, String> {
         typed_call(self.store, name, args, attrs)
     }
@@ -63,7 +63,7 @@ impl Gradient<'_> {
         self.call(name, &[x], &[])
     }
 
-    /// A number of the element type of `like`.
+    /// Makes a number of the element type of `like`.
     fn number(&mut self, value: f64, like: ExprId) -> Result<ExprId, String> {
         let dtype = self.dtype(like)?;
         let constant = scalar(self.store, dtype, value);
@@ -108,7 +108,7 @@ impl Gradient<'_> {
         Ok(self.shape(&dims))
     }
 
-    /// The gradient summed up over the axes along which `input` was broadcast.
+    /// Sums the gradient over the axes along which `input` was broadcast.
     fn fit(&mut self, gradient: ExprId, input: ExprId) -> Result<ExprId, String> {
         self.early.push(gradient);
         let (given, wanted) = (self.dims(gradient)?, self.dims(input)?);
@@ -148,7 +148,7 @@ impl Gradient<'_> {
     }
 }
 
-/// A call with the type that the rule of its operator finds.
+/// Makes a call with the type that the rule of its operator finds.
 pub fn typed_call(store: &mut Store, name: &str, args: &[ExprId], attrs: Option<AttrsId>) -> Result<ExprId, String> {
     let op = lookup_relax(name).ok_or_else(|| format!("there is no operator {name}"))?;
     let any = store.ty(Type::Any);
@@ -163,7 +163,7 @@ pub fn typed_call(store: &mut Store, name: &str, args: &[ExprId], attrs: Option<
     Ok(store.add_typed(Expr::Call { callee, args, info }, Some(ty)))
 }
 
-/// No argument has a gradient.
+/// Gives no argument a gradient.
 pub fn none(cx: &mut Gradient<'_>) -> Result<Vec<Option<ExprId>>, String> {
     Ok(vec![None; cx.args.len()])
 }

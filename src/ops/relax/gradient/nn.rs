@@ -25,7 +25,7 @@ pub fn silu(cx: &mut Gradient<'_>) -> Partials {
     Ok(vec![Some(cx.binary("multiply", cx.out, sum)?)])
 }
 
-/// The sum along the axis of a softmax, which keeps the axis.
+/// Sums along the axis of a softmax, and keeps the axis.
 fn along_axis(cx: &mut Gradient<'_>, x: ExprId) -> Result<ExprId, String> {
     let axis = cx.store.attr_int(cx.attrs, "axis").unwrap_or(-1);
     cx.call("sum", &[x], &[("axis", ints(&[axis])), ("keepdims", AttrValue::Bool(true))])
@@ -104,7 +104,7 @@ pub fn conv2d(cx: &mut Gradient<'_>) -> Partials {
     let two = |list: Option<Vec<i64>>| <[i64; 2]>::try_from(list.unwrap_or_default()).map_err(|_| "two numbers".to_owned());
     let ([stride_h, stride_w], [dilation_h, dilation_w]) = (two(cx.ints("strides"))?, two(cx.ints("dilation"))?);
     let groups = cx.store.attr_int(cx.attrs, "groups").unwrap_or(1).max(1);
-    // How far the windows reach beyond their own extent.
+    // The reach of the windows beyond their own extent.
     let reach = |count: i64, stride: i64| count.saturating_sub(1).saturating_mul(stride);
     let less = |a: i64, list: &[i64]| list.iter().fold(a, |a, b| a.saturating_sub(*b));
     let out_h = less(reach(grad_h, stride_h), &[top, bottom]).saturating_add(filter_h);
@@ -135,7 +135,7 @@ pub fn conv2d(cx: &mut Gradient<'_>) -> Partials {
         let shape = cx.shape(&dims(&[batch.saturating_mul(groups), in_channel / groups, in_h, in_w]));
         data = cx.call("reshape", &[data, shape], &[])?;
     }
-    // A convolution whose batch is what are channels: strides and dilation change places.
+    // A convolution with the channels as batch: strides and dilation change places.
     let changes = [
         ("strides", dilation),
         ("padding", padding),

@@ -1,14 +1,14 @@
-//! Convolutions, the operators whose layout is asked for (TVM: src/relax/op/nn/convolution.cc).
+//! Convolutions, for which the user names layouts (TVM: src/relax/op/nn/convolution.cc).
 
 use super::{Infer, Inferred, ValueLayout, comes_back, initial, is_split, transpose_like, transpose_split};
 use crate::ops::layout::Layout;
 
-/// What a convolution does with a desired layout that splits axes.
+/// The treatment of a desired layout that splits axes.
 #[derive(Clone, Copy, PartialEq)]
 enum Splits {
     /// It is an error.
     Never,
-    /// It is taken where the extents divide.
+    /// It is taken if the extents divide.
     WhereTheyDivide,
 }
 
@@ -71,7 +71,7 @@ fn conv(cx: &mut Infer<'_>, rank: usize, splits: Splits) -> Result<Inferred, Str
     propagated(cx, start.clone(), start.clone(), now)
 }
 
-/// The layouts that the user wants.
+/// Takes the layouts that the user wants.
 fn chosen(cx: &mut Infer<'_>, layouts: Vec<Layout>, wanted: [&Layout; 3]) -> Inferred {
     let [data, kernel, out] = wanted.map(|layout| cx.text(layout));
     let attrs = cx.with(&[("data_layout", data), ("kernel_layout", kernel), ("out_layout", out)]);
@@ -80,7 +80,7 @@ fn chosen(cx: &mut Infer<'_>, layouts: Vec<Layout>, wanted: [&Layout; 3]) -> Inf
     Inferred { inputs, output, attrs, args: Vec::new() }
 }
 
-/// The layouts that the arguments have: the attributes say so.
+/// Takes the layouts that the arguments have, and sets the attributes.
 fn propagated(cx: &mut Infer<'_>, data: Layout, kernel: Layout, now: [&Layout; 3]) -> Result<Inferred, String> {
     let start = initial(now[0].rank());
     let mut names = Vec::with_capacity(3);

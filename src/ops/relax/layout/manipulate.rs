@@ -1,4 +1,4 @@
-//! Other arrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
+//! Rearrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
 
 use super::{Infer, Inferred, ValueLayout, broadcast, comes_back, find_axis, initial, is_split, letter, reorder, shape_of};
 use crate::ir::{AttrValue, Type};
@@ -22,7 +22,7 @@ fn fields(cx: &Infer<'_>) -> Result<Vec<Layout>, String> {
     layouts.filter(|layouts| !layouts.is_empty()).ok_or_else(|| format!("{} expects a tuple of tensors", cx.op))
 }
 
-/// `concat`: that of the first tensor, or the first one with split axes when all can be brought to it.
+/// `concat`: the layout of the first tensor, or the first one with split axes when all tensors can be converted to it.
 pub fn concat(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layouts = fields(cx)?;
@@ -48,7 +48,7 @@ pub fn concat(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     Ok(Inferred { inputs, output: layout, attrs, args: Vec::new() })
 }
 
-/// `stack`: that of the first tensor with a new axis `S`, as TVM names it.
+/// `stack`: the layout of the first tensor with a new axis `S`, as TVM names it.
 pub fn stack(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layouts = fields(cx)?;
@@ -62,7 +62,7 @@ pub fn stack(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     Ok(Inferred { inputs, output: ValueLayout::Tensor(Layout::from_axes(axes)), attrs, args: Vec::new() })
 }
 
-/// `expand_dims`: the new axes stay where they are asked for.
+/// `expand_dims`: the new axes stay at the requested positions.
 pub fn expand_dims(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layout = cx.whole_layout(0)?;
@@ -78,7 +78,7 @@ pub fn expand_dims(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     Ok(Inferred { output, ..cx.all_in(layout, 1) })
 }
 
-/// `permute_dims`: another permutation brings the result into its initial layout.
+/// `permute_dims`: another permutation converts the result to its initial layout.
 pub fn permute_dims(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layout = cx.whole_layout(0)?;
@@ -91,7 +91,7 @@ pub fn permute_dims(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     Ok(Inferred { output: ValueLayout::Tensor(initial(rank)), attrs, ..cx.all_in(layout, 1) })
 }
 
-/// `split`: every part keeps the layout, when its extents allow.
+/// `split`: every part keeps the layout, if its extents allow.
 pub fn split(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let mut layout = cx.layout(0)?;
@@ -115,7 +115,7 @@ pub fn split(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     Ok(Inferred { output, attrs, ..cx.all_in(layout, 1) })
 }
 
-/// `squeeze`: the axes that go are found where they stand.
+/// `squeeze`: the removed axes are found by their positions in the layout.
 pub fn squeeze(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layout = cx.whole_layout(0)?;
@@ -130,7 +130,7 @@ pub fn squeeze(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     Ok(Inferred { output: ValueLayout::Tensor(output), attrs, ..cx.all_in(layout, 1) })
 }
 
-/// Where these axes stand in a layout, and the layout of what is left without them.
+/// Returns the positions of these axes in a layout, and the layout without them.
 fn without_axes(axes: &[usize], layout: &Layout, rank: usize) -> Result<(Vec<i64>, Layout), String> {
     let mut left = 0;
     let names: Vec<Option<char>> = (0..rank)
@@ -176,7 +176,7 @@ pub fn tile(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     Ok(Inferred { output: ValueLayout::Tensor(output), attrs, ..cx.all_in(layout, 1) })
 }
 
-/// `flip`: along the axis where it stands.
+/// `flip`: along the new position of the axis.
 pub fn flip(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layout = cx.whole_layout(0)?;

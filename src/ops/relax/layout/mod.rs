@@ -1,9 +1,9 @@
-//! Which layouts Relax's operators take when layouts change around them (TVM's `FRelaxInferLayout`, src/relax/op, and
-//! src/relax/transform/infer_layout_utils.cc).
+//! Infers the layouts of Relax's operators when layouts change around them (TVM's `FRelaxInferLayout`, src/relax/op,
+//! and src/relax/transform/infer_layout_utils.cc).
 //!
-//! A tensor starts in the layout `ABCD` of its rank; `ACDB` says that its second axis was moved to the end, `ABCD4b` that four of
-//! it were split off. A rule sees the layouts that the arguments have now and says which it wants, which the result has, and
-//! what changes in the attributes.
+//! A tensor starts in the layout `ABCD` of its rank; `ACDB` means that its second axis was moved to the end, `ABCD4b`
+//! that parts of four were split off it. A rule gets the current layouts of the arguments and returns the layouts that
+//! it wants, the layout of the result, and the changed attributes.
 
 pub(in crate::ops) mod conv;
 pub(in crate::ops) mod element;
@@ -21,20 +21,20 @@ use crate::ops::layout::{Layout, LayoutAxis};
 pub enum ValueLayout {
     /// The layout of a tensor.
     Tensor(Layout),
-    /// Of what is no tensor, or one of unknown rank.
+    /// The layout of a value that is no tensor, or of a tensor of unknown rank.
     Unknown,
     /// The layouts of a tuple's fields.
     Tuple(Vec<ValueLayout>),
 }
 
-/// A rule. Err says why the call cannot be converted, which ends the pass as in TVM.
+/// A rule. The error is the reason why the call cannot be converted, which ends the pass as in TVM.
 pub type LayoutRule = fn(&mut Infer<'_>) -> Result<Inferred, String>;
 
-/// What a rule sees.
+/// The context of a rule.
 pub struct Infer<'a> {
     /// The session's memory.
     pub store: &'a mut Store,
-    /// The operator, as it stands behind `R.`.
+    /// The name of the operator as it stands after `R.`.
     pub op: &'static str,
     /// The arguments of the call, before conversion.
     pub args: &'a [ExprId],
@@ -50,20 +50,20 @@ pub struct Infer<'a> {
     pub desired: Option<&'a [String]>,
 }
 
-/// What a rule finds.
+/// The result of a rule.
 pub struct Inferred {
     /// The layouts of the first arguments; the others stay as they are.
     pub inputs: Vec<ValueLayout>,
     /// The layout of the result.
     pub output: ValueLayout,
-    /// The attributes that go with them.
+    /// The attributes for these layouts.
     pub attrs: Option<AttrsId>,
-    /// Arguments that change with the layout, by their place.
+    /// Arguments that change with the layout, by their positions.
     pub args: Vec<(usize, ExprId)>,
 }
 
 impl Infer<'_> {
-    /// Fails when the user wants a layout for an operator that has no say.
+    /// Fails when the user wants a layout for an operator whose layout follows from its arguments.
     fn follows(&self) -> Result<(), String> {
         match self.desired {
             Some(_) => Err(format!("{} follows the layouts of its arguments and takes no desired layout", self.op)),
@@ -71,7 +71,7 @@ impl Infer<'_> {
         }
     }
 
-    /// The layout of argument `index`, which is a tensor.
+    /// Returns the layout of argument `index`, which is a tensor.
     fn layout(&self, index: usize) -> Result<Layout, String> {
         match self.layouts.get(index) {
             Some(ValueLayout::Tensor(layout)) => Ok(layout.clone()),
@@ -79,59 +79,59 @@ impl Infer<'_> {
         }
     }
 
-    /// The same, back to the initial layout where a part of an axis was split off.
+    /// Does the same, but returns the initial layout if an axis was split.
     fn whole_layout(&self, index: usize) -> Result<Layout, String> {
         let layout = self.layout(index)?;
         Ok(if is_split(&layout) { initial(self.rank(index)?) } else { layout })
     }
 
-    /// How many axes argument `index` has.
+    /// Returns the rank of argument `index`.
     fn rank(&self, index: usize) -> Result<usize, String> {
         let info = self.types.get(index).and_then(|ty| self.store.tensor_info(*ty));
         info.and_then(|info| self.store.rank(&info.extents)).ok_or_else(|| format!("{}: Only support known ndim", self.op))
     }
 
-    /// The extents of argument `index`, if they are known.
+    /// Returns the extents of argument `index`, if they are known.
     fn shape(&self, index: usize) -> Option<Vec<Dim>> {
         shape_of(self.store, *self.types.get(index)?)
     }
 
-    /// An integer attribute.
+    /// Returns an integer attribute.
     fn int(&self, name: &str) -> Option<i64> {
         self.store.attr_int(self.attrs, name)
     }
 
-    /// A list of integers; none when it is `None`.
+    /// Returns a list of integers; `None` when it is not set.
     fn ints(&self, name: &str) -> Option<Vec<i64>> {
         self.store.attr_ints(self.attrs, name)
     }
 
-    /// A layout attribute; where it is not set, another one.
+    /// Returns a layout attribute; `otherwise` where it is not set.
     fn layout_attr(&self, name: &str, otherwise: &str) -> Result<Layout, String> {
         let text = self.store.attr_str(self.attrs, name).filter(|text| !text.is_empty());
         let text = text.or_else(|| self.store.attr_str(self.attrs, otherwise));
         Layout::parse(text.unwrap_or_default())
     }
 
-    /// The attributes with some replaced.
+    /// Replaces some of the attributes.
     fn with(&mut self, changes: &[(&str, AttrValue)]) -> Option<AttrsId> {
         self.attrs.map(|attrs| with_attrs(self.store, attrs, changes))
     }
 
-    /// A string attribute.
+    /// Makes a string attribute.
     fn text(&mut self, layout: &Layout) -> AttrValue {
         let text = layout.to_string();
         AttrValue::Str(self.store.name(&text))
     }
 
-    /// The same layouts in and out.
+    /// Gives inputs and result the same layout.
     fn all_in(&self, layout: Layout, inputs: usize) -> Inferred {
         let layout = ValueLayout::Tensor(layout);
         Inferred { inputs: vec![layout.clone(); inputs], output: layout, attrs: self.attrs, args: Vec::new() }
     }
 }
 
-/// The extents of a tensor type, if they are written down.
+/// Returns the extents of a tensor type, if they are written.
 pub(super) fn shape_of(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
     match store.tensor_info(ty)?.extents {
         Extents::Known(dims) => Some(dims.to_vec()),
@@ -139,7 +139,7 @@ pub(super) fn shape_of(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
     }
 }
 
-/// The layout in which a tensor of this rank starts: `ABCD`.
+/// Returns the initial layout of a tensor of this rank: `ABCD`.
 pub fn initial(rank: usize) -> Layout {
     if rank == 0 {
         return Layout::of_scalar();
@@ -147,23 +147,23 @@ pub fn initial(rank: usize) -> Layout {
     Layout::from_axes((0..rank.min(26)).map(|at| LayoutAxis { name: letter(at), extent: 0 }).collect())
 }
 
-/// The letter of axis `at`.
+/// Returns the letter of axis `at`.
 fn letter(at: usize) -> char {
     char::from(b'A' + (at % 26) as u8)
 }
 
-/// Whether parts of axes were split off.
+/// True if axes were split.
 pub fn is_split(layout: &Layout) -> bool {
     layout.axes().iter().any(|axis| !axis.is_primal())
 }
 
-/// The axes of `input`, which stand as those of `source`, in the order of `target`.
+/// Reorders the axes of `input`, which correspond to those of `source`, as in `target`.
 pub fn transpose_like(input: &Layout, source: &Layout, target: &Layout) -> Result<Layout, String> {
     let axes = reorder(input.axes(), source, target)?;
     Ok(Layout::from_axes(axes))
 }
 
-/// The items, one for each axis of `source`, in the order of `target`.
+/// Reorders items, one for each axis of `source`, as in `target`.
 fn reorder<T: Copy>(items: &[T], source: &Layout, target: &Layout) -> Result<Vec<T>, String> {
     if source.rank() != target.rank() || items.len() != source.rank() {
         return Err("Layouts must have the same size".to_owned());
@@ -172,7 +172,7 @@ fn reorder<T: Copy>(items: &[T], source: &Layout, target: &Layout) -> Result<Vec
     target.axes().iter().map(at).collect::<Option<_>>().ok_or_else(|| format!("{target} has an axis that {source} has not"))
 }
 
-/// The letters of `items` for the axes of `desired`, which may be split off from those of `source`.
+/// Maps the axes of `desired`, which may be split off from those of `source`, to the letters of `items`.
 fn transpose_split(items: &Layout, source: &Layout, desired: &Layout) -> Result<Layout, String> {
     let rename = |axis: &LayoutAxis| {
         let name = items.axes().get(source.index_of(axis.primal())?)?.name;
@@ -182,14 +182,14 @@ fn transpose_split(items: &Layout, source: &Layout, desired: &Layout) -> Result<
     axes.map(Layout::from_axes).ok_or_else(|| format!("Invalid Layout: {desired} has an axis that {source} has not"))
 }
 
-/// Where axis `axis` of the initial layout stands now.
+/// Returns the current position of axis `axis` of the initial layout.
 fn find_axis(layout: &Layout, axis: i64) -> i64 {
     let rank = layout.rank().max(1) as i64;
     let name = letter(((axis + rank) % rank).max(0) as usize);
     layout.index_of(name).map_or(-1, |at| at as i64)
 }
 
-/// Whether a tensor of these extents comes back whole from the layout `to` (TVM's `CanProveLayoutTransform`).
+/// True if a tensor of these extents survives the conversion to the layout `to` and back (TVM's `CanProveLayoutTransform`).
 fn comes_back(store: &mut Store, from: &Layout, to: &Layout, shape: &[Dim]) -> bool {
     if !from.converts_to(to) {
         return false;
@@ -199,7 +199,7 @@ fn comes_back(store: &mut Store, from: &Layout, to: &Layout, shape: &[Dim]) -> b
     shape.iter().zip(&back).all(|(extent, back)| extent.known().is_none() || extent.known() == back.known())
 }
 
-/// The layout of a tensor of a higher rank that this one is broadcast to.
+/// Returns the layout of a tensor of a higher rank that this one is broadcast to.
 fn broadcast(layout: &Layout, rank: usize) -> Result<Layout, String> {
     let more = rank.checked_sub(layout.rank()).ok_or_else(|| format!("Cannot broadcast from {} to {rank}", layout.rank()))?;
     let mut axes = initial(more).axes().to_vec();

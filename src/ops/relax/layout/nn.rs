@@ -14,7 +14,7 @@ pub fn softmax(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     Ok(Inferred { attrs, ..cx.all_in(layout, 1) })
 }
 
-/// `nn.prelu`: likewise; the slopes stay.
+/// `nn.prelu`: the same; the slopes stay.
 pub fn prelu(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     let slopes = ValueLayout::Tensor(cx.layout(1)?);
     let mut inferred = softmax(cx)?;
@@ -64,7 +64,7 @@ fn normalization(cx: &mut Infer<'_>, inputs: usize, channel: bool) -> Result<Inf
     Ok(Inferred { inputs, output: ValueLayout::Tensor(layout), attrs, args: Vec::new() })
 }
 
-/// The data in a layout, and weights as they were.
+/// Returns this layout for the data, and the old ones for the weights.
 fn with_weights(cx: &Infer<'_>, layout: Layout, count: usize) -> Result<Vec<ValueLayout>, String> {
     let mut inputs = vec![ValueLayout::Tensor(layout)];
     for index in 1..count {

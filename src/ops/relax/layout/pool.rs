@@ -10,7 +10,7 @@ pub fn pool(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     pooled(cx, layout)
 }
 
-/// Pooling over two axes, which goes on where axes were split.
+/// Pooling over two axes, which also takes layouts with split axes.
 pub fn pool2d(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layout = cx.layout(0)?;
@@ -39,7 +39,7 @@ fn pooled(cx: &mut Infer<'_>, layout: Layout) -> Result<Inferred, String> {
     Ok(Inferred { attrs, ..cx.all_in(layout, 1) })
 }
 
-/// `image.resize2d`, `image.resize3d`: the layout asked for, or that of the image.
+/// `image.resize2d`, `image.resize3d`: the desired layout, or that of the image.
 pub fn resize(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     let now = cx.layout_attr("layout", "")?;
     let start = initial(now.rank());

@@ -42,7 +42,7 @@ pub fn scatter_nd(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     Ok(Inferred { inputs, output, attrs: cx.attrs, args: Vec::new() })
 }
 
-/// `strided_slice`: the axes are found where they stand.
+/// `strided_slice`: the axes are found by their positions in the layout.
 pub fn strided_slice(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layout = cx.whole_layout(0)?;
@@ -69,25 +69,25 @@ pub fn strided_slice(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     Ok(Inferred { args: vec![(1, axes)], ..cx.all_in(layout, 1) })
 }
 
-/// `dynamic_strided_slice`: what the axes are is not known, so they stay.
+/// `dynamic_strided_slice`: the axes are not known, so the layout is the initial one.
 pub fn dynamic_strided_slice(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layout = initial(cx.rank(0)?);
     Ok(Inferred { attrs: None, ..cx.all_in(layout, 1) })
 }
 
-/// Reductions over axes: those that stay keep their order.
+/// Reductions over axes: the remaining axes keep their order.
 pub fn statistical(cx: &mut Infer<'_>) -> Result<Inferred, String> {
     cx.follows()?;
     let layout = cx.layout(0)?;
     let rank = cx.rank(0)?;
-    // TVM looks up the letters of `__undef__` in the layout that a scalar begins with.
+    // TVM looks up the letters of `__undef__` in the initial layout of a scalar.
     if rank == 0 && !layout.is_scalar() {
         return Err("Invalid SLayout:can't find u in source layout".to_owned());
     }
     let axes = cx.ints("axis").unwrap_or_else(|| (0..rank as i64).collect());
     let reduced = |at: usize| axes.iter().any(|axis| axis.rem_euclid(rank.max(1) as i64) == at as i64);
-    // Where each axis of the initial layout goes in the result.
+    // The letter in the result for each axis of the initial layout.
     let mut left = 0;
     let mut names = Vec::with_capacity(rank);
     for at in 0..rank {
