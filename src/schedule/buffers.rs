@@ -11,9 +11,9 @@ use crate::tir::{Rewriting, StmtMutator};
 pub(super) struct Replace {
     /// Each buffer with the one in its place.
     pub map: Vec<(Id<Buffer>, Id<Buffer>)>,
-    /// What the elements of matched parts become, too: the kind of memory, or a type with conversions.
+    /// The change of matched parts, too: the kind of memory, or a type with conversions.
     pub dtype: Option<(DType, DType)>,
-    /// Whether parts of such buffers become like them.
+    /// True if parts of such buffers become like them.
     pub matched: bool,
 }
 
@@ -171,7 +171,7 @@ fn is_alignment(item: &AttrValue) -> bool {
     item.as_ints().is_some_and(|ints| ints.len() == 4)
 }
 
-/// Whether a kind of memory is known.
+/// Fails if a kind of memory is unknown.
 pub(super) fn check_scope(scope: &str) -> Outcome<()> {
     let known = ["global", "shared", "warp", "local", "wmma.", "texture", "amx.tmm", "metal.", "m16n8k8.", "mma_m16n8k8"];
     match known.iter().any(|name| scope.starts_with(name)) {

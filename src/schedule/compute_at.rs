@@ -24,7 +24,7 @@ impl Domain {
     const NONE: Domain = Domain { dom: IntSet::NOTHING, bound: IntSet::NOTHING };
 }
 
-/// What one run of a block provides of a buffer, and what is required of it.
+/// The regions of a buffer that one run of a block provides, and those that are required of it.
 struct Regions {
     buffer: Id<Buffer>,
     provided: Vec<Vec<IntSet>>,

@@ -1,4 +1,4 @@
-//! How the iterations of a loop run (TVM's `primitive/for_kind.cc`).
+//! Changes the execution order of a loop's iterations (TVM's `primitive/for_kind.cc`).
 
 use super::analysis::check_subtree_compact;
 use super::state::{LoopRef, State};

@@ -71,7 +71,7 @@ fn on_outer_blocks(store: &mut Store, root: StmtId, f: &mut dyn FnMut(&mut Store
 pub(super) struct Bindings {
     /// Loops around with their ranges.
     pub iters: Vec<(Id<Symbol>, (PrimId, PrimId))>,
-    /// Whether loops of one iteration stand in bindings.
+    /// True if loops of one iteration stay in bindings.
     pub keep_unit: bool,
 }
 

@@ -37,7 +37,7 @@ impl State<'_> {
         }
     }
 
-    /// The function that goes without saying: the one marked as entry, `main`, or the only one.
+    /// Returns the default function: the one marked as entry, `main`, or the only one.
     fn entry(&self) -> Option<usize> {
         self.function_named("main").or_else(|| (self.n_functions() == 1).then_some(0))
     }

@@ -1,11 +1,11 @@
-//! Small schedules; what comes out is what TVM 0.27 printed, from the first loop on.
+//! Tests small schedules against the output of TVM 0.27, from the first loop on.
 
 use super::{Failure, State, apply_trace};
 use crate::ir::Store;
 use crate::parse::trace::parse_trace;
 use crate::print::{self, PrintOptions};
 
-/// Sums of rows, and what of them is positive.
+/// Sums of rows, and their positive parts.
 const ROWS: &str = r#"
 @I.ir_module
 class Module:

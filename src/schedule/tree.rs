@@ -1,4 +1,4 @@
-//! Where loops and blocks stand: each with what it stands in and what stands in it.
+//! The tree of loops and blocks: each with its parent and its children.
 
 use crate::ir::{Block, Id, Stmt, StmtId, Store, Symbol};
 
@@ -16,13 +16,13 @@ pub enum What {
 pub struct Node {
     /// The statement.
     pub stmt: StmtId,
-    /// What it is.
+    /// The kind of the node.
     pub what: What,
-    /// What it stands in; nothing for the block around everything.
+    /// The parent; nothing for the outermost block.
     pub parent: Option<usize>,
-    /// What stands directly in it, apart from what a block does at first (`init`).
+    /// The direct children, apart from a block's `init`.
     pub children: Vec<usize>,
-    /// What follows behind the last node in it.
+    /// The index behind the last node in it.
     pub end: usize,
 }
 
@@ -66,7 +66,7 @@ impl Tree {
         self.nodes.iter().position(|node| node.what == What::Loop(var))
     }
 
-    /// What a node stands in, the innermost first.
+    /// Returns the ancestors of a node, the innermost first.
     pub fn ancestors(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(self.nodes[at].parent, |at| self.nodes[*at].parent)
     }
@@ -78,7 +78,7 @@ impl Tree {
         loops
     }
 
-    /// Whether a node is a loop.
+    /// True if a node is a loop.
     pub fn is_loop(&self, at: usize) -> bool {
         matches!(self.nodes[at].what, What::Loop(_))
     }
@@ -96,7 +96,7 @@ impl Tree {
         self.ancestors(at).find(|at| !self.is_loop(*at))
     }
 
-    /// Whether a node is another one or stands in it.
+    /// True if a node is another one or stands in it.
     pub fn is_under(&self, at: usize, above: usize) -> bool {
         (above..self.nodes[above].end).contains(&at)
     }

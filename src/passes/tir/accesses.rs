@@ -1,4 +1,4 @@
-//! Where memory is used: a function as a line of statements, in which a scope has a beginning and an end.
+//! Linearises a function into statements and scopes with beginning and end, and finds the uses of memory.
 
 use crate::ir::{Buffer, Id, Name, PrimExpr, PrimId, Stmt, StmtId, Store};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A statement, the beginning or the end of a scope.
 pub(super) struct Entry {
     pub(super) stmt: StmtId,
-    /// How far away the other end of a scope is: forwards at its beginning; 0 for a statement.
+    /// The distance to the other end of a scope: forwards at its beginning; 0 for a statement.
     pub(super) pair: isize,
     /// The allocations that are used, of a scope at its end, each for the scope in which it is made.
     pub(super) touched: Vec<Id<Buffer>>,
@@ -14,7 +14,7 @@ pub(super) struct Entry {
 
 /// An allocation.
 pub(super) struct Allocated {
-    /// How many scopes are around it.
+    /// The number of scopes around it.
     level: usize,
     pub(super) dims: usize,
     pub(super) volatile: bool,
@@ -27,7 +27,7 @@ pub(super) struct Accesses {
     pub(super) allocs: FxHashMap<Id<Buffer>, Allocated>,
     /// The buffer whose memory a buffer uses.
     pub(super) roots: FxHashMap<Id<Buffer>, Id<Buffer>>,
-    /// The kind of memory that is looked at, and nothing else; all where nothing is said.
+    /// The only kind of memory to track; all kinds if there is none.
     only: Option<Id<Name>>,
     scopes: Vec<Vec<Id<Buffer>>>,
     in_threads: bool,
@@ -112,7 +112,7 @@ impl Accesses {
     }
 
     fn value(&mut self, store: &Store, root: PrimId) {
-        // Where only one kind of memory is looked at, taking an address is no access.
+        // Taking an address is no access if only one kind of memory is tracked.
         let mut addresses = Vec::new();
         if self.only.is_some() {
             store.for_each_prim(root, &mut |_, expr| {
@@ -167,7 +167,7 @@ pub(super) struct Events {
     pub(super) ends: Vec<Id<Buffer>>,
 }
 
-/// Where the use of each allocation begins and where it ends.
+/// Finds the first and the last use of each allocation.
 pub(super) fn events(line: &[Entry]) -> FxHashMap<StmtId, Events> {
     let mut events: FxHashMap<StmtId, Events> = FxHashMap::default();
     let mut seen = FxHashSet::default();

@@ -51,7 +51,7 @@ const INVALID: &[&str] =
     &["pragma_auto_unroll_max_step", "pragma_unroll_explicit", "pragma_loop_partition_hint", "software_pipeline_stage"];
 
 struct Annotate {
-    /// Whether the innermost loop around was left early.
+    /// True if the innermost loop around was left early.
     jumps: bool,
 }
 
@@ -103,7 +103,7 @@ impl Annotate {
     }
 }
 
-/// Whether a statement leaves the loop or its round.
+/// True if a statement leaves the loop or its iteration.
 fn is_jump(store: &Store, id: StmtId) -> bool {
     let Stmt::Evaluate(value) = *store.stmt(id) else { return false };
     let PrimExpr::Call { op, .. } = store.prim_of_id(value) else { return false };

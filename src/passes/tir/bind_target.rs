@@ -1,4 +1,4 @@
-//! BindTarget: every function says what it is compiled for.
+//! BindTarget: gives every function the target that it is compiled for.
 //!
 //! Source: `src/tirx/transform/bind_target.cc`.
 
@@ -106,7 +106,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     }
     for &(name, func) in module.functions() {
         if prim_func(store, func).is_some() && store.attr_str(func_attrs(store, func), "global_symbol").is_some() {
-            // As in TVM, the calls of the function as it was: what was bound to it before is lost.
+            // As in TVM, rewrites the calls of the original function, so a target bound above is lost.
             let called = rewrite_func(store, func, &mut Redirect { replaced: &replaced, on_device: false })?;
             new.set_function(name, called);
         }
@@ -137,7 +137,7 @@ fn fresh_name(store: &mut Store, module: &Module, wanted: &str) -> Id<Name> {
     name
 }
 
-/// Whether what stands in a statement runs on the device.
+/// True if the body of a statement runs on the device.
 fn launches(store: &Store, id: StmtId) -> bool {
     match store.stmt(id) {
         Stmt::For(head, _) => matches!(head.kind, ForKind::Thread(_)),

@@ -1,7 +1,8 @@
-//! CommonSubexprElim: what is computed several times is computed once.
+//! CommonSubexprElim: computes repeated expressions once.
 //!
-//! Source: `src/tirx/transform/common_subexpr_elim.cc` (0.27; that of earlier versions finds other expressions and names them
-//! `cse_var_1`). Expressions are interned, so equal ones are one here, and counting is linear in the program.
+//! Source: `src/tirx/transform/common_subexpr_elim.cc` (0.27; that of earlier versions finds other expressions and
+//! names them `cse_var_1`). Expressions are interned, so equal ones are one here, and counting is linear in the
+//! program.
 
 use crate::ir::{DType, DTypeCode, ExprId, IdMap, Module, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol, sort};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
@@ -75,7 +76,7 @@ struct Scope {
 struct Entry {
     expr: PrimId,
     count: u64,
-    /// How deep such expressions stand in each other here.
+    /// The nesting depth of such expressions here.
     depth: usize,
     /// The innermost scope around all places.
     scope: usize,
@@ -83,7 +84,7 @@ struct Entry {
     first: (usize, StmtId),
     /// Such expressions right below, with how many times each.
     children: Vec<(usize, u64)>,
-    /// How many places are inside of larger expressions that are bound.
+    /// The number of places inside larger expressions that are bound.
     consumed: u64,
 }
 
@@ -92,7 +93,7 @@ struct Planner {
     table: IdMap<PrimExpr, usize>,
     entries: Vec<Entry>,
     scope: usize,
-    /// Whether an expression reads memory or calls something.
+    /// True if an expression reads memory or contains a call.
     barred: FxHashMap<PrimId, bool>,
 }
 
@@ -205,7 +206,7 @@ impl Planner {
         self.entries.push(Entry { expr: id, count, depth, scope: self.scope, first, children, consumed: 0 });
     }
 
-    /// Whether an expression reads memory or calls something; of what was not visited, it is looked up.
+    /// True if an expression reads memory or contains a call; searches one that was not visited.
     fn is_barred(&self, store: &Store, id: PrimId) -> bool {
         if let Some(known) = self.barred.get(&id) {
             return *known;
@@ -293,7 +294,7 @@ impl StmtMutator for Inner<'_> {
     }
 }
 
-/// What is bound where.
+/// The bindings and their places.
 struct Plan {
     before: FxHashMap<StmtId, Vec<StmtId>>,
     /// The variable of an expression, and how deep that is.

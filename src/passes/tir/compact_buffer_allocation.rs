@@ -98,7 +98,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, args: &Args) -> Result<Opt
     rewrite_func(cx.store, func, &mut Compact { infos }).map(Some)
 }
 
-/// Where the rows of a buffer begin when axes are aligned; nothing when none is.
+/// Returns the strides of a buffer with aligned axes; nothing when none is aligned.
 fn strides(store: &mut Store, shape: &[PrimId], aligns: Option<&[AttrValue]>) -> Box<[PrimId]> {
     let (Some(aligns), Some(first)) = (aligns, shape.first()) else { return [].into() };
     let mut factors = vec![(0, 0); shape.len()];
@@ -130,7 +130,7 @@ fn strides(store: &mut Store, shape: &[PrimId], aligns: Option<&[AttrValue]>) ->
     strides.into()
 }
 
-/// What becomes of a buffer.
+/// The new form of a buffer.
 struct Info {
     /// The part that is accessed.
     region: Vec<Range>,

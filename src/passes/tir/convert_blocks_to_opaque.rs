@@ -95,7 +95,7 @@ impl StmtMutator for Convert {
     }
 }
 
-/// Whether a variable stands in an expression.
+/// True if a variable occurs in an expression.
 fn names(store: &Store, root: PrimId, var: Id<Symbol>) -> bool {
     let mut found = false;
     store.for_each_prim(root, &mut |_, part| found |= matches!(part, PrimExpr::Var(symbol) if *symbol == var));

@@ -103,12 +103,12 @@ fn free(store: &Store, buffer: Id<Buffer>) -> Vec<Id<Symbol>> {
     found
 }
 
-/// What is defined so far.
+/// The variables and buffers defined so far.
 #[derive(Default)]
 struct Defined {
     symbols: FxHashSet<Id<Symbol>>,
     buffers: FxHashSet<Id<Buffer>>,
-    /// What the indices of threads are in this function.
+    /// The thread indices of this function.
     threads: FxHashMap<Id<Symbol>, Id<Symbol>>,
     /// Variables in shapes of parameters of this function.
     shapes: FxHashSet<Id<Symbol>>,

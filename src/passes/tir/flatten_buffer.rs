@@ -161,7 +161,7 @@ impl StmtMutator for Flatten {
 }
 
 impl Flatten {
-    /// The index in memory of an element, by what is known here. Nothing of a buffer that nobody has defined.
+    /// Returns the index in memory of an element, by the facts known here. Fails for a buffer without a definition.
     fn fold(&mut self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>, indices: &[PrimId]) -> Option<PrimId> {
         let Some(view) = self.views.get(&buffer) else {
             let name = cx.store.str(cx.store.buffer(buffer).name).to_owned();

@@ -51,7 +51,7 @@ fn insert(order: &mut Vec<usize>, keys: &[&str], place: usize, buckets: usize) {
 mod tests {
     use super::*;
 
-    // What is expected was printed by programs of C++ that g++ compiled.
+    // The expected values were printed by C++ programs that g++ compiled.
 
     #[test]
     fn strings_are_hashed_as_the_library_does_it() {

@@ -1,4 +1,4 @@
-//! HoistExpression and HoistIfThenElse: what does not change in a loop is asked or computed before it.
+//! HoistExpression and HoistIfThenElse: evaluates loop-invariant conditions and values before the loop.
 //!
 //! Source: `src/s_tir/transform/hoist_expression.cc`.
 
@@ -10,13 +10,13 @@ use crate::ir::Module;
 use crate::pass::spec::Param;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
-/// Where conditions are taken from, and which: bits of `hoisted_conditionals`.
+/// The sources and kinds of hoisted conditions: bits of `hoisted_conditionals`.
 const IF_STATEMENT: i64 = 1;
 const IF_EXPRESSION: i64 = 2;
 const BOOLEAN: i64 = 4;
 const USING_BLOCK_VAR: i64 = 8;
 
-/// Where values are taken from: bits of `hoisted_let_bindings`.
+/// The sources of hoisted values: bits of `hoisted_let_bindings`.
 const REQUIRED: i64 = 1;
 const BIND: i64 = 2;
 const LET_EXPRESSION: i64 = 4;
@@ -96,7 +96,7 @@ class Module:
     run: Run::Module(run_if_then_else),
 };
 
-/// Which conditions and values are hoisted.
+/// The conditions and values to hoist.
 #[derive(Clone, Copy)]
 struct Which {
     conditions: i64,

@@ -15,15 +15,15 @@ use rustc_hash::FxHashMap;
 /// The place of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Place {
-    /// Whether it is an index, an extent or the like.
+    /// True if it is an index, an extent or the like.
     pub(super) is_index: bool,
-    /// Whether it is part of a condition.
+    /// True if it is part of a condition.
     pub(super) is_condition: bool,
-    /// How many bits the expressions around it need.
+    /// The number of bits that the expressions around it need.
     pub(super) bits: u8,
 }
 
-/// What a pass says of types.
+/// The rules of a pass about types.
 pub(super) trait Policy {
     /// The place of what stands right in an expression.
     fn inside(&mut self, store: &mut Store, id: PrimId, at: Place) -> Place;
@@ -35,7 +35,7 @@ pub(super) trait Policy {
     fn variable(&mut self, store: &Store, symbol: Id<Symbol>, at: Place) -> DType;
     /// The type that a conversion to `dtype` converts to, if it is not what it says.
     fn conversion(&self, dtype: DType, at: Place) -> Option<DType>;
-    /// Whether operands of two types are looked at again as indices, and comparisons are not treated apart.
+    /// True if operands of two types are visited again as indices, and comparisons are not treated separately.
     fn looks_again(&self) -> bool;
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Types<P> {
     pub(super) policy: P,
     /// The place of statements.
     pub(super) at: Place,
-    /// What variables have become.
+    /// The replacements of variables.
     pub(super) vars: FxHashMap<Id<Symbol>, Id<Symbol>>,
     pub(super) rule: &'static str,
     pub(super) error: Option<String>,
@@ -92,7 +92,7 @@ impl<P: Policy> Types<P> {
         new
     }
 
-    /// What an expression becomes.
+    /// Rewrites an expression.
     pub(super) fn value(&mut self, cx: &mut Rewriting<'_>, id: PrimId, at: Place, done: &mut Done) -> PrimId {
         if let Some(new) = done.get(&(id, at)) {
             return *new;
@@ -368,7 +368,7 @@ impl<P: Policy> StmtMutator for Types<P> {
 
     fn define_buffer(&mut self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>) -> Option<Id<Buffer>> {
         let old = cx.store.buffer(buffer).clone();
-        // Where no offset is said it is 0, in the type of the extents.
+        // The default offset is 0, in the type of the extents.
         let unsaid = |store: &mut Store, shape: &[PrimId]| {
             let dtype = shape.first().map_or(DType::I64, |extent| store.prim_dtype(*extent));
             store.prim_int(0, dtype)

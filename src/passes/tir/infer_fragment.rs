@@ -1,4 +1,4 @@
-//! InferFragment: memory of tensor cores says what shape its matrices have.
+//! InferFragment: records the shapes of the matrices in tensor-core memory.
 //!
 //! Source: `src/s_tir/transform/tensorcore_infer_fragment.cc`.
 

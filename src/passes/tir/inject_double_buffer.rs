@@ -123,9 +123,9 @@ struct Inject {
     entries: FxHashMap<Id<Buffer>, Entry>,
     /// The loops around.
     nest: Vec<(StmtId, For)>,
-    /// What is allocated before a loop.
+    /// The allocations before a loop.
     allocs: FxHashMap<StmtId, Vec<StmtId>>,
-    /// What is filled before a loop.
+    /// The statements that fill buffers before a loop.
     before: FxHashMap<StmtId, Vec<StmtId>>,
     /// Allocations that have no place yet.
     pending: Vec<(Id<Buffer>, Option<AttrsId>)>,

@@ -61,12 +61,12 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
 
 struct Permute {
     known: Known,
-    /// Whether columns are exchanged here.
+    /// True if columns are exchanged here.
     permutes: bool,
     error: Option<String>,
 }
 
-/// How many elements a thread moves at once.
+/// The number of elements that a thread moves at once.
 const GROUP: i64 = 8;
 
 impl Knowing for Permute {

@@ -102,12 +102,12 @@ fn inlinable(store: &mut Store, module: &Module) -> FxHashMap<Id<Name>, PrimFunc
     found
 }
 
-/// Whether it is a block, not only what stands in one.
+/// True for a block that is not bare.
 fn is_block(block: &Block) -> bool {
     !block.bare
 }
 
-/// Whether a function calls itself, be it through others.
+/// True if a function calls itself, directly or through others.
 fn reaches(calls: &FxHashMap<Id<Name>, Vec<Id<Name>>>, name: Id<Name>) -> bool {
     let mut seen = FxHashSet::default();
     let mut stack = calls.get(&name).cloned().unwrap_or_default();
@@ -138,7 +138,7 @@ struct Inline {
 }
 
 impl Inline {
-    /// The body of the function that is called, over what it is called with.
+    /// Returns the body of the called function, over the arguments.
     fn inlined(&mut self, cx: &mut Rewriting<'_>, call: PrimId) -> Option<StmtId> {
         let PrimExpr::Call { args, .. } = &*cx.store.prim_rc(call) else { return None };
         let name = callee(cx.store, cx.store.prim_of_id(call))?.to_owned();
@@ -191,7 +191,7 @@ impl StmtMutator for Inline {
     }
 }
 
-/// Folds what numbers have come into, as TVM does in a function that is made special.
+/// Folds expressions over substituted numbers, as TVM does in a specialised function.
 struct Specialize;
 
 impl StmtMutator for Specialize {

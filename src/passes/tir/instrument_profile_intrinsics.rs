@@ -89,7 +89,7 @@ fn around(store: &mut Store, number: i64, body: StmtId) -> StmtId {
     store.flat_seq(None, &[start, body, end])
 }
 
-/// What is known about a loop.
+/// The facts about a loop.
 #[derive(Clone, Copy)]
 struct Loop {
     number: i64,
@@ -125,7 +125,7 @@ impl Instrument {
         height
     }
 
-    /// How many loops stand in each other in a statement that `depth` loops and one more are around.
+    /// Returns the nesting depth of loops in a statement inside `depth` loops and one more.
     fn loops_in(&mut self, store: &Store, id: StmtId, depth: i64, parallel: bool) -> i64 {
         match store.stmt(id) {
             Stmt::Seq(_) => {

@@ -131,7 +131,7 @@ impl StmtMutator for Partition {
 }
 
 impl Partition {
-    /// What a statement becomes, looking anew which loops may be divided.
+    /// Rewrites a statement, after choosing again the loops that may be divided.
     fn again(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> StmtId {
         self.selector.stmt(cx.store, id);
         cx.visit(self, id)

@@ -1,4 +1,4 @@
-//! LowerIntrin: intrinsics become what the target has, and division rounds as machines do.
+//! LowerIntrin: lowers intrinsics to those of the target, and division to the rounding of machines.
 //!
 //! Source: `src/tirx/transform/lower_intrin.cc`; the rules of targets are in `rules`.
 
@@ -83,7 +83,7 @@ struct Lower {
     /// The conditions that hold, by number, and how many there were.
     context: u32,
     contexts: u32,
-    /// What expressions have become under these conditions.
+    /// The results for expressions under these conditions.
     done: FxHashMap<(PrimId, u32), PrimId>,
     /// Buffers to be declared before the statement under way.
     views: Vec<Id<Buffer>>,
@@ -125,7 +125,7 @@ impl StmtMutator for Lower {
 }
 
 impl Lower {
-    /// What an expression becomes, knowing what is known.
+    /// Lowers an expression under the facts known here.
     fn value(&mut self, store: &mut Store, id: PrimId) -> PrimId {
         if let Some(new) = self.done.get(&(id, self.context)) {
             return *new;
@@ -139,7 +139,7 @@ impl Lower {
         new
     }
 
-    /// What an expression becomes where a condition holds.
+    /// Lowers an expression under a condition that holds.
     fn value_where(&mut self, store: &mut Store, cond: PrimId, quotients: bool, id: PrimId) -> PrimId {
         let (begin, outer) = (self.known.begin(), self.context);
         self.contexts += 1;

@@ -59,7 +59,7 @@ class Module:
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option<ExprId>, PassError> {
     let Some(prim) = prim_func(cx.store, func) else { return Ok(None) };
     let mut lower = Lower::default();
-    // A variable of the function is what the caller gives, and nothing else.
+    // A parameter keeps the caller's value and is never bound again.
     for param in &prim.params {
         if let PrimParam::Var(symbol) = *param {
             let var = cx.store.prim(PrimExpr::Var(symbol));
@@ -71,9 +71,9 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
 
 #[derive(Default)]
 struct Lower {
-    /// The parts that are open, and what they are parts of.
+    /// The parts in scope, with the regions that they match.
     parts: FxHashMap<Id<Buffer>, Region>,
-    /// What variables of parts stand for.
+    /// The values of the variables of parts.
     values: FxHashMap<Id<crate::ir::Symbol>, PrimId>,
     analyzer: Analyzer,
 }

@@ -67,7 +67,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
 }
 
 struct Lower {
-    /// What blocks say of the alignment of buffers, as they say it but for the index of the buffer.
+    /// The blocks' annotations on the alignment of buffers, without the index of the buffer.
     aligns: FxHashMap<Id<Buffer>, Vec<AttrValue>>,
 }
 
@@ -145,7 +145,7 @@ impl Lower {
         Some(within(cx.store, AttrNode::Prim(zero), &pragmas, body))
     }
 
-    /// What an allocation says of its buffer.
+    /// Returns the annotations of a buffer's allocation.
     fn annotations(&self, store: &mut Store, buffer: Id<Buffer>) -> Option<AttrsId> {
         let align = AttrValue::Int { value: i64::from(store.buffer(buffer).align), bits: 64 };
         let mut annotations = store.with_attr(None, "buffer_allocated_addr", AttrValue::Array([].into()));

@@ -1,4 +1,4 @@
-//! ManifestSharedMemoryLocalStage: what goes to shared memory is loaded into registers first.
+//! ManifestSharedMemoryLocalStage: loads data for shared memory into registers first.
 //!
 //! Source: `src/s_tir/transform/manifest_shared_memory_local_stage.cc`.
 
@@ -138,7 +138,7 @@ impl StmtMutator for Manifest {
 }
 
 impl Manifest {
-    /// The block, loading from registers; what fills them is noted. The error is TVM's.
+    /// Makes the block load from registers, and notes the statements that fill them. The error is TVM's.
     fn staged(&mut self, cx: &mut Rewriting<'_>, id: StmtId, block: Block) -> Result<StmtId, String> {
         let Stmt::Store { buffer: target, indices, value } = cx.store.stmt(block.body).clone() else {
             return Err("Expect the body of the block to be BufferStore to shared memory.".to_owned());

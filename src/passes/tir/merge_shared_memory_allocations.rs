@@ -71,18 +71,18 @@ struct Merge {
     scope: Id<Name>,
     name: Id<Name>,
     kernel: Option<Kernel>,
-    /// Whether threads are bound around.
+    /// True if threads are bound around.
     inside: bool,
 }
 
 /// A kernel whose memory is merged.
 struct Kernel {
     merged: Id<Buffer>,
-    /// Where buffers begin, in bytes.
+    /// The offsets of buffers in bytes.
     offsets: FxHashMap<Id<Buffer>, PrimId>,
     /// The allocation that a buffer is a view of.
     sources: FxHashMap<Id<Buffer>, Id<Buffer>>,
-    /// What buffers have become, and in which order.
+    /// The replacements of buffers, and their order.
     becomes: FxHashMap<Id<Buffer>, Id<Buffer>>,
     order: Vec<Id<Buffer>>,
     volatile: bool,
@@ -96,7 +96,7 @@ impl Kernel {
         self.offsets.contains_key(&source).then_some(source)
     }
 
-    /// What a buffer becomes.
+    /// Returns the replacement of a buffer.
     fn updated(&mut self, store: &mut Store, buffer: Id<Buffer>) -> Id<Buffer> {
         if let Some(known) = self.becomes.get(&buffer) {
             return *known;
@@ -109,7 +109,7 @@ impl Kernel {
         new
     }
 
-    /// Where a buffer begins, counted in elements of a type.
+    /// Returns the offset of a buffer, in elements of a type.
     fn offset(&self, store: &mut Store, buffer: Id<Buffer>, dtype: DType) -> Option<PrimId> {
         let bytes = *self.offsets.get(&self.allocation(buffer)?)?;
         let unit = store.prim_int(plan::bytes_of(dtype), store.prim_dtype(bytes));

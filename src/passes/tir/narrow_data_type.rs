@@ -61,12 +61,12 @@ struct Narrow {
     analyzer: Analyzer,
     /// The types of the extents of loops, blocks and threads, by variable.
     extents: FxHashMap<Id<Symbol>, DType>,
-    /// How many bits variables need.
+    /// The number of bits that variables need.
     vars: FxHashMap<Id<Symbol>, u8>,
 }
 
 impl Narrow {
-    /// How many bits an expression needs where those around it need some.
+    /// Returns the number of bits that an expression needs, given those that its context needs.
     fn bits(&mut self, store: &mut Store, id: PrimId, around: u8) -> u8 {
         let dtype = store.prim_dtype(id);
         if !is_int(dtype) {

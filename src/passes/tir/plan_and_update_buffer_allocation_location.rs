@@ -95,7 +95,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
 }
 
 struct Plan {
-    /// What is allocated where.
+    /// The allocations at each place.
     places: FxHashMap<Option<StmtId>, Vec<Id<Buffer>>>,
     /// The buffers that are there: those to come and those around.
     known: FxHashSet<Id<Buffer>>,

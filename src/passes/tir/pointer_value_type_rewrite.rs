@@ -51,20 +51,20 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
     Ok(Some(rewrite_types(cx.store, func, which)))
 }
 
-/// What may become vectors besides allocations.
+/// The kinds of memory that may become vectors besides allocations.
 #[derive(Clone, Copy)]
 pub(super) struct Which {
     /// Buffers that are parameters.
     pub(super) params: bool,
     /// Pointers that are parameters.
     pub(super) pointers: bool,
-    /// Whether pointers to nothing in particular get the type that they are used as.
+    /// True if untyped pointers get the type of their uses.
     pub(super) untyped: bool,
-    /// Whether single elements become lanes.
+    /// True if single elements become lanes.
     pub(super) shuffles: bool,
 }
 
-/// What memory is known by.
+/// The identity of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Key {
     Buffer(Id<Buffer>),

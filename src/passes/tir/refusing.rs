@@ -1,11 +1,11 @@
-//! What passes share that let programs through which have nothing for them, and refuse the others.
+//! Shared by passes that keep programs without their constructs, and refuse the others.
 
 use super::prim_func;
 use crate::diag::Diagnostic;
 use crate::ir::{ExprId, For, Stmt, StmtId, Store};
 use crate::pass::PassError;
 
-/// Why a program is refused.
+/// The reason why a program is refused.
 pub(super) enum Refusal {
     /// TVM does something here that passlab does not do yet.
     Missing(&'static str),

@@ -58,7 +58,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
 
 struct Remover {
     known: Known,
-    /// Whether calls that start and stop timers on a GPU do nothing.
+    /// True if calls that start and stop timers on a GPU count as no-ops.
     ignore_profiler: bool,
 }
 
@@ -143,7 +143,7 @@ impl Remover {
         crate::tir::arith::Analyzer::new().can_prove(store, none).then_some(body)
     }
 
-    /// Whether a store writes what is in its place already.
+    /// True if a store writes the value that is already in its place.
     fn is_there(&mut self, store: &mut Store, buffer: Id<Buffer>, indices: &[PrimId], value: PrimId) -> bool {
         if let PrimExpr::Load { buffer: from, indices: at } = &*store.prim_rc(value)
             && *from == buffer

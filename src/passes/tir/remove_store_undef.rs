@@ -1,4 +1,4 @@
-//! RemoveStoreUndef: stores of values that nobody has said go.
+//! RemoveStoreUndef: removes stores of undefined values.
 //!
 //! Source: `src/s_tir/transform/remove_store_undef.cc`.
 
@@ -79,7 +79,7 @@ struct Remove {
 }
 
 impl Remove {
-    /// Whether an expression is computed from a value that is not said. The error: an index is.
+    /// True if an expression is computed from an undefined value. The error: an index is.
     fn is_unsaid(&self, store: &Store, root: PrimId) -> Result<bool, &'static str> {
         let (mut found, mut todo, mut seen) = (false, vec![root], FxHashSet::default());
         while let Some(id) = todo.pop() {
@@ -107,7 +107,7 @@ impl Remove {
         Ok(())
     }
 
-    /// Whether what a value is for goes with it.
+    /// True if the statement with this value is removed.
     fn goes(&self, store: &Store, value: PrimId, what: &'static str) -> Result<bool, &'static str> {
         match self.is_unsaid(store, value)? {
             true if effect(store, value) > Effect::Reads => Err(what),

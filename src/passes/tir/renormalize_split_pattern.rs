@@ -37,7 +37,7 @@ class Module:
     run: Run::PrimFunc(run),
 };
 
-/// How often a result is rewritten again.
+/// The most times that a result is rewritten again.
 const MOST_AGAIN: u8 = 5;
 
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option<ExprId>, PassError> {
@@ -46,7 +46,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
 
 #[derive(Default)]
 struct Renormalize {
-    /// How many rewrites are under way whose result is rewritten again.
+    /// The number of rewrites under way whose result is rewritten again.
     depth: u8,
     /// Results, by expression and depth.
     done: FxHashMap<(PrimId, u8), PrimId>,

@@ -59,7 +59,7 @@ impl StmtMutator for Guard {
     }
 }
 
-/// Whether evaluating an expression that is not chosen may do harm.
+/// True if evaluating an expression that is not chosen may do harm.
 fn is_unsafe(store: &Store, root: PrimId) -> bool {
     let mut todo = vec![root];
     while let Some(id) = todo.pop() {

@@ -9,7 +9,7 @@ pub(super) mod storage;
 use super::{prim_func, targets};
 use crate::ir::{AttrValue, DType, DTypeCode, ExprId, Store};
 
-/// Which floats a pass is about.
+/// The floats that a pass lowers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Small {
     Bfloat16,
@@ -17,7 +17,7 @@ pub(super) enum Small {
 }
 
 impl Small {
-    /// Whether a type, or that of its lanes, is one of them.
+    /// True if a type, or that of its lanes, is one of them.
     pub(super) fn is(self, dtype: DType) -> bool {
         match self {
             Small::Bfloat16 => dtype.code == DTypeCode::BFloat && dtype.bits == 16,
@@ -25,7 +25,7 @@ impl Small {
         }
     }
 
-    /// Whether the target of a function has them itself: newer devices of CUDA do.
+    /// True if the target of a function supports them natively: newer devices of CUDA do.
     pub(super) fn is_native(self, store: &Store, func: ExprId) -> bool {
         let target = prim_func(store, func).and_then(|prim| store.attr(prim.attrs, "target").cloned());
         let Some(target) = target else { return false };

@@ -99,7 +99,7 @@ fn fresh_name(store: &mut Store, taken: impl Fn(Id<Name>) -> bool, wanted: &str)
 struct Split<'m> {
     /// The device of the function, where its target names a host.
     device: Option<AttrValue>,
-    /// What kernels are called.
+    /// The base of the kernels' names.
     wanted: String,
     func: &'m PrimFunc,
     from: ExprId,

@@ -101,9 +101,9 @@ fn run(cx: &mut PassCx<'_>, func: ExprId, blocks: bool) -> Result<Option<ExprId>
 
 struct Simplify {
     known: Known,
-    /// Whether the variables of blocks are known.
+    /// True if the variables of blocks are known.
     blocks: bool,
-    /// What variables stand for.
+    /// The values of variables.
     bound: FxHashMap<Id<Symbol>, PrimId>,
 }
 

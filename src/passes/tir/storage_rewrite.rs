@@ -106,7 +106,7 @@ struct Share {
     plan: Plan,
     /// The allocations at the beginning of the function, a kernel or a parallel loop.
     attached: FxHashMap<Option<StmtId>, Vec<StmtId>>,
-    /// What buffers have become.
+    /// The replacements of buffers.
     renamed: FxHashMap<Id<Buffer>, Id<Buffer>>,
     error: Option<String>,
 }
@@ -150,7 +150,7 @@ impl Share {
         Some((storage.backing?, storage.offset))
     }
 
-    /// What a buffer in other memory is: one of the name of that.
+    /// Returns a buffer for use of other memory: one with the name of that.
     fn renamed(&mut self, store: &mut Store, buffer: Id<Buffer>, backing: Id<Buffer>) -> Id<Buffer> {
         if buffer == backing {
             return buffer;

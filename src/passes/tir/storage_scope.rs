@@ -1,6 +1,6 @@
 //! Kinds of memory by their names (`src/runtime/thread_storage_scope.h`).
 
-/// A kind of memory and what is said of it more closely: `shared.dyn` is `shared` with the tag `.dyn`.
+/// A kind of memory and its tag: `shared.dyn` is `shared` with the tag `.dyn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scope<'s> {
     pub(super) rank: &'s str,
@@ -37,12 +37,12 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Whether a thread or a warp has it for itself.
+    /// True if it is private to a thread or a warp.
     pub(super) fn is_private(self) -> bool {
         !matches!(self.rank, "global" | "shared")
     }
 
-    /// Whether it is a memory of its own that everything in it shares.
+    /// True if it is a special memory, shared by all buffers in it.
     pub(super) fn is_special(self) -> bool {
         !matches!(self.tag, "" | ".dyn" | ".workspace" | ".vtcm")
     }

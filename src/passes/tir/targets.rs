@@ -1,10 +1,10 @@
-//! Descriptions of what a program is compiled for, as attributes hold them (`src/target/target.cc`).
+//! Reads and compares descriptions of targets, as attributes hold them (`src/target/target.cc`).
 
 use crate::ir::{AttrValue, Id, Name, Object, Store};
 use crate::pass::Literal;
 use crate::tir::{TARGET_KINDS, complete_target};
 
-/// Reads a target: its kind, or a dictionary in which that stands. What is not said is what TVM takes for granted.
+/// Reads a target: its kind, or a dictionary with the kind in it. Omitted fields get TVM's defaults.
 pub(super) fn read(store: &mut Store, literal: &Literal) -> Result<AttrValue, String> {
     let entries = match literal {
         Literal::Str(kind) => vec![(Literal::Str("kind".to_owned()), Literal::Str(kind.clone()))],
@@ -88,13 +88,13 @@ pub(super) fn of_node(store: &mut Store, node: crate::ir::PrimId) -> Option<Attr
     (store.str(attrs.key) == "Target").then(|| target(store, attrs.fields.to_vec()))
 }
 
-/// Whether two targets are the same, field by field.
+/// True if two targets are the same, field by field.
 pub(super) fn same(store: &Store, a: &AttrValue, b: &AttrValue) -> bool {
     let (a, b) = (fields(store, a), fields(store, b));
     a.len() == b.len() && a.iter().all(|field| b.contains(field))
 }
 
-/// What runs beside a device.
+/// Returns the host beside a device.
 pub(super) fn host(store: &mut Store, target: &AttrValue) -> Option<AttrValue> {
     let host = field(store, target, "host").filter(|host| *host != AttrValue::Null)?;
     match host {

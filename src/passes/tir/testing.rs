@@ -33,7 +33,7 @@ fn runner(store: &mut Store, context: PassContext, source: &str, calls: &str) ->
     runner
 }
 
-/// What calls of passes make of a program or a single function, which is called `f` then, as text.
+/// Runs passes on a program or a single function, which is then called `f`, and returns the text.
 pub(crate) fn after(source: &str, calls: &str) -> String {
     after_with(source, calls, &[])
 }

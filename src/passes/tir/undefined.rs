@@ -1,4 +1,4 @@
-//! What a statement uses and does not define (TVM's `VarUseDefAnalyzer`, `src/tirx/analysis/var_use_def_analysis.cc`).
+//! Finds the undefined names in a statement (TVM's `VarUseDefAnalyzer`, `src/tirx/analysis/var_use_def_analysis.cc`).
 
 use crate::ir::{AttrNode, Buffer, Id, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
 use rustc_hash::FxHashSet;
@@ -68,7 +68,7 @@ impl Undefined {
         }
     }
 
-    /// An expression, from the left to the right, what is around before what is inside.
+    /// Visits an expression from left to right, parents before children.
     fn value(&mut self, store: &Store, root: PrimId) {
         let mut seen = FxHashSet::default();
         let mut todo = vec![root];

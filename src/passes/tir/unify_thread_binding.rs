@@ -59,7 +59,7 @@ struct Index {
 #[derive(Default)]
 struct Unify {
     indices: Vec<Index>,
-    /// How many loops over blocks are around.
+    /// The number of loops over blocks around.
     depth: usize,
 }
 
@@ -92,7 +92,7 @@ impl StmtMutator for Unify {
 }
 
 impl Unify {
-    /// What a statement over threads becomes, whose variable is `var`.
+    /// Rewrites a statement over threads, whose variable is `var`.
     fn unify(&mut self, cx: &mut Rewriting<'_>, id: StmtId, var: Id<Symbol>, found: Index) -> Option<StmtId> {
         let tag = cx.store.str(found.tag);
         let is_block = ["blockIdx.", "clusterIdx.", "clusterCtaIdx"].iter().any(|prefix| tag.starts_with(prefix));

@@ -75,15 +75,15 @@ struct Unroll {
     max_extent: i64,
     explicit: bool,
     local_access: bool,
-    /// How deep ordinary loops nest inside of what was seen last.
+    /// The nesting depth of ordinary loops in the last visited statement.
     normal_depth: i64,
-    /// How deep unrolled loops do.
+    /// The nesting depth of unrolled loops.
     unrolled_depth: i64,
-    /// How many statements that is.
+    /// The number of statements in it.
     steps: i64,
     /// Variables that are indices into local memory.
     touched: FxHashSet<Id<Symbol>>,
-    /// How many statements were made.
+    /// The number of statements made so far.
     made: usize,
 }
 
@@ -197,7 +197,7 @@ impl Unroll {
         Some(cx.store.flat_seq(None, &rounds))
     }
 
-    /// One statement of several: what is counted inside of it is its own, and then the most of all.
+    /// Visits one statement of several: the counts inside it start anew, and the maximum remains.
     fn one_of_several(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> StmtId {
         let before = (self.steps, self.unrolled_depth, self.normal_depth);
         (self.steps, self.unrolled_depth, self.normal_depth) = (0, 0, 0);

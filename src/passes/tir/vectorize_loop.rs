@@ -68,14 +68,14 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, args: &Args) -> Result<Opt
     rewrite_func(cx.store, func, &mut loops).map(Some)
 }
 
-/// What vectorizing asks of a target.
+/// The properties of a target that matter to vectorizing.
 #[derive(Clone, Copy, Default)]
 struct Machine {
-    /// Whether a target is known.
+    /// True if a target is known.
     known: bool,
-    /// Whether it has vectors of any length.
+    /// True if it has vectors of any length.
     any_length: bool,
-    /// Whether these are those of RISC-V.
+    /// True if these are those of RISC-V.
     riscv: bool,
 }
 
@@ -116,7 +116,7 @@ fn lanes_of(store: &Store, extent: PrimId) -> Option<u16> {
     }
 }
 
-/// Whether something that stands in an expression is so.
+/// True if an expression has a part with a property.
 fn contains(store: &Store, root: PrimId, is: impl Fn(&PrimExpr) -> bool) -> bool {
     let mut found = false;
     store.for_each_prim(root, &mut |_, expr| found |= is(expr));
@@ -146,7 +146,7 @@ impl StmtMutator for Serial {
 /// Looks for vectorized loops.
 struct Loops {
     target: Machine,
-    /// What the configuration says of masks.
+    /// The setting for masks in the configuration.
     masks: Option<bool>,
 }
 

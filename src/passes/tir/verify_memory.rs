@@ -61,13 +61,13 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
 
 struct Verifier<'f> {
     func: &'f PrimFunc,
-    /// What variables are bound to that come from a structure: the variable of that.
+    /// Variables bound to fields of a structure, with the variable of that structure.
     bound: FxHashMap<Id<Symbol>, Option<Id<Symbol>>>,
     found: Vec<Diagnostic>,
 }
 
 impl Verifier<'_> {
-    /// Statements nest as deep as the parser's limit; what threads do is not looked at.
+    /// Visits a statement. Statements nest as deep as the parser's limit; the bodies of threads are skipped.
     fn stmt(&mut self, store: &Store, id: StmtId) {
         let stmt = store.stmt(id);
         match stmt {

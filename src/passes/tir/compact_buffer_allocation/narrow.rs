@@ -18,7 +18,7 @@ impl Thread {
         Thread { rank: u8::from(!tag.starts_with("blockIdx")), is_x: tag == "threadIdx.x" }
     }
 
-    /// Whether memory is shared by the threads, so that all of them count.
+    /// True if memory is shared by the threads, so that the extents of all of them count.
     pub fn shares(self, scope: &str) -> bool {
         match scope.split('.').next().unwrap_or_default() {
             "" | "global" => true,
@@ -81,7 +81,7 @@ impl Collector {
         found
     }
 
-    /// Whether an extent is at most a size, which may have a symbol as a factor (TVM's
+    /// True if an extent is at most a size, which may have a symbol as a factor (TVM's
     /// `CanProveLessEqualThanSymbolicShapeValue`).
     fn fits(&mut self, store: &mut Store, extent: PrimId, size: PrimId) -> bool {
         let at_most = binary(store, PrimOp::Le, extent, size);

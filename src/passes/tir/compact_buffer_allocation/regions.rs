@@ -1,7 +1,7 @@
-//! Which part of each allocated buffer is accessed, seen from where it is allocated.
+//! Computes the accessed region of each allocated buffer, as seen from its allocation.
 //!
-//! Conditions around an access make ranges of variables narrower where they are about single variables, and are taken into
-//! account as a whole otherwise.
+//! Conditions around an access narrow the ranges of variables if they are about single variables, and count as a whole
+//! otherwise.
 
 use super::narrow::Thread;
 use crate::ir::{
@@ -23,12 +23,12 @@ pub(super) struct Iter {
 }
 
 pub(super) struct Collector {
-    /// Whether regions stay within the shape of their buffer.
+    /// True if regions stay within the shape of their buffer.
     pub strict: bool,
     /// The accessed part of each buffer.
     pub found: FxHashMap<Id<Buffer>, Vec<Range>>,
     pub(super) iters: Vec<Iter>,
-    /// How many loops and threads are around the place where a buffer is allocated.
+    /// The number of loops and threads around the allocation of a buffer.
     depths: FxHashMap<Id<Buffer>, usize>,
     /// The values of variables, in the order in which they came.
     domains: Vec<(Id<Symbol>, IntSet)>,
@@ -38,9 +38,9 @@ pub(super) struct Collector {
     pending: Vec<PrimId>,
     pub(super) analyzer: Analyzer,
     pub(super) relaxed: FxHashMap<Id<Buffer>, Vec<IntSet>>,
-    /// What the block around says of buffers.
+    /// The declared regions of the block around.
     said: FxHashMap<Id<Buffer>, Vec<Region>>,
-    /// What a block says of buffers that is to be believed, whatever it does.
+    /// The explicit regions of a block, which override its accesses.
     explicit: FxHashMap<Id<Buffer>, Region>,
     /// Buffers that statements allocate, in the scopes that are open.
     pub(super) flat: Vec<Id<Buffer>>,

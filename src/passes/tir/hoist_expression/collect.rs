@@ -1,4 +1,4 @@
-//! What can leave which loop.
+//! Finds the conditions and values that can leave each loop.
 
 use super::{BIND, BOOLEAN, IF_EXPRESSION, IF_STATEMENT, LET_EXPRESSION, REQUIRED, USING_BLOCK_VAR, Which};
 use crate::diag::Diagnostic;
@@ -10,12 +10,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A condition that does not change in a loop.
 pub(super) struct Condition {
     pub cond: PrimId,
-    /// Where it was found, a bit of `hoisted_conditionals`.
+    /// Its source, a bit of `hoisted_conditionals`.
     from: i64,
     uses_block_var: bool,
     /// The variables that it needs.
     pub needs: FxHashSet<Id<Symbol>>,
-    /// Whether something happens when it does not hold.
+    /// True if there is an `else` branch.
     pub both: bool,
 }
 
@@ -31,18 +31,18 @@ impl Condition {
 pub(super) struct Value {
     pub var: Id<Symbol>,
     pub value: PrimId,
-    /// Where it was found, a bit of `hoisted_let_bindings`.
+    /// Its source, a bit of `hoisted_let_bindings`.
     pub from: i64,
 }
 
-/// What can leave a loop or the launch of threads.
+/// The conditions and values that can leave a loop or the launch of threads.
 pub(super) struct Loop {
     pub stmt: StmtId,
     var: Id<Symbol>,
     is_block_var: bool,
     pub values: Vec<Value>,
     pub conditions: Vec<Condition>,
-    /// Whether several things happen in it, one after the other: then nothing leaves it.
+    /// True if its body is a sequence of several statements: then nothing leaves it.
     in_sequence: bool,
 }
 

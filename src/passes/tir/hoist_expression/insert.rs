@@ -29,7 +29,7 @@ struct Hoist {
     /// Variables that are defined before a loop instead of in it.
     moved: FxHashSet<Id<Symbol>>,
     which: Which,
-    /// How many statements were copied.
+    /// The number of copied statements.
     made: usize,
 }
 

@@ -14,15 +14,15 @@ pub(super) struct Injector<'a> {
     var: Id<Symbol>,
     threads: i64,
     touched: FxHashSet<Thing>,
-    /// Whether what does not depend on the thread runs once.
+    /// True if statements independent of the thread run once.
     shares: bool,
-    /// Whether the statement under way is being repeated.
+    /// True if the statement under way is being repeated.
     injected: bool,
-    /// Whether what was seen last depends on the thread.
+    /// True if the last visited node depends on the thread.
     depends: bool,
-    /// Whether it has to be repeated whatever it depends on.
+    /// True if it must be repeated whatever it depends on.
     repeats: bool,
-    /// How many loops are inside.
+    /// The number of loops inside.
     loops: usize,
     /// The size that a buffer had for one thread.
     sizes: FxHashMap<Id<Buffer>, PrimId>,
@@ -196,7 +196,7 @@ impl<'a> Injector<'a> {
             {
                 self.expr(store, value);
                 if std::mem::replace(&mut self.depends, false) {
-                    // What follows may name the variable, so it is repeated with it.
+                    // The following statements may use the variable, so they are repeated with it.
                     let rest = store.flat_seq(None, &stmts[at..]);
                     new.push(self.repeat(store, rest, true));
                     self.loops = self.loops.max(loops);

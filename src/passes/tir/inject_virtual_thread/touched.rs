@@ -1,4 +1,4 @@
-//! What depends on a variable.
+//! Finds the parts that depend on a variable.
 
 use crate::ir::{Buffer, Id, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,11 +30,11 @@ pub(super) fn by(store: &Store, body: StmtId, var: Id<Symbol>) -> FxHashSet<Thin
 struct Analysis<'a> {
     store: &'a Store,
     touched: FxHashSet<Thing>,
-    /// What is computed from a thing.
+    /// The things computed from each thing.
     affects: FxHashMap<Thing, Vec<Thing>>,
 }
 
-/// What an expression uses.
+/// The uses in an expression.
 #[derive(Default)]
 struct Uses {
     touched: bool,

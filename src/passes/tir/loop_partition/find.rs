@@ -1,4 +1,4 @@
-//! Which loops are worth dividing, and where the conditions in them change.
+//! Chooses the loops worth dividing, and finds the points where conditions in them change.
 
 use crate::ir::{AttrNode, Id, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
 use crate::tir::arith::{Analyzer, DEEPEST, Domains, IntSet, deduce_bound};
@@ -17,7 +17,7 @@ pub(super) struct Selector {
     /// Variables of loops around, and whether a `T.likely` names them.
     record: FxHashMap<Id<Symbol>, bool>,
     in_likely: bool,
-    /// Whether something inside must not be divided.
+    /// True if a statement inside must not be divided.
     fixed: bool,
 }
 
@@ -75,7 +75,7 @@ impl Selector {
         }
     }
 
-    /// Whether the variable is looked for; with a hint there is nothing to look for.
+    /// Starts recording uses of a variable, if `wanted`; a hinted one needs none. True if it is recorded.
     fn begin(&mut self, var: Id<Symbol>, wanted: bool) -> bool {
         let watched = wanted && !self.hinted.contains(&var);
         if watched {
@@ -112,7 +112,7 @@ impl Selector {
     }
 }
 
-/// Where conditions are known: within the values of the variable, the condition has this value.
+/// Finds ranges with known conditions: for values of the variable in the set, the condition has this value.
 pub(super) struct Finder<'a> {
     pub var: Id<Symbol>,
     pub hinted: bool,
@@ -260,7 +260,7 @@ pub(super) fn common(
     (interval, conds)
 }
 
-/// Whether variables that `wanted` says stand in an expression.
+/// True if an expression contains a variable that `wanted` accepts.
 fn uses(store: &Store, root: PrimId, wanted: &dyn Fn(Id<Symbol>) -> bool) -> bool {
     let mut found = false;
     store.for_each_prim(root, &mut |_, part| found |= matches!(part, PrimExpr::Var(var) if wanted(*var)));

@@ -10,7 +10,7 @@ fn power_of_two(store: &Store, id: PrimId) -> Option<i64> {
     (value & (value - 1) == 0).then(|| i64::from(value.trailing_zeros()))
 }
 
-/// Whether a sign can be had by shifting.
+/// True if the sign can be computed by a shift.
 fn shifts(dtype: DType) -> bool {
     dtype == DType::I32 || dtype == DType::I64
 }

@@ -1,4 +1,4 @@
-//! What targets make of intrinsics (`src/target/intrin_rule.cc`, `src/target/llvm/intrin_rule_llvm.cc`,
+//! The rules of targets for intrinsics (`src/target/intrin_rule.cc`, `src/target/llvm/intrin_rule_llvm.cc`,
 //! `src/backend/cuda/codegen/intrin_rule_cuda.cc`).
 
 use crate::ir::{DType, DTypeCode, PrimExpr, PrimId, PrimOp, Store};
@@ -74,12 +74,12 @@ impl Rules {
         Rules { kind, fast }
     }
 
-    /// Whether there is an instruction for `a * b + c`.
+    /// True if there is an instruction for `a * b + c`.
     pub(super) fn has_fma(self) -> bool {
         self.kind == Kind::Llvm
     }
 
-    /// What a call becomes; nothing: it stays.
+    /// Lowers a call; nothing if it stays.
     pub(super) fn apply(self, store: &mut Store, name: &str, args: &[PrimId], dtype: DType) -> Option<PrimId> {
         let own = match self.kind {
             Kind::Llvm => llvm(store, name, args, dtype),

@@ -33,12 +33,12 @@ const POINTER: i64 = 4;
 const DL_TENSOR: i64 = 7;
 const OBJECT: i64 = 64;
 const TENSOR: i64 = 70;
-/// How far behind the beginning of an object a tensor's description stands.
+/// The offset of a tensor's description in its object.
 const OBJECT_HEAD: i64 = 24;
 
 pub(super) const EXPECTED: &str = "`,\n  expected ";
 
-/// What a variable was bound to first.
+/// The first binding of a variable.
 pub(super) struct Bound {
     value: PrimId,
     pub(super) path: String,
@@ -62,13 +62,13 @@ pub(super) struct Binder {
     pub(super) bound: FxHashMap<Id<Symbol>, Bound>,
     pending: Vec<Pending>,
     pub(super) analyzer: Analyzer,
-    /// What is done first: checks and variables.
+    /// The statements before the body: checks and variables.
     pub(super) init: Vec<Nest>,
     /// Checks that need all variables.
     pub(super) asserts: Vec<Nest>,
     /// Buffers over the pointers of tensors.
     pub(super) declared: Vec<Nest>,
-    /// What the buffers of the parameters have become.
+    /// The new buffers of the parameters.
     pub(super) buffers: Vec<(Id<Buffer>, Id<Buffer>)>,
     pub(super) error: Option<String>,
 }
@@ -117,7 +117,7 @@ impl Binder {
         self.bound.contains_key(&self.device_id).then_some(self.device_id)
     }
 
-    /// All parameters: first what each argument is, then what tensors look like.
+    /// Binds all parameters: first the arguments, then the descriptions of tensors.
     pub(super) fn params(&mut self, store: &mut Store) {
         let mut tensors = Vec::new();
         for (i, param) in self.params.clone().into_iter().enumerate() {
@@ -245,7 +245,7 @@ impl Binder {
         self.init.push(Nest::Before(assert));
     }
 
-    /// Binds a size: a variable to what is there when it is the first time, and checks it otherwise. Whether it was bound.
+    /// Binds a size: a variable to the found value the first time, and checks it otherwise. True if it was bound.
     pub(super) fn bind(&mut self, store: &mut Store, size: PrimId, value: PrimId, path: String, param: usize) -> bool {
         let PrimExpr::Var(symbol) = *store.prim_of_id(size) else {
             let cond = binary(store, PrimOp::Eq, size, value);
@@ -274,7 +274,7 @@ impl Binder {
         false
     }
 
-    /// Whether a condition is to be checked; one that never holds is an error.
+    /// True if a condition must be checked at run time; one that never holds is an error.
     pub(super) fn undecided(&mut self, store: &Store, cond: PrimId, path: &str) -> bool {
         if store.as_prim_int(cond) == Some(0) {
             self.error.get_or_insert_with(|| format!("Bind have an unmet assertion at {path}"));

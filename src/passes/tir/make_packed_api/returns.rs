@@ -9,9 +9,9 @@ const PADDING: i64 = 14;
 const VALUE: i64 = 15;
 
 pub(super) struct Returns {
-    /// Where the result goes.
+    /// The variable for the result.
     pub(super) result: Id<Symbol>,
-    /// How many parallel loops are around.
+    /// The number of parallel loops around.
     pub(super) parallel: usize,
     pub(super) error: Option<String>,
 }

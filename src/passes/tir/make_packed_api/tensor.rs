@@ -1,4 +1,4 @@
-//! What a tensor that is an argument must look like.
+//! Checks the requirements on a tensor argument.
 
 use super::binder::{Binder, EXPECTED, field, part};
 use super::shown::device_name;
@@ -10,7 +10,7 @@ const U64: DType = DType::new(DTypeCode::UInt, 64);
 const U16: DType = DType::new(DTypeCode::UInt, 16);
 
 impl Binder {
-    /// What a tensor must look like, and the buffer over its pointer.
+    /// Checks a tensor argument, and makes the buffer over its pointer.
     pub(super) fn tensor(&mut self, store: &mut Store, i: usize, buffer: Id<Buffer>, handle: Id<Symbol>) {
         let data = store.buffer(buffer).clone();
         let name = store.str(data.name).to_owned();

@@ -1,4 +1,4 @@
-//! Where the buffers of a kernel stand in one piece of memory.
+//! Plans the places of a kernel's buffers in one allocation.
 
 use crate::ir::{Buffer, DType, Id, PrimId, PrimOp, Store};
 use crate::passes::tir::accesses::{Accesses, events};
@@ -11,7 +11,7 @@ struct Place {
     layers: Vec<Vec<Id<Buffer>>>,
 }
 
-/// How many bytes an element takes.
+/// Returns the number of bytes of an element.
 pub(super) fn bytes_of(dtype: DType) -> i64 {
     let bits = if dtype.bits == 1 { 8 } else { i64::from(dtype.bits) };
     (bits * i64::from(dtype.lanes) + 7) / 8
@@ -34,7 +34,7 @@ struct Plan {
     free_unknown: Vec<usize>,
 }
 
-/// Where each buffer begins, in bytes, and how many bytes are needed.
+/// Returns the offset of each buffer in bytes, and the number of bytes in all.
 pub(super) fn offsets(
     store: &mut Store,
     accesses: &Accesses,
@@ -44,7 +44,7 @@ pub(super) fn offsets(
     let mut plan = Plan::default();
     for entry in &accesses.line {
         let Some(events) = events.get(&entry.stmt) else { continue };
-        // What is used in one statement alone is over behind it.
+        // A buffer used in a single statement is released after it.
         let alone = |buffer: &Id<Buffer>| entry.pair == 0 && events.begins.contains(buffer);
         if entry.pair <= 0 {
             events.ends.iter().filter(|buffer| !alone(buffer)).for_each(|buffer| plan.release(*buffer));
@@ -64,7 +64,7 @@ pub(super) fn offsets(
         return Err(format!("{name} is too small to be merged: TVM gives memory of at most 32 bits no place"));
     }
     let mut found = found;
-    // What nobody uses goes, wherever it would stand.
+    // Unused buffers are removed, so their offset does not matter.
     let zero = store.prim_int(0, DType::I32);
     buffers.iter().for_each(|buffer| {
         found.entry(*buffer).or_insert(zero);

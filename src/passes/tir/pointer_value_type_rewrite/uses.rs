@@ -1,16 +1,16 @@
-//! How memory is declared and accessed.
+//! Collects the declarations and accesses of memory.
 
 use super::{Key, Which, key_of};
 use crate::ir::{Buffer, DType, DTypeCode, Id, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
 use crate::tir::arith::Analyzer;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How memory is declared and used.
+/// The declaration and uses of memory.
 pub(super) struct Usage {
     pub(super) element: DType,
     /// The extent of the last axis; nothing: it is not known, and taken for a multiple of anything.
     pub(super) extent: Option<PrimId>,
-    /// Whether it may become memory of vectors.
+    /// True if it may become memory of vectors.
     pub(super) may: bool,
     pub(super) accessed: FxHashSet<DType>,
     /// Reads of single elements; the lanes are how many of them the place is a multiple of.

@@ -3,7 +3,7 @@
 use crate::ir::{DType, DTypeCode, PrimId, PrimOp, Store};
 use crate::tir::{binary, cast, constant, math};
 
-/// How many bits of a float are its exponent and its fraction, and what the exponent is shifted by.
+/// The numbers of bits in a float's exponent and fraction, and the bias of the exponent.
 #[derive(Clone, Copy)]
 struct Layout {
     exponent: i64,

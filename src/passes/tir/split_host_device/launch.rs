@@ -14,12 +14,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const DYNAMIC: &str = "tirx.use_dyn_shared_memory";
 const FLAGS: [&str; 2] = ["tirx.use_programtic_dependent_launch", "tirx.use_cooperative_launch"];
 
-/// What is known of a function that is called.
+/// The facts about a called function.
 struct Callee {
     target: AttrValue,
     symbol: String,
     params: Vec<PrimParam>,
-    /// What a launch must say, and the values of those that have one.
+    /// The required launch parameters, and the values of those that have one.
     launch: Vec<String>,
     args: Vec<PrimId>,
 }
@@ -140,7 +140,7 @@ impl Callee {
     }
 }
 
-/// What a launch of a kernel must say.
+/// The launch parameters of a kernel.
 #[derive(Default)]
 struct Launch {
     extents: Vec<(String, PrimId)>,
@@ -259,7 +259,7 @@ impl StmtMutator for Sites {
 
 /// The body of a kernel: it returns nothing.
 struct Kernel {
-    /// Whether it may return early.
+    /// True if it may return early.
     early: bool,
 }
 

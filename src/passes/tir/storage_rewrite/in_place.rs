@@ -1,9 +1,9 @@
-//! Whether a statement may write its result over what it reads: `B[i] = f(A[i])`, with `B` in the place of `A`.
+//! Checks that a statement may write its result over its operand: `B[i] = f(A[i])`, with `B` in the place of `A`.
 
 use crate::ir::{Buffer, Id, PrimExpr, PrimId, Stmt, StmtId, Store};
 
-/// Whether `target` may stand in the memory of `source` in a statement. As in TVM, that each element is written once is taken
-/// for granted.
+/// True if `target` may stand in the memory of `source` in a statement. Assumes, as TVM does, that each element is
+/// written once.
 pub(super) fn can_be_in_place(store: &Store, stmt: StmtId, target: Id<Buffer>, source: Id<Buffer>) -> bool {
     let is_scope =
         matches!(store.stmt(stmt), Stmt::Attr { .. } | Stmt::For(..) | Stmt::If { .. } | Stmt::While { .. } | Stmt::Store { .. });

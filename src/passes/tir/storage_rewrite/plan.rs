@@ -1,4 +1,4 @@
-//! Which allocations share memory: one takes the place of another whose last use is over.
+//! Plans which allocations share memory: one takes the place of another after its last use.
 
 use super::in_place::can_be_in_place;
 use crate::ir::{Buffer, DType, ForKind, Id, Name, Stmt, StmtId, Store};
@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) struct Storage {
     /// The kernel or parallel loop in whose body it is allocated; nothing: the function.
     pub(super) attach: Option<StmtId>,
-    /// How large it is; 0 when that is not known.
+    /// The size; 0 when it is unknown.
     pub(super) bits: u64,
     pub(super) scope: Id<Name>,
     pub(super) element: DType,
@@ -19,13 +19,13 @@ pub(super) struct Storage {
     pub(super) volatile: bool,
     /// Others that follow in the same allocation.
     pub(super) children: Vec<usize>,
-    /// Where it begins in the allocation of another one.
+    /// The offset in the allocation of another one.
     pub(super) offset: u64,
     /// The buffer that is allocated for it, when it is known.
     pub(super) backing: Option<Id<Buffer>>,
 }
 
-/// What the plan may do.
+/// The options of the plan.
 #[derive(Clone, Copy)]
 pub(super) struct Options {
     /// Memory is used again.
@@ -39,7 +39,7 @@ pub(super) fn bits(dtype: DType) -> u64 {
     u64::from(if dtype.bits == 1 { 8 } else { dtype.bits }) * u64::from(dtype.lanes)
 }
 
-/// How large an allocation is in bits; 0 when that is not known.
+/// Returns the size of an allocation in bits; 0 when it is unknown.
 pub(super) fn known_bits(store: &Store, buffer: Id<Buffer>) -> u64 {
     let buffer = store.buffer(buffer);
     if buffer.dtype.is_scalable() {
@@ -201,7 +201,7 @@ impl Plan {
         self.storage.len() - 1
     }
 
-    /// What an allocation has taken is free.
+    /// Frees the memory of an allocation.
     fn release(&mut self, store: &Store, buffer: Id<Buffer>) {
         let Some(at) = self.of.get(&buffer).copied() else { return };
         let storage = &self.storage[at];

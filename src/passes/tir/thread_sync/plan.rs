@@ -1,4 +1,4 @@
-//! Where barriers are needed: statements are gone through in order, with what was read and written since the last barrier.
+//! Places barriers: visits statements in order, with the reads and writes since the last barrier.
 
 use crate::ir::{AttrNode, Buffer, Id, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
 use crate::tir::arith::{DEEPEST, Domains, IntSet, eval_int_set, lanes_of};
@@ -54,7 +54,7 @@ struct Planner<'a> {
     current: Option<Vec<Access>>,
     threads: Vec<Id<Symbol>>,
     on_device: bool,
-    /// How many conditions are around that may differ from thread to thread.
+    /// The number of conditions around that may differ from thread to thread.
     conditions: usize,
     /// Buffers that are declared over the memory of others.
     aliases: FxHashMap<Id<Buffer>, Id<Buffer>>,
@@ -340,7 +340,7 @@ impl Planner<'_> {
         head
     }
 
-    /// What the last round of a loop did meets what the next one does.
+    /// Checks the accesses of a loop's last iteration against those of the next one.
     fn next_round(&mut self, store: &Store, entries: &[Entry], mut reads: Vec<Access>, mut writes: Vec<Access>) {
         for entry in entries {
             if self.barriers.contains(&entry.stmt) || (reads.is_empty() && writes.is_empty()) {
@@ -380,7 +380,7 @@ fn is_invariant(store: &Store, cond: PrimId) -> bool {
     matches!(store.prim_of_id(cond), PrimExpr::Call { op, .. } if store.str(*op) == "tvm_thread_invariant")
 }
 
-/// Whether two accesses of different threads may be to the same place.
+/// True if two accesses of different threads may be to the same place.
 fn meet(store: &Store, before: &Access, now: &Access, next_round: bool) -> bool {
     if before.buffer != now.buffer {
         return false;

@@ -11,16 +11,16 @@ pub(super) struct Vectors {
     pub(super) var: Id<Symbol>,
     pub(super) extent: PrimId,
     pub(super) lanes: u16,
-    /// What the variable becomes.
+    /// The ramp that replaces the variable.
     pub(super) ramp: PrimId,
-    /// Whether the statement under way cannot be on vectors.
+    /// True if the statement under way cannot be on vectors.
     pub(super) scalarize: bool,
-    /// What variables that are bound inside have become.
+    /// The replacements of variables bound inside.
     pub(super) bound: FxHashMap<Id<Symbol>, PrimId>,
-    /// Whether branches become masks, and whether those apply at another place than they are about.
+    /// True if branches become masks; and true if a mask applies at another offset than its condition.
     pub(super) masks: bool,
     pub(super) offsets: bool,
-    /// What went wrong in an expression.
+    /// The error in an expression.
     pub(super) error: Option<String>,
 }
 

@@ -20,7 +20,7 @@ pub(super) fn lanes(store: &Store, id: PrimId) -> u16 {
     if dtype.code == DTypeCode::Handle { 1 } else { dtype.lanes }
 }
 
-/// Lanes without saying what they are a multiple of.
+/// Returns the number of lanes without the scalable factor.
 fn count(lanes: u16) -> u16 {
     lanes & !DType::SCALABLE
 }
@@ -94,7 +94,7 @@ impl Vectors {
         }
     }
 
-    /// What a variable becomes that is bound to a value: another one where the value has become a vector.
+    /// Returns the variable for a rewritten value: another one if the value has become a vector.
     pub(super) fn bind(&mut self, store: &mut Store, var: Id<Symbol>, old: PrimId, new: PrimId) -> Id<Symbol> {
         let mut becomes = var;
         if count(lanes(store, new)) != count(lanes(store, old)) {
