@@ -1,4 +1,4 @@
-//! Several operators as one tensor program: what TVM's `emit_te` makes of a function that calls several of TOPI.
+//! Compiles several operators to one tensor program, as TVM's `emit_te` does for a function that calls several of TOPI.
 
 use super::find;
 use super::lower::{Lower, Parts, Refused};
@@ -9,9 +9,9 @@ use crate::ops;
 use rustc_hash::FxHashMap;
 
 impl BlockBuilder {
-    /// A call of one tensor program that computes `expr`, a nest of calls of operators over `params`, each of which stands for
-    /// a tensor of the caller. The parameters of the program are in that order, as in TVM's `create_prim_func`. The error says
-    /// why there is none.
+    /// Makes a call of one tensor program that computes `expr`, a nest of operator calls over `params`, each of which
+    /// stands for a tensor of the caller. The parameters of the program are in that order, as in TVM's
+    /// `create_prim_func`. The error is the reason why there is no such program.
     pub fn compose_te(
         &mut self,
         store: &mut Store,
@@ -76,7 +76,7 @@ fn why(what: &str, refused: Refused) -> String {
     }
 }
 
-/// The tensors that one call computes, in the program under way.
+/// Returns the tensors that one call computes in the current program.
 fn part(lower: &mut Lower, call: ExprId) -> Result<Vec<Tensor>, String> {
     let store = &*lower.te.store;
     let Some(row) = store.called_op(call).and_then(|op| ops::info(op).relax.as_ref()) else {
@@ -92,6 +92,6 @@ fn part(lower: &mut Lower, call: ExprId) -> Result<Vec<Tensor>, String> {
     }
     (rule.lower)(lower).map_err(|refused| why(&format!("R.{}", row.name), refused))?;
     let outs = lower.parts.as_mut().map(|parts| std::mem::take(&mut parts.last)).unwrap_or_default();
-    // Some operators are written in others, each a program of its own.
+    // Some operators are expressed by others, each of which is a program of its own.
     if outs.is_empty() { Err(format!("R.{} cannot be a part of a larger tensor program", row.name)) } else { Ok(outs) }
 }

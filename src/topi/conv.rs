@@ -18,21 +18,21 @@ pub(super) const RULES: &[Rule] = &[
     rule("nn.pad", "pad", pad_by),
 ];
 
-/// A sum of products: the stage that convolutions are.
+/// Makes a sum of products: the stage of a convolution.
 fn sum_over(te: &mut Te, name: &str, axes: Vec<Axis>, shape: &[PrimId], reduced: Vec<Axis>, product: PrimId) -> Tensor {
     let zero = te.number(0.0, te.type_of(product));
     let combine: Combine = |te, a, b| vec![te.plus(a[0], b[0])];
     te.add(name, shape, axes, reduced, Body::Reduce(vec![zero], vec![product], combine), Vec::new())[0]
 }
 
-/// Where each of `order` stands in a layout: those letters, then the others as they come.
+/// Returns the positions of axes in a layout: the letters in `first`, then the others in order.
 fn places(layout: &str, first: [char; 2]) -> Option<Vec<usize>> {
     let mut places = vec![layout.find(first[0])?, layout.find(first[1])?];
     places.extend(layout.char_indices().filter(|(_, letter)| !first.contains(letter)).map(|(place, _)| place));
     Some(places)
 }
 
-/// Items in the order of a layout, given in the order that [`places`] is about.
+/// Reorders items, given in the order of [`places`], as in the layout.
 fn arranged<T: Copy>(items: &[T], places: &[usize]) -> Vec<T> {
     let mut order: Vec<usize> = (0..places.len()).collect();
     sort_by(&mut order, |a, b| places[*a].cmp(&places[*b]));
@@ -113,7 +113,7 @@ fn conv(cx: &mut Lower) -> Lowered {
     let weight = te.load(w, &arranged(&[&[at[1]], &k[..]].concat(), &kernel_to));
     let weight = te.cast(dtype, weight);
     let product = te.times(value, weight);
-    // The axes that are summed over stand in the order of the layout, too.
+    // The reduced axes are in the order of the layout, too.
     let without_batch: Vec<usize> = to[1..].to_vec();
     let mut order: Vec<usize> = (0..reduced.len()).collect();
     sort_by(&mut order, |a, b| without_batch[*a].cmp(&without_batch[*b]));
@@ -123,8 +123,6 @@ fn conv(cx: &mut Lower) -> Lowered {
     let out = sum_over(te, &name, axes, &out_shape, reduced, product);
     cx.finish(&[out])
 }
-
-// ---- transposed ----
 
 fn transposed(cx: &mut Lower) -> Lowered {
     let (layout, kernel_layout) = (cx.text("data_layout"), cx.text("kernel_layout"));
@@ -207,7 +205,7 @@ fn transposed(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// `topi.nn.dilate`: zeros between the elements.
+/// `topi.nn.dilate`: inserts zeros between the elements.
 fn dilate(te: &mut Te, x: Tensor, strides: &[i64], name: &str) -> Tensor {
     let own = te.shape(x);
     let mut shape = Vec::new();
@@ -236,8 +234,6 @@ fn dilate(te: &mut Te, x: Tensor, strides: &[i64], name: &str) -> Tensor {
         there.map_or(value, |there| te.if_then_else(there, value, nothing))
     })
 }
-
-// ---- padding ----
 
 /// `topi.nn.pad` with known widths.
 pub(super) fn pad(te: &mut Te, x: Tensor, before: &[i64], after: &[i64], value: PrimId, name: &str) -> Tensor {
@@ -308,7 +304,7 @@ fn pad_by(cx: &mut Lower) -> Lowered {
     cx.finish_as(&format!("{mode}_pad"), &[out])
 }
 
-/// The index that a place in the padding takes its element from.
+/// Returns the source index of an index in the padding.
 fn mirrored(te: &mut Te, mode: &str, index: PrimId, extent: PrimId, before: PrimId) -> PrimId {
     let own = te.minus(index, before);
     let zero = te.int(0);

@@ -1,6 +1,6 @@
-//! From tensor expressions to a tensor program: a loop nest with a block for each stage.
+//! Makes a tensor program of tensor expressions: a loop nest with a block for each stage.
 //!
-//! Source: `src/te/operation/create_primfunc.cc`, and of `ScriptComplete` what it adds: regions, and the block at the top.
+//! Source: `src/te/operation/create_primfunc.cc`, and from `ScriptComplete` the regions and the root block.
 
 use super::regions::Accesses;
 use super::te::{Axis, Body, Stage, Te, Tensor};
@@ -12,7 +12,7 @@ use crate::ir::{
 use crate::tir::substitute;
 use rustc_hash::FxHashMap;
 
-/// The program with these parameters, some of which are what stages compute.
+/// Makes the program with these parameters, some of which are the results of stages.
 pub(crate) fn create_prim_func(te: &mut Te, params: &[PrimParam]) -> PrimFunc {
     let tensors: Vec<Tensor> = params
         .iter()
@@ -53,7 +53,7 @@ pub(super) fn dict(te: &mut Te, fields: &[(&str, AttrValue)]) -> Option<AttrsId>
     Some(te.store.attrs(Attrs { key, fields }))
 }
 
-/// The stages that the tensors need, inputs before what is computed from them.
+/// Returns the stages that the tensors depend on, inputs before their users.
 fn order(te: &Te, tensors: &[Tensor]) -> Vec<usize> {
     let mut order = Vec::new();
     let mut open: Vec<(usize, bool)> = tensors.iter().rev().filter_map(|t| te.made_by.get(t)).map(|s| (*s, false)).collect();
@@ -73,7 +73,7 @@ fn order(te: &Te, tensors: &[Tensor]) -> Vec<usize> {
     order
 }
 
-/// The tensors that a stage reads, in the order in which they are met.
+/// Returns the tensors that a stage reads, in the order of the first reads.
 fn inputs(te: &Te, stage: &Stage) -> Vec<Tensor> {
     let values = match &stage.body {
         Body::Values(values) | Body::Reduce(_, values, _) => values,
@@ -93,9 +93,9 @@ fn inputs(te: &Te, stage: &Stage) -> Vec<Tensor> {
 }
 
 struct Making<'p> {
-    /// How often names of blocks were asked for.
+    /// The number of uses of each block name.
     names: FxHashMap<String, u32>,
-    /// Which parameters are weights, whose layout is free.
+    /// The indices of parameters that are weights, whose layout is free.
     free: Vec<i64>,
     params: &'p [Tensor],
 }
@@ -114,7 +114,7 @@ impl Making<'_> {
         te.store.name(&candidate)
     }
 
-    /// The loops and blocks of a stage.
+    /// Makes the loops and blocks of a stage.
     fn stage(&mut self, te: &mut Te, stage: Stage) -> StmtId {
         let Stage { name, outputs, mut axes, mut reduced, body, attrs } = stage;
         if let Body::Whole(body, _) = body {
@@ -145,7 +145,7 @@ impl Making<'_> {
                 let name = self.fresh(te, &name);
                 let left: Vec<PrimId> = outputs.iter().map(|output| te.load(*output, &at)).collect();
                 let right: Vec<PrimId> = sources.iter().map(|source| te.simplify(*source)).collect();
-                // How two are combined is asked in the types that elements have, unless indices are among them.
+                // The combiner works in the types of the elements, unless indices are among them.
                 let combined: Vec<PrimId> = if wide.is_empty() {
                     let right: Vec<PrimId> = right.into_iter().map(|value| in_wide_integers(te, value, &wide)).collect();
                     combine(te, &left, &right)
@@ -213,7 +213,7 @@ impl Making<'_> {
         in_loops(te, loops, body)
     }
 
-    /// The hints of a block. Which parameters are weights is said by the function instead.
+    /// Returns the hints of a block. The weights among the parameters are an attribute of the function instead.
     fn annotations(&mut self, te: &mut Te, attrs: Vec<(&'static str, AttrValue)>) -> Option<AttrsId> {
         let mut kept = Vec::new();
         for (key, value) in attrs {
@@ -245,7 +245,7 @@ impl Making<'_> {
     }
 }
 
-/// Gives axes of 32 bits, which expressions know, the 64 bits that they have in a program: what their variables become.
+/// Widens axes of 32 bits, which expressions use, to the 64 bits of a program; returns the replacements of their variables.
 fn widened<'a>(te: &mut Te, axes: impl Iterator<Item = &'a mut Axis>) -> FxHashMap<Id<Symbol>, PrimId> {
     let mut new = FxHashMap::default();
     for axis in axes {
@@ -260,7 +260,7 @@ fn widened<'a>(te: &mut Te, axes: impl Iterator<Item = &'a mut Axis>) -> FxHashM
     new
 }
 
-/// An element in the form that a program has it in: indices and conditions on integers have 64 bits.
+/// Converts an element to the form of a program: indices and conditions on integers have 64 bits.
 fn in_wide_integers(te: &mut Te, value: PrimId, renamed: &FxHashMap<Id<Symbol>, PrimId>) -> PrimId {
     let mut order = Vec::new();
     te.store.for_each_prim(value, &mut |id, _| order.push(id));
@@ -294,7 +294,7 @@ fn in_wide_integers(te: &mut Te, value: PrimId, renamed: &FxHashMap<Id<Symbol>, 
         };
         let plain = te.store.prim(plain);
         done.insert(id, plain);
-        // The same as a part of a condition.
+        // The same holds for parts of a condition.
         let narrow = |te: &Te, id: PrimId| te.type_of(id) == DType::I32;
         let condition = match &*node {
             PrimExpr::Binary { op, a, b } if op.is_logic() || narrow(te, id) || !renamed.is_empty() => {
@@ -318,7 +318,7 @@ fn in_wide_integers(te: &mut Te, value: PrimId, renamed: &FxHashMap<Id<Symbol>, 
     done.get(value).copied().unwrap_or(value)
 }
 
-/// A block in loops, the first of them outermost.
+/// Puts a block into loops, the first of them outermost.
 pub(super) fn within_loops(te: &mut Te, loops: Vec<For>, block: Block) -> StmtId {
     let block = te.store.add_prim_block(block);
     let body = te.store.add_stmt(Stmt::Block(block));
@@ -329,7 +329,7 @@ fn in_loops(te: &mut Te, loops: Vec<For>, body: StmtId) -> StmtId {
     loops.into_iter().rev().fold(body, |body, head| te.store.add_stmt(Stmt::For(Box::new(head), body)))
 }
 
-/// The loop and the variable of the block for an axis.
+/// Returns the loop and the variable of the block for an axis.
 pub(super) fn spread(te: &mut Te, axis: &Axis, kind: IterKind) -> (For, IterVar) {
     let dtype = te.store.symbol(axis.var).dtype;
     let name = te.store.name(&axis.name);
@@ -341,7 +341,7 @@ pub(super) fn spread(te: &mut Te, axis: &Axis, kind: IterKind) -> (For, IterVar)
     (head, IterVar { var: axis.var, kind, min, extent, value })
 }
 
-/// The variable of a block that runs once.
+/// Returns the variable of a block that runs once.
 fn dummy(te: &mut Te) -> IterVar {
     let name = te.store.name("vi");
     let var = te.store.add_symbol(Symbol { name, dtype: DType::I64, size: false });
@@ -349,7 +349,7 @@ fn dummy(te: &mut Te) -> IterVar {
     IterVar { var, kind: IterKind::Spatial, min, extent, value: Some(min) }
 }
 
-/// The variables of a block anew, and an expression over them.
+/// Renews the variables of a block, and an expression over them.
 fn again(te: &mut Te, iters: &[IterVar], value: PrimId) -> (Vec<IterVar>, Vec<PrimId>, PrimId) {
     let mut new = Vec::new();
     let mut at = Vec::new();
@@ -374,7 +374,7 @@ fn point(buffer: Tensor, at: &[PrimId]) -> Region {
     Region { buffer, ranges: at.iter().map(|index| (*index, None)).collect() }
 }
 
-/// A block that does nothing yet.
+/// Makes an empty block.
 pub(super) fn empty_block(te: &mut Te) -> Block {
     Block {
         name: te.store.name("root"),
@@ -391,7 +391,7 @@ pub(super) fn empty_block(te: &mut Te) -> Block {
     }
 }
 
-/// Puts the body into a block of its own, unless it is one without variables already.
+/// Puts the body into a root block, unless it already is a block without variables.
 pub(super) fn with_root(te: &mut Te, body: StmtId, allocs: &[Tensor]) -> StmtId {
     let is_root = matches!(te.store.stmt(body), Stmt::Block(block) if te.store.prim_block(*block).iters.is_empty());
     if is_root && allocs.is_empty() {

@@ -1,4 +1,4 @@
-//! Operators that make tensors of numbers.
+//! Operators that create tensors.
 //!
 //! Source: `include/tvm/topi/elemwise.h`, `transform.h`, `python/tvm/topi/tensor.py`, `legalize_ops/create.py`.
 
@@ -29,7 +29,7 @@ pub(super) fn full(te: &mut Te, shape: &[PrimId], value: PrimId) -> Tensor {
     te.compute("T_full", "ax", shape, &mut |_, _| value)
 }
 
-/// `topi.arange` from 0 on. TVM counts in 32 bits where Python says how far.
+/// `topi.arange` from 0. TVM counts in 32 bits if Python gives the bound.
 pub(super) fn counted(te: &mut Te, count: i64, dtype: DType) -> Tensor {
     let (extent, narrow) = (te.int(count), te.store.prim_int(count, DType::I32));
     let axis = te.axis("ax0", narrow);
@@ -38,7 +38,7 @@ pub(super) fn counted(te: &mut Te, count: i64, dtype: DType) -> Tensor {
     te.add("T_arange", &[extent], vec![axis], Vec::new(), Body::Values(vec![value]), Vec::new())[0]
 }
 
-/// The number that a scalar is.
+/// Returns the number that a scalar is.
 fn number(te: &Te, prim: PrimId) -> Option<f64> {
     match *te.store.prim_of_id(prim) {
         PrimExpr::Int { value, .. } => Some(value as f64),
@@ -47,7 +47,7 @@ fn number(te: &Te, prim: PrimId) -> Option<f64> {
     }
 }
 
-/// A window of cosine form, whose angles have 32 bits and values 64.
+/// A window in the form of a cosine, whose angles have 32 bits and values 64.
 fn hamming_window(cx: &mut Lower) -> Lowered {
     let dtype = cx.out_dtype()?;
     let mut given = Vec::new();
@@ -85,7 +85,7 @@ fn hamming_window(cx: &mut Lower) -> Lowered {
 
 fn filled(cx: &mut Lower) -> Lowered {
     let dtype = cx.out_dtype()?;
-    // The number comes first among the parameters when it is a tensor.
+    // The fill value comes first among the parameters when it is a tensor.
     let value = match cx.op {
         "ones" | "ones_like" => cx.te.number(1.0, dtype),
         "zeros" | "zeros_like" => cx.te.number(0.0, dtype),
@@ -121,7 +121,7 @@ fn filled(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// The shape of an argument where it is written and no variable.
+/// Returns the shape of an argument that is a literal and no variable.
 fn written_shape(cx: &mut Lower) -> Result<Option<Vec<PrimId>>, Refused> {
     let arg = cx.arg(0)?;
     match cx.te.store.expr(arg) {
@@ -130,7 +130,7 @@ fn written_shape(cx: &mut Lower) -> Result<Option<Vec<PrimId>>, Refused> {
     }
 }
 
-/// Names for the extents of a shape that a variable holds: a cast of the shape, bound again, defines them.
+/// Names the extents of a shape in a variable: a cast of the shape, bound again, defines symbols for them.
 fn named_shape(cx: &mut Lower, arg: ExprId) -> Result<Vec<PrimId>, Refused> {
     let store = &mut *cx.te.store;
     let rank = match store.checked_type(arg).map(|ty| store.type_of_id(ty).clone()) {
@@ -150,7 +150,7 @@ fn named_shape(cx: &mut Lower, arg: ExprId) -> Result<Vec<PrimId>, Refused> {
     Ok(symbols.into_iter().map(|symbol| store.prim(PrimExpr::Var(symbol))).collect())
 }
 
-/// `topi.trilu`: the elements below or above a diagonal.
+/// `topi.trilu`: keeps the elements below or above a diagonal.
 pub(super) fn trilu(te: &mut Te, x: Tensor, k: PrimId, upper: bool) -> Tensor {
     let shape = te.shape(x);
     let rank = shape.len();

@@ -1,4 +1,4 @@
-//! Operators that compute each element from those at the same place: unary and binary ones, casts.
+//! Element-wise operators: unary and binary ones, casts.
 //!
 //! Source: `include/tvm/topi/elemwise.h`, `broadcast.h`, `python/tvm/topi/math.py`, `legalize_ops/unary.py`, `binary.py`,
 //! `datatype.py`.
@@ -70,11 +70,9 @@ pub(super) const RULES: &[Rule] = &[
     rule("astype", "cast", astype),
 ];
 
-// ---- binary ----
-
 fn binary(cx: &mut Lower) -> Lowered {
     let (a, b) = (cx.arg(0)?, cx.arg(1)?);
-    // A constant number stands in the program; of the first argument only when the second is none.
+    // A constant number is inlined into the program; for the first argument only when the second is no constant.
     let (a, b) = match cx.constant(b) {
         Some(constant) => (cx.operand(0)?, Operand::Scalar(constant)),
         None => match cx.constant(a) {
@@ -99,28 +97,28 @@ fn binary(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// Whether an operator divides: TVM folds divisions by numbers, and refuses to make a program of one by 0.
+/// True if an operator divides: TVM folds divisions by numbers, and refuses to make a program that divides by 0.
 pub fn folds_division(op: &str) -> bool {
     matches!(op, "divide" | "floor_divide" | "floor_mod" | "mod")
 }
 
-/// A binary operator of TOPI, which is called `T_` and its name.
+/// Makes a binary operator of TOPI; its stage is named `T_` and the operator.
 pub(super) fn broadcast(te: &mut Te, op: &str, a: Operand, b: Operand) -> Result<Tensor, Refused> {
     let name = format!("T_{op}");
     with_broadcast(te, &name, a, b, &mut |te, x, y| apply(te, op, x, y))
 }
 
-/// Two tensors, of one element type as TVM makes it, as operands of a binary operator.
+/// Combines two tensors of one element type by a binary operator.
 pub(super) fn of(te: &mut Te, op: &str, a: Tensor, b: Tensor) -> Tensor {
     broadcast(te, op, Operand::Tensor(a), Operand::Tensor(b)).unwrap_or(a)
 }
 
-/// A binary operator of a tensor and a scalar.
+/// Combines a tensor and a scalar by a binary operator.
 pub(super) fn with_scalar(te: &mut Te, op: &str, a: Tensor, b: PrimId) -> Tensor {
     broadcast(te, op, Operand::Tensor(a), Operand::Scalar(b)).unwrap_or(a)
 }
 
-/// A binary operator of a scalar and a tensor.
+/// Combines a scalar and a tensor by a binary operator.
 pub(super) fn scalar_with(te: &mut Te, op: &str, a: PrimId, b: Tensor) -> Tensor {
     broadcast(te, op, Operand::Scalar(a), Operand::Tensor(b)).unwrap_or(b)
 }
@@ -167,7 +165,7 @@ fn with_broadcast(
     }
 }
 
-/// The extent that two extents are broadcast to.
+/// Returns the extent that two extents are broadcast to.
 fn common(te: &mut Te, a: Option<PrimId>, b: Option<PrimId>) -> Result<PrimId, Refused> {
     let (a, b) = match (a, b) {
         (Some(a), Some(b)) => (a, b),
@@ -185,7 +183,7 @@ fn common(te: &mut Te, a: Option<PrimId>, b: Option<PrimId>) -> Result<PrimId, R
     }
 }
 
-/// The element of a tensor at a place of a shape that it is broadcast to.
+/// Returns the element of a tensor at an index of a shape that it is broadcast to.
 pub(super) fn element(te: &mut Te, tensor: Tensor, shape: &[PrimId], at: &[PrimId]) -> PrimId {
     let own = te.shape(tensor);
     let behind = at.len() - own.len();
@@ -198,7 +196,7 @@ pub(super) fn element(te: &mut Te, tensor: Tensor, shape: &[PrimId], at: &[PrimI
     te.load(tensor, &at)
 }
 
-/// A binary operator of two elements.
+/// Combines two elements by a binary operator.
 fn apply(te: &mut Te, op: &str, a: PrimId, b: PrimId) -> PrimId {
     let prim = match op {
         "add" => PrimOp::Add,
@@ -245,7 +243,7 @@ fn floor_divide(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
         let quotient = te.over(a, b);
         return te.call("floor", &[quotient]);
     }
-    // Truth values are no integers here, and `floor` leaves them.
+    // Truth values do not count as integers here, and `floor` keeps them.
     if te.type_of(a) == DType::BOOL {
         return te.bin(PrimOp::Div, a, b);
     }
@@ -272,9 +270,7 @@ fn log_add_exp(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
     te.call("log", &[sum])
 }
 
-// ---- unary ----
-
-/// What TVM says of an operator on elements of a type that its tensor program does not take.
+/// Returns TVM's message for an operator whose tensor program does not take elements of a type.
 pub(super) fn unfit(op: &str, element: DType) -> Option<&'static str> {
     let truth = element == DType::BOOL;
     match op {
@@ -294,12 +290,12 @@ fn unary(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// An intrinsic on every element, as TOPI's Python has it: the stage is called `compute`.
+/// Applies an intrinsic to every element; as in TOPI's Python the stage is named `compute`.
 pub(super) fn intrinsic(te: &mut Te, op: &str, x: Tensor) -> Tensor {
     each(te, "compute", "i", x, &mut |te, x| te.call(op, &[x]))
 }
 
-/// A stage with an expression of each element.
+/// Makes a stage with an expression of each element.
 pub(super) fn each(te: &mut Te, name: &str, axes: &str, x: Tensor, f: &mut dyn FnMut(&mut Te, PrimId) -> PrimId) -> Tensor {
     let shape = te.shape(x);
     te.compute(name, axes, &shape, &mut |te, at| {
@@ -308,7 +304,7 @@ pub(super) fn each(te: &mut Te, name: &str, axes: &str, x: Tensor, f: &mut dyn F
     })
 }
 
-/// A unary operator of TOPI.
+/// Applies a unary operator of TOPI.
 pub(super) fn map(te: &mut Te, op: &str, x: Tensor) -> Result<Tensor, Refused> {
     let dtype = te.dtype(x);
     let float = dtype.is_float();
@@ -318,7 +314,7 @@ pub(super) fn map(te: &mut Te, op: &str, x: Tensor) -> Result<Tensor, Refused> {
         }
         "ceil" | "floor" | "round" | "trunc" if !float => each(te, "compute", "i", x, &mut |_, x| x),
         "round" => intrinsic(te, "nearbyint", x),
-        // Roots and the like of integers are those of floats.
+        // Roots and similar functions of integers are computed as floats.
         "sqrt" | "rsqrt" | "exp" | "log" | "sigmoid" | "tanh" if !float => {
             let wide = cast(te, x, DType::F32);
             intrinsic(te, op, wide)
@@ -379,7 +375,7 @@ fn clip(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// The error function, which halves do not have.
+/// Computes the error function, which does not exist for float16.
 pub(super) fn erf_of(te: &mut Te, x: Tensor) -> Tensor {
     if te.dtype(x) != DType::F16 {
         return intrinsic(te, "erf", x);

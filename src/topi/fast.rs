@@ -1,5 +1,5 @@
-//! Approximations of functions that are slow to compute: polynomials, and an exponential that writes bits. Only tensors of the
-//! precision that TVM has a formula for get one; others get the function itself, under the same name.
+//! Approximations of slow functions: polynomials, and an exponential that writes bits. Only tensors of the precision
+//! that TVM has a formula for are approximated; others use the function itself, under the same name.
 //!
 //! Source: `include/tvm/topi/elemwise.h`, `src/tirx/op/op.cc` (`fast_erf_float_expr`), `python/tvm/topi/nn/softmax.py`.
 
@@ -33,7 +33,7 @@ fn fast_exp(te: &mut Te, x: Tensor) -> Tensor {
         let (high, low) = (number(te, 88.376_27), number(te, -88.376_26));
         let inside = te.bin(PrimOp::Min, x, high);
         let inside = te.bin(PrimOp::Max, inside, low);
-        // `x` is a whole number of times the logarithm of two, and a rest that the polynomial is for.
+        // `x` is a multiple of the logarithm of two, and a remainder that the polynomial handles.
         let (log2e, half) = (number(te, std::f32::consts::LOG2_E), number(te, 0.5));
         let times = te.times(inside, log2e);
         let times = te.plus(times, half);
@@ -118,13 +118,13 @@ fn erf(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// An odd polynomial over an even one, their coefficients from the highest power down.
+/// Divides an odd polynomial by an even one; coefficients begin with the highest power.
 fn quotient(te: &mut Te, x: PrimId, above: &[f64], below: &[f64]) -> PrimId {
     let square = te.times(x, x);
     let dtype = te.type_of(x);
     let polynomial = |te: &mut Te, coefficients: &[f64]| {
         let mut numbers = coefficients.iter().map(|value| te.number(*value, dtype)).collect::<Vec<_>>().into_iter();
-        // The highest coefficient stands behind the square, the others' sum behind it again.
+        // The square is the left factor of the highest coefficient, and then of each sum.
         let first = numbers.next().map(|first| te.times(square, first));
         let second = numbers.next();
         let mut value = match (first, second) {

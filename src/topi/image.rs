@@ -1,4 +1,4 @@
-//! Images of another size, and where the elements of a transformed image come from.
+//! Resizing and sampling of images.
 //!
 //! Source: `python/tvm/topi/image/resize.py`, `grid_sample.py`.
 
@@ -13,16 +13,16 @@ pub(super) const RULES: &[Rule] = &[
     rule("image.affine_grid", "affine_grid", affine_grid),
 ];
 
-/// What a resizing is like along one axis.
+/// The resizing along one axis.
 struct Along {
-    /// Its place in the tensor.
+    /// Its index in the tensor.
     axis: usize,
     /// Extents before and after.
     from: PrimId,
     to: PrimId,
-    /// Beginning and end of the region of interest.
+    /// Begin and end of the region of interest.
     roi: (f64, f64),
-    /// Whether a coordinate is the quotient by a whole number.
+    /// True if a coordinate is the quotient by an integer.
     whole: bool,
 }
 
@@ -62,7 +62,7 @@ fn resize(cx: &mut Lower) -> Lowered {
     for (index, letter) in wanted.iter().enumerate() {
         let axis = letters.iter().position(|other| other == letter).ok_or(Refused::Leave)?;
         let (from, to) = (own[axis], size[index]);
-        // TVM reads the region of a volume from behind.
+        // TVM reads the region of a volume in reverse.
         let place = if flat { index } else { dim - 1 - index };
         let end = |place: usize| roi.get(place).copied().unwrap_or(0.0);
         let whole = match (cx.te.known(from), cx.te.known(to)) {
@@ -78,7 +78,7 @@ fn resize(cx: &mut Lower) -> Lowered {
 }
 
 impl Along {
-    /// The place in the image before that an index is at.
+    /// Returns the position in the source image of an index.
     fn place(&self, te: &mut Te, index: PrimId, mode: &str) -> PrimId {
         let (from, to) = (te.cast(DType::F32, self.from), te.cast(DType::F32, self.to));
         let scale = te.over(from, to);
@@ -148,7 +148,7 @@ impl Resize {
         te.cast(te.dtype(self.x), value)
     }
 
-    /// The element of the image at a place, which is kept inside.
+    /// Returns the element of the image at a position, which is clamped to the image.
     fn pixel(&self, te: &mut Te, at: &[PrimId], place: &[PrimId]) -> PrimId {
         let mut from = at.to_vec();
         for (along, place) in self.along.iter().zip(place) {
@@ -160,7 +160,7 @@ impl Resize {
         te.cast(DType::F32, value)
     }
 
-    /// The elements around a place, `width` along each axis from `first` on: the last axis runs fastest.
+    /// Returns the elements around a position, `width` along each axis beginning at `first`: the last axis runs fastest.
     fn around(&self, te: &mut Te, at: &[PrimId], whole: &[PrimId], width: usize, first: i64) -> Vec<PrimId> {
         let mut pixels = Vec::new();
         for number in 0..width.pow(self.along.len() as u32) {
@@ -237,12 +237,12 @@ impl Resize {
         values[0]
     }
 
-    /// Weights without those of neighbours outside of the image.
+    /// Sets the weights of neighbours outside of the image to zero.
     fn excluded(&self, te: &mut Te, whole: &[PrimId], weights: &[[PrimId; 4]]) -> Vec<[PrimId; 4]> {
         let last = weights.len() - 1;
         (0..weights.len())
             .map(|axis| {
-                // Of a volume, TVM asks the columns where it means the planes, and holds them against the height.
+                // For a volume, TVM checks the columns instead of the planes, and compares them with the height.
                 let (asked, extent) = if axis == 0 && last == 2 { (last, 1) } else { (axis, axis) };
                 let mut number = 0;
                 let kept = weights[asked].map(|weight| {
@@ -261,7 +261,7 @@ impl Resize {
             .collect()
     }
 
-    /// The value, or another one outside of the image; of a volume nobody asks about the planes.
+    /// Returns the value, or another one outside of the image; the planes of a volume are not checked.
     fn cropped(&self, te: &mut Te, places: &[PrimId], value: PrimId) -> PrimId {
         let (outside, zero) = (te.number(self.outside, DType::F32), te.number(0.0, DType::F32));
         (self.along.iter().zip(places).skip(places.len() - 2)).fold(value, |value, (along, place)| {
@@ -281,7 +281,7 @@ fn lerp(te: &mut Te, a: PrimId, b: PrimId, t: PrimId) -> PrimId {
     te.plus(a, b)
 }
 
-/// The weights of four neighbours.
+/// Returns the weights of four neighbours.
 fn spline(te: &mut Te, t: PrimId, alpha: f64) -> [PrimId; 4] {
     let mut number = |value: f64| te.number(value, DType::F32);
     let [a, a2, a3, a32, minus, minus_a, two, one] =

@@ -33,7 +33,7 @@ fn take(cx: &mut Lower) -> Lowered {
     let te = &mut cx.te;
     let axis = te.store.attr_int(cx.attrs, "axis");
     let Some(axis) = axis.map(|axis| from_front(axis, own.len())) else {
-        // Without an axis the tensor is one row.
+        // Without an axis the tensor is flattened.
         let Operand::Tensor(tensor) = indices else { return Err(Refused::Leave) };
         if mode == "nan" {
             return Err("take without an axis has no mode nan".into());
@@ -71,7 +71,7 @@ fn take(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// An index that is kept inside as the mode says.
+/// Limits an index to the extent as the mode says.
 fn place(te: &mut Te, mode: &str, index: PrimId, extent: PrimId) -> PrimId {
     match mode {
         "clip" => {
@@ -91,7 +91,7 @@ fn place(te: &mut Te, mode: &str, index: PrimId, extent: PrimId) -> PrimId {
     }
 }
 
-/// The scalars of a tuple that is written down.
+/// Returns the scalars of a tuple literal.
 fn scalars(cx: &mut Lower, index: usize) -> Result<Vec<PrimId>, Refused> {
     let arg = cx.arg(index)?;
     let value = cx.builder.value_of(cx.te.store, arg);
@@ -147,14 +147,14 @@ fn strided_slice(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// A bound of a slice with a place in the tensor.
+/// Clamps a bound of a slice to the tensor.
 fn inside(index: i64, extent: i64, stride: i64) -> i64 {
     let (least, most) = if stride < 0 { (-1, extent - 1) } else { (0, extent) };
     let index = if index < 0 { index + extent } else { index };
     index.max(least).min(most)
 }
 
-/// [`inside`] of what is not known.
+/// Does the same as [`inside`] for unknown values.
 fn inside_of(te: &mut Te, index: PrimId, extent: PrimId, stride: PrimId) -> PrimId {
     if let (Some(index), Some(extent), Some(stride)) = (te.known(index), te.known(extent), te.known(stride)) {
         return te.int(inside(index, extent, stride));
@@ -179,7 +179,7 @@ fn inside_of(te: &mut Te, index: PrimId, extent: PrimId, stride: PrimId) -> Prim
     te.bin(PrimOp::Min, low, most)
 }
 
-/// How many elements a slice has.
+/// Returns the number of elements of a slice.
 fn length(te: &mut Te, begin: PrimId, end: PrimId, stride: PrimId, extent: PrimId, inbound: bool) -> PrimId {
     if inbound {
         let span = te.minus(end, begin);
@@ -223,7 +223,7 @@ fn chosen(te: &mut Te, condition: Tensor, x: Tensor, y: Tensor, shape: &[PrimId]
     })
 }
 
-/// A tensor with others in a slice of it: a row says which places are in the slice, and another one what stands there.
+/// Replaces a slice of a tensor by another tensor: one row marks the indices in the slice, and another has their sources.
 fn slice_scatter(cx: &mut Lower) -> Lowered {
     let (x, source) = (cx.tensor(0)?, cx.tensor(1)?);
     let mut given = Vec::new();
@@ -358,7 +358,7 @@ fn index_tensor(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// The shape is computed when the program runs, and a cast gives its extents names.
+/// The shape is computed at run time, and a cast names its extents.
 fn dynamic_strided_slice(cx: &mut Lower) -> Lowered {
     let args = cx.args.clone();
     let shape = {

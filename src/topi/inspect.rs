@@ -1,4 +1,4 @@
-//! What is asked of a tensor when the program runs: fields of the structure that describes it.
+//! Queries of a tensor at run time: fields of the structure that describes it.
 //!
 //! Source: `src/relax/op/tensor/inspect.cc`, `legalize_ops/inspect_op.py`.
 
@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { op: "inspect.tensor_stride_i", hint: "_get_tensor_stride_i", lower: of_axis, known: Known::Nothing },
 ];
 
-/// What extents and strides of an axis begin with.
+/// The beginning of the programs for extents and strides of an axis.
 const CHECKED: &str = "        T.func_attr({\"tirx.is_host_func\": True, \"tirx.is_scheduled\": True})
         assert T.int64(0) <= axis, (\"RuntimeError\", [\"Specified axis may not be negative\"])
         ndim: T.let[T.int32] = T.tvm_struct_get(dlpack_handle, 0, 4, \"int32\")
@@ -38,7 +38,7 @@ const SHAPE: &str =
         return extent
 ";
 
-/// Of a packed tensor, whose strides are not given, it is the product of the extents behind the axis.
+/// If a packed tensor has no strides, the stride is the product of the extents behind the axis.
 const STRIDE: &str =
     "        stride_ptr: T.let[T.handle(\"int64\")] = T.tvm_struct_get(dlpack_handle, 0, 3, T.handle(\"int64\").ty)
         if T.isnullptr(stride_ptr):
@@ -56,7 +56,7 @@ const STRIDE: &str =
             return stride
 ";
 
-/// A call of a function that reads the extent or stride of one axis. They follow pointers, and stand as text.
+/// Calls a function that reads the extent or stride of one axis. The functions follow pointers, and are parsed from text.
 fn of_axis(cx: &mut Lower) -> Lowered {
     let (flags, rest) = match cx.op {
         "inspect.tensor_shape_i" => ("private=True", SHAPE),
@@ -98,7 +98,7 @@ fn bound(cx: &mut Lower, name: &str, value: PrimId, stmts: &mut Vec<StmtId>) -> 
     cx.te.store.prim(PrimExpr::Var(var))
 }
 
-/// A call of a function that reads the field.
+/// Calls a function that reads the field.
 fn getter(cx: &mut Lower) -> Lowered {
     let name = cx.te.store.name("dlpack_handle");
     let handle = cx.te.store.add_symbol(Symbol { name, dtype: DType::new(DTypeCode::Handle, 64), size: false });
@@ -133,7 +133,7 @@ fn getter(cx: &mut Lower) -> Lowered {
     };
     stmts.push(cx.te.store.add_stmt(Stmt::Return(value)));
     let body = cx.te.store.add_stmts(&stmts);
-    // TVM says of an offset that it has a sign.
+    // TVM gives an offset a signed type.
     let dtype = if scripted { DType::I64 } else { cx.te.type_of(value) };
     let mut fields = vec![("tirx.is_host_func", AttrValue::Bool(true)), ("tirx.is_scheduled", AttrValue::Bool(true))];
     if scripted {

@@ -1,7 +1,7 @@
-//! `layout_transform`: elements at the places that an index map gives.
+//! `layout_transform`: moves elements to the indices that an index map gives.
 //!
-//! Where the new shape holds more than the old one, what nobody writes is padded: the program then runs over the new shape and
-//! asks for each place whether it is one of the old. That is found for maps that split single axes, `(a // 4, a % 4)`.
+//! If the new shape is larger than the old one, the other elements are padding: the program then runs over the new shape and
+//! tests for each index if it is one of the old shape. This is supported for maps that split single axes, `(a // 4, a % 4)`.
 //!
 //! Source: `legalize_ops/manipulate.py`, `src/s_tir/schedule/primitive/layout_transformation.cc`.
 
@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[rule("layout_transform", "te_layout_transfor
 
 /// An index of the new shape: `variable // lower % upper`, the remainder only where there is one.
 struct Part {
-    /// Which axis of the old shape it is of.
+    /// The axis of the old shape that it belongs to.
     of: usize,
     lower: i64,
     upper: Option<i64>,
@@ -69,7 +69,7 @@ fn layout_transform(cx: &mut Lower) -> Lowered {
     cx.finish_as("te_layout_transform_with_pad", &[out])
 }
 
-/// What an index takes of a variable, if it is that simple.
+/// Returns the part of a variable that an index is, if it is that simple.
 fn part(te: &Te, vars: &[Id<Symbol>], index: PrimId) -> Option<Part> {
     let step = |index: PrimId, wanted: PrimOp| match *te.store.prim_of_id(index) {
         PrimExpr::Binary { op, a, b } if op == wanted => Some((a, te.known(b).filter(|by| *by > 0)?)),
@@ -81,7 +81,7 @@ fn part(te: &Te, vars: &[Id<Symbol>], index: PrimId) -> Option<Part> {
     Some(Part { of: vars.iter().position(|other| other == var)?, lower, upper })
 }
 
-/// The program runs over the old shape and writes where the map says.
+/// Makes a program that runs over the old shape and writes to the mapped indices.
 fn moved(te: &mut Te, x: Tensor, out: Tensor, vars: &[Id<Symbol>], indices: &[PrimId]) {
     let shape = te.shape(x);
     let axes = te.axes("self", &shape);
@@ -92,7 +92,7 @@ fn moved(te: &mut Te, x: Tensor, out: Tensor, vars: &[Id<Symbol>], indices: &[Pr
             facts.assume_between(axis.var, 0, extent - 1);
         }
     }
-    // In a sum an axis of one element counts nothing; an index that is such an axis stays one.
+    // An axis of one element counts as zero in a sum; an index that is such an axis stays one.
     let zero = te.store.prim_int(0, DType::I64);
     let inside = |(axis, at): (&Axis, &PrimId)| if te.known(axis.extent) == Some(1) { zero } else { *at };
     let inside: Vec<PrimId> = axes.iter().zip(&at).map(inside).collect();
@@ -106,7 +106,7 @@ fn moved(te: &mut Te, x: Tensor, out: Tensor, vars: &[Id<Symbol>], indices: &[Pr
     whole(te, x, out, &axes, &at, &places, value);
 }
 
-/// The program runs over the new shape and looks where an element comes from.
+/// Makes a program that runs over the new shape and computes the source of each element.
 fn padded(te: &mut Te, x: Tensor, out: Tensor, vars: &[Id<Symbol>], parts: &[Part], pad: PrimId) -> Option<()> {
     let (own, shape) = (te.shape(x), te.shape(out));
     let mut axes = Vec::new();
@@ -157,7 +157,7 @@ fn padded(te: &mut Te, x: Tensor, out: Tensor, vars: &[Id<Symbol>], parts: &[Par
     Some(())
 }
 
-/// Whether a place is behind the end of an axis that was split in units, of which the last one is not full.
+/// True beyond the end of an axis that was split into units, of which the last one is not full.
 fn outside(te: &mut Te, extent: PrimId, unit: i64, coarse: PrimId, rest: PrimId, units: Option<i64>) -> Option<PrimId> {
     let count = te.int(unit);
     let Some(known) = te.known(extent) else {
@@ -196,7 +196,7 @@ fn whole(te: &mut Te, x: Tensor, out: Tensor, axes: &[Axis], at: &[PrimId], plac
     program(te, x, out, axes, (source, places), value);
 }
 
-/// One block that writes `value` at the places.
+/// Makes one block that writes `value` to the indices.
 fn program(te: &mut Te, x: Tensor, out: Tensor, axes: &[Axis], (source, places): (Region, &[PrimId]), value: PrimId) {
     let (heads, iters): (Vec<For>, Vec<IterVar>) = axes.iter().map(|axis| spread(te, axis, IterKind::Spatial)).unzip();
     let body = te.store.add_stmt(Stmt::Store { buffer: out, indices: places.into(), value });

@@ -62,8 +62,8 @@ fn matmul(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// `FuseTransposeMatmul` of `python/tvm/relax/transform/fuse_transpose_matmul.py`: the right factor is read as it was before its
-/// last two axes were swapped.
+/// `FuseTransposeMatmul` of `python/tvm/relax/transform/fuse_transpose_matmul.py`: reads the right factor as it was
+/// before its last two axes were swapped.
 pub(super) const WITH_TRANSPOSED: &[Rule] = &[rule("matmul", "NT_matmul", with_transposed)];
 
 fn with_transposed(cx: &mut Lower) -> Lowered {
@@ -111,15 +111,13 @@ fn outer(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// A tensor as the value of a hint: its layout may be chosen.
+/// Marks a tensor in a hint: its layout may be chosen.
 pub(super) fn layout_free(te: &mut Te, tensor: Tensor) -> (&'static str, AttrValue) {
     let buffer = te.store.prim(PrimExpr::Buffer(tensor));
     ("layout_free_placeholders", AttrValue::Array([AttrValue::Dim(Dim::Expr(buffer))].into()))
 }
 
-// ---- sums of products that letters describe ----
-
-/// `ij,jk->ik`, one list of letters for each operand; dots are any number of axes.
+/// Parses `ij,jk->ik` to one list of letters for each operand; dots are any number of axes.
 fn equation(text: &str) -> Option<(Vec<Vec<char>>, Vec<char>)> {
     let text: String = text.replace("...", "\0").chars().filter(|letter| *letter != ' ').collect();
     let (inputs, output) = match text.split_once("->") {

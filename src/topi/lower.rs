@@ -1,5 +1,5 @@
-//! A call of an operator on its way to being a call of a tensor program: what its arguments are as tensors and scalars, and the
-//! call in the end.
+//! The lowering of an operator call to a call of a tensor program: its arguments as tensors and scalars, and the final
+//! call.
 //!
 //! Source: `python/tvm/relax/utils.py` (`gen_call_tir_inputs`), `python/tvm/relax/block_builder.py` (`call_te`).
 
@@ -15,16 +15,16 @@ use crate::ops;
 use crate::tir::substitute;
 use rustc_hash::FxHashMap;
 
-/// Why a call does not become another one.
+/// The reason why a call is not lowered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// It has no tensor program, or none of this call; it stays.
+    /// The operator has no tensor program, or none for this call, which stays.
     Leave,
     /// TVM refuses it.
     Error(String),
 }
 
-/// What a call becomes.
+/// The replacement of a call.
 pub(crate) type Lowered = Result<ExprId, Refused>;
 
 impl From<&str> for Refused {
@@ -33,20 +33,20 @@ impl From<&str> for Refused {
     }
 }
 
-/// An argument as tensor expressions see it.
+/// An argument in tensor expressions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operand {
     Tensor(Tensor),
     Scalar(PrimId),
 }
 
-/// A call on its way.
+/// A call that is being lowered.
 pub(crate) struct Lower<'a, 's> {
     pub te: Te<'s>,
     pub builder: &'a mut BlockBuilder,
     /// The operator, without `R.`.
     pub op: &'static str,
-    /// What the program is to be called.
+    /// The preferred name of the program.
     pub hint: &'static str,
     pub call: ExprId,
     pub args: Vec<ExprId>,
@@ -55,7 +55,7 @@ pub(crate) struct Lower<'a, 's> {
     pub ty: TypeId,
     /// Variables of the program that hold the scalars of symbols.
     pub scalars: &'a FxHashMap<Id<Symbol>, VarId>,
-    /// What symbols of the caller are in the program, in the order in which they were met.
+    /// The symbols of the caller with their counterparts in the program, in the order of first use.
     symbols: Vec<(Id<Symbol>, PrimId)>,
     params: Vec<PrimParam>,
     given: Vec<ExprId>,
@@ -63,7 +63,7 @@ pub(crate) struct Lower<'a, 's> {
     extra: Vec<PrimId>,
     /// The device of the first tensor that has one.
     device: Option<Id<Object>>,
-    /// While this is a part of a larger program: what it is made of so far.
+    /// The parts so far, if this is a part of a larger program.
     pub parts: Option<Parts>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Lower<'a, 's> {
 pub(crate) struct Parts {
     /// The tensors that variables stand for.
     pub known: FxHashMap<VarId, Tensor>,
-    /// What the last operator computes.
+    /// The tensors that the last operator computes.
     pub last: Vec<Tensor>,
 }
 
@@ -106,18 +106,16 @@ impl<'a, 's> Lower<'a, 's> {
         }
     }
 
-    // ---- arguments ----
-
     pub fn arg(&self, index: usize) -> Result<ExprId, Refused> {
         self.args.get(index).copied().ok_or(Refused::Leave)
     }
 
-    /// What is known of the type of a tensor.
+    /// Returns the known type of a tensor.
     pub fn info(&self, expr: ExprId) -> Option<TensorInfo> {
         self.te.store.tensor_info(self.te.store.checked_type(expr)?)
     }
 
-    /// What is known of the type of the call.
+    /// Returns the known type of the call.
     pub fn out_info(&self) -> Result<TensorInfo, Refused> {
         self.te.store.tensor_info(self.ty).ok_or(Refused::Leave)
     }
@@ -135,13 +133,13 @@ impl<'a, 's> Lower<'a, 's> {
         }
     }
 
-    /// The tensor that an argument is.
+    /// Returns the tensor that an argument is.
     pub fn tensor(&mut self, index: usize) -> Result<Tensor, Refused> {
         let arg = self.arg(index)?;
         self.tensor_of(arg)
     }
 
-    /// A value as a parameter of the program.
+    /// Makes a value a parameter of the program.
     pub fn tensor_of(&mut self, arg: ExprId) -> Result<Tensor, Refused> {
         if let (Some(parts), Expr::Var(var)) = (&self.parts, self.te.store.expr(arg))
             && let Some(tensor) = parts.known.get(&var)
@@ -158,7 +156,7 @@ impl<'a, 's> Lower<'a, 's> {
         self.tensor_named(arg, &name)
     }
 
-    /// [`Lower::tensor_of`] with a name for the parameter.
+    /// Does the same as [`Lower::tensor_of`] with a name for the parameter.
     pub fn tensor_named(&mut self, arg: ExprId, name: &str) -> Result<Tensor, Refused> {
         let info = self.info(arg).ok_or(Refused::Leave)?;
         let Extents::Known(dims) = info.extents else { return Err(Refused::Leave) };
@@ -171,7 +169,7 @@ impl<'a, 's> Lower<'a, 's> {
         Ok(tensor)
     }
 
-    /// An argument that may be a tensor or a scalar.
+    /// Returns an argument that may be a tensor or a scalar.
     pub fn operand(&mut self, index: usize) -> Result<Operand, Refused> {
         let arg = self.arg(index)?;
         match self.scalar_of(arg) {
@@ -180,7 +178,7 @@ impl<'a, 's> Lower<'a, 's> {
         }
     }
 
-    /// The scalar that a value is, if it is one that no tensor holds.
+    /// Returns the scalar that a value is, if it is no tensor.
     pub fn scalar_of(&mut self, arg: ExprId) -> Option<PrimId> {
         let store = &*self.te.store;
         match store.expr(arg) {
@@ -206,20 +204,20 @@ impl<'a, 's> Lower<'a, 's> {
         }
     }
 
-    /// Whether a value is a scalar that no tensor holds.
+    /// True if a value is a scalar that is no tensor.
     pub fn is_scalar(&self, arg: ExprId) -> bool {
         let ty = self.te.store.checked_type(arg).map(|ty| self.te.store.type_of_id(ty));
         matches!(ty, Some(Type::Prim(_)))
     }
 
-    /// A scalar of the caller in the program.
+    /// Translates a scalar of the caller to the program.
     pub fn prim(&mut self, prim: PrimId) -> PrimId {
         let new = self.renamed(prim);
         self.extra.push(new);
         new
     }
 
-    /// The extents that an argument of type shape is written as; of a variable what it is bound to.
+    /// Returns the extents of an argument that is a shape literal, or a variable that is bound to one.
     pub fn shape_arg(&mut self, index: usize) -> Result<Vec<PrimId>, Refused> {
         let arg = self.arg(index)?;
         let value = self.builder.value_of(self.te.store, arg);
@@ -235,7 +233,7 @@ impl<'a, 's> Lower<'a, 's> {
         Ok(shape)
     }
 
-    /// The values of a tuple, through the variables that name it.
+    /// Returns the values of a tuple, through the variables that name it.
     pub fn fields(&mut self, index: usize) -> Result<Vec<ExprId>, Refused> {
         let arg = self.arg(index)?;
         let value = self.builder.value_of(self.te.store, arg);
@@ -247,7 +245,7 @@ impl<'a, 's> Lower<'a, 's> {
         self.bound_fields(arg, types.len())
     }
 
-    /// The fields of a tuple, each bound to a variable.
+    /// Binds the fields of a tuple to variables.
     pub fn bound_fields(&mut self, arg: ExprId, count: usize) -> Result<Vec<ExprId>, Refused> {
         let mut fields = Vec::new();
         for index in 0..count as u32 {
@@ -257,13 +255,13 @@ impl<'a, 's> Lower<'a, 's> {
         Ok(fields)
     }
 
-    /// The tensors of a tuple.
+    /// Returns the tensors of a tuple.
     pub fn tensors(&mut self, index: usize) -> Result<Vec<Tensor>, Refused> {
         let fields = self.fields(index)?;
         fields.into_iter().map(|field| self.tensor_of(field)).collect()
     }
 
-    /// The number that a constant of rank 0 is, as a scalar of its type.
+    /// Returns the number of a constant of rank 0, as a scalar of its type.
     pub fn constant(&mut self, arg: ExprId) -> Option<PrimId> {
         let constant = ops::build::constant(self.te.store, arg)?;
         if !constant.is_scalar() {
@@ -286,7 +284,7 @@ impl<'a, 's> Lower<'a, 's> {
             .collect()
     }
 
-    /// An expression in the symbols of the program.
+    /// Translates an expression to the symbols of the program.
     fn renamed(&mut self, prim: PrimId) -> PrimId {
         let symbols = &mut self.symbols;
         substitute(self.te.store, prim, &mut |store, symbol| {
@@ -301,8 +299,6 @@ impl<'a, 's> Lower<'a, 's> {
         })
     }
 
-    // ---- attributes ----
-
     pub fn int(&self, name: &str) -> Option<i64> {
         self.te.store.attr_int(self.attrs, name)
     }
@@ -315,7 +311,7 @@ impl<'a, 's> Lower<'a, 's> {
         self.number(name).unwrap_or(0.0)
     }
 
-    /// A number that may be left open, or be written with a type.
+    /// Returns a number that may be missing, or have a type.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.number_of(self.te.store.attr(self.attrs, name)?)
     }
@@ -347,12 +343,12 @@ impl<'a, 's> Lower<'a, 's> {
         }
     }
 
-    /// An element type that may be left open.
+    /// Returns an element type that may be missing.
     pub fn dtype(&self, name: &str) -> Option<DType> {
         self.te.store.attr_dtype(self.attrs, name)
     }
 
-    /// Axes that may count from behind; all where none are said.
+    /// Returns axes, which may count from behind; all of them if the attribute names none.
     pub fn axes(&self, name: &str, rank: usize) -> Vec<usize> {
         match self.ints(name) {
             Some(axes) => axes.into_iter().map(|axis| from_front(axis, rank)).collect(),
@@ -360,15 +356,13 @@ impl<'a, 's> Lower<'a, 's> {
         }
     }
 
-    // ---- the result ----
-
-    /// The call of the program that computes these.
+    /// Makes the call of the program that computes these tensors.
     pub fn finish(&mut self, outs: &[Tensor]) -> Lowered {
         let hint = self.hint;
         self.finish_as(hint, outs)
     }
 
-    /// [`Lower::finish`] with another name for the program.
+    /// Does the same as [`Lower::finish`] with another name for the program.
     pub fn finish_as(&mut self, hint: &str, outs: &[Tensor]) -> Lowered {
         if let Some(message) = self.te.impossible.take() {
             return Err(Refused::Error(message));
@@ -400,7 +394,7 @@ impl<'a, 's> Lower<'a, 's> {
         Ok(call_with_types(self.te.store, "call_tir", &[program, args], &[ty]))
     }
 
-    /// Symbols that are used and are no extent of a parameter.
+    /// Returns the symbols that are used and are no extent of a parameter.
     fn unbound(&self, params: &[PrimParam], outs: &[Tensor]) -> Vec<Id<Symbol>> {
         let store = &*self.te.store;
         let mut bound = Vec::new();
@@ -436,7 +430,7 @@ impl<'a, 's> Lower<'a, 's> {
         used
     }
 
-    /// A symbol of the caller as a value.
+    /// Returns a symbol of the caller as a value.
     fn scalar(&mut self, symbol: Id<Symbol>) -> ExprId {
         if let Some(var) = self.scalars.get(&symbol) {
             return self.te.store.use_var(*var);
@@ -446,7 +440,7 @@ impl<'a, 's> Lower<'a, 's> {
         self.te.store.add_typed(Expr::Prim(prim), Some(ty))
     }
 
-    /// The type of a result, in the symbols of the caller.
+    /// Returns the type of a result, in the symbols of the caller.
     fn type_of(&mut self, tensor: Tensor) -> TypeId {
         let shape = self.te.shape(tensor);
         let dims: Vec<Dim> = shape.into_iter().map(|extent| self.outside(extent)).collect();
@@ -454,7 +448,7 @@ impl<'a, 's> Lower<'a, 's> {
         self.te.store.tensor_like(TensorInfo { extents: Extents::Known(dims.into()), dtype, vdevice: self.device })
     }
 
-    /// An extent in the symbols of the caller.
+    /// Translates an extent to the symbols of the caller.
     pub fn outside(&mut self, extent: PrimId) -> Dim {
         let symbols = &self.symbols;
         let prim = substitute(self.te.store, extent, &mut |store, symbol| {
@@ -464,13 +458,13 @@ impl<'a, 's> Lower<'a, 's> {
         self.te.store.dim_of_prim(prim)
     }
 
-    /// A lowering of something else in the same place.
+    /// Begins the lowering of another call in the same place.
     pub fn fresh(&mut self, call: ExprId) -> Lower<'_, '_> {
         let ty = self.te.store.checked_type(call).unwrap_or(self.ty);
         Lower::new(self.te.store, self.builder, self.scalars, (self.op, self.hint), call, ty)
     }
 
-    /// What a call of another operator becomes.
+    /// Lowers a call of another operator.
     pub fn again(&mut self, name: &str, args: &[ExprId], written: &[(&str, AttrValue)]) -> Lowered {
         let call = self.relax_call(name, args, written);
         let call = self.builder.normalize(self.te.store, call);
@@ -481,7 +475,7 @@ impl<'a, 's> Lower<'a, 's> {
         }
     }
 
-    /// A call of another operator of Relax.
+    /// Makes a call of another operator of Relax.
     pub fn relax_call(&mut self, name: &str, args: &[ExprId], written: &[(&str, AttrValue)]) -> ExprId {
         let op = ops::lookup_relax(name);
         let schema = op.and_then(|op| ops::info(op).relax.as_ref()).and_then(|row| row.attrs);
@@ -506,7 +500,7 @@ pub(crate) fn call_with_types(store: &mut Store, name: &str, args: &[ExprId], ty
     store.add(Expr::Call { callee, args, info })
 }
 
-/// An axis that may count from behind.
+/// Returns an axis, which may count from behind, counted from the front.
 pub(crate) fn from_front(axis: i64, rank: usize) -> usize {
     let axis = if axis < 0 { axis + rank as i64 } else { axis };
     axis.max(0) as usize

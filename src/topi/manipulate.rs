@@ -1,4 +1,4 @@
-//! Operators that give elements other places: shapes, axes, joining, cutting, repeating.
+//! Operators that move elements: shapes, axes, joining, splitting, repeating.
 //!
 //! Source: `include/tvm/topi/transform.h`, `legalize_ops/manipulate.py`.
 
@@ -28,8 +28,6 @@ pub(super) const RULES: &[Rule] = &[
     rule("meshgrid", "meshgrid", meshgrid),
     rule("one_hot", "one_hot", one_hot),
 ];
-
-// ---- shapes ----
 
 fn broadcast_to(cx: &mut Lower) -> Lowered {
     let x = cx.tensor(0)?;
@@ -71,7 +69,7 @@ pub(super) fn reshape(te: &mut Te, x: Tensor, shape: &[PrimId]) -> Tensor {
     })
 }
 
-/// The place of an element of a packed tensor.
+/// Returns the offset of an element of a packed tensor.
 pub(super) fn ravel(te: &mut Te, at: &[PrimId], shape: &[PrimId]) -> PrimId {
     let Some((first, rest)) = at.split_first() else { return te.int(0) };
     rest.iter().zip(&shape[1..]).fold(*first, |flat, (index, extent)| {
@@ -80,7 +78,7 @@ pub(super) fn ravel(te: &mut Te, at: &[PrimId], shape: &[PrimId]) -> PrimId {
     })
 }
 
-/// The indices of the element at a place of a packed tensor.
+/// Returns the indices of the element at an offset in a packed tensor.
 pub(super) fn unravel(te: &mut Te, mut flat: PrimId, shape: &[PrimId]) -> Vec<PrimId> {
     let mut at = Vec::new();
     for extent in shape.iter().rev() {
@@ -161,8 +159,6 @@ pub(super) fn transpose(te: &mut Te, x: Tensor, axes: &[usize]) -> Tensor {
         te.load(x, &from)
     })
 }
-
-// ---- joining and cutting ----
 
 fn concat(cx: &mut Lower) -> Lowered {
     let parts = cx.tensors(0)?;
@@ -254,8 +250,6 @@ fn split(cx: &mut Lower) -> Lowered {
     }
     cx.finish(&outs)
 }
-
-// ---- repeating and turning ----
 
 fn repeat(cx: &mut Lower) -> Lowered {
     let mut x = cx.tensor(0)?;

@@ -1,8 +1,8 @@
-//! Operators of Relax as tensor programs: TVM's TOPI, as much of it as lowering a program needs.
+//! Operators of Relax as tensor programs: the part of TVM's TOPI that the lowering of a program needs.
 //!
-//! An operator that has a *tensor-expression form* has a row in [`RULES`] with a function that says it in [`te`]: tensors whose
-//! elements are expressions over those of others. [`legalize`] makes a tensor program of that and a `call_tir` of the call
-//! (which the pass *LegalizeOps* does with every call); [`BlockBuilder::emit_te`] does it for a call under construction.
+//! An operator that has a *tensor-expression form* has a row in [`RULES`] with a function that expresses it in [`te`]: tensors
+//! whose elements are expressions over those of others. [`legalize`] makes a tensor program of that and replaces the call by
+//! `call_tir` (the pass *LegalizeOps* does so for every call); [`BlockBuilder::emit_te`] does it for a call under construction.
 //!
 //! ```
 //! use passlab::build::BlockBuilder;
@@ -57,24 +57,24 @@ pub use elementwise::folds_division;
 use lower::{Lower, Lowered, Refused};
 use rustc_hash::FxHashMap;
 
-/// How an operator is lowered.
+/// The lowering of an operator.
 pub(crate) struct Rule {
     /// The operator, without `R.`.
     pub op: &'static str,
-    /// What the program is called.
+    /// The preferred name of the program.
     pub hint: &'static str,
-    /// What it computes.
+    /// Builds the program.
     pub lower: fn(&mut Lower) -> Lowered,
-    /// Which shapes have to be known.
+    /// The shapes that have to be known.
     pub known: Known,
 }
 
-/// Which shapes have to be known for a rule.
+/// The shapes that have to be known for a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Known {
     /// Those of arguments and result.
     All,
-    /// Those of arguments: the result depends on what they hold.
+    /// Those of arguments: the result depends on their elements.
     Arguments,
     /// None.
     Nothing,
@@ -108,33 +108,33 @@ const RULES: &[&[Rule]] = &[
     layout::RULES,
 ];
 
-/// What became of a call.
+/// The result of legalising a call.
 pub enum Legalized {
-    /// It is another expression now, which need not be in normal form.
+    /// The replacement, which need not be in normal form.
     New(ExprId),
-    /// There is nothing to make of it.
+    /// The call has no replacement.
     Same,
-    /// TVM refuses it, with this message.
+    /// TVM's message that refuses the call.
     Error(String),
 }
 
-/// The rule of an operator.
+/// Returns the rule of an operator.
 fn find(op: &str) -> Option<&'static Rule> {
     RULES.iter().flat_map(|family| family.iter()).find(|rule| rule.op == op)
 }
 
-/// [`legalize`] for the operators that sort, search and scan, of which there is a program for processors without threads. It is
-/// a library of the runtime that sorts.
+/// [`legalize`] for the operators that sort, search and scan, as programs for processors without threads. A library of
+/// the runtime sorts.
 pub fn dispatch(store: &mut Store, builder: &mut BlockBuilder, call: ExprId) -> Legalized {
     legalize_by(store, builder, call, &FxHashMap::default(), |op| sort::RULES.iter().find(|rule| rule.op == op), false)
 }
 
-/// [`legalize`] by faster, less exact programs: of `exp`, `tanh`, `erf` and `nn.softmax`.
+/// [`legalize`] by faster, less exact programs for `exp`, `tanh`, `erf` and `nn.softmax`.
 pub fn approximate(store: &mut Store, builder: &mut BlockBuilder, call: ExprId) -> Legalized {
     legalize_by(store, builder, call, &FxHashMap::default(), |op| fast::RULES.iter().find(|rule| rule.op == op), false)
 }
 
-/// A call of a tensor program that multiplies `x` with `w`, whose last two axes are swapped for that; the product has type `ty`.
+/// Makes a call of a tensor program that multiplies `x` with `w`, whose last two axes it swaps; the product has type `ty`.
 pub fn product_with_transposed(store: &mut Store, builder: &mut BlockBuilder, x: ExprId, w: ExprId, ty: TypeId) -> Legalized {
     let Some(op) = ops::lookup_relax("matmul") else { return Legalized::Same };
     let (callee, args) = (store.add(Expr::Op(op)), store.list(&[x, w]));
@@ -149,7 +149,7 @@ pub fn product_with_transposed(store: &mut Store, builder: &mut BlockBuilder, x:
     )
 }
 
-/// Whether an operator has a tensor-expression form.
+/// True if an operator has a tensor-expression form.
 pub fn has_te_form(op: &str) -> bool {
     find(op).is_some()
 }
@@ -159,13 +159,13 @@ pub fn te_forms() -> impl Iterator<Item = &'static str> {
     RULES.iter().flat_map(|family| family.iter()).map(|rule| rule.op)
 }
 
-/// Which shapes the rule of an operator asks for.
+/// Returns the shapes that the rule of an operator requires.
 pub fn needs(op: &str) -> Known {
     find(op).map_or(Known::All, |rule| rule.known)
 }
 
-/// Makes a call of a tensor program of the call of an operator, which has a type. Bindings that it needs go into the block under
-/// way, the program into the module. `scalars` are the variables that hold symbols of the function around.
+/// Replaces the typed call of an operator by a call of a tensor program. Bindings that it needs go into the current
+/// block, the program into the module. `scalars` are the variables that hold symbols of the function around.
 pub fn legalize(
     store: &mut Store,
     builder: &mut BlockBuilder,
@@ -200,9 +200,9 @@ fn legalize_by(
 }
 
 impl BlockBuilder {
-    /// TVM's `emit_te`, for operators that have a tensor-expression form: binds a call of a tensor program that computes
-    /// `R.op(args, attrs)` to a new variable and gives its use. The program is in the module of the builder. The error says why
-    /// there is none.
+    /// TVM's `emit_te`, for operators that have a tensor-expression form: binds a call of a tensor program that
+    /// computes `R.op(args, attrs)` to a new variable and returns its use. The program is added to the builder's
+    /// module. The error is the reason why there is no such program.
     pub fn emit_te(
         &mut self,
         store: &mut Store,
@@ -238,7 +238,7 @@ impl BlockBuilder {
         self.lower_call(store, call)
     }
 
-    /// What [`BlockBuilder::call_te`] gives for a call of an operator that is put together already.
+    /// Does the same as [`BlockBuilder::call_te`] for an existing call of an operator.
     pub fn lower_call(&mut self, store: &mut Store, call: ExprId) -> Result<ExprId, String> {
         let Some(row) = store.called_op(call).and_then(|op| ops::info(op).relax.as_ref()) else {
             return Err("a tensor program is made of a call of an operator".to_owned());
@@ -247,7 +247,7 @@ impl BlockBuilder {
             return Err(format!("R.{} has no tensor-expression form", row.name));
         }
         let call = self.normalize(store, call);
-        // TOPI's `exp` is called so; LegalizeOps calls it `tir_exp`.
+        // TOPI's `exp` has this name; LegalizeOps names it `tir_exp`.
         match legalize_by(store, self, call, &FxHashMap::default(), find, true) {
             Legalized::New(new) => Ok(new),
             Legalized::Same => {

@@ -32,8 +32,6 @@ pub(super) const RULES: &[Rule] = &[
     rule("nn.pixel_shuffle", "pixel_shuffle", pixel_shuffle),
 ];
 
-// ---- activations ----
-
 fn activation(cx: &mut Lower) -> Lowered {
     let x = cx.tensor(0)?;
     let (op, alpha, beta, threshold) = (cx.op, cx.float("alpha"), cx.float("beta"), cx.float("threshold"));
@@ -84,7 +82,7 @@ fn prelu(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// Activations that are made of other operators.
+/// Activations that are composed of other operators.
 fn composed(cx: &mut Lower) -> Lowered {
     let x = cx.tensor(0)?;
     let op = cx.op;
@@ -141,9 +139,7 @@ fn dropout(cx: &mut Lower) -> Lowered {
     cx.finish(&[same, mask])
 }
 
-// ---- softmax ----
-
-/// Indices without one, or with one more.
+/// Removes one index.
 pub(super) fn without(at: &[PrimId], axis: usize) -> Vec<PrimId> {
     at.iter().enumerate().filter(|(index, _)| *index != axis).map(|(_, value)| *value).collect()
 }
@@ -170,7 +166,7 @@ pub(super) fn softmax(te: &mut Te, x: Tensor, axis: usize) -> Tensor {
     })
 }
 
-/// The same where the exponentials are computed in another way, from the greatest elements.
+/// Does the same with another function for the exponentials, which gets the greatest elements.
 pub(super) fn softmax_by(te: &mut Te, x: Tensor, axis: usize, exp: &mut dyn FnMut(&mut Te, Tensor) -> Tensor) -> Tensor {
     let shape = te.shape(x);
     let (left, extent) = (without(&shape, axis), shape[axis]);
@@ -217,8 +213,6 @@ fn log_softmax(cx: &mut Lower) -> Lowered {
     });
     cx.finish(&[out])
 }
-
-// ---- losses ----
 
 fn cross_entropy(cx: &mut Lower) -> Lowered {
     let (x, y) = (cx.tensor(0)?, cx.tensor(1)?);
@@ -333,8 +327,6 @@ fn nll_loss_backward(cx: &mut Lower) -> Lowered {
     cx.finish_as(if weighted { "nll_loss_backward" } else { "te_nll_loss_backward_no_weight" }, &[out])
 }
 
-// ---- attention ----
-
 fn attention(cx: &mut Lower) -> Lowered {
     let (q, k, v) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     let bias = if cx.op == "nn.attention_bias" { Some(cx.tensor(3)?) } else { None };
@@ -395,7 +387,7 @@ fn attention(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// TVM 0.27 has the program of it but cannot reach it: its module forgets to import that file.
+/// TVM 0.27 has the program of it but cannot reach it: its module does not import that file.
 fn pixel_shuffle(_: &mut Lower) -> Lowered {
     Err("module 'tvm.topi.nn' has no attribute 'pixel_shuffle'".into())
 }

@@ -32,7 +32,7 @@ fn batch_norm(cx: &mut Lower) -> Lowered {
     let own = te.shape(x);
     let one = te.int(1);
     let shape: Vec<PrimId> = own.iter().enumerate().map(|(at, extent)| if at == axis { *extent } else { one }).collect();
-    // Numbers of Python are of float32 beside tensors, whatever those are of.
+    // Numbers of Python are float32 beside tensors, whatever element type those have.
     let epsilon = te.number(epsilon, DType::F32);
     let normalised = |te: &mut Te, above: Tensor, variance: Tensor| {
         let more = with_scalar(te, "add", variance, epsilon);
@@ -88,7 +88,7 @@ fn batch_norm(cx: &mut Lower) -> Lowered {
     cx.finish(&[out, mean, variance])
 }
 
-/// The axes that are normalised over, in order.
+/// Returns the axes of the normalisation, in order.
 fn normal_axes(cx: &Lower, rank: usize) -> Vec<usize> {
     let mut axes = cx.axes("axes", rank);
     sort_by(&mut axes, |a, b| a.cmp(b));
@@ -96,12 +96,12 @@ fn normal_axes(cx: &Lower, rank: usize) -> Vec<usize> {
     axes
 }
 
-/// Indices of those axes that are among these, or of the others.
+/// Picks the indices of these axes, or of the others.
 fn pick(at: &[PrimId], axes: &[usize], among: bool) -> Vec<PrimId> {
     at.iter().enumerate().filter(|(axis, _)| axes.contains(axis) == among).map(|(_, index)| *index).collect()
 }
 
-/// Where an element of a reduction over axes comes from.
+/// Merges the outer and the reduced indices to those of the element that a reduction over axes reads.
 fn merged(rank: usize, axes: &[usize], at: &[PrimId], k: &[PrimId]) -> Vec<PrimId> {
     let (mut at, mut k) = (at.iter(), k.iter());
     (0..rank).filter_map(|axis| if axes.contains(&axis) { k.next() } else { at.next() }).copied().collect()
@@ -118,7 +118,7 @@ fn is_supported(te: &Te, x: Tensor) -> Result<(), Refused> {
     }
 }
 
-/// The product of extents as a number of a type.
+/// Returns the product of extents as a number of a type.
 fn size(te: &mut Te, own: &[PrimId], axes: &[usize], dtype: DType) -> PrimId {
     let one = te.number(1.0, dtype);
     axes.iter().fold(one, |size, axis| te.times(size, own[*axis]))
@@ -164,7 +164,7 @@ fn layer_norm(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// `above / sqrt(variance + epsilon)` as an element of this type.
+/// Computes `above / sqrt(variance + epsilon)` as an element of this type.
 fn normalised(te: &mut Te, above: PrimId, variance: PrimId, epsilon: f64, dtype: DType) -> PrimId {
     let epsilon = te.number(epsilon, te.type_of(variance));
     let more = te.plus(variance, epsilon);
@@ -185,7 +185,7 @@ fn rms_norm(cx: &mut Lower) -> Lowered {
     let epsilon = cx.float("epsilon");
     let axes = normal_axes(cx, cx.te.rank(x));
     let te = &mut cx.te;
-    // TVM's sum over all axes has one, which nothing reads by its place.
+    // TVM's sum over all axes has one axis, but its reads have no index.
     if axes.len() == te.rank(x) {
         return Err("Check failed: shape.size() == indices.size() (1 vs. 0) : Tensor dimension mismatch in read".into());
     }
@@ -213,7 +213,7 @@ fn rms_norm(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// Sums of elements and of their squares over axes.
+/// Sums elements and their squares over axes.
 fn sums(te: &mut Te, name: &str, x: Tensor, axes: &[usize]) -> (Tensor, Tensor) {
     let own = te.shape(x);
     let left = pick(&own, axes, false);
@@ -230,7 +230,7 @@ fn sums(te: &mut Te, name: &str, x: Tensor, axes: &[usize]) -> (Tensor, Tensor) 
     (outs[0], outs[1])
 }
 
-/// An element above the mean and the variance, from sums over `count` elements.
+/// Returns an element less the mean, and the variance, from sums over `count` elements.
 fn moments(te: &mut Te, value: PrimId, (sum, squares): (PrimId, PrimId), count: PrimId) -> (PrimId, PrimId) {
     let (mean, square) = (te.over(sum, count), te.over(squares, count));
     let squared = te.times(mean, mean);

@@ -1,4 +1,4 @@
-//! Pooling: the greatest or the mean value under a window.
+//! Pooling: the greatest or the mean value in a window.
 //!
 //! Source: `include/tvm/topi/nn/pooling.h`, `nn.h` (`pad`).
 
@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("nn.adaptive_avg_pool3d", "adaptive_avg_pool3d", adaptive),
 ];
 
-/// The axes of a layout that a window moves along.
+/// Returns the axes of a layout that a window moves along.
 pub(super) fn window_axes(layout: &str, dim: usize) -> Option<Vec<usize>> {
     let letters: Vec<char> = layout.chars().filter(|letter| letter.is_ascii_alphabetic()).collect();
     let wanted = &['D', 'H', 'W'][3 - dim..];
@@ -143,7 +143,7 @@ fn pool(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// The padding of TOPI's C++, which asks about each side by itself.
+/// The padding of TOPI's C++, which tests each side by itself.
 pub(super) fn pad(te: &mut Te, x: Tensor, before: &[i64], after: &[i64], value: PrimId) -> Tensor {
     let own = te.shape(x);
     let shape: Vec<PrimId> = (own.iter().zip(before.iter().zip(after)))
@@ -195,7 +195,7 @@ fn adaptive(cx: &mut Lower) -> Lowered {
     }
     let space = te.axes("ax", &shape);
     let at = te.vars(&space);
-    // Where the window of an element begins and how wide it is.
+    // Returns the begin and the width of the window of an element.
     let windows = |te: &mut Te, at: &[PrimId]| -> Vec<(PrimId, PrimId)> {
         axes.iter()
             .map(|axis| {

@@ -1,4 +1,4 @@
-//! The gradients of pooling: each element of the input gathers what the windows over it hand back.
+//! The gradients of pooling: each element of the input sums the gradients of the windows that contain it.
 //!
 //! Source: `include/tvm/topi/nn/pooling.h` (`pool_grad_impl`), `legalize_ops/grad.py`.
 
@@ -28,11 +28,11 @@ struct Window {
 }
 
 impl Window {
-    /// How many elements that are there the window of an output covers, where outputs are known to be there.
+    /// Returns the number of existing elements in the window of an output, where outputs are known to exist.
     fn covered(&self, te: &mut Te, out: PrimId) -> PrimId {
         let stride = self.stride;
         let end = self.size - self.before;
-        // TVM takes out the factor that both ends have.
+        // TVM cancels the common factor of both ends.
         let factor = match te.known(self.from) {
             Some(from) if from % stride == 0 && [0, stride].contains(&self.before) && [0, stride, -stride].contains(&end) => {
                 stride
@@ -99,7 +99,7 @@ fn backward(cx: &mut Lower) -> Lowered {
 }
 
 impl Grad {
-    /// Axes of 32 bits, as many as windows, of these extents.
+    /// Makes axes of 32 bits, one per window, with these extents.
     fn narrow(te: &mut Te, names: [&str; 2], extents: impl Iterator<Item = i64>) -> Vec<Axis> {
         let axes = names.into_iter().zip(extents);
         axes.map(|(name, extent)| {
@@ -109,7 +109,7 @@ impl Grad {
         .collect()
     }
 
-    /// The windows that reach an element: reduced axes, which output each is, and whether there is one from below.
+    /// Returns the windows that contain an element: reduced axes, the output index of each, and the test of its lower bound.
     fn reaching(&self, te: &mut Te, at: &[PrimId]) -> (Vec<Axis>, Vec<PrimId>, Vec<PrimId>) {
         let steps = self.windows.iter().map(|window| (window.size + window.stride - 1) / window.stride);
         let reduced = Grad::narrow(te, ["wh", "ww"], steps);
@@ -130,7 +130,7 @@ impl Grad {
         (reduced, outs, inside)
     }
 
-    /// The sum over the windows of what `part` makes of them.
+    /// Sums `part` over the windows.
     fn gather(&self, te: &mut Te, part: &mut dyn FnMut(&mut Te, &[PrimId], &[PrimId], &[PrimId]) -> (PrimId, PrimId)) -> Tensor {
         let shape = te.shape(self.x);
         let axes = te.axes("ax", &shape);

@@ -9,7 +9,7 @@ use crate::ir::{DType, PrimId, PrimOp};
 
 pub(super) const RULES: &[Rule] = &[rule("quantize", "quantize", quantize), rule("dequantize", "dequantize", dequantize)];
 
-/// The data, scale and zero point, the axis that the latter run along, and the type of the result.
+/// Returns the data, scale and zero point, the axis that the latter run along, and the type of the result.
 fn given(cx: &mut Lower) -> Result<(Tensor, Operand, Operand, usize, DType), Refused> {
     let x = cx.tensor(0)?;
     let mut params = Vec::new();
@@ -25,7 +25,7 @@ fn given(cx: &mut Lower) -> Result<(Tensor, Operand, Operand, usize, DType), Ref
     Ok((x, params[0], params[1], axis, dtype))
 }
 
-/// The scale or zero point of an element.
+/// Returns the scale or zero point of an element.
 fn param(te: &mut Te, param: Operand, at: &[PrimId], axis: usize) -> PrimId {
     match param {
         Operand::Scalar(value) => value,
@@ -38,7 +38,7 @@ fn param(te: &mut Te, param: Operand, at: &[PrimId], axis: usize) -> PrimId {
     }
 }
 
-/// The value between these bounds, as an element of a type.
+/// Clips a value to these bounds, as an element of a type.
 fn clip(te: &mut Te, value: PrimId, least: PrimId, most: PrimId, dtype: DType) -> PrimId {
     let value = te.bin(PrimOp::Min, value, most);
     let value = te.bin(PrimOp::Max, value, least);

@@ -1,4 +1,4 @@
-//! Reductions: sums, extremes, their places, means and variances, running sums.
+//! Reductions: sums, extremes and their indices, means and variances, running sums.
 //!
 //! Source: `include/tvm/topi/reduction.h`, `legalize_ops/statistical.py`, `search.py`.
 
@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("argmin", "argmin", place),
 ];
 
-/// The axes of the call, none twice, in order; all where none are said.
+/// Returns the axes of the call, none twice, in order; all axes if it names none.
 fn axes(cx: &Lower, rank: usize) -> Vec<usize> {
     let mut axes = match cx.ints("axis") {
         Some(axes) => axes.into_iter().map(|axis| from_front(axis, rank)).collect(),
@@ -47,7 +47,7 @@ fn extreme(cx: &mut Lower) -> Lowered {
         "prod" => Reducer::Prod,
         _ => Reducer::Sum,
     };
-    // Of nothing a sum is 0 and a product 1.
+    // The sum of no elements is 0, and their product 1.
     if let (Reducer::Sum | Reducer::Prod, crate::ir::Extents::Known(dims)) = (how, &info.extents)
         && axes(cx, dims.len()).iter().any(|axis| dims.get(*axis).and_then(|dim| dim.known()) == Some(0))
     {
@@ -62,7 +62,7 @@ fn extreme(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// The extents that a reduction leaves.
+/// Returns the extents of the result of a reduction.
 fn left(te: &mut Te, x: Tensor, axes: &[usize], keep: bool) -> Vec<PrimId> {
     let one = te.int(1);
     let shape = te.shape(x);
@@ -72,7 +72,7 @@ fn left(te: &mut Te, x: Tensor, axes: &[usize], keep: bool) -> Vec<PrimId> {
         .collect()
 }
 
-/// `topi.sum` and its kin.
+/// `topi.sum` and related reductions.
 pub(super) fn over(te: &mut Te, x: Tensor, axes: &[usize], keep: bool, how: Reducer) -> Tensor {
     let name = format!("{}_red", te.op_name(x));
     if te.rank(x) == 0 {
@@ -110,7 +110,7 @@ fn along(te: &mut Te, name: &str, x: Tensor, shape: &[PrimId], axes: &[usize], s
     })
 }
 
-/// `topi.collapse_sum`: the sum over whatever a broadcast to the shape of `x` repeated.
+/// `topi.collapse_sum`: sums over the axes that a broadcast to the shape of `x` repeated.
 pub(super) fn collapse(te: &mut Te, x: Tensor, shape: &[PrimId]) -> Tensor {
     let own = te.shape(x);
     let (mut axes, mut squeezed) = (Vec::new(), Vec::new());
@@ -133,8 +133,6 @@ pub(super) fn collapse(te: &mut Te, x: Tensor, shape: &[PrimId]) -> Tensor {
     let name = format!("{}_red", te.op_name(x));
     along(te, &name, x, shape, &axes, &squeezed, Reducer::Sum)
 }
-
-// ---- places of extremes ----
 
 fn place(cx: &mut Lower) -> Lowered {
     let x = cx.tensor(0)?;
@@ -171,7 +169,7 @@ fn place(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// The better of two places with values: of equal ones the first.
+/// Returns the better of two indices with their values: of equal values the first.
 pub(super) fn better(te: &mut Te, op: PrimOp, a: &[PrimId], b: &[PrimId]) -> Vec<PrimId> {
     let better = te.bin(op, a[1], b[1]);
     let (same, before) = (te.bin(PrimOp::Eq, a[1], b[1]), te.bin(PrimOp::Lt, a[0], b[0]));
@@ -180,12 +178,10 @@ pub(super) fn better(te: &mut Te, op: PrimOp, a: &[PrimId], b: &[PrimId]) -> Vec
     vec![te.select(first, a[0], b[0]), te.select(better, a[1], b[1])]
 }
 
-// ---- means and variances ----
-
 fn statistic(cx: &mut Lower) -> Lowered {
     let x = cx.tensor(0)?;
     let keep = cx.flag("keepdims");
-    // The size is multiplied up in the order in which axes are written.
+    // The size is multiplied in the order in which axes are written.
     let axes = cx.axes("axis", cx.te.rank(x));
     let te = &mut cx.te;
     let out = match cx.op {
@@ -217,7 +213,7 @@ pub(super) fn variance(te: &mut Te, x: Tensor, axes: &[usize], keep: bool) -> Te
     mean(te, squared, axes, keep)
 }
 
-/// The element in the middle, and where it stands; of a whole tensor only the element.
+/// Computes the middle element and its index; for a whole tensor only the element.
 fn median(cx: &mut Lower) -> Lowered {
     let given = cx.ints("axis").filter(|axes| !axes.is_empty());
     let keep = cx.flag("keepdims");

@@ -1,12 +1,12 @@
-//! What a block reads: of each buffer one region that covers every place, in the order in which buffers are met.
+//! The regions that a block reads: one region of each buffer that covers all accesses, in the order of the first reads.
 //!
-//! Source: `src/s_tir/analysis/sblock_access_region_detector.cc`, and of `src/arith/int_set.cc` what indices need that hold no
-//! variable of a loop inside the block.
+//! Source: `src/s_tir/analysis/sblock_access_region_detector.cc`, and from `src/arith/int_set.cc` the part for indices
+//! without variables of loops inside the block.
 
 use super::te::{Te, Tensor};
 use crate::ir::{IdMap, PrimExpr, PrimId, PrimOp, Region};
 
-/// Between which values an index is; an end that is missing is not known.
+/// The bounds of an index; a missing one is unknown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Between {
     least: Option<PrimId>,
@@ -20,7 +20,7 @@ impl Between {
         Between { least: Some(at), most: Some(at) }
     }
 
-    /// The place, when it is one.
+    /// Returns the index, when both bounds are the same.
     fn single(self) -> Option<PrimId> {
         self.least.filter(|least| self.most == Some(*least))
     }
@@ -31,7 +31,7 @@ impl Between {
 pub(super) struct Accesses(Vec<(Tensor, Vec<Between>)>);
 
 impl Accesses {
-    /// Everything that an expression loads.
+    /// Adds everything that an expression loads.
     pub fn read(&mut self, te: &mut Te, value: PrimId) {
         let mut todo = vec![value];
         let mut seen: IdMap<PrimExpr, ()> = IdMap::new();
@@ -67,7 +67,7 @@ impl Accesses {
         }
     }
 
-    /// The regions, except of these buffers.
+    /// Returns the regions, except those of these buffers.
     pub fn regions(self, te: &mut Te, without: &[Tensor]) -> Box<[Region]> {
         let mut regions = Vec::new();
         for (buffer, ranges) in self.0.into_iter().filter(|(buffer, _)| !without.contains(buffer)) {
@@ -90,7 +90,7 @@ impl Accesses {
     }
 }
 
-/// Between which values an expression is, where calls are unknown and variables stand for themselves.
+/// Returns the bounds of an expression; calls are unknown, and variables are bounded by themselves.
 fn between(te: &mut Te, index: PrimId) -> Between {
     let mut order = Vec::new();
     te.store.for_each_prim(index, &mut |id, _| order.push(id));

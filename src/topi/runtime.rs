@@ -1,4 +1,4 @@
-//! What the runtime does: communication between workers, shapes as tensors, functions that are linked in.
+//! Operators that the runtime executes: communication between workers, shapes as tensors, linked functions.
 //!
 //! Source: `legalize_ops/ccl.py`, `distributed.py`, `inspect_op.py`, `grad.py`, and the operators' `FCallPacked`.
 
@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { op: "assert_op", hint: "relax.run.assert_op", lower: linked, known: Known::Nothing },
 ];
 
-/// A number as a value.
+/// Makes a value of a number.
 fn int(cx: &mut Lower, value: i64) -> ExprId {
     let value = cx.te.int(value);
     let ty = cx.te.store.ty(Type::Prim(DType::I64));
@@ -36,14 +36,14 @@ fn external(cx: &mut Lower, symbol: &str) -> ExprId {
     cx.te.store.add_typed(Expr::Extern(symbol), Some(ty))
 }
 
-/// `R.call_dps_packed("symbol", args, out_ty=ty)`
+/// Makes `R.call_dps_packed("symbol", args, out_ty=ty)`.
 fn dps_packed(cx: &mut Lower, symbol: &str, args: &[ExprId], ty: TypeId) -> ExprId {
     let symbol = external(cx, symbol);
     let args = cx.te.store.add_tuple(args);
     call_with_types(cx.te.store, "call_dps_packed", &[symbol, args], &[ty])
 }
 
-/// `R.call_pure_packed("symbol", args, ty_args=(ty,))`
+/// Makes `R.call_pure_packed("symbol", args, ty_args=(ty,))`.
 fn pure_packed(cx: &mut Lower, symbol: &str, args: &[ExprId], ty: TypeId) -> ExprId {
     let symbol = external(cx, symbol);
     let args = [&[symbol], args].concat();
@@ -54,7 +54,7 @@ fn same(cx: &mut Lower) -> Lowered {
     cx.arg(0)
 }
 
-/// A function that is linked in does it. Whoever counts on the operator to have no side effects is told that it has none.
+/// Calls a linked function. The call is marked as pure where the operator is expected to have no side effects.
 fn linked(cx: &mut Lower) -> Lowered {
     let (hint, args, ty) = (cx.hint, cx.args.clone(), cx.ty);
     if !matches!(cx.op, "print" | "assert_op") {
@@ -66,13 +66,13 @@ fn linked(cx: &mut Lower) -> Lowered {
     Ok(cx.te.store.add(Expr::Call { callee, args, info }))
 }
 
-/// [`linked`] of a shape that is not known.
+/// Does the same as [`linked`] for an unknown shape.
 pub(super) fn shape_to_tensor(cx: &mut Lower) -> Lowered {
     let (args, ty) = (cx.args.clone(), cx.ty);
     Ok(pure_packed(cx, "relax.run.shape_to_tensor", &args, ty))
 }
 
-/// The product of the extents, as a tensor.
+/// Returns the product of the extents, as a tensor.
 fn size(cx: &mut Lower) -> Lowered {
     let x = cx.arg(0)?;
     let shape = cx.relax_call("shape_of", &[x], &[]);
@@ -81,8 +81,6 @@ fn size(cx: &mut Lower) -> Lowered {
     let tensor = cx.builder.emit(cx.te.store, tensor, "");
     cx.again("prod", &[tensor], &[])
 }
-
-// ---- communication ----
 
 fn type_of(cx: &Lower, arg: ExprId) -> Result<TypeId, Refused> {
     cx.te.store.checked_type(arg).ok_or(Refused::Leave)
@@ -144,7 +142,7 @@ fn scatter(cx: &mut Lower) -> Lowered {
     Ok(dps_packed(cx, "runtime.disco.scatter_from_worker0", &[value, group], ty))
 }
 
-/// A worker takes its part: which one it is is asked when the program runs.
+/// Gives each worker its part; the number of the worker is read at run time.
 fn redistribute(cx: &mut Lower) -> Lowered {
     let x = cx.arg(0)?;
     let (workers, axis) = (cx.int("num_workers").ok_or(Refused::Leave)?, cx.int("axis").unwrap_or(0));

@@ -12,9 +12,9 @@ pub(super) const RULES: &[Rule] = &[rule("image.grid_sample", "grid_sample", gri
 struct Sample {
     x: Tensor,
     grid: Tensor,
-    /// How many axes a place has.
+    /// The number of coordinates of a position.
     dim: usize,
-    /// Their extents.
+    /// The extents of those axes.
     extents: Vec<PrimId>,
     padding: String,
     corners: bool,
@@ -56,7 +56,7 @@ fn grid_sample(cx: &mut Lower) -> Lowered {
 }
 
 impl Sample {
-    /// The element at a place; 0 outside.
+    /// Returns the element at a position; 0 outside.
     fn pixel(&self, te: &mut Te, at: &[PrimId], place: &[PrimId]) -> PrimId {
         let zero = te.int(0);
         let mut inside = te.store.prim_int(1, DType::BOOL);
@@ -73,7 +73,7 @@ impl Sample {
         te.if_then_else(inside, value, nothing)
     }
 
-    /// The coordinates that the grid names, in elements, the outermost first.
+    /// Returns the coordinates in the grid, in elements, the outermost first.
     fn named(&self, te: &mut Te, at: &[PrimId]) -> Vec<PrimId> {
         let mut places = Vec::new();
         for (axis, extent) in self.extents.iter().enumerate() {
@@ -93,14 +93,14 @@ impl Sample {
         places
     }
 
-    /// A coordinate that is kept inside.
+    /// Clamps a coordinate to the image.
     fn clipped(&self, te: &mut Te, place: PrimId, axis: usize) -> PrimId {
         let (zero, last) = (te.int(0), te.minus_int(self.extents[axis], 1));
         let low = te.bin(PrimOp::Max, place, zero);
         te.bin(PrimOp::Min, low, last)
     }
 
-    /// A coordinate that is thrown back at the borders.
+    /// Reflects a coordinate at the borders.
     fn reflected(&self, te: &mut Te, place: PrimId, axis: usize) -> PrimId {
         let extent = self.extents[axis];
         let (size, start) = match self.corners {
@@ -140,7 +140,7 @@ impl Sample {
         places
     }
 
-    /// The elements around the place, each weighed by how near it is.
+    /// Interpolates linearly between the elements around the position.
     fn linear(&self, te: &mut Te, at: &[PrimId]) -> PrimId {
         let places = self.source(te, at);
         let floors: Vec<PrimId> = places.iter().map(|place| te.call("floor", &[*place])).collect();
@@ -151,7 +151,7 @@ impl Sample {
             let far = te.minus(*place, floor);
             weights.push([te.minus(one, far), far]);
         }
-        // The corners in TVM's order, a digit for each axis.
+        // The corners in TVM's order, one digit per axis.
         let corners: &[&[usize]] = match self.dim {
             2 => &[&[0, 0], &[0, 1], &[1, 0], &[1, 1]],
             _ => &[&[0, 0, 0], &[0, 0, 1], &[1, 1, 0], &[1, 1, 1], &[0, 1, 0], &[1, 0, 1], &[1, 0, 0], &[0, 1, 1]],
@@ -161,7 +161,7 @@ impl Sample {
             let place: Vec<PrimId> = whole.iter().zip(*corner).map(|(whole, step)| te.plus_int(*whole, *step as i64)).collect();
             let value = self.pixel(te, at, &place);
             let factors: Vec<PrimId> = weights.iter().zip(*corner).map(|(weight, step)| weight[*step]).collect();
-            // Of a volume the columns come first.
+            // For a volume the columns come first.
             let part = match self.dim {
                 2 => factors.iter().fold(value, |part, factor| te.times(part, *factor)),
                 _ => factors.iter().rev().fold(value, |part, factor| te.times(part, *factor)),
@@ -197,7 +197,7 @@ impl Sample {
         weighed(te, &rows, &weights[0])
     }
 
-    /// The index that is some steps away from a place.
+    /// Returns the index some steps away from a position.
     fn neighbour(&self, te: &mut Te, floor: PrimId, axis: usize, step: i64) -> PrimId {
         if self.padding == "reflection" {
             let place = te.cast(DType::I32, floor);
@@ -212,7 +212,7 @@ impl Sample {
     }
 }
 
-/// The weights of four neighbours, with the constant of PyTorch.
+/// Returns the weights of four neighbours, with PyTorch's constant.
 fn cubic_weights(te: &mut Te, far: PrimId) -> [PrimId; 4] {
     const A: f64 = -0.75;
     let mut number = |value: f64| te.number(value, DType::F32);

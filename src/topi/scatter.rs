@@ -1,4 +1,4 @@
-//! Operators that write elements at places which they compute: statements of their own (`te.extern`).
+//! Operators that write elements at computed indices: with statements of their own (`te.extern`).
 //!
 //! Source: `python/tvm/topi/scatter_elements.py`, `scatter.py`, `legalize_ops/manipulate.py`.
 
@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
 /// `bucketize`, which [`super::sort`] has too.
 pub(super) const SEARCH: Rule = rule("bucketize", "searchsorted", searchsorted);
 
-/// The indices of the element at a place of a packed tensor, the first one without a remainder.
+/// Returns the indices of the element at an offset in a packed tensor, the first one without a remainder.
 fn place(te: &mut Te, tensor: Tensor, mut flat: PrimId) -> Vec<PrimId> {
     let mut at = Vec::new();
     let shape = te.shape(tensor);
@@ -45,7 +45,7 @@ pub(super) fn store_flat(te: &mut Te, buffer: Tensor, flat: PrimId, value: PrimI
     te.store.add_stmt(Stmt::Store { buffer, indices, value })
 }
 
-/// A loop, and what it does with its variable.
+/// Makes a loop; `body` gets its variable.
 pub(super) fn each(te: &mut Te, extent: PrimId, parallel: bool, body: &mut dyn FnMut(&mut Te, PrimId) -> StmtId) -> StmtId {
     let name = te.store.name("v");
     let var = te.store.add_symbol(Symbol { name, dtype: DType::I64, size: false });
@@ -56,13 +56,13 @@ pub(super) fn each(te: &mut Te, extent: PrimId, parallel: bool, body: &mut dyn F
     te.store.add_stmt(Stmt::For(Box::new(head), body))
 }
 
-/// A tensor that a statement fills from others.
+/// Adds a stage in which a statement fills tensors from others.
 pub(super) fn extern_stage(te: &mut Te, name: &str, outs: &[Tensor], inputs: &[Tensor], body: StmtId) {
     let (body, outputs) = (Body::Extern(body, inputs.to_vec()), outs.to_vec());
     te.add_stage(Stage { name: name.to_owned(), outputs, axes: Vec::new(), reduced: Vec::new(), body, attrs: Vec::new() });
 }
 
-/// `T.attr({"pragma_scope": "seq"})` around statements.
+/// Puts `T.attr({"pragma_scope": "seq"})` around statements.
 fn in_order(te: &mut Te, stmts: &[StmtId]) -> StmtId {
     let body = te.store.add_stmts(stmts);
     let (key, text) = (te.store.name("pragma_scope"), te.store.name("seq"));
@@ -70,11 +70,11 @@ fn in_order(te: &mut Te, stmts: &[StmtId]) -> StmtId {
     te.store.add_stmt(Stmt::Attr { node: AttrNode::Nothing, key, value, body })
 }
 
-/// What is made of the old and the new value of an element.
+/// The combination of the old and the new value of an element.
 struct Reduction {
-    /// None where the new one takes the place of the old.
+    /// `None` where the new value replaces the old one.
     op: Option<PrimOp>,
-    /// Whether half of what comes out counts.
+    /// True if the result is halved.
     mean: bool,
 }
 
@@ -200,7 +200,7 @@ fn scatter_nd(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// Elements take the place of others, or are added to them, where indices say; an index for each axis.
+/// Replaces elements, or adds to them, at the given indices; one index for each axis.
 fn index_put(cx: &mut Lower) -> Lowered {
     let tuple = cx.arg(1)?;
     let fields = if cx.info(tuple).is_some() { vec![tuple] } else { cx.fields(1)? };
@@ -228,7 +228,7 @@ fn index_put(cx: &mut Lower) -> Lowered {
             match (te.known(*known), te.known(extent)) {
                 (_, Some(1)) => {}
                 (Some(1), _) => *known = extent,
-                // TVM compares numbers only, so not even a symbol fits itself.
+                // TVM compares only numbers, so not even a symbol matches itself.
                 (Some(a), Some(b)) if a == b => {}
                 _ => return Err("Cannot broadcast index shapes".into()),
             }
@@ -277,7 +277,7 @@ fn index_put(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// The gradient of `take`: each element is added to where it was taken from.
+/// The gradient of `take`: adds each element at the index that it was taken from.
 fn take_backward(cx: &mut Lower) -> Lowered {
     cx.te.offsets = true;
     let (grad, x, indices) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
@@ -326,7 +326,7 @@ fn take_backward(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// A binary search in a sorted row.
+/// Makes a binary search in a sorted row.
 fn searchsorted(cx: &mut Lower) -> Lowered {
     let dtype = if cx.flag("out_int32") { DType::I32 } else { DType::I64 };
     let right = cx.flag("right");
@@ -351,7 +351,7 @@ fn searchsorted(cx: &mut Lower) -> Lowered {
         let bit = te.number(1.0, dtype);
         let half = te.call("shift_right", &[span, bit]);
         let middle = te.plus(low, half);
-        // As an index it has 64 bits, and so have its parts.
+        // As an index it has 64 bits, and so do its parts.
         let [from, wide] = [low, span].map(|part| te.cast(DType::I64, part));
         let half = te.call("shift_right", &[wide, one]);
         let place = te.plus(from, half);

@@ -1,4 +1,4 @@
-//! Operators that sort, search and scan: what they do on a processor without threads.
+//! Operators that sort, search and scan, as programs for processors without threads.
 //!
 //! Source: `python/tvm/topi/sort.py`, `scan.py`, `relax/backend/gpu_generic/sampling.py`.
 
@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
 /// The type of a pointer.
 const HANDLE: DType = DType::new(DTypeCode::Handle, 64);
 
-/// A tensor as a function of the runtime takes it: pointer, shape, strides, rank, an element that says the type, offset.
+/// Describes a tensor for a function of the runtime: pointer, shape, strides, rank, an element with its type, offset.
 fn described(te: &mut Te, tensor: Tensor, shape: &[PrimId]) -> PrimId {
     let data = te.store.prim(PrimExpr::Data(tensor));
     let index = shape.first().map_or(DType::I32, |extent| te.type_of(*extent));
@@ -39,14 +39,14 @@ fn described(te: &mut Te, tensor: Tensor, shape: &[PrimId]) -> PrimId {
     te.store.prim_call("tvm_stack_make_array", &[data, extents, strides, rank, element, offset], HANDLE)
 }
 
-/// The program that gives its tensors and some more to a function of the runtime.
+/// Makes the program that passes its tensors, and some more arguments, to a function of the runtime.
 fn linked(cx: &mut Lower, symbol: &str, data: Tensor, outs: &[(Tensor, Vec<PrimId>)], more: &[PrimId]) -> Lowered {
     packed(&mut cx.te, symbol, data, outs, more);
     let outs: Vec<Tensor> = outs.iter().map(|(out, _)| *out).collect();
     cx.finish(&outs)
 }
 
-/// The stage that does so.
+/// Adds the stage that does so.
 fn packed(te: &mut Te, symbol: &str, data: Tensor, outs: &[(Tensor, Vec<PrimId>)], more: &[PrimId]) {
     let name = te.store.name(&format!("tvm.contrib.sort.{symbol}"));
     let shape = te.shape(data);
@@ -61,7 +61,7 @@ fn packed(te: &mut Te, symbol: &str, data: Tensor, outs: &[(Tensor, Vec<PrimId>)
     extern_stage(te, &format!("{symbol}_cpu"), &outs, &[data], body);
 }
 
-/// The places of the elements of rows in order, the greatest first; of each row the first ones count.
+/// Sorts the indices of rows' elements, the greatest first; only the first `valid` elements of a row count.
 pub(super) fn argsort_valid(te: &mut Te, data: Tensor, valid: Tensor) -> Tensor {
     let (shape, count) = (te.shape(data), te.shape(valid));
     let align = std::mem::replace(&mut te.align, 8);
@@ -76,7 +76,7 @@ pub(super) fn argsort_valid(te: &mut Te, data: Tensor, valid: Tensor) -> Tensor 
     out
 }
 
-/// The places of elements in order along an axis, the least first.
+/// Sorts the indices of elements along an axis.
 pub(super) fn argsort(te: &mut Te, data: Tensor, axis: i64, ascending: bool, dtype: DType) -> Tensor {
     let shape = te.shape(data);
     let align = std::mem::replace(&mut te.align, 8);
@@ -87,7 +87,7 @@ pub(super) fn argsort(te: &mut Te, data: Tensor, axis: i64, ascending: bool, dty
     out
 }
 
-/// A number as Python passes it on.
+/// Makes a number as Python passes it.
 fn int(te: &mut Te, value: i64) -> PrimId {
     te.store.prim_int(value, DType::I32)
 }
@@ -119,7 +119,7 @@ fn topk(cx: &mut Lower) -> Lowered {
     if k >= 1 {
         shape[place] = te.int(k);
     }
-    // The runtime is told numbers of Python, whose type is another one.
+    // The runtime gets numbers of Python, which have another type.
     let told: Vec<PrimId> = shape.iter().map(|extent| te.known(*extent).map_or(*extent, |known| int(te, known))).collect();
     let mut outs = Vec::new();
     if which != "indices" {
@@ -134,7 +134,7 @@ fn topk(cx: &mut Lower) -> Lowered {
     linked(cx, "topk", data, &outs, &more)
 }
 
-/// Sums and products of what came so far, row by row.
+/// Makes running sums and products, row by row.
 fn scan(cx: &mut Lower) -> Lowered {
     cx.te.offsets = true;
     let x = cx.tensor(0)?;
@@ -184,7 +184,7 @@ fn scan(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// Drawing from the distributions in the rows of a tensor: a running sum, and where it exceeds samples.
+/// Samples from the distributions in the rows of a tensor: a running sum, and the first index where it exceeds a sample.
 fn multinomial(cx: &mut Lower) -> Lowered {
     let mut types = [DType::F32; 3];
     for ((operand, name), dtype) in cx.args.iter().zip(["prob", "uniform_sample", "sample_indices"]).zip(&mut types) {
@@ -208,7 +208,7 @@ fn multinomial(cx: &mut Lower) -> Lowered {
     Ok(call_with_types(cx.te.store, "call_tir", &[program, inputs], &[cx.ty]))
 }
 
-/// The program of [`multinomial`]; the types are those of probabilities, samples and row numbers, and of the result.
+/// Makes the program of [`multinomial`]; the types are those of probabilities, samples and row numbers, and of the result.
 fn sample_index(te: &mut Te, [prob, sample, row]: [DType; 3], dtype: DType) -> PrimFunc {
     let [batch, words, count] = ["batch", "vocab_size", "out_batch"].map(|name| {
         let name = te.store.name(name);

@@ -1,4 +1,4 @@
-//! Boxes that do not overlap better ones, one class or all at once, as loops over the boxes of each image.
+//! Suppression of boxes that overlap better ones, one class or all at once, as loops over the boxes of each image.
 //!
 //! Source: `python/tvm/topi/vision/nms.py`.
 
@@ -14,8 +14,6 @@ pub(super) const RULES: &[Rule] = &[
     rule("vision.non_max_suppression", "non_max_suppression", suppression),
 ];
 
-// ---- statements ----
-
 fn set(te: &mut Te, buffer: Tensor, at: &[PrimId], value: PrimId) -> StmtId {
     te.store.add_stmt(Stmt::Store { buffer, indices: at.into(), value })
 }
@@ -26,7 +24,7 @@ fn when(te: &mut Te, cond: PrimId, then: &[StmtId], other: &[StmtId]) -> StmtId 
     te.store.add_stmt(Stmt::If { cond, then, other })
 }
 
-/// A variable of a loop: a buffer of one element.
+/// Makes a variable of a loop: a buffer of one element.
 fn local(te: &mut Te, dtype: DType) -> (Tensor, StmtId) {
     let one = te.int(1);
     let buffer = te.local("buffer", &[one], dtype);
@@ -49,7 +47,7 @@ fn count_up(te: &mut Te, buffer: Tensor) -> StmtId {
     put(te, buffer, value)
 }
 
-/// What is in such a buffer, as the bound of a loop or a side of a comparison.
+/// Widens the content of such a buffer, for the bound of a loop or an operand of a comparison.
 fn wide(te: &mut Te, value: PrimId) -> PrimId {
     te.cast(DType::I64, value)
 }
@@ -58,19 +56,17 @@ fn narrow(te: &mut Te, value: i64) -> PrimId {
     te.store.prim_int(value, DType::I32)
 }
 
-/// A number that TVM writes in single precision, as an element.
+/// Makes an element of a number that TVM writes in single precision.
 fn constant(te: &mut Te, value: f64, dtype: DType) -> PrimId {
     let value = te.store.prim_float(value, DType::F32);
     te.store.prim(PrimExpr::Cast { dtype, value })
 }
 
-/// `buffer[i, j, k] = -1` for every `k`.
+/// Makes `buffer[i, j, k] = -1` for every `k`.
 fn cleared(te: &mut Te, buffer: Tensor, at: &[PrimId], length: PrimId) -> StmtId {
     let nothing = constant(te, -1.0, te.dtype(buffer));
     each(te, length, false, &mut |te, k| set(te, buffer, &[at, &[k]].concat(), nothing))
 }
-
-// ---- boxes with a score above a threshold ----
 
 fn valid_counts(cx: &mut Lower) -> Lowered {
     let data = cx.arg(0)?;
@@ -121,9 +117,7 @@ fn valid_counts(cx: &mut Lower) -> Lowered {
     cx.finish(&[valid, out, places])
 }
 
-// ---- suppression ----
-
-/// A suppression on its way: what it reads and writes, and what was asked.
+/// A suppression under construction: its inputs, outputs and options.
 struct Nms {
     data: Tensor,
     order: Tensor,
@@ -131,9 +125,9 @@ struct Nms {
     indices: Tensor,
     out: Tensor,
     boxes: Tensor,
-    /// How many boxes are left, where indices are wanted.
+    /// The number of remaining boxes, if indices are requested.
     left: Option<Tensor>,
-    /// Boxes of an image, and numbers of a box.
+    /// The number of boxes of an image, and of numbers of a box.
     count: PrimId,
     length: PrimId,
     most: i64,
@@ -210,7 +204,7 @@ impl Nms {
         te.load(self.out, &[i, j, score])
     }
 
-    /// Boxes from a place on are no boxes.
+    /// Marks all boxes behind an index as removed.
     fn forget(&self, te: &mut Te, i: PrimId, from: Tensor, data: bool, named: bool) -> StmtId {
         each(te, self.count, false, &mut |te, j| {
             let number = get(te, from);
@@ -228,7 +222,7 @@ impl Nms {
         })
     }
 
-    /// Whether more boxes are wanted than there are.
+    /// True if fewer boxes were found than requested, or their number is not limited.
     fn wanted(&self, te: &mut Te, found: Tensor) -> PrimId {
         let found = get(te, found);
         let (found, most) = (wide(te, found), te.int(self.most));
@@ -282,7 +276,7 @@ impl Nms {
         te.store.add_stmts(&stmts)
     }
 
-    /// How much of two boxes is in both.
+    /// Computes the intersection of two boxes over their union.
     fn shared(&self, te: &mut Te, i: PrimId, a: PrimId, b: PrimId) -> PrimId {
         let mut sides = Vec::new();
         for index in [a, b] {
@@ -316,7 +310,7 @@ impl Nms {
         te.select(nothing, zero, part)
     }
 
-    /// Whether two boxes are of one class.
+    /// True if two boxes are of one class.
     fn same_class(&self, te: &mut Te, i: PrimId, a: PrimId, b: PrimId) -> PrimId {
         if self.force || self.id < 0 {
             return te.store.prim_int(1, DType::BOOL);
@@ -326,7 +320,7 @@ impl Nms {
         te.bin(PrimOp::Eq, a, b)
     }
 
-    /// Boxes are gone through by their score, and what overlaps one that stays goes.
+    /// Visits boxes by their scores, and removes those that overlap a box that stays.
     fn hard(&self, te: &mut Te, i: PrimId, keep: Tensor, found: Tensor, stmts: &mut Vec<StmtId>) {
         let least = constant(te, 0.0, te.dtype(self.out));
         let number = get(te, keep);
@@ -374,7 +368,7 @@ impl Nms {
         stmts.push(self.forget(te, i, place, false, true));
     }
 
-    /// Again and again the best box is taken, and the scores of what overlaps it are lowered.
+    /// Repeatedly takes the best box, and lowers the scores of boxes that overlap it.
     fn soft(&self, te: &mut Te, i: PrimId, keep: Tensor, found: Tensor, locals: &[Tensor], stmts: &mut Vec<StmtId>) {
         let [best, high, index, value] = locals[..] else { return };
         let dtype = te.dtype(self.out);
@@ -423,7 +417,7 @@ impl Nms {
         }));
     }
 
-    /// The best box changes places with the first that is none yet.
+    /// Swaps the best box with the first one that is not taken.
     fn swapped(&self, te: &mut Te, i: PrimId, (found, best): (Tensor, Tensor), (index, value): (Tensor, Tensor)) -> StmtId {
         let (first, there) = (get(te, found), get(te, best));
         let cond = te.bin(PrimOp::Ne, there, first);
@@ -439,7 +433,7 @@ impl Nms {
         when(te, cond, &[names[0], names[1], names[2], boxes], &[])
     }
 
-    /// Whether a box is one, and stands behind the one that was found, or with `Ge` is that one.
+    /// True if a box is valid, and stands behind the current one, or with `Ge` is that one.
     fn named_from(&self, te: &mut Te, op: PrimOp, [i, j]: [PrimId; 2], found: Tensor) -> PrimId {
         let (first, zero) = (get(te, found), te.int(0));
         let first = wide(te, first);
@@ -450,7 +444,7 @@ impl Nms {
         te.both(behind, named)
     }
 
-    /// The scores of boxes behind the one that was found.
+    /// Lowers the scores of boxes behind the current one.
     fn lowered(&self, te: &mut Te, i: PrimId, number: PrimId, found: Tensor, least: PrimId) -> StmtId {
         let dtype = te.dtype(self.out);
         each(te, number, false, &mut |te, j| {
@@ -482,7 +476,7 @@ impl Nms {
     }
 }
 
-/// The boxes that are left first.
+/// Moves the remaining boxes to the front.
 fn rearranged(te: &mut Te, data: Tensor, score: i64) -> Tensor {
     let shape = te.shape(data);
     let out = te.placeholder("rearranged", &shape, te.dtype(data));

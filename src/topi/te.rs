@@ -1,16 +1,16 @@
 //! Tensor expressions: tensors that are computed element by element from others (TVM's `te`).
 //!
-//! A tensor is the buffer that will hold it, so that an element of it is a load like any other, and the variable of an axis is
-//! the one that the block of the program will have. [`super::create`] puts the program together.
+//! A tensor is the buffer that will hold it, so an element of it is an ordinary load, and the variable of an axis is
+//! that of the block in the program. [`super::create`] builds the program.
 
 use crate::ir::{AttrValue, Buffer, DType, DTypeCode, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use crate::tir::{Facts, binary, cast, math, simplify};
 use rustc_hash::FxHashMap;
 
-/// A tensor: a placeholder or what a stage computes.
+/// A tensor: a placeholder or the result of a stage.
 pub(crate) type Tensor = Id<Buffer>;
 
-/// What combines two partial results of a reduction: of each output the value so far and the next one.
+/// Combines two partial results of a reduction: the value so far and the next one of each output.
 pub(crate) type Combine = fn(&mut Te, &[PrimId], &[PrimId]) -> Vec<PrimId>;
 
 /// An axis that a stage runs over.
@@ -19,17 +19,17 @@ pub(crate) struct Axis {
     pub var: Id<Symbol>,
     /// The name of the loop.
     pub name: String,
-    /// How many values there are, from 0 on.
+    /// The number of values, from 0 on.
     pub extent: PrimId,
 }
 
-/// How the elements come about.
+/// The computation of the elements.
 pub(crate) enum Body {
     /// One expression for each output.
     Values(Vec<PrimId>),
-    /// Sums and the like: identities, sources (one of each for every output), how two are combined.
+    /// A reduction: identities and sources (one of each for every output), and the combiner.
     Reduce(Vec<PrimId>, Vec<PrimId>, Combine),
-    /// A statement that says it all, and the tensors that it reads (`te.extern`).
+    /// A statement that computes everything, and the tensors that it reads (`te.extern`).
     Extern(crate::ir::StmtId, Vec<Tensor>),
     /// The same with blocks of its own.
     Whole(crate::ir::StmtId, Vec<Tensor>),
@@ -46,21 +46,21 @@ pub(crate) struct Stage {
     pub attrs: Vec<(&'static str, AttrValue)>,
 }
 
-/// Tensor expressions under way.
+/// Tensor expressions under construction.
 pub(crate) struct Te<'s> {
     pub store: &'s mut Store,
     pub stages: Vec<Stage>,
-    /// Which stage computes a tensor; placeholders have none.
+    /// The stage that computes a tensor; placeholders have none.
     pub made_by: FxHashMap<Tensor, usize>,
-    /// Whether tensors that are made now may begin anywhere in their memory.
+    /// True if new tensors may begin anywhere in their memory.
     pub offsets: bool,
-    /// The alignment of tensors that are made now, in bytes.
+    /// The alignment of new tensors, in bytes.
     pub align: u32,
-    /// A number that its type does not have, which TVM refuses to make.
+    /// The message about a number that its type does not have, which TVM refuses to make.
     pub impossible: Option<String>,
 }
 
-/// The closure that says what an element is; it is given the variables of the axes.
+/// The closure that computes an element; it gets the variables of the axes.
 pub(crate) type Element<'f> = &'f mut dyn FnMut(&mut Te, &[PrimId]) -> PrimId;
 
 impl<'s> Te<'s> {
@@ -68,9 +68,7 @@ impl<'s> Te<'s> {
         Te { store, stages: Vec::new(), made_by: FxHashMap::default(), offsets: false, align: 64, impossible: None }
     }
 
-    // ---- tensors ----
-
-    /// A tensor that nobody computes.
+    /// Makes a tensor without a stage.
     pub fn placeholder(&mut self, name: &str, shape: &[PrimId], dtype: DType) -> Tensor {
         let (name, scope) = (self.store.name(name), self.store.name("global"));
         let offset = self.offsets.then(|| {
@@ -82,7 +80,7 @@ impl<'s> Te<'s> {
         self.store.add_buffer(Buffer { elem_offset: offset, align: self.align, ..packed })
     }
 
-    /// A buffer that lives where a statement allocates it.
+    /// Makes a buffer that a statement allocates.
     pub fn local(&mut self, name: &str, shape: &[PrimId], dtype: DType) -> Tensor {
         let (name, scope) = (self.store.name(name), self.store.name("local"));
         self.store.add_buffer(Buffer::new(name, dtype, shape.into(), scope))
@@ -104,7 +102,7 @@ impl<'s> Te<'s> {
         self.store.str(self.store.buffer(tensor).name).to_owned()
     }
 
-    /// The name of what computes a tensor; several outputs of a stage share it.
+    /// Returns the name of the stage of a tensor; several outputs of a stage share it.
     pub fn op_name(&self, tensor: Tensor) -> String {
         match self.made_by.get(&tensor) {
             Some(stage) => self.stages[*stage].name.clone(),
@@ -112,13 +110,13 @@ impl<'s> Te<'s> {
         }
     }
 
-    /// `tensor[at]`
+    /// Makes `tensor[at]`.
     pub fn load(&mut self, tensor: Tensor, at: &[PrimId]) -> PrimId {
         self.store.prim(PrimExpr::Load { buffer: tensor, indices: at.into() })
     }
 
-    /// Axes named after a pattern: `ax` is `ax0`, `ax1`, ..., as is `i`; `n c h w` are these names, as is `=i`, and what there is
-    /// more of has the names of `i` (as a variadic parameter of TVM's Python has).
+    /// Makes axes named after a pattern: `ax` is `ax0`, `ax1`, ..., as is `i`; `n c h w` are these names, as is `=i`,
+    /// and any further axes have the names of `i` (like a variadic parameter of TVM's Python).
     pub fn axes(&mut self, pattern: &str, shape: &[PrimId]) -> Vec<Axis> {
         let names: Vec<&str> = pattern.trim_start_matches('=').split(' ').collect();
         let named = if pattern == "ax" || pattern == "i" { 0 } else { names.len() };
@@ -134,7 +132,7 @@ impl<'s> Te<'s> {
         axes
     }
 
-    /// An axis of this name.
+    /// Makes an axis of this name.
     pub fn axis(&mut self, name: &str, extent: PrimId) -> Axis {
         let dtype = match self.store.prim_dtype(extent) {
             dtype if dtype.code == DTypeCode::Int => dtype,
@@ -149,7 +147,7 @@ impl<'s> Te<'s> {
         axes.iter().map(|axis| self.store.prim(PrimExpr::Var(axis.var))).collect()
     }
 
-    /// `te.compute`: a tensor whose element at each place is what the closure says.
+    /// `te.compute`: makes a tensor whose element at each index is the result of the closure.
     pub fn compute(&mut self, name: &str, axes: &str, shape: &[PrimId], element: Element) -> Tensor {
         self.compute_with(name, axes, shape, Vec::new(), element)
     }
@@ -169,7 +167,7 @@ impl<'s> Te<'s> {
         self.add(name, shape, axes, Vec::new(), Body::Values(vec![value]), attrs)[0]
     }
 
-    /// A tensor that is reduced over axes: the closure is given the variables of the axes and those that are reduced.
+    /// Makes a tensor that is reduced over axes: the closure gets the variables of the axes and of the reduced ones.
     pub fn reduce(
         &mut self,
         name: &str,
@@ -189,7 +187,7 @@ impl<'s> Te<'s> {
         self.add(name, shape, axes, reduced, body, Vec::new())[0]
     }
 
-    /// Adds a stage; gives its outputs, which all have this shape.
+    /// Adds a stage and returns its outputs, which all have this shape.
     pub fn add(
         &mut self,
         name: &str,
@@ -215,7 +213,7 @@ impl<'s> Te<'s> {
         outputs
     }
 
-    /// Adds a stage whose outputs are there.
+    /// Adds a stage whose outputs exist already.
     pub fn add_stage(&mut self, stage: Stage) {
         for output in &stage.outputs {
             self.made_by.insert(*output, self.stages.len());
@@ -223,14 +221,12 @@ impl<'s> Te<'s> {
         self.stages.push(stage);
     }
 
-    // ---- scalars ----
-
-    /// An index.
+    /// Makes an index.
     pub fn int(&mut self, value: i64) -> PrimId {
         self.store.prim_int(value, DType::I64)
     }
 
-    /// A number of any type.
+    /// Makes a number of any type.
     pub fn number(&mut self, value: f64, dtype: DType) -> PrimId {
         if dtype.code == DTypeCode::UInt && value < 0.0 {
             self.impossible.get_or_insert_with(|| format!("cannot make uint from negative value {value}"));
@@ -241,7 +237,7 @@ impl<'s> Te<'s> {
         }
     }
 
-    /// The number that an expression is.
+    /// Returns the number that an expression is.
     pub fn known(&self, prim: PrimId) -> Option<i64> {
         self.store.as_prim_int(prim)
     }
@@ -299,7 +295,7 @@ impl<'s> Te<'s> {
         cast(self.store, dtype, value)
     }
 
-    /// A call of an intrinsic that gives the type of its first argument.
+    /// Makes a call of an intrinsic whose result has the type of its first argument.
     pub fn call(&mut self, op: &str, args: &[PrimId]) -> PrimId {
         let dtype = args.first().map_or(DType::F32, |arg| self.type_of(*arg));
         self.store.prim_call(op, args, dtype)
@@ -310,12 +306,12 @@ impl<'s> Te<'s> {
         self.store.prim(PrimExpr::Select { cond, then, other })
     }
 
-    /// `T.if_then_else(cond, then, other)`; a known condition decides at once.
+    /// Makes `T.if_then_else(cond, then, other)`; a known condition is folded.
     pub fn if_then_else(&mut self, cond: PrimId, then: PrimId, other: PrimId) -> PrimId {
         math::if_then_else(self.store, cond, then, other)
     }
 
-    /// The size of a number.
+    /// Returns the absolute value of a number.
     pub fn abs(&mut self, x: PrimId) -> PrimId {
         math::absolute(self.store, x)
     }
@@ -328,13 +324,13 @@ impl<'s> Te<'s> {
         simplify(self.store, &Facts::new(), prim)
     }
 
-    /// The product of extents; 1 of none.
+    /// Returns the product of extents; 1 for none.
     pub fn product(&mut self, shape: &[PrimId]) -> PrimId {
         let one = self.int(1);
         shape.iter().fold(one, |size, extent| self.times(size, *extent))
     }
 
-    /// The greatest or least value of a type; of floats the finite ones.
+    /// Returns the greatest or least value of a type; for floats the finite one.
     pub fn limit(&mut self, dtype: DType, greatest: bool) -> PrimId {
         math::limit(self.store, dtype, greatest)
     }

@@ -1,4 +1,4 @@
-//! The table of rules, and what programs of a few operators look like.
+//! The table of rules, and the programs of a few operators.
 
 use super::*;
 use crate::ir::{DType, Dialect, Dim, Module};
@@ -46,7 +46,7 @@ fn a_block_says_what_it_reads_and_arguments_that_do_not_do_are_refused() {
     assert!(built("image.affine_grid", &[&[1, 2, 3]], &[]).is_err(), "it needs a shape");
 }
 
-/// The program that the call of an operator in `text` is lowered to.
+/// Returns the program that the operator call in `text` is lowered to.
 fn lowered(text: &str) -> String {
     let store = &mut Store::new();
     let module = crate::parse::parse(store, text).program.module;
@@ -81,7 +81,7 @@ fn places_that_nobody_writes_are_padded() {
                 R.Tensor((2, 2, 2), dtype=\"float32\"):\n        y: R.Tensor((2, 2, 2), dtype=\"float32\") = \
                 R.layout_transform(x, index_map=T.index_map(lambda i: (i // 4, i // 2 % 2, i % 2)), pad_value=None)\n        return y\n";
     let made = lowered(text);
-    // Of eight places the last one is none of the seven.
+    // The last of eight positions is outside of the seven elements.
     let wanted = "T.if_then_else(v_axis0 == T.int64(1) and v_axis1 * T.int64(2) + v_axis2 == T.int64(3), T.float32(0.0), \
                   x[v_axis0 * T.int64(4) + v_axis1 * T.int64(2) + v_axis2])";
     assert!(made.contains(wanted), "{made}");

@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("vision.roi_pool", "roi_pool", roi_pool),
 ];
 
-/// Boxes from anchors and what is predicted of them, and scores above a threshold.
+/// Computes boxes from anchors and their predictions, and scores above a threshold.
 fn multibox(cx: &mut Lower) -> Lowered {
     let (classes, places, anchors) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     let variances = cx.numbers("variances").filter(|all| all.len() == 4).ok_or(Refused::Leave)?;
@@ -32,7 +32,7 @@ fn multibox(cx: &mut Lower) -> Lowered {
     let boxes = te.compute("multibox_boxes", "b a k", &shape, &mut |te, at| {
         let mut ends = Vec::new();
         for side in [-1, 1] {
-            // Down first, then across.
+            // The vertical axis comes first.
             for axis in [1, 0] {
                 let [begin, end] = [axis, axis + 2].map(|place| {
                     let (zero, place) = (te.int(0), te.int(place));
@@ -79,7 +79,7 @@ fn multibox(cx: &mut Lower) -> Lowered {
     cx.finish(&[boxes, scores])
 }
 
-/// A coordinate between 0 and 1.
+/// Clamps a coordinate to the range from 0 to 1.
 fn inside(te: &mut Te, value: PrimId) -> PrimId {
     let dtype = te.type_of(value);
     let (zero, one) = (te.number(0.0, dtype), te.number(1.0, dtype));
@@ -87,9 +87,7 @@ fn inside(te: &mut Te, value: PrimId) -> PrimId {
     te.bin(PrimOp::Max, zero, low)
 }
 
-// ---- regions ----
-
-/// A number of a region, in elements of the image.
+/// Returns a coordinate of a region, in elements of the image.
 fn corner(te: &mut Te, rois: Tensor, region: PrimId, place: i64, scale: f64) -> PrimId {
     let place = te.int(place);
     let value = te.load(rois, &[region, place]);
@@ -97,21 +95,21 @@ fn corner(te: &mut Te, rois: Tensor, region: PrimId, place: i64, scale: f64) -> 
     te.times(value, scale)
 }
 
-/// Which image a region is of.
+/// Returns the image that a region belongs to.
 fn image_of(te: &mut Te, rois: Tensor, region: PrimId) -> PrimId {
     let zero = te.int(0);
     let value = te.load(rois, &[region, zero]);
     te.cast(DType::I64, value)
 }
 
-/// Regions sampled at a few points of each cell.
+/// Samples each cell of a region at a few points.
 fn roi_align(cx: &mut Lower) -> Lowered {
     let (x, rois) = (cx.tensor(0)?, cx.tensor(1)?);
     let size = cx.ints("pooled_size").filter(|size| size.len() == 2).ok_or(Refused::Leave)?;
     let (scale, ratio, aligned) = (cx.float("spatial_scale"), cx.int("sample_ratio").unwrap_or(-1), cx.flag("aligned"));
     let (last, mean) = (cx.text("layout") == "NHWC", cx.text("mode") == "avg");
     if ratio <= 0 {
-        // As many points as the region is large: a loop whose bound is read from it.
+        // The number of points would depend on the region: a loop whose bound is read from it.
         return Err(Refused::Leave);
     }
     let te = &mut cx.te;
@@ -163,7 +161,7 @@ fn roi_align(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// The value of an image at a point, row and column with their extents; 0 well outside.
+/// Interpolates an image at a point, given as row and column with their extents; 0 well outside.
 fn between(te: &mut Te, x: Tensor, axes: &[(PrimId, PrimId)], at: &mut dyn FnMut(PrimId, PrimId) -> Vec<PrimId>) -> PrimId {
     let dtype = te.type_of(axes[0].0);
     let nothing = te.number(0.0, te.dtype(x));
@@ -208,7 +206,7 @@ fn between(te: &mut Te, x: Tensor, axes: &[(PrimId, PrimId)], at: &mut dyn FnMut
     te.if_then_else(outside, nothing, sum)
 }
 
-/// The greatest element of each cell of a region.
+/// Takes the greatest element of each cell of a region.
 fn roi_pool(cx: &mut Lower) -> Lowered {
     let (x, rois) = (cx.tensor(0)?, cx.tensor(1)?);
     let size = cx.ints("pooled_size").filter(|size| size.len() == 2).ok_or(Refused::Leave)?;
@@ -253,7 +251,7 @@ fn roi_pool(cx: &mut Lower) -> Lowered {
     cx.finish(&[out])
 }
 
-/// Where a cell begins and ends along an axis of the image; neither is kept inside from behind.
+/// Returns the begin and end of a cell along an axis of the image; neither has an upper limit.
 fn cell(te: &mut Te, rois: Tensor, at: &[PrimId], axis: usize, cells: i64, scale: f64) -> (PrimId, PrimId) {
     let dtype = te.dtype(rois);
     let [start, end] = [2 - axis as i64, 4 - axis as i64].map(|place| {
