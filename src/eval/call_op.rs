@@ -1,4 +1,4 @@
-//! Calls of operators: arguments to tensors, the kernel, tensors to a value.
+//! Calls of operators: converts arguments to tensors, runs the kernel, and converts its tensors to a value.
 
 use super::EvalFailure;
 use super::machine::Machine;
@@ -6,7 +6,7 @@ use super::value::Value;
 use crate::ir::{AttrsId, Dim, ExprId, OpId, Store, Tensor, Type, TypeId};
 use crate::ops::{self, KernelCx, OpInfo, RuleCx};
 
-/// Operators that hand their argument on, of whatever kind it is: they say where, not what.
+/// Operators that return their argument, whatever its kind: they annotate a device or a property.
 const TRANSPARENT: [&str; 6] = [
     "on_device",
     "device_copy",
@@ -50,7 +50,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The tensors in the arguments, tuples flattened.
+    /// Returns the tensors in the arguments, tuples flattened.
     fn inputs(&self, id: ExprId, info: &OpInfo, args: &[Value]) -> Result<Vec<Tensor>, EvalFailure> {
         let mut inputs = Vec::with_capacity(args.len());
         for (index, arg) in args.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether all extents in a type of tensors and tuples are numbers.
+/// True if all extents in a type of tensors and tuples are numbers.
 fn is_known(store: &Store, ty: TypeId) -> bool {
     match store.type_of_id(ty) {
         Type::Tensor { shape, .. } => shape.iter().all(|d| d.known().is_some()),
@@ -90,8 +90,8 @@ fn is_known(store: &Store, ty: TypeId) -> bool {
     }
 }
 
-/// The type of the result by the operator's relation over the values, which knows every extent that
-/// does not depend on the data. Failing that, `known`, or a type that says nothing.
+/// Returns the type of the result by the operator's relation over the values, which knows every
+/// extent that does not depend on the data. Failing that, `known`, or an unknown type.
 fn type_from_values(store: &mut Store, info: &OpInfo, attrs: Option<AttrsId>, args: &[Value], known: Option<TypeId>) -> TypeId {
     let hole = store.hole();
     let mut types: Vec<TypeId> = args.iter().map(|arg| type_of(store, arg)).collect();
@@ -115,14 +115,14 @@ fn type_from_values(store: &mut Store, info: &OpInfo, attrs: Option<AttrsId>, ar
     found.or(known).unwrap_or(hole)
 }
 
-/// The type of a value of tensors and tuples; a hole for anything else.
+/// Returns the type of a value of tensors and tuples; a hole for any other value.
 fn type_of(store: &mut Store, value: &Value) -> TypeId {
     match value {
         Value::Tensor(tensor) => {
             let shape: Vec<Dim> = tensor.shape.iter().map(|e| Dim::int(*e)).collect();
             store.tensor_type(&shape, tensor.dtype)
         }
-        // Tuples among the arguments of an operator are written there: they do not nest deep.
+        // Tuples among the arguments of an operator are literals, so they do not nest deep.
         Value::Tuple(fields) if fields.items().iter().all(|f| matches!(f, Value::Tensor(_))) => {
             let fields: Vec<TypeId> = fields.items().iter().map(|f| type_of(store, f)).collect();
             store.tuple_type(&fields)
@@ -131,7 +131,7 @@ fn type_of(store: &mut Store, value: &Value) -> TypeId {
     }
 }
 
-/// A value of that type made of tensors in order. Types nest at most as deep as brackets may.
+/// Builds a value of that type from tensors in order. Types nest at most as deep as brackets may.
 fn assemble(store: &Store, ty: TypeId, tensors: &mut impl Iterator<Item = Tensor>) -> Option<Value> {
     match store.type_of_id(ty) {
         Type::Tuple(fields) => {

@@ -17,7 +17,7 @@ pub(super) struct Machine<'a> {
     shared: IdMap<Expr, ()>,
     /// Roots whose nodes are in `shared`.
     scanned: IdMap<Expr, ()>,
-    /// What each function literal may capture.
+    /// The variables and nodes that each function literal may capture.
     captures: FxHashMap<ExprId, Rc<[Slot]>>,
     now: Activation,
     frames: Vec<Frame>,
@@ -31,35 +31,35 @@ struct Activation {
     kept: FxHashMap<ExprId, Value>,
 }
 
-/// What happens to the value of the expression under evaluation.
+/// The consumer of the value under evaluation.
 enum Frame {
-    /// It is kept for the other uses of the node.
+    /// The other uses of the node, for which it is kept.
     Keep(ExprId),
-    /// It is told.
+    /// The list of watched values.
     Watch,
-    /// It is the next field of a tuple.
+    /// A tuple, as its next field.
     Tuple(ExprId, Vec<Value>),
-    /// One field is taken out of it.
+    /// A projection, which takes one field out of it.
     Field(ExprId, u32),
-    /// It is the next argument of a call.
+    /// A call, as its next argument.
     Args(ExprId, Vec<Value>),
-    /// It is called.
+    /// A call, as its callee.
     Callee(ExprId, Vec<Value>),
-    /// It is bound, and the body follows.
+    /// A let, which binds it; the body follows.
     Let(VarId, ExprId),
-    /// It chooses a branch.
+    /// An `if`, whose condition it is.
     If(ExprId),
-    /// It is matched.
+    /// A match on it.
     Match(ExprId),
-    /// A new cell holds it.
+    /// A new cell, as its content.
     NewRef,
-    /// The cell that it is gets read.
+    /// A read of the cell that it is.
     Read(ExprId),
-    /// It is the cell that will be written.
+    /// A write to the cell that it is.
     WriteTo(ExprId),
-    /// It is written to the cell.
+    /// A write of it to the cell.
     Write(Value),
-    /// The function is done; its caller goes on.
+    /// The caller of the function, which is done.
     Restore(Box<Activation>),
 }
 
@@ -86,7 +86,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Tells what a node was.
+    /// Watches a node and records its values.
     pub fn watching(self, watched: Watched<'a>) -> Machine<'a> {
         Machine { watched, ..self }
     }
@@ -235,7 +235,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Goes on with the value that a frame waited for.
+    /// Passes a value to the frame that waited for it.
     fn resume(&mut self, frame: Frame, value: Value) -> Step {
         Ok(match frame {
             Frame::Keep(id) => {
@@ -317,8 +317,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// The arguments of a call are there; what is called is next. Operators and constructors need
-    /// no evaluation.
+    /// Continues a call whose arguments are evaluated with its callee. Operators and constructors need no
+    /// evaluation.
     fn callee(&mut self, id: ExprId, args: Vec<Value>) -> Step {
         let Expr::Call { callee, .. } = self.store.expr(id) else { unreachable!("only calls have arguments") };
         match self.store.expr(callee) {
@@ -358,14 +358,14 @@ impl<'a> Machine<'a> {
         }
         new.vars.extend(self.store.items(function.params).zip(args));
         let caller = std::mem::replace(&mut self.now, new);
-        // A caller that only waits to hand the value on has nothing to be restored for.
+        // A caller that would only return the value need not be restored.
         if !matches!(self.frames.last(), None | Some(Frame::Restore(_))) {
             self.frames.push(Frame::Restore(Box::new(caller)));
         }
         Ok(Next::Eval(function.body))
     }
 
-    /// A function with what it takes from around it; `name` is the variable it calls itself by.
+    /// Makes a closure that captures the values of its free variables; `name` is the variable by which it calls itself.
     fn closure(&mut self, function: ExprId, name: Option<VarId>) -> Value {
         let wanted = match self.captures.get(&function) {
             Some(wanted) => wanted.clone(),
@@ -408,7 +408,7 @@ impl<'a> Machine<'a> {
         Err(self.fail(id, "no arm of the match accepts the value"))
     }
 
-    /// What the variables of a pattern are bound to, if it accepts the value.
+    /// Matches a pattern against a value, and returns the values of its variables if it accepts.
     fn accepts(&self, pattern: PatternId, value: &Value) -> Option<Vec<(VarId, Value)>> {
         let mut bindings = Vec::new();
         let mut left = vec![(pattern, value)];
@@ -439,13 +439,13 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A global function. It takes nothing from around it, and must not: in a recursive call the kept values
-/// are those of its own earlier activation.
+/// Makes a closure of a global function. It captures nothing, and must not: in a recursive call the kept
+/// values are those of its own earlier activation.
 fn global(function: ExprId) -> Value {
     Value::Closure(Rc::new(Closure { function, name: None, slots: Rc::default(), captured: Fields::default() }))
 }
 
-/// Nodes that are not kept: evaluating them again costs no more than looking them up.
+/// True for nodes that are not kept: evaluating them again costs no more than a look-up.
 fn is_cheap(expr: &Expr) -> bool {
     matches!(expr, Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) | Expr::Function(_))
 }

@@ -1,4 +1,4 @@
-//! Arguments of functions, made up by their types.
+//! Arguments of functions, generated from their types.
 
 use super::seed::Draws;
 use super::value::{Closure, Fields, Value};
@@ -7,13 +7,14 @@ use crate::infer::bind_type;
 use crate::ir::{Dialect, ExprId, Function, List, Module, Store, Type, TypeId};
 use std::rc::Rc;
 
-/// How deep made-up values of data types nest, where there is a choice.
+/// The depth of generated values of data types, where there is a choice.
 const DEPTH: usize = 3;
 
-/// Made-up arguments for a function of a module. Of Relay, values of data types are two or three constructors deep, a
-/// function gives the first of its arguments that has the right type, or else a value that does not depend on them, and a reference is a new one.
+/// Generates arguments for a function of a module. In Relay, values of data types are two or three constructors deep, a function
+/// returns the first of its arguments that has the right type, or else a value that does not depend on them, and a reference is
+/// a new one.
 ///
-/// Fails where the type is not known, and for those that no value is made of.
+/// Fails where the type is not known, or where no value can be generated for it.
 pub fn made_args(store: &mut Store, module: &Module, function: ExprId, making: Making) -> Result<Vec<Value>, EvalFailure> {
     if module.dialect() != Dialect::Relay {
         return relax::made_args(store, function, making);
@@ -34,7 +35,7 @@ pub fn made_args(store: &mut Store, module: &Module, function: ExprId, making: M
     made.collect()
 }
 
-/// Types nest no deeper than brackets may, and values of data types no deeper than `depth` where they can end.
+/// Types nest no deeper than brackets may, and values of data types no deeper than `depth` if they can end.
 fn value(store: &mut Store, module: &Module, ty: TypeId, name: &str, draws: &mut Draws, depth: usize) -> Result<Value, String> {
     match store.type_of_id(ty).clone() {
         Type::Tuple(fields) => {
@@ -74,7 +75,7 @@ fn value(store: &mut Store, module: &Module, ty: TypeId, name: &str, draws: &mut
     }
 }
 
-/// A value of a data type: the last constructor with fields while there is depth, then the first that has none.
+/// Generates a value of a data type: the last constructor with fields while there is depth, then the first without.
 fn data(store: &mut Store, module: &Module, ty: TypeId, name: &str, draws: &mut Draws, depth: usize) -> Result<Value, String> {
     let (head, args) = match store.type_of_id(ty) {
         Type::Apply { head, args } => (*head, args.to_vec()),

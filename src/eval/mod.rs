@@ -1,4 +1,4 @@
-//! Running programs: what a module, or a closed expression, computes.
+//! Evaluation of a module or a closed expression.
 //!
 //! The evaluator is a machine with a stack of frames of its own (after the CEK machine of Felleisen
 //! and Friedman), so programs may nest and recurse as deep as memory allows; a call in tail position
@@ -29,23 +29,23 @@ use machine::Machine;
 /// Limits of an evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct EvalOptions {
-    /// How many nodes may be evaluated, counting repeated evaluation. Then the result is an error.
+    /// The number of nodes that may be evaluated, counting repeated evaluation. More are an error.
     pub fuel: u64,
-    /// How much operators and tensor programs may do, in elements and products of two; see [`work_of`]. Then the result is an error.
+    /// The work that operators and tensor programs may do, in elements and products of two; see [`work_of`]. More is an error.
     pub work: u64,
 }
 
 impl Default for EvalOptions {
-    /// Ten million nodes, whatever they take.
+    /// Ten million nodes, without a limit on work.
     fn default() -> EvalOptions {
         EvalOptions { fuel: 10_000_000, work: u64::MAX }
     }
 }
 
-/// Why an evaluation ended that had more work than it may do.
+/// The message of an evaluation that exceeds its limit of work.
 const TOO_MUCH: &str = "the evaluation takes more work than is allowed";
 
-/// How many elements a value of this type has, as far as that is known.
+/// Returns the number of elements of a value of this type, as far as that is known.
 pub(crate) fn elements_of(store: &Store, ty: TypeId) -> usize {
     match store.type_of_id(ty) {
         Type::Tensor { shape, .. } => shape.iter().map(|extent| extent.known().unwrap_or(1).max(0) as usize).product(),
@@ -54,7 +54,7 @@ pub(crate) fn elements_of(store: &Store, ty: TypeId) -> usize {
     }
 }
 
-/// About what an operator does: elements that it reads and gives, and of products each that is summed up.
+/// Estimates the work of an operator: elements that it reads and returns, and for products each term of the sums.
 fn work_of<'a>(name: &str, inputs: impl Iterator<Item = &'a Tensor> + Clone, given: usize) -> u64 {
     let elements = |tensor: &Tensor| tensor.shape.iter().map(|extent| *extent as u64).product::<u64>();
     let moved = inputs.clone().map(elements).sum::<u64>() + given as u64;
@@ -67,17 +67,17 @@ fn work_of<'a>(name: &str, inputs: impl Iterator<Item = &'a Tensor> + Clone, giv
     moved.saturating_add(summed.saturating_mul(given as u64))
 }
 
-/// Why an evaluation gave no value.
+/// The reason why an evaluation gave no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalFailure {
-    /// A stable word: `eval-fuel` when the budget is used up, `eval-no-kernel` when an operator cannot
-    /// be evaluated here, else `eval-failed`.
+    /// A stable code: `eval-fuel` when the limit is exceeded, `eval-no-kernel` when an operator cannot be evaluated
+    /// here, else `eval-failed`.
     pub code: &'static str,
     /// One sentence.
     pub message: String,
     /// The node that was evaluated.
     pub expr: Option<ExprId>,
-    /// Its place in the text, where it has one.
+    /// Its span in the text, where it has one.
     pub span: Option<Span>,
 }
 
@@ -86,13 +86,13 @@ impl EvalFailure {
         EvalFailure { code: "eval-failed", message: message.into(), expr: None, span: None }
     }
 
-    /// The same as a diagnostic.
+    /// Converts the failure to a diagnostic.
     pub fn to_diagnostic(&self) -> Diagnostic {
         Diagnostic::error(self.code, self.message.clone(), self.span)
     }
 }
 
-/// Applies the function `name` of `module` to `args`. A tensor program gives the tuple of the arguments that it wrote.
+/// Applies the function `name` of `module` to `args`. A tensor program returns the tuple of the arguments that it wrote.
 pub fn eval_function(
     store: &mut Store,
     module: &Module,
@@ -103,10 +103,10 @@ pub fn eval_function(
     eval_watching(store, module, name, args, options, None)
 }
 
-/// An expression, and where it is told what it was each time that it was evaluated.
+/// An expression to watch, and the list that gets its value each time that it is evaluated.
 pub type Watched<'a> = Option<(ExprId, &'a mut Vec<Value>)>;
 
-/// The same, and tells what an expression was.
+/// Does the same, and records the values of an expression.
 pub fn eval_watching(
     store: &mut Store,
     module: &Module,
@@ -129,8 +129,7 @@ pub fn eval_watching(
     Machine::new(store, module, options).watching(watched).apply(function, &args)
 }
 
-/// Arguments in the element types of the parameters: tensors of another type are converted, as TVM's
-/// executors do with what they are given.
+/// Converts arguments to the element types of the parameters, as TVM's executors do.
 fn fit(store: &Store, function: ExprId, args: &[Value]) -> Result<Vec<Value>, EvalFailure> {
     let Some(function) = store.as_function(function) else { return Ok(args.to_vec()) };
     let wanted = store.items(function.params).map(|param| {
@@ -148,8 +147,8 @@ fn fit(store: &Store, function: ExprId, args: &[Value]) -> Result<Vec<Value>, Ev
         .collect()
 }
 
-/// Evaluates `expr`, then applies it to `args` when it is a function. Types that are known are used;
-/// where they are not, or an extent is not, the values decide.
+/// Evaluates `expr`, then applies it to `args` when it is a function. Known types are used; for unknown ones, or
+/// unknown extents, the values decide.
 pub fn eval_expr(
     store: &mut Store,
     module: &Module,
@@ -167,8 +166,8 @@ pub fn eval_expr(
     if machine.is_function(expr) { machine.apply(expr, args) } else { machine.eval(expr) }
 }
 
-/// What an operator of Relay gives for these arguments, with the attributes of `call`, and in the type that is known of
-/// it if any is.
+/// Evaluates an operator of Relay on these arguments, with the attributes of `call`, and with its type as far as that
+/// is known.
 pub fn eval_operator(store: &mut Store, module: &Module, call: ExprId, op: OpId, args: Vec<Value>) -> Result<Value, EvalFailure> {
     Machine::new(store, module, EvalOptions::default()).call_op(call, op, args)
 }

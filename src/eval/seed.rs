@@ -1,11 +1,11 @@
-//! Inputs made up from a number, for comparing two versions of a program.
+//! Inputs generated from a number, for comparing two versions of a program.
 
 use super::EvalFailure;
 use super::value::Value;
 use crate::ir::{DType, DTypeCode, Store, Tensor, Type, TypeId};
 use crate::ops::kernel::{count, write};
 
-/// Which arguments are made up.
+/// The way to generate arguments.
 ///
 /// The generator is SplitMix64 (Steele, Lea, Flood 2014), seeded with `seed`, one draw for each
 /// element in row-major order, parameter by parameter, tuples in order. Of [`Kind::Random`] the upper 24 bits of a draw
@@ -18,15 +18,15 @@ use crate::ops::kernel::{count, write};
 /// variance) are moved into [0.5, 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Making {
-    /// Same seed, same values.
+    /// The seed; the same seed gives the same values.
     pub seed: u64,
-    /// Which values.
+    /// The kind of values.
     pub kind: Kind,
-    /// What extents are that are not known, everywhere the same, so that they fit each other.
+    /// The value of unknown extents, everywhere the same, so that they fit each other.
     pub extent: i64,
 }
 
-/// Which values made-up tensors have.
+/// The values of generated tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Small random numbers.
@@ -38,19 +38,19 @@ pub enum Kind {
 }
 
 impl Making {
-    /// Small random numbers; extents that are not known are 4.
+    /// Small random numbers; unknown extents are 4.
     pub fn random(seed: u64) -> Making {
         Making { seed, kind: Kind::Random, extent: 4 }
     }
 }
 
-/// A random value of a type; see [`seeded_args`].
+/// Generates a random value of a type; see [`seeded_args`].
 pub fn seeded_value(store: &Store, ty: TypeId, seed: u64) -> Result<Value, EvalFailure> {
     let mut draws = Draws::new(Making::random(seed));
     draws.value(store, ty, "").map_err(EvalFailure::new)
 }
 
-/// What a parameter is, by its name.
+/// The role of a parameter, by its name.
 #[derive(Clone, Copy)]
 enum Role {
     Data,
@@ -68,7 +68,7 @@ impl Role {
         }
     }
 
-    /// A float in [-1, 1) as this parameter wants it.
+    /// Scales a float in [-1, 1) for this parameter.
     fn shape(self, x: f32, scale: f32) -> f32 {
         match self {
             Role::Data => x,
@@ -78,7 +78,7 @@ impl Role {
     }
 }
 
-/// Xavier's scale for a weight: the root of 3 over the mean of inputs and outputs of a unit.
+/// Returns Xavier's scale for a weight: the root of 3 over the mean of inputs and outputs of a unit.
 fn xavier(shape: &[i64]) -> f32 {
     match shape {
         [outputs, inputs, window @ ..] => {
@@ -93,7 +93,7 @@ fn xavier(shape: &[i64]) -> f32 {
 /// Draws of tensors, one after the other.
 pub(super) struct Draws {
     random: SplitMix64,
-    /// What is drawn.
+    /// The way to generate values.
     pub making: Making,
 }
 
@@ -102,7 +102,7 @@ impl Draws {
         Draws { random: SplitMix64(making.seed), making }
     }
 
-    /// The next tensors of a type of tensors and tuples, for a parameter of this name.
+    /// Returns the next value of a type of tensors and tuples, for a parameter of this name.
     pub fn value(&mut self, store: &Store, ty: TypeId, name: &str) -> Result<Value, String> {
         match store.type_of_id(ty) {
             Type::Tensor { shape, dtype } => {
@@ -117,7 +117,7 @@ impl Draws {
         }
     }
 
-    /// The next tensor, for a parameter of this name.
+    /// Returns the next tensor, for a parameter of this name.
     pub fn tensor(&mut self, name: &str, shape: &[i64], dtype: DType) -> Result<Tensor, String> {
         let n = count(shape, dtype).map_err(|e| e.0)?;
         let made = if dtype.is_float() {

@@ -1,4 +1,4 @@
-//! Values as text for people, abbreviated.
+//! Prints values as abbreviated text.
 
 use super::value::Value;
 use crate::ir::{DType, DTypeCode, Store, Tensor};
@@ -6,15 +6,15 @@ use crate::ops;
 use crate::ops::kernel::read;
 use std::fmt::Write;
 
-/// How many elements of an axis, and fields of a value, are written before `...`.
+/// The number of elements of an axis, or fields of a value, before `...`.
 const SHOWN: usize = 8;
-/// How deep values nest before `...`: a list of a hundred thousand elements is not written out.
+/// The depth of nested values before `...`: a list of a hundred thousand elements is not printed in full.
 const DEPTH: usize = 64;
 
-/// How many characters are written before `...`: fields of a tuple may be the same ones.
+/// The number of characters before `...`: a tuple may have the same field many times.
 const MOST: usize = 100_000;
 
-/// A value as text: `float32[2, 2] [[1, 2], [3, 4]]`, `(a, b)`, `Cons(a, ...)`.
+/// Prints a value: `float32[2, 2] [[1, 2], [3, 4]]`, `(a, b)`, `Cons(a, ...)`.
 pub fn show(store: &Store, value: &Value) -> String {
     let mut out = String::new();
     write_value(&mut out, store, value, 0);
@@ -84,7 +84,7 @@ fn write_tensor(out: &mut String, tensor: &Tensor) {
     write_axis(out, &shape, &elements, 0);
 }
 
-/// A type may have a hundred thousand axes; past [`DEPTH`] brackets `...` stands.
+/// A type may have a hundred thousand axes; beyond [`DEPTH`] brackets it is abbreviated to `...`.
 fn write_axis(out: &mut String, shape: &[usize], elements: &[String], depth: usize) {
     let Some((extent, inner)) = shape.split_first() else {
         return out.push_str(elements.first().map_or("", String::as_str));
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(show(&store, &Value::tuple(vec![tensor, flag])), "(float32[2, 2] [[1, 2.5], [3, 4]], bool true)");
     }
 
-    /// The stack ended over a hundred thousand axes.
+    /// Recursion over a hundred thousand axes would overflow the stack.
     #[test]
     fn a_tensor_of_many_axes_is_abbreviated() {
         let tensor = Tensor::new(DType::I8, vec![1; 100_000], [7u8]);
@@ -138,7 +138,7 @@ mod tests {
         assert!(shown.contains("and more axes [[") && shown.contains("[...]") && shown.len() < 1000, "{shown}");
     }
 
-    /// Tuples share their fields, so what is written would double with every level.
+    /// Tuples share their fields, so the text would double with every level.
     #[test]
     fn a_value_that_holds_itself_twice_is_abbreviated() {
         let mut value = Value::Tensor(Tensor::new(DType::I8, [], [7u8]));

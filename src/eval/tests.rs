@@ -27,7 +27,7 @@ fn run(store: &mut Store, expr: ExprId, args: &[Value]) -> Result<Value, EvalFai
     eval_expr(store, &Module::new(), expr, args, EvalOptions::default())
 }
 
-/// Whether the kernels that these programs need exist.
+/// True if the kernels of these programs exist.
 fn has_arithmetic() -> bool {
     ["add", "equal", "subtract"].iter().all(|name| lookup(name).is_some_and(|op| crate::ops::info(op).kernel.is_some()))
 }

@@ -1,4 +1,4 @@
-//! What an expression evaluates to.
+//! Values of expressions.
 
 use crate::ir::{CtorId, DType, Expr, ExprId, Id, Name, OpId, Store, Symbol, Tensor, VarId};
 use std::rc::Rc;
@@ -46,13 +46,13 @@ pub struct Closure {
     pub function: ExprId,
     /// The variable that a `let` gives it, by which it calls itself.
     pub name: Option<VarId>,
-    /// What the values in `captured` belong to.
+    /// The variables and nodes of the values in `captured`.
     pub(super) slots: Rc<[Slot]>,
     /// Values from around the function.
     pub(super) captured: Fields,
 }
 
-/// What a closure captures.
+/// A variable or node that a closure captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
     /// A variable.
@@ -64,7 +64,7 @@ pub(super) enum Slot {
 }
 
 impl Fields {
-    /// The fields.
+    /// Returns the fields.
     pub fn items(&self) -> &[Value] {
         &self.items
     }
@@ -103,17 +103,17 @@ impl Drop for Fields {
 }
 
 impl RefCell {
-    /// A cell that holds `value`.
+    /// Makes a cell that holds `value`.
     pub fn new(value: Value) -> RefCell {
         RefCell { value: std::cell::RefCell::new(value) }
     }
 
-    /// What the cell holds.
+    /// Returns the content of the cell.
     pub fn get(&self) -> Value {
         self.value.borrow().clone()
     }
 
-    /// Puts another value in and gives back the old one.
+    /// Replaces the content and returns the old one.
     pub fn set(&self, value: Value) -> Value {
         self.value.replace(value)
     }
@@ -121,28 +121,28 @@ impl RefCell {
 
 impl Drop for RefCell {
     fn drop(&mut self) {
-        // The contents go the way of fields, which does not recurse.
+        // Dropping the content as fields does not recurse.
         drop(Fields::from(vec![self.value.replace(Value::Op(OpId(0)))]));
     }
 }
 
 impl Value {
-    /// `()`
+    /// Makes `()`.
     pub fn unit() -> Value {
         Value::tuple(Vec::new())
     }
 
-    /// `(a, b)`
+    /// Makes `(a, b)`.
     pub fn tuple(items: Vec<Value>) -> Value {
         Value::Tuple(Rc::new(items.into()))
     }
 
-    /// A 64 bit integer that is no tensor.
+    /// Makes a 64 bit integer that is no tensor.
     pub fn int(value: i64) -> Value {
         Value::Prim(Tensor::new(DType::I64, [], value.to_le_bytes()))
     }
 
-    /// The tensor, if it is one.
+    /// Returns the tensor, if the value is one.
     pub fn as_tensor(&self) -> Option<&Tensor> {
         match self {
             Value::Tensor(tensor) => Some(tensor),
@@ -150,7 +150,7 @@ impl Value {
         }
     }
 
-    /// What kind of value it is, for messages.
+    /// Returns the kind of the value, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Tensor(_) => "a tensor",
@@ -166,8 +166,8 @@ impl Value {
     }
 }
 
-/// An expression that evaluates to the value: constants, tuples, constructor calls, operators, and
-/// functions that capture nothing. `None` for anything that has no such expression.
+/// Makes an expression that evaluates to the value: constants, tuples, constructor calls,
+/// operators, and functions that capture nothing. `None` for values without such an expression.
 pub fn value_to_expr(store: &mut Store, value: &Value) -> Option<ExprId> {
     enum Step<'v> {
         Build(&'v Value),

@@ -1,5 +1,5 @@
-//! Values against types: what symbolic extents are, and whether the rest fits (TVM: `src/relax/backend/vm/vm_shape_lower.cc`
-//! for the order, `src/runtime/vm/builtin.cc` for the messages).
+//! Matches values with types: binds symbolic extents, and checks the rest (TVM:
+//! `src/relax/backend/vm/vm_shape_lower.cc` for the order, `src/runtime/vm/builtin.cc` for the messages).
 
 use super::{Machine, read_cells};
 use crate::eval::{EvalFailure, Value};
@@ -7,7 +7,7 @@ use crate::infer::relax::types::substitute_dim;
 use crate::ir::{DType, Dim, ExprId, Extents, Store, Type, TypeId};
 use crate::ops::kernel::read_scalar;
 
-/// What is checked when all extents that stand alone are known.
+/// An extent to check after all extents that are single symbols are known.
 struct Open {
     dim: Dim,
     value: i64,
@@ -15,15 +15,15 @@ struct Open {
     row: usize,
 }
 
-/// What a message about a row begins with.
+/// Returns the beginning of a message about a row.
 pub(super) type Place<'a> = &'a dyn Fn(&Store, usize) -> String;
 
 /// A check that failed: in which row, and the end of the message.
 struct Wrong(usize, String);
 
 impl Machine<'_> {
-    /// Matches values with types. Symbols that stand for a whole extent and are not known get their numbers; then the
-    /// others have to agree.
+    /// Matches values with types. Unknown symbols that are whole extents get their values; then the other extents have
+    /// to agree.
     pub(super) fn match_all(&mut self, at: ExprId, rows: &[(TypeId, Value)], place: Place<'_>) -> Result<(), EvalFailure> {
         self.matched(rows).map_err(|Wrong(row, end)| {
             let begin = place(self.store, row);
@@ -76,7 +76,7 @@ impl Machine<'_> {
         }
         for Open { dim, value, axis, row } in open {
             let found = substitute_dim(self.store, dim, &self.now.symbols);
-            // An extent of which a symbol is not known says nothing yet.
+            // An extent with an unknown symbol cannot be checked yet.
             if found.known().is_some_and(|found| found != value) {
                 let end = format!(" match_cast error,  shape[{axis}] mismatch to a previous populated value.");
                 return Err(Wrong(row, end));
@@ -113,7 +113,7 @@ impl Machine<'_> {
     fn extents(&mut self, extents: &Extents, given: &[i64], row: usize, open: &mut Vec<Open>) -> Result<(), Wrong> {
         let dims: Vec<Dim> = match extents {
             Extents::Known(dims) => dims.to_vec(),
-            // The shape that a variable holds.
+            // The variable holds the shape.
             Extents::Var(var) => match self.now.vars.get(&self.store.var_data(*var).vid) {
                 Some(Value::Shape(dims)) => dims.iter().map(|value| Dim::Int { value: *value, bits: 64 }).collect(),
                 _ => return Ok(()),
@@ -140,7 +140,7 @@ impl Machine<'_> {
     }
 }
 
-/// What TVM calls the kind of a value.
+/// Returns TVM's name for the kind of a value.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Tensor(_) => "ffi.Tensor",
@@ -154,7 +154,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A type as messages have it: where it does not stand in a signature, extents have no quotes.
+/// Prints a type as in messages: outside of a signature, extents have no quotes.
 pub(super) fn shown(store: &Store, ty: TypeId) -> String {
     let mut text = String::new();
     let (mut value, mut before) = (false, ' ');

@@ -1,11 +1,11 @@
-//! Running programs of Relax.
+//! Evaluation of programs of Relax.
 //!
-//! A machine with frames of its own, as for Relay, so that recursion costs no call stack. What Relax has besides: blocks of
-//! bindings, shapes and scalars as values, and symbolic extents, which the arguments of a function and `match_cast` give their
-//! numbers; both are checked as TVM's virtual machine does, with its messages. Tensor programs run in [`super::tir`], operators
-//! in [`operators`]. Tensors that a lowered program allocates are cells that tensor programs write into.
+//! A machine with frames of its own, as for Relay, so that recursion costs no call stack. In addition Relax has blocks of
+//! bindings, shapes and scalars as values, and symbolic extents, which the arguments of a function and `match_cast` bind to
+//! numbers; both are checked as in TVM's virtual machine, with its messages. Tensor programs run in [`super::tir`], operators in
+//! [`operators`]. Tensors that a lowered program allocates are cells that tensor programs write into.
 //!
-//! Linked functions (`R.call_packed` and the like) are not evaluated.
+//! Linked functions (`R.call_packed` and similar calls) are not evaluated.
 
 mod matching;
 mod norm;
@@ -38,32 +38,32 @@ pub(super) struct Machine<'a> {
     watched: Watched<'a>,
 }
 
-/// What a function that is being evaluated knows.
+/// The variables and symbols of a function that is being evaluated.
 #[derive(Default)]
 struct Activation {
     vars: FxHashMap<VarId, Value>,
     symbols: Bindings,
 }
 
-/// What happens to the value of the expression under evaluation.
+/// The consumer of the value under evaluation.
 enum Frame {
-    /// It is the next field of a tuple.
+    /// A tuple, as its next field.
     Tuple(ExprId, Vec<Value>),
-    /// One field is taken out of it.
+    /// A projection, which takes one field out of it.
     Field(ExprId, u32),
-    /// It is the next argument of a call.
+    /// A call, as its next argument.
     Args(ExprId, Vec<Value>),
-    /// It is called.
+    /// A call, as its callee.
     Callee(ExprId, Vec<Value>),
-    /// It is bound by this binding of this block of a sequence, and what follows is next.
+    /// This binding in this block of a sequence; the code behind it follows.
     Bind { seq: ExprId, block: usize, binding: usize },
-    /// It chooses a branch.
+    /// An `if`, whose condition it is.
     If(ExprId),
-    /// It is the result of a function, which is checked.
+    /// A function, whose result it is and which checks it.
     Result(ExprId, String),
-    /// The function is done; its caller goes on.
+    /// The caller of the function, which is done.
     Restore(Box<Activation>),
-    /// Somebody wants to know it.
+    /// The list of watched values.
     Watch,
 }
 
@@ -105,7 +105,7 @@ pub(super) fn eval(store: &mut Store, module: &Module, expr: ExprId, options: Ev
     machine.run(Next::Eval(expr)).map(read_cells)
 }
 
-/// What a variable is bound to, and anything else itself: a variable that is only bound is never evaluated.
+/// Returns the value of a bound variable, and any other node itself: a variable that is only bound is never evaluated.
 fn bound_to(store: &Store, module: &Module, node: ExprId) -> ExprId {
     let Expr::Var(var) = store.expr(node) else { return node };
     let vid = store.var_data(var).vid;
@@ -118,7 +118,7 @@ fn bound_to(store: &Store, module: &Module, node: ExprId) -> ExprId {
     bindings.find(|bound| store.var_data(bound.var).vid == vid).map_or(node, |bound| bound.value)
 }
 
-/// A value with the tensors in the place of the cells that hold them. Tuples of a program nest no deeper than its types.
+/// Replaces the cells in a value by the tensors that they hold. Tuples of a program nest no deeper than its types.
 fn read_cells(value: Value) -> Value {
     match value {
         Value::Ref(cell) => cell.get(),
@@ -152,7 +152,7 @@ impl Machine<'_> {
         EvalFailure { expr: Some(expr), span: self.store.source_span(expr), ..EvalFailure::new(message) }
     }
 
-    /// A failure because something cannot be evaluated here at all.
+    /// Makes a failure for an expression that cannot be evaluated here at all.
     pub(super) fn unable(&self, expr: ExprId, message: impl Into<String>) -> EvalFailure {
         EvalFailure { code: "eval-no-kernel", ..self.fail(expr, message) }
     }
@@ -232,11 +232,11 @@ impl Machine<'_> {
         }
     }
 
-    /// A constant whose value the text does not have, by the number that it prints with.
+    /// Makes a failure for a constant without a value in the text, with the number that it prints with.
     fn without_value(&self, id: ExprId, tensor: &Tensor) -> EvalFailure {
         let mut seen: Vec<ExprId> = Vec::new();
         for (_, function) in self.module.functions() {
-            // Scalars are written where they stand.
+            // Scalars are printed inline.
             let listed = |node: &ExprId| match self.store.expr(*node) {
                 Expr::Constant(tensor) => !self.store.tensor(tensor).is_scalar() || self.store.tensor(tensor).data.is_none(),
                 _ => false,
@@ -253,7 +253,7 @@ impl Machine<'_> {
         self.fail(id, message)
     }
 
-    /// The number that an extent is now.
+    /// Returns the current value of an extent.
     fn extent(&mut self, at: ExprId, dim: Dim) -> Result<i64, EvalFailure> {
         match substitute_dim(self.store, dim, &self.now.symbols) {
             Dim::Int { value, .. } => Ok(value),
@@ -264,7 +264,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What comes at a place in a sequence.
+    /// Returns the next step at a position in a sequence.
     fn binding(&mut self, seq: ExprId, block: usize, binding: usize) -> Next {
         let Expr::Seq { blocks, body } = self.store.expr(seq) else { return Next::Eval(seq) };
         let (mut block, mut binding) = (block, binding);
@@ -286,7 +286,7 @@ impl Machine<'_> {
         Next::Eval(body)
     }
 
-    /// Goes on with the value that a frame waited for.
+    /// Passes a value to the frame that waited for it.
     fn resume(&mut self, frame: Frame, value: Value) -> Step {
         Ok(match frame {
             Frame::Tuple(id, mut done) => {
@@ -366,7 +366,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What symbolic extents are now.
+    /// Returns the current values of symbolic extents.
     pub(super) fn symbols(&self) -> &Bindings {
         &self.now.symbols
     }
@@ -377,7 +377,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The arguments of a call are there; what is called is next.
+    /// Continues a call whose arguments are evaluated with its callee.
     fn callee(&mut self, id: ExprId, args: Vec<Value>) -> Step {
         let Expr::Call { callee, .. } = self.store.expr(id) else { return Ok(Next::Give(Value::unit())) };
         match self.store.expr(callee) {
@@ -421,7 +421,7 @@ impl Machine<'_> {
             new.vars.insert(name, Value::Closure(closure.clone()));
         }
         let params: Vec<VarId> = self.store.items(function.params).collect();
-        // A closure may have the last of its parameters already.
+        // A closure may have its last arguments already.
         let open: Vec<VarId> =
             params.iter().copied().filter(|param| !new.vars.contains_key(&self.store.var_data(*param).vid)).collect();
         if open.len() != args.len() {
@@ -478,14 +478,14 @@ impl Machine<'_> {
         let Some(Function { ret: Some(ty), .. }) = self.store.as_function(function) else { return Ok(()) };
         let place =
             |store: &Store, _: usize| format!("ErrorContext(fn={name}, loc=return, annotation={}) ", matching::shown(store, ty));
-        // What the result mentions is known by now, if it means anything.
+        // All symbols in the result type are known by now, if the type is valid.
         let before = self.now.symbols.clone();
         let done = self.match_all(function, &[(ty, value.clone())], &place);
         self.now.symbols = before;
         done
     }
 
-    /// A function with what it takes from around it; `name` is the variable it calls itself by.
+    /// Makes a closure that captures the values of its free variables; `name` is the variable by which it calls itself.
     fn closure(&mut self, function: ExprId, name: Option<VarId>) -> Value {
         let (mut slots, mut captured) = (Vec::new(), Vec::new());
         for var in free_vars(self.store, function) {
@@ -497,7 +497,7 @@ impl Machine<'_> {
                 captured.push(value.clone());
             }
         }
-        // Extents from around it may stand in any of its types.
+        // Any of its types may have captured extents.
         for (symbol, dim) in &self.now.symbols {
             slots.push(Slot::Symbol(*symbol));
             captured.push(Value::Shape(dim.known().into_iter().collect()));
@@ -505,7 +505,7 @@ impl Machine<'_> {
         Value::Closure(Rc::new(Closure { function, name, slots: slots.into(), captured: captured.into() }))
     }
 
-    /// A closure that has its last arguments already (`R.make_closure`).
+    /// Makes a closure that has its last arguments already (`R.make_closure`).
     pub(super) fn partial(&mut self, at: ExprId, closure: &Closure, last: &[Value]) -> Result<Value, EvalFailure> {
         let Some(function) = self.store.as_function(closure.function) else {
             return Err(self.fail(at, "a closure is made of a function"));
@@ -518,17 +518,17 @@ impl Machine<'_> {
     }
 }
 
-/// A function of the module. It takes nothing from around it: the extents of its caller are not its own.
+/// Makes a closure of a function of the module. It captures nothing: the extents of its caller are not its own.
 fn global(function: ExprId) -> Value {
     Value::Closure(Rc::new(Closure { function, name: None, slots: Rc::default(), captured: Fields::default() }))
 }
 
-/// A new cell that holds a tensor.
+/// Makes a new cell that holds a tensor.
 pub(super) fn cell(tensor: Tensor) -> Value {
     Value::Ref(Rc::new(RefCell::new(Value::Tensor(tensor))))
 }
 
-/// An integer as a tensor of rank 0.
+/// Makes an integer tensor of rank 0.
 pub(super) fn int64(value: i64) -> Tensor {
     write(crate::ir::DType::I64, &[], &[value]).unwrap_or_else(|_| Tensor::without_value(crate::ir::DType::I64, []))
 }

@@ -1,5 +1,5 @@
-//! Operators that are a formula of others: products of matrices, activations, normalisations, attention. The formulas are those
-//! of TVM's legalisation (`python/tvm/relax/transform/legalize_ops`).
+//! Operators that are computed by others: products of matrices, activations, normalisations, attention. The formulas
+//! are those of TVM's legalisation (`python/tvm/relax/transform/legalize_ops`).
 
 use super::operators::{Cx, Outputs, Rule};
 use super::shaped::{one, spread};
@@ -47,7 +47,7 @@ pub(super) static RULES: &[(&str, Rule)] = &[
     (
         "log_add_exp",
         Rule::Own(|cx| {
-            // The larger one is taken out, so that nothing overflows.
+            // The larger one is factored out, so that nothing overflows.
             let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
             let largest = cx.step("maximum", &[a.clone(), b.clone()])?;
             let parts = [a, b].map(|x| cx.step("subtract", &[x, largest.clone()]).and_then(|x| cx.step("exp", &[x])));
@@ -139,7 +139,7 @@ pub(super) static RULES: &[(&str, Rule)] = &[
         "nn.pad",
         Rule::Own(|cx| {
             let x = cx.tensor(0)?;
-            // Padding beyond an edge, by the name that Relay has for it.
+            // The padding modes have other names in Relay.
             let mode = match cx.text("pad_mode") {
                 "replicate" => "edge",
                 "reflect" => "reflect",
@@ -211,7 +211,7 @@ pub(super) static RULES: &[(&str, Rule)] = &[
     ),
     (
         "round",
-        // Halves go to the even number, which was different in the time of Relay.
+        // Halves are rounded to even numbers, unlike in Relay.
         Rule::Own(|cx| {
             let x = cx.tensor(0)?;
             let values: Vec<f64> = read::<f64>(&x)?.into_iter().map(f64::round_ties_even).collect();
@@ -245,7 +245,7 @@ fn plus(cx: &mut Cx<'_>, x: &Tensor, summand: f64) -> Result<Tensor, EvalError> 
     cx.step("add", &[x.clone(), summand])
 }
 
-/// Axes of an attribute; all of them where it is null.
+/// Returns the axes of an attribute; all of them where it is null.
 fn axes(cx: &Cx<'_>, name: &str) -> Result<Vec<i64>, EvalError> {
     match cx.attr_ints(name) {
         Some(axes) => Ok(axes),
@@ -262,7 +262,7 @@ fn widened(cx: &mut Cx<'_>, x: &Tensor) -> Result<Tensor, EvalError> {
     if x.dtype.is_float() && x.dtype.bits < 32 { cx.converted(x, DType::F32) } else { Ok(x.clone()) }
 }
 
-/// Zero mean, and the deviation one, over the axes.
+/// Normalises to a mean of zero and a deviation of one over the axes.
 fn normed(cx: &mut Cx<'_>, x: &Tensor, axes: &[i64]) -> Result<Tensor, EvalError> {
     let middle = mean(cx, x, axes)?;
     let apart = cx.step("subtract", &[x.clone(), middle])?;
@@ -286,7 +286,7 @@ fn scaled(cx: &mut Cx<'_>, x: Tensor, axes: &[usize]) -> Outputs {
     Ok(vec![made])
 }
 
-/// Channels in groups, each of which is normalised with the axes.
+/// Normalises each group of channels together with the axes.
 fn group_norm(cx: &mut Cx<'_>) -> Outputs {
     let (x, axes) = (cx.tensor(0)?, axes(cx, "axes")?);
     let rank = x.shape.len();
@@ -308,7 +308,7 @@ fn group_norm(cx: &mut Cx<'_>) -> Outputs {
     one(cx.converted(&made[0], x.dtype))
 }
 
-/// In training by the statistics of the batch, which then move the others; else by those that are given.
+/// In training it uses the statistics of the batch, which also update the moving ones; else the given statistics.
 fn batch_norm(cx: &mut Cx<'_>) -> Outputs {
     let inputs = cx.tensors()?;
     if !cx.flag("training") || inputs.len() != 5 {
@@ -341,7 +341,7 @@ fn variance(cx: &mut Cx<'_>) -> Result<Tensor, EvalError> {
     cx.step_with("mean", &[square], &[("axis", ints(&over)), ("keepdims", keep)])
 }
 
-/// The middle element in order, the lower one of two; with one axis also where it is.
+/// Computes the middle element in order, the lower one of two; with one axis also its index.
 fn median(cx: &mut Cx<'_>) -> Outputs {
     let (x, keep) = (cx.tensor(0)?, cx.flag("keepdims"));
     let axis = match cx.attr_ints("axis").as_deref() {
@@ -370,8 +370,8 @@ fn median(cx: &mut Cx<'_>) -> Outputs {
     Ok(vec![value, reshaped(&index, &shape)?])
 }
 
-/// As NumPy multiplies: the last two axes are matrices, those before broadcast; a vector is a row on the left and a column on
-/// the right, and the axis that it lacks is gone from the result.
+/// Multiplies as NumPy does: the last two axes are matrices, those before are broadcast; a vector is a row on the left
+/// and a column on the right, and its missing axis is missing in the result.
 fn matmul(cx: &mut Cx<'_>, a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor, EvalError> {
     let (mut left, mut right) = (a.shape.to_vec(), b.shape.to_vec());
     if left.is_empty() || right.is_empty() {
@@ -392,7 +392,7 @@ fn matmul(cx: &mut Cx<'_>, a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tenso
     let with = |batch: &[i64], rows: i64, columns: i64| -> Vec<i64> { batch.iter().copied().chain([rows, columns]).collect() };
     let extra = [("out_dtype", AttrValue::DType(Some(dtype)))];
     let product = if b_batch.iter().all(|extent| *extent == 1) {
-        // One matrix on the right: all on the left is one long matrix.
+        // With one matrix on the right, all matrices on the left are one long matrix.
         let rows = left[..left.len() - 1].iter().product();
         let inputs = [reshaped(a, &[rows, k])?, reshaped(b, &[right[right.len() - 2], n])?];
         cx.step_with("nn.matmul", &inputs, &extra)?
@@ -409,7 +409,7 @@ fn matmul(cx: &mut Cx<'_>, a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tenso
     reshaped(&product, &shape)
 }
 
-/// `softmax(q k / sqrt(d) + bias) v` over tensors of batch, place, head and feature, with a triangle hidden if it is causal.
+/// Computes `softmax(q k / sqrt(d) + bias) v` over batch, sequence, head and feature; a causal one has a triangular mask.
 fn attention(cx: &mut Cx<'_>) -> Outputs {
     if cx.attr_int("window_size").is_some() {
         return Err(EvalError::new("sliding windows are not evaluated here"));
@@ -448,7 +448,7 @@ fn attention(cx: &mut Cx<'_>) -> Outputs {
     one(cx.step_with("transpose", &[made], &swap))
 }
 
-/// `clip(round(data / scale) + zero_point)`, scale and zero point being numbers or having an element for each place on the axis.
+/// Computes `clip(round(data / scale) + zero_point)`, with one scale and zero point, or one for each index of the axis.
 fn quantize(cx: &mut Cx<'_>) -> Outputs {
     let (x, scale, zero) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     let axis = axis_index(cx.attr_int("axis").unwrap_or(-1), x.shape.len().max(1))?;

@@ -1,9 +1,9 @@
-//! What operators of Relax compute, by the kernels of Relay's.
+//! Evaluates operators of Relax by the kernels of Relay's.
 //!
-//! An operator that both dialects have has one kernel. For most others a row says which operator of Relay means the same;
-//! attributes go by their names, and the row may add some. The rest is put together from several in [`super::shaped`] and
-//! [`super::norm`]. Steps in between are rounded to the element type, so that the last digit may differ from that of TVM,
-//! which fuses them.
+//! An operator of both dialects has one kernel. For most others a row names the equivalent operator of Relay;
+//! attributes are matched by name, and the row may add some. The remaining ones are composed of several in
+//! [`super::shaped`] and [`super::norm`]. Intermediate results are rounded to the element type, so the last digit may
+//! differ from that of TVM, which fuses them.
 
 use super::special::tensor_of;
 use super::{norm, shaped};
@@ -12,10 +12,10 @@ use crate::ir::{AttrValue, Attrs, AttrsId, DType, Extents, OpId, Store, Tensor, 
 use crate::ops::kernel::{read, read_scalar, write};
 use crate::ops::{self, EvalError, KernelCx};
 
-/// What an operator gives: tensors, more than one for a tuple.
+/// The result of an operator: tensors, more than one for a tuple.
 pub(super) type Outputs = Result<Vec<Tensor>, EvalError>;
 
-/// A call of an operator with everything evaluated.
+/// The operands of a call, all evaluated.
 pub(crate) struct Operands<'a> {
     /// Arguments; none of them is a cell.
     pub args: &'a [Value],
@@ -25,7 +25,7 @@ pub(crate) struct Operands<'a> {
     pub out: TypeId,
 }
 
-/// What a rule sees.
+/// The context of a rule.
 pub(super) struct Cx<'a> {
     pub store: &'a mut Store,
     pub args: &'a [Value],
@@ -33,13 +33,13 @@ pub(super) struct Cx<'a> {
     out: TypeId,
 }
 
-/// How an operator is computed.
+/// The evaluation of an operator.
 pub(super) enum Rule {
-    /// By the kernel of this operator of Relay, from all tensors in the arguments.
+    /// Runs the kernel of this operator of Relay on all tensors in the arguments.
     As(&'static str),
-    /// Likewise, with these attributes said in another way.
+    /// Does the same, with these attributes converted.
     With(&'static str, fn(&mut Cx<'_>) -> Vec<(&'static str, AttrValue)>),
-    /// In its own way.
+    /// Runs its own function.
     Own(fn(&mut Cx<'_>) -> Outputs),
 }
 
@@ -102,7 +102,7 @@ fn sized(cx: &mut Cx<'_>) -> Vec<(&'static str, AttrValue)> {
     extra
 }
 
-/// Relax reduces over one axis, and places have 64 bits.
+/// Reduces over one axis, with indices of 64 bits as in Relax.
 fn place_of(cx: &mut Cx<'_>, relay: &str) -> Outputs {
     let axis = cx.attr_ints("axis").map_or(AttrValue::Null, |axes| ops::build::ints(&axes));
     let inputs = cx.tensors()?;
@@ -115,7 +115,7 @@ fn rule(name: &str) -> Option<&'static Rule> {
     tables.into_iter().flatten().find(|(row, _)| *row == name).map(|(_, rule)| rule)
 }
 
-/// What an operator computes.
+/// Evaluates an operator.
 pub(crate) fn compute(store: &mut Store, op: OpId, operands: Operands<'_>) -> Result<Value, EvalFailure> {
     let info = ops::info(op);
     let name = info.relax.as_ref().map_or(info.name, |row| row.name);
@@ -143,7 +143,7 @@ pub(crate) fn compute(store: &mut Store, op: OpId, operands: Operands<'_>) -> Re
     Ok(if is_tuple { Value::tuple(made) } else { made.swap_remove(0) })
 }
 
-/// A type without devices, so that one of which all is known is a plain tensor's.
+/// Removes devices from a type, so that a completely known one is a plain tensor's.
 fn known(store: &mut Store, ty: TypeId) -> TypeId {
     match store.type_of_id(ty).clone() {
         Type::PartialTensor(info) => match (&info.extents, info.dtype) {
@@ -159,14 +159,14 @@ fn known(store: &mut Store, ty: TypeId) -> TypeId {
 }
 
 impl Cx<'_> {
-    /// All tensors in the arguments, tuples flattened; scalars count as tensors of rank 0.
+    /// Returns all tensors in the arguments, tuples flattened; scalars count as tensors of rank 0.
     pub fn tensors(&self) -> Result<Vec<Tensor>, EvalError> {
         let mut inputs = Vec::with_capacity(self.args.len());
         let mut left: Vec<&Value> = self.args.iter().rev().collect();
         while let Some(value) = left.pop() {
             match value {
                 Value::Tuple(fields) => left.extend(fields.items().iter().rev()),
-                // What is only there to be looked at as a shape is no input of a kernel.
+                // An argument that only gives a shape is no input of a kernel.
                 Value::Shape(_) => {}
                 other => match tensor_of(other) {
                     Some(tensor) => inputs.push(tensor),
@@ -177,13 +177,13 @@ impl Cx<'_> {
         Ok(inputs)
     }
 
-    /// The tensor that argument `index` is.
+    /// Returns the tensor that argument `index` is.
     pub fn tensor(&self, index: usize) -> Result<Tensor, EvalError> {
         let value = self.args.get(index).ok_or_else(|| EvalError(format!("argument {index} is missing")))?;
         tensor_of(value).ok_or_else(|| EvalError(format!("argument {index} is {}, not a tensor", value.kind())))
     }
 
-    /// The shape, or integers of another kind, that argument `index` is.
+    /// Returns the shape, or other list of integers, that argument `index` is.
     pub fn shape(&self, index: usize) -> Result<Vec<i64>, EvalError> {
         match self.args.get(index) {
             Some(Value::Shape(shape)) => Ok(shape.to_vec()),
@@ -195,7 +195,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The integer that argument `index` is.
+    /// Returns the integer that argument `index` is.
     pub fn int(&self, index: usize) -> Result<i64, EvalError> {
         read_scalar(&self.tensor(index)?)
     }
@@ -245,8 +245,8 @@ impl Cx<'_> {
         self.store.tensor_info(self.out).and_then(|info| info.dtype)
     }
 
-    /// The kernel of an operator of Relay on these inputs. Its attributes are those of the call that have the same names,
-    /// `extra`, and otherwise the defaults.
+    /// Runs the kernel of an operator of Relay on these inputs. Its attributes are `extra`, those of the call with the
+    /// same names, and otherwise the defaults.
     pub fn kernel(&mut self, relay: &str, inputs: &[Tensor], extra: &[(&str, AttrValue)]) -> Outputs {
         let out = self.out;
         self.kernel_of(relay, inputs, extra, out)
@@ -266,7 +266,7 @@ impl Cx<'_> {
             .extend(names.iter().filter(|(name, _)| !extra.iter().any(|(n, _)| n == name)).map(|(n, v)| (n.as_str(), v.clone())));
         let attrs = match info.relay_attrs().map(|schema| schema.complete(self.store, &written)) {
             Some(Ok(attrs)) => attrs,
-            // Without a table of its own an operator reads what is written.
+            // An operator without a schema gets only the written attributes.
             _ => {
                 let fields = written.into_iter().map(|(name, value)| (self.store.name(name), value)).collect();
                 Attrs { key: self.store.name(relay), fields }
@@ -276,12 +276,12 @@ impl Cx<'_> {
         kernel(&KernelCx { store: self.store, attrs, out_type: out }, inputs)
     }
 
-    /// The only result of a kernel that needs no attributes of the call: a step on the way.
+    /// Returns the only result of a kernel that needs no attributes of the call: an intermediate step.
     pub fn step(&mut self, relay: &str, inputs: &[Tensor]) -> Result<Tensor, EvalError> {
         self.step_with(relay, inputs, &[])
     }
 
-    /// The same with attributes.
+    /// Does the same with attributes.
     pub fn step_with(&mut self, relay: &str, inputs: &[Tensor], extra: &[(&str, AttrValue)]) -> Result<Tensor, EvalError> {
         let attrs = self.attrs.take();
         let any = self.store.ty(Type::Any);
@@ -295,7 +295,7 @@ impl Cx<'_> {
         write(dtype, &[], &[value])
     }
 
-    /// The tensor with its elements converted.
+    /// Converts the elements of the tensor.
     pub fn converted(&mut self, tensor: &Tensor, dtype: DType) -> Result<Tensor, EvalError> {
         if tensor.dtype == dtype {
             return Ok(tensor.clone());

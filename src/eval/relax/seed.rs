@@ -1,4 +1,4 @@
-//! Arguments of functions of Relax, made up from a number.
+//! Arguments of functions of Relax, generated from a number.
 
 use crate::eval::seed::{Draws, Making};
 use crate::eval::{EvalFailure, Value};
@@ -6,8 +6,8 @@ use crate::infer::relax::types::{Bindings, substitute, symbols};
 use crate::ir::{Dim, Expr, ExprId, Extents, Store, Type, TypeId};
 use crate::ops::kernel::write;
 
-/// As [`crate::eval::made_args`] makes them. Symbolic extents are what is asked for, wherever they stand, and so is a scalar
-/// integer that is one; what is computed from them is computed. Shapes of which the rank alone is known have such extents, too.
+/// Generates arguments as [`crate::eval::made_args`] does. Symbolic extents have the requested value everywhere, and so has a
+/// scalar integer that is one; expressions over them are computed. Shapes with only a known rank have such extents, too.
 pub fn made_args(store: &mut Store, function: ExprId, making: Making) -> Result<Vec<Value>, EvalFailure> {
     if let Expr::PrimFunc(program) = store.expr(function) {
         return crate::eval::tir::seeded(store, program, making);

@@ -1,4 +1,4 @@
-//! Operators that make tensors, move their elements or pick some of them.
+//! Operators that create tensors, move their elements or pick some of them.
 
 use super::operators::{Cx, Outputs, Rule};
 use crate::ir::{AttrValue, DType, Tensor};
@@ -150,12 +150,12 @@ pub(super) static RULES: &[(&str, Rule)] = &[
     ("zeros_like", Rule::Own(|cx| made_like(cx, 0.0))),
 ];
 
-/// One tensor as the result.
+/// Returns one tensor as the result.
 pub(super) fn one(tensor: Result<Tensor, EvalError>) -> Outputs {
     Ok(vec![tensor?])
 }
 
-/// A tensor of that shape, in which axes that are missing or of extent 1 repeat.
+/// Broadcasts a tensor to that shape: missing axes and those of extent 1 are repeated.
 pub(super) fn spread(tensor: &Tensor, shape: &[i64]) -> Result<Tensor, EvalError> {
     let fits = tensor.shape.len() <= shape.len()
         && tensor.shape.iter().rev().zip(shape.iter().rev()).all(|(from, to)| from == to || *from == 1);
@@ -185,11 +185,11 @@ fn cast_to_attr(cx: &mut Cx<'_>, x: &Tensor) -> Result<Tensor, EvalError> {
     cx.converted(x, dtype)
 }
 
-/// Numbers from a start, 0 if only the end is given.
+/// Counts from a start, which is 0 if only the end is given.
 fn arange(cx: &mut Cx<'_>) -> Outputs {
     let mut numbers = cx.tensors()?;
     let dtype = cx.attr_dtype("dtype").or(cx.out_dtype()).unwrap_or(numbers[0].dtype);
-    // A scalar that Python writes as an integer may begin a row of floats.
+    // A float range may begin with a scalar that Python writes as an integer.
     let wide = if numbers.iter().any(|n| n.dtype.is_float()) || dtype.is_float() { DType::F64 } else { DType::I64 };
     if numbers.len() == 1 {
         numbers.insert(0, cx.number(wide, 0.0)?);
@@ -278,7 +278,7 @@ fn squeeze(cx: &mut Cx<'_>) -> Outputs {
     one(reshaped(&x, &shape))
 }
 
-/// By a number of parts, the last of which may be shorter, or by where parts begin.
+/// Splits into a number of parts, the last of which may be shorter, or at the given indices.
 fn split(cx: &mut Cx<'_>) -> Outputs {
     let x = cx.tensor(0)?;
     let axis = axis_index(cx.attr_int("axis").unwrap_or(0), x.shape.len())?;
@@ -312,7 +312,7 @@ fn slice(cx: &mut Cx<'_>, x: Tensor, axes: &[i64], begin: &[i64], end: &[i64], s
     cx.kernel("strided_slice", &[x], &extra)
 }
 
-/// Index tuples stand along the last axis in Relax, along the first in Relay.
+/// Moves the index tuples, which are along the last axis in Relax, to the first axis, as in Relay.
 fn last_axis_first(cx: &mut Cx<'_>, indices: &Tensor) -> Result<Tensor, EvalError> {
     let rank = indices.shape.len() as i64;
     let axes: Vec<i64> = std::iter::once(rank - 1).chain(0..rank - 1).collect();

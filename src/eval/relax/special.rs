@@ -1,4 +1,4 @@
-//! Operators that are no arithmetic: calls of tensor programs, closures, memory, what asks about values.
+//! Operators without arithmetic: calls of tensor programs, closures, memory, queries of values.
 
 use super::operators::{Operands, compute};
 use super::{Machine, Next, Step, cell, int64, read_cells};
@@ -8,7 +8,7 @@ use crate::ir::{DType, ExprId, Id, OpId, PrimFunc, PrimParam, Tensor, Type, Type
 use crate::ops;
 use crate::ops::kernel::{count, read, read_scalar, write};
 
-/// Operators whose value is their argument: they say where it is, or what passes may do with it.
+/// Operators that return their argument: they annotate a device, or a property for passes.
 const TRANSPARENT: [&str; 8] = [
     "builtin.stop_lift_params",
     "hint_on_device",
@@ -111,7 +111,7 @@ impl Machine<'_> {
         Ok(Tensor::new(dtype, shape, vec![0u8; n * dtype.bytes()]))
     }
 
-    /// What a tensor is, as a scalar (`R.inspect.…`). Tensors lie dense and begin where their memory does.
+    /// Returns a property of a tensor as a scalar (`R.inspect.…`). Tensors are dense and begin where their memory does.
     fn inspected(&self, id: ExprId, name: &str, args: &[Value]) -> Result<Value, EvalFailure> {
         let Some(tensor) = args.first().and_then(tensor_of) else { return Err(self.fail(id, "only tensors are inspected")) };
         let axis = args.get(1).and_then(tensor_of).and_then(|axis| read_scalar::<i64>(&axis).ok());
@@ -129,8 +129,8 @@ impl Machine<'_> {
         write(dtype, &[], &[value]).map(Value::Prim).map_err(|error| self.fail(id, error.0))
     }
 
-    /// `R.call_tir(program, inputs)`, with the values of symbols behind them where some are given. Of a program that works in
-    /// place the outputs named are its inputs.
+    /// Runs `R.call_tir(program, inputs)`, with the values of symbols behind them where some are given. The outputs of
+    /// a program that works in place are the named inputs.
     fn call_tir(&mut self, id: ExprId, callee: &Value, inputs: &Value, rest: &[Value]) -> Result<Value, EvalFailure> {
         let program = match callee {
             Value::Closure(closure) => self.store.expr(closure.function),
@@ -209,7 +209,7 @@ impl Machine<'_> {
         })
     }
 
-    /// A tensor program that is called as it stands writes into the memory that it is given.
+    /// Runs a tensor program that is called directly; it writes into the memory of its arguments.
     pub(super) fn write_into(&mut self, id: ExprId, program: Id<PrimFunc>, args: &[Value]) -> Result<Value, EvalFailure> {
         let mut given = Vec::with_capacity(args.len());
         for arg in args {
@@ -242,13 +242,13 @@ impl Machine<'_> {
         wanted: &[usize],
     ) -> Result<Vec<Tensor>, EvalFailure> {
         let function = self.store.prim_func(program);
-        // What a node costs and what a step of a program costs are far apart.
+        // The cost of a node is much larger than that of a program's step.
         let made = run_prim_func(self.store, function, given, wanted, self.fuel.saturating_mul(20).min(self.work));
         made.map_err(|e| EvalFailure { code: e.code, ..self.fail(id, e.message) })
     }
 }
 
-/// The tensor in a value; that of a cell, too, and a scalar as one.
+/// Returns the tensor in a value, also that of a cell, and a scalar as a tensor.
 pub(super) fn tensor_of(value: &Value) -> Option<Tensor> {
     match value {
         Value::Tensor(tensor) | Value::Prim(tensor) => Some(tensor.clone()),

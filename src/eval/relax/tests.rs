@@ -1,4 +1,4 @@
-//! What the cases of `tests/eval` do not say: limits, and what cannot be evaluated.
+//! Limits and unsupported programs, which the cases of `tests/eval` do not cover.
 
 use crate::eval::{EvalOptions, Value, eval_function, show};
 use crate::ir::{DType, Store};

@@ -1,4 +1,4 @@
-//! A tensor program applied to values, all its buffers being arguments.
+//! Applies a tensor program to values, with all its buffers as arguments.
 
 use super::{CacheShape, Cost, Given, Source, eval_prim, packed, run};
 use crate::eval::seed::{Draws, Making};
@@ -6,21 +6,22 @@ use crate::eval::{EvalFailure, EvalOptions, Value};
 use crate::ir::{DType, DTypeCode, Id, Module, PrimExpr, PrimFunc, PrimParam, Store, Symbol, Tensor};
 use crate::ops::kernel::{read_scalar, write};
 
-/// What comes of a tensor program.
+/// The result of a tensor program.
 pub struct Applied {
     /// The tuple of the arguments that were written, in their order.
     pub value: Value,
-    /// What was done, if that was asked for.
+    /// The cost of the run, if it was requested.
     pub cost: Option<Cost>,
-    /// Accesses that were not possible: out of bounds, or of what nothing was written to.
+    /// Invalid accesses: out of bounds, or reads of memory that was never written.
     pub warnings: Vec<EvalFailure>,
 }
 
 /// Runs a program of a module on one value for each parameter; buffers, outputs included, have given contents.
 ///
-/// `count` asks for what was done, and which lines of such a cache were used. With `forgive` an access that is not possible is a warning and the program goes on: what is not
-/// there reads as zero, its own memory grows, and nothing is written beyond an argument. Schedules of TVM's tests are run so that
-/// are wrong until CompactBufferAllocation mends them. A step of a program costs a twentieth of a node's fuel.
+/// `count` requests the cost, with the lines of such a cache that were used. With `forgive` an invalid access is a warning and
+/// the program continues: missing elements read as zero, its own memory grows, and nothing is written beyond an argument. Some
+/// schedules of TVM's tests have invalid accesses until CompactBufferAllocation repairs them. A step of a program costs a
+/// twentieth of a node's fuel.
 pub fn apply(
     store: &Store,
     module: &Module,
@@ -47,7 +48,7 @@ pub fn apply(
     Ok(Applied { value, cost: outcome.cost, warnings: outcome.forgiven })
 }
 
-/// Runs a function of the packed convention on the arguments of the function that it was made of.
+/// Runs a function of the packed convention on the arguments of the original function.
 fn apply_packed(source: Source, function: &PrimFunc, args: &[Value], fuel: u64, forgive: bool) -> Result<Applied, EvalFailure> {
     let mut memory = packed::memory(args)?.into_iter();
     let mut bytes = || {
@@ -60,7 +61,7 @@ fn apply_packed(source: Source, function: &PrimFunc, args: &[Value], fuel: u64, 
     let given = [number(0, DType::I64)?, values, number(args.len() as i64, DType::I32)?, result];
     let outcome = run(source, function, &given, memory.collect(), fuel, forgive)?;
     let tensors = args.iter().filter_map(Value::as_tensor);
-    // Each tensor has its elements and its extents.
+    // Each tensor has a piece for its elements and one for its extents.
     let elements = outcome.beside.into_iter().skip(1).step_by(2);
     let written = tensors.zip(elements).filter(|(_, piece)| piece.stored);
     let written = written.map(|(tensor, piece)| Value::Tensor(Tensor::new(tensor.dtype, tensor.shape.to_vec(), piece.bytes)));
@@ -83,7 +84,7 @@ fn given(store: &Store, param: PrimParam, arg: &Value) -> Result<Given, EvalFail
     }
 }
 
-/// As [`crate::eval::seeded_args`] makes them, one for each parameter. Symbolic extents are what is asked for, and so are integers.
+/// Generates arguments as [`crate::eval::seeded_args`] does. Symbolic extents and integers have the requested value.
 pub(crate) fn seeded(store: &Store, function: Id<PrimFunc>, making: Making) -> Result<Vec<Value>, EvalFailure> {
     let mut draws = Draws::new(making);
     let function = store.prim_func(function);

@@ -1,5 +1,5 @@
-//! A cache that is counted in, not timed: lines of one size, as many as fit, of which the one that was not used for longest makes
-//! room (LRU, fully associative). Only global memory goes through it; each buffer begins at a line of its own.
+//! A cache that counts but does not time: lines of one size, of which the least recently used one is evicted (LRU,
+//! fully associative). Only global memory goes through it; each buffer begins at a line of its own.
 
 use super::memory::Heap;
 use crate::ir::{Id, Store};
@@ -14,14 +14,14 @@ pub struct CacheShape {
 }
 
 impl Default for CacheShape {
-    /// A first-level data cache as many processors have it.
+    /// A first-level data cache as in many processors.
     fn default() -> CacheShape {
         CacheShape { line: 64, size: 32 << 10 }
     }
 }
 
 impl CacheShape {
-    /// The shape; nothing where its numbers are out of range.
+    /// Returns the shape; `None` if its numbers are out of range.
     pub fn new(line: u32, size: u32) -> Option<CacheShape> {
         let fits = line.is_power_of_two() && (4..=4096).contains(&line) && (line..=64 << 20).contains(&size);
         fits.then_some(CacheShape { line, size })
@@ -31,7 +31,7 @@ impl CacheShape {
 /// No line.
 const NONE: u32 = u32::MAX;
 
-/// A line: its neighbours in the order of use, and whether it is there and ever was.
+/// A line: its neighbours in the order of use, and flags for being present now and ever.
 #[derive(Clone, Copy)]
 struct Line {
     newer: u32,
@@ -40,7 +40,7 @@ struct Line {
     was_there: bool,
 }
 
-/// A piece of memory: its first line, its buffer, and whether it goes through the cache.
+/// A piece of memory: its first line, its buffer, and true if it goes through the cache.
 struct Piece {
     first: u32,
     buffer: u32,
@@ -56,7 +56,7 @@ pub(super) struct Cache<'s> {
     oldest: u32,
     lines: Vec<Line>,
     pieces: Vec<Piece>,
-    /// Of each buffer its distinct lines and how often one had to be fetched.
+    /// For each buffer its distinct lines, and the number of misses.
     pub(super) counts: Vec<(u32, u64, u64)>,
 }
 
@@ -76,12 +76,12 @@ impl<'s> Cache<'s> {
         }
     }
 
-    /// Forgets the memory from there on, which is gone.
+    /// Forgets the freed memory from this piece on.
     pub(super) fn forget(&mut self, from: usize) {
         self.pieces.truncate(from);
     }
 
-    /// An element of so many bytes is read or written, `place` elements behind a pointer; it lies within memory.
+    /// Notes a read or write of an element of this size, `place` elements behind a pointer; it lies within memory.
     #[inline]
     pub(super) fn touch(&mut self, heap: &Heap, pointer: u64, place: i64, bytes: usize) {
         let index = (pointer >> 40) as usize;
@@ -104,7 +104,7 @@ impl<'s> Cache<'s> {
     fn learn(&mut self, heap: &Heap, index: usize) {
         for piece in heap.pieces.iter().take(index + 1).skip(self.pieces.len()) {
             let first = self.lines.len() as u32;
-            // The first piece is nothing; memory that is no buffer's was given by a pointer.
+            // The first piece is the null piece; memory without a buffer was passed by a pointer.
             let scope = |buffer: u32| self.store.str(self.store.buffer(Id::from_index(buffer as usize)).scope);
             let cached = !self.pieces.is_empty() && (piece.buffer == u32::MAX || scope(piece.buffer) == "global");
             if cached {
@@ -119,7 +119,7 @@ impl<'s> Cache<'s> {
     fn use_line(&mut self, line: u32, buffer: u32) {
         let Some(Line { newer, older, is_there, was_there }) = self.lines.get(line as usize).copied() else { return };
         if is_there {
-            // It is not the newest one, so something is newer.
+            // It is not the newest line, so there is a newer one.
             self.lines[newer as usize].older = older;
             match older {
                 NONE => self.oldest = newer,
@@ -172,9 +172,9 @@ mod tests {
         };
         // Elements 0 to 3 are one line.
         assert_eq!(misses(&[0, 1, 2, 3, 0]), (u32::MAX, 1, 1));
-        // Lines 0, 1, 0, 2: line 1 goes; 0 is still there, 1 is fetched again.
+        // Lines 0, 1, 0, 2: line 1 is evicted; 0 is still there, 1 is fetched again.
         assert_eq!(misses(&[0, 4, 0, 8, 0, 4]), (u32::MAX, 3, 4));
-        // In turns through three lines, none is there when it is needed.
+        // Cyclic accesses to three lines always miss.
         assert_eq!(misses(&[0, 4, 8, 0, 4, 8]), (u32::MAX, 3, 6));
     }
 

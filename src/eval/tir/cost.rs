@@ -1,4 +1,4 @@
-//! What a program does, by counting: the same on every machine.
+//! Counts the operations of a program, independently of the machine.
 
 use super::cache::CacheShape;
 use super::machine::Machine;
@@ -6,7 +6,7 @@ use super::step::Code;
 use crate::ir::sort::sort_by;
 use crate::ir::{Buffer, Id, Store};
 
-/// What a run did to one buffer.
+/// The accesses of a run to one buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferCost {
     /// The buffer's name.
@@ -19,57 +19,57 @@ pub struct BufferCost {
     pub stores: u64,
     /// Bytes read and written, all accesses counted.
     pub bytes: u64,
-    /// Distinct bytes read or written in memory that was made for the buffer; of a view of another buffer none.
+    /// Distinct bytes read or written in memory that was allocated for the buffer; none for a view of another buffer.
     pub touched: u64,
     /// Distinct lines of the cache that it lies in.
     pub lines: u64,
-    /// How often one of them had to be fetched.
+    /// The number of misses of those lines.
     pub misses: u64,
 }
 
-/// What a run did. An expression that occurs twice in a statement counts once; what a choice does not take counts only where it
-/// could not fail.
+/// The cost of a run. An expression that occurs twice in a statement counts once; the other branch of a choice counts
+/// only if it could not fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Operations on values; a vector counts as its lanes.
     pub arithmetic: u64,
-    /// Operations within indices, bindings and conditions of blocks included.
+    /// Operations within indices, including bindings and conditions of blocks.
     pub index_arithmetic: u64,
     /// Each buffer that was read or written, in the order of the program.
     pub buffers: Vec<BufferCost>,
-    /// The cache that lines and misses are of.
+    /// The cache that lines and misses refer to.
     pub cache: CacheShape,
 }
 
 impl Cost {
-    /// Loads of all buffers.
+    /// Returns the loads of all buffers.
     pub fn loads(&self) -> u64 {
         self.buffers.iter().map(|buffer| buffer.loads).sum()
     }
 
-    /// Stores to all buffers.
+    /// Returns the stores to all buffers.
     pub fn stores(&self) -> u64 {
         self.buffers.iter().map(|buffer| buffer.stores).sum()
     }
 
-    /// Bytes that all accesses read and wrote.
+    /// Returns the bytes that all accesses read and wrote.
     pub fn bytes(&self) -> u64 {
         self.buffers.iter().map(|buffer| buffer.bytes).sum()
     }
 
-    /// Lines that had to be fetched, for all buffers.
+    /// Returns the misses of all buffers.
     pub fn misses(&self) -> u64 {
         self.buffers.iter().map(|buffer| buffer.misses).sum()
     }
 
-    /// Operations for each byte that is fetched into the cache (the arithmetic intensity of Williams, Waterman and Patterson,
-    /// "Roofline", 2009); nothing where none is.
+    /// Returns the operations per byte that is fetched into the cache (the arithmetic intensity of Williams, Waterman
+    /// and Patterson, "Roofline", 2009); `None` if no byte is.
     pub fn intensity(&self) -> Option<f64> {
         let bytes = self.misses() * u64::from(self.cache.line);
         (bytes > 0).then(|| self.arithmetic as f64 / bytes as f64)
     }
 
-    /// A table, a line for each buffer, as the command line prints it.
+    /// Prints a table, one line per buffer, as on the command line.
     pub fn table(&self) -> String {
         let mut out = format!(
             "arithmetic {}, in indices {}\ncache of {} bytes in lines of {}: {} fetched, {} operations a byte\n\
@@ -96,7 +96,7 @@ impl Cost {
     }
 }
 
-/// Adds up what the regions did, as often as each was entered.
+/// Sums the costs of the regions, times the number of their entries.
 pub(super) fn of(store: &Store, code: &Code, machine: &Machine, cache: CacheShape) -> Cost {
     let mut cost = Cost { cache, ..Cost::default() };
     let mut buffers: Vec<(Id<Buffer>, BufferCost)> = Vec::new();
@@ -120,7 +120,7 @@ pub(super) fn of(store: &Store, code: &Code, machine: &Machine, cache: CacheShap
             total.bytes += (loads + stores) * bytes * times;
         }
     }
-    // Buffers are numbered as they stand in the program.
+    // Buffers are numbered in the order of the program.
     sort_by(&mut buffers, |a, b| a.0.index().cmp(&b.0.index()));
     cost.buffers = buffers.into_iter().map(|(_, buffer)| buffer).collect();
     cost

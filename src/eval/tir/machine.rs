@@ -1,9 +1,9 @@
-//! Steps run.
+//! Executes steps.
 //!
-//! The threads of a block run in turn on registers of their own. At each place where one could see what another has written (the
-//! compiler marks them) the one that is behind goes first: positions are compared loop by loop, by round, then by step. So threads
-//! advance as if each statement were executed by all of them at once, whether barriers are written in the program or are still to
-//! be put there by ThreadSync.
+//! The threads of a block run in turn on registers of their own. At each point where one could see the writes of
+//! another (the compiler marks them) the one that is behind goes first: positions are compared loop by loop, by round,
+//! then by step. So threads advance as if each statement were executed by all of them at once, both with barriers in
+//! the program and before ThreadSync inserts them.
 
 use super::cache::Cache;
 use super::memory::{Fault, Heap, Kind, Memory, READ, STORED, WRITTEN};
@@ -13,17 +13,17 @@ use crate::ops::kernel::MAX_BYTES;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
-/// The most threads of a block.
+/// The limit of threads per block.
 const MAX_THREADS: u64 = 1 << 14;
 
-/// Why a run ended early: at which step, a stable word and a sentence.
+/// The reason why a run ended early: its step, a stable code and a sentence.
 pub(super) struct Stopped {
     pub(super) at: usize,
     pub(super) code: &'static str,
     pub(super) message: String,
 }
 
-/// Why steps are left for a while.
+/// The reason why the execution of steps pauses.
 enum Pause {
     End,
     Yield(u32),
@@ -34,7 +34,7 @@ enum Pause {
 struct Thread {
     regs: Vec<u64>,
     at: usize,
-    /// Where it waits; nothing when it has ended.
+    /// The point where it waits; `None` when it has ended.
     waits: Option<Option<u32>>,
 }
 
@@ -43,23 +43,23 @@ pub(super) struct Machine<'c> {
     pub(super) heap: Heap,
     left: u64,
     fuel: u64,
-    /// How often each region was entered.
+    /// The number of entries of each region.
     pub(super) counts: Vec<u64>,
-    /// Memory from here on was allocated by the threads that run.
+    /// Memory from here on was allocated by the running threads.
     mark: usize,
-    /// The thread that runs, among those of its block.
+    /// The number of the running thread in its block.
     thread: usize,
-    /// Of memory that a block shares: how often each thread came to the place, how often it was allocated, where it is.
+    /// For shared memory: the number of visits by each thread, the number of allocations, and the pointer.
     shared: FxHashMap<u32, (Vec<u32>, u32, u64)>,
     offers: Vec<Vec<u64>>,
     allocated: usize,
-    /// Distinct bytes touched in memory that is gone.
+    /// Distinct bytes touched in freed memory, by buffer.
     pub(super) touched: FxHashMap<u32, u64>,
-    /// Memory from here on is the program's own; what is before belongs to the caller.
+    /// Memory from here on is the program's own; memory before belongs to the caller.
     pub(super) own: usize,
-    /// Where accesses went wrong, if the program goes on then; else the first one ends it.
+    /// The invalid accesses so far, if the program continues after them; else the first one ends it.
     pub(super) forgiven: Option<Vec<Stopped>>,
-    /// Which lines of a cache are used, if that is wanted.
+    /// The cache that accesses go through, if it is requested.
     pub(super) cache: Option<Cache<'c>>,
 }
 
@@ -83,7 +83,7 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Goes on after an access that is not possible, if that is wanted: what is not there reads as zero, the program's own memory
+    /// Continues after an invalid access, if that is requested: missing elements read as zero, the program's own memory
     /// grows, and nothing is written beyond that of the caller.
     #[cold]
     fn forgive(&mut self, found: Stopped, stored: Option<(Kind, u64, i64, u64)>) -> Result<(), Stopped> {
@@ -162,7 +162,7 @@ impl<'c> Machine<'c> {
         Ok(())
     }
 
-    /// The thread that is behind all others, unless all have ended.
+    /// Returns the thread that is behind all others; `None` if all have ended.
     fn hindmost(&self, threads: &[Thread]) -> Option<usize> {
         let mut found: Option<usize> = None;
         for (index, thread) in threads.iter().enumerate() {
@@ -193,7 +193,7 @@ impl<'c> Machine<'c> {
         x.at.cmp(&y.at)
     }
 
-    /// Gives memory back, and remembers how much of it was touched.
+    /// Frees memory, and remembers how much of it was touched.
     fn retire(&mut self, from: usize) {
         if let Some(cache) = &mut self.cache {
             cache.forget(from);
@@ -257,9 +257,9 @@ impl<'c> Machine<'c> {
         } else {
             0
         };
-        // What is cleared costs as much as what is computed.
+        // Clearing memory costs work like computing it.
         self.left = self.left.saturating_sub(bytes as u64 / 64);
-        // Memory that this place allocated before, in an earlier round of a loop, is gone now.
+        // Memory that this site allocated in an earlier round of a loop is free now.
         let again = (*pointer >> 40) as usize >= self.mark.max(1) && (!shares || visit > 1);
         match self.heap.piece_mut(*pointer).filter(|piece| again && piece.bytes.len() == bytes) {
             Some(piece) => piece.flags.iter_mut().for_each(|flag| *flag &= !WRITTEN),
@@ -276,7 +276,7 @@ impl<'c> Machine<'c> {
         Ok(())
     }
 
-    /// Runs up to the next pause; `at` is then the step to go on with.
+    /// Runs up to the next pause; `at` is then the step to continue with.
     fn go(&mut self, regs: &mut [u64], at: &mut usize) -> Result<Pause, Stopped> {
         let code = self.code;
         let steps = &code.steps[..];
@@ -405,7 +405,7 @@ impl<'c> Machine<'c> {
                 }
                 Step::Take { slot, to, thread } => {
                     let shown = self.offers.get(slot as usize).and_then(|shown| shown.get(reg!(thread) as usize));
-                    // A thread that is not there leaves the value as it is.
+                    // A missing thread leaves the value as it is.
                     if let Some(value) = shown {
                         reg!(to) = *value;
                     }
@@ -416,7 +416,7 @@ impl<'c> Machine<'c> {
         Ok(Pause::End)
     }
 
-    /// Distinct bytes that were touched in what was allocated for a buffer.
+    /// Returns the distinct bytes that were touched in memory of a buffer.
     pub(super) fn touched_of(&self, buffer: Id<Buffer>) -> u64 {
         let index = buffer.index() as u32;
         let live: u64 = self.heap.pieces[1..].iter().filter(|piece| piece.buffer == index).map(touched).sum();
@@ -428,7 +428,7 @@ fn touched(piece: &Memory) -> u64 {
     piece.flags.iter().filter(|flag| **flag & (READ | STORED) != 0).count() as u64
 }
 
-/// An operation on integers; nothing where it is a division by zero.
+/// Computes an operation on integers; `None` for a division by zero.
 #[inline]
 pub(super) fn int(op: PrimOp, kind: Kind, x: i64, y: i64) -> Option<i64> {
     let unsigned = kind == Kind::UInt(64);
@@ -465,7 +465,7 @@ pub(super) fn int(op: PrimOp, kind: Kind, x: i64, y: i64) -> Option<i64> {
     Some(kind.wrap(value))
 }
 
-/// An operation on floats, rounded to their kind.
+/// Computes an operation on floats, rounded to their kind.
 #[inline]
 pub(super) fn float(op: PrimOp, kind: Kind, x: f64, y: f64) -> u64 {
     let value = match op {
@@ -476,7 +476,7 @@ pub(super) fn float(op: PrimOp, kind: Kind, x: f64, y: f64) -> u64 {
         PrimOp::FloorDiv => (x / y).floor(),
         PrimOp::Mod => x % y,
         PrimOp::FloorMod => x - (x / y).floor() * y,
-        // As LLVM has it: a comparison and a choice.
+        // Like LLVM's code: a comparison and a choice.
         PrimOp::Min => {
             if x < y {
                 x

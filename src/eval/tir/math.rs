@@ -3,7 +3,7 @@
 use super::step::Math;
 use crate::ops::tensor::unary::erf;
 
-/// The function of a name on so many arguments; on floats or on integers.
+/// Returns the function with a name and number of arguments; on floats or on integers.
 pub(super) fn function(name: &str, args: usize, is_float: bool) -> Option<Math> {
     match args {
         1 if name == "bitwise_not" => Some(Math::Bits(|x, _| !x)),
@@ -85,7 +85,7 @@ fn bits(name: &str) -> Option<fn(i64, i64) -> i64> {
     })
 }
 
-/// The neighbour of `x` towards `y` among numbers of single precision.
+/// Returns the neighbour of `x` towards `y` in single precision.
 fn next_after(x: f64, y: f64) -> f64 {
     let (x, y) = (x as f32, y as f32);
     f64::from(if x < y {

@@ -1,14 +1,14 @@
 //! Memory of programs: bytes, so that buffers of different types can share it.
 //!
-//! A pointer is a number: which memory in its upper bits, a place in bytes in the lower ones. Each byte of memory that a program
-//! allocates has flags: whether it was written (to read what was not is an error) and, for counting, whether it was touched.
+//! A pointer is a number: the piece of memory in its upper bits, the offset in bytes in the lower ones. Each byte of memory that
+//! a program allocates has flags: if it was written (reading it before is an error) and, for counting, if it was touched.
 
 use crate::ir::{DType, DTypeCode};
 use half::{bf16, f16};
 
-/// The bits of a pointer that are a place.
+/// The bits of a pointer that are an offset.
 const PLACE: u64 = (1 << 40) - 1;
-/// The place in bytes that a pointer points to within its memory.
+/// Returns the offset in bytes of a pointer within its memory.
 pub(super) fn place_of(pointer: u64) -> usize {
     (pointer & PLACE) as usize
 }
@@ -22,9 +22,9 @@ pub(super) const STORED: u8 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Bool,
-    /// A signed integer of so many bits.
+    /// A signed integer with this many bits.
     Int(u8),
-    /// An unsigned integer of so many bits, or a pointer.
+    /// An unsigned integer with this many bits, or a pointer.
     UInt(u8),
     F16,
     BF16,
@@ -34,7 +34,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The kind of one lane of a type.
+    /// Returns the kind of one lane of a type.
     pub(super) fn of(dtype: DType) -> Kind {
         match (dtype.code, dtype.bits) {
             (DTypeCode::UInt | DTypeCode::Bit, 1) => Kind::Bool,
@@ -53,7 +53,7 @@ impl Kind {
         !matches!(self, Kind::Bool | Kind::Int(_) | Kind::UInt(_))
     }
 
-    /// Bytes of an element.
+    /// Returns the size of an element in bytes.
     #[inline]
     pub(super) fn bytes(self) -> usize {
         match self {
@@ -65,7 +65,7 @@ impl Kind {
         }
     }
 
-    /// An integer as this type has it, which is none of floats.
+    /// Wraps an integer to this type, which is no float type.
     #[inline]
     pub(super) fn wrap(self, value: i64) -> i64 {
         match self {
@@ -82,7 +82,7 @@ impl Kind {
         }
     }
 
-    /// A float as this type has it.
+    /// Rounds a float to this type.
     #[inline]
     pub(super) fn round(self, value: f64) -> f64 {
         match self {
@@ -95,7 +95,7 @@ impl Kind {
         }
     }
 
-    /// The register that holds the element of these bytes.
+    /// Returns the register value of an element with these bytes.
     #[inline]
     fn decode(self, bytes: &[u8]) -> u64 {
         match self {
@@ -134,7 +134,7 @@ impl Kind {
         }
     }
 
-    /// The number of one kind as another has it.
+    /// Converts a number from this kind to another.
     pub(super) fn convert(self, to: Kind, value: u64) -> u64 {
         match (self.is_float(), to.is_float()) {
             (true, true) => to.round(f64::from_bits(value)).to_bits(),
@@ -176,7 +176,7 @@ struct Small {
     exponent: u32,
     mantissa: u32,
     bias: i32,
-    /// What its codes of all ones mean.
+    /// The meaning of its codes of all ones.
     special: Special,
 }
 
@@ -232,8 +232,8 @@ impl Small {
         if negative { -size } else { size }
     }
 
-    /// The code of the nearest number; of two equally near ones the even code. What is too large is the largest, or not a
-    /// number or infinite where the type has that.
+    /// Returns the code of the nearest number; of two equally near ones the even code. A number that is too large
+    /// becomes the largest, or NaN or infinite where the type has that.
     fn code(&self, value: f64) -> u8 {
         let sign = if self.mantissa > 0 && value.is_sign_negative() { 1u8 << (self.mantissa + self.exponent) } else { 0 };
         let codes = if self.mantissa == 0 { 256u32 } else { 1 << (self.mantissa + self.exponent) };
@@ -245,7 +245,7 @@ impl Small {
                 nan = nan.or(Some(code as u8));
                 continue;
             }
-            // Infinity is as near as the number that would follow the largest.
+            // Infinity counts as the number that would follow the largest.
             let number = if number.is_infinite() { 2f64.powi(self.bias + 1) } else { number };
             let distance = (size - number).abs();
             if distance < off || (distance == off && code % 2 == 0) {
@@ -263,25 +263,25 @@ impl Small {
 /// A piece of memory.
 pub(super) struct Memory {
     pub(super) bytes: Vec<u8>,
-    /// A flag for each byte, or none where nothing is recorded.
+    /// A flag for each byte; empty where nothing is recorded.
     pub(super) flags: Vec<u8>,
-    /// Whether anything was stored in it.
+    /// True if anything was stored in it.
     pub(super) stored: bool,
-    /// Which of the program's buffers it was made for.
+    /// The buffer of the program that it was allocated for.
     pub(super) buffer: u32,
 }
 
-/// All memory of a run. The first piece is nothing: it makes a pointer of zero point nowhere.
+/// All memory of a run. The first piece is empty, so that a pointer of zero points nowhere.
 pub(super) struct Heap {
     pub(super) pieces: Vec<Memory>,
 }
 
-/// An access that is not possible.
+/// An invalid access.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fault {
-    /// It lies outside of the memory, which has so many bytes.
+    /// It lies outside of the memory, which has this many bytes.
     Outside(usize),
-    /// Nothing was written there.
+    /// It reads memory that was never written.
     Nothing,
     /// The pointer is null.
     Null,
@@ -292,7 +292,7 @@ impl Heap {
         Heap { pieces: vec![Memory { bytes: Vec::new(), flags: Vec::new(), stored: false, buffer: 0 }] }
     }
 
-    /// Adds memory; the result points to its beginning.
+    /// Adds memory; returns a pointer to its beginning.
     pub(super) fn add(&mut self, memory: Memory) -> u64 {
         self.pieces.push(memory);
         ((self.pieces.len() - 1) as u64) << 40
@@ -302,7 +302,7 @@ impl Heap {
         self.pieces.get_mut((pointer >> 40) as usize).filter(|_| pointer >> 40 != 0)
     }
 
-    /// The element `place` elements behind a pointer.
+    /// Loads the element `place` elements behind a pointer.
     #[inline]
     pub(super) fn load(&mut self, kind: Kind, pointer: u64, place: i64) -> Result<u64, Fault> {
         let size = kind.bytes();

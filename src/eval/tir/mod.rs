@@ -1,15 +1,15 @@
-//! Running tensor programs (TVM's `PrimFunc`), at every stage from blocks to flat loops, threads and vectors.
+//! Runs tensor programs (TVM's `PrimFunc`), at every stage from blocks to flat loops, threads and vectors.
 //!
-//! A program is first made into a list of steps over numbered registers, with jumps for loops and conditions ([`mod@compile`]). So the
-//! nesting of statements costs no call stack, what a step means is decided once and not in every round of a loop, and what does not
-//! change in a loop is computed before it. Memory is bytes ([`memory`]). A read or write outside of a buffer's memory, a read of
-//! what nothing was written to and a division by zero are errors at the statement that does it; within the memory an index may go
-//! beyond its axis, as it may in TVM's code. Of a choice (`T.Select` too) only what is taken is computed where the rest could fail.
+//! A program is first compiled to a list of steps over numbered registers, with jumps for loops and conditions
+//! ([`mod@compile`]). So the nesting of statements costs no call stack, steps are decoded once and not in every round of a loop,
+//! and loop-invariant expressions are hoisted. Memory is bytes ([`memory`]). An access outside of a buffer's memory, a read of
+//! memory that was never written and a division by zero are errors at their statement; within the memory an index may exceed its
+//! axis, as in TVM's code. Only the chosen branch of a choice (also `T.Select`) is computed if the other could fail.
 //!
-//! Threads of a block run side by side ([`machine`]), blocks one after the other. Scalable vectors have the fewest lanes that they
-//! may have. Numbers are rounded to their type after each operation; the functions of `math.h` are computed in double precision, so
-//! their last digit may differ from what TVM's LLVM code gives. Functions that are not in the program and matrix units cannot be
-//! run.
+//! Threads of a block run side by side ([`machine`]), blocks one after the other. Scalable vectors have their smallest
+//! number of lanes. Numbers are rounded to their type after each operation; the functions of `math.h` are computed in
+//! double precision, so their last digit may differ from that of TVM's LLVM code. External functions and matrix units
+//! cannot be run.
 
 mod apply;
 mod cache;
@@ -35,32 +35,32 @@ use machine::{Machine, Stopped};
 use memory::{Memory, WRITTEN};
 use step::Code;
 
-/// What a parameter of a program is given.
+/// The argument for a parameter of a program.
 #[derive(Clone, Debug)]
 pub enum Given {
-    /// A tensor, which it may write over.
+    /// A tensor, which the program may overwrite.
     Tensor(Tensor),
-    /// Memory for an output of this type and shape, to which nothing was written.
+    /// Uninitialised memory for an output of this type and shape.
     Output(DType, Vec<i64>),
     /// A number, as a tensor of rank 0.
     Scalar(Tensor),
 }
 
-/// What a run left behind.
+/// The result of a run.
 struct Outcome {
-    /// For each parameter that was given memory: what stands there now, and whether anything was written.
+    /// For each parameter with memory: its content, and true if anything was written.
     memory: Vec<Option<(Tensor, bool)>>,
-    /// What stands in the memory beside.
+    /// The additional memory after the run.
     beside: Vec<Memory>,
-    /// What was done, if that was asked for.
+    /// The cost, if it was requested.
     cost: Option<Cost>,
-    /// Accesses that were not possible, if the program went on then.
+    /// Invalid accesses, if the program continued after them.
     forgiven: Vec<EvalFailure>,
 }
 
-/// Runs a program; the result is what stands then in the parameters `wanted`, in that order.
+/// Runs a program and returns the contents of the parameters `wanted`, in that order.
 ///
-/// `fuel` is how many steps it may take; used up, the error is `eval-fuel`. What cannot be run here is `eval-no-kernel`.
+/// `fuel` is the limit of steps; beyond it the error is `eval-fuel`. For unsupported programs it is `eval-no-kernel`.
 pub fn run_prim_func(
     store: &Store,
     function: &PrimFunc,
@@ -73,7 +73,7 @@ pub fn run_prim_func(
     Ok(wanted.iter().filter_map(|index| outcome.memory.get_mut(*index)?.take()).map(|(tensor, _)| tensor).collect())
 }
 
-/// Runs a program on what its parameters are given; `beside` is memory that they lead to.
+/// Runs a program on these arguments; `beside` is the memory that they point to.
 fn run(
     source: Source,
     function: &PrimFunc,
@@ -135,7 +135,7 @@ fn run(
     Ok(Outcome { memory, beside, cost, forgiven })
 }
 
-/// A failure where the statement stands that it happened in.
+/// Makes a failure at the statement that it happened in.
 fn at_place(store: &Store, code: &Code, stopped: Stopped) -> EvalFailure {
     let node = code.origins.get(stopped.at).copied().flatten().map(|stmt| store.stmt_node(stmt));
     EvalFailure { code: stopped.code, message: stopped.message, expr: node, span: node.and_then(|node| store.source_span(node)) }
@@ -145,7 +145,7 @@ fn failed(error: EvalError) -> EvalFailure {
     EvalFailure::new(error.0)
 }
 
-/// The value of a scalar expression, as a tensor of rank 0, where symbols stand for these numbers.
+/// Evaluates a scalar expression to a tensor of rank 0, with these values of symbols.
 pub fn eval_prim(store: &Store, root: PrimId, symbols: &[(Id<Symbol>, i64)]) -> Result<Tensor, EvalFailure> {
     let code = compile_expr(store, root, symbols)?;
     let mut registers = code.registers.clone();

@@ -1,22 +1,22 @@
-//! Arguments of the packed convention of tvm-ffi, as functions take them after MakePackedAPI: an array of values with their types,
-//! of which those of tensors point to a `DLTensor`.
+//! Arguments of the packed convention of tvm-ffi, as functions take them after MakePackedAPI: an array of typed values,
+//! where those of tensors point to a `DLTensor`.
 //!
-//! Programs see these structures through `T.tvm_struct_get` and `T.tvm_struct_set` alone, so where a field lies is a matter of this
-//! file: a value takes 16 bytes as in tvm-ffi, a tensor [`TENSOR`], its field number `n` (TVM's `TVMStructFieldKind`) at `8 * n`.
+//! Programs access these structures only through `T.tvm_struct_get` and `T.tvm_struct_set`, so their layout is internal: a value
+//! takes 16 bytes as in tvm-ffi, a tensor [`TENSOR`], its field number `n` (TVM's `TVMStructFieldKind`) at `8 * n`.
 
 use super::memory::{Kind, Memory};
 use crate::eval::{EvalFailure, Value};
 use crate::ir::{AttrsId, DType, PrimFunc, PrimParam, Store, Tensor};
 use crate::ops::kernel::{bytes, read_scalar};
 
-/// Bytes of a value.
+/// The size of a value in bytes.
 const ANY: usize = 16;
-/// Bytes of what is told of a tensor.
+/// The size of a tensor's description in bytes.
 const TENSOR: usize = 96;
 /// `kTVMFFIInt`, `kTVMFFIBool`, `kTVMFFIFloat`, `kTVMFFIDLTensorPtr`
 const TYPE_INDICES: [i32; 4] = [1, 2, 3, 7];
 
-/// Where a field lies: bytes of what is indexed, and from its beginning. Field 0 of a tensor is the tensor itself.
+/// Returns the bytes of the indexed structure and the offset of a field in it. Field 0 of a tensor is the tensor itself.
 pub(super) fn field(number: i64) -> Option<(i64, i64)> {
     match number {
         13 => Some((ANY as i64, 0)),
@@ -29,7 +29,7 @@ pub(super) fn field(number: i64) -> Option<(i64, i64)> {
     }
 }
 
-/// Whether a function takes its arguments so.
+/// True if a function takes its arguments in this convention.
 pub(super) fn is_packed(store: &Store, function: &PrimFunc) -> bool {
     let convention = |attrs: Option<AttrsId>| store.attr_int(attrs, "calling_conv");
     function.params.len() == 4
@@ -37,8 +37,8 @@ pub(super) fn is_packed(store: &Store, function: &PrimFunc) -> bool {
         && convention(function.attrs) == Some(1)
 }
 
-/// The memory of a call: that of the array of values comes first, then that of its result, of what is told of tensors, and for each
-/// tensor its elements and its extents.
+/// Returns the memory of a call: first that of the array of values, then that of its result and of the descriptions of
+/// tensors, and for each tensor its elements and its extents.
 pub(super) fn memory(args: &[Value]) -> Result<Vec<Memory>, EvalFailure> {
     let piece = |bytes: Vec<u8>| Memory { bytes, flags: Vec::new(), stored: false, buffer: u32::MAX };
     let pointer = |piece: usize| (piece as u64) << 40;

@@ -1,11 +1,11 @@
-//! What a program is made into: steps over numbered registers.
+//! Steps over numbered registers, which programs are compiled to.
 
 use super::memory::Kind;
 use crate::ir::{Buffer, Id, PrimOp, StmtId};
 
-/// Where a number is kept: an integer or pointer as it is, a float as the bits of a double.
+/// A register: it holds an integer or pointer as it is, and a float as the bits of a double.
 pub(super) type Reg = u32;
-/// A place that steps jump to: a number while steps are made, an index of a step when they run.
+/// A jump target: a number during compilation, the index of a step at run time.
 pub(super) type Label = u32;
 
 /// A function of one, two or three numbers.
@@ -88,9 +88,9 @@ pub(super) enum Step {
         place: Reg,
         value: Reg,
     },
-    /// Memory for a place of [`Code::sites`].
+    /// Allocates memory for a site of [`Code::sites`].
     Alloc(u32),
-    /// A message of [`Code::messages`] where a condition does not hold.
+    /// Fails with a message of [`Code::messages`] where a condition does not hold.
     Assert {
         cond: Reg,
         message: u32,
@@ -98,75 +98,75 @@ pub(super) enum Step {
     Jump(Label),
     Unless(Reg, Label),
     UnlessEqual(Reg, Reg, Label),
-    /// The end of a loop's body.
+    /// Ends the body of a loop.
     Next {
         var: Reg,
         step: Reg,
         end: Reg,
         head: Label,
     },
-    /// A label stands here; not in finished code.
+    /// Defines a label; not in finished code.
     Mark(Label),
-    /// A region of [`Code::regions`] begins.
+    /// Enters a region of [`Code::regions`].
     Count(u32),
-    /// Other threads go on up to here first: a place of [`Code::yields`].
+    /// Lets other threads advance to this point first: an entry of [`Code::yields`].
     Yield(u32),
-    /// Threads begin: a place of [`Code::forks`].
+    /// Starts threads: an entry of [`Code::forks`].
     Fork(u32),
-    /// Threads end.
+    /// Ends threads.
     Join,
-    /// A number is shown to the other threads, in one of several places.
+    /// Shows a number to the other threads, in one of several slots.
     Offer {
         slot: u32,
         from: Reg,
     },
-    /// What the thread of that number has shown.
+    /// Takes the number that the thread with this number has shown.
     Take {
         slot: u32,
         to: Reg,
         thread: Reg,
     },
-    /// The program ends.
+    /// Ends the program.
     End,
 }
 
-/// Which threads share what is allocated.
+/// The threads that share an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
     /// Each thread has its own.
     Private,
-    /// All threads of a block have it.
+    /// All threads of a block share it.
     Block,
 }
 
 /// A place where memory is allocated.
 pub(super) struct Site {
     pub(super) base: Reg,
-    /// How many elements.
+    /// The number of elements.
     pub(super) count: Reg,
     pub(super) kind: Kind,
     pub(super) sharing: Sharing,
     pub(super) buffer: Id<Buffer>,
 }
 
-/// Where threads wait for each other, for the order in which they go on: the loops around it by their first steps, each with the
-/// register that counts its rounds.
+/// A point where threads wait for each other; the order in which they continue depends on the loops around it: their
+/// first steps, each with the register that counts its rounds.
 pub(super) struct Yield {
     pub(super) at: Label,
     pub(super) loops: Box<[(Label, Reg)]>,
 }
 
-/// Where threads begin.
+/// The start of threads.
 pub(super) struct Fork {
-    /// Registers of the thread's numbers, innermost last, and how many there are of each.
+    /// Registers of the thread's indices, innermost last, and the extent of each.
     pub(super) axes: Box<[(Reg, Reg)]>,
-    /// The register of the number of the thread among all.
+    /// The register of the thread's number among all.
     pub(super) index: Reg,
-    /// Where they end.
+    /// The label of their end.
     pub(super) join: Label,
 }
 
-/// What a part of a program that has no branch does, each time that it is run.
+/// The cost of one execution of a part of a program without branches.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Region {
     pub(super) arithmetic: u64,
@@ -181,7 +181,7 @@ pub(super) struct Code {
     pub(super) steps: Vec<Step>,
     /// The statement of each step.
     pub(super) origins: Vec<Option<StmtId>>,
-    /// What registers hold at the beginning.
+    /// The initial values of registers.
     pub(super) registers: Vec<u64>,
     pub(super) math: Vec<Math>,
     pub(super) sites: Vec<Site>,
@@ -191,6 +191,6 @@ pub(super) struct Code {
     pub(super) regions: Vec<Region>,
     /// Registers that hold pointers to buffers, for messages.
     pub(super) bases: Vec<(Reg, String)>,
-    /// The register of what a function returns.
+    /// The register of a function's result.
     pub(super) result: Option<Reg>,
 }

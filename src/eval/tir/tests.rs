@@ -5,7 +5,7 @@ use crate::eval::{EvalOptions, Value};
 use crate::ir::Expr;
 use crate::ops::kernel::{read, write};
 
-/// Runs the only function of a text on `0, 1, 2, ...`; one output.
+/// Runs the only function of a text on `0, 1, 2, ...`, with one output.
 fn on_counting(source: &str, input: &[i64], output: &[i64]) -> Result<Vec<f64>, EvalFailure> {
     let store = &mut Store::new();
     let parsed = crate::parse::parse(store, source);
@@ -65,7 +65,7 @@ fn a_loop_that_does_not_end_uses_up_its_fuel() {
 
 #[test]
 fn threads_see_what_the_others_have_written() {
-    // Each thread writes one element of what the block shares and reads its neighbour's.
+    // Each thread writes one element of shared memory and reads its neighbour's.
     let source = program(
         "for t in T.thread_binding(2, thread=\"threadIdx.x\"):\n    S = T.alloc_buffer((2,), scope=\"shared\")\n    S[t] = A[0, t] + \
          T.float32(5.0)\n    B[t] = S[1 - t]",
@@ -108,7 +108,7 @@ fn what_a_program_does_is_counted() {
     let applied =
         apply(store, &module, function, &args, EvalOptions::default(), (Some(CacheShape::default()), false)).expect("it runs");
     let cost = applied.cost.expect("it is counted");
-    // In the one round that the branch takes: a product and a sum; `A[i, 0]` stands there twice and is read once.
+    // The one round that takes the branch has a product and a sum; `A[i, 0]` occurs there twice and is read once.
     assert_eq!((cost.arithmetic, cost.index_arithmetic), (2 + 2, 1), "with the comparison of both rounds");
     let of = |at: usize| (cost.buffers[at].loads, cost.buffers[at].stores, cost.buffers[at].bytes, cost.buffers[at].touched);
     assert_eq!((of(0), of(1)), ((2, 0, 8, 8), (0, 1, 4, 4)));

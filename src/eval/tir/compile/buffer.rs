@@ -1,4 +1,4 @@
-//! Where buffers are.
+//! Addresses of buffers.
 
 use super::{Compiler, Done, unsupported};
 use crate::eval::EvalFailure;
@@ -8,7 +8,7 @@ use crate::ir::{Buffer, DType, Id, PrimExpr, PrimId, PrimOp, Region, Symbol};
 
 const I64: Kind = Kind::Int(64);
 
-/// Where the elements of a buffer are, counted in scalars of its type.
+/// The address of a buffer's elements, counted in scalars of its type.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     /// The register of the pointer to its memory.
@@ -21,13 +21,13 @@ pub(super) struct Place {
 }
 
 impl Compiler<'_> {
-    /// Checks a parameter against what it is given. Symbolic extents are those of the tensor.
+    /// Checks a parameter against its argument. Symbolic extents are those of the tensor.
     pub(super) fn fit(&mut self, id: Id<Buffer>, dtype: DType, shape: &[i64]) -> Done<()> {
         let store = self.store;
         let buffer = store.buffer(id);
         let name = store.str(buffer.name);
         let wrong = |what: String| Err(EvalFailure::new(format!("buffer `{name}` is given a tensor of another {what}")));
-        // Vectors are given as what they are made of.
+        // Vectors are passed as their scalars.
         let lanes = i64::from(Self::lanes(buffer.dtype));
         if buffer.dtype.element() != dtype.element() {
             return wrong(format!("type: {dtype}, not {}", buffer.dtype));
@@ -47,7 +47,7 @@ impl Compiler<'_> {
             }
         }
         for (axis, (wanted, extent)) in buffer.shape.iter().zip(shape).enumerate() {
-            // An extent may be computed from what later parameters say.
+            // An extent may depend on later parameters.
             let known = match store.prim_of_id(*wanted) {
                 PrimExpr::Int { value, .. } => Some(*value),
                 PrimExpr::Var(symbol) => match self.symbols.get(symbol).map(|regs| &regs[..]) {
@@ -63,7 +63,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A buffer whose memory is behind that pointer; how its elements lie is still to be said.
+    /// Binds a buffer to the memory behind that pointer; its layout follows later.
     pub(super) fn place_at(&mut self, id: Id<Buffer>, base: Reg) {
         let buffer = self.store.buffer(id);
         let name = self.store.str(buffer.name).to_owned();
@@ -79,7 +79,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Strides and offset of a buffer that has memory. Variables of its own among them are those of a packed buffer.
+    /// Sets strides and offset of a buffer that has memory. Its own variables among them are those of a packed buffer.
     pub(super) fn lay_out(&mut self, id: Id<Buffer>) -> Done<()> {
         let buffer = self.store.buffer(id).clone();
         let mut packed = Vec::with_capacity(buffer.shape.len());
@@ -103,7 +103,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The value of an expression; of a variable that has none yet the one that it gets here.
+    /// Returns the value of an expression; a variable without one gets `otherwise`.
     fn own(&mut self, expr: PrimId, otherwise: Reg) -> Done<Reg> {
         match *self.store.prim_of_id(expr) {
             PrimExpr::Var(symbol) if !self.symbols.contains_key(&symbol) => {
@@ -114,7 +114,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Memory of a buffer's own.
+    /// Allocates memory for a buffer.
     pub(super) fn alloc(&mut self, id: Id<Buffer>) -> Done<()> {
         let buffer = self.store.buffer(id).clone();
         let sharing = self.sharing(self.store.str(buffer.scope));
@@ -143,7 +143,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A buffer in the memory of another.
+    /// Declares a buffer in the memory of another.
     pub(super) fn declare(&mut self, id: Id<Buffer>) -> Done<()> {
         let Some(data) = self.store.buffer(id).data else { return self.alloc(id) };
         let base = self.scalar(data)?;
@@ -154,7 +154,7 @@ impl Compiler<'_> {
         self.lay_out(id)
     }
 
-    /// A buffer that is a part of another.
+    /// Declares a buffer that is a part of another.
     pub(super) fn match_buffer(&mut self, id: Id<Buffer>, region: &Region) -> Done<()> {
         let Some(source) = self.buffers.get(&region.buffer).cloned() else { return unsupported("a buffer from elsewhere") };
         let mut offset = source.offset.unwrap_or(self.int(0));
@@ -179,7 +179,7 @@ impl Compiler<'_> {
         self.lay_out_matched(id, offset, &source, skipped)
     }
 
-    /// A part without strides lies as the whole does.
+    /// A part without strides has the layout of the whole.
     fn lay_out_matched(&mut self, id: Id<Buffer>, offset: Reg, source: &Place, skipped: usize) -> Done<()> {
         let buffer = self.store.buffer(id).clone();
         let strides: Vec<Reg> = match buffer.strides.len() {
@@ -196,7 +196,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The place of the scalar that is one lane of the element at these indices; each has as many lanes as it has registers.
+    /// Returns the address of the scalar that is one lane of the element at these indices; each has one register per lane.
     pub(super) fn element(&mut self, id: Id<Buffer>, indices: &[PrimId], lane: u16) -> Done<(Reg, Reg, Kind)> {
         let Some(place) = self.buffers.get(&id).cloned() else {
             let name = self.store.str(self.store.buffer(id).name);
@@ -237,7 +237,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub(super) fn symbol(&self, symbol: Id<Symbol>, lane: u16) -> Done<Reg> {
         match self.symbols.get(&symbol).map(|regs| &regs[..]) {
             Some([only]) => Ok(*only),

@@ -1,4 +1,4 @@
-//! Calls: of functions of numbers, of what is about memory and threads, and of other functions of the program.
+//! Calls: of numeric functions, of intrinsics for memory and threads, and of other functions of the module.
 
 use super::{Compiler, Done, unsupported};
 use crate::eval::EvalFailure;
@@ -10,7 +10,7 @@ use crate::ir::{DType, Expr, PrimExpr, PrimId, PrimOp, PrimParam};
 const I64: Kind = Kind::Int(64);
 
 impl Compiler<'_> {
-    /// One lane of what an intrinsic gives.
+    /// Computes one lane of an intrinsic's result.
     pub(super) fn call(&mut self, name: &str, args: &[PrimId], dtype: DType, lane: u16) -> Done<Reg> {
         let store = self.store;
         match (name, args) {
@@ -98,7 +98,7 @@ impl Compiler<'_> {
         self.number(name, args, dtype, lane)
     }
 
-    /// A function of numbers.
+    /// Computes a numeric function.
     fn number(&mut self, name: &str, args: &[PrimId], dtype: DType, lane: u16) -> Done<Reg> {
         let from_kind = args.first().map_or(I64, |arg| Kind::of(self.store.prim_dtype(*arg)));
         let Some(f) = function(name, args.len(), from_kind.is_float()) else {
@@ -116,7 +116,7 @@ impl Compiler<'_> {
         let first = regs[0];
         regs.iter_mut().skip(args.len()).for_each(|reg| *reg = first);
         self.count_operation();
-        // Shifts to the right look at the bits of their type.
+        // Shifts to the right depend on the bits of their type.
         let [a, b, c] = regs;
         let kind = match Kind::of(dtype) {
             kind if kind.is_float() || is_bits => kind,
@@ -133,7 +133,7 @@ impl Compiler<'_> {
     }
 
     fn llvm(&mut self, name: &str, args: &[PrimId], dtype: DType, lane: u16) -> Done<Reg> {
-        // The number of types in the signature may stand before the arguments.
+        // The arguments may begin with the number of types in the signature.
         let args = match args {
             [first, rest @ ..]
                 if !rest.is_empty() && self.store.prim_dtype(*first) == DType::new(crate::ir::DTypeCode::UInt, 32) =>
@@ -197,7 +197,7 @@ impl Compiler<'_> {
                 x = shift(self, "shift_left", x, left)?;
                 self.int_op(PrimOp::Add, I64, q, right)
             }
-            // Of a single shift the sign says which way.
+            // The sign of a single shift is its direction.
             None => self.int_op(PrimOp::Sub, I64, q, right),
         };
         let (one, product) = (self.int(1), self.int_op(PrimOp::Mul, I64, x, y));
@@ -233,7 +233,7 @@ impl Compiler<'_> {
         self.choose(cond, &mut load, &mut |_| Ok(nothing))
     }
 
-    /// Where an element is.
+    /// Returns the address of an element.
     fn address(&mut self, load: PrimId) -> Done<Reg> {
         match self.store.prim_of_id(load) {
             PrimExpr::Load { buffer, indices } => {
@@ -245,7 +245,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A call of another function of the module, which is made into steps here.
+    /// Compiles a call of another function of the module inline.
     pub(super) fn call_function(&mut self, name: &str, args: &[PrimId]) -> Done<Reg> {
         let store = self.store;
         let callee = (self.source.module).and_then(|module| {
@@ -301,7 +301,7 @@ impl Compiler<'_> {
         Ok(result)
     }
 
-    /// A parameter is the buffer that is given, or begins where a pointer points to.
+    /// Passes a buffer as a parameter, or binds the parameter to the address of a pointer.
     fn pass_buffer(&mut self, id: crate::ir::Id<crate::ir::Buffer>, arg: PrimId) -> Done<()> {
         let store = self.store;
         let given = match *store.prim_of_id(arg) {

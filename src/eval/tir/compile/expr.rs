@@ -5,11 +5,11 @@ use crate::eval::tir::memory::Kind;
 use crate::eval::tir::step::{Reg, Step};
 use crate::ir::{PrimExpr, PrimId, PrimOp};
 
-/// How deep expressions are taken apart by recursion.
+/// The depth of expressions that are compiled by recursion.
 const DEEP: u16 = 150;
 
 impl Compiler<'_> {
-    /// The value of a scalar.
+    /// Returns the value of a scalar.
     pub(super) fn scalar(&mut self, root: PrimId) -> Done<Reg> {
         if Self::lanes(self.store.prim_dtype(root)) != 1 {
             return unsupported("a vector where a number is asked for");
@@ -17,14 +17,14 @@ impl Compiler<'_> {
         self.whole(root, 1).map(|lanes| lanes[0])
     }
 
-    /// The value of each lane.
+    /// Returns the value of each lane.
     pub(super) fn vector(&mut self, root: PrimId) -> Done<Vec<Reg>> {
         self.whole(root, Self::lanes(self.store.prim_dtype(root)))
     }
 
     fn whole(&mut self, root: PrimId, lanes: u16) -> Done<Vec<Reg>> {
         if self.store.prim_depth(root) > DEEP {
-            // The deepest parts first, so that nothing is far above what is known.
+            // The deepest parts are first, so that no part is far above a compiled one.
             let (store, mut deep) = (self.store, Vec::new());
             store.for_each_prim(root, &mut |id, _| {
                 let depth = store.prim_depth(id);
@@ -41,7 +41,7 @@ impl Compiler<'_> {
         (0..lanes).map(|lane| self.lane(root, lane)).collect()
     }
 
-    /// The value of one lane of an expression; a scalar has its value in every lane.
+    /// Returns the value of one lane of an expression; a scalar has its value in every lane.
     pub(super) fn lane(&mut self, id: PrimId, lane: u16) -> Done<Reg> {
         let lane = if Self::lanes(self.store.prim_dtype(id)) == 1 { 0 } else { lane };
         for scope in self.scopes[self.stmt_depth..].iter().rev() {
@@ -55,7 +55,7 @@ impl Compiler<'_> {
         Ok(reg)
     }
 
-    /// Counts an operation on values or, within indices, on those.
+    /// Counts an operation on values or, inside of indices, on indices.
     pub(super) fn count_operation(&mut self) {
         let in_index = self.in_index > 0;
         if let Some(region) = self.region() {
@@ -66,7 +66,7 @@ impl Compiler<'_> {
     fn compute(&mut self, id: PrimId, lane: u16) -> Done<Reg> {
         let store = self.store;
         let dtype = store.prim_dtype(id);
-        // Calls within calls and lanes of lanes may be very many.
+        // Nested calls and vectors may give very many lanes.
         if self.code.registers.len() > super::MAX_STEPS {
             return unsupported("a program that is as long as this");
         }
@@ -75,7 +75,7 @@ impl Compiler<'_> {
             PrimExpr::Float { value, dtype } => Ok(self.constant(Kind::of(*dtype).round(value.0).to_bits())),
             PrimExpr::Var(symbol) => self.symbol(*symbol, lane),
             PrimExpr::Binary { op: op @ (PrimOp::And | PrimOp::Or), a, b } if !self.is_safe(*b) => {
-                // The second is asked only where the first does not decide.
+                // The second is evaluated only where the first does not decide.
                 let (truth, other) = (self.int(i64::from(*op == PrimOp::Or)), *b);
                 let cond = self.lane(*a, lane)?;
                 match op {
@@ -187,7 +187,7 @@ impl Compiler<'_> {
         self.choose(cond, &mut |c| c.lane(then, lane), &mut |c| c.lane(other, lane))
     }
 
-    /// One of two values, of which the other is not computed.
+    /// Chooses one of two values; the other is not computed.
     pub(super) fn choose(
         &mut self,
         cond: Reg,

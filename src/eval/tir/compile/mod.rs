@@ -1,8 +1,8 @@
-//! From statements to steps.
+//! Compiles statements to steps.
 //!
-//! A loop or branch is a scope. Steps are put into the outermost scope in which all that they need is known, so what does not
-//! change in a loop is computed before it. The steps of a scope are put behind those that its parent has got by then when it is
-//! closed. Equal steps of a scope are one. Vectors are computed lane by lane, each lane in a register.
+//! A loop or branch is a scope. Steps are put into the outermost scope in which all their operands are known, so
+//! loop-invariant expressions are computed before the loop. When a scope is closed, its steps are appended to those of
+//! its parent. Equal steps of a scope are merged. Vectors are computed lane by lane, each lane in a register.
 
 mod buffer;
 mod call;
@@ -22,23 +22,23 @@ use buffer::Place;
 use rustc_hash::FxHashMap;
 use stmt::Task;
 
-/// The most steps of a program: what is written out lane by lane, or calls many functions, may become long.
+/// The limit of steps: a program may get long by its vectors or the functions that it calls.
 const MAX_STEPS: usize = 1 << 20;
 
 pub(super) type Done<T> = Result<T, EvalFailure>;
 
-/// What a program is compiled from.
+/// The source of a program.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'s> {
     pub(super) store: &'s Store,
-    /// Where functions that it calls are.
+    /// The module with the functions that it calls.
     pub(super) module: Option<&'s Module>,
-    /// Whether it is told how often each part is run, and with which cache.
+    /// The cache to count with, if executions of each part are counted.
     pub(super) count: Option<CacheShape>,
 }
 
-/// Makes a program into steps, knowing what its parameters are given, one for each. Beside them the registers that are to
-/// point to the memory of parameters.
+/// Compiles a program with the arguments for its parameters, one for each. Also returns the registers that are to point
+/// to the memory of parameters.
 pub(super) fn compile(source: Source, function: &PrimFunc, given: &[Given]) -> Done<(Code, Vec<Option<Reg>>)> {
     let mut compiler = Compiler::new(source);
     let params: Vec<Option<Reg>> =
@@ -52,7 +52,7 @@ pub(super) fn compile(source: Source, function: &PrimFunc, given: &[Given]) -> D
     Ok((compiler.finish()?, params))
 }
 
-/// Makes a scalar expression into steps that leave its value in [`Code::result`].
+/// Compiles a scalar expression to steps that leave its value in [`Code::result`].
 pub(super) fn compile_expr(store: &Store, root: PrimId, symbols: &[(Id<Symbol>, i64)]) -> Done<Code> {
     let mut compiler = Compiler::new(Source { store, module: None, count: None });
     for (symbol, value) in symbols {
@@ -68,22 +68,22 @@ pub(super) fn unsupported<T>(what: &str) -> Done<T> {
     Err(EvalFailure { code: "eval-no-kernel", ..EvalFailure::new(format!("{what} cannot be run here")) })
 }
 
-/// A loop or branch whose steps are being made.
+/// A loop or branch that is being compiled.
 #[derive(Default)]
 struct Scope {
     steps: Vec<Step>,
     origins: Vec<Option<StmtId>>,
-    /// Where steps without effect have put their result.
+    /// The results of steps without effects.
     known: FxHashMap<Key, Reg>,
     /// Values of the expressions of the current statement.
     values: FxHashMap<(PrimId, u16), Reg>,
-    /// What symbols were bound to before this scope.
+    /// The values of symbols before this scope.
     shadowed: Vec<(Id<Symbol>, Option<Vec<Reg>>)>,
     /// The part of the program to count in.
     region: usize,
 }
 
-/// A step without effect: what it does and the registers that it reads.
+/// A step without effects: its operation and the registers that it reads.
 type Key = (u8, u8, Kind, Kind, [Reg; 3]);
 
 pub(super) struct Compiler<'s> {
@@ -91,7 +91,7 @@ pub(super) struct Compiler<'s> {
     store: &'s Store,
     code: Code,
     scopes: Vec<Scope>,
-    /// How deep the scope is in which a register gets its value.
+    /// The depth of the scope in which each register gets its value.
     levels: Vec<u32>,
     constants: FxHashMap<u64, Reg>,
     known: FxHashMap<Reg, u64>,
@@ -99,25 +99,25 @@ pub(super) struct Compiler<'s> {
     buffers: FxHashMap<Id<Buffer>, Place>,
     labels: Label,
     tasks: Vec<Task>,
-    /// Labels of the loops around: where `break` and `continue` lead.
+    /// Labels of the loops around: the targets of `break` and `continue`.
     loops: Vec<(Label, Label)>,
     /// Loops around inside of a block of threads: label of the head, register of the round.
     rounds: Vec<(Label, Reg)>,
-    /// Where `return` leads, and where it leaves its value; nothing in the function itself.
+    /// The target of `return` and the register for its value; empty in the function itself.
     returns: Vec<(Label, Reg)>,
-    /// The functions that are being made into steps.
+    /// The functions that are being compiled.
     callers: Vec<StmtId>,
-    /// The statement that is being made into steps, and the depth of scopes when it began.
+    /// The statement that is being compiled, and the depth of scopes when it began.
     stmt: Option<StmtId>,
     stmt_depth: usize,
-    /// How many statements were made into steps.
+    /// The number of statements compiled so far.
     statements: usize,
     threads: thread::Threads,
     reducer: Option<Reducer>,
     safe: FxHashMap<PrimId, bool>,
     /// More than 0 within indices.
     in_index: u32,
-    /// Whether something has left a loop or function early.
+    /// True if a loop or function has been left early.
     jumped: bool,
 }
 
@@ -156,7 +156,7 @@ impl<'s> Compiler<'s> {
         Err(EvalFailure::new(message))
     }
 
-    /// What a parameter is given; the register of its pointer if it is given memory.
+    /// Binds a parameter to its argument; returns the register of its pointer if the argument is memory.
     fn param(&mut self, param: PrimParam, given: &Given) -> Done<Option<Reg>> {
         match (param, given) {
             (PrimParam::Buffer(id), Given::Tensor(tensor)) => {
@@ -175,7 +175,7 @@ impl<'s> Compiler<'s> {
                 };
                 let number = number.map_err(|error| EvalFailure::new(error.0))?;
                 let reg = self.constant(Kind::of(value.dtype).convert(kind, number));
-                // An extent of a buffer may have given it its value already.
+                // The symbol may have a value already, as an extent of a buffer.
                 if let Some([old]) = self.symbols.get(&symbol).map(|regs| &regs[..])
                     && *old != reg
                 {
@@ -210,12 +210,12 @@ impl<'s> Compiler<'s> {
         Ok(reg)
     }
 
-    /// The depth of the innermost scope.
+    /// Returns the depth of the innermost scope.
     fn depth(&self) -> u32 {
         self.scopes.len() as u32 - 1
     }
 
-    /// A register that gets its value in the scope of that depth.
+    /// Returns a new register that gets its value in the scope of that depth.
     fn register(&mut self, level: u32) -> Reg {
         self.code.registers.push(0);
         self.levels.push(level);
@@ -262,7 +262,7 @@ impl<'s> Compiler<'s> {
         scope.origins.push(self.stmt);
     }
 
-    /// The result of a step without effect that reads these registers, in the outermost scope where they are known.
+    /// Returns the result of a step without effects that reads these registers, in the outermost scope where they are known.
     fn pure(&mut self, tag: u8, op: u8, kinds: (Kind, Kind), regs: [Reg; 3], step: impl FnOnce(Reg) -> Step) -> Reg {
         let level = self.level(&regs);
         let key = (tag, op, kinds.0, kinds.1, regs);
@@ -289,7 +289,7 @@ impl<'s> Compiler<'s> {
         let divides = matches!(op, PrimOp::Div | PrimOp::Mod | PrimOp::FloorDiv | PrimOp::FloorMod);
         let step = |to| Step::Int { op, kind, to, a, b };
         if divides && self.known(b).is_none_or(|value| value == 0) {
-            // It may fail, so it stays where it stands.
+            // It may fail, so it stays where it is.
             let to = self.register(self.depth());
             self.emit(step(to));
             return to;
@@ -297,7 +297,7 @@ impl<'s> Compiler<'s> {
         self.pure(0, op as u8, (kind, kind), [a, b, 0], step)
     }
 
-    /// `a + b * c` as integers of 64 bits.
+    /// Computes `a + b * c` as integers of 64 bits.
     fn multiply_add(&mut self, a: Reg, b: Reg, c: Reg) -> Reg {
         match (self.known(a), self.known(b), self.known(c)) {
             (_, Some(_), Some(_)) | (_, _, Some(1)) | (_, Some(1), _) => {
@@ -306,7 +306,7 @@ impl<'s> Compiler<'s> {
             }
             (Some(0), ..) => self.int_op(PrimOp::Mul, Kind::Int(64), b, c),
             _ => {
-                // What changes less often is computed where it changes.
+                // The part that changes less often is computed in its own scope.
                 if self.level(&[b, c]) < self.level(&[a]) {
                     let product = self.int_op(PrimOp::Mul, Kind::Int(64), b, c);
                     return self.int_op(PrimOp::Add, Kind::Int(64), a, product);
@@ -327,7 +327,7 @@ impl<'s> Compiler<'s> {
         self.scopes.push(scope);
     }
 
-    /// Ends a scope; its steps are to be put somewhere.
+    /// Ends a scope and returns its steps.
     fn close(&mut self) -> (Vec<Step>, Vec<Option<StmtId>>) {
         let Some(scope) = self.scopes.pop() else { return Default::default() };
         for (symbol, old) in scope.shadowed.into_iter().rev() {
@@ -339,7 +339,7 @@ impl<'s> Compiler<'s> {
         (scope.steps, scope.origins)
     }
 
-    /// Puts the steps of a closed scope behind those of the current one.
+    /// Appends the steps of a closed scope to the current one.
     fn append(&mut self, (steps, origins): (Vec<Step>, Vec<Option<StmtId>>)) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.steps.extend(steps);
@@ -347,7 +347,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// A symbol stands for these lanes from here to the end of the scope.
+    /// Binds a symbol to these lanes until the end of the scope.
     fn bind(&mut self, symbol: Id<Symbol>, regs: Vec<Reg>) {
         if self.symbols.get(&symbol) == Some(&regs) {
             return;
@@ -363,13 +363,13 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// The part of the program that is counted in now, if it is.
+    /// Returns the region that counts at this point, if counting is requested.
     fn region(&mut self) -> Option<&mut Region> {
         let index = self.scopes.last()?.region;
         self.code.regions.get_mut(index)
     }
 
-    /// Counts in another part from here on: what stands before may have left this one.
+    /// Begins a new region, since the code before may have left the current one.
     fn new_region(&mut self) {
         if self.source.count.is_some() {
             self.code.regions.push(Region::default());
@@ -381,7 +381,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// Jumps to labels become jumps to steps.
+    /// Replaces labels of jumps by steps.
     fn finish(mut self) -> Done<Code> {
         let (steps, origins) = self.close();
         if steps.len() > MAX_STEPS {
@@ -419,13 +419,13 @@ impl<'s> Compiler<'s> {
         Ok(code)
     }
 
-    /// A function of numbers in the table.
+    /// Adds a numeric function to the table.
     fn math(&mut self, f: Math) -> u16 {
         self.code.math.push(f);
         (self.code.math.len() - 1) as u16
     }
 
-    /// The lanes of a type; those of scalable vectors on a machine that has the least, one times the factor.
+    /// Returns the lanes of a type; scalable vectors have the least number, one times the factor.
     fn lanes(dtype: DType) -> u16 {
         match dtype.code {
             crate::ir::DTypeCode::Handle => 1,
@@ -433,7 +433,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// Whether an expression can be computed where its value is not asked for: it reads no memory and divides by no variable.
+    /// True if an expression can be computed even if its value is not used: it reads no memory and divides by no variable.
     fn is_safe(&mut self, root: PrimId) -> bool {
         if let Some(known) = self.safe.get(&root) {
             return *known;

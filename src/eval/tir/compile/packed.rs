@@ -9,7 +9,7 @@ use crate::ir::{DType, PrimId, PrimOp};
 const I64: Kind = Kind::Int(64);
 
 impl Compiler<'_> {
-    /// The value of a field.
+    /// Returns the value of a field.
     pub(super) fn struct_get(&mut self, structure: PrimId, index: PrimId, number: PrimId, dtype: DType) -> Done<Reg> {
         let place = self.field_of(structure, index, number)?;
         if self.store.as_prim_int(number) == Some(0) {
@@ -25,7 +25,7 @@ impl Compiler<'_> {
         let base = self.field_of(structure, index, number)?;
         let from = Kind::of(self.store.prim_dtype(value));
         let value = self.scalar(value)?;
-        // A value is kept in eight bytes, the type of one in four.
+        // A value is kept in eight bytes, its type in four.
         let kind = match (self.store.as_prim_int(number), from.is_float()) {
             (Some(13 | 14), _) => Kind::Int(32),
             (_, true) => Kind::F64,

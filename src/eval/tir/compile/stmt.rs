@@ -1,4 +1,4 @@
-//! Statements. What is left to do after a part of one stands on a stack, so nesting costs no call stack.
+//! Statements. The remaining work is on a stack of tasks, so nesting costs no call stack.
 
 use super::{Compiler, Done, unsupported};
 use crate::eval::tir::memory::Kind;
@@ -7,7 +7,7 @@ use crate::ir::{AttrNode, Block, For, ForKind, Id, IterKind, PrimExpr, PrimId, P
 
 const I64: Kind = Kind::Int(64);
 
-/// What is left to be made into steps.
+/// A remaining task of the compilation.
 pub(super) enum Task {
     Stmt(StmtId),
     /// The end of a loop from `min` up to `end`.
@@ -18,7 +18,7 @@ pub(super) enum Task {
         step: Reg,
         labels: [Label; 3],
     },
-    /// The end of a loop whose condition is asked in it; `round` counts.
+    /// Ends a loop whose condition is evaluated in it; `round` counts.
     EndWhile {
         round: Reg,
         labels: [Label; 3],
@@ -31,13 +31,13 @@ pub(super) enum Task {
         cond: Reg,
         then: (Vec<Step>, Vec<Option<StmtId>>),
     },
-    /// The end of what runs where these pairs of registers are equal.
+    /// Ends the code that runs where these pairs of registers are equal.
     EndInit(Vec<(Reg, Reg)>),
     EndThreads(super::thread::Started),
 }
 
 impl Compiler<'_> {
-    /// Works until no more than so many tasks are left.
+    /// Works until at most this many tasks are left.
     pub(super) fn work(&mut self, left: usize) -> Done<()> {
         while self.tasks.len() > left {
             let Some(task) = self.tasks.pop() else { break };
@@ -88,7 +88,7 @@ impl Compiler<'_> {
                     self.emit(Step::Mark(next));
                     self.emit(Step::Next { var, step, end, head });
                 } else {
-                    // Nothing jumps there, but labels have a place.
+                    // No step jumps there, but labels need a position.
                     self.emit(Step::Mark(head));
                     self.emit(Step::Mark(next));
                 }
@@ -326,7 +326,7 @@ impl Compiler<'_> {
     }
 
     fn block(&mut self, block: &Block) -> Done<()> {
-        // Where the block stands among its iterations is a matter of indices.
+        // The positions of the block in its iterations count as indices.
         self.in_index += 1;
         for iter in &block.iters {
             let Some(value) = iter.value else { return unsupported("a block whose axes are not bound") };
@@ -356,7 +356,7 @@ impl Compiler<'_> {
         }
         self.tasks.push(Task::Stmt(block.body));
         if let Some(init) = block.init {
-            // Before the first round of the axes that are reduced.
+            // The code runs before the first round of the reduced axes.
             let mut pairs = Vec::new();
             for iter in block.iters.iter().filter(|iter| iter.kind == IterKind::Reduce) {
                 pairs.push((self.symbol(iter.var, 0)?, self.scalar(iter.min)?));

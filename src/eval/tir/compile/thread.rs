@@ -1,4 +1,4 @@
-//! Blocks of threads: which loops over threads need threads, and where these wait for each other.
+//! Blocks of threads: decides which loops over threads need threads, and where these wait for each other.
 
 use super::stmt::Task;
 use super::{Compiler, Done, unsupported};
@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 const I64: Kind = Kind::Int(64);
 
-/// What is known of the threads of the block that is made into steps.
+/// The threads of the block that is being compiled.
 #[derive(Default)]
 pub(super) struct Threads {
     /// The axes of threads: their names, registers and extents.
@@ -25,7 +25,7 @@ pub(super) struct Threads {
     slots: u32,
 }
 
-/// What stands at the end of a block of threads.
+/// The end of a block of threads.
 pub(super) struct Started {
     axes: Box<[(Reg, Reg)]>,
     index: Reg,
@@ -35,22 +35,22 @@ pub(super) struct Started {
 }
 
 impl Threads {
-    /// Whether threads wait for each other before a statement.
+    /// True if threads wait for each other before a statement.
     pub(super) fn waits(&self, id: StmtId) -> bool {
         self.index.is_some() && self.waits.contains(&id)
     }
 }
 
-/// What a part of a program does to a buffer.
+/// The accesses of a part of a program to a buffer.
 #[derive(Default)]
 struct Use {
     writes: bool,
-    /// All accesses are at this place, if there is one.
+    /// The indices of all accesses, if they are the same.
     place: Option<Box<[PrimId]>>,
     differs: bool,
 }
 
-/// What a part of a program does to what threads share.
+/// The accesses of a part of a program to shared state.
 #[derive(Default)]
 struct Uses {
     buffers: FxHashMap<Id<Buffer>, Use>,
@@ -58,7 +58,7 @@ struct Uses {
 }
 
 impl Uses {
-    /// Whether one thread may see here what another has done.
+    /// True if one thread may see the effects of another here.
     fn conflict(&self) -> bool {
         self.collective || self.buffers.values().any(|used| used.writes && used.differs)
     }
@@ -73,12 +73,12 @@ fn is_collective(name: &str) -> bool {
 }
 
 impl Compiler<'_> {
-    /// Who shares what is allocated in this kind of memory.
+    /// Returns the threads that share an allocation in this kind of memory.
     pub(super) fn sharing(&self, scope: &str) -> Sharing {
         if self.threads.index.is_none() || is_private(scope) { Sharing::Private } else { Sharing::Block }
     }
 
-    /// Threads wait here for those behind them.
+    /// Makes threads wait here for those behind them.
     pub(super) fn wait(&mut self) {
         if self.threads.index.is_none() {
             return;
@@ -90,8 +90,8 @@ impl Compiler<'_> {
         self.emit(Step::Yield(index));
     }
 
-    /// A loop over blocks or threads. Threads of a block run side by side where one may see what another has done, else one
-    /// after the other as any loop does.
+    /// Compiles a loop over blocks or threads. Threads of a block run side by side where one may see the effects of
+    /// another, else one after the other as in any loop.
     pub(super) fn thread_loop(
         &mut self,
         id: StmtId,
@@ -145,7 +145,7 @@ impl Compiler<'_> {
                     let block = store.prim_block(*block);
                     (block.iters.is_empty() && block.init.is_none()).then_some(block.body)
                 }
-                // Memory, then one thing that is done.
+                // Allocations may come before a single other statement.
                 Stmt::Seq(_) => {
                     let stmts = store.stmts_of(at);
                     let (last, before) = stmts.split_last().map_or((None, &stmts[..]), |(last, before)| (Some(*last), before));
@@ -156,7 +156,7 @@ impl Compiler<'_> {
                 _ => None,
             };
         }
-        // A kernel's launches are its axes, wherever they stand.
+        // The launches of a kernel are its axes, wherever they are.
         let mut launches = Vec::new();
         store.for_each_stmt(id, |stmt| {
             if let Stmt::Attr { node: AttrNode::Thread { tag, .. }, value, .. } = stmt {
@@ -168,7 +168,7 @@ impl Compiler<'_> {
                 axes.push((tag, extent));
             }
         }
-        // Neighbours along x are neighbours.
+        // Threads that are neighbours along x get consecutive numbers.
         sort_by(&mut axes, |a, b| store.str(b.0).cmp(store.str(a.0)));
         let mut extents = Vec::with_capacity(axes.len());
         for (_, extent) in &axes {
@@ -208,7 +208,7 @@ impl Compiler<'_> {
         self.emit(Step::Mark(started.join));
     }
 
-    /// Buffers that each thread has for itself.
+    /// Returns the buffers that each thread has for itself.
     fn privates(&self, root: StmtId) -> FxHashSet<Id<Buffer>> {
         let store = self.store;
         let mut found = FxHashSet::default();
@@ -278,7 +278,7 @@ impl Compiler<'_> {
             }
             let used = uses.buffers.entry(root).or_default();
             used.writes |= writes;
-            // Another view of the memory counts other places.
+            // The indices of another view of the memory cannot be compared.
             let place = place.filter(|_| root == buffer);
             match (&used.place, place) {
                 (None, Some(place)) if !used.differs => used.place = Some(place.into()),
@@ -303,7 +303,7 @@ impl Compiler<'_> {
 
     fn root_of(&self, store: &Store, buffer: Id<Buffer>) -> Id<Buffer> {
         let mut at = buffer;
-        // Parts of parts, and views of views.
+        // Buffers may be parts of parts, and views of views.
         for _ in 0..64 {
             let data = store.buffer(at).data.map(|data| store.prim_of_id(data));
             at = match (self.threads.parts.get(&at), data) {
@@ -315,7 +315,7 @@ impl Compiler<'_> {
         at
     }
 
-    /// Calls about other threads; nothing for any other.
+    /// Compiles calls that exchange values between threads; `None` for any other call.
     pub(super) fn thread_call(&mut self, name: &str, args: &[PrimId], lane: u16) -> Done<Option<Reg>> {
         let (value, target, how) = match (name, args) {
             ("tvm_warp_shuffle" | "cuda.__shfl_sync", &[_, value, target, ..]) => (value, target, ""),
@@ -364,7 +364,7 @@ impl Compiler<'_> {
         self.threads.slots - 1
     }
 
-    /// `T.tvm_thread_allreduce(n, values, condition, results, threads)`, reduced as the attribute around it says.
+    /// Compiles `T.tvm_thread_allreduce(n, values, condition, results, threads)`, with the reduction of the attribute around it.
     pub(super) fn all_reduce(&mut self, args: &[PrimId]) -> Done<()> {
         let store = self.store;
         let n = args.first().and_then(|n| store.as_prim_int(*n)).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
@@ -390,7 +390,7 @@ impl Compiler<'_> {
         for (result, identity) in &results {
             self.emit(Step::Copy { to: *result, from: *identity });
         }
-        // The threads that are reduced over: along some axes all, along the others this one.
+        // The reduced threads: all along some axes, only this one along the others.
         let mut reduced = Vec::new();
         for arg in &args[2 * n + 2..] {
             if let PrimExpr::Var(symbol) = *store.prim_of_id(*arg) {
