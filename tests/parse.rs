@@ -79,8 +79,6 @@ fn every_text_that_tvm_printed_is_read() {
     assert!(wrong.is_empty(), "{} of {n} texts\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
 }
 
-// ---- damaged programs ----
-
 /// A generator that gives the same numbers on every run (xorshift64).
 struct Random(u64);
 

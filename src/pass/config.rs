@@ -243,7 +243,6 @@ pub static KEYS: &[ConfigKey] = &[
         "",
         "Whether data flow is used to prove that computing more is harmless.",
     ),
-    // ---- of TVM 0.27, whose passes over TIR read the keys of before, too ----
     other(
         "tirx.UnrollLoop",
         Dict(

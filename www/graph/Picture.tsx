@@ -99,7 +99,6 @@ export function Picture(props: {
     picture.innerHTML = drawing(props.scene, part());
     untrack(mark);
   });
-  // ---- finding
 
   const found = createMemo(() => {
     const wanted = props.finder.text().toLowerCase();

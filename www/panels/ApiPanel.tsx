@@ -1,4 +1,4 @@
-/** Everything that a script of one's own can use: by group, with what it does, and found by its name or what is said of it. */
+/** Lists the names that a script can use: by group, with their effects; a search covers names and descriptions. */
 import api from "passlab-api";
 import { createMemo, createResource, createSignal, For, Show } from "solid-js";
 import { fetched } from "../state/texts";

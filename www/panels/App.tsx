@@ -1,4 +1,4 @@
-/** The page: one line of chrome, three panes, and what concerns all of them. */
+/** The page: one line of chrome, three panes, and the parts that belong to all of them. */
 import { createEffect, createMemo, createSignal, lazy, onCleanup, onMount, Show } from "solid-js";
 import { defaultPreferences, type Pane } from "../state/model";
 import { stepName } from "../state/steps";

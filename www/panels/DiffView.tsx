@@ -31,7 +31,7 @@ export function DiffView(props: {
 }) {
   const app = useApp();
   const ready = createMemo<Diff | null>(() => {
-    // Inside of the step: what was done so far.
+    // Inside of a step: the program after the rewrites done so far.
     const partial = app.rewrites.diff();
     if (partial) return partial;
     const now = app.diff();

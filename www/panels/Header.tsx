@@ -1,4 +1,4 @@
-/** The one line of chrome: what is shown, how it is compiled, and how to pass it on. */
+/** The one line of chrome: the example, the pipeline and opt level, and the ways to share. */
 import { createMemo, createSignal, For, Show } from "solid-js";
 import { examples } from "../examples";
 import { matchingPipeline } from "../state/calls";
@@ -22,8 +22,8 @@ export function Header() {
   let shareButton!: HTMLButtonElement;
   const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
   /**
-   * Those for the program's dialect, and the one that is chosen. While the program has not run, a list of the other dialect
-   * may be what stops it: then all are offered.
+   * The pipelines for the program's dialect, and the chosen one. While the program has not run, a list of the other
+   * dialect may be the reason: then all are offered.
    */
   const pipelines = createMemo(() => {
     const { catalogue, good, stale } = state();

@@ -1,4 +1,4 @@
-/** An expression: what it is, the source line it comes from, and what every step did with it. Loaded on demand. */
+/** Shows the history of an expression: its source line, and the effect of every step on it. Loaded on demand. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
 import type { HistoryEntry, Values } from "../engine/protocol";
 import { currentOf, type Followed, fateMark, fateWord, stretches } from "../state/follow";

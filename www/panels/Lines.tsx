@@ -41,7 +41,7 @@ export function Lines(props: {
   plain?: boolean;
   /** Lines are not broken, so they scroll sideways. */
   wide?: boolean;
-  /** Changes with what is shown, but not when the same thing is shown anew: then the place is kept. */
+  /** Changes with the shown subject, but not when the same one is rendered again: then the scroll position is kept. */
   subject: string;
   onOpen(id: string): void;
   onRoom?(room: Room): void;
@@ -60,7 +60,7 @@ export function Lines(props: {
   const [top, setTop] = createSignal(0);
   const [height, setHeight] = createSignal(600);
   const first = createMemo(() => Math.max(0, Math.floor(top() / ROW / STAGE) * STAGE - OVERSCAN));
-  // In stages: what stands above grows and shrinks by a line from step to step, and that shall draw nothing.
+  // Moves in stages: the part above grows and shrinks by a line from step to step, which must not cause drawing.
   const beyond = (y: number) => Math.ceil((y + height()) / ROW / STAGE) * STAGE + OVERSCAN;
   const last = createMemo(() => Math.min(props.lines.length, beyond(top())));
   const columns = (): Columns => (props.split ? "split" : props.plain ? "plain" : "unified");
@@ -96,7 +96,7 @@ export function Lines(props: {
     on(
       subject,
       () => {
-        // Asking for a place lays out what is about to be drawn anew, so it is left alone where it is right.
+        // Reading the position would lay out the lines to be replaced, so a right one is left alone.
         if (top() > 0) scroller.scrollTop = 0;
         setTop(0);
       },
@@ -104,7 +104,7 @@ export function Lines(props: {
     ),
   );
 
-  // After the place was set: what is drawn once is right.
+  // Runs after the scroll position was set, so that the first drawing is the right one.
   let sheets!: ReturnType<typeof createSheets>;
   onMount(() => {
     sheets = createSheets(all);
@@ -135,8 +135,6 @@ export function Lines(props: {
       ),
     );
   });
-
-  // ---- what is searched for
 
   const [place, setPlace] = createSignal(-1);
   const found = createMemo(() => foundIn(props.lines, props.finder?.text() ?? ""));
@@ -178,7 +176,6 @@ export function Lines(props: {
     const next = nextChange(props.lines, here, direction);
     if (next >= 0) scroller.scrollTop = Math.max(0, (next - 2) * ROW);
   };
-  // ---- pointing at an expression
 
   /** The line that the keyboard is at, and which of its names; before the first name it is the line itself. */
   const [cursor, setCursor] = createSignal<{ line: number; name: number } | null>(null);
@@ -246,8 +243,6 @@ export function Lines(props: {
     setCursor({ line, name: 0 });
     pick(line, half ? (half.nextElementSibling ? "left" : "right") : null, word);
   };
-  // ---- types of what is pointed at, and of the name that the keyboard is at
-
   const [pointed, setPointed] = createSignal<{ line: number; x: number; type: string } | null>(
     null,
   );
@@ -305,7 +300,7 @@ export function Lines(props: {
   // Scrolls the followed expression into sight if it is elsewhere, with all the rows of its line.
   const bringMarked = (isAt: (y: number) => boolean) => {
     const range = marks().at(-1);
-    // Without a mark nothing is asked of the page: that would lay out what was just drawn.
+    // Reads nothing from the page without a mark: that would lay out the new lines at once.
     if (!range) return;
     const { scrollTop, clientHeight } = scroller;
     if (!isAt(range[0] * ROW - scrollTop)) return;

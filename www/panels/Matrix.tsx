@@ -1,4 +1,4 @@
-/** Passes by opt level: what each did there or why it did not run, and where two levels first differ. Loaded on demand. */
+/** Shows passes by opt level: the outcome of each, and the first difference between two levels. Loaded on demand. */
 import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
 import { firstDivergence, type Level, runAtLevels } from "../state/aside";
 import { callName } from "../state/calls";

@@ -1,4 +1,4 @@
-/** Ways to bring a program in: a file, a folder, and what was worked on before. Loaded on demand. */
+/** Opens programs: from a file, a folder, or earlier work. Loaded on demand. */
 import { createSignal, For, Show } from "solid-js";
 import type { Work } from "../state/works";
 import { useApp } from "./context";

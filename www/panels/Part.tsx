@@ -1,4 +1,4 @@
-/** A part of the page whose code comes when it is first shown, and what stands there until then or when it does not come. */
+/** A part of the page with lazily loaded code, a placeholder until then, and a message if loading fails. */
 import { ErrorBoundary, type JSX, Suspense } from "solid-js";
 
 export function Part(props: { waiting?: string; children: JSX.Element }) {

@@ -64,7 +64,7 @@ export function ProgramPane(props: { narrow: boolean }) {
       onUndo: app.undo,
       onRedo: app.redo,
     });
-    // Shown first: what is hidden takes no focus.
+    // Shows the editor first, because a hidden one takes no focus.
     const focus = () => {
       app.dispatch({ type: "editor", editor: "program" });
       editor?.focus();

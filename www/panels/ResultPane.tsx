@@ -245,7 +245,7 @@ export function ResultPane() {
   );
 }
 
-/** One line about the step: what it is called, what came out, how long it took. */
+/** One line about the step: its name, its outcome, its time. */
 function StepHead(props: { step: Step; split: boolean; finder: Finder }) {
   const app = useApp();
   const preferences = () => app.state().preferences;
@@ -364,7 +364,7 @@ function TextView(props: {
   );
 }
 
-/** There is no step to show: say why, and what to do. */
+/** Says why there is no step to show, and how to get one. */
 function Nothing() {
   const app = useApp();
   const state = app.state;

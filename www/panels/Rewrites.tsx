@@ -1,4 +1,4 @@
-/** The rewrites of the step, with a slider through them: the diff beside it is what was done so far. Loaded on demand. */
+/** The rewrites of the step, with a slider: the diff beside it shows those done so far. Loaded on demand. */
 import { createEffect, createMemo, For, on, Show } from "solid-js";
 import type { Inside } from "../state/rewrites";
 import { useApp } from "./context";

@@ -1,4 +1,4 @@
-/** *My passes*: what the user writes in JavaScript, what it defines, and what it said. Loaded when it is first opened. */
+/** *My passes*: the user's JavaScript, the passes that it defines, and its output. Loaded when it is first opened. */
 import {
   createEffect,
   createMemo,

@@ -1,4 +1,4 @@
-/** Searching in the result: what is shown there, and which steps touch it. */
+/** Searches in the shown result, and for the steps that touch a text. */
 import { Show } from "solid-js";
 import { useApp } from "./context";
 import type { Finder } from "./finder";

@@ -1,4 +1,4 @@
-/** The program evaluated before and after the step, on the same inputs: a pass must not change what comes out. Loaded on demand. */
+/** Evaluates the program before and after the step on the same inputs, for equal results. Loaded on demand. */
 import { createEffect, createSignal, For, on, Show } from "solid-js";
 import type { Values as Evaluated, Step, ValuePart } from "../engine/protocol";
 import { comparison, parseElements } from "../state/tensor";
@@ -63,7 +63,7 @@ export default function Values(props: { step: Step }) {
       return name + comparison(part, after[index] as ValuePart);
     });
   };
-  /** Of each part what became of each of its elements; nothing where the two are not of one shape, or the same. */
+  /** Returns the differences of each part, by element; nothing if the two have different shapes, or are equal. */
   const differences = (): ValuePart[] => {
     const now = outcome();
     if (!now || look() !== "map" || problemOf(now.before) || problemOf(now.after)) return [];

@@ -1,13 +1,13 @@
-/** The documentation of the API as it is read: members under what they belong to. Pure. */
+/** Groups the documentation of the API: members under their class. Pure. */
 import type { ApiEntry } from "../user/docs";
 
-/** A class, or a function by itself, and what belongs to it. */
+/** A class with its members, or a function by itself. */
 export interface Group {
   head: ApiEntry;
   members: ApiEntry[];
 }
 
-/** Members under what they belong to, in the order of the documentation. */
+/** Groups members under their class, in the order of the documentation. */
 export function groupsOf(entries: readonly ApiEntry[]): Group[] {
   const groups = new Map<string, Group>();
   for (const entry of entries)

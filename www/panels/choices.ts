@@ -1,4 +1,4 @@
-/** The commands that depend on what there is: steps, examples, pipelines, levels, passes. For the palette. */
+/** The commands that depend on the state: steps, examples, pipelines, levels, passes. For the palette. */
 import { examples } from "../examples";
 import { freshCall, runnable } from "../state/calls";
 import type { Controller } from "../state/controller";

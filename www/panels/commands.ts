@@ -13,7 +13,7 @@ export interface Command {
   title: string;
   group: "Steps" | "Result" | "Program and passes" | "Page";
   run(app: Controller): void;
-  /** A field has its own for what is typed in it. */
+  /** True if fields handle this key themselves. */
   notInFields?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Searching in what the result shows: texts of which only the visible lines exist, and the graph. One place at a time is shown. */
+/** Searches in the shown result: in texts with only visible lines drawn, and in the graph. Shows one at a time. */
 import { createEffect, createMemo, createSignal, on, onCleanup } from "solid-js";
 
 /** Something that can be searched in, as long as it is seen. */

@@ -1,4 +1,4 @@
-/** Colours the places of a text in what is drawn, without touching its elements: by the browser's registry of highlights. */
+/** Colours matches of a text in the drawn lines without changing elements: by the browser's registry of highlights. */
 
 /** Without the registry only the line of the place that is shown is marked. */
 const registry = (globalThis.CSS as { highlights?: Map<string, unknown> } | undefined)?.highlights;
@@ -6,7 +6,7 @@ const registry = (globalThis.CSS as { highlights?: Map<string, unknown> } | unde
 /** By the one who asked, so that two texts beside each other keep theirs. */
 const shown = new Map<string, { all: Range[]; now: Range[] }>();
 
-/** The places of a text in a drawn line, in whatever case. */
+/** Returns the matches of a text in a drawn line, ignoring case. */
 export function rangesOf(line: Element, wanted: string): Range[] {
   const nodes: { node: Text; from: number }[] = [];
   let text = "";

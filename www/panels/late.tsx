@@ -32,7 +32,7 @@ export function focusStays(): () => boolean {
   return () => document.activeElement === focus || document.activeElement === document.body;
 }
 
-/** Fetches the code of all such panels: what is typed right after the key that opens one is meant for the panel. */
+/** Fetches the code of all such panels, because keys typed right after the one that opens a panel are meant for it. */
 export function fetchPanels(): void {
   for (const panel of panels) void panel.preload();
 }

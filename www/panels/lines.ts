@@ -70,7 +70,7 @@ export function columnsOf(room: Room): { unified: number; half: number; plain: n
   };
 }
 
-/** Halves narrower than this are not worth reading: the diff is unified then, whatever was chosen. */
+/** The least width of a half: below it the diff is unified, whatever was chosen. */
 export const NARROWEST_HALF = 30;
 
 /** Broken lines beyond this many are folded: the signature of a network has thousands of characters. */
@@ -118,7 +118,7 @@ export function breaks(text: string, columns: number): number[] {
     starts.push(from);
     room = Math.max(20, columns - indent - HANG);
   }
-  // The last word goes along with what would stand alone: `*/;`.
+  // Moves the last word to the next line with a short rest such as `*/;`.
   const last = starts.at(-1) ?? 0;
   const word = text.lastIndexOf(" ", last - 2) + 1;
   if (starts.length > 1 && text.length - last <= LONE && word > (starts.at(-2) ?? 0)) {
@@ -444,7 +444,7 @@ export function wordAt(text: string, offset: number): string {
   return "";
 }
 
-/** The names in a line that lead somewhere: what the keyboard goes through. */
+/** Returns the names in a line that lead to a definition: the stops of the keyboard's cursor. */
 export function namesIn(text: string): string[] {
   const names = (text.replace(/\/\*.*?\*\//g, "").match(WORD) ?? []).filter(
     (word) => /^[%@]/.test(word) || /^(lv|gv|x)\w*$/.test(word),

@@ -77,7 +77,7 @@ export function numbers(lines: readonly Line[], sides: readonly Side[], digits: 
   return lines.map(one).join("\n");
 }
 
-/** Two lines of the same key are drawn alike, so what a new run left alone is not drawn again. */
+/** Returns the key of a line: lines with equal keys are drawn alike, so unchanged ones are not drawn again. */
 export function keyOf(line: Line): string {
   if (line.kind === "fold") return `fold ${line.id} ${line.count} ${line.quiet}`;
   if (line.kind === "more") return `more ${line.id} ${line.characters}`;

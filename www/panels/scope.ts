@@ -1,11 +1,11 @@
 /** Finds the function around each line of a module's text, and the part of a diff about one function. Pure. */
 import type { DiffRow } from "../engine/protocol";
 
-/** `def @main(` of Relay at the margin, `def main(` of TVMScript in its class, and what ends a function of Relay. */
+/** Match `def @main(` of Relay at the margin, `def main(` of TVMScript in its class, the end of a function of Relay. */
 const RELAY = /^def @([\w.]+)/;
 const SCRIPT = /^ {4}def (\w+)\(/;
 
-/** For each line of a module's text, from 1, the function that it belongs to; empty for what belongs to none. */
+/** Returns the function around each line of a module's text, from 1; empty outside of functions. */
 export function functionsOf(lines: readonly string[]): string[] {
   const owners: string[] = [""];
   let now = "";

@@ -9,6 +9,6 @@ test("a line is brought into sight with all its rows, and only as far as it has 
   expect(topToSee([1, 1], 20 * ROW, height)).toBe(0);
   // Its last rows are below the end.
   expect(topToSee([8, 11], 0, height)).toBe(2 * ROW);
-  // It is longer than what is seen: its beginning counts.
+  // Rows taller than the view: the first one counts.
   expect(topToSee([3, 30], 0, height)).toBe(3 * ROW);
 });

@@ -1,6 +1,6 @@
 /**
- * Draws rows of a diff or a text into the page. The browser gets those that are not there yet as one string: that is several
- * times faster than making each element by itself, and all of what is seen is made anew from step to step.
+ * Draws rows of a diff or a text into the page. The browser gets the new ones as one string: that is several times
+ * faster than making each element by itself, and all visible rows are made anew from step to step.
  */
 import type { Line } from "./lines";
 import { type Columns, keyOf, numbers, rowHtml, SIDES } from "./rows";
@@ -38,8 +38,8 @@ const isDrawn = (sheet: Sheet, { lines, columns }: Part) =>
   sheet.part?.lines === lines && sheet.part.columns === columns;
 
 /**
- * Draws into `parent`. Of several sheets one is seen: what will probably be looked at next can be drawn and laid out while
- * nothing else is to be done, and is then only uncovered.
+ * Draws into `parent`. Of several sheets one is visible: the likely next one can be drawn and laid out while the page
+ * is idle, and is then only uncovered.
  */
 export function createSheets(parent: HTMLElement) {
   let seen = create();
@@ -64,7 +64,7 @@ export function createSheets(parent: HTMLElement) {
       }
       draw(seen, part);
     },
-    /** Draws the first of what may be shown next that is not drawn yet; false when there is none. */
+    /** Draws the first of the likely next parts that is not drawn yet; false when there is none. */
     prepare(parts: readonly Part[]): boolean {
       const next = parts.find((part) => ![seen, ...others].some((sheet) => isDrawn(sheet, part)));
       const [stale, kept] = [[] as Sheet[], [] as Sheet[]];
@@ -111,7 +111,7 @@ function draw(sheet: Sheet, part: Part): void {
   sheet.part = part;
 }
 
-/** Rows that are there already keep their elements, and with them the focus and what is selected. */
+/** Draws rows. Known ones keep their elements, and with them the focus and the selection. */
 function drawRows(sheet: Sheet, lines: readonly Line[], columns: Columns): void {
   const known = new Map<string, Element[]>();
   for (const { key, element } of sheet.part?.columns === columns ? sheet.drawn : []) {

@@ -3,7 +3,7 @@
 /** Matches a type comment. */
 const COMMENT = /\/\* ty=(.*?) \*\/|\/\* ty=(.*?)\*\//g;
 
-/** The last type comment of a line: that of what the line binds or is. */
+/** Returns the last type comment of a line: that of its binding or expression. */
 function ownType(line: string): string {
   const all = [...line.matchAll(COMMENT)].at(-1);
   return (all?.[1] ?? all?.[2] ?? "").trim();
@@ -41,8 +41,8 @@ function boundIn(line: string, name: string): string {
 }
 
 /**
- * The type of a word in a line (from 0) of a text, with the name that has it; of a word that names nothing, the type of what the
- * line is. Empty when the text does not say.
+ * Returns the type of a word in a line (from 0) of a text, with the name that has it; for a word that is no name, the
+ * type of the line's expression. Empty when the text has no type.
  */
 export function typeAt(lines: readonly string[], line: number, word: string): string {
   const name = word.replace(/\.\d+$/, "");

@@ -13,20 +13,20 @@ export type Address = ReturnType<typeof createAddress>;
 export function createAddress({ location, history }: Surroundings) {
   /** The link that the page shows unchanged, or empty. */
   let link = "";
-  /** A document is being opened: what changes is no edit. */
+  /** True while a document is opened, because its changes are no edits. */
   let opening = false;
-  /** The link of what will be shown in a moment. */
+  /** The link of the document about to be shown. */
   let coming = "";
 
   const bare = () => location.href.replace(/#.*$/, "");
-  /** Changes what the present entry of the browser's history is called. */
+  /** Renames the present entry of the browser's history. */
   const rename = (href: string) => history.replaceState(history.state, "", href);
 
   return {
     link: () => link,
     bare,
     rename,
-    /** The link in the address, unless it is that of a lesson or of what is shown already; empty for none. */
+    /** Returns the link in the address, unless it is that of a lesson or of the shown document; empty for none. */
     wanted(): string {
       const found = linkOf(location.hash);
       return lessonOf(found) || found === link || found === coming ? "" : found;
@@ -46,7 +46,7 @@ export function createAddress({ location, history }: Surroundings) {
     expect(to: string): void {
       coming = to;
     },
-    /** The address holds the link of what is shown. */
+    /** Notes that the address holds the link of the shown document. */
     shared(href: string): void {
       link = linkOf(href.slice(href.indexOf("#")));
       rename(href);

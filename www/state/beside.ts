@@ -81,7 +81,7 @@ export function verdict(pairs: readonly Pair[]): string {
   return `They first differ after ${name}, step ${first + 1}${which}.${end}`;
 }
 
-/** Runs pairs of lists and answers what differs between their versions. */
+/** Runs pairs of lists and returns the differences between their versions. */
 export class Beside {
   private readonly client: EngineClient;
 

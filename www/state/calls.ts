@@ -1,7 +1,7 @@
 /** Passes as TVM's Python calls them: `FuseOps(fuse_opt_level=2)`; a bare name is a call without arguments. */
 import type { Catalogue, PassDoc, PipelineDoc, RunDocument, UserPass } from "../engine/protocol";
 
-/** The pass of a call: what stands before the bracket. */
+/** Returns the pass of a call: the text before the bracket. */
 export function callName(call: string): string {
   const open = call.indexOf("(");
   return (open < 0 ? call : call.slice(0, open)).trim();

@@ -16,7 +16,7 @@ export function createChoices({
   leave,
 }: {
   store: Store;
-  /** Puts a copy of one's own work aside before what is named takes its place. */
+  /** Keeps a copy of the user's own work before the named document replaces it. */
   copy(what: string): void;
   /** Another document is about to be opened. */
   leave(): void;
@@ -48,7 +48,7 @@ export function createChoices({
   /** The title being fetched; null after a later request overtook it. */
   let wanted: string | null = null;
 
-  /** Gives what was fetched, unless something else was opened meanwhile. */
+  /** Returns the fetched texts, unless another document was opened meanwhile. */
   async function fetched<T>(title: string, texts: Promise<T>): Promise<T | null> {
     wanted = title;
     try {
@@ -124,7 +124,7 @@ export function createChoices({
     offerUndo(`${pass.call} was removed.`);
   }
 
-  /** Adds a pass behind the step that was picked, or else at the end, and shows what it did. */
+  /** Adds a pass behind the selected step, or else at the end, and shows its step. */
   function addPass(call: string): void {
     const { document, step, good } = state();
     const steps = good?.run.steps ?? [];

@@ -1,6 +1,6 @@
 /**
- * Joins the store, the engines and the browser: runs what is edited, pulls what is looked at, keeps what is
- * typed, opens links. The panels dispatch actions and read signals; they never talk to an engine themselves.
+ * Joins the store, the engines and the browser: runs the document, pulls the shown texts, keeps the work, opens links.
+ * The panels dispatch actions and read signals; they never talk to an engine themselves.
  */
 import type { Place } from "../engine/protocol";
 import { firstExample } from "../examples";
@@ -34,7 +34,7 @@ export interface Environment extends Surroundings, EngineRoom {
   copy(text: string): Promise<void>;
 }
 
-/** Characters of what a program was forked from, beyond which it is not kept: links would get too long. */
+/** The most characters of a parent program that are kept: links would get too long. */
 const LONGEST_PARENT = 20_000;
 
 export type Controller = ReturnType<typeof createController>;
@@ -71,8 +71,6 @@ export function createController(environment: Environment) {
   const follow = createFollow({ state, step, holder });
   const rewrites = createRewrites({ state, step, selected, holder });
   const questions = createQuestions({ state, holder, plain, spawn: environment.spawn });
-
-  // ---- keeping work and passing it on
 
   const keeping = createKeeping({ store, works, judge, address });
   const places = createPlaces({
@@ -128,7 +126,7 @@ export function createController(environment: Environment) {
       choices.overtake();
       if (keeping.started()) runs.edited(before.document);
     }
-    // Before that the address says what is to be shown.
+    // Until then the address decides which document is shown.
     if (after.lesson !== before.lesson && keeping.started()) address.lesson(after.lesson);
     const looked = after.good !== before.good || after.step !== before.step;
     if (looked || after.view !== before.view || after.answers !== before.answers) pulls.pull();
@@ -172,7 +170,7 @@ export function createController(environment: Environment) {
     else if (notice.action === "undo") history.undo();
   }
 
-  /** Opens what the address asks for, a lesson or a link; without either `otherwise`, the link of what was there before. */
+  /** Opens the lesson or link in the address, or else `otherwise`, the link of the previous document. */
   async function addressed(otherwise = ""): Promise<void> {
     await arriving;
     const lesson = course.wanted(environment.location.hash, state().lesson);
@@ -180,7 +178,7 @@ export function createController(environment: Environment) {
     else await sharing.openLink(address.wanted() || otherwise);
   }
 
-  /** Shows what was there at the last visit, then whatever the address says. */
+  /** Shows the document of the last visit, then the one in the address. */
   async function open(): Promise<void> {
     const kept = await works.latest();
     if (kept?.document) {
@@ -246,10 +244,10 @@ export function createController(environment: Environment) {
     openFirstLesson: course.openFirst,
     openOwn: course.openFile,
     lessonBegun: course.begun,
-    /** Copies of what was worked on, and the way to them. */
+    /** Copies of earlier work, and the way to them. */
     works: () => works.list(state().document),
     openWork: (id: string) => keeping.goBack(id),
-    /** Opens what the program was forked from. */
+    /** Opens the program that this one was forked from. */
     toParent: () => void importing.importText(state().document.parent ?? "", "The parent"),
     importText: importing.importText,
     importFiles: importing.importFiles,

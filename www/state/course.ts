@@ -1,4 +1,4 @@
-/** Opening lessons: each begins with a program of its own, and what was worked on is put aside. */
+/** Opens lessons: each begins with a program of its own, and the user's work is put aside. */
 import { createSignal } from "solid-js";
 import type { EngineClient } from "../engine/client";
 import type { SharedDocument } from "../engine/protocol";
@@ -23,7 +23,7 @@ export function createCourse({
   /** The number of lessons begun in this visit. */
   const [begun, setBegun] = createSignal(0);
 
-  /** Opens a file of a lesson in the place of what is there; `what` says so. */
+  /** Opens a file of a lesson in the place of the present document; `what` says so. */
   async function openFile(lesson: string, file: string, what: string): Promise<void> {
     const { fileOf } = await import("../lessons");
     const reply = await plain().ask({ type: "read", text: await fileOf(lesson, file) });

@@ -59,7 +59,7 @@ export class Engines {
     return slot.client;
   }
 
-  /** Ends what the engine in use is doing. */
+  /** Ends the job of the engine in use. */
   cancel(): void {
     this.active.client.cancel();
   }

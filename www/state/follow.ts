@@ -1,4 +1,4 @@
-/** The expression that is followed: what it is, where it came from, and where it stands in what is shown. */
+/** Follows an expression: its history, and its place in the shown text. */
 import { createSignal } from "solid-js";
 import type { EngineClient } from "../engine/client";
 import type { Fate, History, HistoryEntry, Place, Step } from "../engine/protocol";
@@ -41,8 +41,8 @@ export interface Stretch {
 }
 
 /**
- * The entry that tells what the shown step did: of those between its two versions, steps inside of it included, the last that
- * says more than that the expression was kept.
+ * Returns the entry for the shown step: of those between its two versions, steps inside of it included, the last that
+ * reports more than that the expression was kept.
  */
 export function currentOf(
   entries: readonly HistoryEntry[],

@@ -63,7 +63,7 @@ export function createHistory({ state, dispatch, onChange }: Store, now = Date.n
 
   onChange((after, before) => {
     if (travelling || after.document === before.document) return;
-    // Before the page has shown anything there is nothing to go back to.
+    // Before the page has shown a document there is nothing to go back to.
     if (before.rows.length === 0 && before.document.source === "") return;
     const kind = kindOf(before.document, after.document);
     const text = kind === "source" || kind === "script" ? kind : null;

@@ -81,7 +81,7 @@ export function createImporting({
   return { importText, importFiles };
 }
 
-/** The texts of what was dropped or chosen; folders with everything in them. */
+/** Reads the texts of dropped or chosen files; folders with all files in them. */
 export async function textsOf(items: DataTransfer | FileList): Promise<DumpFile[]> {
   const out: DumpFile[] = [];
   const add = async (file: File, name: string) => {

@@ -1,4 +1,4 @@
-/** Instruments as calls, their log as text, and what passes reported. Pure. */
+/** Instruments as calls, their log as text, and the findings of passes. Pure. */
 import type { InstrumentDoc, LogEntry, Problem, Step } from "../engine/protocol";
 import { callArguments, callName } from "./calls";
 
@@ -82,7 +82,7 @@ const marks: Record<LogEntry["kind"], string> = {
   printed: "",
 };
 
-/** The log as text: calls of hooks further in where passes are nested, what was printed as it is. */
+/** Returns the log as text: calls of hooks are indented by the nesting of passes, printed text is not changed. */
 export function logText(log: readonly LogEntry[], steps: readonly Step[], hooks: boolean): string {
   const lines: string[] = [];
   for (const entry of log) {

@@ -1,6 +1,6 @@
 /**
- * Keeping what is worked on: the draft of this tab, and the way back to what made way for something else, which is offered
- * until it is taken or dismissed.
+ * Keeps the work: the draft of this tab, and the way back to a replaced document, which is offered until it is taken or
+ * dismissed.
  */
 import type { RunDocument } from "../engine/protocol";
 import type { Address } from "./address";
@@ -24,7 +24,7 @@ export function createKeeping({
   judge: Judge;
   address: Address;
 }) {
-  /** Before the page has started there is nothing to be kept. */
+  /** False until the page has started, when there is no work to keep. */
   let started = false;
   let keeping: ReturnType<typeof setTimeout> | undefined;
   /** The page has said that the browser refuses. */
@@ -96,8 +96,8 @@ export function createKeeping({
       started = true;
     },
     /**
-     * Puts what is worked on aside before `what` takes its place, if it is anybody's own. Afterwards `said` tells where it is;
-     * what a browser does not store is kept while the page is open.
+     * Puts the work aside before `what` replaces it, if it is the user's own. The returned function tells where it is;
+     * work that a browser does not store is kept while the page is open.
      */
     putAside(what: string): (() => void) | null {
       if (!isOwnWork(state())) return null;
@@ -113,7 +113,7 @@ export function createKeeping({
         });
       };
     },
-    /** A copy without an offer: what took its place is undone in another way. Its id, empty for none. */
+    /** Keeps a copy without an offer, as its replacement is undone in another way. Returns its id, empty for none. */
     copy: (what: string): string => (isOwnWork(state()) ? works.putAside(draft(), what).id : ""),
     /** Keeps the document that was opened from elsewhere only once it was drawn. */
     hold(document: RunDocument): void {

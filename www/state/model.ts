@@ -87,7 +87,7 @@ export interface State {
   filter: string;
   /** The function of the module whose steps are gone through; empty for all. */
   func: string;
-  /** Ids of steps: those of which nothing nested is shown, and those of which all is, also what changed nothing. */
+  /** Ids of steps: those with no nested steps shown, and those with all shown, unchanged ones too. */
   folded: readonly string[];
   unfolded: readonly string[];
   preferences: Preferences;
@@ -96,7 +96,7 @@ export interface State {
   good: Good | null;
   /** Problems of the newest answer; they belong to the document it was asked for. */
   problems: readonly Problem[];
-  /** The program has errors, so what is on the screen belongs to an earlier one. */
+  /** True if the program has errors, so that the screen shows an earlier one. */
   stale: boolean;
   /** The engine gave up on the present document; why. */
   gaveUp: string;
@@ -125,7 +125,7 @@ export type Action =
     }
   | { type: "passes"; passes: PassItem[] }
   | { type: "pipeline"; passes: string[]; optLevel: number }
-  /** A version becomes the program, with the passes after it; `parent` is what it was before. */
+  /** A version becomes the program, with the passes after it; `parent` is the program before. */
   | { type: "fork"; source: string; passes: PassItem[]; parent: string }
   | { type: "toggle"; row: number }
   | { type: "move"; from: number; to: number }
@@ -237,7 +237,7 @@ export const asWords = (view: View, types: boolean): string => (types ? `${view}
 /** True if the view of a link shows the type comments. */
 export const showsTypes = (words: string): boolean => words.split(" ").includes("types");
 
-/** A view from a link or from storage; what is not known shows the diff. `after` is the other half of `before`. */
+/** Reads a view from a link or from storage; an unknown one is the diff. `after` is the other half of `before`. */
 export function asView(words: string): View {
   const [name = ""] = words.split(" ");
   if (name === "after") return "before";

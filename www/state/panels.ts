@@ -15,9 +15,9 @@ export interface PanelCalls {
   /** Gives the focus to the editor of the program, or to that of the user's passes. */
   edit(): void;
   script(): void;
-  /** Goes to the text of the result; there, asks for the history of what the cursor is at. */
+  /** Goes to the text of the result; there, asks for the history of the expression at the cursor. */
   blame(): void;
-  /** Asks for the history of what the cursor of the program is at. */
+  /** Asks for the history of the expression at the cursor of the program. */
   blameSource(): void;
   /** Shows where in the program the followed expression comes from. */
   showSource(): void;
@@ -30,7 +30,7 @@ export interface PanelCalls {
   /** Asks for files, or for a folder. */
   openFile(): void;
   openFolder(): void;
-  /** Opens the list of what was worked on before. */
+  /** Opens the list of earlier work. */
   openWork(): void;
 }
 

@@ -1,6 +1,6 @@
 /** The phases of a compilation, by which a long list of steps is grouped. */
 
-/** The first that fits; what fits none makes the program simpler. */
+/** The phases, the first match counts; other passes simplify. */
 const PHASES: readonly (readonly [name: string, RegExp])[] = [
   ["Fusion", /^(Fuse|Defuse|AnnotateTIROpPattern|Merge(Composite|CompilerRegions)|RunCodegen)/],
   [

@@ -1,6 +1,6 @@
 /**
- * The browser's way back and forth: every document that is opened is a place of its own in its history, and going back shows
- * what was there, as it was left.
+ * The browser's way back and forth: every opened document is a place of its own in its history, and going back shows
+ * the document as it was left.
  */
 import { lessonOf } from "./lessons";
 import type { Draft } from "./works";
@@ -8,7 +8,7 @@ import type { Draft } from "./works";
 /** An entry of the browser's history, with its place. */
 interface Entry {
   passlab: number;
-  /** A copy of what stood there, for when the page was loaded anew since. */
+  /** The id of a copy of its document, for use after the page was reloaded. */
   work?: string;
 }
 
@@ -26,9 +26,9 @@ export function createPlaces({
   location: Pick<Location, "hash" | "href">;
   /** Returns the present document and view. */
   draft(): Draft;
-  /** Puts a copy of it aside and says which, if it is anybody's own work. */
+  /** Puts a copy aside and returns its id, if the document is the user's own work. */
   putAside(): string;
-  /** Shows what a place had; a lesson's name where the address has one. */
+  /** Shows the document of a place, or the lesson named in the address. */
   show(kept: Draft | string, lesson: string): void;
 }) {
   const here = (): number => (isEntry(history.state) ? history.state.passlab : 0);
@@ -37,7 +37,7 @@ export function createPlaces({
   const left = new Map<number, Draft>();
 
   return {
-    /** Another document takes the place of what is there. `address` is that of the new one; null for what it is already. */
+    /** Leaves the present document for another one with `address`; null if the address is already that. */
     leave(address: string | null): void {
       left.set(current, draft());
       const work = putAside();

@@ -16,7 +16,7 @@ const said = (text: string) =>
     .replace(/ \(line \d+ of My passes\)$/, "")
     .trim();
 
-/** Leaves out what says the same of the same place, and what says without a place what is said of one. */
+/** Removes duplicates at one place, and messages without a place that repeat one with a place. */
 export function onceEach(all: readonly Listed[]): Listed[] {
   const placed = new Set(
     all.filter(({ problem }) => problem.from !== null).map(({ problem }) => said(problem.message)),

@@ -19,7 +19,7 @@ export type Pulled<T> =
 interface Look<T> {
   value(): Pulled<T>;
   show(value: Pulled<T>): void;
-  /** Tells answers apart; empty where there is nothing to ask. Its second word is the number of the run. */
+  /** Tells answers apart; empty when there is nothing to ask. Its second word is the number of the run. */
   key(): string;
   ask(): Promise<Reply<Kind>>;
 }
@@ -91,7 +91,7 @@ export function createPulls({
     if (pulls.size > CACHE) pulls.delete(pulls.keys().next().value as string);
   }
 
-  /** Puts what came with a run where `pull` will look for it. */
+  /** Stores data that came with a run where `pull` will look for it. */
   function expect({ ahead }: Run): void {
     if (!ahead) return;
     const number = state().answers + 1;
@@ -113,7 +113,7 @@ export function createPulls({
     refused.set(about, known);
   }
 
-  /** Asks for `key` and keeps the answer; `wanted` says what is looked at by then. */
+  /** Asks for `key` and keeps the answer; `wanted` returns the key that is needed by then. */
   function fetch(
     key: string,
     ask: () => Promise<Reply<Kind>>,
@@ -133,7 +133,7 @@ export function createPulls({
     });
   }
 
-  /** Shows what a look is at, from the cache or as soon as it is there. */
+  /** Shows the data of a look, from the cache or as soon as it arrives. */
   function want({ value, show, key: keyOf, ask }: Look<unknown>): void {
     const key = keyOf();
     const now = value();
@@ -207,7 +207,7 @@ export function createPulls({
     textKey: (side: "before" | "after") => (side === "before" ? before : after).key(),
     pull,
     expect,
-    /** The engine is new: what was kept belongs to versions that it will make again. */
+    /** Forgets all data: it belongs to versions that a new engine will make again. */
     forget: () => pulls.clear(),
   };
 }

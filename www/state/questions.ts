@@ -11,7 +11,7 @@ export function createQuestions({
   spawn,
 }: {
   state(): State;
-  /** The engine that has the versions of what is shown. */
+  /** Returns the engine that has the versions of the shown run. */
   holder(): EngineClient;
   /** The engine that knows no script. */
   plain(): EngineClient;
@@ -53,7 +53,7 @@ export function createQuestions({
       return reply.status === "answered" ? reply.value : [];
     },
     dump: () => holder().ask({ type: "dump" }, "dump"),
-    /** Hash of what the last good run gave; empty when it cannot be had. */
+    /** Returns the hash of the last good run's result; empty when it is not available. */
     async hash(): Promise<string> {
       const reply = await holder().ask({ type: "hash" }, "hash");
       return reply.status === "answered" ? reply.value : "";

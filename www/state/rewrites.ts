@@ -1,4 +1,4 @@
-/** Inside of a step: its rewrites one by one, and what the program is after some of them. */
+/** Looks inside of a step: at its rewrites one by one, and at the program after some of them. */
 import { createSignal } from "solid-js";
 import type { EngineClient } from "../engine/client";
 import type { Diff, Rewrite, Step } from "../engine/protocol";
@@ -78,7 +78,7 @@ export function createRewrites({
       if (!inside()) await open();
       await go(at() + by);
     },
-    /** Another step or another run: what was open belongs to the old one. */
+    /** Closes the rewrites if another step or another run is shown. */
     refresh(): void {
       const now = inside();
       if (now && (now.number !== state().good?.number || now.id !== step()?.id)) close();

@@ -1,4 +1,4 @@
-/** Running the document as it is edited: which engine runs it, what becomes of the answer, and what after a crash. */
+/** Runs the document as it is edited: chooses the engine, takes the answer, and recovers from a crash. */
 import { type EngineClient, REPLAY, type WorkerLike } from "../engine/client";
 import type { Look, Run, RunDocument } from "../engine/protocol";
 import { Engines } from "./engines";
@@ -36,7 +36,7 @@ export function createRuns({
   expect(run: Run): void;
   /** A run is shown. */
   arrived(): void;
-  /** An engine started anew: what was asked of its versions is void, and asked again once `again` is true. */
+  /** Called after an engine restarted: questions about its versions are void, and asked again once `again` is true. */
   renewed(again: boolean): void;
 }) {
   const engines = new Engines({
@@ -55,7 +55,7 @@ export function createRuns({
     },
     onRestart: (client) => void replay(client),
   });
-  /** The engine that has the versions of what is shown. */
+  /** Returns the engine that has the versions of the shown run. */
   const holder = () => engines.of(state().good?.sent ?? emptyDocument);
 
   /** A document that broke the engine once is tried once more with a fresh one, then left alone until it is edited. */
@@ -64,7 +64,7 @@ export function createRuns({
   let asked = 0;
   let answered = 0;
 
-  /** A text that was refused once may have been typed or brought back: it is judged by what it is before it runs. */
+  /** Judges a script by its text before it runs: a refused one may have been typed again or brought back. */
   async function judged(document: RunDocument): Promise<boolean> {
     const trust = await judge.judge(document.script, "own");
     if (state().document !== document) return false;
@@ -115,7 +115,7 @@ export function createRuns({
   /** A good run that could not be done again: its versions are lost, and asking once more would not bring them back. */
   let unplayable: Good | null = null;
 
-  /** Puts a new engine into the state that the page shows: the last good run first, then what is being edited. */
+  /** Puts a new engine into the state that the page shows: the last good run first, then the edited document. */
   async function replay(client: EngineClient): Promise<void> {
     const { good, document, gaveUp } = state();
     const current = engines.of(toSend(state()).document) === client && !gaveUp;

@@ -49,10 +49,10 @@ export function createSharing({
   plain(): EngineClient;
   /** The step that is shown, to be named in a link. */
   stepId(): string;
-  /** Hash of what the last good run gave; empty when it cannot be had. */
+  /** Returns the hash of the last good run's result; empty when it is not available. */
   hash(): Promise<string>;
   keeping: ReturnType<typeof createKeeping>;
-  /** Another document takes the place of what is there; null: the address is that of the new one already. */
+  /** Leaves the present document for another one; null: the address is already that of the new one. */
   leave(to: string | null): void;
 }) {
   /** The claim of a link about the result of the document that was opened from it. */
@@ -110,13 +110,13 @@ export function createSharing({
 
   let recovered: SharedDocument | null = null;
 
-  /** Opens a document from elsewhere in the place of what is there; true when that was own work and a way back is offered. */
+  /** Replaces the present document by one from elsewhere; true when that was own work and a way back is offered. */
   async function openDocument(
     document: SharedDocument,
     { what, link = "", lesson = "", trusted = false, own = false }: Opening,
   ): Promise<boolean> {
     const { script } = document;
-    // Judged before anything changes: from there on all happens at once, and what was typed meanwhile is put aside, too.
+    // Judges first: the following steps happen at once, so that text typed meanwhile is put aside, too.
     const known = script === state().document.script ? state().trust : null;
     const trust = trusted ? "own" : (known ?? (await judge.arrived(script)));
     const offer = keeping.putAside(what);

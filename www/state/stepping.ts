@@ -5,7 +5,7 @@ import type { Step } from "../engine/protocol";
 import { neighbour, type Shown, shownSteps } from "./steps";
 import type { Store } from "./store";
 
-/** `touching`: ids of the only steps that are listed, where they are sought by what they touch. */
+/** `touching`: the ids of the only listed steps, in a search by the text that they touch. */
 export function createStepping(
   { state, dispatch }: Store,
   touching: () => ReadonlySet<string> | null,
@@ -47,7 +47,7 @@ export function createStepping(
     /** The steps were run here: how long they took is known. */
     timed,
     shown,
-    /** Takes away what keeps steps from being listed. */
+    /** Removes all filters from the list of steps. */
     showAll(): void {
       dispatch({ type: "filter", text: "" });
       dispatch({ type: "func", name: "" });

@@ -37,7 +37,7 @@ export interface Filter {
   func?: string;
   /** Ids of the only steps to be seen; null for all. */
   only?: ReadonlySet<string> | null;
-  /** Of these nothing is shown that ran inside of or for them; of those everything, also what changed nothing. */
+  /** Ids of steps: those with no nested steps shown, and those with all shown, unchanged ones too. */
   folded: readonly string[];
   unfolded?: readonly string[];
   /** Is always shown. */

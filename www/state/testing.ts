@@ -1,4 +1,4 @@
-/** Stand-ins for what a browser has, for tests. */
+/** Stand-ins for the services of a browser, for tests. */
 import type { Attic } from "./attic";
 import type { Storage } from "./persist";
 

@@ -7,7 +7,7 @@ import { findPass } from "./calls";
 import type { State, Trust } from "./model";
 import type { Keeper } from "./persist";
 
-/** Texts about which it is known without asking what was decided; every version of one's own is one. */
+/** The most texts with a known decision; every version of the user's own script is one. */
 const MOST_KNOWN = 200;
 
 /** Stands for a text in the list of decisions; null where the browser does not make one (an address without https). */
@@ -50,7 +50,7 @@ export class Judge {
     return trust;
   }
 
-  /** Remembers what was decided about a text. */
+  /** Remembers the decision about a text. */
   async decide(script: string, trust: Trust): Promise<void> {
     if (script.trim() === "") return;
     this.remember(script, trust);

@@ -5,12 +5,12 @@ import { type Action, asView, type Editor, type Pane, type State, showsTypes } f
 
 function withDocument(state: State, change: Partial<RunDocument>): State {
   const { files, ...document } = state.document;
-  // Another program or other passes are to be run; files say what was run elsewhere.
+  // An edited program or list is run; the files of another compiler no longer apply.
   const kept = files && !("source" in change || "passes" in change) ? { files } : {};
   return { ...state, document: { ...document, ...kept, ...change } };
 }
 
-/** More at once would leave no room for what they are about. */
+/** The most notices at once: more would leave no room for the rest. */
 const MOST_NOTICES = 4;
 
 /** Code that asks to be run is shown. A lesson begins where its work is. */
@@ -42,7 +42,7 @@ function reduce(state: State, action: Action): State {
       return { ...withDocument(state, { source: action.source }), example: "" };
     case "script": {
       const { script } = action;
-      // Nothing is anybody's: what is written into an empty editor is one's own.
+      // An empty script is nobody's: text written into it is the user's own.
       const trust = action.trust ?? (script.trim() === "" ? "own" : state.trust);
       if (script === document.script) return trust === state.trust ? state : { ...state, trust };
       return { ...withDocument(state, { script }), trust };
@@ -163,7 +163,7 @@ function reduce(state: State, action: Action): State {
         lesson: action.lesson ?? "",
         step: view.step,
         view: asView(view.view),
-        // A link holds what was on the screen.
+        // A link restores the view and its type comments.
         preferences: view.view
           ? { ...state.preferences, types: showsTypes(view.view) }
           : state.preferences,
@@ -255,7 +255,7 @@ function reduce(state: State, action: Action): State {
 export function update(state: State, action: Action): State {
   const after = reduce(state, action);
   if (after.document === state.document) return after;
-  // An offer to undo one thing must not undo the next as well; what was said of one document is not said of another.
+  // An offer to undo one change must not undo the next, and messages about one document do not fit another.
   const other = ["open", "example", "restore"].includes(action.type);
   const notices = after.notices.filter(({ action: act, tone }) =>
     other ? tone === "error" || (act && act !== "undo") : act !== "undo",

@@ -1,6 +1,6 @@
 /**
- * Links: everything after `#` is the engine's encoding of the shared document. The engine knows the
- * format; this file knows when an address holds one and what to do when it does not decode.
+ * Reads links: everything after `#` is the engine's encoding of the shared document. The engine knows the format; this
+ * file knows when an address holds one and how to react when it does not decode.
  */
 import type { DecodeResult, SharedDocument } from "../engine/protocol";
 
@@ -22,7 +22,7 @@ export function withLink(href: string, link: string): string {
 }
 
 export type Opened =
-  /** Of a whole one the message says what was left out of it; usually it is empty. */
+  /** A complete document; the message names omitted parts, and is usually empty. */
   | { kind: "whole"; document: SharedDocument; message: string }
   | { kind: "recovered"; document: SharedDocument; message: string }
   | { kind: "lost"; message: string };

@@ -38,7 +38,7 @@ describe("the draft of a tab", () => {
     await a.keepDraft(draft("of A", { back: "x" }));
     await b.keepDraft(draft("of B"));
     expect(sourceOf(await a.latest())).toBe("of A");
-    // A third one begins with what was last worked on, and finds the other in the list.
+    // A third tab begins with the last work, and finds the other in the list.
     const c = new Works(storage, attic(), "c", now);
     expect(sourceOf(await c.latest())).toBe("of B");
     const titles = c.list().map((work) => work.id);
@@ -84,7 +84,7 @@ describe("the draft of a tab", () => {
 });
 
 describe("copies", () => {
-  /** A second link overwrote what the first had put aside. */
+  /** A second link once overwrote the work that the first had put aside. */
   test("do not overwrite each other, and are told by their dates", async () => {
     const [storage, now] = [memory(), clock()];
     const works = new Works(storage, attic(), "a", now);

@@ -143,7 +143,7 @@ export class Works {
     void this.attic.drop(key);
   }
 
-  /** Keys with what they hold, the newest first. */
+  /** Returns the entries with a prefix, the newest first. */
   private dated(prefix: string): [key: string, envelope: Envelope][] {
     return this.keys(prefix)
       .flatMap((key): [string, Envelope][] => {
@@ -250,7 +250,7 @@ export class Works {
     return OLD.includes(id) || id.startsWith(DRAFT) ? id : COPY + id;
   }
 
-  /** Everything but `shown` that can be had back, the newest first: copies, and what other tabs show or showed. */
+  /** Returns all documents that can be restored except `shown`, the newest first: copies, and drafts of other tabs. */
   list(shown: RunDocument | null = null): Work[] {
     const own = DRAFT + this.tab;
     const here = JSON.stringify(shown);
@@ -273,7 +273,7 @@ export class Works {
   }
 }
 
-/** About how many characters a document has. */
+/** Estimates the number of characters of a document. */
 export function sizeOf({ source, script, passes, files = [], parent = "" }: RunDocument): number {
   const lists = passes.reduce((sum, pass) => sum + pass.call.length + 30, 0);
   const more = files.reduce((sum, file) => sum + file.name.length + file.text.length, 0);

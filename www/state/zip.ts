@@ -1,4 +1,4 @@
-/** A zip archive with its files as they are, not compressed: what is downloaded is text, and seldom. */
+/** Writes zip archives without compression: downloads are texts, and rare. */
 
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte;
@@ -18,7 +18,7 @@ const DATE = 0x21;
 /** Names are UTF-8. */
 const UTF8 = 0x0800;
 
-/** A name that stays below the folder that it is unpacked into, whatever it was: a script may have made it up. */
+/** Returns a safe name that stays below the target folder: a script may have made up the original. */
 export function tameName(name: string): string {
   const parts = name
     .replace(/[\p{C}:*?"<>|]/gu, "_")

@@ -1,4 +1,4 @@
-/** Questions about programs of Relax, the builder's functions and types of parameters: what TVM 0.27 gives for the same. */
+/** Tests questions about programs of Relax, the builder's functions and types of parameters against TVM 0.27. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { Bench, built, said } from "./testing";
 

@@ -71,7 +71,7 @@ export const analysis = {
   typeLca: (a: Type | string, b: Type | string) =>
     typeAt(ask(9, asType(a).id, asType(b).id)[0] as number),
   checkWellFormed: (thing: IRModule | Func) => problems(thing).length === 0,
-  /** Throws what is wrong first, as TVM 0.27 does; else true, as earlier ones answered. */
+  /** Throws the first problem, as TVM 0.27 does; else returns true, as earlier versions did. */
   wellFormed(thing: IRModule | Func): true {
     const [first] = problems(thing);
     if (first) throw new Error(first);

@@ -194,7 +194,7 @@ modulePass({ name: "Outer" }, (mod) => inner(mod));`;
     );
     const [calls, millis] = (said(run)[0] as string).split(" ").map(Number);
     expect(calls).toBe(n);
-    // Two seconds is what it may take on a machine that does nothing else.
+    // It should take two seconds on an idle machine.
     expect(millis).toBeLessThan(10_000);
     expect(run.steps[0]?.outcome).toBe("changed");
     console.log(`no-op mutator over a chain of ${n} calls: ${millis} ms`);

@@ -219,7 +219,7 @@ export function bind(expr: Expr, values: Map<Var, Expr> | Record<string, Expr>):
     : new Func(left, body, expr.retType, [], expr.attrs);
 }
 
-/** `relay.nn.conv2d(x, w, {...})`: every operator by its name, and beside them what makes nodes. */
+/** Makes `relay.nn.conv2d(x, w, {...})`: every operator by its name, beside the functions that make nodes. */
 export function namespace(own: Record<string, unknown>, prefix = ""): Record<string, unknown> {
   const target = (prefix ? op(prefix) : {}) as object;
   return new Proxy(target, {

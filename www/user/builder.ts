@@ -76,8 +76,6 @@ export class BlockBuilder {
     return nodeAt(this.do(what, words)[0] as number);
   }
 
-  // ---- bindings ----
-
   /** Binds a value in the block under way to a new variable and gives that: `lv` in a dataflow block, else `gv`. */
   emit(value: Values, name = ""): Var {
     return this.node("emit", [exprOf(value).id, name ? nameId(name) + 1 : 0]) as Var;
@@ -96,9 +94,9 @@ export class BlockBuilder {
     this.do("emitNormalized", binding.words);
   }
   /**
-   * Binds a call of a tensor program that computes `f(...args)` to a new variable and gives that. `f` is an operator with a
-   * tensor-expression form (`relax.nn.relu`, `op("matmul")`) or its name, or a function of one's own that calls several: they
-   * are one program. `{ primfuncNameHint }` as the last argument says what it is called. The program is in the module.
+   * Binds a call of a tensor program that computes `f(...args)` to a new variable and returns that. `f` is an operator
+   * with a tensor-expression form (`relax.nn.relu`, `op("matmul")`) or its name, or a function of the user's that calls
+   * several: they are one program. `{ primfuncNameHint }` as the last argument names it. The program is in the module.
    */
   emitTE(f: ((...args: never[]) => Expr) | string, ...args: unknown[]): Var {
     const make = typeof f === "string" ? op(f) : (f as (...args: unknown[]) => Expr);
@@ -122,7 +120,7 @@ export class BlockBuilder {
     const words = [exprOf(result).id, nameId(name), params.length / 2, ...params];
     return this.node("composeTE", words) as Var;
   }
-  /** An expression in normal form and with types; what is nested is bound in the block under way. */
+  /** Puts an expression into normal form with types; nested calls are bound in the block under way. */
   normalize(expr: Expr): Expr {
     return this.node("normalize", [needExpr(expr).id]);
   }
@@ -130,7 +128,7 @@ export class BlockBuilder {
   normalizeArgument(expr: Expr): Expr {
     return this.node("operand", [needExpr(expr).id]);
   }
-  /** The value that a variable is bound to; null for parameters and for what a match_cast binds. */
+  /** Returns the value that a variable is bound to; null for parameters and for variables of a match_cast. */
   lookupBinding(variable: Var): Expr | null {
     const id = this.do("lookupBinding", [needVar(variable).id])[0] as number;
     return id === 0 ? null : nodeAt(id - 1);
@@ -139,8 +137,6 @@ export class BlockBuilder {
   uniqueName(hint: string): string {
     return nameOf(this.do("uniqueName", [nameId(String(hint))])[0] as number);
   }
-
-  // ---- blocks and scopes ----
 
   beginBindingBlock(): void {
     this.do("beginBlock", [0]);
@@ -169,8 +165,6 @@ export class BlockBuilder {
   endScope(): void {
     this.do("endScope");
   }
-
-  // ---- functions ----
 
   /**
    * Builds a function: `f` emits its bindings and calls `emitFuncOutput`, which may give the parameters where they are null
@@ -206,7 +200,7 @@ export class BlockBuilder {
     }
   }
 
-  /** Says what the function that is being built gives. A list is a tuple. */
+  /** Sets the result of the function under construction. A list is a tuple. */
   emitFuncOutput(output: Values, params?: Params): GlobalVar {
     const words = [exprOf(output).id, ...paramWords(params)];
     return this.node("emitFuncOutput", words) as GlobalVar;

@@ -1,4 +1,4 @@
-/** The options that passes run under (`tvm.transform.PassContext`), and where a pass says what it found. */
+/** The options that passes run under (`tvm.transform.PassContext`), and the context that collects their findings. */
 import { python } from "./attrs";
 import { cross, here, type Space, space } from "./engine";
 import { callHook, instrumentDescs } from "./instrument";
@@ -33,7 +33,7 @@ function names(list: readonly string[] | undefined, what: string): readonly stri
   return Object.freeze((list ?? []).map(String));
 }
 
-/** The options that passes run under. `run(f)` is what Python's `with` is. */
+/** The options that passes run under. `run(f)` corresponds to Python's `with`. */
 export class PassContext extends Scope {
   readonly optLevel: number;
   readonly requiredPass: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * The dataflow pattern language (TVM's `relax.dpl`). A pattern is made here and matched by the engine, which gets it as
- * numbers: of each pattern its kind and what it is made of, parts first.
+ * numbers: for each pattern its kind and its parts, parts first.
  */
 import { attrsIdOf } from "./attrs";
 import { cross, nameId } from "./engine";
@@ -42,7 +42,7 @@ const parts = (list: readonly unknown[]): DFPattern[] => list.map(part);
 class PatternSeq {
   constructor(
     readonly patterns: readonly DFPattern[],
-    /** For each but the first, as what it uses the one before. */
+    /** For each but the first, the index of the operand that is the one before. */
     private readonly indices: readonly number[] = patterns.slice(1).map(() => -1),
   ) {}
   usedBy(other: DFPattern | PatternSeq, index = -1, only = false): PatternSeq {
@@ -196,7 +196,7 @@ class PatternContext extends Scope {
 
 const moduleWords = (module?: IRModule) => (module ? needModule(module) : new IRModule()).toWords();
 
-/** Replaces what looks like a pattern by what `rewriter` makes of it: TVM's `rewrite_call`. */
+/** Replaces matches of a pattern by the results of `rewriter`: TVM's `rewrite_call`. */
 function rewriteCall(
   root: DFPattern,
   rewriter: (expr: Expr, matched: Matched) => Expr,

@@ -1,6 +1,6 @@
 /**
- * The crossing to the engine: its functions, and what was read through them. Nodes never change, so each is read once
- * and kept; ids mean something only in the memory that they came from, which here is a `Space`.
+ * Crosses to the engine: calls its functions, and keeps the nodes read through them. Nodes never change, so each is
+ * read once; ids mean something only in the memory that they came from, which here is a `Space`.
  */
 
 /** The exports of the engine for scripts (`src/wasm/user`). Each throws an `Error` on wrong arguments. */
@@ -82,7 +82,7 @@ export class Space {
     this.inRelax ??= cross().user_is_relax();
     return this.inRelax;
   }
-  /** Attributes that were made, by what was written. */
+  /** Ids of written attributes, by their text. */
   readonly written = new Map<string, number>();
 }
 

@@ -1,9 +1,9 @@
 /**
- * Visitors and mutators, as TVM has them (`expr_functor.py`, `expr_functor.cc`): a hook for each kind of node, a memo by
- * identity, and functional update.
+ * Visitors and mutators, as TVM has them (`expr_functor.py`, `expr_functor.cc`): a hook for each kind of node, a memo
+ * by identity, and functional update.
  *
- * They visit as deep as the stack allows and no deeper: past a hundred nodes inside of each other, what lies further down
- * is visited first, without recursion. Then the order is another one (parts before wholes), and nothing else.
+ * They recurse to a limited depth: past a hundred nested nodes, deeper parts are visited first, without recursion. Only
+ * the order then differs (parts before wholes).
  */
 
 import type { Match, Pattern } from "./match";
@@ -92,7 +92,7 @@ export class HookError extends TypeError {
 
 const NO_ARGS: readonly unknown[] = Object.freeze([]);
 
-/** Something that goes over expressions: `visit` finds the hook of a node's kind, and remembers what it gave. */
+/** Visits expressions: `visit` finds the hook of a node's kind, and remembers the hook's result. */
 export abstract class ExprFunctor<R = unknown> {
   /** The result of each visited node. A script may write to it, to set the result of a node beforehand. */
   memo: Map<Expr, R> = new Map();
@@ -142,7 +142,7 @@ export abstract class ExprFunctor<R = unknown> {
     }
   }
 
-  /** Visits a part of the node under way with what the node was visited with. */
+  /** Visits a part of the node under way with the node's further arguments. */
   protected part(expr: Expr): R {
     return this.hasArgs ? this.visit(expr, ...this.args) : this.visit(expr);
   }
@@ -179,7 +179,7 @@ export abstract class ExprFunctor<R = unknown> {
     }
   }
 
-  /** Calls the hook of the node's kind; a mutator also looks at what it gives. */
+  /** Calls the hook of the node's kind; a mutator also checks its result. */
   protected dispatch(expr: Expr): R {
     return this.hook(expr);
   }
@@ -269,7 +269,7 @@ export abstract class ExprFunctor<R = unknown> {
 
 /** Goes over a program and changes nothing: the hooks visit all parts, each node once. */
 export class ExprVisitor extends ExprFunctor<void> {
-  /** A variable where it is bound: a parameter, a let's variable, a pattern's; in Relax it goes on by what it is. */
+  /** Visits the definition of a variable: a parameter, a let's, a pattern's; in Relax it dispatches by kind. */
   visitVarDef(variable: Var): void {
     if (!variable.space.relax) this.part(variable);
     else if (variable instanceof DataflowVar) this.visitDataflowVarDef(variable);
@@ -357,7 +357,7 @@ export class ExprVisitor extends ExprFunctor<void> {
     for (const block of expr.blocks) this.visitBindingBlock(block);
     this.part(expr.body);
   }
-  /** Goes on by what the block is. */
+  /** Dispatches by the kind of the block. */
   visitBindingBlock(block: BindingBlock): void {
     if (block.isDataflow) this.visitDataflowBlock(block);
     else this.visitBindingBlock_(block);
@@ -369,7 +369,7 @@ export class ExprVisitor extends ExprFunctor<void> {
   visitDataflowBlock(block: DataflowBlock): void {
     for (const binding of block.bindings) this.visitBinding(binding);
   }
-  /** Goes on by what the binding is. */
+  /** Dispatches by the kind of the binding. */
   visitBinding(binding: Binding): void {
     if (binding instanceof MatchCast) this.visitMatchCast(binding);
     else this.visitVarBinding(binding);
@@ -383,7 +383,7 @@ export class ExprVisitor extends ExprFunctor<void> {
     this.part(binding.value);
     this.visitVarDef(binding.var);
   }
-  /** An extent or scalar of Relax: a number, a symbol, or what is computed of such. */
+  /** Visits an extent or scalar of Relax: a number, a symbol, or an expression over them. */
   visitPrimExpr(_value: Dim): void {}
   override visitShapeExpr(expr: ShapeExpr): void {
     for (const value of expr.values) this.visitPrimExpr(value);

@@ -78,7 +78,7 @@ function addInstrument<T extends InstrumentHooks>(hooks: T, name: string, call =
 }
 
 /**
- * Makes an instrument of an object with hooks, or of a class with them: then what comes back makes one of the
+ * Makes an instrument of an object with hooks, or of a class with them: then the result makes one from the
  * constructor's arguments, as TVM's decorator does. It stands among the page's instruments by its name.
  */
 // biome-ignore lint/suspicious/noExplicitAny: an instrument or a factory, by what is given

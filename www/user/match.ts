@@ -1,4 +1,4 @@
-/** Matches on values of type definitions: what arms accept, and what they give. */
+/** Matches on values of type definitions: the patterns and results of arms. */
 import { cross, here, type Space, space } from "./engine";
 import {
   build,

@@ -1,4 +1,4 @@
-/** Visitors and mutators that do not recurse over calls, and what goes over a program without a class. */
+/** Visitors and mutators that do not recurse over calls, and functions that walk a program without a class. */
 import { cross } from "./engine";
 import { ExprVisitor, HOOKS } from "./functor";
 import { ExprMutator } from "./mutator";
@@ -12,7 +12,7 @@ import {
   type TupleGetItem,
 } from "./nodes";
 
-/** A visitor that sees every call, tuple and projection after what it is computed from, however deep. */
+/** A visitor that sees every call, tuple and projection after its operands, however deep. */
 export class MixedModeVisitor extends ExprVisitor {
   override visit(expr: Expr, ...args: unknown[]): void {
     if (args.length === 0 && !this.hasArgs && !this.memo.has(expr)) this.visitAhead(expr);
@@ -49,7 +49,7 @@ export class MixedModeMutator extends ExprMutator {
   }
 }
 
-/** Calls `f(pre, post)` for every node, parts before wholes; what it gives stands for `pre`. */
+/** Calls `f(pre, post)` for every node, parts before wholes; its result replaces `pre`. */
 export function postOrderRewrite(expr: Expr, f: (pre: Expr, post: Expr) => Expr): Expr {
   class Rewriter extends ExprMutator {
     override visit(from: Expr): Expr {

@@ -134,7 +134,8 @@ export class IRModule {
 }
 
 /**
- * `mod["main"]`: what is no property of a module is a function of it. Asked behind all properties, so that these cost nothing.
+ * Makes `mod["main"]` work: names that are no properties of a module are functions of it. They are asked last, so
+ * that properties cost nothing.
  */
 Object.setPrototypeOf(
   IRModule.prototype,

@@ -1,4 +1,4 @@
-/** The mutator of expressions: what it is for Relay, and TVM's `ExprMutatorBase` of Relax. */
+/** The mutator of expressions: that of Relay, and TVM's `ExprMutatorBase` of Relax. */
 
 import { cross } from "./engine";
 import { ExprFunctor, HOOKS, HookError, hookOf } from "./functor";
@@ -243,7 +243,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
       ? expr
       : rebuilt(expr, [body.id, ...blocks.map((block) => needBlock(block).id)]);
   }
-  /** Goes on by what the block is. */
+  /** Dispatches by the kind of the block. */
   visitBindingBlock(block: BindingBlock): BindingBlock {
     return block.isDataflow ? this.visitDataflowBlock(block) : this.visitBindingBlock_(block);
   }
@@ -259,7 +259,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
     if (same(bindings, block.bindings)) return block;
     return block.isDataflow ? new DataflowBlock(bindings) : new BindingBlock(bindings);
   }
-  /** Goes on by what the binding is. */
+  /** Dispatches by the kind of the binding. */
   // biome-ignore lint/suspicious/noConfusingVoidType: the mutator of normal form emits, and gives nothing
   visitBinding(binding: Binding): Binding | void {
     return binding instanceof MatchCast

@@ -1,7 +1,7 @@
 /** Names that are not known: an error that says which one was meant, never nothing. */
 import { cross } from "./engine";
 
-/** A name without what differs between Python, C++ and JavaScript. */
+/** Returns a name without the differences between Python, C++ and JavaScript. */
 const bare = (name: string) => name.replace(/_/g, "").toLowerCase();
 const camel = (name: string) => name.replace(/(?!^)_([a-z])/g, (_, letter) => letter.toUpperCase());
 

@@ -1,4 +1,4 @@
-/** Nodes of a program. The same node is the same object, so `===` is what identity is in TVM; nothing of one changes. */
+/** Nodes of a program. The same node is the same object, so `===` is TVM's identity; nodes never change. */
 import { type Attrs, attrsAt, attrsIdOf } from "./attrs";
 import { cross, here, nameOf, type Space, space, wordsOf } from "./engine";
 import { print } from "./output";
@@ -49,7 +49,7 @@ export function build(kind: number, words: readonly number[], pre?: Expr): Raw {
   if (kind >= KIND.SeqExpr) return new Raw(id, cross().user_expr(id));
   const whole = new Uint32Array(given.length + 2);
   whole[0] = kind;
-  // The type of a copy is that of what it copies, until types are inferred again; in Relax it has none.
+  // A copy has the type of its original, until types are inferred again; in Relax it has none.
   whole[1] = pre && !pre.space.relax ? (pre.words[1] as number) : 0;
   whole.set(given, 2);
   return new Raw(id, whole);
@@ -58,7 +58,7 @@ export function build(kind: number, words: readonly number[], pre?: Expr): Raw {
 export abstract class Expr {
   readonly space: Space = space();
   readonly id: number;
-  /** Kind, type, and what follows; for the modules of the API. */
+  /** The kind, the type, and the fields; for the modules of the API. */
   readonly words: Uint32Array;
   /** The node that this one is a copy of, when a mutator made it by visiting the parts. */
   from: Expr | null = null;
@@ -168,7 +168,7 @@ export function needVar(value: unknown): Var {
 
 /** A variable: its binding and its uses are the same object. */
 export class Var extends Expr {
-  /** The last one is what kind of tensor, where the second one is a shape: so it was in the first Relax. */
+  /** The last argument is the type of tensor, if the second one is a shape, as in the first Relax. */
   constructor(name: string | Raw, type?: Annotation, dtype: TensorType | string | null = null) {
     if (name instanceof Raw) super(name);
     else {
@@ -554,7 +554,7 @@ export function nodeAt(id: number, owner: Space = space()): Expr {
   return new (CLASSES[raw.words[0] as number] ?? OtherExpr)(raw as never);
 }
 
-/** A copy of `pre` over other parts: what a mutator makes of a node whose parts have changed. */
+/** Returns a copy of `pre` over other parts, as a mutator makes for a node whose parts have changed. */
 export function rebuilt(pre: Expr, words: readonly number[]): Expr {
   here(pre.space);
   const raw = build(pre.kind, words, pre);

@@ -67,11 +67,11 @@ export class DataflowBlockPass extends Pass {}
 /** A pass over each tensor program. */
 export class PrimFuncPass extends Pass {}
 
-/** Passes in a row; what `Sequential.prototype` is. */
+/** Passes in a row; the class behind `Sequential.prototype`. */
 class SequentialBase extends Pass {}
 export const SEQUENTIAL = SequentialBase.prototype;
 
-/** Prototypes by the word for what a pass works on, here and in the engine. */
+/** Prototypes by the word for the unit that a pass works on, here and in the engine. */
 const PROTOTYPES: Record<string, Pass> = {
   module: ModulePass.prototype,
   function: FunctionPass.prototype,
@@ -101,7 +101,7 @@ export function isPass(value: unknown): value is PassObject {
   return value instanceof Pass;
 }
 
-/** A pass; `works` is the word for what it works on, where its kind does not say it. */
+/** Makes a pass; `works` is the word for the unit that it works on, if its kind does not determine it. */
 export function makePass(
   info: PassInfo,
   body: Body,

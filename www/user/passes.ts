@@ -171,7 +171,7 @@ export function sequential(passes: readonly PassObject[], options: PassOptions =
   return options.name ? list(pass) : pass;
 }
 
-/** The same under TVM's name, with or without `new`; also what such a pass is an instance of. */
+/** The same under TVM's name, with or without `new`; such passes are its instances. */
 export function Sequential(passes: readonly PassObject[], options?: PassOptions): PassObject {
   return sequential(passes, options);
 }

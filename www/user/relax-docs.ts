@@ -327,7 +327,7 @@ const KINDS: readonly [kind: string, type: string][] = [
   ["PrimFunc", "PrimFunc"],
 ];
 
-/** Hooks of both: name, parameter, what the mutator's gives, what it is about. */
+/** Hooks of both: name, parameter, the mutator's result, description. */
 const MORE: readonly [name: string, arg: string, result: string, doc: string][] = [
   ["visitBindingBlock", "block: BindingBlock", "BindingBlock", "goes on by what the block is."],
   ["visitBindingBlock_", "block: BindingBlock", "BindingBlock", "a block without dataflow."],

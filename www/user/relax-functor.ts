@@ -15,7 +15,7 @@ import {
 } from "./relax";
 import { type Dim, ShapeType, shown, TensorType } from "./types";
 
-/** A visitor without a memo: what is used twice is visited twice. */
+/** A visitor without a memo: a node with two uses is visited twice. */
 export class RelaxExprVisitor extends ExprVisitor {
   override visit(expr: Expr, ...args: unknown[]): void {
     if (args.length > 0 || this.hasArgs) this.visitWith(expr, args);
@@ -25,7 +25,7 @@ export class RelaxExprVisitor extends ExprVisitor {
 
 /**
  * A mutator of programs in normal form. Bindings are emitted into its `builder` one after the other, so a hook may emit
- * more; what hooks give is put into normal form and gets its type.
+ * more; results of hooks are put into normal form and typed.
  */
 export class RelaxExprMutator extends ExprMutator {
   readonly builder: BlockBuilder;
@@ -105,7 +105,7 @@ export class RelaxExprMutator extends ExprMutator {
     }
   }
 
-  /** A branch: what is around it is known in it. */
+  /** Visits a branch, in which the outer bindings are known. */
   visitWithInnerScope(expr: Expr): Expr {
     this.builder.beginInnerScope();
     try {
@@ -194,7 +194,7 @@ export class RelaxExprMutator extends ExprMutator {
     this.builder.emitNormalized(new MatchCast(after, operand, type));
   }
 
-  /** Binds what a value has become: the binding itself when that is the same, else to the variable with the new type. */
+  /** Binds the new value of a binding: the binding itself if unchanged, else to the variable with the new type. */
   reEmitBinding(binding: VarBinding, value: Expr): void {
     const variable = this.define(binding.var);
     if (value === binding.value && variable === binding.var) {
@@ -208,12 +208,12 @@ export class RelaxExprMutator extends ExprMutator {
   }
 }
 
-/** Default hooks of the mutator of normal form, for what is taken back. */
+/** Default hooks of the mutator of normal form, for restoring. */
 const PLAIN = new Map<number, (this: RelaxExprMutator, expr: never) => Expr>();
 for (const kind of ["Var", "If", "Function", "SeqExpr"] as const)
   PLAIN.set(KIND[kind], RelaxExprMutator.prototype[`visit${kind}`] as never);
 
-/** A mutator whose hooks are called in dataflow blocks only: what stands outside of them is left as it is. */
+/** A mutator whose hooks are called in dataflow blocks only: bindings outside of them are left as they are. */
 export class DataflowMutator extends RelaxExprMutator {
   private inside = false;
 
@@ -251,7 +251,7 @@ function visible(block: BindingBlock): { vars: Set<Var>; symbols: Set<Dim> } {
   return { vars, symbols };
 }
 
-/** Refuses what a dataflow block pass must not do, in TVM's words. */
+/** Refuses changes that a dataflow block pass must not make, in TVM's words. */
 export function keepsOutputs(before: BindingBlock, after: BindingBlock): void {
   const [old, now] = [visible(before), visible(after)];
   for (const variable of old.vars)

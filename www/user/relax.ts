@@ -59,7 +59,7 @@ export class VarBinding extends Binding {
   }
 }
 
-/** `var = R.match_cast(value, type)`: what the type says is checked when the program runs, and its symbols are defined. */
+/** `var = R.match_cast(value, type)`: the type is checked when the program runs, and its symbols are defined. */
 export class MatchCast extends Binding {
   private readonly cast: number;
   constructor(variable: Var, value: Expr, type: Type | string) {
@@ -291,8 +291,6 @@ Object.defineProperty(Expr.prototype, "shape_", {
 const OWN = [SeqExpr, ShapeExpr, PrimValue, StringImm, DataTypeImm, ExternFunc, PrimFunc];
 for (const [at, one] of OWN.entries()) CLASSES[KIND.SeqExpr + at] = one as never;
 
-// ---- calls ----
-
 /**
  * A call of a function of tensors: `callTIR(gv, [x, w], new TensorType([4], "float32"))`. In the place of a type there may be a
  * shape, and then the element type behind it.
@@ -388,7 +386,7 @@ function python(value: unknown, named: Map<string, Expr>): string {
   throw new TypeError(`an operator cannot be called with ${shown(value)}`);
 }
 
-/** A call of an operator as TVM's Python writes it: what is no expression becomes a shape, a scalar or an attribute. */
+/** Calls an operator as TVM's Python does: arguments that are no expressions become shapes, scalars or attributes. */
 export function callOp(name: string, args: readonly unknown[], attrs: AttrsLike): Expr {
   const named = new Map<string, Expr>();
   const own = name.replace(/^relax\.|^op\./, "");

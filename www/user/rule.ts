@@ -27,7 +27,7 @@ export interface Rule {
   readonly text: string;
   readonly space: Space;
   readonly lhs: Expr;
-  /** The other side, or what makes it; null when it does not apply after all. */
+  /** The other side, or a function that makes it; null when the rule does not apply after all. */
   readonly rhs: Expr | ((found: Bindings) => Expr | null);
   readonly vars: ReadonlySet<Expr>;
 }
@@ -118,13 +118,13 @@ export function match({ lhs, vars }: Rule, expr: Expr): Bindings | null {
   return named;
 }
 
-/** The right side of a rule for what was found. */
+/** Returns the right side of a rule for a match. */
 function apply({ rhs, vars }: Rule, found: Bindings): Expr | null {
   if (typeof rhs === "function") {
     const made = rhs(found);
     return made === null || made === undefined ? null : needExpr(made);
   }
-  // New nodes, not copies of those of the rule: what they come from is what was found. Rules are as shallow as a text.
+  // Makes new nodes, not copies of those of the rule: their origin is the match. Rules are as shallow as a text.
   const copy = (expr: Expr): Expr => {
     if (vars.has(expr)) return found[(expr as Var).nameHint] as Expr;
     if (expr instanceof Call) return new Call(expr.op, expr.args.map(copy), expr.attrs);

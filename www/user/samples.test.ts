@@ -1,4 +1,4 @@
-/** Every sample does what it says, on a program that shows it. */
+/** Tests every sample's documented effect, on a program that shows it. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";

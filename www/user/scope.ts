@@ -1,6 +1,6 @@
 /** Enters and leaves scopes, as Python's `with` does. */
 
-/** The engine waits for nothing: what is promised would come after the pass. */
+/** Refuses promises: the engine does not wait, so their results would come after the pass. */
 export function refusePromise(result: unknown, what = "a pass"): void {
   if (result instanceof Promise)
     throw new TypeError(`${what} cannot be an async function: it must be done when it returns`);
@@ -10,7 +10,7 @@ export abstract class Scope {
   abstract enter(): this;
   abstract exit(): void;
 
-  /** Enters, calls `f`, and leaves, also when `f` throws. Gives what `f` gives. */
+  /** Enters, calls `f`, and leaves, also when `f` throws. Returns the result of `f`. */
   run<T>(f: (scope: this) => T): T {
     this.enter();
     try {

@@ -122,7 +122,7 @@ export function guardedHost(...args: Parameters<typeof host>): unknown {
   }
 }
 
-/** Notes what ended passes of a run, or its context: not what a pass threw that another one caught. */
+/** Notes the errors that ended passes of a run, or its context, except errors that another pass caught. */
 export function noteFailures(run: Run): void {
   const ended = run.steps.filter((step) => {
     for (let at: Step | undefined = step; at; at = run.steps[at.parent ?? -1])
@@ -135,7 +135,7 @@ export function noteFailures(run: Run): void {
   }
 }
 
-// Taken before anybody's code runs.
+// Taken before the user's code runs.
 const { setTimeout: inAWhile } = globalThis;
 const reject = Promise.reject.bind(Promise);
 
@@ -224,7 +224,7 @@ async function placeOfSyntaxError(text: string): Promise<Place | null> {
   });
 }
 
-/** Runs a script's own code and says what it made. The engine's memory must be lent. */
+/** Runs a script's own code and reports its definitions. The engine's memory must be lent. */
 export async function loadScript(
   text: string,
 ): Promise<ScriptReport & { forEngine: [unknown, unknown] }> {

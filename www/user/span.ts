@@ -1,7 +1,7 @@
 /** Places in the text of the program. */
 import { cross } from "./engine";
 
-/** From where to where, as TVM's `Span` has it: lines and columns from 1; the end is one past the last character. */
+/** A range in the text, as TVM's `Span` has it: lines and columns from 1; the end is one past the last character. */
 export class Span {
   constructor(
     readonly line: number,

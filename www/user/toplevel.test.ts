@@ -1,4 +1,4 @@
-/** Scripts as notebooks are: a pass is made, asked what it is, called, looked at, and the next one is called. */
+/** Tests scripts in the manner of notebooks: a pass is made, inspected, called, and the next one is called. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { Bench, built, said } from "./testing";
 

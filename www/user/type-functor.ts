@@ -30,7 +30,7 @@ export class TypeVisitor {
     else if (type instanceof ShapeType) this.visitShapeType(type);
     else this.visitOtherType(type as GlobalTypeVar | IncompleteType);
   }
-  /** An extent: a number, a symbol, what is computed of such, or `Any`. */
+  /** Visits an extent: a number, a symbol, an expression over them, or `Any`. */
   visitDim(_dim: Dim): void {}
   visitTensorType(type: TensorType): void {
     for (const dim of type.shape ?? []) this.visitDim(dim);

@@ -127,7 +127,7 @@ function extentsAt(words: Uint32Array, at: number): { shape: readonly Dim[] | nu
   return { shape: Object.freeze(shape), ndim: shape.length };
 }
 
-/** A type whose words are not what the engine makes of them: read again. */
+/** Makes a type whose words differ from the engine's: reads it again. */
 function madeAnew(words: number[]): Raw {
   const id = cross().user_make_type(Uint32Array.from(words));
   return new Raw(id, cross().user_type(id));

@@ -181,8 +181,6 @@ impl Store {
         add_tensor, /// A tensor.
         tensor, tensors, Tensor);
 
-    // ---- names ----
-
     /// The id of a name.
     pub fn name(&mut self, text: &str) -> Id<Name> {
         self.names.intern_str(text)
@@ -197,8 +195,6 @@ impl Store {
     pub fn name_rc(&self, name: Id<Name>) -> Rc<Name> {
         self.names.get_rc(name)
     }
-
-    // ---- types ----
 
     /// The id of a type.
     pub fn ty(&mut self, ty: Type) -> TypeId {
@@ -262,8 +258,6 @@ impl Store {
     /// Holes with numbers from here on are [`Store::scratch_hole`]s.
     pub const FIRST_SCRATCH_HOLE: u32 = 1 << 31;
 
-    // ---- lists ----
-
     /// Stores a list of ids.
     pub fn list<T>(&mut self, items: &[Id<T>]) -> List<T> {
         if items.is_empty() {
@@ -284,8 +278,6 @@ impl Store {
         assert!(index < list.len(), "element {index} of a list of {}", list.len());
         Id::from_index(self.pool[list.start as usize + index] as usize)
     }
-
-    // ---- variables ----
 
     /// A new variable, written with this annotation; it has no inferred type yet.
     pub fn var(&mut self, name: &str, annotation: Option<TypeId>) -> VarId {
@@ -360,8 +352,6 @@ impl Store {
     pub fn var_span(&self, var: VarId) -> Option<Span> {
         self.var_spans.get(var).copied()
     }
-
-    // ---- expressions ----
 
     fn push(&mut self, expr: Expr, ty: Option<TypeId>, origin: Origin) -> ExprId {
         self.exprs.push(expr);

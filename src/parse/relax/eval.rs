@@ -158,8 +158,6 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    // ---- operators ----
-
     fn unary(&mut self, op: Unary, operand: Value, id: Id<Node>) -> Read<Value> {
         match (op, operand) {
             (Unary::Neg, Value::Int(value)) => Ok(Value::Int(-value)),

@@ -120,8 +120,6 @@ fn shape_strings<'s>(tree: &Tree<'s>) -> FxHashMap<Id<Node>, Tree<'s>> {
 }
 
 impl<'s, 'a> Reader<'s, 'a> {
-    // ---- reporting ----
-
     /// The place of a node of the tree that is read.
     fn span(&self, id: Id<Node>) -> Span {
         self.inside.unwrap_or_else(|| self.tree.span(id))

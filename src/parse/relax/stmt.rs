@@ -231,8 +231,6 @@ impl<'s> Reader<'s, '_> {
         Ok(())
     }
 
-    // ---- blocks ----
-
     /// `with R.dataflow():`
     fn with(&mut self, span: Span, items: &[crate::parse::script::tree::WithItem], body: List<Stmt>) -> Read<Flow> {
         let [item] = items else {

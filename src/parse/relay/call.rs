@@ -86,8 +86,6 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    // ---- functions ----
-
     /// `[A](params, attrs) -> T { body }`, behind `fn` or `def @name`.
     #[inline(never)]
     pub(super) fn function(&mut self, start: u32) -> Parse<ExprId> {

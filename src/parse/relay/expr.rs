@@ -290,8 +290,6 @@ impl<'s> Parser<'s, '_> {
         self.expect(Kind::Semi).map(|_| ())
     }
 
-    // ---- operators ----
-
     /// Operands joined by binary operators. TVM: ParseExprBinOp.
     pub(super) fn binary(&mut self) -> Parse<ExprId> {
         let start = self.cur.start;

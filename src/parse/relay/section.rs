@@ -90,8 +90,6 @@ impl Section {
         self.convert(store, node, 0).map_err(|message| format!("meta[{key}][{index}] is damaged: {message}"))
     }
 
-    // ---- raw access ----
-
     fn node(&self, node: usize) -> Option<&Json> {
         self.nodes.get(node).filter(|node| matches!(node, Json::Object(_)))
     }
@@ -139,8 +137,6 @@ impl Section {
         let index = text.parse::<usize>().ok().filter(|i| *i < self.nodes.len());
         index.ok_or_else(|| format!("field `{name}` of `{}` is not the index of an object: `{text}`", self.key(node)))
     }
-
-    // ---- conversion ----
 
     fn convert(&mut self, store: &mut Store, node: usize, depth: usize) -> Convert<MetaValue> {
         match self.done.get(node) {
@@ -253,8 +249,6 @@ impl Section {
         Ok(store.name(&text))
     }
 
-    // ---- extents ----
-
     fn arithmetic(&mut self, store: &mut Store, node: usize, op: &str, depth: usize) -> Convert<AttrValue> {
         let op = PrimOp::named(op);
         let a = self.operand(store, node, if op.is_some() { "a" } else { "value" }, depth)?;
@@ -311,8 +305,6 @@ impl Section {
         self.unknown.insert(link, symbol);
         Ok(Dim::Symbol(symbol))
     }
-
-    // ---- types ----
 
     fn ty(&mut self, store: &mut Store, node: usize, key: &str, depth: usize) -> Convert<TypeId> {
         let ty = match key {
@@ -380,8 +372,6 @@ impl Section {
         self.link_type(store, node, name, depth).map(Some)
     }
 
-    // ---- expressions ----
-
     fn constant(&mut self, store: &mut Store, node: usize, depth: usize) -> Convert<AttrValue> {
         let text = self.needed(node, "data")?;
         let array = text.parse::<usize>().ok().and_then(|i| self.arrays.get(i)).and_then(Json::as_str);
@@ -407,8 +397,6 @@ impl Section {
         };
         Ok(AttrValue::Expr(store.use_var(var)))
     }
-
-    // ---- attributes and other objects ----
 
     fn attrs(&mut self, store: &mut Store, node: usize, key: &str, depth: usize) -> Convert<MetaValue> {
         let schema = schema_of(key);

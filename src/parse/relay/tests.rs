@@ -93,8 +93,6 @@ fn body_form(source: &str) -> String {
     form(store, function.body)
 }
 
-// ---- expressions ----
-
 #[test]
 fn operators_bind_by_precedence_and_to_the_left() {
     assert_eq!(expr_form("1 * 2 + 3 < 4 == 5"), "[equal [less [add [multiply 1 2] 3] 4] 5]");
@@ -171,8 +169,6 @@ fn a_bare_expression_may_declare_free_variables() {
     assert_eq!(expr_form("free_var %base/x: int32;\n%base/x + 1"), "[add %base/x 1]");
 }
 
-// ---- types ----
-
 #[test]
 fn types_are_read_as_tvm_prints_them() {
     let store = &mut Store::new();
@@ -198,8 +194,6 @@ fn a_chain_of_function_types_is_not_deeper_than_brackets_may_be() {
     let error = &parse_type(store, &format!("{}int32", "fn () -> ".repeat(100_000))).unwrap_err()[0];
     assert_eq!(error.code, "relay-too-deep");
 }
-
-// ---- functions and attributes ----
 
 #[test]
 fn functions_have_type_parameters_and_attributes() {
@@ -276,8 +270,6 @@ fn wrong_attributes_are_named() {
     assert_eq!(problems("nn.max_pool2d(1f, pool_size=(1, 1))"), ["1:31 relay-syntax: expected `)`, found `,`"]);
 }
 
-// ---- names that TVM prints and cannot read ----
-
 #[test]
 fn names_of_imported_models_are_read_back() {
     assert_eq!(
@@ -304,8 +296,6 @@ fn a_let_that_is_a_value_is_read_without_parentheses() {
     assert_eq!(problems[0], "1:22 relay-open-let: TVM cannot read a `let` here");
     assert!(problems[1].contains("nested too deeply"), "{}", problems[1]);
 }
-
-// ---- errors ----
 
 #[test]
 fn one_bad_function_does_not_hide_the_others() {

@@ -158,8 +158,6 @@ impl<'s> Parser<'s, '_> {
         self.error("relay-too-deep", format!("nested too deeply: more than {MAX_DEPTH} brackets are open here"), span)
     }
 
-    // ---- reporting ----
-
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Stop {
         if diagnostic.is_error() {
             self.broken = true;
@@ -256,8 +254,6 @@ impl<'s> Parser<'s, '_> {
             ));
         }
     }
-
-    // ---- recovery ----
 
     /// Skips to where reading can go on, `level` being the number of brackets that are open there.
     /// False when there is no such place in this definition.

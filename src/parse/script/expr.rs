@@ -193,8 +193,6 @@ impl<'s> Parser<'s> {
         }
     }
 
-    // ---- operators ----
-
     /// Operands joined by operators.
     pub(super) fn binary(&mut self) -> Parse<Id<Expr>> {
         if self.cur.kind.unary().is_none() {
@@ -305,8 +303,6 @@ impl<'s> Parser<'s> {
             _ => op,
         }
     }
-
-    // ---- operands ----
 
     /// Parses an expression without operators: an atom followed by attributes, calls and subscripts.
     pub(super) fn primary(&mut self) -> Parse<Id<Expr>> {

@@ -110,8 +110,6 @@ impl<'s> Parser<'s> {
         }
     }
 
-    // ---- the cursor ----
-
     /// Takes the token under the cursor.
     fn bump(&mut self) -> Token {
         let token = self.cur;
@@ -146,8 +144,6 @@ impl<'s> Parser<'s> {
     fn span_from(&self, start: u32) -> Span {
         Span { start, end: self.prev_end.max(start) }
     }
-
-    // ---- reporting ----
 
     fn report(&mut self, diagnostic: Diagnostic) -> Stop {
         self.n_errors += 1;
@@ -226,8 +222,6 @@ impl<'s> Parser<'s> {
             Bad::Depth => error("script-too-deep", format!("more than {MAX_BLOCKS} blocks are open here")),
         }
     }
-
-    // ---- recovery ----
 
     /// Skips to the next line that can belong to the block under way, behind an error in a statement
     /// that began in `column`. Says whether the line that was left ends with `:`, so that a block of

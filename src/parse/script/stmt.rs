@@ -185,8 +185,6 @@ impl<'s> Parser<'s> {
         self.stmts(stmts)
     }
 
-    // ---- definitions ----
-
     /// Decorators and the function or class below them.
     fn definition(&mut self, column: u32) -> Parse<(StmtKind, Span)> {
         let start = self.cur.start;
@@ -256,8 +254,6 @@ impl<'s> Parser<'s> {
         }
         Ok(Def { type_params, params, ret, ..Def::EMPTY })
     }
-
-    // ---- statements without a block ----
 
     fn simple(&mut self) -> Parse<StmtKind> {
         let Kind::Word(word) = self.cur.kind else { return self.assignment() };

@@ -111,8 +111,6 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    // ---- operators ----
-
     fn unary(&mut self, op: Unary, operand: Id<Node>, at: Id<Node>) -> Read<Value> {
         let value = self.value(operand)?;
         Ok(match (op, value) {
@@ -330,8 +328,6 @@ impl Reader<'_, '_, '_> {
             _ => a.is_same(b),
         }
     }
-
-    // ---- elements ----
 
     fn subscript(&mut self, value: Id<Node>, items: List<Id<Node>>, at: Id<Node>) -> Read<Value> {
         let tree = self.tree;

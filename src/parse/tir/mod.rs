@@ -199,8 +199,6 @@ impl<'t, 's> Reader<'t, 's, '_> {
         Stop
     }
 
-    // ---- names ----
-
     fn open_scope(&mut self) {
         self.state.scopes.push(self.state.given.len());
     }
@@ -281,8 +279,6 @@ impl<'t, 's> Reader<'t, 's, '_> {
     fn name_of(&mut self, text: &str) -> Id<Name> {
         self.store.name(text)
     }
-
-    // ---- frames ----
 
     fn open_frame(&mut self, kind: FrameKind) {
         self.state.frames.push(Frame { kind, stmts: Vec::new(), holding: Vec::new() });

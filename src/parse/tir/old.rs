@@ -114,8 +114,6 @@ impl<'s> Reader<'_, 's, '_> {
         self.error("tir-gone", message, at)
     }
 
-    // ---- subscripts ----
-
     /// `T.Buffer[(n,), "float32"]`, `T.Ptr[T.float32]`
     pub(super) fn old_subscript(&mut self, value: Id<Node>, items: List<Id<Node>>, at: Id<Node>) -> Read<Option<Value>> {
         match self.intrinsic(value) {
@@ -155,8 +153,6 @@ impl<'s> Reader<'_, 's, '_> {
         let args = if typed { pair } else { items };
         args.into_iter().map(Arg::positional).collect()
     }
-
-    // ---- blocks of 2021 ----
 
     /// `with tir.block([m, tir.reduce_axis(0, k)], "C") as [vi, vk]:`
     pub(super) fn old_domains(&mut self, domains: Id<Node>, target: Option<Id<Node>>, at: Id<Node>) -> Read<()> {
@@ -209,8 +205,6 @@ impl<'s> Reader<'_, 's, '_> {
         }
         Ok(())
     }
-
-    // ---- statements ----
 
     /// `with` that TVM no longer has.
     pub(super) fn old_with(

@@ -180,8 +180,6 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    // ---- loops ----
-
     pub(super) fn for_stmt(&mut self, target: Id<Node>, iter: Id<Node>, body: List<Line>) -> Read<()> {
         let tree = self.tree;
         let wrong = "Expect the for loop to be one of the following: range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll, \

@@ -383,8 +383,6 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(self.store.prim(PrimExpr::Var(var)))
     }
 
-    // ---- expressions as statements ----
-
     fn expr_stmt(&mut self, id: Id<Node>) -> Read<()> {
         let tree = self.tree;
         self.count(id)?;

@@ -1,4 +1,4 @@
-/** The foot of the list of passes: what the context of a run holds beside the opt level. */
+/** The foot of the list of passes: the fields of a run's context beside the opt level. */
 import { createMemo, createSignal, lazy, Show } from "solid-js";
 import { useApp } from "../context";
 import { Part } from "../Part";

@@ -39,7 +39,7 @@ export default function ContextForm() {
   );
 }
 
-/** An instrument: on or off, and what it takes. */
+/** An instrument: its switch, and its arguments. */
 function Instrument(props: { doc: InstrumentDoc }) {
   const app = useApp();
   const call = createMemo(() =>
@@ -234,7 +234,7 @@ function Literal(props: {
   );
 }
 
-/** Chooses a key from the registry; one that it does not have is set too, and the engine says what TVM says. */
+/** Chooses a key from the registry; sets unknown keys too, and the engine then reports TVM's error. */
 function AddSetting() {
   const app = useApp();
   const free = createMemo(() => {

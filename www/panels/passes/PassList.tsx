@@ -58,8 +58,6 @@ export function PassList(props: {
     equals: (a, b) => a.size === b.size && [...a].every((name) => b.has(name)),
   });
 
-  // ---- what is drawn
-
   const sameList = <T,>(a: readonly T[], b: readonly T[]) =>
     a.length === b.length && a.every((item, index) => item === b[index]);
   const seen = createMemo(() => {
@@ -91,10 +89,8 @@ export function PassList(props: {
   );
   const rowOf = createMemo(() => new Map(rows().map((id, row) => [id, row])));
 
-  // ---- the selected step and the focus
-
-  // It stays in sight, and the focus goes with it when it is in the list. Tab comes to it only after that: what has the focus
-  // and can no longer be tabbed to makes the browser lay out the page at once.
+  // The selected step stays in sight, and has the focus if the list has it. It becomes the tab stop only after that: an
+  // element with the focus that loses its tab stop makes the browser lay out the page at once.
   const [tabStop, setTabStop] = createSignal("");
   const isTabStop = createSelector(tabStop);
   const selectedId = createMemo(() => app.step()?.id ?? "");
@@ -122,8 +118,6 @@ export function PassList(props: {
       });
     }),
   );
-
-  // ---- what is done to rows
 
   const moveRow = (id: number, by: 1 | -1) => {
     const from = rowOf().get(id) ?? -1;
@@ -167,8 +161,6 @@ export function PassList(props: {
     const at = id === undefined ? undefined : layout().rows.get(id);
     return at?.y ?? layout().height - 8;
   };
-
-  // ---- keys in the list of steps
 
   const fold = (item: Shown, folded: boolean) =>
     app.dispatch({ type: "fold", id: item.step.id, folded });

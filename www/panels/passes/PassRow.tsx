@@ -1,4 +1,4 @@
-/** A row of the pass list: what takes it, what switches it, what opens its form. Its step stands between them. */
+/** A row of the pass list: its handle, its switch, the button that opens its form, and its step between them. */
 import { Show } from "solid-js";
 import type { PassItem } from "../../engine/protocol";
 import { callName } from "../../state/calls";

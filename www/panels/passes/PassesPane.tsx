@@ -1,4 +1,4 @@
-/** The middle pane: the passes and what they did, what of them is shown, and the context that they run in. */
+/** The middle pane: the passes with their steps, the filter, and the context that they run in. */
 import { createMemo, createSignal, Show } from "solid-js";
 import { callName, matchingPipeline } from "../../state/calls";
 import { countOf } from "../../state/steps";

@@ -1,4 +1,4 @@
-/** A step in the list: what came of it, its name, its time, and whether others are folded into it. */
+/** A step in the list: its outcome, its name, its time, and the number of folded steps. */
 import { Show } from "solid-js";
 import { duration, outcomeMark, type Shown, stepWords } from "../../state/steps";
 import { CallName } from "./CallName";

@@ -31,7 +31,7 @@ export interface Layout {
 
 export interface Question {
   shown: readonly Shown[];
-  /** Numbers of the rows, in order, and what each runs. */
+  /** The numbers of the rows, in order, and their passes. */
   rows: readonly number[];
   passes: readonly PassItem[];
   /** The row that a step's `row` stands for. */

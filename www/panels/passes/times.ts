@@ -5,8 +5,8 @@ import type { Step } from "../../engine/protocol";
 const SETTLE = 300;
 
 /**
- * The times of steps, in microseconds. Numbers that flicker at every keystroke are not read, and drawing them takes time from
- * what is: they follow when no new run comes for a moment.
+ * Returns the times of steps, in microseconds. They follow after a pause without new runs: numbers that flicker at
+ * every keystroke are not read, and drawing them delays the rest.
  */
 export function useTimes(steps: () => readonly Step[]): (step: Step) => number {
   const [times, setTimes] = createSignal<ReadonlyMap<string, number>>(new Map());

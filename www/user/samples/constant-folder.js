@@ -1,5 +1,5 @@
-// Constant folding, as the developer's guide of TVM walks through it: a visitor that finds out what is constant, and a
-// mutator with a hook for each of the three kinds of nodes that are involved.
+// Constant folding, as the developer's guide of TVM walks through it: a visitor that finds the constants, and a mutator
+// with a hook for each of the three kinds of nodes that are involved.
 class ConstantChecker extends ExprVisitor {
   known = new Map();
 

@@ -11,7 +11,7 @@ class FuseTwoConvMutator extends relax.ExprMutator {
     return this.mod.get(call.args[0]).attrs?.my_op_kind === "convolution";
   }
 
-  // The convolution that makes the input of this one, if that is what they are.
+  // The convolution that makes the input of this one, if both are convolutions.
   producer(call) {
     if (!this.isConvolution(call)) return null;
     const value = this.lookupBinding(call.args[1].fields[0]);

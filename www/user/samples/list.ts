@@ -1,4 +1,4 @@
-/** Scripts to begin with: the examples of TVM's developer's guides, and what this API has beside them. */
+/** Scripts to begin with: the examples of TVM's developer's guides, and further ones for this API. */
 
 export interface Sample {
   id: string;
@@ -7,7 +7,7 @@ export interface Sample {
   dialect?: "relax";
 }
 
-/** From what only looks, over what changes programs, to what watches. */
+/** In the order of visitors, passes and instruments. */
 export const samples: readonly Sample[] = [
   { id: "print-visitor", title: "Visitor: a line for every visit" },
   { id: "call-checker", title: "Visitor: is anything called?" },

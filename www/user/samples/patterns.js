@@ -1,5 +1,5 @@
-// Dataflow patterns: what a part of a program looks like, to match it and to rewrite it. In a function by itself, so that
-// two passes can have the same pattern.
+// Dataflow patterns: match a part of a program, and rewrite it. The pattern is in a function by itself, so that two
+// passes can have the same pattern.
 const { wildcard, isOp, isConst, PatternContext, rewriteCall, rewriteBindings } = relax.dpl;
 
 // x + x is twice x: the same pattern in two places has to match the same expression.

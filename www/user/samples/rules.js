@@ -6,6 +6,6 @@ rulePass({ name: "Algebra", optLevel: 1, doc: "Simplifies arithmetic." }, [
   rule("add(%x, %x) => multiply(%x, 2f)"),
   rule("negative(negative(%x)) => %x"),
   rule("(%x, %y).0 => %x"),
-  // The other side may be a function of what was found; null when it does not apply after all.
+  // The other side may be a function of the match; null when the rule does not apply after all.
   rule("nn.relu(%x)", ({ x }) => (x instanceof Call && x.op === op("nn.relu").op ? x : null)),
 ]);

@@ -1,6 +1,6 @@
-// TVM's well-formedness checker in short: every variable is defined once and before it is used, what is defined in a branch
-// is not seen outside, dataflow variables stay in their block, operands are not nested (A-normal form), and so for symbolic
-// variables, which parameters and match_cast define.
+// TVM's well-formedness checker in short: every variable is defined once and before its uses, definitions in a branch
+// are not visible outside, dataflow variables stay in their block, operands are not nested (A-normal form), and so for
+// symbolic variables, which parameters and match_cast define.
 class Symbols extends TypeVisitor {
   found = new Set();
   visitDim(dim) {
