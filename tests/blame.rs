@@ -67,7 +67,7 @@ fn bindings_of_relax_lead_to_the_source() {
     corpus("relax", &["resnet18.py", "hf_bert_2layer.py", "nn_mlp_tutorial.py", "lstm.py"], calls);
 }
 
-/// A line without its indentation, its number and what ends it: those follow from where it stands.
+/// Returns a line without its indentation, its number and its end, which follow from its position.
 fn said(line: &str) -> &str {
     let line = line.trim().trim_end_matches(';');
     match line.split_once(" = ") {
@@ -203,7 +203,7 @@ fn an_expression_is_followed_from_its_line_through_every_step() {
     let (_, fates) = told(&at("multiply"));
     assert_eq!(fates[..2], ["source: source multiply", "EliminateCommonSubexpr: rebuilt multiply"]);
     assert!(fates.iter().any(|fate| fate.starts_with("FuseOps: ")), "{fates:?}");
-    // By a word of the text: `%1` in the last line leads to what it names.
+    // A word of the text as the place: `%1` in the last line leads to its value.
     let by_word = session.history(0, &Place::Line { line: 5, word: "%1".to_owned(), stable: true }).expect("it is bound above");
     assert!(matches!(session.store().expr(by_word.node), Expr::Call { .. }));
     assert_eq!(session.line_in(&by_word, 0), Some(4));

@@ -1,7 +1,9 @@
-//! Programs 100,000 calls, bindings, statements or operators deep go through everything on a small stack, and what that costs
-//! grows with the program and not faster. Costs are counted in nodes, since a clock in a test is not to be trusted.
+//! Tests that programs 100,000 calls, bindings, statements or operators deep pass every stage on a small stack, at a
+//! cost that grows with the program and not faster. Costs are counted in nodes, since a clock in a test is not to be
+//! trusted.
 //!
-//! Not part of a plain `cargo test`: unoptimised this takes minutes. `cargo xtask test deep` runs it on a release build.
+//! Not part of a plain `cargo test`: unoptimised this takes minutes. `cargo xtask test deep` runs it on a release
+//! build.
 
 use passlab::diff::diff;
 use passlab::eval::{self, EvalOptions};
@@ -17,7 +19,7 @@ use std::fmt::Write;
 
 const DEPTH: usize = 100_000;
 
-/// The stack that everything has to do with: a quarter of what a worker of a browser has.
+/// The stack for all of it: a quarter of that of a worker in a browser.
 const STACK: usize = 256 << 10;
 
 /// Nodes that all passes of a dialect together may make for each node of the program, were each to rebuild it all a few times.

@@ -1,5 +1,5 @@
-//! Programs of Relax and calls of its operators, with what TVM 0.27 computes for them (`tests/eval`), and the law that passes
-//! keep what programs compute.
+//! Programs of Relax and calls of its operators, with the values that TVM 0.27 computes for them (`tests/eval`), and
+//! the law that passes keep the results of programs.
 
 use passlab::eval::{EvalFailure, EvalOptions, Value, eval_function};
 use passlab::ir::{DType, Dialect, Store, Tensor};
@@ -107,7 +107,7 @@ fn programs_compute_what_tvm_computes_and_fail_with_its_words() {
     assert!(wrong.is_empty(), "{} are wrong\n{}", wrong.len(), wrong.concat());
 }
 
-/// Passes that must not change what a program computes.
+/// Passes that must keep the results of a program.
 const MEANING_PRESERVING: &[&str] = &[
     "AdjustMatmulOrder()",
     "AnnotateTIROpPattern()",

@@ -1,9 +1,9 @@
 //! Examples in text: a program in, a program or findings out.
 //!
 //! Each `tests/filetests/NAME.relay` and `relax/NAME.py` is a reproducer (a program with its passes in a head of
-//! comment lines, see `src/repro/text.rs`); `NAME.expected` is what comes of it: the final program without type
+//! comment lines, see `src/repro/text.rs`); `NAME.expected` is its outcome: the final program without type
 //! comments, or the findings as the command line shows them. `BLESS=1 cargo test --test filetests` rewrites the
-//! expectations; read them in the diff. `cargo xtask cross files` compares those of Relax with what TVM makes of them.
+//! expectations; read them in the diff. `cargo xtask cross files` compares those of Relax with TVM's results.
 
 use passlab::diag::render;
 use passlab::print::{self, PrintOptions};

@@ -14,7 +14,7 @@ use passlab::passes;
 use passlab::session::{Session, document, open};
 use std::rc::Rc;
 
-/// Answers as it is told; what was called is in the trace.
+/// Answers as configured; the trace has its calls.
 #[derive(Default, Clone)]
 struct Probe {
     name: &'static str,
@@ -319,7 +319,7 @@ fn a_failing_after_skips_the_others_and_the_version_before_stands() {
     let a = Probe { fails_in: "after", ..probe("a") };
     let (calls, trace) = observe(level(4), &[a, probe("b")], "Sequential([FastMath()])");
     let after: Vec<&String> = calls.iter().filter(|c| c.contains("run_after_pass")).collect();
-    // It is the required InferType whose hook fails first; nothing of what is around it goes on.
+    // The hook of the required InferType fails first; no enclosing step goes on.
     assert_eq!(after, ["a.run_after_pass(InferType)"]);
     assert!(trace.steps.iter().all(|step| matches!(step.outcome, Outcome::Failed(_)) && !step.changed()));
     assert_eq!(calls[calls.len() - 2..], ["a.exit_pass_ctx()", "b.exit_pass_ctx()"]);
@@ -510,7 +510,7 @@ fn a_pass_that_leaves_nonsense_is_blamed_for_it() {
     let mut verify = instrument::resolve("VerifyEach", "").expect("it is built in");
     let info = |name: &str| PassInfo { name: name.into(), ..PassInfo::default() };
     verify.run_before_pass(store, &opened.module, &info("Outer")).expect("all is well yet");
-    // The inner pass gets what the outer one has made so far.
+    // The inner pass gets the module as the outer one has made it so far.
     let found = verify.run_before_pass(store, &broken, &info("Inner")).expect_err("it is broken");
     assert!(found[0].notes.contains(&"Outer left an ill-formed program".to_owned()), "{found:?}");
 }

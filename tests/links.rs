@@ -5,7 +5,7 @@ use passlab::pass::PassContext;
 use passlab::repro::{hash, link, text};
 use passlab::session::{Session, document};
 
-/// Decodes every link of a file and compares with what it stood for.
+/// Decodes every link of a file and compares it with its document.
 fn all_open(version: &str, kept: &str) -> usize {
     let mut count = 0;
     for (number, line) in kept.lines().enumerate() {

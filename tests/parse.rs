@@ -175,7 +175,7 @@ const PIECES: [&str; 40] = [
     "\0",
 ];
 
-/// Reads a damaged text; what is found must lie inside it.
+/// Parses a damaged text; the findings must lie inside it.
 fn survive(text: &str) -> usize {
     let store = &mut Store::new();
     let parsed = parse(store, text);

@@ -62,7 +62,7 @@ fn shown(diff: &Diff) -> usize {
     diff.added + diff.removed + diff.changed
 }
 
-/// Calls of operators that give what they get: one can be left out, or doubled, without another type anywhere.
+/// Calls of operators with the type of their operand: one can be left out, or doubled, without another type anywhere.
 fn places(store: &Store, module: &Module) -> Vec<ExprId> {
     let all = module.functions().iter().flat_map(|(_, function)| passlab::ir::walk::post_order(store, *function));
     let fits = |id: &ExprId| {
@@ -192,7 +192,7 @@ fn names_in_a_diff_follow_from_the_program_and_the_list_alone() {
         }
         assert!(used.beside(&at(2)).is_ok());
         assert_eq!(diffs(&used), expected);
-        // Nor do steps before it depend on what comes later in the list.
+        // Nor do steps before it depend on later rows of the list.
         let mut shorter = fresh(3);
         assert!(
             shorter.run(&document(&source, "SimplifyInference, CombineParallelDense", at(3).context).expect("a list"), false)

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{fs, iter};
 
-/// The modules of `src/` in layers; each may use itself and what stands above it. Modules on one
-/// line do not know each other.
+/// The modules of `src/` in layers; each may use itself and those above it. Modules on one line do not use each other.
 const LAYERS: &[&[&str]] = &[
     &["diag"],
     &["ir"],
@@ -93,8 +92,7 @@ fn tracked_files() -> BTreeMap<String, String> {
         .ok()
         .filter(|output| output.status.success())
         .map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    // Outside a repository (an unpacked archive) there is nothing untracked to leave out, except
-    // what was built.
+    // Outside a repository (an unpacked archive) there are no untracked files to leave out, except build outputs.
     let paths: Vec<String> = listing.map(|text| text.lines().map(str::to_owned).collect()).unwrap_or_else(|| walk(root));
     assert!(paths.iter().any(|path| path == "Cargo.toml"), "no files found below {root:?}");
     let read = |path: String| fs::read_to_string(root.join(&path)).ok().map(|text| (path, text));
@@ -256,8 +254,8 @@ fn modules_have_layers(files: &BTreeMap<String, String>, found: &mut Findings) {
     }
 }
 
-/// Every pass that is declared stands in the list of `src/passes/mod.rs`. Files without a declaration
-/// are what passes share.
+/// Tests that every declared pass stands in the list of `src/passes/mod.rs`. Files without a declaration are shared by
+/// passes.
 fn passes_are_listed(files: &BTreeMap<String, String>, found: &mut Findings) {
     let list = files.get("src/passes/mod.rs").map(|text| code_only(text)).unwrap_or_default();
     for (path, text) in files {
@@ -299,8 +297,8 @@ fn lines_naming<'a>(code: &'a str, name: &'a str) -> impl Iterator<Item = usize>
     code.lines().enumerate().filter(move |(_, line)| names(line)).map(|(number, _)| number + 1)
 }
 
-/// First names after `crate::` (and after `passlab::`, which is what the program in `src/bin` says),
-/// those of a braced list included, with their lines.
+/// Returns the first names after `crate::` (and after `passlab::`, as the program in `src/bin` writes), those of a
+/// braced list included, with their lines.
 fn crate_paths(code: &str) -> Vec<(usize, String)> {
     let mut paths = Vec::new();
     for start in ["crate::", "passlab::"] {
@@ -452,7 +450,7 @@ fn character(text: &str) -> usize {
 }
 
 mod own {
-    //! Each rule finds what it is there for.
+    //! Tests that each rule finds its violations.
     use super::*;
 
     fn findings(check: impl FnOnce(&mut Findings)) -> usize {

@@ -1,6 +1,6 @@
-//! The law that lowering keeps what tensor programs compute: programs of TVM's tests with arguments (`../shared/cases/tir`) and
-//! what LegalizeOps makes of the models in `../shared/corpus/relax`, before and after each pass of TVM's lowering, one behind the
-//! other. Without those folders this says so.
+//! The law that lowering keeps the results of tensor programs: programs of TVM's tests with arguments
+//! (`../shared/cases/tir`) and the models in `../shared/corpus/relax` after LegalizeOps, before and after each pass of
+//! TVM's lowering, one after the other. Without those folders the test says so.
 
 use passlab::cli::json::value_from_json;
 use passlab::eval::{EvalOptions, Value, eval_function};
@@ -55,7 +55,7 @@ const LOWERING: &[&str] = &[
     "s_tir.LowerThreadAllreduce()",
 ];
 
-/// Steps are few, so that the test is quick; what takes more is counted as skipped.
+/// Steps are few, so that the test is quick; programs that need more are counted as skipped.
 const FUEL: EvalOptions = EvalOptions { fuel: 20_000, work: u64::MAX };
 
 fn shared(folder: &str) -> Option<PathBuf> {

@@ -117,7 +117,7 @@ fn a_chain_of_a_hundred_thousand_calls_goes_through_everything() {
     assert!(first.as_f64().is_some() && first == get(&value, "args.0.data.0"));
 }
 
-/// Calls what the user's code can reach, in the place of a pass.
+/// Calls the functions that the user's code can reach, in the place of a pass.
 fn host(f: impl Fn(&str, js_sys::Uint32Array) -> Result<JsValue, JsValue> + 'static) {
     let call = Closure::<dyn Fn(String, u32, js_sys::Uint32Array) -> Result<JsValue, JsValue>>::new(
         move |what: String, _: u32, words: js_sys::Uint32Array| f(&what, words),

@@ -36,7 +36,7 @@ pub enum Verdict {
     },
     /// It needs something that passlab does not have yet.
     Unsupported(String),
-    /// Not what TVM gave.
+    /// Differs from TVM's result.
     Different(String),
 }
 
@@ -91,7 +91,7 @@ fn read_folder(folder: &Path, filters: &[&String]) -> Vec<Case> {
     cases
 }
 
-/// Does what the case says and compares.
+/// Runs a case and compares.
 pub fn judge(case: &Case, folder: &Path) -> Verdict {
     let text = |key: &str| case.json[key].as_str();
     match case.group.as_str() {
@@ -181,8 +181,8 @@ fn judge_pass(case: &Case, before: &str) -> Verdict {
     let options = equal::EqualOptions { scalar_tolerance: true, ..equal::EqualOptions::TEXTS };
     match equal::modules(&store, &typed, &expected.module, options) {
         Ok(()) => Verdict::Equal { text: without_spans(&ours) == without_spans(&after) },
-        // A variable of a loop that an attribute around the loop is about is one for a pass, and two when it is read.
-        // And TVM reads some of what it prints as something else: `a and b` of vectors as `a & b`.
+        // An attribute's loop variable is one variable after a pass, and two after parsing. Also TVM parses some of its
+        // own output differently: `a and b` of vectors as `a & b`.
         Err(_) if without_spans(&ours) == without_spans(&after) => Verdict::Equal { text: true },
         Err(difference) => Verdict::Different(difference.to_string()),
     }
@@ -246,7 +246,7 @@ fn judge_parse(case: &Case) -> Verdict {
     }
 }
 
-/// A text as TVM prints it must be read, print the same, and be what it was when it is read again.
+/// Tests that a text as TVM prints it is parsed, prints the same, and is the same program when it is parsed again.
 fn judge_round_trip(case: &Case) -> Verdict {
     let printed = case.json["printed"].as_str().unwrap_or_default();
     let mut store = Store::new();
@@ -254,7 +254,7 @@ fn judge_round_trip(case: &Case) -> Verdict {
     if diagnostics.iter().any(Diagnostic::is_error) {
         return explain(&diagnostics);
     }
-    // Those of the round trip are programs; what passes leave behind need not be, nor what TVM's tests of the rules break.
+    // Cases of the round trip are programs; results of passes need not be, nor the inputs of TVM's tests of the rules.
     let broken = case.json["test"].as_str().is_some_and(|test| test.starts_with("test_analysis_well_formed"));
     let ill_formed = passlab::verify::verify(&mut store, &module);
     if case.group == "relax:roundtrip" && !broken && !ill_formed.is_empty() {
@@ -313,7 +313,7 @@ fn compare_values(a: &Value, b: &Value) -> Result<(), String> {
     }
 }
 
-/// Integers must be equal, floats close to within what another order of summation explains.
+/// Integers must be equal, floats close to within the error of another order of summation.
 fn compare_tensors(a: &Tensor, b: &Tensor) -> Result<(), String> {
     if a.dtype != b.dtype || a.shape != b.shape {
         return Err(format!("{}{:?} where TVM has {}{:?}", a.dtype, a.shape, b.dtype, b.shape));

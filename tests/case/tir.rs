@@ -67,7 +67,7 @@ pub fn judge_parse(case: &Case) -> Verdict {
     judge_any_parse(case)
 }
 
-/// A schedule makes what TVM makes of it, or is refused where TVM refuses it.
+/// Tests that a schedule gives TVM's result, or is refused if TVM refuses it.
 pub fn judge_schedule(case: &Case) -> Verdict {
     let text = |key: &str| case.json[key].as_str().unwrap_or_default();
     let mut store = Store::new();

@@ -1,9 +1,9 @@
 //! Random programs of Relax through our passes and through TVM's own: `cargo xtask cross`.
 //!
 //! It needs a Python with `apache-tvm` 0.27, which $PASSLAB_PYTHON names. `cross.py` makes programs and runs TVM; its head
-//! says what can be asked of it. It starts this program again with `--serve`, which answers a line of JSON with a line of
-//! JSON: a program, the calls of passes, their opt level and what TVM made of it, or that it
-//! refuses, come in; how that compares with what we make of it goes out.
+//! documents its options. It starts this program again with `--serve`, which answers a line of JSON with a line of JSON:
+//! the request holds a program, the calls of passes, their opt level and TVM's result or refusal; the answer compares it
+//! with our result.
 
 use passlab::diag::Diagnostic;
 use passlab::ir::{Store, equal};
@@ -75,7 +75,7 @@ fn judge(request: &Json) -> Json {
         return refuses(&session.trace().failures());
     }
     let mut store = session.store().clone();
-    // TVM's reader looks for what makes a module ill-formed, too.
+    // TVM's parser checks well-formedness, too.
     let found = if session.trace().steps.is_empty() { verify::verify(&mut store, session.trace().last()) } else { Vec::new() };
     if found.iter().any(Diagnostic::is_error) {
         return refuses(&found);

@@ -1,4 +1,4 @@
-/** For everybody: by keyboard alone, by assistive technology, on a phone, in the dark. */
+/** Accessibility: by keyboard alone, by assistive technology, on a phone, in the dark. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -265,7 +265,7 @@ describe("narrow", () => {
         }
         for (const view of ["Diff", "Before/After", "Graph", "Values", "Timing"]) {
           await lab.tab(view).click();
-          // There is room for what is looked at.
+          // There is room for the panel.
           const panel = await page.getByRole("tabpanel", { name: view }).boundingBox();
           expect(panel?.height).toBeGreaterThan(100);
           const sideways = await page.evaluate(

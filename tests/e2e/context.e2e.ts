@@ -1,4 +1,4 @@
-/** The context that passes run in: required and disabled passes, configuration, instruments and what they tell. */
+/** The context that passes run in: required and disabled passes, configuration, instruments and their output. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, type Lab, SMALL, type Stage, setUp } from "./browser";

@@ -34,7 +34,7 @@ async function counting(lab: Lab): Promise<void> {
   await lab.settled();
 }
 
-/** Presses a key and returns what was said until the diff was redrawn. */
+/** Presses a key and returns the messages until the diff was redrawn. */
 async function untilDrawn(lab: Lab, key: string): Promise<string[]> {
   await lab.page.evaluate(() => {
     const { counted } = window as unknown as { counted: Counted };

@@ -81,7 +81,7 @@ describe("embeds", () => {
     }
   });
 
-  /** The example stood under the alert, as if it were what the link holds. */
+  /** The example once stood under the alert, as if it were the content of the link. */
   test("of a damaged link say so and show nothing in its place", async () => {
     const all = await profile(stage.browser);
     try {

@@ -1,4 +1,4 @@
-/** Scripts that will not end, will not be quiet, or lie about what they did: they are stopped, and the page goes on. */
+/** Scripts that do not end, flood the page, or lie about their results: they are stopped, and the page goes on. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { chromium } from "playwright-core";
@@ -57,7 +57,7 @@ describe("a script without end is stopped", () => {
     ["a wait for what never comes", "await new Promise(() => {});"],
   ])("%s", (_, script) => withScript((lab) => stopped(lab, script, /no answer in 2 s/)));
 
-  /** Its loop would go on unseen, whatever becomes of the script. */
+  /** A worker's loop would go on unseen after the script was stopped. */
   test("and starts no worker of its own", () =>
     withScript(async (lab) => {
       await lab.writeScript(`new Worker(URL.createObjectURL(new Blob(["for (;;);"])));`);

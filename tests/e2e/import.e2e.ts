@@ -1,4 +1,4 @@
-/** Programs come in as files, folders and pasted text, and never cost anybody their own work. */
+/** Programs come in as files, folders and pasted text, and never replace the user's own work without a copy. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, SMALL, type Stage, setUp } from "./browser";
 

@@ -186,7 +186,7 @@ describe("lessons", () => {
   test("the whole course is gone through with Tab and Enter alone", () =>
     stage.withPage({}, async (lab) => {
       const { keyboard } = lab.page;
-      // The focus is never put anywhere: Tab must lead to what is next.
+      // The focus is never moved: Tab must lead to the next element.
       const reach = async (name: string) => {
         for (let tabs = 0; tabs < 12; tabs++) {
           const at = await lab.page.evaluate(() => document.activeElement?.textContent?.trim());

@@ -1,4 +1,4 @@
-/** Links hold everything that is on the screen, and never cost anybody their own work. */
+/** Links hold everything that is on the screen, and never replace the user's own work without a copy. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

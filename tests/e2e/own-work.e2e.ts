@@ -20,14 +20,14 @@ const follow = (lab: Lab, hash: string) =>
     location.hash = to;
   }, hash);
 
-/** Opens the newest of what was worked on before that has such a title. */
+/** Opens the newest earlier work with such a title. */
 async function openEarlier(lab: Lab, title: RegExp): Promise<void> {
   await lab.button("Open").click();
   const list = lab.page.getByRole("list", { name: "Earlier work" });
   await list.getByRole("button", { name: title }).first().click();
 }
 
-/** Waits until what is there is what a reload would show. */
+/** Waits until a reload would show the present document. */
 const kept = (lab: Lab, text: string) =>
   eventually(
     () => lab.page.evaluate((part) => JSON.stringify({ ...localStorage }).includes(part), text),
@@ -110,7 +110,7 @@ describe("own work", () => {
     await b.page.close();
     const c = await all.open(stage.site.url);
     await c.settled();
-    // It begins with what was kept last, and the other is in the list.
+    // It begins with the last kept document, and the other is in the list.
     const shown = await c.source();
     expect([mine("a"), mine("b")]).toContain(shown);
     await openEarlier(c, /@main/);
@@ -303,7 +303,7 @@ describe("a link of 3.5 KB with a hundred thousand rows", () => {
       await lab.page.getByText("100000 passes, of which the first 2000 are taken").waitFor();
       await lab.page.getByText(/\d+ steps, \d changed/).waitFor();
       expect(Date.now() - start).toBeLessThan(8000);
-      // Of the list only what is in sight is there.
+      // Only the visible part of the list is drawn.
       expect(await lab.passes.count()).toBeLessThan(100);
       await lab.page.keyboard.press("j");
       await eventually(() => lab.selectedName(), /^InferType changed, nested/);

@@ -179,7 +179,7 @@ describe("a script that came in a link", () => {
         const question = lab.page.getByRole("alert").filter({ hasText: "JavaScript" });
         await question.waitFor();
         await eventually(() => lab.written(), SWAP);
-        // Nothing of what is agreed to stands to the right of the editor.
+        // No part of the script to allow stands to the right of the editor.
         const scroller = lab.page.locator(".script .cm-scroller, .cm-scroller").last();
         expect(
           await scroller.evaluate((node) => node.scrollWidth - node.clientWidth),
@@ -199,7 +199,7 @@ describe("a script that came in a link", () => {
         await lab.button("Run").click();
         await lab.step(/^Swap changed/).waitFor();
         await eventually(() => question.count(), 0);
-        // The link's own text is another one: it was not what was allowed.
+        // The link's own text differs from the allowed one.
         await lab.page.goto("about:blank");
         await lab.page.goto(link);
         await question.waitFor();

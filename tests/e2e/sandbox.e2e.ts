@@ -104,7 +104,7 @@ const TRIES: Record<string, string> = {
   SharedArrayBuffer: "new SharedArrayBuffer(8)",
 };
 
-/** Code that makes every try and calls `tell` with its name and what came of it. */
+/** Code that makes every attempt and calls `tell` with its name and its result. */
 function attempts(leak: string, site: string, tell: string): string {
   const list = Object.entries(TRIES).map(
     ([name, code]) => `  [${JSON.stringify(name)}, async () => { ${code} }],`,

@@ -1,7 +1,7 @@
 /**
- * `cargo xtask bench page`: how long the built page takes to answer, measured in the page itself, from the time stamp
- * of the key to the end of the frame in which the diff was redrawn. It prints a table. A clock is no test: what a key
- * may cost in messages and layouts is counted in `effort.e2e.ts`.
+ * `cargo xtask bench page`: measures the response of the built page in the page itself, from the time stamp of the key
+ * to the end of the frame in which the diff was redrawn. It prints a table. A clock is no test: `effort.e2e.ts` counts
+ * the messages and layouts of a key.
  */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, test } from "vitest";
@@ -9,8 +9,8 @@ import { type Lab, launch, profile, serveDist } from "./browser";
 import type { Site } from "./site";
 
 /**
- * Milliseconds for which a key is held, as a hand does. Let go of at once it asks the browser for one more frame, and what
- * the engine answers waits for that.
+ * Milliseconds for which a key is held, as a hand does. Released at once it asks the browser for one more frame, and
+ * the engine's answer waits for that.
  */
 const HELD = 80;
 const WIDTH = 68;
@@ -94,7 +94,7 @@ function timed(lab: Lab, key: string, region: string): Promise<Cost> {
     .then(() => lab.page.evaluate(() => (window as unknown as { repaint: Promise<Cost> }).repaint));
 }
 
-/** A program of 200 lines: convolutions with what comes behind them, each beside what was before. */
+/** A program of 200 lines: convolutions with their following operators, each beside the previous values. */
 function twoHundredLines(): string {
   const lines = [
     '#[version = "0.0.5"]',

@@ -12,7 +12,7 @@ afterAll(() => stage?.close());
 test("an expression of any version leads to its source line and through the steps, in text and graph", () =>
   stage.withPage({}, async (lab) => {
     const { page } = lab;
-    // By keyboard: the text, its first change, what is there.
+    // By keyboard: the text, its first change, its present form.
     await page.keyboard.press("b");
     await page.keyboard.press("Enter");
     const history = lab.region("History of an expression");

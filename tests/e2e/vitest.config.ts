@@ -8,7 +8,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // A browser on a busy machine may lose a race of time; what is wrong fails each time.
+    // A browser on a busy machine may lose a race of time; a real failure occurs each time.
     retry: 2,
   },
 });

@@ -1,11 +1,12 @@
 /**
- * Asks TVM for what the page showed: the Python script that *Share* saves is made for every lesson, for the examples in Relax
- * and for every program of a corpus, and run.
+ * Compares the page's results with TVM's: the Python script that *Share* saves is made and run for every lesson, for the
+ * examples in Relax and for every program of a corpus.
  *
  *     PASSLAB_PYTHON=.../python npm run exports
  *
  * with a Python that has `apache-tvm` 0.27. The corpus is `../shared/corpus/relax` beside the project, or $PASSLAB_CORPUS.
- * Scripts about Relay need TVM 0.19 and say so. The engine is the one in `www/pkg`; KEEP=1 keeps the scripts. The table that comes out is `table.txt`; BLESS=1 writes it, otherwise it must be the same.
+ * Scripts about Relay need TVM 0.19 and say so. The engine is the one in `www/pkg`; KEEP=1 keeps the scripts.
+ * The results go to `table.txt`; BLESS=1 writes it, otherwise it must be the same.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

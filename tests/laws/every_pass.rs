@@ -1,7 +1,8 @@
-//! Every pass over programs made up from a seed: none changes what a program computes, none gives one that does not type-check or
-//! is not read back, none panics, and what is refused is what TVM refuses.
+//! Tests every pass over programs made up from a seed: none changes the results of a program, every result type-checks
+//! and is parsed again, none panics, and they refuse only programs that TVM refuses.
 //!
-//! `PASSLAB_SEEDS=1000..2000` takes other programs, and more, than those of every day; `PASSLAB_PASS=FuseOps` some of the passes.
+//! `PASSLAB_SEEDS=1000..2000` takes other programs, and more, than those of every day; `PASSLAB_PASS=FuseOps` some of
+//! the passes.
 
 use crate::close;
 use passlab::check::relay::{Shape, program};
@@ -92,9 +93,9 @@ const REFUSED: &[(&str, &str)] = &[
     ("CanonicalizeCast", "Attribute TOpPattern has not been registered for nn.layer_norm"),
     // Patterns' variables are lost when the clauses are made anew.
     ("CapturePostDfsIndexInSpans", "contains free variables"),
-    // Uses of what may be combined are asked for their operator, which a call of a function does not have.
+    // The uses of a combinable call must have an operator, which a call of a function does not have.
     ("CombineParallel", "what uses the result of a call that may be combined must be a call of an operator"),
-    // Functions forget what they return, and polymorphic ones or those that call themselves cannot be typed then.
+    // Functions lose their return types, and polymorphic or recursive ones cannot be typed then.
     ("DynamicToStatic", "unable to infer a type"),
     ("DynamicToStatic", "unable to show the following types match"),
     ("FirstOrderGradient", "AD has unsupported feature"),

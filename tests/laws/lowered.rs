@@ -61,7 +61,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("x: R.Tensor((2, 3), \"float32\")", "R.nn.pad(x, pad_width=[1, 0, 2, 1], pad_value=1.5)"),
 ];
 
-/// Operators without a kernel: an expression, and what it comes to, counted by hand.
+/// Operators without a kernel: an expression, and its value, counted by hand.
 const COUNTED: &[(&str, &str)] = &[
     // From 1 to 5, TVM's program would read the third of two elements, and drop it; that is an error here.
     (

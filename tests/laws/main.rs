@@ -118,7 +118,7 @@ fn tvms_networks_go_through_every_opt_level_with_each_step_verified() {
     }
 }
 
-/// Equal within what another order of float operations explains.
+/// True if equal to within the error of another order of float operations.
 fn close(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Tuple(a), Value::Tuple(b)) => {

@@ -1,7 +1,7 @@
 /**
- * The colours of a program in its editor. They need no syntax tree: a line is cut into pieces as it is in the read-only
- * views, what was cut stays known as long as it is drawn, and all that one line has to tell the next is how many comments
- * are open. So a key costs one line, and nothing runs behind what is seen.
+ * Colours a program in its editor without a syntax tree: a line is cut into pieces as in the read-only views, its
+ * pieces are kept as long as it is drawn, and the only state that one line passes to the next is the number of open
+ * comments. So a key costs one line, and nothing runs behind the visible part.
  */
 import { EditorState, type Extension, Prec, RangeSetBuilder, type Text } from "@codemirror/state";
 import {
@@ -59,7 +59,7 @@ export class OpenComments {
     return before[line - 1] ?? 0;
   }
 
-  /** A line changed: what was counted behind it counts no more. */
+  /** Drops the counts behind a changed line. */
   changed(line: number): void {
     this.#before.length = Math.min(this.#before.length, line);
   }
@@ -114,7 +114,7 @@ class Colours {
 
 /** Relay and TVMScript, as a program is written in. */
 export const relayLanguage: Extension = [
-  // Around what else is marked, so that a mark is not cut in pieces by colours.
+  // Outside of other marks, so that colours do not cut a mark in pieces.
   Prec.high(ViewPlugin.fromClass(Colours, { decorations: (colours) => colours.decorations })),
   EditorState.languageData.of(() => [
     { commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },

@@ -1,4 +1,4 @@
-/** The list of what can be written, as both editors have it. */
+/** The list of completions in both editors. */
 import {
   autocompletion,
   closeCompletion,

@@ -75,14 +75,14 @@ export interface EditorOptions {
   parent: HTMLElement;
   /** The accessible name. */
   label: string;
-  /** Colours, and what else belongs to the language. */
+  /** Colours, and the other parts of the language. */
   language: Extension;
   text: string;
   onEdit(text: string): void;
   onEscape(): void;
   /** Loads, with the editor's keys after the first screen, the words that are completed and explained. */
   later?(): Promise<Extension>;
-  /** Undo and redo are the page's: they know of everything, the editor only of what was typed in it. */
+  /** Undo and redo are the page's, which knows of all changes; the editor knows only of typed ones. */
   onUndo(): void;
   onRedo(): void;
 }
@@ -103,7 +103,7 @@ export interface Editor {
   destroy(): void;
 }
 
-/** The shortest change that makes one text another: what both begin and end with stays. */
+/** Returns the shortest change that makes one text another: keeps their common prefix and suffix. */
 export function changeTo(old: string, text: string): { from: number; to: number; insert: string } {
   const most = Math.min(old.length, text.length);
   let from = 0;

@@ -1,7 +1,7 @@
 /**
- * JavaScript as far as an editor of scripts needs it: what is a comment, a text, a word of the language; what names there are; and
- * whether a member of a class is being written. By one look at the characters, without a grammar: that would be a third of all the
- * code of the page.
+ * Scans JavaScript as far as an editor of scripts needs it: comments, texts, keywords; the names in scope; and members
+ * of a class being written. In one pass over the characters, without a grammar: that would be a third of all the code
+ * of the page.
  */
 import { indentService } from "@codemirror/language";
 import { type Extension, Prec, RangeSetBuilder, type Text } from "@codemirror/state";
@@ -119,7 +119,7 @@ export interface Where {
 }
 
 export function whereIs(tokens: readonly Token[], text: string, at: number): Where {
-  /** For each open brace what its class extends, null for one of no class. */
+  /** The superclass for each open brace; null for one of no class. */
   const open: (string | null)[] = [];
   let head: string | null = null;
   let last = "";

@@ -58,14 +58,14 @@ const GLOBAL = /@\w[\w.]*/y;
 const NUMBER = /-?\d[\d.]*(?:e[+-]?\d+)?(?:[fi]\d*)?|-?inff/.source;
 /** Numbers of a list are one token: every token is something that the browser lays out and paints. */
 const NUMBERS = new RegExp(`(?:${NUMBER})(?:, (?:${NUMBER}))*`, "y");
-/** Types that are one token together with what stands in their brackets, and literals of TIR. */
+/** Types that are one token together with their brackets, and literals of TIR. */
 const WHOLE = /^(?:Tensor|R\.(?:Tensor|Shape|Prim|DTensor)|T\.Buffer)$/;
 const LITERAL = /T\.(?:u?int|float|bfloat|bool)\d*\((?:-?\d[\w.+-]*|True|False)\)/y;
 const OPEN = "([";
 const CLOSE = ")]";
 const TYPE =
   /^(?:Tensor|int\d|uint\d|float\d|bfloat|bool$|int$|[RI]\.[A-Z]|T\.(?:u?int\d|float\d|bfloat|bool$|handle$|[A-Z]))/;
-/** Characters that are looked at before and behind a sign to tell what it is, so that a long line costs no square. */
+/** The most characters around a sign that decide its meaning, so that a long line takes no quadratic time. */
 const FAR = 400;
 /** Matches lines that only Relay can have: after a match, `//` is a comment and no division. */
 const RELAY = /[%@]\w|[;{}]|^\s*$/;

@@ -34,13 +34,13 @@ interface Names {
   members: Map<string, ApiEntry[]>;
   globalOptions: Completion[];
   memberOptions: Completion[];
-  /** Types of what stands before a dot. */
+  /** The types for expressions before a dot. */
   api: Api;
   /** The hooks of each class that can be extended, written out when they are chosen. */
   hooks: Map<string, Completion[]>;
 }
 
-/** A hook with the body that does what the class does without it. */
+/** Completes a hook with the body of the default. */
 function hookOption(entry: ApiEntry): Completion {
   const name = entry.name.slice(entry.name.lastIndexOf(".") + 1);
   const parameter = name.replace(/^(visit|rewrite)/, "").toLowerCase() || "op";
@@ -136,7 +136,7 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   return { from, options: [...hooks, ...rest], validFor };
 }
 
-/** The fields of all nodes: what an expression has may be any of them. */
+/** The fields of all nodes: an expression may have any of them. */
 const NODES =
   "Var GlobalVar Op Constructor Constant Tuple TupleGetItem Call Let If Function Match RefCreate RefRead RefWrite".split(
     " ",

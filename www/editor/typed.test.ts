@@ -3,7 +3,7 @@ import { API } from "../user/docs";
 import { apiOf, typeBefore } from "./typed";
 
 const api = apiOf(API);
-/** The type of what stands before the mark. */
+/** Returns the type of the expression before the mark. */
 const at = (text: string) => typeBefore(text.replace("|", ""), text.indexOf("|"), api);
 
 describe("the type of what stands before a dot", () => {

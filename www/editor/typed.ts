@@ -195,7 +195,7 @@ function typeOfName(
   const place = namesOf(nearest).indexOf(name);
   const method = nearest[3] === "{" ? nearest[1] : undefined;
   if (method) return api.params.get(method)?.[place] || null;
-  // A function that is handed to what makes a pass.
+  // A function as the argument of a pass maker.
   const maker = [...before.slice(0, nearest.index).matchAll(/\b(\w+)\(\s*(?:\{|\()/g)]
     .filter((hit) => api.params.has(hit[1] ?? ""))
     .at(-1)?.[1];

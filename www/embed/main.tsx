@@ -46,7 +46,7 @@ const nowhere: Storage = {
 };
 
 let spawned = 0;
-/** After a loss a frame gets an engine of its own: what broke the shared one may have been another's. */
+/** After a failure a frame gets an engine of its own: another frame may have broken the shared one. */
 const spawn = (): WorkerLike =>
   spawned++ === 0 && "SharedWorker" in self
     ? shared()

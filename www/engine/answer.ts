@@ -5,7 +5,7 @@ import type { Ahead, Diff, Look, Request, Run } from "./protocol";
 
 export type Session = Awaited<ReturnType<typeof open>>;
 
-/** Makes what the page will look at once it has this run. */
+/** Makes the data that the page will show of this run. */
 function ahead(session: Session, run: Run, look: Look): Ahead | undefined {
   const step = run.steps[findStep(run.steps, look.step)];
   if (!step) return undefined;

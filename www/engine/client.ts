@@ -111,7 +111,7 @@ export class EngineClient {
     });
   }
 
-  /** Ends the job in the worker, whatever it is, by starting the engine anew. */
+  /** Ends the job in the worker by restarting the engine. */
   cancel(): void {
     if (this.current) this.lose("cancelled", "stopped");
   }
@@ -141,7 +141,7 @@ export class EngineClient {
     );
   }
 
-  /** True while there is nothing to do. */
+  /** True if no job runs or waits. */
   get idle(): boolean {
     return this.ready && !this.current && this.waiting.length === 0;
   }

@@ -1,4 +1,4 @@
-/** A worker whose code is loaded when it is started: the page does not wait for what most visits never use. */
+/** A worker whose code is loaded at its start: the page does not wait for code that most visits never use. */
 import type { WorkerLike } from "./client";
 
 export class Later implements WorkerLike {
@@ -19,7 +19,7 @@ export class Later implements WorkerLike {
     );
   }
 
-  /** Only after the worker said that it is ready, so it is there. */
+  /** Called only after the worker said that it is ready, so it exists. */
   postMessage(message: unknown): void {
     this.worker?.postMessage(message);
   }

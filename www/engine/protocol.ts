@@ -52,7 +52,7 @@ export interface Problem {
   fix?: Fix;
 }
 
-/** Edits that put a text right: places with what stands there afterwards, in order. */
+/** Edits that correct a text: ranges with their replacements, in order. */
 export interface Fix {
   title: string;
   edits: [from: number, to: number, text: string][];
@@ -222,7 +222,7 @@ export interface GraphNode {
   ty: string;
   /** The innermost box that it stands in. */
   group: number;
-  /** It is what its function gives. */
+  /** True if it is the result of its function. */
   result: boolean;
   fate: "same" | "rewritten" | "made" | "removed";
   /** Column (halves occur) and row. The same expression has the same place in every version of a run. */
@@ -233,13 +233,13 @@ export interface GraphNode {
 /** The dataflow graph after a step, with the nodes that the step removed. */
 export interface Graph {
   nodes: GraphNode[];
-  /** Pairs of nodes, from what is used to what uses it, one after the other. */
+  /** Pairs of nodes, from operand to user, one after the other. */
   edges: number[];
   /** Functions of the module and functions inside of them; one stands behind the box that it is in. */
   groups: { parent: number | null; title: string; made: boolean }[];
 }
 
-/** One rewrite of a step: what was looked at and what stands for it, in a word or two; the same when it was taken away. */
+/** One rewrite of a step: the node and its replacement, in a word or two; the same when it was removed. */
 export interface Rewrite {
   rule: string;
   pre: string;
@@ -405,7 +405,7 @@ export type Request =
 
 export interface Recognised {
   dialect: "relay" | "relax";
-  /** The program without what it was wrapped in, and what that was; null when it stands as it is. */
+  /** The program without the text around it, and the kind of that text; null when it stands alone. */
   inner: [program: string, what: string] | null;
 }
 
@@ -462,7 +462,7 @@ export interface ValuePart {
   name: string;
   /** As text, abbreviated. */
   text: string;
-  /** Empty for what is no tensor; so is what follows. */
+  /** Empty if it is no tensor, like the following fields. */
   dtype: string;
   shape: number[];
   /** The first of its elements, in row-major order. */

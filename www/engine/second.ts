@@ -1,6 +1,6 @@
 /**
- * The engine comes in two files (`xtask/src/split.rs`). The first calls `loadSecond` when something is called that stands
- * in the second; it must be there when that returns, so whoever opens the engine says how to get it at once.
+ * Loads the second file of the engine (`xtask/src/split.rs`). The first calls `loadSecond` at the first call into the
+ * second; it must be there when that returns, so the opener of the engine provides a way to get it synchronously.
  */
 
 /** Tells the engine how to get its second half: called at most once, as soon as something in it is called. */

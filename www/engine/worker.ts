@@ -21,7 +21,7 @@ export interface Leave {
 type Line = Pick<MessagePort, "onmessage" | "postMessage" | "close">;
 type Scope = typeof self & { onconnect?: ((event: MessageEvent) => void) | null };
 
-/** So long after its first answer the worker gets ready what a program of Relay never asks for. */
+/** The pause after the first answer before the worker prepares the parts that a program of Relay never uses. */
 const PAUSE = 1500;
 
 const scope = self as Scope;
@@ -44,7 +44,7 @@ async function session(): Promise<Session> {
   return new (opened.constructor as new () => Session)();
 }
 
-/** Answers what comes on a line, and tells whoever runs it of the first question and of failures. */
+/** Answers the requests on a line, and reports the first question and failures. */
 async function serve(line: Line, told: { asked?(): void; broke?(): void }): Promise<void> {
   try {
     const own = await session();

@@ -1,4 +1,4 @@
-/** The graph as a tree of rows: functions, and in them what is computed, in order. Everything the picture says, in words. */
+/** The graph as a tree of rows: functions, and in them their operations, in order. All of the picture in words. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
 import type { Graph } from "../engine/protocol";
 import { useApp } from "../panels/context";

@@ -1,4 +1,4 @@
-/** All of a graph, small, and what of it is in sight. For the pointer: the keyboard goes from node to node. */
+/** A small map of the whole graph and its visible part. For the pointer: the keyboard goes from node to node. */
 import { createMemo, Show } from "solid-js";
 import type { Part } from "./drawing";
 import { type Fate, NODE, type Scene } from "./scene";

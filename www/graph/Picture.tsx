@@ -1,4 +1,4 @@
-/** The picture of a graph: what of it is in sight, going through it, finding in it, and a map of the whole. */
+/** The picture of a graph: its visible part, navigation, search, and a map of the whole. */
 import {
   createEffect,
   createMemo,

@@ -4,7 +4,7 @@
  */
 import type { Graph } from "../engine/protocol";
 
-/** For each node its parent, or -1: it is a result, what uses it never meets again, or it is gone. */
+/** Returns the parent of each node, or -1: for a result, for uses that never meet again, for a removed node. */
 export function postDominators(graph: Pick<Graph, "nodes" | "edges">): number[] {
   const { nodes, edges } = graph;
   const users: number[][] = nodes.map(() => []);
@@ -28,7 +28,7 @@ export function postDominators(graph: Pick<Graph, "nodes" | "edges">): number[] 
     }
     return a;
   };
-  // Users before what they use.
+  // Users before their operands.
   for (let node = ready.pop(); node !== undefined; node = ready.pop()) {
     const list = users[node] as number[];
     // The result of a function is visible outside, whatever its other uses.

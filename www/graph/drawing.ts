@@ -12,10 +12,10 @@ export interface Part {
   bottom: number;
 }
 
-/** The part is taken a little larger than what is seen, in steps, so that scrolling seldom draws anew. */
+/** The drawn part is a little larger than the visible one, in steps, so that scrolling seldom draws anew. */
 export const TILE = 600;
 
-/** Grounds of boxes beside each other are told apart; what is one function is of one. */
+/** The number of background tints, which tell adjacent boxes apart; one function has one tint. */
 const TINTS = 4;
 
 const ARROWS = ["same", "made", "removed"]
@@ -42,7 +42,7 @@ export function drawing(scene: Scene, part: Part): string {
           `<rect x="${left}" y="${top}" width="${width}" height="${height}" rx="8"/>`,
       )
       .join("");
-    // Of several parts only the outline is to be seen: what covers it inside is drawn over it.
+    // Several parts show only their outline: a cover is drawn over the inside.
     const inner = box.parts.length > 1 ? `<g class="cover">${rects}</g>` : "";
     const joints = box.joints.map((path) => `<path class="joint" d="${path}"/>`).join("");
     return `<g class="box${box.made ? " made" : ""} tint-${box.group % TINTS}">${joints}${rects}${inner}<text data-group="${box.group}" x="${first.left + 8}" y="${first.top + 14}">▾ ${box.made ? "+ " : ""}${escaped(box.title)}</text></g>`;

@@ -203,8 +203,8 @@ export function isInside(graph: Graph, group: number, outer: number): boolean {
 }
 
 /**
- * A box around each node of a group, and what joins neighbours that depend on each other. Nodes stand at least a cell apart in
- * their row, so no part meets a part or a node of another group.
+ * Draws a box around each node of a group, and joints between dependent neighbours. Nodes stand at least a cell apart
+ * in their row, so no part meets a part or a node of another group.
  */
 function snugly(
   members: ReadonlySet<number>,
@@ -334,7 +334,7 @@ function boxesOf(
   return boxes.sort((a, b) => a.depth - b.depth);
 }
 
-/** Rows beyond which a line is not kept clear of what stands between its ends. */
+/** The most rows for which an edge is kept clear of the shapes between its ends. */
 const LONGEST = 60;
 
 /** The line of an edge: straight down to the next row, and where shapes stand in between the nearest way past them. */

@@ -1,4 +1,4 @@
-/** The course: every lesson with what is done, and the progress to keep elsewhere. */
+/** The course: every lesson with its state, and the progress to keep elsewhere. */
 import { For, onMount } from "solid-js";
 import { useApp } from "../panels/context";
 import { saveFile } from "../state/save";

@@ -1,4 +1,4 @@
-/** The open lesson above the program: what it is about, what is to do, what is done. Loaded when a lesson is opened. */
+/** The open lesson above the program: its text, its goals, the finished ones. Loaded when a lesson is opened. */
 import { createEffect, createResource, createSignal, For, on, onMount, Show } from "solid-js";
 import { useApp } from "../panels/context";
 import { Prose } from "../panels/prose";
@@ -68,7 +68,7 @@ export default function LessonPane(props: {
   // Not of a lesson that was open at the last visit.
   onMount(() => createEffect(on(app.lessonBegun, (count) => count > 0 && heading.focus())));
 
-  /** Looks at the newest answer, once it is about what is on the page. */
+  /** Judges the newest answer, once it is about the present document. */
   const look = async (one: Loaded) => {
     const { good, document, stale, gaveUp, answers } = state();
     const failed = stale || gaveUp !== "";
@@ -89,7 +89,7 @@ export default function LessonPane(props: {
       if (state().trust === "own" && here.every((goal) => holds(goal, found)))
         found.trials = await tried(one, found.document);
     }
-    // The same document is run again once its script may run: what was found of the run before came too late.
+    // The same document is run again once its script may run: the findings of the run before came too late.
     const now = state();
     if (now.document !== document || now.answers !== answers || now.gaveUp !== gaveUp) return;
     if (props.name !== one.name) return;
@@ -126,7 +126,7 @@ export default function LessonPane(props: {
   createEffect(() => all() && app.lessons.finish(props.name));
   const shown = () => app.lessons.isShown(props.name);
   const finished = () => course.filter((name) => app.lessons.done().includes(name)).length;
-  // The button that was pressed may be gone with the last goal: the way goes on from what stands there now.
+  // The pressed button may be gone with the last goal: the focus moves to its successor.
   createEffect(
     on(all, (now) => {
       if (now && document.activeElement === document.body) (onward ?? heading).focus();

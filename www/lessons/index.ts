@@ -23,7 +23,7 @@ export const course = [
   "culprit",
 ] as const;
 
-/** Of each its title, and what one learns. */
+/** The title of each lesson, and its subject. */
 const about: Record<(typeof course)[number], readonly [title: string, what: string]> = {
   "reading-relay": ["Reading Relay", "Functions, variables, numbers: what a program is"],
   visitors: ["Visitors", "Going over a program; you repair one"],

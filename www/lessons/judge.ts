@@ -1,6 +1,6 @@
 /**
- * Goals and hints. A goal looks at what was made, never at how: any program, list of passes or script that gives it is right.
- * A hint is for a state: the first whose conditions all hold is shown.
+ * Goals and hints. A goal checks the result, never the method: any program, list of passes or script with that result
+ * is right. A hint is for a state: the first whose conditions all hold is shown.
  */
 import type { Comparison, Run, RunDocument } from "../engine/protocol";
 
@@ -41,7 +41,7 @@ export interface Goal extends Condition {
   say: string;
 }
 
-/** Help comes in two steps: first where to look, then what to do. */
+/** A hint in two steps: first the place to look at, then the change to make. */
 export interface Hint {
   when: Condition[];
   nudge: string;

@@ -7,7 +7,7 @@ import { sandbox } from "./build";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** A visitor that prints what it visits said "Here: z", and messages spoke of "the hook of a Qt". */
+/** A visitor that prints its nodes once said "Here: z", and messages spoke of "the hook of a Qt". */
 test.skipIf(!built)(
   "keeps the names of classes, which scripts and messages show",
   async () => {

@@ -1,6 +1,6 @@
 /**
- * Builds the sandbox: its frame as a page whose policy names the hash of its one script, and what its worker runs as one
- * classic script, because a module worker does not start from a blob in a frame without an origin.
+ * Builds the sandbox: its frame as a page whose policy names the hash of its one script, and its worker as one classic
+ * script, because a module worker does not start from a blob in a frame without an origin.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -55,7 +55,7 @@ async function harnessScript(alias: Record<string, string>, minify: boolean): Pr
       write: false,
       target: "es2022",
       minify,
-      // A script prints what its nodes are called, and messages name them.
+      // A script prints the class names of its nodes, and messages contain them.
       rolldownOptions: { output: { keepNames: true } },
       lib: { entry: resolve(here, "harness.ts"), formats: ["iife"], name: "harness" },
     },

@@ -7,7 +7,7 @@ import type { Engine } from "../user/engine";
 
 export function open([first, second]: ArrayBuffer[]) {
   const exports = engine.initSync({ module: new WebAssembly.Module(first as ArrayBuffer) });
-  // At once: later it would be code of the user's that says what `loadSecond` is.
+  // At once: later the user's code could define `loadSecond`.
   provideSecond(exports, () => new WebAssembly.Module(second as ArrayBuffer));
   engine.load_second();
   installUserApi(engine as unknown as Engine);

@@ -91,7 +91,7 @@ function triple<A, B, C>(first: Read<A>, second: Read<B>, third: Read<C>): Read<
       : wrong("three in a row");
 }
 
-/** Own properties only: what JSON calls `__proto__` is nothing but a name here, and not one of these. */
+/** Own properties only: JSON's `__proto__` is an ordinary name here, and not one of these. */
 function record<T extends object>(fields: { [K in keyof T]: Read<T[K]> }): Read<T> {
   const names = Object.keys(fields) as (keyof T & string)[];
   return (value) => {

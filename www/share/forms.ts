@@ -34,7 +34,7 @@ export function titleOf(document: RunDocument, step: string): string {
   return step ? `passlab: ${step} on ${name}` : `passlab: ${name}`;
 }
 
-/** A text on one line without what cannot be seen: controls, ends of lines, turns of the direction of writing. */
+/** Returns a text on one line without invisible characters: controls, ends of lines, changes of direction. */
 export const visible = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ").trim();
 
 /** A text that Markdown shows as it is: no links, no emphasis, no HTML. */

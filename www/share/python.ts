@@ -1,7 +1,7 @@
 /**
- * The Python script that asks TVM for what the page showed. People run it, and what it is made of may come from a link: so it
- * is inert. Every text is a literal without invisible characters, passes are looked up by their names and take literals only,
- * and what a script of the user's made was read and printed by an engine that knows no script.
+ * Makes the Python script that asks TVM for the page's results. People run it, and its contents may come from a link:
+ * so it is inert. Every text is a literal without invisible characters, passes are looked up by their names and take
+ * literals only, and programs made by the user's script were parsed and printed by an engine without a script.
  */
 import type { Run, RunDocument } from "../engine/protocol";
 import { callName } from "../state/calls";
@@ -16,7 +16,7 @@ const escaped = (found: string): string => {
 /** A text as a literal of Python, on as many lines as it has where nothing in it has to be escaped. */
 export function literal(text: string): string {
   const odd = /'''|[^\P{C}\n\t]|[\\\p{Zl}\p{Zp}]|'$/u;
-  // JSON escapes what ends a literal, and its escapes are Python's.
+  // JSON escapes the characters that end a literal, and its escapes are Python's.
   return odd.test(text)
     ? JSON.stringify(text).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escaped)
     : `r'''${text}'''`;
@@ -36,7 +36,7 @@ export interface Result {
   dialect: "relay" | "relax";
   /** The program before the first pass. */
   before: string;
-  /** The calls of passes; in the place of one that only passlab runs, what it gave. */
+  /** The calls of passes; for one that only passlab runs, its input and output. */
   steps: readonly (string | Given)[];
   /** The program after the last pass. */
   after: string;
@@ -77,7 +77,7 @@ export async function toRepeat(
   }
   const failed = run.steps.find((step) => step.outcome === "failed");
   const last = run.steps.filter((step) => step.depth === 0).at(-1);
-  // TVM's reader of scripts evaluates expressions of Python, so it is given what was printed here.
+  // TVM's parser of scripts evaluates expressions of Python, so it gets the text printed here.
   const before = run.dialect === "relax" ? await textOf(0) : document.source;
   const after = failed ? "" : await textOf(last?.after ?? 0);
   if (before === null || after === null) return unread;
@@ -199,7 +199,7 @@ def equal(module, text):
     tvm.ir.assert_structural_equal(module, read(text), map_free_vars=True)
 `;
 
-/** The head of the script: what it is, and the link that it was made from. */
+/** Returns the head of the script: its description, and the link that it was made from. */
 function headOf(relax: boolean, version: string, link: string): string {
   return `"""The passes of a passlab link, run by TVM itself.
 
@@ -231,7 +231,7 @@ const runOf = (context: string, given: boolean): string =>
         return tvm.transform.Sequential([made(step) for step in PASSES])(read(BEFORE))
 `;
 
-/** A script that runs the same passes on real TVM and asserts that they give what the page showed. */
+/** Makes a script that runs the same passes on real TVM and asserts that they give the page's result. */
 export function python(document: RunDocument, result: Result, link: string): string {
   const relax = result.dialect === "relax";
   const given = result.steps.some((step) => typeof step !== "string");

@@ -4,7 +4,7 @@ use crate::engine::{Goal, engine};
 use crate::setup;
 use crate::sh::{Result, npm, root, sh};
 
-/// Builds the site into `dist/` and prints what it weighs.
+/// Builds the site into `dist/` and prints its size.
 pub fn build() -> Result {
     setup::npm_packages()?;
     engine(Goal::Release)?;

@@ -85,15 +85,15 @@ fn optimise(wasm: &Path) -> Result {
         fs::create_dir_all(kept.parent().expect("joined above")).map_err(|e| e.to_string())?;
         let partial = kept.with_extension("partial");
         let (tool, wasm) = (tool.as_os_str(), wasm.as_os_str());
-        // The features that the compiler used stand in the file; wasm-opt reads them there. Higher levels make the
-        // file smaller and what brotli makes of it larger (measured: -O1 527 KB, -Os 563 KB).
+        // The file lists the compiler's features; wasm-opt reads them there. Higher levels make the file smaller and
+        // its brotli form larger (measured: -O1 527 KB, -Os 563 KB).
         sh("node").arg(tool).arg(wasm).args(["-O1", "-o"]).arg(&partial).run()?;
         fs::rename(&partial, &kept).map_err(|error| error.to_string())?;
     }
     write(wasm, &read(&kept)?)
 }
 
-/// Copies what changed into `www/pkg`; returns the sizes of the two wasm files in bytes.
+/// Copies changed files into `www/pkg`; returns the sizes of the two wasm files in bytes.
 fn publish(bound: &Path) -> Result<[usize; 2]> {
     let out = root().join("www/pkg");
     fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
@@ -104,8 +104,8 @@ fn publish(bound: &Path) -> Result<[usize; 2]> {
     }
     let glue = read(&bound.join("passlab.js"))?;
     let changed = write_if_changed(&out.join(FIRST), &first)? | write_if_changed(&out.join(SECOND), &second)?;
-    // The dev server watches modules, not the wasm that they name: the glue is written anew
-    // whenever the engine changed, which is what makes the page reload.
+    // The dev server watches modules, not the wasm that they name: the glue is written anew whenever the engine
+    // changed, which makes the page reload.
     if changed {
         write(&out.join("passlab.js"), &glue)?;
     } else {

@@ -8,8 +8,8 @@ use walrus::{FunctionId, FunctionKind, Module};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// The modules of the engine that a first program in Relay does without: the other dialect, operators and kernels that are
-/// seldom met, and what only scripts of the user call. Nothing breaks when one is called after all: it is fetched then.
+/// The modules of the engine that a first program in Relay does without: the other dialect, rare operators and kernels,
+/// and functions for the user's scripts alone. A call of one is still correct: it is fetched then.
 const SECOND: &[&str] = &[
     "build::",
     "eval::relax::",
@@ -106,7 +106,7 @@ const SECOND: &[&str] = &[
     "wasm::values::",
 ];
 
-/// Instructions of a function that stays where it is asked for, being about as small as what would stand for it.
+/// The greatest size, in instructions, of a function that stays in the first half because its stub would be as large.
 const STUB: u64 = 40;
 
 /// The contents of the first half.
@@ -135,7 +135,7 @@ impl Kept {
             walrus::ExportItem::Function(function) => Some(function),
             _ => None,
         });
-        // An exported function has to stay, whatever its name.
+        // An exported function must stay, whatever its name.
         let mut waiting: Vec<FunctionId> = exported.chain(module.start).collect();
         let mut kept = Kept { functions: HashSet::new(), pointed: HashSet::new(), statics: vec![false; linked.statics.len()] };
         while let Some(function) = waiting.pop() {
@@ -166,7 +166,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Prints what the first half holds: instructions of functions by module, and bytes of statics; the largest first.
+    /// Prints the sizes in the first half: instructions of functions by module, bytes of statics; the largest first.
     pub fn weigh(&self, module: &Module, linked: &Linked) {
         let mut weights = HashMap::<String, u64>::new();
         for (id, local) in module.funcs.iter_local().filter(|(id, _)| self.functions.contains(id)) {

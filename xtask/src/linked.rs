@@ -22,7 +22,7 @@ pub struct Uses {
     pub statics: Vec<usize>,
 }
 
-/// A static of the program: a text, a table, what a constant expression refers to.
+/// A static of the program: a text, a table, the target of a constant expression.
 pub struct Static {
     /// Its place in memory, in bytes.
     pub place: Range<u32>,
@@ -193,7 +193,7 @@ impl Linked {
     }
 }
 
-/// The name of an exported function without what wasm-bindgen marks it with, and takes off again: sixteen digits.
+/// Returns the name of an exported function without wasm-bindgen's temporary mark: sixteen digits.
 fn without_schema(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((start, mark)) if mark.len() == 16 && mark.bytes().all(|digit| digit.is_ascii_hexdigit()) => start,
@@ -209,7 +209,7 @@ fn functions_among(imports: ImportSectionReader) -> Result<u32> {
     Ok(count)
 }
 
-/// Adds what a relocation says. Calls are left out: they can be read off the code.
+/// Adds the reference of a relocation. Calls are left out: they can be read off the code.
 fn refer(uses: &mut Uses, entry: &RelocationEntry, symbols: &[Symbol], names: &HashMap<u32, String>) -> Result<()> {
     use RelocationType::{FunctionIndexLeb, GlobalIndexLeb, TableIndexI32, TableIndexSleb, TableNumberLeb, TypeIndexLeb};
     // The index of one is that of a type, and no symbol's.

@@ -1,8 +1,8 @@
-//! The commands of the README. Each installs what it needs on a machine that has only rustup and
-//! Node.js, and says what it does before it does it.
+//! The commands of the README. Each installs the tools that it needs on a machine that has only rustup and Node.js, and
+//! announces each step.
 //!
-//! `engine` turns the crate into `www/pkg`, `setup` finds or installs tools, `sh` runs commands;
-//! `serve`, `build` and `test` are made of those.
+//! `engine` turns the crate into `www/pkg`, `setup` finds or installs tools, `sh` runs commands; `serve`, `build` and
+//! `test` are made of those.
 
 mod build;
 mod engine;

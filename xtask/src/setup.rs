@@ -17,7 +17,7 @@ pub fn wasm_target() -> Result {
     sh("rustup").args(["target", "add", WASM_TARGET]).run()
 }
 
-/// Makes sure that `node_modules` is what `package-lock.json` says.
+/// Makes sure that `node_modules` matches `package-lock.json`.
 pub fn npm_packages() -> Result {
     let version = sh("node").arg("--version").read().ok_or("Node.js 20.19 or later is needed")?;
     if !recent_enough(&version) {

@@ -84,7 +84,7 @@ impl Sh {
         self.command.stdin(Stdio::piped()).spawn().map_err(|error| self.cannot_start(&error))
     }
 
-    /// Starts the command without input, and with a file for what it says.
+    /// Starts the command without input, and with a file for its output.
     pub fn spawn_into(mut self, log: std::fs::File) -> Result<std::process::Child> {
         let errors = log.try_clone().map_err(|error| self.cannot_start(&error))?;
         self.command.stdin(Stdio::null()).stdout(log).stderr(errors);

@@ -27,7 +27,7 @@ pub struct Halves {
     pub second: Vec<u8>,
 }
 
-/// Splits the engine as wasm-bindgen leaves it, with the names of its functions, by what the linker said of it.
+/// Splits the engine as wasm-bindgen leaves it, with the names of its functions, by the linker's references.
 pub fn split(linked: &[u8], bound: &[u8]) -> Result<Halves> {
     let (mut first, mut second) = (parse(bound)?, parse(bound)?);
     let linked = Linked::read(linked)?;

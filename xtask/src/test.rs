@@ -20,7 +20,7 @@ use Done::{Passed, Skipped};
 struct Stage {
     /// The name on the command line and in the summary.
     name: &'static str,
-    /// One line about what it holds.
+    /// One line about its contents.
     about: &'static str,
     run: fn() -> Result<Done>,
 }
@@ -55,7 +55,7 @@ pub fn test(names: &[String]) -> Result {
     for (index, stage) in stages.iter().enumerate() {
         match stage.name {
             "native" if stages.iter().any(|s| s.name == "engine") => early = engine_early(),
-            // Its own run then finds everything made, or says what is wrong.
+            // Its own run then finds everything made, or reports the error.
             "engine" => early.take().into_iter().for_each(|mut child: Child| drop(child.wait())),
             _ => {}
         }
