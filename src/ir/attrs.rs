@@ -8,8 +8,8 @@ use std::hash::{Hash, Hasher};
 /// Id of an interned [`Attrs`].
 pub type AttrsId = Id<Attrs>;
 
-/// A set of named values. An operator's set holds every field of its schema, in declaration order,
-/// defaults filled in; a function's set (`DictAttrs`) holds what was written, in that order.
+/// A set of named values. An operator's set holds every field of its schema, in declaration order, defaults filled in;
+/// a function's set (`DictAttrs`) holds the written fields, in that order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attrs {
     /// TVM's type key, e.g. `relay.attrs.Conv2DAttrs` or `DictAttrs`.

@@ -34,8 +34,8 @@ pub struct EqualOptions {
     /// Constants whose values were left out of a dump are equal where their types are: nothing tells those of two texts
     /// apart. Otherwise such a constant equals only itself, for in one program they are different weights.
     pub unknown_constants: bool,
-    /// The types of what is computed count where both sides have one. So it is in Relax, where a call may have been given a
-    /// weaker type than follows from its operands; in a comparison of modules of Relax this is always on.
+    /// Compares the types of expressions if both sides have one. Relax needs this, because a call there may have been
+    /// given a weaker type than follows from its operands; a comparison of modules of Relax always does it.
     pub types: bool,
 }
 
@@ -111,7 +111,7 @@ fn expect(equal: bool, message: &str) -> Outcome {
     if equal { Ok(()) } else { mismatch(message) }
 }
 
-/// A correspondence between what stands left and what stands right, one to one.
+/// A one-to-one correspondence between nodes of the left and the right side.
 struct Pairs<T> {
     to_rhs: IdMap<T, Id<T>>,
     to_lhs: IdMap<T, Id<T>>,
@@ -483,7 +483,7 @@ impl<'a> Comparer<'a> {
         Ok(())
     }
 
-    /// `define`: the variables are being bound here, so they may correspond whatever they are.
+    /// Compares two variables. `define`: they are bound here, so any two may correspond.
     fn var(&mut self, lhs: VarId, rhs: VarId, define: bool) -> Outcome {
         let store = self.store;
         let describe = || format!("%{} against %{}", store.var_name(lhs), store.var_name(rhs));

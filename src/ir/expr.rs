@@ -1,6 +1,6 @@
-//! Expressions and what hangs off them. All of it is flat data: children are ids.
+//! Expressions and their parts. All of it is flat data: children are ids.
 //!
-//! One type serves both dialects. A dialect is what `verify` lets stand where; see [`super::Dialect`].
+//! One type serves both dialects. `verify` decides which nodes a dialect allows where; see [`super::Dialect`].
 
 use super::attrs::AttrsId;
 use super::id::{Id, List};
@@ -12,7 +12,7 @@ use super::{AttrValue, Name};
 
 /// Id of an [`Expr`]. Equal ids correspond to equal pointers in TVM.
 pub type ExprId = Id<Expr>;
-/// Id of a [`Var`]: the variable itself, whatever its name.
+/// Id of a [`Var`]: the variable itself, not its name.
 pub type VarId = Id<Var>;
 /// Id of a [`Pattern`].
 pub type PatternId = Id<Pattern>;
@@ -28,7 +28,7 @@ pub struct OpId(pub u16);
 /// A node of the program. Never changed after it is made; its children are older than itself.
 #[derive(Clone, Copy, Debug)]
 pub enum Expr {
-    /// Use of a variable. One node for a variable, so that equal ids mean what they mean in TVM.
+    /// Use of a variable. One node for a variable, so that equal ids have TVM's meaning.
     Var(VarId),
     /// Reference to a global function, by name. One node for a name.
     Global(Id<Name>),
@@ -169,7 +169,7 @@ pub struct Call {
     pub info: Option<Id<CallInfo>>,
 }
 
-/// A variable. Another type annotation makes another variable, as in TVM; `vid` is what they share.
+/// A variable. Another type annotation makes another variable, as in TVM; both share their `vid`.
 #[derive(Clone, Debug)]
 pub struct Var {
     /// Name hint, not unique.

@@ -68,7 +68,7 @@ impl<T> List<T> {
     /// The list without elements.
     pub const EMPTY: List<T> = List { start: 0, len: 0, kind: PhantomData };
 
-    /// The run of `len` ids from `start` on, of whatever pool the caller keeps.
+    /// The run of `len` ids from `start` on, in the caller's pool.
     pub(crate) fn at(start: u32, len: u32) -> Self {
         List { start, len, kind: PhantomData }
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash};
 use std::rc::Rc;
 
-/// Holds each distinct value once. Used for what has no identity: types, attributes, names.
+/// Holds each distinct value once. Used for values without identity: types, attributes, names.
 #[derive(Clone)]
 pub struct Interner<T> {
     values: Vec<Rc<T>>,

@@ -6,7 +6,7 @@ use super::expr::{AdtId, ExprId};
 use super::id::Id;
 use std::rc::Rc;
 
-/// The language that a module is written in. It says what may stand where; the data is the same.
+/// The language that a module is written in. It decides which nodes are allowed where; the data is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// Relay, as TVM 0.19 has it.

@@ -26,7 +26,7 @@ pub enum Origin {
     Made(RewriteId),
 }
 
-/// One rewrite: what a pass did at one place.
+/// One rewrite: the change of a pass at one place.
 #[derive(Clone, Copy, Debug)]
 pub struct Rewrite {
     /// Name of the rule, by default that of the pass.
@@ -53,8 +53,8 @@ impl RewriteLog {
         self.fuel != Some(0)
     }
 
-    /// Records a rewrite after which `what`, a whole function, is no longer there. Nothing stands
-    /// for it, so it is named on both sides. To be called only with fuel.
+    /// Records a rewrite that removes `what`, a whole function. It has no replacement, so it is named on both sides. To
+    /// be called only with fuel.
     pub fn record_removal(&mut self, rule: &'static str, what: ExprId) {
         self.done.push(Rewrite { rule, pre: what, post: what });
         if let Some(fuel) = &mut self.fuel {

@@ -1,8 +1,8 @@
 //! Rewriting by functional update: the driver behind every pass that maps nodes to nodes.
 //!
-//! TVM's `ExprMutator` and `MixedModeMutator` in one: a memo by identity, children before parents,
-//! and the same node back when nothing below it changed. The driver keeps its own stack, records
-//! where nodes came from and counts rewrites; a pass only says what a node becomes.
+//! TVM's `ExprMutator` and `MixedModeMutator` in one: a memo by identity, children before parents, and the same node
+//! back when nothing below it changed. The driver keeps its own stack, records the origins of nodes and counts
+//! rewrites; a pass only returns replacements.
 
 use super::expr::{Binding, BindingBlock, Clause, Expr, ExprId, Function, Pattern, PatternId, Var, VarId};
 use super::id::IdMap;
@@ -84,7 +84,7 @@ enum Step {
     Define(VarId),
     /// All children are done.
     Leave(ExprId),
-    /// The second is what the first becomes.
+    /// The second is the result for the first.
     Alias(ExprId, ExprId),
 }
 
@@ -106,12 +106,12 @@ impl Rewriting {
         self.memo.get(id).copied()
     }
 
-    /// Says beforehand what a node becomes (TVM: writing into `memo_`).
+    /// Presets the result for a node (TVM: writing into `memo_`).
     pub fn set(&mut self, id: ExprId, becomes: ExprId) {
         self.memo.insert(id, becomes);
     }
 
-    /// Rewrites everything reachable from `root` and returns what it becomes.
+    /// Rewrites all nodes reachable from `root` and returns the result for it.
     pub fn run(&mut self, store: &mut Store, root: ExprId, mutator: &mut dyn ExprMutator) -> ExprId {
         let mut stack = Vec::with_capacity(64);
         stack.push(Step::Enter(root));
@@ -266,7 +266,7 @@ impl Rewriting {
             match bound {
                 Bound::Keep => id,
                 Bound::Substitute(by) => by,
-                // It goes with what changed in the value, and is no change of its own.
+                // Renaming follows the change of the value, and is no change of its own.
                 Bound::Rebind(_) => id,
             }
         });
@@ -390,7 +390,7 @@ impl Rewriting {
         store.rebuild(id, new, ty)
     }
 
-    /// Blocks over what their values and variables have become; `None` when all stay the same.
+    /// Rebuilds blocks over their new values and variables; `None` when all stay the same.
     fn blocks(&self, store: &mut Store, blocks: super::List<BindingBlock>) -> Option<Vec<super::Id<BindingBlock>>> {
         let old: Vec<_> = store.items(blocks).collect();
         let new: Vec<_> = old.iter().map(|block| self.block(store, *block)).collect();

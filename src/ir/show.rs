@@ -148,7 +148,7 @@ enum Piece {
     Text(&'static str),
 }
 
-/// Scalar expressions with all their parentheses. They may be deep: what is to be written waits on a stack.
+/// Writes scalar expressions with all their parentheses. They may be deep: pending parts wait on a stack.
 fn write_prim(store: &Store, root: PrimId, out: &mut String) {
     let mut todo = vec![Piece::Expr(root)];
     while let Some(piece) = todo.pop() {

@@ -1,5 +1,5 @@
-//! Sorting, compiled once. The library's sorts are copied for every type and every order, which came to a twentieth of
-//! what the page loads; nothing here sorts so much that a call for each comparison matters.
+//! Sorting, compiled once. The library's sorts are instantiated for every type and every order, which came to a
+//! twentieth of the page's download; no sort here is so large that a call for each comparison matters.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Types: what an expression's value looks like. Interned, so equal types are equal ids.
+//! The types of values. Interned, so equal types are equal ids.
 
 use super::id::Id;
 use super::prim::PrimId;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 /// Id of an interned [`Type`].
 pub type TypeId = Id<Type>;
 
-/// A type: Relay's types, and what Relax calls struct info or, lately, types too.
+/// A type: Relay's types, and Relax's struct info, lately called types too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// `Tensor[(1, 3), float32]`; rank 0 is a scalar and prints as its dtype.
@@ -54,7 +54,7 @@ pub enum Type {
     /// `R.Tensor(ndim=2)`: a tensor of which not all is known. One of which everything is known is a
     /// [`Type::Tensor`]; see [`super::Store::tensor_like`].
     PartialTensor(TensorInfo),
-    /// `R.Callable((A, B), R, True)`: what can be called with these arguments.
+    /// `R.Callable((A, B), R, True)`: a function with these arguments.
     Callable {
         /// Types of the arguments; unknown for an opaque function.
         params: Option<Box<[TypeId]>>,

@@ -70,8 +70,8 @@ pub fn parse_calls(text: &str) -> Result<Vec<PassCall>, Diagnostic> {
     Ok(calls)
 }
 
-/// The arguments of a call for these parameters, defaults filled in. Passes among them become their text.
-/// The error names what does not fit.
+/// Binds the arguments of a call to these parameters, defaults filled in. Passes among them become their text. The
+/// error names an argument that does not fit.
 pub fn bind(params: &'static [Param], call: &PassCall) -> Result<Args, Diagnostic> {
     let error = |text: String| Diagnostic::error("pass-argument", text, None);
     let mut values: Vec<Option<Literal>> = params.iter().map(|_| None).collect();

@@ -59,7 +59,7 @@ pub struct ConfigKey {
 pub struct Config(Vec<(String, Literal)>);
 
 impl Config {
-    /// Sets a key, whatever it was before.
+    /// Sets a key, replacing an earlier value.
     pub fn insert(&mut self, key: String, value: Literal) {
         match self.0.binary_search_by(|(k, _)| k.as_str().cmp(&key)) {
             Ok(at) => self.0[at].1 = value,

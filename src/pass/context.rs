@@ -12,7 +12,7 @@ use crate::ir::{Module, Store};
 pub struct PassContext {
     /// Passes of a higher level do not run inside a `Sequential`.
     pub opt_level: i64,
-    /// Passes that run whatever the level.
+    /// Passes that run at any opt level.
     pub required: Vec<String>,
     /// Passes that do not run inside a `Sequential`, even when required.
     pub disabled: Vec<String>,
@@ -38,7 +38,7 @@ pub struct PassCx<'a> {
     /// Collects its findings. A pass that reported an error has failed.
     pub diagnostics: &'a mut DiagnosticContext,
     pub(super) printed: &'a mut Vec<String>,
-    /// Parts of what it did that become steps inside of its own.
+    /// The stages of the pass, which become steps inside of its own.
     pub stages: &'a mut Vec<Stage>,
     pub(super) nested: &'a mut RunNested<'a>,
 }

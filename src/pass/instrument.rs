@@ -1,4 +1,4 @@
-//! Instruments: what watches passes run (TVM's `PassInstrument`).
+//! Instruments, which watch passes run (TVM's `PassInstrument`).
 
 use super::built_in;
 use super::call::{PassCall, bind, parse_calls};
@@ -69,7 +69,7 @@ pub struct InstrumentSpec {
     pub make: fn(&Args, &str) -> Box<dyn Instrument>,
 }
 
-/// The spec of an instrument. `PassTiming`, `PrintBefore` and `PrintAfter` are what links of the first days say.
+/// Returns the spec of an instrument. Early links have `PassTiming`, `PrintBefore` and `PrintAfter`.
 pub fn lookup(name: &str) -> Option<&'static InstrumentSpec> {
     let name = match name {
         "PassTiming" => "PassTimingInstrument",

@@ -253,7 +253,7 @@ impl Runner {
         resolve_in(&registry, &PassCall { name: factory.to_owned(), args: Vec::new() })
     }
 
-    /// Runs a pass whatever the opt level, with instruments and a step of its own.
+    /// Runs a pass at any opt level, with instruments and a step of its own.
     fn run_pass(&mut self, store: &mut Store, pass: &Pass, module: &Module, role: Role) -> Result<Module, PassError> {
         let step = self.begin(store, pass, module, role);
         let start = (self.clock)();
@@ -328,7 +328,7 @@ impl Runner {
     }
 
     fn body(&mut self, store: &mut Store, pass: &Pass, module: &Module, step: usize) -> Result<Module, PassError> {
-        // One context for the whole pass, as in TVM: what is wrong in several functions is all told.
+        // One context for the whole pass, as in TVM: errors in several functions are all reported.
         let mut diagnostics = DiagnosticContext::default();
         let notes = pass.note.iter().map(|note| Diagnostic::note("pass-name", note.clone(), None));
         self.trace.steps[step].reported.extend(notes);

@@ -111,12 +111,12 @@ impl Registry {
     }
 }
 
-/// Makes a pass from its call. The error names what does not fit.
+/// Makes a pass from its call. The error names an argument that does not fit.
 pub fn resolve(registry: impl Into<Registry>, call: &PassCall) -> Result<Pass, Diagnostic> {
     resolve_in(&registry.into(), call)
 }
 
-/// Makes a pass from its call. The error names what does not fit.
+/// Makes a pass from its call. The error names an argument that does not fit.
 pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnostic> {
     if call.name == "Sequential" {
         return resolve_sequential(registry, call);

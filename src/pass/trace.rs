@@ -117,7 +117,7 @@ impl LogKind {
     }
 }
 
-/// One entry of the log: what happened around passes, in the order it happened.
+/// One entry of the log: an event around passes, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
     /// The step it belongs to; none for entering and leaving a context.
@@ -260,7 +260,7 @@ impl Trace {
         self.note(step, LogKind::Failed, format!("{what} failed: {why}"));
     }
 
-    /// Adds to the log what the hook `call` printed, or that it failed.
+    /// Logs the output of the hook `call`, or its failure.
     pub(super) fn note_printed(
         &mut self,
         step: usize,

@@ -10,9 +10,9 @@ use crate::repro::Document;
 use std::cell::OnceCell;
 
 impl Session {
-    /// Runs the list and context of a document on the program of the last run, as the children of a `Sequential`; without its
-    /// instruments, and of a script's passes with those of the last run's. The versions are numbered after those of the run and asked for like them,
-    /// until another list or document is run. The error is what is wrong with list or context.
+    /// Runs the list and context of a document on the program of the last run, as the children of a `Sequential`;
+    /// without its instruments, and with the script's passes of the last run. The versions are numbered after those of
+    /// the run and used like them, until another list or document is run. The error is that of the list or context.
     pub fn beside(&mut self, document: &Document) -> Result<Trace, Diagnostic> {
         self.set_beside(Vec::new());
         let program = self.trace.versions[0].clone();
@@ -72,7 +72,7 @@ mod tests {
         let added: Vec<&str> = diff.rows.iter().filter(|row| row.left.is_none()).map(|row| diff.right_text(row).trim()).collect();
         assert!(added.iter().any(|line| line.contains("add(1f")), "{added:?}");
         assert!(session.text(theirs, crate::print::Numbering::Exact).is_some_and(|text| text.contains("add(1f")));
-        // The run is what it was, and the same list gives the same program.
+        // The run is unchanged, and the same list gives the same program.
         assert_eq!(session.trace().versions.len(), count);
         let same = session.beside(&document(SOURCE, "FoldConstant, FuseOps", at(2)).expect("passes")).expect("it runs");
         let diff = session.diff(mine, same.steps.last().expect("a step").after).expect("both are there");

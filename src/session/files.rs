@@ -87,7 +87,7 @@ pub struct Comparison {
 }
 
 impl Session {
-    /// Compares a version with another program: its structure, and what it computes.
+    /// Compares a version with another program: its structure, and its results.
     pub fn compare(&mut self, version: usize, source: &str) -> Comparison {
         let mut store = std::mem::take(&mut self.store);
         let (read, found) = open(&mut store, source).into_module(&mut store);
@@ -117,8 +117,8 @@ impl Session {
 /// The limits of evaluation for comparing two programs: the answer is needed while the user types.
 const PATIENCE: eval::EvalOptions = eval::EvalOptions { fuel: 500_000, work: u64::MAX };
 
-/// Nothing when a program has no `main` that can be run, or is too much to be run here. Values that differ by no more than
-/// what another order of additions does count as the same.
+/// Compares the results of `main`; nothing if a program has no `main` that can be run here within the limits. Values
+/// that differ by no more than the error of another order of additions count as the same.
 fn same_values(store: &mut crate::ir::Store, left: &crate::ir::Module, right: &crate::ir::Module) -> Option<bool> {
     for seed in 1..4 {
         let mut shown = [left, right].into_iter().map(|module| {

@@ -21,7 +21,7 @@ pub enum Fate {
     Rebuilt,
     /// Another stands for it.
     Rewritten,
-    /// It was made here; before, there was at most what it was made from.
+    /// It was made here; before, at most its origin existed.
     Made,
     /// It is gone.
     Removed,
@@ -310,7 +310,7 @@ fn forward(store: &Store, trace: &Trace, makers: &[Option<usize>], version: Vers
             entries.push(entry(at, Fate::Removed, removed_by(store, now, done(trace, makers[at])), None));
             return entries;
         };
-        // Since the first version: what happened on the way to this one is what is nearer than the last.
+        // `tie` is since the first version; the tie to the last node is the change on the way to this one.
         let since = Descent { store, root: canonical(store, now), known: IdMap::new() }.tie(found).unwrap_or(tie);
         let fate = match since {
             Tie::Replacement | Tie::Product => Fate::Rewritten,

@@ -1,4 +1,4 @@
-//! A tensor program of a version run on made-up inputs: what it did, by counting, and whether it gave what another version gives.
+//! Runs tensor programs on made-up inputs: counts their work, and compares their results with another version's.
 
 use super::{Nest, Session, seeded_args};
 use crate::diag::Diagnostic;
@@ -7,27 +7,27 @@ use crate::ir::{DTypeCode, Expr, ExprId, Tensor};
 use crate::ops::kernel::read;
 use crate::pass::trace::Version;
 
-/// Steps of a run beyond which it is given up: what is measured is waited for. A node's fuel is twenty steps.
+/// The most steps of a run: the user waits for the measurement. A node's fuel is twenty steps.
 const PATIENCE: EvalOptions = EvalOptions { fuel: 15_000_000, work: u64::MAX };
 
 /// Runs that are kept, so that a step that changed nothing costs nothing.
 const MOST_KEPT: usize = 64;
 
-/// What a run of a function gave.
+/// The result of a run of a function.
 #[derive(Clone)]
 pub(super) struct Ran {
     about: (ExprId, u64, CacheShape),
     outcome: Result<(Value, Cost), String>,
 }
 
-/// What a version of a function does.
+/// The measurement of a version of a function.
 #[derive(Clone, Debug, Default)]
 pub struct Measure {
-    /// What was counted; nothing where it could not be run.
+    /// The counts; nothing if it could not be run.
     pub cost: Option<Cost>,
-    /// Why it could not be run, or why the two could not be compared; empty when all is well.
+    /// The reason why it could not be run or compared; empty without a problem.
     pub problem: String,
-    /// Where its results differ first from those of the other version; empty when they are equal.
+    /// The first difference of its results from those of the other version; empty when they are equal.
     pub difference: String,
     /// Iterations that may run at the same time: the most that nested parallel loops and threads have.
     pub parallel: i64,
@@ -36,8 +36,8 @@ pub struct Measure {
 }
 
 impl Session {
-    /// Runs a tensor program of a version on inputs made from `seed`, counts what it does, and compares the results with those
-    /// of another version on the same inputs.
+    /// Runs a tensor program of a version on inputs made from `seed`, counts its work, and compares the results with
+    /// those of another version on the same inputs.
     pub fn measure(&mut self, version: Version, other: Version, function: &str, seed: u64, cache: CacheShape) -> Measure {
         let mut measure = Measure { parallel: 1, vector: 1, ..Measure::default() };
         match self.nest(version, function, "", 0, &[]) {
@@ -79,7 +79,7 @@ impl Session {
     }
 }
 
-/// How many iterations run at the same time at most, and the widest vector.
+/// Returns the greatest number of parallel iterations, and the widest vector.
 pub fn widths(nest: &Nest) -> (i64, i64) {
     let (mut parallel, mut vector) = (1, 1);
     // A thread that occurs twice on the way is one.
@@ -105,7 +105,7 @@ pub fn widths(nest: &Nest) -> (i64, i64) {
     (parallel, vector)
 }
 
-/// Where two results differ first; empty where they do not. Another order of additions makes no difference.
+/// Returns the first difference of two results; empty if there is none. Another order of additions makes no difference.
 fn difference(before: &Value, after: &Value) -> String {
     let (Value::Tuple(left), Value::Tuple(right)) = (before, after) else { return String::new() };
     let (left, right) = (left.items(), right.items());

@@ -94,7 +94,7 @@ pub fn open(store: &mut Store, source: &str) -> Opened {
     open_with(store, source, &parse::Options::default())
 }
 
-/// Reads the program of a text that is asked for, with values for what comes from around it.
+/// Reads the program of a text that the options choose, with values for names from around it.
 pub fn open_with(store: &mut Store, source: &str, options: &parse::Options) -> Opened {
     let parse::Parsed { program, mut diagnostics, choices } = parse::parse_with(store, source, options);
     let parsed_well = !diagnostics.iter().any(Diagnostic::is_error);
@@ -117,7 +117,7 @@ pub fn open_with(store: &mut Store, source: &str, options: &parse::Options) -> O
                 // Errors about calls of functions that could not be parsed only repeat the parser's.
                 let repeats = mentions(store, function, &program.left_out);
                 if let (false, Err(found)) = (repeats, infer::infer_expr(store, &module, function)) {
-                    // That a type is not known follows from what could not be read.
+                    // Unknown types follow from the parts that could not be read.
                     diagnostics.extend(found.into_iter().filter(|d| d.code != "relay-type-unknown"));
                 }
             }
@@ -158,9 +158,9 @@ fn resolve_rows(registry: &Registry, rows: &[DocumentRow]) -> Result<Vec<Row>, D
 /// kept, and an afternoon of edits should not fill the memory.
 const MAX_NODES: usize = 4_000_000;
 
-/// A program and what was done with it. Runs again only what an edit touches: from the first row
-/// that is different on, or everything when the program itself is. While the newest document cannot
-/// be run, everything of the last one that could stays in place.
+/// A program and its run. Runs again only the part that an edit affects: from the first row that is different on, or
+/// everything when the program itself is. While the newest document cannot be run, the results of the last one that
+/// could stay in place.
 pub struct Session {
     store: Store,
     document: Document,
@@ -178,7 +178,7 @@ pub struct Session {
     beside: Vec<Module>,
     /// The stable names in the versions of the trace, computed on first use.
     naming: OnceCell<Naming>,
-    /// The same with what only the versions beside it have.
+    /// The same with the names in the versions beside it.
     naming_beside: OnceCell<Naming>,
     /// Runs of tensor programs that were measured.
     ran: Vec<measure::Ran>,
@@ -264,7 +264,7 @@ impl Session {
         }
     }
 
-    /// Says what the script of the document that is run next has made.
+    /// Sets the passes and instruments of the script of the next document.
     pub fn set_user(&mut self, user: User) {
         self.user = user;
     }
@@ -350,7 +350,7 @@ impl Session {
                 self.ran.clear();
                 self.trace = Trace::new(opening.module);
             }
-            // Instruments see every pass from the first on, or what they count and number would be wrong.
+            // Instruments see every pass from the first on, or their counts and numbers would be wrong.
             None if !document.instruments.is_empty() || !self.document.instruments.is_empty() => {
                 self.trace = Trace::new(self.trace.versions[0].clone());
             }
@@ -454,8 +454,8 @@ impl Session {
         Some(print::module(&self.store, module, &PrintOptions { numbering, ..PrintOptions::default() }))
     }
 
-    /// A hash of what the run gave: the steps with their outcomes, and every version as TVM prints it. Six digits, which is
-    /// enough to notice that something is different; the same in every build of an engine.
+    /// Returns a hash of the run's results: the steps with their outcomes, and every version as TVM prints it. Six
+    /// digits, which is enough to notice a difference; the same in every build of an engine.
     pub fn result_hash(&self) -> String {
         let mut all = String::new();
         for step in &self.trace.steps {

@@ -11,19 +11,19 @@ use crate::schedule::tree::{Tree, What};
 use crate::schedule::{Refused, State, Tracer, changes};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The most nodes that are told: a picture of more is read by nobody.
+/// The most nodes that are returned: a larger picture is of no use.
 const MOST_NODES: usize = 2000;
 
 /// A loop, a block or a statement in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NestNode {
-    /// What it stands in.
+    /// The node around it.
     pub parent: Option<usize>,
     /// `serial`, `parallel`, `vectorized`, `unroll`, `thread_binding`, `while`, `block`, `if`, `init`, `store`, `call` or `alloc`.
     pub kind: &'static str,
     /// Name of the loop's variable, of the block or of the buffer that is written.
     pub name: String,
-    /// How many iterations a loop has, if that is a number; how many lanes a store.
+    /// The number of iterations of a loop, if that is a number; the number of lanes of a store.
     pub extent: Option<i64>,
     /// The thread of a loop that is bound to one, the condition of a branch, the scope of memory: the rest of its line.
     pub note: String,
@@ -31,13 +31,13 @@ pub struct NestNode {
     pub annotations: String,
     /// The variables of a block: name and kind (`S`, `R`, `scan`, `opaque`).
     pub iters: Vec<(String, &'static str)>,
-    /// What a block reads, as the text has it.
+    /// The regions that a block reads, as the text has them.
     pub reads: String,
-    /// What a block writes.
+    /// The regions that a block writes.
     pub writes: String,
     /// Its first and its last line in the text, from 1.
     pub lines: (usize, usize),
-    /// The same for what stayed the same from version to version.
+    /// A key that an unchanged node keeps from version to version.
     pub key: String,
     /// Its name in the trace; empty where it has none.
     pub handle: String,
@@ -56,15 +56,15 @@ pub struct Nest {
     pub text: String,
     /// Its loops and blocks, each before those in it.
     pub nodes: Vec<NestNode>,
-    /// Whether there are more nodes than are told.
+    /// True if there are more nodes than are returned.
     pub cut: bool,
     /// The instructions of the trace: place, name, and whether it may change the program.
     pub instructions: Vec<(Span, String, bool)>,
-    /// How many of them were applied.
+    /// The number of applied ones.
     pub done: usize,
-    /// Why the next one was not; empty when all were.
+    /// The reason why the next one was not applied; empty when all were.
     pub problem: String,
-    /// Why each of the tries is refused; empty for one that is not.
+    /// The reason why each of the tries is refused; empty for one that is not.
     pub refused: Vec<String>,
     /// The number that new names in the trace begin with.
     pub fresh: usize,
@@ -114,12 +114,12 @@ impl Session {
     }
 }
 
-/// Whether a name occurs in a trace, or one that begins so.
+/// True if a name occurs in a trace, also as the beginning of another one.
 fn is_used(trace: &str, name: &str) -> bool {
     trace.match_indices(name).any(|(at, _)| !trace[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-/// Why instructions are refused; empty when they are not.
+/// Returns the reason why instructions are refused; empty when they are not.
 fn tried(state: &mut State<'_>, mut tracer: Tracer, text: &str) -> String {
     let trace = match parse_trace(text) {
         Ok(trace) => trace,
@@ -381,7 +381,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// What the lines below a block's head say.
+    /// Reads the lines below a block's head.
     fn details(&self, id: StmtId, node: &mut NestNode) {
         let Some(first) = self.lines.get(&self.store.stmt_node(id)) else { return };
         for (line, info) in self.printed.lines.iter().enumerate().skip(first + 1) {

@@ -1,4 +1,4 @@
-//! Passes tried on a version without becoming steps: a pass that stops after some of its rewrites, and what a pass would do.
+//! Tries passes without making steps: stops a pass after some of its rewrites, and previews its effect.
 
 use super::Session;
 use super::place::label;
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(session.partial(step, 0).map(|diff| diff.rows.len()), Ok(0));
         assert_eq!(session.partial(step, 1).map(removed), Ok(1));
         assert_eq!(session.partial(step, 2).map(removed), Ok(2));
-        // The step itself is what it was.
+        // The step itself is unchanged.
         assert_eq!(session.rewrites(step), rewrites);
         assert_eq!(session.trace().versions.len(), versions);
     }

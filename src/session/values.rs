@@ -26,10 +26,10 @@ pub struct Values {
 }
 
 impl Session {
-    /// Runs a function of a version on inputs made from `seed`, but for the parameters that are `given`, by their names: with
-    /// all elements in row-major order, or with one that all are. `watched` is an expression of the version.
+    /// Runs a function of a version on inputs made from `seed`, except the parameters in `given`, by their names: with
+    /// all elements in row-major order, or with one for all of them. `watched` is an expression of the version.
     ///
-    /// The error says what is wrong with the question; that the program fails stands in the answer.
+    /// The error reports a wrong question; a failure of the program is part of the answer.
     pub fn values(
         &mut self,
         version: Version,
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(shown(&session, &values.args)[1], "k: int32 7");
         let filled = session.values(0, "main", 0, &[of("x", &[2.0])], None).expect("it runs");
         assert_eq!(shown(&session, &filled.result)[0], "result.0: float32[2, 2] [[9, 9], [9, 9]]");
-        // The others are what the seed makes, whatever is given.
+        // The others come from the seed, whichever are given.
         let seeded = session.values(0, "main", 0, &[], None).expect("it runs");
         assert_eq!(shown(&session, &filled.args)[1], shown(&session, &seeded.args)[1]);
         assert!(session.values(0, "main", 0, &[of("x", &[1.0, 2.0])], None).is_err());

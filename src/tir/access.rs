@@ -151,7 +151,7 @@ impl Detector<'_> {
         }
     }
 
-    /// Of a block inside counts what it says itself.
+    /// Counts a nested block by its declared regions.
     fn block(&mut self, store: &mut Store, block: Id<Block>) {
         let block = store.prim_block(block).clone();
         let value_of = |symbol| block.iters.iter().find(|iter| iter.var == symbol).and_then(|iter| iter.value);
@@ -244,7 +244,7 @@ impl Detector<'_> {
 
     fn relaxed(&mut self, store: &mut Store, index: PrimId) -> IntSet {
         let mut index = index;
-        // Values are older than what is bound to them, so this ends; the limit is for programs that are not well-formed.
+        // Values are older than their variables, so this ends; the limit is for programs that are not well-formed.
         for _ in 0..64 {
             let new = substitute(store, index, &mut |_, symbol| self.values.get(&symbol).copied());
             if new == index {

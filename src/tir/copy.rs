@@ -1,5 +1,5 @@
-//! Copies of tensor programs: whatever a body defines is defined anew, and what comes from outside can be given another
-//! meaning (TVM's `RenewDefs`, `src/s_tir/transform/renew_defs.cc`, and the substitution of buffers in FuseTIR).
+//! Copies of tensor programs: definitions in a body are made anew, and names from outside can be replaced (TVM's
+//! `RenewDefs`, `src/s_tir/transform/renew_defs.cc`, and the substitution of buffers in FuseTIR).
 
 use crate::ir::{
     AttrNode, Block, Buffer, For, Id, IdMap, PrimExpr, PrimFunc, PrimId, PrimParam, Region, Stmt, StmtId, Store, Symbol,
@@ -272,7 +272,7 @@ impl Copier {
         }
     }
 
-    /// A block but for what it does.
+    /// Copies a block except its body.
     fn block(&mut self, store: &mut Store, old: &Block) -> Block {
         let mut iters = old.iters.clone();
         for iter in &mut iters {

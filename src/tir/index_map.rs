@@ -33,7 +33,7 @@ impl IndexMap {
         self.params.iter().copied().zip(ranges).collect()
     }
 
-    /// First values and extents of what comes out, where indices run through a shape.
+    /// Returns first values and extents of the mapped indices, for indices that run through a shape.
     pub fn map_ranges(&self, store: &mut Store, analyzer: &mut Analyzer, shape: &[PrimId]) -> Vec<(PrimId, PrimId)> {
         let iters = self.ranges_in(store, shape);
         let map = detect_iter_map(store, analyzer, &self.indices, &iters, None, Level::NoCheck, false);
@@ -79,7 +79,7 @@ impl IndexMap {
         found
     }
 
-    /// The shape of what comes out.
+    /// Returns the mapped shape.
     pub fn map_shape(&self, store: &mut Store, analyzer: &mut Analyzer, shape: &[PrimId]) -> Vec<PrimId> {
         self.map_ranges(store, analyzer, shape).into_iter().map(|(_, extent)| extent).collect()
     }

@@ -22,7 +22,7 @@ pub enum Gives {
     Said,
     /// The type in the last argument of the text.
     SaidLast,
-    /// It depends on the arguments: whoever reads the call knows.
+    /// It depends on the arguments: the code that reads the call decides.
     Special,
 }
 
@@ -31,8 +31,8 @@ pub enum Gives {
 pub struct Intrinsic {
     /// Its name without `T.`.
     pub name: &'static str,
-    /// The names of its arguments, between blanks; `*` stands for any number of further ones, and what may be left out
-    /// is followed by its value: `num_blocks=-1`.
+    /// The names of its arguments, between blanks; `*` stands for any number of further ones, and an optional one is
+    /// followed by its value: `num_blocks=-1`.
     pub params: &'static str,
     /// The type of the result.
     pub gives: Gives,
@@ -108,7 +108,7 @@ pub const INTRINSICS: &[Intrinsic] = &[
     row("masked_load", "dtype buffer *", Gives::Said),
     row("masked_store", "buffer value *", Gives::Void),
     row("reinterpret", "dtype value", Gives::Said),
-    // Calls of what is not in the module.
+    // Calls of functions outside of the module.
     row("call_extern", "dtype func_name *", Gives::Said),
     row("call_pure_extern", "dtype func_name *", Gives::Said),
     row("call_llvm_intrin", "dtype name *", Gives::Said),

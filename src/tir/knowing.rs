@@ -1,4 +1,4 @@
-//! Rewriting statements with what is known where they stand: ranges of loops, conditions of branches (TVM's
+//! Rewrites statements with the facts that hold there: ranges of loops, conditions of branches (TVM's
 //! `IRMutatorWithAnalyzer`, `src/arith/ir_mutator_with_analyzer.cc`).
 
 use super::arith::{Analyzer, DEEPEST, Scope};
@@ -23,7 +23,7 @@ pub struct Known {
 /// A variable that runs: first value and number of values.
 type Iter = (Id<Symbol>, (PrimId, PrimId));
 
-/// A mutator that keeps what is known.
+/// A mutator that keeps facts.
 pub trait Knowing: StmtMutator {
     /// Returns the facts at the statement under way.
     fn known(&mut self) -> &mut Known;
@@ -62,7 +62,7 @@ impl Known {
         self.open.push(scope);
     }
 
-    /// The same with what follows from quotients in it: `x // 8 == 2` says that `x` is from 16 to 23.
+    /// The same with the facts of quotients in it: `x // 8 == 2` means that `x` is from 16 to 23.
     pub fn holds_with_quotients(&mut self, store: &mut Store, cond: PrimId) {
         self.holds(store, cond);
         for fact in quotient_facts(store, cond) {
@@ -70,7 +70,7 @@ impl Known {
         }
     }
 
-    /// Says what a loop, a block or a binding of threads says of its variables.
+    /// Adds the facts of a loop, a block or a binding of threads about its variables.
     pub fn bind_variables(&mut self, store: &mut Store, id: StmtId) {
         match store.stmt(id).clone() {
             Stmt::For(head, _) => self.bind_iter(store, head.var, head.min, head.extent),
@@ -95,7 +95,7 @@ impl Known {
         }
     }
 
-    /// The variables that an index runs with, and what holds of them besides their ranges.
+    /// Returns the variables of an index with their ranges, and the condition on them besides their ranges.
     pub fn iters_of(&self, store: &mut Store, index: PrimId) -> (Vec<Iter>, Option<PrimId>) {
         let all = self.predicates.iter().copied();
         let predicate = all.reduce(|all, one| binary(store, PrimOp::And, all, one));
@@ -187,7 +187,7 @@ pub fn enter_knowing(mutator: &mut dyn Knowing, cx: &mut Rewriting<'_>, id: Prim
     })
 }
 
-/// A statement over what is inside of it rewritten, knowing there what it says.
+/// Rewrites the parts of a statement with the facts that it adds.
 pub fn descend_knowing(mutator: &mut dyn Knowing, cx: &mut Rewriting<'_>, id: StmtId) -> StmtId {
     let begin = mutator.known().begin();
     let new = match cx.store.stmt(id).clone() {

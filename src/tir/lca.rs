@@ -10,7 +10,7 @@ use crate::ir::{
 };
 use rustc_hash::FxHashMap;
 
-/// A loop or block, and what it stands in; the first one is the function.
+/// A loop or block, and its parent; the first one is the function.
 struct Scope {
     parent: usize,
     stmt: Option<StmtId>,

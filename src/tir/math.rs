@@ -18,7 +18,7 @@ pub fn constant(store: &mut Store, value: i64, dtype: DType) -> PrimId {
     if dtype.lanes == 1 { one } else { store.prim(PrimExpr::Broadcast { value: one, lanes: dtype.lanes }) }
 }
 
-/// A function of `T` that gives what it gets where it gets integers: `floor`, `ceil`, `round`, `nearbyint`, `trunc`.
+/// Makes a function of `T` that returns integers unchanged: `floor`, `ceil`, `round`, `nearbyint`, `trunc`.
 pub fn rounded(store: &mut Store, name: &str, x: PrimId) -> PrimId {
     let dtype = store.prim_dtype(x);
     if !dtype.is_float() {
@@ -157,7 +157,7 @@ pub fn if_then_else(store: &mut Store, cond: PrimId, then: PrimId, other: PrimId
     }
 }
 
-/// `T.likely(cond)`, which says nothing of what is known.
+/// Makes `T.likely(cond)`, which adds no facts.
 pub fn likely(store: &mut Store, cond: PrimId) -> PrimId {
     if store.as_prim_int(cond).is_some() {
         return cond;

@@ -1,4 +1,4 @@
-//! Algorithms on TIR: building scalar expressions as TVM's operators do it, and what is known of them.
+//! Algorithms on TIR: building scalar expressions as TVM's operators do it, and proving facts about them.
 
 pub mod access;
 pub mod arith;

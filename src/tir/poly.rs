@@ -1,8 +1,8 @@
-//! Integer expressions as polynomials, for equality where shapes are symbolic: `(i * 4 + j) // 16 * 16 + (i * 4 + j) % 16`
-//! is `i * 4 + j` whatever the variables are.
+//! Integer expressions as polynomials, for equality where shapes are symbolic: `(i * 4 + j) // 16 * 16 + (i * 4 + j) %
+//! 16` is `i * 4 + j` for all values of the variables.
 //!
-//! A remainder is written with the quotient, `a - a // m * m`, so only quotients are left as atoms, and what belongs
-//! together cancels. A quotient vanishes where its numerator is known to be smaller than its divisor.
+//! A remainder is written with the quotient, `a - a // m * m`, so only quotients are left as atoms, and corresponding
+//! terms cancel. A quotient vanishes if its numerator is known to be smaller than its divisor.
 
 use crate::ir::sort::sort_by;
 use crate::ir::{Id, IdMap, PrimExpr, PrimId, PrimOp, Store, Symbol};

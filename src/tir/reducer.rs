@@ -111,7 +111,7 @@ fn matches(store: &Store, pattern: PrimId, expr: PrimId, vars: &[Id<Symbol>], fo
     }
 }
 
-/// A store: its buffer, where, and what.
+/// A store: its buffer, its indices, its value.
 type Stored = (Id<Buffer>, Box<[PrimId]>, PrimId);
 
 fn stored(store: &Store, id: StmtId) -> Option<Stored> {

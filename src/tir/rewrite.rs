@@ -89,7 +89,7 @@ pub struct Rewriting<'s> {
     live: bool,
     /// True if a rule has changed an expression of the statement under way.
     ruled: bool,
-    /// The last statement that was rewritten inside only, and what came of it.
+    /// The last statement of which only parts were rewritten, and its result.
     descended: Option<(StmtId, StmtId)>,
     rule: Option<&'static str>,
     /// The statement under way.
@@ -121,13 +121,13 @@ impl<'s> Rewriting<'s> {
         }
     }
 
-    /// The same for a copy that stands beside the original: whatever it defines is defined anew.
+    /// The same for a copy that stands beside the original: its definitions are made anew.
     #[must_use]
     pub fn fresh(self) -> Rewriting<'s> {
         Rewriting { fresh: true, ..self }
     }
 
-    /// Says what a variable becomes from now on.
+    /// Sets the replacement of a variable from now on.
     pub fn set_symbol(&mut self, symbol: Id<Symbol>, becomes: PrimId) {
         self.symbols.insert(symbol, becomes);
         self.forget();
@@ -145,7 +145,7 @@ impl<'s> Rewriting<'s> {
         self.symbols.get(&symbol).copied()
     }
 
-    /// Says what a buffer becomes from now on, wherever it is used.
+    /// Sets the replacement of a buffer for all uses from now on.
     pub fn set_buffer(&mut self, buffer: Id<Buffer>, becomes: Id<Buffer>) {
         self.buffers.insert(buffer, becomes);
         self.forget();

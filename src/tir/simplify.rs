@@ -328,7 +328,7 @@ impl Simplifier<'_> {
         }
     }
 
-    /// A product of what is not known: the factors as they are written, numbers last.
+    /// A product of non-constant expressions: the factors in their order, numbers last.
     fn product(&mut self, a: PrimId, b: PrimId) -> PrimId {
         let mut factors = Vec::new();
         let mut scale = 1i64;

@@ -2,7 +2,7 @@
 
 use crate::ir::{Id, IdMap, PrimExpr, PrimId, Store, Symbol};
 
-/// The expression with variables replaced by what `f` gives for them; nothing else changes, nothing is simplified.
+/// Replaces variables by the results of `f`; nothing else changes, nothing is simplified.
 pub fn substitute(store: &mut Store, root: PrimId, f: &mut dyn FnMut(&mut Store, Id<Symbol>) -> Option<PrimId>) -> PrimId {
     let mut order = Vec::new();
     store.for_each_prim(root, &mut |id, _| order.push(id));

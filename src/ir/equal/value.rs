@@ -1,4 +1,4 @@
-//! Equality of what is not an expression: types, extents, tensors, attributes.
+//! Equality of types, extents, tensors and attributes.
 
 use super::path::Step;
 use super::{Comparer, Mismatch, Outcome, expect, mismatch};

@@ -123,17 +123,17 @@ pub enum PrimExpr {
     /// `T.comm_reducer(lambda x, y: x + y, [T.float32(0.0)])`: how two are made one, as an attribute says. Nothing in it is
     /// free.
     Reducer(Box<Reducer>),
-    /// An object with named fields: `T.target({"kind": "llvm"})` has the key `Target`; as the last argument of a call it is what
-    /// the call carries besides arguments, `launch_params=[...]`.
+    /// An object with named fields: `T.target({"kind": "llvm"})` has the key `Target`; as the last argument of a call
+    /// it holds the other properties of the call, `launch_params=[...]`.
     Attrs(AttrsId),
 }
 
 /// Combines two values, or two tuples of them, into one (TVM's `CommReducer`); all lists are equally long.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reducer {
-    /// Variables for what is there already.
+    /// Variables for the old values.
     pub lhs: Box<[Id<Symbol>]>,
-    /// Variables for what is added.
+    /// Variables for the added values.
     pub rhs: Box<[Id<Symbol>]>,
     /// The combined values.
     pub results: Box<[PrimId]>,

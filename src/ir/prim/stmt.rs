@@ -9,7 +9,7 @@ use crate::ir::ty::{DType, Symbol, TypeId};
 /// Id of a [`Stmt`].
 pub type StmtId = Id<Stmt>;
 
-/// A piece of memory with a shape. Two buffers are two, whatever they hold.
+/// A piece of memory with a shape. Buffers have identity: two equal ones are two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
     /// Name hint.
@@ -35,7 +35,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// A packed buffer of which nothing else is said.
+    /// Makes a packed buffer with defaults for the rest.
     pub fn new(name: Id<Name>, dtype: DType, shape: Box<[PrimId]>, scope: Id<Name>) -> Buffer {
         Buffer {
             name,
@@ -147,7 +147,7 @@ pub struct IterVar {
     pub value: Option<PrimId>,
 }
 
-/// A block of computation with what it reads and writes (TVM's `SBlockRealize` and `SBlock`).
+/// A block of computation with its reads and writes (TVM's `SBlockRealize` and `SBlock`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Name.
@@ -224,7 +224,7 @@ pub enum Stmt {
         /// The repeated statement.
         body: StmtId,
     },
-    /// `x: T.let[T.int32] = value`: visible in what follows.
+    /// `x: T.let[T.int32] = value`: in scope in the following statements.
     Bind {
         /// The variable.
         var: Id<Symbol>,
@@ -242,9 +242,9 @@ pub enum Stmt {
         /// The annotated statement.
         body: StmtId,
     },
-    /// `A = T.alloc_buffer(..., annotations={...})`: visible in what follows.
+    /// `A = T.alloc_buffer(..., annotations={...})`: in scope in the following statements.
     Alloc(Id<Buffer>, Option<AttrsId>),
-    /// `A = T.decl_buffer(...)`: visible in what follows.
+    /// `A = T.decl_buffer(...)`: in scope in the following statements.
     Declare(Id<Buffer>),
     /// `assert cond, ("RuntimeError", ["message"])`
     Assert {

@@ -1,4 +1,4 @@
-//! The memory of a session: every node of every version, and what is shared between them.
+//! The memory of a session: every node of every version, and the data that they share.
 
 mod attributes;
 mod outside;
@@ -24,10 +24,10 @@ use crate::diag::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// One session's memory: append-only arenas for what has identity, interners for what has not.
+/// One session's memory: append-only arenas for nodes with identity, interners for the others.
 ///
-/// Nothing is ever changed or freed while the session lasts, so a version of the program
-/// is a handful of ids and a fact about an id stays true.
+/// Nodes are never changed or freed while the session lasts, so a version of the program is a handful of ids and a fact
+/// about an id stays true.
 #[derive(Clone, Default)]
 pub struct Store {
     exprs: Vec<Expr>,
@@ -299,7 +299,7 @@ impl Store {
         id
     }
 
-    /// A new variable that looks like `old` and is another one, for copies of what binds it.
+    /// Makes a new variable that looks like `old`, for copies of its binder.
     pub fn fresh_var(&mut self, old: VarId) -> VarId {
         let id = Id::from_index(self.vars.len());
         let new = Var { vid: id, ..self.vars[old.index()].clone() };
@@ -458,7 +458,7 @@ impl Store {
         self.call_infos.get(id)
     }
 
-    /// Interns what a call carries; nothing is `None`.
+    /// Interns the further properties of a call; `None` without any.
     pub fn add_call_info(&mut self, attrs: Option<AttrsId>, type_args: &[TypeId]) -> Option<Id<CallInfo>> {
         if attrs.is_none() && type_args.is_empty() {
             return None;

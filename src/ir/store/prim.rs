@@ -332,8 +332,8 @@ impl Store {
         }
     }
 
-    /// The type of a pointer to elements in a kind of memory: `T.handle("float32", "shared")`. Vectors may be elements, and
-    /// [`DType::VOID`] is what is not known.
+    /// Returns the type of a pointer to elements in a kind of memory: `T.handle("float32", "shared")`. Vectors may be
+    /// elements, and [`DType::VOID`] is an unknown element.
     pub fn pointer(&mut self, element: DType, scope: Id<Name>) -> DType {
         if element == DType::VOID && self.str(scope) == "global" {
             return DType::HANDLE;

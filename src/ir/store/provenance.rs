@@ -6,7 +6,7 @@ use crate::ir::expr::{ExprId, VarId};
 use crate::ir::id::Id;
 use crate::ir::origin::{Origin, Rewrite, RewriteId};
 
-/// A place in the session's history, to measure what was made since.
+/// A point in the session's history, to tell nodes made since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub(super) exprs: usize,
@@ -59,7 +59,7 @@ impl Store {
         self.origins[id.index()] = Origin::Parsed(span);
     }
 
-    /// The place in the text that a node descends from: its own, or that of what it replaces.
+    /// Returns the place in the text that a node descends from: its own, or that of the node it replaces.
     pub fn source_span(&self, id: ExprId) -> Option<Span> {
         let mut id = id;
         loop {
@@ -72,7 +72,7 @@ impl Store {
         }
     }
 
-    /// Forgets the places of what was read since `mark`, from a text that is not the program: then it is made, not read.
+    /// Forgets the places of nodes parsed since `mark` from a text that is not the program: they count as made.
     pub fn disown(&mut self, mark: Mark) {
         let origin = self.current.map_or(Origin::Unknown, Origin::Made);
         for place in &mut self.origins[mark.exprs..] {
@@ -86,7 +86,7 @@ impl Store {
         }
     }
 
-    /// Moves the places of what was read since `mark`, from a text that was made of the program's.
+    /// Moves the places of nodes parsed since `mark`, from a text that was made of the program's.
     pub fn move_places(&mut self, mark: Mark, place: impl Fn(Span) -> Span) {
         for origin in &mut self.origins[mark.exprs..] {
             if let Origin::Parsed(span) = origin {
@@ -118,9 +118,9 @@ impl Store {
         }
     }
 
-    /// Does one rewrite of `pre` and records it: the nodes that `f` makes are products of the
-    /// rewrite, and what it returns replaces `pre`. Nothing is recorded when `f` returns `post`,
-    /// which is `pre` over its new children, unless it called [`Store::keep_products`]. Without fuel `f` is not called.
+    /// Does one rewrite of `pre` and records it: the nodes that `f` makes are products of the rewrite, and its result
+    /// replaces `pre`. Nothing is recorded when `f` returns `post`, which is `pre` over its new children, unless it
+    /// called [`Store::keep_products`]. Without fuel `f` is not called.
     ///
     /// Rewrites do not nest: inside `f` a further call is part of the outer rewrite.
     pub fn rewrite(&mut self, rule: &'static str, pre: ExprId, post: ExprId, f: impl FnOnce(&mut Store) -> ExprId) -> ExprId {
@@ -139,7 +139,7 @@ impl Store {
         self.current = None;
         let rule = self.current_rule.take().unwrap_or(rule);
         if result == post && !self.products_stand {
-            // Nothing claims what was made, and the next rewrite has this number: it may be of one of these nodes.
+            // The new nodes belong to no rewrite; the next one has this number and may be of one of them.
             self.disown_products(mark, number);
             return post;
         }
@@ -153,7 +153,7 @@ impl Store {
         result
     }
 
-    /// Inside a rewrite: what was made stands beside what it was made for, so the rewrite counts although its result is the
+    /// Inside a rewrite: the products stand beside the unchanged node, so the rewrite counts although its result is the
     /// same.
     pub fn keep_products(&mut self) {
         self.products_stand = true;
@@ -163,8 +163,8 @@ impl Store {
         self.origins[mark.exprs..].iter_mut().filter(|o| **o == Origin::Made(number)).for_each(|o| *o = Origin::Unknown);
     }
 
-    /// Records a rewrite of a driver whose rewrites nest: what was made since `mark` and no rewrite inside claims are its
-    /// products. While another rewrite is under way, it is a part of that.
+    /// Records a rewrite of a driver whose rewrites nest: nodes made since `mark` that belong to no inner rewrite are
+    /// its products. While another rewrite is under way, it is a part of that.
     pub fn record_nested(&mut self, mark: Mark, rewrite: Rewrite) {
         let Rewrite { pre, post, .. } = rewrite;
         let number = self.current.unwrap_or(self.log.done.len() as RewriteId);

@@ -143,7 +143,7 @@ impl<'s, 'o> Scope<'s, 'o> {
         }
         let mut results = self.sources(whole.body, &mut Vec::new());
         if results.len() != 1 {
-            // A tuple, a constant or a parameter: something that stands for what comes out.
+            // A tuple, a constant or a parameter as the result gets a node of its own.
             let body = self.result_of(whole.body);
             results = vec![self.add(body, group, Some("result".to_owned()))];
             order.push((body, group));

@@ -1,14 +1,14 @@
-//! Rows and columns for a graph: what is used stands above what uses it, edges are short, and the parts of the graph that
-//! have nothing to do with each other stand side by side.
+//! Rows and columns for a graph: operands stand above their users, edges are short, and unconnected parts stand side by
+//! side.
 //!
-//! The steps are those of Sugiyama, Tagawa and Toda (1981): edges that would close a circle are left out, rows are the longest
-//! paths, orders in the rows come from the middle of the neighbours, and so do the columns.
+//! The steps are those of Sugiyama, Tagawa and Toda (1981): edges that would close a cycle are left out, rows are the
+//! longest paths, orders in the rows come from the middle of the neighbours, and so do the columns.
 
 use crate::ir::sort::{ranking, sort_by};
 
 const SWEEPS: usize = 8;
 
-/// A place for each of `n` nodes: its column, in widths of a node, and its row. `edges` lead from what is used to what uses it.
+/// Returns a place for each of `n` nodes: column, in widths of a node, and row. `edges` lead from operands to users.
 pub(super) fn layout(n: usize, edges: &[(u32, u32)]) -> Vec<(f32, u32)> {
     let mut edges: Vec<(u32, u32)> = edges.to_vec();
     sort_by(&mut edges, |a, b| a.cmp(b));
@@ -93,7 +93,7 @@ impl Lists {
         order
     }
 
-    /// The longest path to each node; then everything that is not held from above comes down to what uses it.
+    /// Computes the longest path to each node; then moves nodes that nothing above holds down to their users.
     fn rows(&self, order: &[u32]) -> Vec<u32> {
         let mut rows = vec![0; order.len()];
         for &node in order {

@@ -1,7 +1,7 @@
-//! The dataflow graph of a version: what is computed from what, functions and fused groups as boxes.
+//! The dataflow graph of a version, with functions and fused groups as boxes.
 //!
-//! The places come from all versions of the run at once: nodes that are the same expression in different versions share a place,
-//! so going from step to step moves nothing.
+//! The places come from all versions of the run at once: nodes that are the same expression in different versions share
+//! a place, so going from step to step moves nothing.
 
 mod extract;
 mod layout;
@@ -77,7 +77,7 @@ pub struct Group {
     pub made: bool,
 }
 
-/// The graph of a step: the version after it, and what the version before had besides.
+/// The graph of a step: the version after it, and the nodes that it removed.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// The nodes.
@@ -124,7 +124,7 @@ impl Graphs {
         self.versions.get(version).map_or(0, |version| version.nodes.len())
     }
 
-    /// The graph of what lies between two versions.
+    /// Returns the graph of the step between two versions.
     pub fn step(&self, store: &Store, dialect: Dialect, before: Version, after: Version) -> Option<Graph> {
         let (old, new) = (self.versions.get(before)?, self.versions.get(after)?);
         let print = if dialect == Dialect::Relax { print::relax_ty } else { print::ty };

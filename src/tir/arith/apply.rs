@@ -97,7 +97,7 @@ impl Table {
                 constant(store, i64::from(value), DType { lanes, ..DType::BOOL })
             }
             Node::Op(op, a, b) => {
-                // A number has the type of what stands beside it.
+                // A number has the type of the other operand.
                 let (a, b) = match (self.nodes[a as usize], self.nodes[b as usize]) {
                     (Node::Number(number), _) => {
                         let b = self.make(store, b, found, root);

@@ -11,7 +11,7 @@ use crate::tir::build::binary;
 pub struct Comparison(pub(super) u8);
 
 impl Comparison {
-    /// None is possible: what is known contradicts itself.
+    /// None is possible: the facts contradict each other.
     pub const INCONSISTENT: Comparison = Comparison(0);
     /// `a == b`
     pub const EQ: Comparison = Comparison(1);

@@ -31,8 +31,8 @@ enum Sign {
     Unknown,
 }
 
-/// The values of `target`, an expression that stands once in the comparison `cond`, for which it holds whatever the
-/// variables in `relax` are; `hints` says what others may be. The empty set where that is not found out.
+/// Returns the values of `target`, an expression that occurs once in the comparison `cond`, for which it holds for all
+/// values of the variables in `relax`; `hints` has the values of the others. The empty set if they are not found.
 pub fn deduce_bound(store: &mut Store, target: PrimId, cond: PrimId, hints: &Domains, relax: &Domains) -> IntSet {
     match deduce(store, target, cond, hints, relax) {
         None => IntSet::NOTHING,
@@ -108,7 +108,7 @@ fn deduce(store: &mut Store, target: PrimId, cond: PrimId, hints: &Domains, rela
                 let even = binary(store, PrimOp::Eq, rest, zero);
                 let even = analyzer.can_prove(store, even);
                 result = binary(store, PrimOp::FloorDiv, result, operand);
-                // The quotient is rounded down, which is right for what is greater only.
+                // The quotient is rounded down, which is right for an upper bound only.
                 match sense {
                     _ if even => {}
                     Sense::AtLeast => result = plus(store, result, 1),

@@ -131,7 +131,7 @@ impl Analyzer {
         Some(if same { ramp } else { folded(store, op, ramp, b) })
     }
 
-    /// `(x * c1 + y) // c2`: what `c2` divides is taken out, or a factor common to both.
+    /// Rewrites `(x * c1 + y) // c2`: takes out multiples of `c2`, or a common factor of both.
     fn quotient_of_multiple(&mut self, store: &mut Store, a: PrimId, b: PrimId, id: PrimId, mode: Mode) -> Option<PrimId> {
         let c2 = store.as_prim_int(b)?;
         let multiple = |id: PrimId| match *store.prim_of_id(id) {

@@ -1,4 +1,4 @@
-//! Conditions: what holds by the facts, what follows for each side of `and` and `or`, and their normal form (TVM's
+//! Conditions: proofs by facts, the facts for each side of `and` and `or`, and their normal form (TVM's
 //! `src/arith/rewrite_simplify.cc` and `conjunctive_normal_form.cc`).
 
 use super::rewrite::folded;
@@ -176,7 +176,7 @@ fn split(store: &mut Store, id: PrimId, by: PrimOp) -> Option<Vec<PrimId>> {
     }
 }
 
-/// Leaves out what is always true or false.
+/// Leaves out parts that are always true or false.
 fn without_truths(store: &Store, chunks: &mut Vec<Vec<PrimId>>) {
     let is = |part: &PrimId, truth: i64| store.prim_dtype(*part) == DType::BOOL && store.as_prim_int(*part) == Some(truth);
     for chunk in chunks.iter_mut() {

@@ -106,7 +106,7 @@ enum Mode {
     Canonical,
 }
 
-/// Facts, and what follows from them.
+/// Facts, and conclusions from them.
 #[derive(Clone, Default)]
 pub struct Analyzer {
     known: FxHashMap<Id<Symbol>, Known>,
@@ -185,7 +185,7 @@ impl Analyzer {
         self.can_prove_with(store, cond, Strength::Default)
     }
 
-    /// [`Analyzer::can_prove`] as hard as is said.
+    /// [`Analyzer::can_prove`] with a given effort.
     pub fn can_prove_with(&mut self, store: &mut Store, cond: PrimId, strength: Strength) -> bool {
         if let Some(value) = store.as_prim_int(cond) {
             return value != 0;
@@ -197,7 +197,7 @@ impl Analyzer {
         strength == Strength::SymbolicBound && self.proved_by_bound(store, cond)
     }
 
-    /// `a < b` and the like where the least value of the difference, in terms of what is not relaxed, is known.
+    /// Proves `a < b` and the like by the least value of the difference, in terms of variables not relaxed.
     fn proved_by_bound(&mut self, store: &mut Store, cond: PrimId) -> bool {
         let PrimExpr::Binary { op, a, b } = *store.prim_of_id(cond) else { return false };
         let (larger, smaller, least) = match op {

@@ -186,7 +186,7 @@ impl Analyzer {
         Modular::ALL
     }
 
-    /// Narrows the set of a variable by `x % c == b`; gives the variable and what was known of it.
+    /// Narrows the set of a variable by `x % c == b`; returns the variable and its former set.
     pub(super) fn enter_modular(&mut self, store: &Store, cond: PrimId) -> Option<(Id<Symbol>, Option<Modular>)> {
         let PrimExpr::Binary { op: PrimOp::Eq, a, b } = *store.prim_of_id(cond) else { return None };
         let PrimExpr::Binary { op: PrimOp::Mod | PrimOp::FloorMod, a: x, b: coeff } = *store.prim_of_id(a) else { return None };

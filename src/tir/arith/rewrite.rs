@@ -175,7 +175,7 @@ impl Analyzer {
         result
     }
 
-    /// A condition holds, and what it says of the dividends of quotients.
+    /// Enters a condition with its facts about the dividends of quotients.
     pub(super) fn enter_facts(&mut self, store: &mut Store, cond: PrimId) -> Branch {
         let mut scopes = vec![self.enter(store, cond)];
         for fact in quotient_facts(store, cond) {

@@ -37,7 +37,7 @@ pub struct Scope {
     literals: usize,
     transitive: usize,
     memo: usize,
-    /// A variable whose modular set was narrowed, and what it was.
+    /// A variable whose modular set was narrowed, and the former set.
     modular: Option<(Id<Symbol>, Option<Modular>)>,
 }
 
@@ -109,7 +109,7 @@ impl Analyzer {
         self.bind_in_comparisons(store, symbol, min, extent);
     }
 
-    /// Says that a variable is between two values, both included, whatever was said of it before.
+    /// Sets the bounds of a variable, both included, replacing earlier ones.
     pub fn assume_between(&mut self, symbol: Id<Symbol>, min: i64, max: i64) {
         self.known.entry(symbol).or_default().bound = Some(Bound { min, max });
         self.forget();
@@ -205,7 +205,7 @@ impl Analyzer {
         scope
     }
 
-    /// Ends what [`Analyzer::enter`] began.
+    /// Ends the scope of [`Analyzer::enter`].
     pub fn exit(&mut self, scope: Scope) {
         self.bounds.truncate(scope.bounds);
         self.literals.truncate(scope.literals);

@@ -25,7 +25,7 @@ impl End {
         }
     }
 
-    /// The value for what is not known to be infinite.
+    /// Maps the value of a finite end.
     pub(super) fn map(self, f: impl FnOnce(PrimId) -> PrimId) -> End {
         match self {
             End::At(value) => End::At(f(value)),
@@ -144,7 +144,7 @@ impl IntSet {
         })
     }
 
-    /// The two together, and what lies between them (TVM's `Union` of two interval sets).
+    /// Returns the smallest interval around both (TVM's `Union` of two interval sets).
     pub fn hull(self, store: &mut Store, other: IntSet) -> IntSet {
         match (self.is_nothing(), other.is_nothing()) {
             (true, _) => other,

@@ -11,7 +11,7 @@ pub fn eval_set(store: &mut Store, expr: PrimId, domains: &Domains) -> IntSet {
     Evaluator::new(&mut Analyzer::new(), domains).eval(store, expr)
 }
 
-/// The same, simplifying and proving by what `analyzer` knows.
+/// The same, simplifying and proving with the facts of `analyzer`.
 pub fn eval_set_with(store: &mut Store, analyzer: &mut Analyzer, expr: PrimId, domains: &Domains) -> IntSet {
     Evaluator::new(analyzer, domains).eval(store, expr)
 }
@@ -116,7 +116,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A set over what its ends become.
+    /// Returns a set over the sets of its ends.
     fn relax(&mut self, store: &mut Store, set: IntSet) -> IntSet {
         if self.depth >= self.domains.len().min(usize::from(DEEPEST)) {
             return set;

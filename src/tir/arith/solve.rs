@@ -1,5 +1,5 @@
-//! Ranges of variables that follow from a condition (what passes need of TVM's `SolveInequalitiesToRange`,
-//! `src/arith/solve_linear_inequality.cc`, as `ConditionalBoundsContext` in `src/tirx/transform/ir_utils.cc` asks it).
+//! Ranges of variables that follow from a condition (the part of TVM's `SolveInequalitiesToRange`,
+//! `src/arith/solve_linear_inequality.cc`, that `ConditionalBoundsContext` in `src/tirx/transform/ir_utils.cc` needs).
 
 use super::set::{Domains, End, IntSet};
 use super::{Analyzer, Bound};

@@ -1,4 +1,4 @@
-//! The rules of `rules.txt`, read once: what they look like and when they fit. Applying them is [`super::rewrite`].
+//! The rules of `rules.txt`, parsed once: their patterns and conditions. Applying them is [`super::rewrite`].
 
 use crate::ir::{PrimExpr, PrimId, PrimOp, Store};
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ pub(super) mod class {
 /// Place of a [`Node`] in its table.
 pub(super) type NodeId = u16;
 
-/// Part of a rule: of what it looks for, what it makes, or of its condition.
+/// A node of a rule: of its pattern, its result, or its condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Node {
     /// A variable, a place in [`Match::found`].
@@ -39,7 +39,7 @@ pub(super) enum Fun {
     Ge,
     /// `x < c` is proved.
     Lt,
-    /// `x == 0` is proved by what is known of numbers.
+    /// `x == 0` is proved by bounds.
     IsZero,
     /// It may be left out or be there twice.
     Pure,
@@ -230,7 +230,7 @@ impl Table {
                         found.found[var as usize] = Some(id);
                         true
                     }
-                    // Of numbers the value counts, whatever their type.
+                    // Numbers are compared by value, not by type.
                     Some(old) => old == id || (var >= FIRST_INT && store.as_prim_int(old) == store.as_prim_int(id)),
                 }
             }

@@ -1,10 +1,10 @@
-//! Statements over what is inside of them rewritten.
+//! Rewrites the parts of statements.
 
 use super::{Rewriting, StmtMutator};
 use crate::ir::{AttrNode, Block, Buffer, For, Id, IterVar, PrimExpr, PrimId, Region, Stmt, StmtId, Store};
 
 impl Rewriting<'_> {
-    /// A statement over what is inside of it rewritten: the same when nothing changed.
+    /// Rewrites the parts of a statement: the same when nothing changed.
     pub fn descend(&mut self, mutator: &mut dyn StmtMutator, id: StmtId) -> StmtId {
         let new = self.over_parts(mutator, id);
         self.descended = Some((id, new));

@@ -27,7 +27,7 @@ fn number_minus(store: &Store, id: PrimId) -> Option<(i64, PrimId)> {
     }
 }
 
-/// The number in `x + number - y - z`, and what is there without it.
+/// Returns the number in `x + number - y - z`, and the rest.
 fn buried(store: &mut Store, id: PrimId) -> Option<(PrimId, i64)> {
     let (mut taken, mut at) = (Vec::new(), id);
     while let PrimExpr::Binary { op: PrimOp::Sub, a, b } = *store.prim_of_id(at) {

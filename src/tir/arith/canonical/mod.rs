@@ -104,7 +104,7 @@ impl Sum {
         self.args.iter_mut().for_each(|arg| arg.scale = arg.scale.wrapping_mul(factor));
     }
 
-    /// Divides by what divides everything.
+    /// Divides by a common divisor of all parts.
     fn divide(&mut self, divisor: i64) {
         self.base /= divisor;
         self.args.iter_mut().for_each(|arg| arg.scale /= divisor);

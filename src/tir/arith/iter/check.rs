@@ -99,7 +99,7 @@ impl Rewriter<'_> {
         fine
     }
 
-    /// The digit with the smallest divisor that is a multiple of what is covered already.
+    /// Returns the digit with the smallest divisor that is a multiple of the covered part.
     fn next_above(&mut self, splits: &[Split], used: &[bool], covered: crate::ir::PrimId) -> Option<usize> {
         let mut found: Option<usize> = None;
         for at in (0..splits.len()).filter(|at| !used[*at]) {

@@ -64,7 +64,7 @@ pub(super) fn of_predicate(
     Some(sized.into_iter().map(|(_, constraint)| constraint).collect())
 }
 
-/// A comparison, and what stands beside it in a conjunction: TVM looks for `<` first, then `<=`, `>` and `>=`.
+/// Returns a comparison, and the rest of its conjunction: TVM looks for `<` first, then `<=`, `>` and `>=`.
 fn first_comparison(store: &Store, cond: PrimId) -> Option<(PrimId, Option<PrimId>)> {
     let op_of = |id: PrimId| match *store.prim_of_id(id) {
         PrimExpr::Binary { op, .. } => Some(op),
@@ -108,7 +108,7 @@ fn of_comparison(
     Some(Constraint { iter, lower, upper })
 }
 
-/// `a - b` as what has iterators in it, less what has none.
+/// Splits `a - b` into the part with iterators, less the part without.
 fn parted(store: &mut Store, a: PrimId, b: PrimId, is_iter: &dyn Fn(Id<Symbol>) -> bool) -> (PrimId, PrimId) {
     let zero = store.prim_int(0, crate::ir::DType::I32);
     let (mut iter, mut bound) = (zero, zero);

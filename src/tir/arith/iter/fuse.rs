@@ -42,7 +42,7 @@ impl Rewriter<'_> {
         count
     }
 
-    /// The digit with the smallest factor among the first `end`, of one source if that is said.
+    /// Returns the digit with the smallest factor among the first `end`, of one source if given.
     fn smallest(&self, sum: &Sum, used: &[bool], source: Option<&Rc<Mark>>, end: usize) -> Option<usize> {
         let open = |at: &usize| !used[*at] && source.is_none_or(|source| Rc::ptr_eq(source, &sum.args[*at].source));
         let mut base: Option<(usize, i64)> = None;

@@ -76,7 +76,7 @@ impl Split {
         Split { lower, extent: source.extent, scale, source }
     }
 
-    /// True if both are the same digit, whatever their factors.
+    /// True if both are the same digit, regardless of their factors.
     fn same_digit(&self, other: &Split) -> bool {
         Rc::ptr_eq(&self.source, &other.source) && self.lower == other.lower && self.extent == other.extent
     }
@@ -125,7 +125,7 @@ struct Rewriter<'a> {
     updates_padding: bool,
     requires_padding: bool,
     padding: PrimId,
-    /// Sums of digits that are one iterator: that iterator, and what is added to it.
+    /// Sums of digits that are one iterator: that iterator, and its added offset.
     fused: FxHashMap<Sum, (Rc<Mark>, PrimId)>,
     /// The digits of which such an iterator is made.
     flat: FxHashMap<Sum, Sum>,
@@ -192,8 +192,8 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// Writes indices over iterators as sums of digits; `predicate` is what holds of the iterators besides their ranges. Trivial
-/// iterators, of one value, are that value if `trivial` says so. The errors say why it is not possible.
+/// Writes indices over iterators as sums of digits; `predicate` is a condition on the iterators besides their ranges.
+/// Trivial iterators, of one value, are that value if `trivial` is set. The errors give the reason of a failure.
 pub fn detect_iter_map(
     store: &mut Store,
     analyzer: &mut Analyzer,

@@ -114,7 +114,7 @@ impl Rewriter<'_> {
         Some(Value::Split(Split { extent: divisor, ..padded }))
     }
 
-    /// The digit of an iterator that is long enough for the divisor, and what was put before it.
+    /// Returns the digit of an iterator that is padded to the divisor, and the padding before it.
     fn pad(&mut self, mut split: Split, base: PrimId, divisor: PrimId) -> Option<(Split, PrimId)> {
         let left = self.op(PrimOp::FloorMod, base, divisor);
         let mut left = self.analyzer.simplify(self.store, left);
