@@ -1,4 +1,4 @@
-//! The builder: blocks and scopes that are open, names that are given, the module around.
+//! The builder: open blocks and scopes, names, and the module.
 
 use super::NameSupply;
 use crate::diag::Diagnostic;
@@ -15,11 +15,11 @@ use std::hash::{Hash, Hasher};
 /// TVM's `BlockBuilder`: makes blocks of bindings in normal form, with types. See the [module's](super) example.
 pub struct BlockBuilder {
     module: Module,
-    /// What is known of signatures so far: those that somebody asked for or said.
+    /// The signatures that are known so far.
     pub(super) signatures: Signatures,
-    /// The module as it was, which says the other signatures. Most passes ask for none.
+    /// The original module, which has the other signatures. Most passes need none.
     written: Module,
-    /// How deep the expression nests that is being normalised.
+    /// The nesting depth of the expression that is being normalised.
     pub(super) depth: usize,
     names: NameSupply,
     pub(super) blocks: Vec<Frame>,
@@ -29,37 +29,37 @@ pub struct BlockBuilder {
     bound: IdMap<Var, ExprId>,
     /// Functions that are being built, inner ones behind outer ones.
     pub(super) functions: Vec<super::functions::Open>,
-    /// Functions of the module by what they look like from afar, once somebody adds one.
+    /// Functions of the module by their hashes, once a function is added.
     alike: Option<FxHashMap<u64, Vec<Id<Name>>>>,
     errors: Vec<Diagnostic>,
-    /// Of rewritings that are over, for the next one to use again.
+    /// Buffers of finished rewrites, which the next one reuses.
     pub(super) spare: Vec<super::run::Run>,
 }
 
-/// A block under way.
+/// A block under construction.
 pub(super) struct Frame {
     pub(super) bindings: Vec<Binding>,
     pub(super) dataflow: bool,
-    /// What was nested and has got a variable in this block.
+    /// The variables of nested values in this block.
     pub(super) normal: FxHashMap<ExprId, ExprId>,
-    /// Whether leaves or tuples are among it, which a pass has made something else of.
+    /// True if it has leaves or tuples, which a pass has replaced.
     pub(super) normal_leaves: bool,
 }
 
 struct Scope {
     /// The first symbol that is visible in it.
     first: usize,
-    /// How many symbols there were before.
+    /// The number of symbols before.
     outer: usize,
 }
 
 impl BlockBuilder {
-    /// How many bindings the block under way has.
+    /// Returns the number of bindings in the current block.
     pub(super) fn emitted(&self) -> usize {
         self.blocks.last().map_or(0, |frame| frame.bindings.len())
     }
 
-    /// A builder in a module, which says what its functions take and give. An empty one will do for a function that calls none.
+    /// Makes a builder in a module, which has the signatures. An empty one will do for a function that calls none.
     pub fn new(module: &Module) -> BlockBuilder {
         BlockBuilder {
             module: module.clone(),
@@ -78,27 +78,27 @@ impl BlockBuilder {
         }
     }
 
-    /// The module as it is now.
+    /// Returns the current module.
     pub fn module(&self) -> &Module {
         &self.module
     }
 
-    /// The module, or everything that did not fit on the way.
+    /// Returns the module, or all errors.
     pub fn finish(self) -> Result<Module, Vec<Diagnostic>> {
         if self.errors.is_empty() { Ok(self.module) } else { Err(self.errors) }
     }
 
-    /// What did not fit since the last time that somebody asked; [`BlockBuilder::finish`] does not give it again.
+    /// Returns the errors since the last call; [`BlockBuilder::finish`] does not return them again.
     pub fn take_errors(&mut self) -> Vec<Diagnostic> {
         std::mem::take(&mut self.errors)
     }
 
-    /// Notes what is wrong; [`BlockBuilder::finish`] gives it.
+    /// Adds an error; [`BlockBuilder::finish`] returns it.
     pub fn error(&mut self, code: &'static str, message: impl Into<String>, span: Option<crate::diag::Span>) {
         self.errors.push(Diagnostic::error(code, message, span));
     }
 
-    /// What calls of a function of the module see of it, if there is one of that name.
+    /// Returns the type of a function of the module for its callers, if there is one of that name.
     pub fn signature_of(&mut self, store: &mut Store, name: Id<Name>) -> Option<TypeId> {
         if let Some(ty) = self.signatures.get(&name) {
             return Some(*ty);
@@ -108,15 +108,13 @@ impl BlockBuilder {
         Some(ty)
     }
 
-    /// A name that this builder did not give yet.
+    /// Returns a name that this builder has not used yet.
     pub fn unique_name(&mut self, hint: &str) -> String {
         self.names.fresh(hint)
     }
 
-    // ---- functions of the module ----
-
-    /// Adds a function and gives the node that names it: of a function that is there already, under whatever name, the one
-    /// of that (the first by name).
+    /// Adds a function and returns the node of its name. If the module has an equal function, under whatever name, it
+    /// returns the node of that one (the first by name).
     pub fn add_function(&mut self, store: &mut Store, function: ExprId, hint: &str) -> ExprId {
         let look = from_afar(store, function);
         let alike = self.alike(store);
@@ -144,7 +142,7 @@ impl BlockBuilder {
         store.add(Expr::Global(name))
     }
 
-    /// Puts another function in the place of one. Calls are typed as before, as in TVM, where the name carries the type: see
+    /// Replaces a function by another one. Calls keep their types, as in TVM, where the name carries the type: see
     /// [`BlockBuilder::set_signature`].
     pub fn update_function(&mut self, store: &Store, name: Id<Name>, function: ExprId) {
         if self.module.function(name) == Some(function) {
@@ -166,7 +164,7 @@ impl BlockBuilder {
         }
     }
 
-    /// Says what calls of a function see of it, which need not be there yet; see [`signature`].
+    /// Sets the type of a function for its callers, also before the function exists; see [`signature`].
     pub fn set_signature(&mut self, name: Id<Name>, ty: TypeId) {
         self.signatures.insert(name, ty);
     }
@@ -182,19 +180,17 @@ impl BlockBuilder {
         })
     }
 
-    // ---- blocks ----
-
     /// Opens a block of bindings.
     pub fn begin_block(&mut self, dataflow: bool) {
         self.blocks.push(Frame { bindings: Vec::new(), dataflow, normal: FxHashMap::default(), normal_leaves: false });
     }
 
-    /// Closes the innermost block and gives its bindings; none when none is open.
+    /// Closes the innermost block and returns its bindings; none when none is open.
     pub fn end_block(&mut self) -> Vec<Binding> {
         self.blocks.pop().map(|frame| frame.bindings).unwrap_or_default()
     }
 
-    /// Whether the innermost block is a dataflow block.
+    /// True if the innermost block is a dataflow block.
     pub fn is_dataflow(&self) -> bool {
         self.blocks.last().is_some_and(|frame| frame.dataflow)
     }
@@ -206,18 +202,18 @@ impl BlockBuilder {
         }
     }
 
-    /// Whether a block is open.
+    /// True if a block is open.
     pub fn has_block(&self) -> bool {
         !self.blocks.is_empty()
     }
 
-    /// The bindings of the innermost block so far.
+    /// Returns the bindings of the innermost block so far.
     pub fn bindings(&mut self) -> Option<&mut Vec<Binding>> {
         self.blocks.last_mut().map(|frame| &mut frame.bindings)
     }
 
-    /// Binds a value in the innermost block, in normal form and with its type, to a new variable: of a dataflow block one of
-    /// its own. Without a hint it is called `lv` or `gv`. Gives the use of the variable.
+    /// Binds a value in the innermost block, in normal form and with its type, to a new variable: in a dataflow block
+    /// to a dataflow variable. Without a hint its name is `lv` or `gv`. Returns the use of the variable.
     pub fn emit(&mut self, store: &mut Store, value: ExprId, hint: &str) -> ExprId {
         self.emit_as(store, value, self.is_dataflow(), hint)
     }
@@ -240,7 +236,7 @@ impl BlockBuilder {
         store.use_var(var)
     }
 
-    /// Binds a value to a variable of this type, which is checked when the program runs; symbols in the type are defined here.
+    /// Binds a value to a variable of this type, which is checked at run time; symbols in the type are defined here.
     pub fn emit_match_cast(&mut self, store: &mut Store, value: ExprId, ty: TypeId, hint: &str) -> ExprId {
         let value = self.normalize(store, value);
         if let Some(given) = store.checked_type(value)
@@ -278,12 +274,12 @@ impl BlockBuilder {
         store.relax_var(&name, ty, dataflow)
     }
 
-    /// The value that a variable is bound to. Nothing for parameters and for what a `match_cast` binds, as in TVM.
+    /// Returns the value that a variable is bound to. `None` for parameters and variables of a `match_cast`, as in TVM.
     pub fn lookup_binding(&self, var: VarId) -> Option<ExprId> {
         self.bound.get(var).copied()
     }
 
-    /// The value behind a variable, through variables that only name another one; any other expression is itself.
+    /// Returns the value behind a variable, through variables that only rename another one; any other expression is itself.
     pub fn value_of(&self, store: &Store, expr: ExprId) -> ExprId {
         let mut expr = expr;
         while let Expr::Var(var) = store.expr(expr)
@@ -294,15 +290,13 @@ impl BlockBuilder {
         expr
     }
 
-    // ---- scopes ----
-
     /// Opens the scope of a function: it knows the symbols that its parameters define, and no others.
     pub fn begin_scope(&mut self, store: &Store, params: &[VarId]) {
         self.scopes.push(Scope { first: self.symbols.len(), outer: self.symbols.len() });
         params.iter().for_each(|param| self.define(store, *param));
     }
 
-    /// Opens a scope in which everything of the one around is known.
+    /// Opens a scope that inherits all symbols of the one around.
     pub fn begin_inner_scope(&mut self) {
         let first = self.scopes.last().map_or(0, |scope| scope.first);
         self.scopes.push(Scope { first, outer: self.symbols.len() });
@@ -315,7 +309,7 @@ impl BlockBuilder {
         }
     }
 
-    /// The symbols that the type of a variable defines are known from here on.
+    /// Defines the symbols in the type of a variable from here on.
     pub fn define(&mut self, store: &Store, var: VarId) {
         if self.scopes.is_empty() {
             return;
@@ -326,7 +320,7 @@ impl BlockBuilder {
         }
     }
 
-    /// A type without what this scope does not know (TVM's `EraseToWellDefinedInScope`).
+    /// Erases symbols from a type that this scope does not know (TVM's `EraseToWellDefinedInScope`).
     pub fn erase(&self, store: &mut Store, ty: TypeId) -> TypeId {
         match self.scopes.last() {
             Some(scope) => {
@@ -337,10 +331,8 @@ impl BlockBuilder {
         }
     }
 
-    // ---- nodes ----
-
-    /// Blocks without those that are empty; neighbours of one kind are one block; a sequence that is bound is opened, its
-    /// blocks standing before the binding of its value (TVM's `NormalizeBlocks`).
+    /// Removes empty blocks, merges neighbours of one kind, and opens a sequence that is bound: its blocks come before
+    /// the binding of its value (TVM's `NormalizeBlocks`).
     pub fn join_blocks(&self, store: &mut Store, blocks: &[Id<BindingBlock>]) -> List<BindingBlock> {
         let joined = |block: Id<BindingBlock>| {
             let mut bindings = store.block_bindings(block);
@@ -392,12 +384,12 @@ impl BlockBuilder {
     }
 }
 
-/// Whether a node has no operands and is no function.
+/// True if a node has no operands and is no function.
 pub fn is_leaf(store: &Store, id: ExprId) -> bool {
     !matches!(store.expr(id), Expr::Tuple(_)) && is_leaf_or_tuple(store, id)
 }
 
-/// Whether a node may be an operand (TVM's `IsLeafOrTuple`).
+/// True if a node may be an operand (TVM's `IsLeafOrTuple`).
 pub fn is_leaf_or_tuple(store: &Store, id: ExprId) -> bool {
     !matches!(
         store.expr(id),
@@ -405,7 +397,7 @@ pub fn is_leaf_or_tuple(store: &Store, id: ExprId) -> bool {
     )
 }
 
-/// What calls see of a function.
+/// Returns the type of a function for its callers.
 pub fn signature(store: &mut Store, function: ExprId) -> TypeId {
     match store.expr(function) {
         Expr::Function(id) => {
@@ -423,7 +415,7 @@ pub fn signature(store: &mut Store, function: ExprId) -> TypeId {
     }
 }
 
-/// A number that equal functions share.
+/// Returns a hash that equal functions share.
 fn from_afar(store: &Store, function: ExprId) -> u64 {
     let mut hash = FxHasher::default();
     match store.expr(function) {
@@ -443,8 +435,8 @@ fn from_afar(store: &Store, function: ExprId) -> u64 {
     hash.finish()
 }
 
-/// A function over a body in normal form, with its type. Its result is the type of the body where that says no less than `ret`,
-/// without symbols that the parameters do not define.
+/// Makes a typed function over a body in normal form. Its result is the type of the body if that is as precise as
+/// `ret`, without symbols that the parameters do not define.
 pub fn function_over(store: &mut Store, pre: Option<ExprId>, function: Function) -> ExprId {
     let found = store.checked_type(function.body);
     let ret = result_type(store, &function, found);
@@ -457,8 +449,8 @@ pub fn function_over(store: &mut Store, pre: Option<ExprId>, function: Function)
     }
 }
 
-/// A function that was visited: itself where it has stayed the same. A result that the body need not have is not promised any
-/// more, even if that was so before (TVM's `ExprMutator`, which puts every function together anew).
+/// Rebuilds a function that was visited: the same one if nothing changed. A result type that the body does not
+/// guarantee is dropped, even if it was written before (TVM's `ExprMutator`, which rebuilds every function).
 pub fn function_again(store: &mut Store, pre: ExprId, function: Function) -> ExprId {
     let found = store.checked_type(function.body);
     let ret = function.ret.filter(|ret| found.is_none_or(|found| fit(store, found, *ret) == Fit::Always));
@@ -471,7 +463,7 @@ pub fn function_again(store: &mut Store, pre: ExprId, function: Function) -> Exp
     function_over(store, Some(pre), Function { ret, ..function })
 }
 
-/// [`function_again`] of a function that was rewritten otherwise; anything else as it is.
+/// Does the same as [`function_again`] for a function that was rewritten otherwise; any other expression stays.
 pub fn visited(store: &mut Store, expr: ExprId) -> ExprId {
     match store.as_function(expr) {
         Some(function) => function_again(store, expr, function),

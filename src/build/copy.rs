@@ -1,4 +1,4 @@
-//! Functions with other variables in them: TVM's `Bind` and `CopyWithNewVars` (src/relax/utils.cc).
+//! Functions with other variables: TVM's `Bind` and `CopyWithNewVars` (src/relax/utils.cc).
 
 use super::{BlockBuilder, BlockMutator, Mutation, run};
 use crate::diag::Diagnostic;
@@ -6,7 +6,7 @@ use crate::infer::relax::types::{self, Bindings};
 use crate::ir::walk::post_order;
 use crate::ir::{Dim, Expr, ExprId, Extents, Function, Id, Module, Store, Symbol, Type, TypeId, VarId};
 
-/// Rewrites nothing by itself: variables and symbols are what the rewriting was told beforehand.
+/// Rewrites nothing by itself: variables and symbols were replaced beforehand.
 struct Substitute;
 
 impl BlockMutator for Substitute {
@@ -19,7 +19,7 @@ impl BlockMutator for Substitute {
     }
 }
 
-/// A function in which variables and symbols are what they stand for. Parameters that stand for something are none any more.
+/// Replaces variables and symbols in a function. Replaced parameters are removed.
 pub fn bind(
     store: &mut Store,
     module: &Module,
@@ -32,7 +32,7 @@ pub fn bind(
     cx.builder.finish().map(|_| result)
 }
 
-/// [`bind`] of any expression, inside of a rewriting whose builder it uses.
+/// Does the same as [`bind`] for any expression, inside of a rewrite whose builder it uses.
 pub fn bind_in(store: &mut Store, cx: &mut Mutation, expr: ExprId, vars: &[(VarId, ExprId)], symbols: Bindings) -> ExprId {
     let outer = cx.save();
     let outer_symbols = std::mem::replace(&mut cx.symbols, symbols);
@@ -51,7 +51,7 @@ pub fn bind_in(store: &mut Store, cx: &mut Mutation, expr: ExprId, vars: &[(VarI
         }
     }
     let mut result = run(store, cx, &mut Substitute, root);
-    // A result that is written stays promised, whatever is known of the body.
+    // A written result type stays, whatever is known of the body.
     if let (Some(old), Some(new)) = (store.as_function(root), store.as_function(result))
         && result != root
     {
@@ -63,7 +63,7 @@ pub fn bind_in(store: &mut Store, cx: &mut Mutation, expr: ExprId, vars: &[(VarI
     result
 }
 
-/// What the symbols in the type of a variable are, given the type of what it stands for (TVM's `InferSymbolicVarMap`).
+/// Finds the values of symbols in the type of a variable, given the type of its value (TVM's `InferSymbolicVarMap`).
 pub fn infer_symbols(store: &Store, var: TypeId, value: TypeId, found: &mut Vec<(Id<Symbol>, Dim)>) {
     let mut pairs = vec![(var, value)];
     while let Some((var, value)) = pairs.pop() {
@@ -86,14 +86,14 @@ pub fn infer_symbols(store: &Store, var: TypeId, value: TypeId, found: &mut Vec<
     }
 }
 
-/// The extents of a tensor or shape, if they are known.
+/// Returns the extents of a tensor or shape, if they are known.
 pub fn known_dims(store: &Store, ty: TypeId) -> Option<&[Dim]> {
     match store.type_of_id(ty) {
         Type::Tensor { shape, .. } => Some(shape),
         Type::Shape(Extents::Known(dims)) => Some(dims),
         Type::PartialTensor(info) => match &info.extents {
             Extents::Known(dims) => Some(dims),
-            // Takes the extents that the variable is known to hold.
+            // The variable holds a shape, whose extents may be known.
             Extents::Var(var) => match store.type_of_id(store.var_type(*var)?) {
                 Type::Shape(Extents::Known(dims)) => Some(dims),
                 _ => None,
@@ -104,7 +104,7 @@ pub fn known_dims(store: &Store, ty: TypeId) -> Option<&[Dim]> {
     }
 }
 
-/// The symbols that a function defines: with its parameters, or with a `match_cast` in it, in the order in which they come
+/// Returns the symbols that a function defines: with its parameters, or with a `match_cast` in it, in program order
 /// (TVM's `DefinedSymbolicVars`).
 pub fn defined_symbols(store: &Store, function: ExprId) -> Vec<Id<Symbol>> {
     let mut found: Vec<Id<Symbol>> = Vec::new();
@@ -113,7 +113,7 @@ pub fn defined_symbols(store: &Store, function: ExprId) -> Vec<Id<Symbol>> {
             found.push(symbol);
         }
     };
-    // Functions come before what they hold.
+    // Functions come before their contents.
     for id in post_order(store, function).into_iter().rev() {
         match store.expr(id) {
             Expr::Function(function) => {
@@ -133,7 +133,7 @@ pub fn defined_symbols(store: &Store, function: ExprId) -> Vec<Id<Symbol>> {
     found
 }
 
-/// A copy of a function that shares no variable and no symbol with it, so that both may stand in one module.
+/// Copies a function so that it shares no variable and no symbol with the original, and both may stand in one module.
 pub fn copy_with_new_vars(store: &mut Store, cx: &mut Mutation, function: ExprId) -> ExprId {
     struct Fresh;
     impl BlockMutator for Fresh {

@@ -1,4 +1,4 @@
-//! Functions put together from the outside in: TVM's `bb.function(...)`, `bb.dataflow()` and `bb.emit_func_output(...)`
+//! Functions built from the outside in: TVM's `bb.function(...)`, `bb.dataflow()` and `bb.emit_func_output(...)`
 //! (python/tvm/relax/block_builder.py).
 
 use super::BlockBuilder;
@@ -7,7 +7,7 @@ use crate::ir::{AttrsId, BindingBlock, ExprId, Function, Id, Store, VarId};
 /// A function that is being built.
 pub(super) struct Open {
     name: String,
-    /// None while they are not known: then they come with the result.
+    /// `None` while they are not known: then they come with the result.
     params: Option<Vec<VarId>>,
     attrs: Option<AttrsId>,
     pure: bool,
@@ -18,7 +18,7 @@ pub(super) struct Open {
 
 impl BlockBuilder {
     /// Opens a function, in which bindings are emitted: until [`BlockBuilder::end_function`], and with
-    /// [`BlockBuilder::emit_func_output`] in between. Without parameters these come with the result.
+    /// [`BlockBuilder::emit_func_output`] in between. If it has no parameters here, they come with the result.
     pub fn begin_function(&mut self, store: &Store, name: &str, params: Option<&[VarId]>, attrs: Option<AttrsId>, pure: bool) {
         let open =
             Open { name: name.to_owned(), params: params.map(<[_]>::to_vec), attrs, pure, blocks: Vec::new(), result: None };
@@ -27,8 +27,8 @@ impl BlockBuilder {
         self.begin_block(false);
     }
 
-    /// Opens a dataflow block in the function that is being built, or closes it and goes on outside of it. False where no
-    /// function is being built.
+    /// Opens a dataflow block in the function that is being built, or closes it and continues outside of it. False if
+    /// no function is being built.
     pub fn switch_block(&mut self, store: &mut Store, dataflow: bool) -> bool {
         let inside = self.close_block(store);
         if inside {
@@ -47,8 +47,8 @@ impl BlockBuilder {
         true
     }
 
-    /// Says what the function that is being built gives, adds it to the module, and gives the node that names it there. The
-    /// error is how this was called at a wrong place.
+    /// Sets the result of the function that is being built, adds it to the module, and returns the node of its name
+    /// there. The error tells that this was called in a wrong place.
     pub fn emit_func_output(
         &mut self,
         store: &mut Store,
@@ -69,7 +69,7 @@ impl BlockBuilder {
         let Some(open) = self.functions.last_mut() else { return Err("emit_func_output is called in a function") };
         let (blocks, attrs, pure, name) = (std::mem::take(&mut open.blocks), open.attrs, open.pure, open.name.clone());
         let body = store.add_seq(&blocks, output);
-        // Parameters that came only now define the symbols that their types mention.
+        // Parameters that are known only now define the symbols in their types.
         self.begin_scope(store, &params);
         let list = store.list(&params);
         let type_params = store.list(&[]);
@@ -86,8 +86,8 @@ impl BlockBuilder {
         Ok(name)
     }
 
-    /// Leaves the function that is being built: its name in the module, or nothing where it has no result. Then what was
-    /// emitted is gone.
+    /// Leaves the function that is being built: returns its name in the module, or `None` if it has no result. Then its
+    /// bindings are dropped.
     pub fn end_function(&mut self) -> Option<ExprId> {
         let open = self.functions.pop()?;
         if open.result.is_none() {

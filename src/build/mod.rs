@@ -1,9 +1,9 @@
-//! Programs of Relax, put together and rewritten binding by binding.
+//! Builds and rewrites programs of Relax, binding by binding.
 //!
-//! - [`BlockBuilder`]: TVM's builder. It keeps what it is given in normal form, gives it types and names.
+//! - [`BlockBuilder`]: TVM's builder. It keeps programs in normal form, and gives them types and names.
 //! - [`BlockMutator`]: the hooks of a pass that rewrites; [`rewrite_module`] and [`rewrite_function`] drive it.
 //! - [`bind`], [`copy_with_new_vars`]: a function with other variables.
-//! - [`NameSupply`]: names that nobody has yet.
+//! - [`NameSupply`]: names that are free.
 //!
 //! A pass that replaces `R.add(x, x)` by `R.multiply(x, 2)`:
 //!
@@ -46,7 +46,7 @@
 //! # assert!(text.contains("R.multiply(x, two)"), "{text}");
 //! ```
 //!
-//! Errors of deduction do not stop the building: they are collected, and [`BlockBuilder::finish`] gives them.
+//! Errors of deduction do not stop the building: they are collected, and [`BlockBuilder::finish`] returns them.
 
 mod builder;
 mod copy;

@@ -6,7 +6,7 @@ use crate::ir::rewrite::Visit;
 use crate::ir::walk::for_each_child;
 use crate::ir::{Binding, BindingBlock, Dim, Dims, Expr, ExprId, Extents, Id, IdMap, Store, Type, TypeId, Var, VarId};
 
-/// Whether there is such a leaf in a node over leaves and tuples of leaves, or it is one itself.
+/// True if a node over leaves and tuples of leaves has such a leaf, or is one itself.
 pub fn any_leaf(store: &Store, id: ExprId, is: &mut dyn FnMut(ExprId) -> bool) -> bool {
     let mut found = is(id);
     for_each_child(store, id, |child| match store.expr(child) {
@@ -16,129 +16,128 @@ pub fn any_leaf(store: &Store, id: ExprId, is: &mut dyn FnMut(ExprId) -> bool) -
     found
 }
 
-/// What a pass does with each kind of node and binding. Every hook has the default of changing nothing but what follows from
-/// changes elsewhere: what is bound to a new value has its type, and uses follow their variables.
+/// The actions of a pass on each kind of node and binding. By default every hook only propagates changes from
+/// elsewhere: variables with a new value get its type, and uses follow their variables.
 ///
-/// A hook may emit bindings into the block under way (`cx.builder.emit`); they stand before the one that is looked at.
+/// A hook may emit bindings into the current block (`cx.builder.emit`); they come before the current one.
 pub trait BlockMutator {
     /// Name of the rule that is recorded when a hook changes something.
     fn rule(&self) -> &'static str;
 
-    /// Whether `enter` and `leave` are asked about operands without children, too: variables, constants, names, shapes,
-    /// scalars. Most nodes are such, and most passes look at calls, functions and bindings alone.
+    /// True if `enter` and `leave` are called for operands without children, too: variables, constants, names, shapes,
+    /// scalars. Most nodes are such, and most passes look only at calls, functions and bindings.
     fn wants_leaves(&self) -> bool {
         false
     }
 
-    /// Whether `enter` or `leave` may do anything about a node over leaves, leaves included. Where they do not, a value stays
-    /// as it is, unless something in it has become something else.
+    /// True if `enter` or `leave` may change a node over leaves, leaves included. Otherwise a value stays as it is,
+    /// unless a part of it has changed.
     fn wants(&self, store: &Store, id: ExprId) -> bool {
         let _ = (store, id);
         true
     }
 
-    /// Whether no hook does anything, so that none is asked.
+    /// True if all hooks have their default, so that none is called.
     fn is_passive(&self) -> bool {
         false
     }
 
-    /// A node is reached; a leaf only if the pass [wants leaves](BlockMutator::wants_leaves). [`Visit::Replace`] need not be in
-    /// normal form.
+    /// Enters a node; a leaf only if the pass [wants leaves](BlockMutator::wants_leaves). [`Visit::Replace`] need not
+    /// be in normal form.
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         let _ = (store, cx, id);
         Visit::Descend
     }
 
-    /// The children of a node are done: `post` is `pre` over them, in normal form and with its type. What is returned need
-    /// neither be in normal form nor have types.
+    /// Leaves a node whose children are done: `post` is `pre` over them, in normal form and with its type. The returned
+    /// node need neither be in normal form nor have types.
     fn leave(&mut self, store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
         let _ = (store, cx, pre);
         post
     }
 
-    /// A binding is reached. False leaves it out: uses of its variable must be gone, or be given another meaning
-    /// ([`Mutation::replace`]).
+    /// Enters a binding. False removes it: uses of its variable must be gone, or be replaced ([`Mutation::replace`]).
     fn enter_binding(&mut self, store: &mut Store, cx: &mut Mutation, binding: Binding) -> bool {
         let _ = (store, cx, binding);
         true
     }
 
-    /// The value of a binding is done. Nothing is bound but by this hook; its default is [`Mutation::reemit`] with
+    /// Binds the value of a binding, which is done. Only this hook emits it; its default is [`Mutation::reemit`] with
     /// [`BlockMutator::define_var`].
     fn bind(&mut self, store: &mut Store, cx: &mut Mutation, pre: Binding, value: ExprId) {
         let var = self.define_var(store, cx, pre.var);
         cx.reemit_as(store, pre, var, value);
     }
 
-    /// A variable is bound: a parameter or that of a binding. What is returned is bound in its place.
+    /// Defines a variable: a parameter or that of a binding. The returned variable replaces it.
     fn define_var(&mut self, store: &mut Store, cx: &mut Mutation, var: VarId) -> VarId {
         cx.define_var(store, var)
     }
 
-    /// A block is open in the builder, and its bindings come next.
+    /// Begins a block, which is open in the builder; its bindings follow.
     fn begin_block(&mut self, store: &mut Store, cx: &mut Mutation, block: Id<BindingBlock>) {
         let _ = (store, cx, block);
     }
 
-    /// The bindings of a block are done and it is still open.
+    /// Ends a block, whose bindings are done; it is still open.
     fn end_block(&mut self, store: &mut Store, cx: &mut Mutation, block: Id<BindingBlock>) {
         let _ = (store, cx, block);
     }
 }
 
-/// A rewriting under way: the builder, and what variables have become.
+/// A rewrite in progress: the builder, and the replacements of variables.
 pub struct Mutation {
-    /// Where bindings go.
+    /// The builder that gets the bindings.
     pub builder: BlockBuilder,
-    /// What symbols become, in types and shapes and scalars.
+    /// The replacements of symbols, in types and shapes and scalars.
     pub symbols: Bindings,
     vars: IdMap<Var, ExprId>,
-    /// Whether a variable that holds a shape has become something else, which types may mention.
+    /// True if a variable that holds a shape was replaced, which types may mention.
     shapes_changed: bool,
 }
 
-/// What variables had become at some time.
+/// The replacements of variables at some time.
 pub struct Saved {
     vars: IdMap<Var, ExprId>,
     shapes_changed: bool,
 }
 
 impl Mutation {
-    /// A rewriting that has seen nothing yet.
+    /// Makes a rewrite without replacements.
     pub fn new(builder: BlockBuilder) -> Mutation {
         Mutation { builder, symbols: Bindings::default(), vars: IdMap::new(), shapes_changed: false }
     }
 
-    /// From here on uses of a variable become this, a leaf (TVM: writing into `var_remap_`).
+    /// Replaces uses of a variable by a leaf from here on (TVM: writing into `var_remap_`).
     pub fn replace(&mut self, store: &Store, var: VarId, by: ExprId) {
         self.vars.insert(var, by);
         let holds_shape = store.var_type(var).is_some_and(|ty| matches!(store.type_of_id(ty), Type::Shape(_)));
         self.shapes_changed |= holds_shape;
     }
 
-    /// What uses of a variable become, if that is something else.
+    /// Returns the replacement of a variable, if it has one.
     pub fn replaced(&self, var: VarId) -> Option<ExprId> {
         self.vars.get(var).copied()
     }
 
-    /// What variables have become so far, for [`Mutation::restore`].
+    /// Saves the replacements of variables so far, for [`Mutation::restore`].
     pub fn save(&self) -> Saved {
         Saved { vars: self.vars.clone(), shapes_changed: self.shapes_changed }
     }
 
-    /// Forgets what variables have become since.
+    /// Restores the saved replacements of variables.
     pub fn restore(&mut self, saved: Saved) {
         self.vars = saved.vars;
         self.shapes_changed = saved.shapes_changed;
     }
 
-    /// Forgets what variables have become, before the next function.
+    /// Forgets the replacements of variables, before the next function.
     pub fn forget(&mut self) {
         self.vars = IdMap::new();
         self.shapes_changed = false;
     }
 
-    /// The value that a variable is bound to, or what has taken its place.
+    /// Returns the value that a variable is bound to, or its replacement.
     pub fn lookup_binding(&self, store: &Store, var: VarId) -> Option<ExprId> {
         match self.replaced(var).map(|expr| store.expr(expr)) {
             Some(Expr::Var(var)) => self.builder.lookup_binding(var),
@@ -146,7 +145,7 @@ impl Mutation {
         }
     }
 
-    /// The value behind an operand, through variables that only name another one.
+    /// Returns the value behind an operand, through variables that only rename another one.
     pub fn value_of(&self, store: &Store, expr: ExprId) -> ExprId {
         let expr = match store.expr(expr) {
             Expr::Var(var) => self.replaced(var).unwrap_or(expr),
@@ -155,17 +154,17 @@ impl Mutation {
         self.builder.value_of(store, expr)
     }
 
-    /// Whether a value is in normal form over leaves of which none has become something else, so that it stays as it is.
+    /// True if a value is in normal form over leaves without replacements, so that it stays as it is.
     pub(super) fn is_untouched(&self, store: &Store, id: ExprId) -> bool {
         self.keeps_types() && self.builder.is_normal(store, id, &|var| !self.vars.contains(var))
     }
 
-    /// Whether types stay as they are: nothing that they may mention has become something else.
+    /// True if types stay as they are: they can mention nothing that was replaced.
     pub(super) fn keeps_types(&self) -> bool {
         self.symbols.is_empty() && !self.shapes_changed
     }
 
-    /// A type with what symbols and variables have become.
+    /// Replaces symbols and variables in a type.
     pub fn ty(&self, store: &mut Store, ty: TypeId) -> TypeId {
         let ty = types::substitute(store, ty, &self.symbols);
         if !self.shapes_changed {
@@ -178,12 +177,12 @@ impl Mutation {
         })
     }
 
-    /// True if a variable stays the same: its type mentions nothing that has become something else.
+    /// True if a variable stays the same: its type mentions nothing that was replaced.
     pub fn keeps_var(&mut self, store: &mut Store, var: VarId) -> bool {
         self.replaced(var).is_none() && self.define_var(store, var) == var
     }
 
-    /// A variable with what its type has become: itself when that stays the same.
+    /// Renews a variable if its type changes; otherwise it stays.
     pub fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
         let symbol = store.var_data(var).symbol.and_then(|symbol| self.symbols.get(&symbol)).copied();
         let Some(old) = store.var_type(var) else { return var };
@@ -198,14 +197,14 @@ impl Mutation {
         new
     }
 
-    /// Binds what a binding's value has become. When that is the same, so is the binding; otherwise the variable has the type
-    /// of the new value, and uses follow.
+    /// Binds the new value of a binding. If it is the same, so is the binding; otherwise the variable has the type of
+    /// the new value, and uses follow.
     pub fn reemit(&mut self, store: &mut Store, pre: Binding, value: ExprId) {
         let var = self.define_var(store, pre.var);
         self.reemit_as(store, pre, var, value);
     }
 
-    /// [`Mutation::reemit`] with another variable.
+    /// Does the same as [`Mutation::reemit`] with another variable.
     pub fn reemit_as(&mut self, store: &mut Store, pre: Binding, var: VarId, value: ExprId) {
         let cast = pre.cast.map(|ty| self.ty(store, ty));
         if var == pre.var && value == pre.value && cast == pre.cast {
@@ -220,7 +219,7 @@ impl Mutation {
             Some(ty) if store.var_type(var) != Some(ty) => store.retyped_var(var, ty),
             _ => var,
         };
-        // A variable that stays what it was stands for itself anyway.
+        // A variable without a change needs no entry.
         if new != pre.var || self.vars.contains(new) || self.shapes_changed {
             let used = store.use_var(new);
             self.replace(store, pre.var, used);
@@ -229,7 +228,7 @@ impl Mutation {
         self.builder.emit_normalized(store, Binding { var: new, value, cast });
     }
 
-    /// Extents with what symbols have become.
+    /// Replaces symbols in extents.
     pub(super) fn dims(&self, store: &mut Store, dims: Id<Dims>) -> Id<Dims> {
         if self.symbols.is_empty() {
             return dims;

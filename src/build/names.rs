@@ -1,27 +1,27 @@
-//! Names that nobody has yet.
+//! A supply of free names.
 
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
-/// Gives names out once (TVM's `UniqueNameSupply`): `lv`, `lv1`, `lv2`. It knows the names that it gave or was told, and not
-/// those of a program; the printer takes care of the rest.
+/// Returns each name once (TVM's `UniqueNameSupply`): `lv`, `lv1`, `lv2`. It knows the names that it returned and the
+/// reserved ones, but not those of a program; the printer makes names unique.
 #[derive(Clone, Debug, Default)]
 pub struct NameSupply {
-    /// Names that were asked for or told, each with the last number that was put behind it. What such a number makes of a name
-    /// is taken as well, and does not stand here.
+    /// Requested and reserved names, each with the last number of its suffixes. A name with such a suffix is taken as
+    /// well, and has no entry.
     counted: FxHashMap<String, u32>,
-    /// Whether one of them ends in a digit. Where none does, a name with a number behind it can only be one that was made of the
-    /// name before the number, and the next one is free.
+    /// True if one of them ends in a digit. If none does, a name with a number can only come from the name before the
+    /// number, and the next one is free.
     any_numbered: bool,
 }
 
 impl NameSupply {
-    /// A supply from which nothing was taken.
+    /// Makes a supply without taken names.
     pub fn new() -> NameSupply {
         NameSupply::default()
     }
 
-    /// Says that a name is taken.
+    /// Marks a name as taken.
     pub fn reserve(&mut self, name: &str) {
         if !self.counted.contains_key(name) {
             self.any_numbered |= ends_in_digit(name);
@@ -29,7 +29,7 @@ impl NameSupply {
         }
     }
 
-    /// A name that was not given yet: the hint itself, or the hint with the next number. Dots become underscores, as in TVM.
+    /// Returns a free name: the hint itself, or the hint with the next number. Dots become underscores, as in TVM.
     pub fn fresh(&mut self, hint: &str) -> String {
         let hint: Cow<'_, str> = match hint {
             "" => "v".into(),
@@ -70,7 +70,7 @@ impl NameSupply {
         name
     }
 
-    /// Whether this is another name with a number that was put behind it, or passed over because it was taken.
+    /// True if this is another name with a numeric suffix that was returned, or skipped because it was taken.
     fn is_numbered(&self, name: &str) -> bool {
         let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
         (name.len() - digits..name.len()).any(|at| {
@@ -85,7 +85,7 @@ fn ends_in_digit(name: &str) -> bool {
     name.as_bytes().last().is_some_and(u8::is_ascii_digit)
 }
 
-/// Puts a number behind a name. Every binding that is emitted gets its name so, which formatting would be too slow for.
+/// Appends a number to a name. Every emitted binding gets its name this way, for which formatting would be too slow.
 fn push_number(name: &mut String, number: u32) {
     if number >= 10 {
         push_number(name, number / 10);
@@ -104,7 +104,7 @@ mod tests {
         let given: Vec<String> = ["lv", "lv", "lv", "gv", "relax.add", ""].iter().map(|hint| names.fresh(hint)).collect();
         assert_eq!(given, ["lv", "lv1", "lv3", "gv", "relax_add", "v"]);
     }
-    /// Every name that was given or told is remembered as it is: slower, and without a doubt.
+    /// Remembers every name as it is, which is slower but obviously correct.
     #[derive(Default)]
     struct Remembering(std::collections::BTreeMap<String, u32>);
 

@@ -1,4 +1,4 @@
-//! Nodes over what their children have become, with types: the other half of the driver in [`mod@super::run`].
+//! Rebuilds nodes over their new children, with types: the other half of the driver in [`mod@super::run`].
 
 use super::run::{Run, is_ready, is_void_var};
 use super::{BlockBuilder, Mutation};
@@ -8,7 +8,7 @@ use crate::ir::{Dim, Expr, ExprId, Extents, List, Store, Type, TypeId};
 use crate::ops;
 
 impl Run {
-    /// `id` over the results on top of the pile, with its type: itself when nothing changed.
+    /// Rebuilds `id` over the results on top of the stack, with its type: the same node when nothing changed.
     pub(super) fn rebuild(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> ExprId {
         match store.expr(id) {
             Expr::Var(var) => {
@@ -67,7 +67,7 @@ impl Run {
                 store.rebuild(id, Expr::Shape(new), Some(ty))
             }
             Expr::Prim(prim) => {
-                // In a value symbols are replaced, and nothing is computed then.
+                // In a value, symbols are replaced without simplification.
                 let new = crate::tir::substitute(store, prim, &mut |store, symbol| {
                     cx.symbols.get(&symbol).copied().map(|dim| store.prim_of_dim(dim))
                 });
@@ -135,7 +135,7 @@ impl Run {
 }
 
 impl BlockBuilder {
-    /// A call, tuple or field over leaves with the type that follows from them.
+    /// Gives a call, tuple or field over leaves its type.
     pub(super) fn typed(&mut self, store: &mut Store, id: ExprId) -> ExprId {
         let node = store.expr(id);
         let ty = match node {
@@ -149,16 +149,16 @@ impl BlockBuilder {
         store.rebuild(id, node, Some(ty))
     }
 
-    /// A call of an operator in normal form some of whose operands are calls or fields, as passes write it: these are bound.
-    /// Nothing for any other node, and where it nests deeper than one would write, which needs a stack of its own.
+    /// Normalises a call of an operator some of whose operands are calls or fields, as passes write it: these are
+    /// bound. `None` for any other node, and for unusually deep nesting, which needs a stack of its own.
     pub(super) fn normalize_nested(&mut self, store: &mut Store, id: ExprId) -> Option<ExprId> {
         const DEEP: usize = 4;
         let Expr::Call { callee, args, info } = store.expr(id) else { return None };
-        // Two operands may be a program and a variable for the tuple that it is called with: see `inline_tuple`.
+        // The two operands may be a program and a variable for its tuple of arguments: see `inline_tuple`.
         let plain = matches!(store.expr(callee), Expr::Op(_)) && !takes_tuple_in_place(store, callee);
         let nested = |store: &Store, arg: ExprId| matches!(store.expr(arg), Expr::Call { .. } | Expr::TupleGetItem { .. });
         let fits = |arg: ExprId| is_ready(store, arg, &|_| true) || nested(store, arg);
-        // Leaves that have become something else may stand in tuples, too.
+        // Replaced leaves may occur in tuples, too.
         let leaves_stay = self.blocks.last().is_some_and(|frame| !frame.normal_leaves);
         if !plain || !leaves_stay || self.depth == DEEP || !store.items(args).all(fits) {
             return None;
@@ -198,8 +198,8 @@ impl BlockBuilder {
     }
 }
 
-/// Whether operands differ from others in nothing that the type of a call follows from: in which variables of one type they
-/// are. Variables that hold shapes and scalars are mentioned in types.
+/// True if operands differ only in variables of the same types, so that the type of a call stays. Variables that hold
+/// shapes and scalars are mentioned in types, so they must be equal.
 fn same_kinds(store: &Store, old: List<Expr>, new: &Option<Vec<ExprId>>) -> bool {
     let tensor = |ty: TypeId| matches!(store.type_of_id(ty), Type::Tensor { .. } | Type::PartialTensor(_));
     let same = |old: ExprId, new: ExprId| {
@@ -218,7 +218,7 @@ fn same_kinds(store: &Store, old: List<Expr>, new: &Option<Vec<ExprId>>) -> bool
     })
 }
 
-/// `R.tuple()`
+/// Makes `R.tuple()`.
 fn unit(store: &mut Store) -> ExprId {
     let ty = store.tuple_type(&[]);
     store.add_typed(Expr::Tuple(List::EMPTY), Some(ty))
@@ -252,7 +252,7 @@ fn takes_tuple_in_place(store: &Store, callee: ExprId) -> bool {
     ["call_tir", "call_tir_with_grad", "call_tir_inplace"].contains(&name)
 }
 
-/// `R.call_tir` and its kin hold their arguments in place, not in a variable (TVM's `NormalizeCallTIR`).
+/// Inlines the argument tuple of `R.call_tir` and related calls, which must not be a variable (TVM's `NormalizeCallTIR`).
 fn inline_tuple(store: &mut Store, cx: &mut Mutation, call: ExprId) -> ExprId {
     let Expr::Call { callee, args, info } = store.expr(call) else { return call };
     if args.len() != 2 || !matches!(store.expr(store.item(args, 1)), Expr::Var(_)) {

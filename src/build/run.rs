@@ -5,7 +5,7 @@ use crate::ir::rewrite::Visit;
 use crate::ir::sort::sort_by;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, Store, Type, VarId};
 
-/// Rewrites every function of Relax of a module. The error is everything that does not fit any more.
+/// Rewrites every function of Relax of a module. The error has all errors.
 pub fn rewrite_module(
     store: &mut Store,
     module: &Module,
@@ -14,7 +14,7 @@ pub fn rewrite_module(
     rewrite_functions(store, module, module.functions(), mutator)
 }
 
-/// The same in the order of the names (TVM's `GetGlobalVars`), which passes that make functions are seen to take.
+/// Does the same in the order of the names (TVM's `GetGlobalVars`), which matters for passes that add functions.
 pub fn rewrite_module_by_name(
     store: &mut Store,
     module: &Module,
@@ -55,7 +55,7 @@ pub fn rewrite_function(
     cx.builder.finish().map(|_| new)
 }
 
-/// Rewrites an expression: what its bindings are goes into the blocks that are open in the builder or that it opens itself.
+/// Rewrites an expression: its bindings go into the open blocks of the builder or into blocks that it opens itself.
 pub fn run(store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator, root: ExprId) -> ExprId {
     if !mutator.wants(store, root) && cx.is_untouched(store, root) {
         return root;
@@ -72,7 +72,7 @@ pub fn run(store: &mut Store, cx: &mut Mutation, mutator: &mut dyn BlockMutator,
     result
 }
 
-/// Changes nothing: what is left is normal form.
+/// Changes nothing, so that only normalisation is left.
 pub struct Normalize;
 
 impl BlockMutator for Normalize {
@@ -90,7 +90,7 @@ impl BlockMutator for Normalize {
 }
 
 impl BlockBuilder {
-    /// An expression in normal form and with types. What is nested is bound in the block under way, once where it is shared.
+    /// Normalises an expression and gives it types. Nested values are bound in the current block, shared ones once.
     pub fn normalize(&mut self, store: &mut Store, expr: ExprId) -> ExprId {
         let named = matches!(store.expr(expr), Expr::Op(_) | Expr::Global(_) | Expr::Extern(_));
         if named || is_leaf(store, expr) && store.checked_type(expr).is_some() && !is_void_var(store, expr) {
@@ -107,7 +107,7 @@ impl BlockBuilder {
         if let Some(call) = self.normalize_nested(store, expr) {
             return call;
         }
-        // The builder is lent to a rewriting that changes nothing.
+        // The builder is lent to a rewrite that changes nothing.
         let stand_in = BlockBuilder::new(self.module());
         let lent = std::mem::replace(self, stand_in);
         let mut cx = Mutation::new(lent);
@@ -116,7 +116,7 @@ impl BlockBuilder {
         result
     }
 
-    /// An expression that may be an operand: a leaf or tuple, or the variable that it is bound to now.
+    /// Makes an expression an operand: a leaf or tuple, or the variable that it is bound to now.
     pub fn normalize_operand(&mut self, store: &mut Store, expr: ExprId) -> ExprId {
         let value = self.normalize(store, expr);
         self.operand(store, expr, value)
@@ -135,19 +135,19 @@ impl BlockBuilder {
         used
     }
 
-    /// Whether a value is in normal form, with types, over leaves; only variables of which `stays` is true may be among them.
+    /// True if a value is in normal form, with types, over leaves; only variables for which `stays` is true may be among them.
     pub(super) fn is_normal(&self, store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
         store.checked_type(id).is_some() && self.is_over_leaves(store, id, stays)
     }
 
-    /// The same, whether it has a type itself or not.
+    /// Does the same without asking for a type of the value itself.
     fn is_over_leaves(&self, store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
         if self.blocks.last().is_some_and(|frame| frame.normal_leaves) {
             return false;
         }
         let same = |id: ExprId| is_ready_leaf(store, id, stays);
         match store.expr(id) {
-            // The second of two may be a variable for a tuple that is to be written in place.
+            // The second of two operands may be a variable for a tuple that is to be inlined.
             Expr::Call { callee, args, .. } => {
                 let in_place =
                     |id: ExprId| store.checked_type(id).is_none_or(|ty| matches!(store.type_of_id(ty), Type::Tuple(_)));
@@ -166,8 +166,8 @@ impl BlockBuilder {
     }
 }
 
-/// Whether a node is an operand as it stands: a leaf with a type, or a tuple of such with one. Only variables of which `stays`
-/// is true count.
+/// True if a node is an operand as it is: a leaf with a type, or a typed tuple of such. Only variables for which
+/// `stays` is true count.
 pub(super) fn is_ready(store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
     match store.expr(id) {
         Expr::Tuple(fields) => {
@@ -185,7 +185,7 @@ fn is_ready_leaf(store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bo
     }
 }
 
-/// A variable that holds the empty tuple, which is not named but written again.
+/// True for a variable that holds the empty tuple, which is inlined at its uses.
 pub(super) fn is_void_var(store: &Store, id: ExprId) -> bool {
     let Expr::Var(var) = store.expr(id) else { return false };
     let void = |ty| matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty());
@@ -194,44 +194,44 @@ pub(super) fn is_void_var(store: &Store, id: ExprId) -> bool {
 
 #[derive(Clone, Copy)]
 enum Task {
-    /// Rewrite it; the result is put on the pile.
+    /// Rewrites an expression; the result is pushed to the stack.
     Visit(ExprId),
-    /// The same, and bind the result if it may not be an operand.
+    /// Does the same, and binds the result if it may not be an operand.
     Operand(ExprId),
     Bind(ExprId),
-    /// The children are on the pile.
+    /// Leaves a node whose children are on the stack.
     Leave(ExprId),
-    /// A branch: its symbols are its own.
+    /// Enters a branch, whose symbols are its own.
     Branch(ExprId),
-    /// The end of the scope of a branch or function.
+    /// Ends the scope of a branch or function.
     EndScope,
-    /// The parameters of a function are defined, and its scope is open.
+    /// Enters a function, whose parameters are defined and whose scope is open.
     Function(ExprId),
     Binding(Binding),
-    /// The value of a binding is on the pile.
+    /// Emits a binding, whose value is on the stack.
     Emit(Binding),
     BeginBlock(Id<BindingBlock>),
     EndBlock(Id<BindingBlock>),
-    /// What the body of a sequence needs is bound in a block of its own.
+    /// Begins the block for the bindings that the body of a sequence needs.
     BeginBody,
     EndBody,
-    /// This wraps what is not a sequence.
+    /// Wraps an expression that is not a sequence.
     Wrap,
 }
 
-/// The piles of a rewriting under way. Between two of one builder they are empty and wait for the next.
+/// The stacks of a rewrite. Between two rewrites of one builder they are empty and are kept for the next.
 #[derive(Default)]
 pub(super) struct Run {
     tasks: Vec<Task>,
-    /// Results that nobody has taken yet.
+    /// Results without a consumer so far.
     done: Vec<ExprId>,
-    /// Blocks that are done; of each sequence under way where its own begin.
+    /// Finished blocks, for each current sequence.
     pub(super) blocks: Vec<Vec<Id<BindingBlock>>>,
-    /// Parameters of functions under way.
+    /// Parameters of the current functions.
     vars: Vec<Vec<VarId>>,
-    /// Whether the pass is asked about leaves.
+    /// True if the pass is called for leaves.
     wants_leaves: bool,
-    /// Whether it is not asked about anything.
+    /// True if no hook of the pass is called.
     passive: bool,
 }
 
@@ -244,7 +244,7 @@ impl Run {
         self.done.pop().unwrap_or(fallback)
     }
 
-    /// What the elements of a list have become; nothing where all have stayed the same.
+    /// Returns the replacements of a list's elements; `None` if all stayed the same.
     pub(super) fn take_list(&mut self, store: &Store, list: List<Expr>) -> Option<Vec<ExprId>> {
         let first = self.done.len().saturating_sub(list.len());
         let same = store.items(list).eq(self.done[first..].iter().copied());
@@ -331,7 +331,7 @@ impl Run {
         }
     }
 
-    /// The body of a function or branch, which has to be a sequence.
+    /// Visits the body of a function or branch, which has to be a sequence.
     fn body(&mut self, store: &Store, id: ExprId) {
         if matches!(store.expr(id), Expr::Seq { .. }) {
             self.tasks.push(Task::Visit(id));
@@ -450,7 +450,7 @@ impl Run {
             if cx.builder.emitted() > before + 1 {
                 store.keep_products();
             }
-            // What the variable stands for now.
+            // The current value of the variable.
             let bound = cx.replaced(binding.var).unwrap_or(value);
             match store.expr(bound) {
                 Expr::Var(var) => match cx.builder.lookup_binding(var) {
@@ -512,7 +512,7 @@ mod tests {
         assert!(store.log.done.is_empty());
     }
 
-    /// `add(x, y)` becomes `exp(concat((x, y)))`, which is nested and of another shape.
+    /// Replaces `add(x, y)` by `exp(concat((x, y)))`, which is nested and of another shape.
     struct Longer;
     impl BlockMutator for Longer {
         fn rule(&self) -> &'static str {

@@ -1,4 +1,4 @@
-//! Reading the program and noting what has to hold: the first stage of inference.
+//! The first stage of inference: reads the program and notes the constraints on its types.
 //!
 //! After `TypeInferencer` in TVM's `type_infer.cc`, as a machine with a stack of its own: a
 //! [`Step`] is what TVM does between two recursive calls.
@@ -17,17 +17,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 enum Step {
     /// Reach an expression.
     Enter(ExprId),
-    /// The value of a let is done; its body follows.
+    /// Binds the value of a let, which is done; its body follows.
     Bind(ExprId),
-    /// The condition of an if is done; the branches follow.
+    /// Continues an `if`, whose condition is done, with the branches.
     Branch(ExprId),
-    /// The data of a match is done; the arms follow.
+    /// Continues a match, whose data is done, with the arms.
     Arms(ExprId),
-    /// All parts are done.
+    /// Leaves an expression, all parts of which are done.
     Leave(ExprId),
 }
 
-/// What inference found out about one function or expression.
+/// The results of inference for one function or expression.
 pub(super) struct Collector<'a> {
     pub store: &'a mut Store,
     pub module: &'a Module,
@@ -42,10 +42,10 @@ pub(super) struct Collector<'a> {
     pub type_args: FxHashMap<ExprId, Vec<TypeId>>,
     /// Result types that were written on function literals.
     pub written_rets: FxHashMap<ExprId, Slot>,
-    /// Global functions that were looked at.
+    /// The types of global functions that were used.
     pub globals: FxHashMap<Id<Name>, TypeId>,
     pub errors: Vec<Diagnostic>,
-    /// Errors without a place, by index, and the expressions that they are about.
+    /// Errors without a span, by index, and their expressions.
     pub placeless: Vec<(usize, ExprId)>,
     /// Expressions that have an error of their own.
     pub failed: FxHashSet<ExprId>,
@@ -53,7 +53,7 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    /// A collector for a program of about `nodes` nodes.
+    /// Makes a collector for a program of about `nodes` nodes.
     pub(super) fn new(store: &'a mut Store, module: &'a Module, nodes: usize) -> Self {
         Collector {
             store,
@@ -72,7 +72,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Notes everything that has to hold for `root` and solves it.
+    /// Notes all constraints of `root` and solves them.
     pub(super) fn run(&mut self, root: ExprId) {
         let mut stack = vec![Step::Enter(root)];
         while let Some(step) = stack.pop() {
@@ -223,7 +223,7 @@ impl<'a> Collector<'a> {
                 self.unify(id, value, referred);
                 self.make(Type::Tuple([].into()))
             }
-            // Leaves were done when they were reached.
+            // Leaves were done on entry.
             _ => return,
         };
         self.done(id, slot);
@@ -240,12 +240,12 @@ impl<'a> Collector<'a> {
         self.order.push(id);
     }
 
-    /// The slot of a part that is done.
+    /// Returns the slot of a part that is done.
     pub(super) fn slot(&self, id: ExprId) -> Slot {
         *self.types.get(id).expect("parts are done before wholes")
     }
 
-    /// An occurrence of a type that was put together here.
+    /// Makes an occurrence of a new type.
     pub(super) fn make(&mut self, ty: Type) -> Slot {
         let ty = self.store.ty(ty);
         self.solver.too_deep |= self.store.type_depth(ty) > MAX_TYPE_DEPTH;
@@ -253,7 +253,7 @@ impl<'a> Collector<'a> {
         self.solver.occurrence(self.store, ty)
     }
 
-    /// The slot of a variable: what it is annotated with, or to be found.
+    /// Returns the slot of a variable: its annotation, or an unknown type.
     pub(super) fn var(&mut self, var: VarId) -> Slot {
         if let Some(&slot) = self.vars.get(var) {
             return slot;
@@ -270,8 +270,8 @@ impl<'a> Collector<'a> {
         slot
     }
 
-    /// The type of a global function, from its annotations only: that is how TVM does it, so a
-    /// function that is not annotated says nothing about its callers.
+    /// Returns the type of a global function, from its annotations only: as in TVM, a function that is
+    /// not annotated imposes nothing on its callers.
     fn global(&mut self, id: ExprId, name: Id<Name>) -> Slot {
         let function = self.module.function(name).and_then(|f| self.store.as_function(f));
         let Some(function) = function else {
@@ -303,7 +303,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// An operator that is not called but passed on: a function of its inputs.
+    /// Types an operator that is passed on instead of called: a function of its inputs.
     fn op_as_value(&mut self, id: ExprId) -> Slot {
         let Expr::Op(op) = self.store.expr(id) else {
             return self.solver.hole(self.store);
@@ -336,8 +336,8 @@ impl<'a> Collector<'a> {
     fn bind(&mut self, id: ExprId, stack: &mut Vec<Step>) {
         let Expr::Let { var, value, body } = self.store.expr(id) else { return };
         let value_slot = self.slot(value);
-        // For a function literal the variable has a slot already; for anything else it is
-        // first what it is annotated with.
+        // The variable of a function literal has a slot already; any other one begins with its
+        // annotation.
         let slot = self.var(var);
         let slot = self.unify(id, slot, value_slot);
         self.vars.insert(var, slot);
@@ -413,7 +413,7 @@ impl<'a> Collector<'a> {
         let callee = self.slot(call.callee);
         let mut ty = self.solver.own(callee);
         if self.solver.made_as_hole(callee) {
-            // It must be a function of these arguments with a result to be found.
+            // The callee must be a function of these arguments with an unknown result.
             let params: Box<[TypeId]> = args.iter().map(|arg| self.solver.own(*arg)).collect();
             let result = self.solver.hole(self.store);
             let expected = self.make(Type::Func { type_params: [].into(), params, ret: self.solver.own(result) });
@@ -461,8 +461,8 @@ impl<'a> Collector<'a> {
         self.error(id, "relay-arity", message);
     }
 
-    /// A function type with its type parameters replaced by `type_args`, which is filled up with
-    /// types to be found.
+    /// Replaces the type parameters of a function type by `type_args`, which is filled up with unknown
+    /// types.
     fn instantiate(&mut self, ty: TypeId, type_args: &mut Vec<TypeId>) -> TypeId {
         let Type::Func { type_params, params, ret } = &*self.store.type_rc(ty) else {
             return ty;
@@ -512,8 +512,8 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// The part of `whole` to report an error at: a variable has one node for all its uses, which says
-    /// nothing about this one.
+    /// Returns the part of `whole` to report an error at: a variable has one node for all its uses, so
+    /// `whole` is more precise.
     fn blame(&self, part: ExprId, whole: ExprId) -> ExprId {
         if matches!(self.store.expr(part), Expr::Var(_)) { whole } else { part }
     }
@@ -533,7 +533,7 @@ impl<'a> Collector<'a> {
         self.failed.insert(id);
     }
 
-    /// The place of an expression in the text; for a variable, that of its binding.
+    /// Returns the span of an expression; for a variable, that of its binding.
     pub(super) fn span(&self, id: ExprId) -> Option<Span> {
         let own = self.store.source_span(id);
         match self.store.expr(id) {

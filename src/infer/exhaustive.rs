@@ -1,9 +1,9 @@
-//! Which values no arm of a match accepts. After TVM's `match_exhaustion.cc`.
+//! Finds values that no arm of a match accepts. After TVM's `match_exhaustion.cc`.
 
 use crate::ir::{CtorId, Module, Pattern, PatternId, Store};
 
-/// Candidates that are looked at before giving up. Expanding wildcards multiplies, so a match over
-/// many nested constructors could take for ever; TVM has no limit.
+/// The limit of candidates. Expanding wildcards multiplies, so a match over many nested
+/// constructors could take for ever; TVM has no limit.
 const LIMIT: usize = 100_000;
 
 /// A set of values: all, or those with this outermost form.
@@ -17,11 +17,11 @@ enum Case {
 enum Fit {
     Match,
     Clash,
-    /// The case has to be split before one can tell.
+    /// The case has to be split before the result is known.
     Unspecified,
 }
 
-/// The values that none of the patterns accepts, as patterns. They must be well typed.
+/// Returns the values that none of the patterns accepts, as patterns. They must be well typed.
 pub(crate) fn unmatched_cases(store: &Store, module: &Module, patterns: &[PatternId]) -> Vec<String> {
     let mut unmatched = Vec::new();
     let mut stack = vec![Case::Any];
@@ -67,7 +67,7 @@ fn fit(store: &Store, pattern: PatternId, case: &Case) -> Fit {
     result
 }
 
-/// The case as several narrower ones, so that the pattern can be compared with them.
+/// Splits the case into several narrower ones, so that the pattern can be compared with them.
 fn split(store: &Store, module: &Module, pattern: PatternId, case: &Case) -> Vec<Case> {
     match (*store.pattern(pattern), case) {
         (Pattern::Ctor { ctor, .. }, Case::Any) => {
@@ -90,7 +90,7 @@ fn split(store: &Store, module: &Module, pattern: PatternId, case: &Case) -> Vec
     }
 }
 
-/// All ways of taking one element of each list; the first list varies fastest, as in TVM.
+/// Returns all combinations of one element of each list; the first list varies fastest, as in TVM.
 fn product(lists: Vec<Vec<Case>>) -> Vec<Vec<Case>> {
     let mut result: Vec<Vec<Case>> = vec![Vec::new()];
     for list in lists {

@@ -1,12 +1,12 @@
-//! Results of inference, remembered. What comes out for a root depends on the root, on the annotations of
-//! the global functions it refers to and on the definitions of types; as long as these are the same,
-//! there is nothing to do. Passes leave most functions alone, and InferType runs after each of them.
+//! A cache for results of inference. The result for a root depends on the root, on the annotations of the
+//! global functions it refers to and on the definitions of types; as long as these are the same, it is
+//! reused. Passes leave most functions alone, and InferType runs after each of them.
 
 use crate::ir::{ExprId, Id, Inferred, Module, Name, Store, Type, TypeId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// What inference made of `root`, if it was asked before in the same surroundings.
+/// Returns the cached result for `root`, if it was inferred before in the same context.
 pub(super) fn recall(store: &mut Store, module: &Module, root: ExprId) -> Option<ExprId> {
     let fact = store.inferred.get(&root)?.clone();
     let same =
@@ -27,7 +27,7 @@ pub(super) fn remember(store: &mut Store, module: &Module, root: ExprId, result:
     store.inferred.insert(result, fact);
 }
 
-/// The type that the annotations of a global function spell out (TVM's `func_type_annotation`).
+/// Returns the type that the annotations of a global function spell out (TVM's `func_type_annotation`).
 fn annotated_type(store: &mut Store, module: &Module, name: Id<Name>) -> Option<TypeId> {
     let function = store.as_function(module.function(name)?)?;
     let params: Option<Box<[TypeId]>> = store.items(function.params).map(|param| store.var_data(param).annotation).collect();

@@ -1,4 +1,4 @@
-//! Kinds: types are put together as they may be, and named types exist. After TVM's `kind_check.cc`.
+//! Kinds: checks that types are composed correctly, and that named types exist. After TVM's `kind_check.cc`.
 
 use super::subst;
 use crate::ir::{Module, Store, Type, TypeId, show_type};
@@ -11,7 +11,7 @@ pub(crate) struct KindChecker {
 }
 
 impl KindChecker {
-    /// What is wrong with a type, in TVM's words.
+    /// Returns TVM's message about an invalid type.
     pub(crate) fn check(&mut self, store: &Store, module: &Module, ty: TypeId) -> Option<String> {
         if matches!(store.type_of_id(ty), Type::Tensor { .. }) {
             return None;

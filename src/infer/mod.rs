@@ -1,4 +1,4 @@
-//! Types from programs: TVM's InferType.
+//! Type inference: TVM's InferType.
 //!
 //! Three stages for each function, as in TVM's `type_infer.cc`:
 //!
@@ -7,12 +7,12 @@
 //! 2. [`solver`]: ask the relations until nothing new is learned; [`unify`] is how types become equal.
 //! 3. [`rebuild`]: write the types into the program.
 //!
-//! Beside them: [`mod@well_formed`] (scopes, asked before anything else), [`kind`] (are the types
-//! themselves put together well), [`exhaustive`] (does a match handle every case).
+//! Beside them: [`mod@well_formed`] (scopes, checked before anything else), [`kind`] (the form of the types
+//! themselves), [`exhaustive`] (matches that miss a case).
 //!
-//! Results are remembered by root ([`facts`]), so inferring what was inferred before costs nothing.
+//! Results are cached by root ([`facts`]), so repeated inference costs nothing.
 //!
-//! A function that calls another sees only what that one is annotated with.
+//! A function that calls another one sees only its annotations.
 
 mod arms;
 mod collect;
@@ -36,9 +36,8 @@ use crate::diag::Diagnostic;
 use crate::ir::{Dialect, Expr, ExprId, Module, Store};
 use collect::Collector;
 
-/// Infers every function of a module. Nodes that are typed already come back as they are, so a module
-/// that was inferred before comes back as the same module. The error is everything that is wrong in any
-/// of the functions.
+/// Infers every function of a module. Nodes that are typed already stay the same, so a module that was inferred before
+/// comes back as the same module. The error has all errors of all functions.
 pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Diagnostic>> {
     if module.dialect() == Dialect::Relax {
         return relax::infer_module(store, module);
@@ -57,14 +56,13 @@ pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Di
     if errors.is_empty() { Ok(result) } else { Err(errors) }
 }
 
-/// Whether an expression is a function of Relax: its body is a sequence of blocks.
+/// True for a function of Relax, whose body is a sequence of blocks.
 fn is_relax(store: &Store, expr: ExprId) -> bool {
     store.as_function(expr).is_some_and(|function| matches!(store.expr(function.body), Expr::Seq { .. }))
 }
 
-/// Infers one expression or function in the context of a module, from which only annotations of
-/// functions and definitions of types are taken. Free variables have the type that they are
-/// annotated with.
+/// Infers one expression or function in the context of a module, from which only annotations of functions and
+/// definitions of types are used. Free variables have the types of their annotations.
 pub fn infer_expr(store: &mut Store, module: &Module, expr: ExprId) -> Result<ExprId, Vec<Diagnostic>> {
     if is_relax(store, expr) {
         return relax::infer_function(store, module, expr);
@@ -76,8 +74,8 @@ pub fn infer_expr(store: &mut Store, module: &Module, expr: ExprId) -> Result<Ex
     if !ill_formed.is_empty() {
         return Err(ill_formed);
     }
-    // At first as if all extents were plain numbers. When one turns up that is not, or something is wrong, all is asked in
-    // TVM's order.
+    // The first attempt assumes that all extents are plain numbers. If one is not, or there is an error, the relations
+    // are solved in TVM's order.
     let mut found = Collector::new(store, module, nodes);
     found.solver.at_once = !found.store.has_open_extents();
     found.run(expr);

@@ -1,11 +1,11 @@
-//! Writing the types into the program: the last stage of inference. After `Resolver` in TVM's
-//! `type_infer.cc`. A node that is typed already comes back as the same node.
+//! Writes the types into the program: the last stage of inference. After `Resolver` in TVM's `type_infer.cc`. A
+//! node that is typed already stays the same.
 
 use super::collect::Collector;
 use crate::ir::{Clause, Expr, ExprId, Function, Id, IdMap, List, Pattern, PatternId, Store, Type, TypeId, Var, VarId};
 use rustc_hash::FxHashMap;
 
-/// The expression `root` with all that was found.
+/// Rebuilds the expression `root` with all inferred types.
 pub(super) fn rebuild(found: &mut Collector<'_>, root: ExprId) -> ExprId {
     let order = std::mem::take(&mut found.order);
     let mut rebuilder = Rebuilder { found, exprs: IdMap::new(), vars: IdMap::new(), leftover: FxHashMap::default() };
@@ -20,11 +20,10 @@ pub(super) fn rebuild(found: &mut Collector<'_>, root: ExprId) -> ExprId {
 
 struct Rebuilder<'a, 'b> {
     found: &'a mut Collector<'b>,
-    /// What changed.
+    /// The replacements of changed expressions.
     exprs: IdMap<Expr, ExprId>,
     vars: IdMap<Var, VarId>,
-    /// Holes that nothing filled, by what stands for them in the result. The solver's own must not
-    /// outlive it.
+    /// Holes that stayed unknown, by their replacements in the result. The solver's own must not outlive it.
     leftover: FxHashMap<TypeId, TypeId>,
 }
 
@@ -211,13 +210,12 @@ impl Rebuilder<'_, '_> {
     }
 }
 
-/// `list` makes a new list only when an element changed, so equal lengths and places are the same list.
+/// `list` makes a new list only when an element changed, so lists at the same place are equal.
 fn is_same(a: List<Expr>, b: List<Expr>) -> bool {
     a.same_place(b)
 }
 
-/// A type whose remaining holes are the program's: those that stood in it, and new ones. Depth is limited by the
-/// solver.
+/// Replaces the solver's holes in a type by new ones; the program's own stay. Depth is limited by the solver.
 fn close(store: &mut Store, ty: TypeId, leftover: &mut FxHashMap<TypeId, TypeId>) -> TypeId {
     if let Some(&known) = leftover.get(&ty) {
         return known;

@@ -1,9 +1,9 @@
-//! The constraint solver: which types are equal, and which relations still wait for an answer.
+//! The constraint solver: equal types, and the relations that are not decided yet.
 //!
-//! After TVM's `type_solver.cc`. Each *occurrence* of a type has a [`Slot`] of its own, because TVM
-//! unifies type objects, not type values: where `Tensor[(5,), f32]` meets `Tensor[(?,), f32]` both
-//! occurrences become the latter, and other tensors of shape 5 stay as they are. A slot that is not
-//! known yet is a hole; inside larger types it stands as [`Type::Hole`].
+//! After TVM's `type_solver.cc`. Each *occurrence* of a type has a [`Slot`] of its own, because TVM unifies type
+//! objects, not type values: where `Tensor[(5,), f32]` meets `Tensor[(?,), f32]` both occurrences become the latter,
+//! and other tensors of shape 5 stay as they are. A slot that is not known yet is a hole; inside of larger types it is
+//! [`Type::Hole`].
 
 use super::subst::TypeFacts;
 use crate::ir::{AttrsId, ExprId, MAX_TYPE_DEPTH, MAX_TYPE_SIZE, Store, Type, TypeId};
@@ -11,8 +11,8 @@ use crate::ops::{RuleCx, TypeRule};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Holes from this number on belong to a solver under way: the number less this one counts the holes
-/// it made. They are used again by the next solver, so that holes do not fill the store.
+/// Holes from this number on belong to an active solver: the number less this one counts its holes. The next solver
+/// reuses them, so that holes do not fill the store.
 const LOCAL: u32 = Store::FIRST_SCRATCH_HOLE;
 
 /// One occurrence of a type.
@@ -22,11 +22,11 @@ pub(super) struct Slot(u32);
 struct Node {
     /// The slot this one was merged into; itself for a root.
     parent: u32,
-    /// What is known of a root; a hole's own [`Type::Hole`] while nothing is.
+    /// The known type of a root; a hole's own [`Type::Hole`] while it is unknown.
     ty: TypeId,
-    /// What it was when it was made.
+    /// The type that it was made with.
     own: TypeId,
-    /// Whether it was made as a hole.
+    /// True if it was made as a hole.
     made_as_hole: bool,
     /// Relations to ask again when this slot is refined: first entry in `links`.
     first_link: u32,
@@ -41,7 +41,7 @@ struct Link {
     next: u32,
 }
 
-/// What has to hold between types.
+/// A constraint between types.
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
     /// The relation of an operator.
@@ -62,11 +62,11 @@ struct Relation {
     queued: bool,
 }
 
-/// What went wrong in a relation.
+/// A relation that failed.
 pub(super) struct Failure {
     /// The expression to blame.
     pub expr: ExprId,
-    /// Why.
+    /// The reason.
     pub message: String,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Solver {
     queue: VecDeque<u32>,
     /// Slots of the holes it made.
     holes: Vec<Slot>,
-    /// Slots of the holes that stood in the program.
+    /// Slots of the program's own holes.
     user_holes: FxHashMap<u32, Slot>,
     pub(super) dims: super::unify::DimEqualities,
     pub(super) facts: TypeFacts,
@@ -90,18 +90,18 @@ pub(super) struct Solver {
     pub(super) too_large: bool,
     /// A type turned out to nest too deeply.
     pub(super) too_deep: bool,
-    /// Whether [`Solver::output`] may answer: as long as all extents are plain numbers, types that are known are equal or
-    /// do not fit, and no occurrence of a type learns from another.
+    /// True if [`Solver::output`] may answer at once: as long as all extents are plain numbers, known types are equal
+    /// or do not fit, and no occurrence of a type learns from another.
     pub(super) at_once: bool,
-    /// Room to put keys of [`Store::related`] together in.
+    /// A buffer for keys of [`Store::related`].
     key: Vec<u32>,
-    /// Links that were followed in merging.
+    /// The number of links that were followed in merging.
     #[cfg(test)]
     pub(super) moved: usize,
 }
 
 impl Solver {
-    /// A solver for a program of about `nodes` nodes.
+    /// Makes a solver for a program of about `nodes` nodes.
     pub(super) fn with_capacity(nodes: usize) -> Solver {
         Solver {
             nodes: Vec::with_capacity(nodes),
@@ -118,7 +118,7 @@ impl Solver {
         Slot(index)
     }
 
-    /// A type that is not known yet.
+    /// Makes a slot for an unknown type.
     pub(super) fn hole(&mut self, store: &mut Store) -> Slot {
         let ty = store.scratch_hole(self.holes.len() as u32);
         let slot = self.push(ty, true);
@@ -126,7 +126,7 @@ impl Solver {
         slot
     }
 
-    /// An occurrence of a type; a hole is the same slot wherever it occurs.
+    /// Makes an occurrence of a type; a hole is the same slot wherever it occurs.
     pub(super) fn occurrence(&mut self, store: &Store, ty: TypeId) -> Slot {
         match *store.type_of_id(ty) {
             Type::Hole(number) => self.hole_slot(number, ty),
@@ -146,7 +146,7 @@ impl Solver {
         slot
     }
 
-    /// The slot that stands for all that were merged with this one.
+    /// Returns the slot that represents all slots merged with this one.
     pub(super) fn root(&mut self, slot: Slot) -> Slot {
         let mut at = slot.0;
         loop {
@@ -160,41 +160,41 @@ impl Solver {
         }
     }
 
-    /// The type an occurrence was made with. Merging does not change it, as it does not change the
-    /// type object that TVM's inferencer holds.
+    /// Returns the type an occurrence was made with. Merging does not change it, as it does not change the type object
+    /// that TVM's inferencer holds.
     pub(super) fn own(&self, slot: Slot) -> TypeId {
         self.nodes[slot.0 as usize].own
     }
 
-    /// Whether the occurrence was made as a hole, filled or not.
+    /// True if the occurrence was made as a hole, filled or not.
     pub(super) fn made_as_hole(&self, slot: Slot) -> bool {
         self.nodes[slot.0 as usize].made_as_hole
     }
 
-    /// Whether the occurrence is a hole that stood in the program.
+    /// True if the occurrence is a hole of the program.
     pub(super) fn is_from_program(&self, store: &Store, slot: Slot) -> bool {
         matches!(*store.type_of_id(self.own(slot)), Type::Hole(number) if number < LOCAL)
     }
 
-    /// What is known of a root.
+    /// Returns the known type of a root.
     pub(super) fn known(&self, root: Slot) -> TypeId {
         self.nodes[root.0 as usize].ty
     }
 
-    /// Whether nothing is known of a root.
+    /// True if the type of a root is unknown.
     pub(super) fn is_unknown(&self, root: Slot) -> bool {
         let node = &self.nodes[root.0 as usize];
         node.made_as_hole && node.ty == node.own
     }
 
-    /// The type of an occurrence as far as it is known, holes in it filled.
+    /// Returns the type of an occurrence as far as it is known, with its holes filled.
     pub(super) fn resolve(&mut self, store: &mut Store, slot: Slot) -> TypeId {
         let root = self.root(slot);
         let ty = self.known(root);
         if self.is_unknown(root) { ty } else { self.resolve_type(store, ty) }
     }
 
-    /// A type with its holes filled as far as they are known.
+    /// Fills the holes of a type as far as they are known.
     pub(super) fn resolve_type(&mut self, store: &mut Store, ty: TypeId) -> TypeId {
         if self.facts.is_closed(store, ty) {
             return ty;
@@ -227,9 +227,9 @@ impl Solver {
         result
     }
 
-    /// Makes `from` the same as `to`. Relations that wait for `from` are asked again, unless it says no more than before:
-    /// then they would answer as they did (TVM asks them all the same), and a weight that ten thousand calls share would
-    /// have each of them ask all others.
+    /// Merges `from` into `to`. Relations that wait for `from` are queued again, unless it was known as well before:
+    /// then they would have the same results (TVM runs them all the same), and with a weight that ten thousand calls
+    /// share each call would run all others again.
     pub(super) fn merge(&mut self, store: &Store, from: Slot, to: Slot) {
         if from == to {
             return;
@@ -296,7 +296,7 @@ impl Solver {
         }
     }
 
-    /// Roots of the holes in a type that are not filled.
+    /// Returns the roots of the unfilled holes in a type.
     fn holes_in(&mut self, store: &Store, ty: TypeId) -> Vec<Slot> {
         let mut found = Vec::new();
         let mut seen = rustc_hash::FxHashSet::default();
@@ -321,12 +321,12 @@ impl Solver {
         found
     }
 
-    /// Whether the hole `root` occurs in `ty`: then the two cannot be equal.
+    /// True if the hole `root` occurs in `ty`, so that the two cannot be equal.
     pub(super) fn occurs(&mut self, store: &Store, root: Slot, ty: TypeId) -> bool {
         !self.facts.is_closed(store, ty) && self.holes_in(store, ty).contains(&root)
     }
 
-    /// Adds a relation over inputs and output. It is asked at the next [`Solver::solve`].
+    /// Adds a relation over inputs and output. The next [`Solver::solve`] runs it.
     pub(super) fn relate(&mut self, store: &Store, rule: Rule, types: &[Slot], attrs: Option<AttrsId>, expr: ExprId) {
         let number = self.relations.len() as u32;
         let first_arg = self.args.len() as u32;
@@ -353,7 +353,7 @@ impl Solver {
         self.enqueue(number);
     }
 
-    /// Asks relations, oldest first, until none has anything new to look at.
+    /// Runs relations, oldest first, until none has new inputs.
     pub(super) fn solve(&mut self, store: &mut Store) {
         let mut types = Vec::new();
         let mut slots = Vec::new();
@@ -374,12 +374,12 @@ impl Solver {
                 Rule::Field(index) => field(store, &types, index, &mut unify),
             };
             let relation = &mut self.relations[number as usize];
-            // Only now: a relation that refines its own types is not asked again for that.
+            // The flag is cleared only now, so that a relation which refines its own types is not queued again for that.
             relation.queued = false;
             match answer {
                 Ok(resolved) => relation.resolved = resolved,
                 Err(message) => {
-                    // TVM leaves it queued for ever more; one failure says it all.
+                    // TVM keeps it queued for ever; one failure is enough.
                     relation.resolved = true;
                     self.failures.push(Failure { expr, message });
                 }
@@ -387,9 +387,9 @@ impl Solver {
         }
     }
 
-    /// What an operator's relation says of its output, where that follows at once: the inputs are known, and nothing that
-    /// is found out later can change them (see [`Solver::at_once`]). It is remembered, since passes leave most calls as
-    /// they were. `None` where the relation has to be noted and asked with the others.
+    /// Returns the output type of an operator's relation, if it follows at once: the inputs are known, and later
+    /// findings cannot change them (see [`Solver::at_once`]). It is cached, since passes leave most calls as they were.
+    /// `None` if the relation has to be noted and solved with the others.
     pub(super) fn output(
         &mut self,
         store: &mut Store,
@@ -421,7 +421,7 @@ impl Solver {
             types.push(self.own(hole));
             let mut unify = |store: &mut Store, a: TypeId, b: TypeId| self.unify_in_relation(store, &slots, &types, a, b);
             let cx = &mut RuleCx { store, types: &types, n_inputs: inputs.len(), attrs, unify: &mut unify };
-            // What is wrong is said when the relation is asked with the others.
+            // An error is reported when the relation is run with the others.
             let holds = rule(cx) == Ok(true);
             let output = self.resolve(store, hole);
             if !holds || !self.facts.is_closed(store, output) {
@@ -434,7 +434,7 @@ impl Solver {
         output
     }
 
-    /// The type of a field of a tuple, where that follows at once.
+    /// Returns the type of a field of a tuple, if it follows at once.
     pub(super) fn field(&mut self, store: &Store, tuple: Slot, index: u32) -> Option<TypeId> {
         let root = self.root(tuple);
         let ty = self.known(root);
@@ -444,8 +444,8 @@ impl Solver {
         }
     }
 
-    /// Unifies on behalf of a relation, which names its types by value. The left side is one of them,
-    /// the last one in doubt, for that is the output; the right side is a type that it put together.
+    /// Unifies for a relation, which names its types by value. The left side is one of them, in doubt the last one,
+    /// which is the output; the right side is a new type.
     fn unify_in_relation(
         &mut self,
         store: &mut Store,
@@ -491,7 +491,7 @@ mod tests {
     use crate::ir::{DType, Dim};
     use std::cell::Cell;
 
-    /// As a batch normalisation does with its scale: the input is what it is, and says what the output is.
+    /// Like the scale of a batch normalisation: the input determines the output.
     fn same(cx: &mut RuleCx<'_>) -> Result<bool, String> {
         let ty = cx.types[0];
         (cx.unify)(cx.store, ty, ty)?;

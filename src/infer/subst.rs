@@ -3,7 +3,7 @@
 use crate::ir::{Id, IdMap, Store, Type, TypeId, TypeVar};
 use rustc_hash::FxHashMap;
 
-/// What is known of types for good: interned types never change.
+/// Permanent facts about types: interned types never change.
 #[derive(Default)]
 pub(super) struct TypeFacts {
     facts: IdMap<Type, Fact>,
@@ -16,12 +16,12 @@ struct Fact {
 }
 
 impl TypeFacts {
-    /// Whether a type has no holes in it.
+    /// True if a type has no holes in it.
     pub(super) fn is_closed(&mut self, store: &Store, ty: TypeId) -> bool {
         !self.fact(store, ty).has_holes
     }
 
-    /// Whether a type mentions type parameters, bound in it or not.
+    /// True if a type mentions type parameters, bound in it or not.
     pub(super) fn has_type_vars(&mut self, store: &Store, ty: TypeId) -> bool {
         self.fact(store, ty).has_type_vars
     }
@@ -30,7 +30,7 @@ impl TypeFacts {
         if let Some(&fact) = self.facts.get(ty) {
             return fact;
         }
-        // Children are interned before their parents, so the stack only holds what is still open.
+        // Children are interned before their parents, so the stack only has the open ones.
         let mut stack = vec![ty];
         while let Some(&top) = stack.last() {
             let node = store.type_of_id(top);
@@ -73,12 +73,12 @@ pub(super) fn for_each_child(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId
             f(*head);
             args.iter().copied().for_each(f);
         }
-        // Types of Relax, which solves no equations between types.
+        // Types of Relax, whose inference solves no equations between types.
         _ => {}
     }
 }
 
-/// The type with each type directly inside replaced by what `f` makes of it.
+/// Replaces each type directly inside of a type by the result of `f`.
 pub(crate) fn map_children(store: &mut Store, ty: TypeId, f: &mut dyn FnMut(&mut Store, TypeId) -> TypeId) -> TypeId {
     let mapped = match &*store.type_rc(ty) {
         Type::Tensor { .. } | Type::Var(_) | Type::Global(_) | Type::Hole(_) => return ty,
@@ -95,7 +95,7 @@ pub(crate) fn map_children(store: &mut Store, ty: TypeId, f: &mut dyn FnMut(&mut
     store.ty(mapped)
 }
 
-/// The type with type parameters replaced (TVM's `Bind`).
+/// Replaces type parameters in a type (TVM's `Bind`).
 pub(super) fn substitute(store: &mut Store, facts: &mut TypeFacts, ty: TypeId, by: &FxHashMap<Id<TypeVar>, TypeId>) -> TypeId {
     if by.is_empty() || !facts.has_type_vars(store, ty) {
         return ty;
@@ -125,7 +125,7 @@ fn substitute_in(
     result
 }
 
-/// The type with type parameters replaced, each by the type beside it.
+/// Replaces type parameters in a type, each by the type beside it.
 pub fn bind_type(store: &mut Store, ty: TypeId, by: impl IntoIterator<Item = (Id<TypeVar>, TypeId)>) -> TypeId {
     substitute(store, &mut TypeFacts::default(), ty, &by.into_iter().collect())
 }

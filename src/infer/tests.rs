@@ -63,7 +63,7 @@ fn a_typed_program_comes_back_as_the_same_node() {
         assert_eq!(type_text(store, typed), "fn (Tensor[(3,), float32]) -> Tensor[(3,), float32]");
         let nodes = store.n_exprs();
         assert_eq!(infer_function(store, typed), Ok(typed));
-        // Not only because it is remembered.
+        // The cache must not be the only reason.
         store.inferred.clear();
         assert_eq!(infer_function(store, typed), Ok(typed));
         assert_eq!(store.n_exprs(), nodes);
@@ -345,7 +345,7 @@ fn tuples_of_tuples_end_at_the_depth_limit() {
     assert_eq!(found, ["a type nests deeper than 256 levels"]);
 }
 
-/// Twenty-six such lines printed 4.8 GB.
+/// Twenty-six such lines used to print 4.8 GB.
 #[test]
 fn tuples_that_hold_a_tuple_twice_end_at_the_size_limit() {
     let store = &mut Store::new();

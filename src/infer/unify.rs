@@ -1,12 +1,12 @@
-//! Unification: making two types equal, or saying why they are not. After `Unifier` in TVM's
-//! `type_solver.cc`, with its left and right: TVM compares the right side with the left.
+//! Unification: makes two types equal, or returns the reason why they are not. After `Unifier` in
+//! TVM's `type_solver.cc`, with its left and right: TVM compares the right side with the left.
 
 use super::solver::{Slot, Solver};
 use super::subst;
 use crate::ir::{Dim, PrimExpr, Store, Type, TypeId, show_dim, show_type};
 use rustc_hash::FxHashMap;
 
-/// Which symbolic extents were found to be which extents.
+/// Symbolic extents that were found to be equal to other extents.
 #[derive(Default)]
 pub(super) struct DimEqualities(FxHashMap<Dim, Dim>);
 
@@ -18,8 +18,8 @@ impl DimEqualities {
         dim
     }
 
-    /// The extent that two extents agree on: an unknown one swallows all others, a symbol becomes
-    /// the number it meets, numbers must be equal whatever their width.
+    /// Unifies two extents: an unknown one absorbs all others, a symbol becomes the number it meets,
+    /// numbers must be equal whatever their width.
     fn unify(&mut self, store: &Store, left: Dim, right: Dim) -> Option<Dim> {
         let (left, right) = (self.find(left), self.find(right));
         if left == right {
@@ -51,19 +51,19 @@ fn has_any(store: &Store, dim: Dim) -> bool {
     found
 }
 
-/// Why two types are not equal.
+/// The reason why two types are not equal.
 #[derive(Debug)]
 pub(super) struct Mismatch {
     /// The left type as text.
     pub left: String,
     /// The right type as text.
     pub right: String,
-    /// What exactly does not fit, innermost first.
+    /// The differences, innermost first.
     pub details: Vec<String>,
 }
 
 impl Mismatch {
-    /// The sentence for users, in TVM's words.
+    /// Returns the message for users, in TVM's words.
     pub(super) fn message(&self) -> String {
         let mut text = format!(
             "The Relay type checker is unable to show the following types match. In particular `{}` does not match `{}`",
@@ -78,8 +78,8 @@ impl Mismatch {
 }
 
 impl Solver {
-    /// Makes two occurrences equal and returns the slot of what they are. With `assign_*` false that
-    /// side keeps its own type when the two differ in how much they say (`5` and `?`).
+    /// Makes two occurrences equal and returns their slot. With `assign_*` false that side keeps its
+    /// own type when the two differ in precision (`5` and `?`).
     pub(super) fn unify(
         &mut self,
         store: &mut Store,
@@ -93,7 +93,7 @@ impl Solver {
             return Ok(a);
         }
         let (left, right) = (self.known(a), self.known(b));
-        // Of two holes the program's own is what remains, so that inferring again changes nothing.
+        // Of two holes the program's own remains, so that inferring again changes nothing.
         let keep_left = self.is_unknown(b) && self.is_from_program(store, a);
         if self.is_unknown(a) && !keep_left {
             return self.fill(store, a, b, left, right);
@@ -130,7 +130,7 @@ impl Solver {
         Ok(by)
     }
 
-    /// Unifies types inside of others; holes are filled on the way. `None` when they do not fit.
+    /// Unifies types inside of others, and fills holes on the way. `None` when they do not fit.
     fn unify_types(
         &mut self,
         store: &mut Store,
@@ -258,8 +258,8 @@ impl Solver {
         a.iter().zip(b).map(|(&x, &y)| self.unify_types(store, x, y, depth, details)).collect()
     }
 
-    /// `a` has at least as many type parameters as `b`: the first ones are matched up in order, the
-    /// others are to be found.
+    /// `a` has at least as many type parameters as `b`: the first ones are matched in order, the
+    /// others are unknown.
     fn unify_functions(
         &mut self,
         store: &mut Store,

@@ -1,12 +1,12 @@
-//! What inference could not find out, said once, where it begins.
+//! Reports types that inference could not find, once, where the unknown begins.
 
 use super::collect::Collector;
 use crate::diag::Diagnostic;
 use crate::ir::sort::sort_by;
 use crate::ir::{Expr, ExprId, IdMap, Store, Type, TypeId, Var};
 
-/// Adds the errors that show only when everything is solved: relations that cannot hold, types that
-/// nest too deeply, types that stayed unknown, type parameters that nothing binds.
+/// Adds the errors that are known only after solving: relations that cannot hold, types that nest
+/// too deeply, types that stayed unknown, unbound type parameters.
 pub(super) fn report(found: &mut Collector<'_>, root: ExprId) {
     for failure in std::mem::take(&mut found.solver.failures) {
         found.error(failure.expr, "relay-type-relation", failure.message);
@@ -31,8 +31,8 @@ pub(super) fn report(found: &mut Collector<'_>, root: ExprId) {
     found.errors.dedup();
 }
 
-/// Gives errors about shared leaves (globals, operators, constructors) and nodes that no text stands
-/// behind the place of the innermost expression around them that has one.
+/// Gives errors about shared leaves (globals, operators, constructors) and nodes without a span the
+/// span of the innermost expression around them that has one.
 fn place_errors(found: &mut Collector<'_>, root: ExprId) {
     if found.placeless.is_empty() {
         return;
@@ -51,8 +51,8 @@ fn place_errors(found: &mut Collector<'_>, root: ExprId) {
     }
 }
 
-/// TVM reports every expression without a type. Here only those whose parts all have one: the
-/// others follow from them.
+/// TVM reports every expression without a type. Here only those whose parts all have one: the others
+/// follow from them.
 fn unknown_types(found: &mut Collector<'_>) {
     let order = std::mem::take(&mut found.order);
     let mut unknown: IdMap<Expr, ()> = IdMap::new();
@@ -66,7 +66,7 @@ fn unknown_types(found: &mut Collector<'_>) {
         let slot = *found.types.get(id).expect("every expression in the order has a slot");
         let root = found.solver.root(slot);
         let function_of_unknown = match found.store.expr(id) {
-            // A parameter that is not used has no node of its own; its function tells of it.
+            // An unused parameter has no node of its own, so its function reports it.
             Expr::Function(_) => first_unknown_param(found, id),
             _ => None,
         };
@@ -97,7 +97,7 @@ fn unknown_types(found: &mut Collector<'_>) {
     found.order = order;
 }
 
-/// The use node of the first parameter of a function whose type is not known.
+/// Returns the use node of the first parameter of a function whose type is not known.
 fn first_unknown_param(found: &mut Collector<'_>, id: ExprId) -> Option<ExprId> {
     let params = found.store.as_function(id)?.params;
     for index in 0..params.len() {
@@ -176,7 +176,7 @@ fn unbound_type_vars(found: &mut Collector<'_>) {
     }
 }
 
-/// Names of the type parameters in `ty` that are neither bound in it nor in `bound`.
+/// Returns the names of the type parameters in `ty` that are neither bound in it nor in `bound`.
 fn free_type_vars(store: &Store, ty: TypeId, bound: &IdMap<crate::ir::TypeVar, ()>) -> Vec<String> {
     let mut within = Vec::new();
     let mut used = Vec::new();

@@ -6,8 +6,8 @@ use crate::ir::{Expr, ExprId, IdMap, Store, Var, VarId};
 
 enum Step {
     Enter(ExprId),
-    /// The value or body of a let or the body of a function. As in TVM a variable there is checked
-    /// each time, and elsewhere once.
+    /// Checks the value or body of a let or the body of a function. As in TVM a variable there is
+    /// checked each time, and elsewhere once.
     Body(ExprId),
     /// Bind the variables of an arm, then walk its body.
     Arm(crate::ir::Clause),
@@ -21,13 +21,13 @@ enum Scope {
     Free,
 }
 
-/// What is wrong with the scopes of an expression. As in TVM free variables are allowed, and a node
-/// that is shared counts where it is reached first.
+/// Returns the errors in the scopes of an expression. As in TVM free variables are allowed, and a
+/// shared node counts where it is reached first.
 pub fn well_formed(store: &Store, root: ExprId) -> Vec<Diagnostic> {
     check(store, root).0
 }
 
-/// The same, and how many nodes there are.
+/// Does the same, and returns the number of nodes.
 pub(super) fn check(store: &Store, root: ExprId) -> (Vec<Diagnostic>, usize) {
     let mut nodes = 0;
     let mut check = Check { store, scopes: IdMap::new(), errors: Vec::new() };

@@ -1,4 +1,4 @@
-//! Patterns that use one another, found in a block of bindings.
+//! Patterns that use one another, matched in a block of bindings.
 
 use super::matcher::{Bound, Matcher, extents, same_extents};
 use super::{Pat, Patterns};
@@ -6,30 +6,30 @@ use crate::ir::walk::for_each_child;
 use crate::ir::{Binding, Expr, Store, VarId};
 use rustc_hash::FxHashMap;
 
-/// How one pattern uses another (TVM's `PairCons`).
+/// The way in which one pattern uses another (TVM's `PairCons`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Edge {
-    /// Nobody else uses it (`only_used_by`, `>>`; otherwise `used_by`, `^`).
+    /// True if it has no other users (`only_used_by`, `>>`; otherwise `used_by`, `^`).
     pub only: bool,
-    /// As which of the variables in its value, counted from 0; any where none is said.
+    /// Its index among the variables of the value, counted from 0; any if `None`.
     pub index: Option<usize>,
 }
 
-/// Patterns and who uses whom (TVM's `PatternContext`).
+/// Patterns and the uses between them (TVM's `PatternContext`).
 #[derive(Clone, Debug, Default)]
 pub struct Context {
-    /// What is used, in the order in which it was said, with its users.
+    /// The used patterns, in the order of declaration, with their users.
     producers: Vec<(Pat, Vec<(Pat, Vec<Edge>)>)>,
     same_shapes: Vec<Vec<Pat>>,
 }
 
 impl Context {
-    /// No patterns yet.
+    /// Makes a context without patterns.
     pub fn new() -> Context {
         Context::default()
     }
 
-    /// Says that one pattern uses another.
+    /// Declares that one pattern uses another.
     pub fn used_by(&mut self, producer: Pat, consumer: Pat, edge: Edge) {
         let at = match self.producers.iter().position(|(pat, _)| *pat == producer) {
             Some(at) => at,
@@ -46,26 +46,26 @@ impl Context {
         }
     }
 
-    /// Says that each pattern of a sequence uses the one before it (TVM's `PatternSeq`).
+    /// Declares that each pattern of a sequence uses the one before it (TVM's `PatternSeq`).
     pub fn sequence(&mut self, patterns: &[Pat], only: bool) {
         for pair in patterns.windows(2) {
             self.used_by(pair[0], pair[1], Edge { only, index: None });
         }
     }
 
-    /// Says that patterns stand for tensors or shapes of the same extents (`same_shape_as`).
+    /// Declares that patterns stand for tensors or shapes of the same extents (`same_shape_as`).
     pub fn same_shape(&mut self, patterns: &[Pat]) {
         self.same_shapes.push(patterns.to_vec());
     }
 }
 
-/// Who uses which variable in a block.
+/// The uses of variables in a block.
 #[derive(Default)]
 struct Uses {
-    /// Variables that are used, in the order of first use.
+    /// Used variables, in the order of first use.
     vars: Vec<VarId>,
     users: FxHashMap<VarId, Vec<VarId>>,
-    /// The variables in the value of each, in order, as often as they stand there.
+    /// The variables in the value of each, in order and with repetitions.
     used: FxHashMap<VarId, Vec<VarId>>,
 }
 
@@ -102,7 +102,7 @@ impl Uses {
     }
 }
 
-/// What patterns stand for, with the way back.
+/// The matches of patterns, with a trail for backtracking.
 #[derive(Default)]
 struct State {
     var_of: FxHashMap<Pat, VarId>,
@@ -136,8 +136,8 @@ struct Search<'a> {
     state: State,
 }
 
-/// The variables that the patterns of a context stand for, the first way they fit together (`MatchGraph`). `bound` says what
-/// the variables of the block are bound to.
+/// Returns the variables that match the patterns of a context, the first consistent assignment (`MatchGraph`). `bound`
+/// has the values of the variables of the block.
 pub fn match_graph(
     store: &mut Store,
     patterns: &Patterns,
@@ -156,9 +156,9 @@ pub fn match_graph(
 }
 
 impl Search<'_> {
-    /// Finds a variable for each root, going back when one leaves nothing for those that follow.
+    /// Finds a variable for each root, with backtracking when none is left for a later one.
     fn run(&mut self, store: &mut Store, roots: &[Pat]) -> bool {
-        // For each root that has its variable: the root, the place of the variable, and where what it brought begins.
+        // For each root with a variable: the root, the index of the variable, and the begin of its matches.
         let mut frames: Vec<(usize, usize, usize)> = Vec::new();
         let mut next = 0;
         loop {
@@ -193,7 +193,7 @@ impl Search<'_> {
         }
     }
 
-    /// A variable for a pattern and variables for those that use it. The recursion follows the patterns.
+    /// Matches a pattern with a variable, and its users with variables. The recursion follows the patterns.
     fn try_match(&mut self, store: &mut Store, pat: Pat, var: VarId) -> Option<Vec<(Pat, VarId)>> {
         let used = store.use_var(var);
         if !Matcher::new(self.patterns, self.bound).is_match(store, pat, used) {
@@ -228,7 +228,7 @@ impl Search<'_> {
         Some(found)
     }
 
-    /// Whether what is asked of shapes holds for those patterns that have a variable.
+    /// True if the shape constraints hold for the patterns that have a variable.
     fn shapes_fit(&self, store: &mut Store) -> bool {
         self.context.same_shapes.iter().all(|pats| {
             let mut known: Option<Vec<crate::ir::Dim>> = None;

@@ -1,7 +1,7 @@
-//! Whether an expression looks like a pattern.
+//! Matches patterns against expressions.
 //!
-//! TVM also finds a quotient of a product as a product with a quotient where one is nested in the other, which in normal
-//! form nothing is.
+//! TVM also matches a quotient of a product with a product of a quotient where one is nested in the other, which does
+//! not occur in normal form.
 
 use super::{Pat, Pattern, Patterns};
 use crate::infer::relax::types::{Fit, fit};
@@ -10,31 +10,31 @@ use crate::ir::{Dim, Expr, ExprId, Extents, Id, OpId, Store, Symbol, Type, TypeI
 use crate::ops::{self, must_equal};
 use rustc_hash::FxHashMap;
 
-/// What variables are bound to.
+/// The values of variables.
 pub type Bound = FxHashMap<VarId, ExprId>;
 
-/// What the parts of a pattern stand for.
+/// The expressions that the parts of a pattern match.
 #[derive(Clone, Debug, Default)]
 pub struct Matches {
     found: FxHashMap<Pat, ExprId>,
-    /// In the order in which they were found: parts before the whole.
+    /// In the order of matching: parts before the whole.
     order: Vec<Pat>,
 }
 
 impl Matches {
-    /// What a part stands for; nothing where it was not needed, as the other side of an `or`.
+    /// Returns the match of a part; `None` if it was not needed, as the other side of an `or`.
     pub fn get(&self, pat: Pat) -> Option<ExprId> {
         self.found.get(&pat).copied()
     }
 
-    /// Says what a part stands for.
+    /// Sets the match of a part.
     pub fn set(&mut self, pat: Pat, expr: ExprId) {
         if self.found.insert(pat, expr).is_none() {
             self.order.push(pat);
         }
     }
 
-    /// All parts, those of a part before itself.
+    /// Returns all parts with their matches, those of a part before itself.
     pub fn iter(&self) -> impl Iterator<Item = (Pat, ExprId)> + '_ {
         self.order.iter().filter_map(|pat| Some((*pat, self.get(*pat)?)))
     }
@@ -51,29 +51,29 @@ pub struct Matcher<'p> {
     patterns: &'p Patterns,
     bound: &'p Bound,
     matches: Matches,
-    /// What symbols have to be for the types that were asked for.
+    /// The values of symbols for the types in the pattern.
     symbols: FxHashMap<Id<Symbol>, Dim>,
 }
 
 impl<'p> Matcher<'p> {
-    /// A matcher that follows variables to what they are bound to.
+    /// Makes a matcher that follows variables to their values.
     pub fn new(patterns: &'p Patterns, bound: &'p Bound) -> Matcher<'p> {
         Matcher { patterns, bound, matches: Matches::default(), symbols: FxHashMap::default() }
     }
 
-    /// What the parts of the pattern stand for, if the expression looks like it (`ExtractMatchedExpr`).
+    /// Returns the matches of the pattern's parts, if the expression matches (`ExtractMatchedExpr`).
     pub fn matches(mut self, store: &mut Store, pat: Pat, expr: ExprId) -> Option<Matches> {
         self.visit(store, pat, expr).then_some(self.matches)
     }
 
-    /// Whether the expression looks like the pattern (`MatchExpr`).
+    /// True if the expression matches the pattern (`MatchExpr`).
     pub fn is_match(&mut self, store: &mut Store, pat: Pat, expr: ExprId) -> bool {
         self.matches.forget(0);
         self.symbols.clear();
         self.visit(store, pat, expr)
     }
 
-    /// What a variable is bound to, through variables and sequences that bind nothing.
+    /// Returns the value of a variable, through variables and sequences without bindings.
     fn unwrap(&self, store: &Store, mut expr: ExprId) -> ExprId {
         loop {
             expr = match store.expr(expr) {
@@ -104,7 +104,7 @@ impl<'p> Matcher<'p> {
         found
     }
 
-    /// Variables were looked through before any pattern is asked, as in TVM: one that is bound here is no variable.
+    /// As in TVM, variables are followed before any pattern is tried: a bound variable never matches as a variable.
     fn visit_new(&mut self, store: &mut Store, pat: Pat, expr: ExprId) -> bool {
         let patterns: &'p Patterns = self.patterns;
         match patterns.get(pat) {
@@ -186,10 +186,10 @@ impl<'p> Matcher<'p> {
         pats.len() == fields.len() && pats.iter().zip(fields).all(|(pat, field)| self.visit(store, *pat, *field))
     }
 
-    /// Finds a field for each pattern, going back when one leaves nothing for the others.
+    /// Finds a field for each pattern, with backtracking when none is left for the others.
     fn unordered(&mut self, store: &mut Store, pats: &[Pat], fields: &[ExprId]) -> bool {
         let mark = self.matches.order.len();
-        // For each pattern the field it has, and where what was found with it begins.
+        // For each pattern its field, and the begin of the matches found with it.
         let mut taken: Vec<(usize, usize)> = Vec::new();
         let mut next = 0;
         loop {
@@ -217,7 +217,7 @@ impl<'p> Matcher<'p> {
 
     fn call(&mut self, store: &mut Store, callee: Pat, pats: &[Pat], more: bool, expr: ExprId) -> bool {
         let Some(call) = store.call(expr) else { return false };
-        // Most calls are of another operator.
+        // Most calls are of another operator, which is tested first.
         if matches!(self.patterns.get(callee), Pattern::Op(op) if !matches!(store.expr(call.callee), Expr::Op(other) if other == *op))
         {
             return false;
@@ -244,7 +244,7 @@ impl<'p> Matcher<'p> {
         found
     }
 
-    /// Whether a type fits, and with it what was asked of symbols before.
+    /// True if a type fits, consistently with the symbols matched before.
     fn type_fits(&mut self, store: &mut Store, wanted: TypeId, found: TypeId) -> bool {
         match fit(store, wanted, found) {
             Fit::Always => true,
@@ -290,7 +290,7 @@ fn same_value(store: &Store, found: Option<&crate::ir::AttrValue>, wanted: &crat
     }
 }
 
-/// Whether two shapes are the same, whatever their symbols are.
+/// True if two shapes are equal for all values of their symbols.
 pub(super) fn same_extents(store: &mut Store, a: &[Dim], b: &[Dim]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| must_equal(store, *a, *b))
 }
@@ -302,7 +302,7 @@ fn tensor_shape(store: &Store, expr: ExprId) -> Option<Vec<Dim>> {
     }
 }
 
-/// The extents of a tensor or shape, if all are said.
+/// Returns the extents of a tensor or shape, if all are known.
 pub(super) fn extents(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
     let extents = match store.type_of_id(ty) {
         Type::Shape(extents) => extents.clone(),

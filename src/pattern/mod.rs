@@ -1,10 +1,10 @@
-//! The dataflow pattern language of Relax (TVM's `tvm.relax.dpl`): what expressions look like, and finding them.
+//! The dataflow pattern language of Relax (TVM's `tvm.relax.dpl`): patterns of expressions, and their matches.
 //!
 //! - [`Patterns`]: patterns, made bottom up. [`Pat`] names one of them; the same one in two places has to match the same
 //!   expression.
-//! - [`Matcher`]: whether an expression looks like a pattern, and what each part of the pattern stands for. Variables are
-//!   followed to what they are bound to.
-//! - [`Context`]: several patterns and who uses whom, found in a block of bindings by [`match_graph`].
+//! - [`Matcher`]: matches an expression with a pattern, and returns the match of each part. Variables are followed to
+//!   their values.
+//! - [`Context`]: several patterns and the uses between them, matched in a block of bindings by [`match_graph`].
 //!
 //! ```
 //! use passlab::ir::{Expr, Store};
@@ -47,7 +47,7 @@ use crate::ops;
 /// A pattern of [`Patterns`].
 pub type Pat = Id<Pattern>;
 
-/// What an expression has to look like.
+/// The form of a pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
     /// Anything.
@@ -56,23 +56,23 @@ pub enum Pattern {
     Var(Option<String>),
     /// A variable of a dataflow block.
     DataflowVar(Option<String>),
-    /// A function of the module whose name has this in it.
+    /// A function of the module whose name contains this.
     Global(String),
-    /// A function that is linked in, of this name where one is given.
+    /// A linked function, of this name where one is given.
     Extern(Option<String>),
-    /// A tensor that is known.
+    /// A constant tensor.
     Constant,
     /// An operator.
     Op(OpId),
-    /// What is structurally equal to this.
+    /// An expression that is structurally equal to this.
     Expr(ExprId),
     /// A call. Sums and products match with their operands swapped too.
     Call {
-        /// What is called.
+        /// The pattern of the callee.
         callee: Pat,
         /// Arguments.
         args: Vec<Pat>,
-        /// Whether more arguments may follow.
+        /// True if more arguments may follow.
         more: bool,
     },
     /// A function.
@@ -90,7 +90,7 @@ pub enum Pattern {
     TupleGetItem {
         /// The tuple.
         tuple: Pat,
-        /// Which field; any where none is given.
+        /// The index of the field; any if `None`.
         index: Option<u32>,
     },
     /// One of two, the first preferred.
@@ -118,7 +118,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// No patterns yet.
+    /// Makes an empty table of patterns.
     pub fn new() -> Patterns {
         Patterns::default()
     }
@@ -129,32 +129,32 @@ impl Patterns {
         Id::from_index(self.nodes.len() - 1)
     }
 
-    /// The pattern behind an id.
+    /// Returns the pattern of an id.
     pub fn get(&self, pat: Pat) -> &Pattern {
         &self.nodes[pat.index()]
     }
 
-    /// How many patterns there are.
+    /// Returns the number of patterns.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no patterns.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Anything.
+    /// Adds a pattern that matches anything.
     pub fn wildcard(&mut self) -> Pat {
         self.add(Pattern::Wildcard)
     }
 
-    /// A tensor that is known (`is_const`).
+    /// Adds a pattern of a constant tensor (`is_const`).
     pub fn constant(&mut self) -> Pat {
         self.add(Pattern::Constant)
     }
 
-    /// The operator of that name (`is_op`), as Relax calls it, without `relax.`. No operator matches a name that there is not.
+    /// Adds a pattern of the operator with that name (`is_op`) in Relax, without `relax.`. An unknown name matches no operator.
     pub fn op(&mut self, name: &str) -> Pat {
         match ops::lookup_relax(name) {
             Some(op) => self.add(Pattern::Op(op)),
@@ -165,39 +165,39 @@ impl Patterns {
         }
     }
 
-    /// A call with these arguments.
+    /// Adds a pattern of a call with these arguments.
     pub fn call(&mut self, callee: Pat, args: &[Pat]) -> Pat {
         self.add(Pattern::Call { callee, args: args.to_vec(), more: false })
     }
 
-    /// A call of the operator of that name.
+    /// Adds a pattern of a call of the operator of that name.
     pub fn call_op(&mut self, name: &str, args: &[Pat]) -> Pat {
         let op = self.op(name);
         self.call(op, args)
     }
 
-    /// A call of the operator of that name with at least these arguments.
+    /// Adds a pattern of a call of the operator of that name with at least these arguments.
     pub fn call_op_with_more(&mut self, name: &str, args: &[Pat]) -> Pat {
         let callee = self.op(name);
         self.add(Pattern::Call { callee, args: args.to_vec(), more: true })
     }
 
-    /// A tuple of these fields.
+    /// Adds a pattern of a tuple of these fields.
     pub fn tuple(&mut self, fields: &[Pat]) -> Pat {
         self.add(Pattern::Tuple(fields.to_vec()))
     }
 
-    /// A field of a tuple.
+    /// Adds a pattern of a field of a tuple.
     pub fn item(&mut self, tuple: Pat, index: Option<u32>) -> Pat {
         self.add(Pattern::TupleGetItem { tuple, index })
     }
 
-    /// One of these, the first that matches.
+    /// Adds a pattern of one of these, the first that matches.
     pub fn either(&mut self, first: Pat, second: Pat) -> Pat {
         self.add(Pattern::Or(first, second))
     }
 
-    /// Another pattern that looks the same and may match something else.
+    /// Copies a pattern; the copy may match another expression.
     pub fn duplicate(&mut self, pat: Pat) -> Pat {
         let copy = self.get(pat).clone();
         self.add(copy)

@@ -1,4 +1,4 @@
-//! Patterns over small programs; what is expected is what TVM's documentation of the language says.
+//! Patterns over small programs; the expectations come from TVM's documentation of the language.
 
 use super::*;
 use crate::ir::{Binding, Expr, Module, Store, VarId};
@@ -81,7 +81,7 @@ fn fields_of_an_unordered_tuple_are_tried_in_every_order() {
     let ordered = patterns.tuple(&[relu, any]);
     let pattern = patterns.add(Pattern::UnorderedTuple(vec![relu, any]));
     assert!(!Matcher::new(&patterns, &bound).is_match(store, ordered, bindings[2].value));
-    // The parameter is what `relu` takes and no field, so nothing is left for it.
+    // The parameter is the operand of `relu` and no field, so no field is left for it.
     assert!(!Matcher::new(&patterns, &bound).is_match(store, pattern, bindings[2].value));
     let other = patterns.wildcard();
     let pattern = patterns.add(Pattern::UnorderedTuple(vec![relu, other]));

@@ -20,14 +20,14 @@ pub(super) struct Emitter<'p> {
     steps: Vec<Step>,
 }
 
-/// What is still to be written; the next on top.
+/// The remaining steps; the next one is on top.
 enum Step {
     Text(&'static str),
     Indent,
     Dedent,
     /// A new line.
     Line(LineRole, ExprId),
-    /// A node written out, with its type behind it.
+    /// A node in full, with its type behind it.
     Full(ExprId),
     /// A scope of a node, from this item on, then its result.
     Scope {
@@ -36,9 +36,9 @@ enum Step {
         result: ExprId,
     },
     Comment(ExprId),
-    /// The lets of a node, from this one on. True where the line has begun.
+    /// The lets of a node, from this one on. True if the line has begun.
     Lets(ExprId, u32, bool),
-    /// The items of the stretch after a let.
+    /// The items of the scope after a let.
     Stretch(u32, u32),
     Pattern(ExprId, PatternId),
 }
@@ -64,7 +64,7 @@ impl<'p> Emitter<'p> {
             && !self.plan.meta.groups().is_empty()
             && let Some(json) = metadata::section(self.plan)
         {
-            // A module ends with a line end, which makes this an empty line.
+            // A module ends with a newline, which makes this an empty line.
             if self.out.ends_with('\n') {
                 self.begin(LineRole::Blank, None);
             }
@@ -110,7 +110,7 @@ impl<'p> Emitter<'p> {
                 let _ = write!(self.out, "[{}]", names.join(", "));
             }
             self.out.push_str(" {\n  ");
-            // TVM's empty definition has a line with nothing but its indentation.
+            // TVM's empty definition has a line with only its indentation.
             self.lines.push(LineInfo { start: self.out.len() as u32 - 2, role: LineRole::Constructor, node: None });
             for (i, &ctor) in adt.ctors.iter().enumerate() {
                 if i > 0 {
@@ -171,8 +171,8 @@ impl<'p> Emitter<'p> {
         }
     }
 
-    /// The items of a scope one by one, then its result. The line has begun: what comes first stands
-    /// in it.
+    /// Writes the items of a scope one by one, then its result. The line has begun, so the first of
+    /// them continues it.
     fn scope(&mut self, scope: u32, item: u32, result: ExprId) {
         let plan = self.plan;
         let data = &plan.scopes[scope as usize];
@@ -189,7 +189,7 @@ impl<'p> Emitter<'p> {
         }
     }
 
-    /// What a line is that starts with this item, or with the result.
+    /// Returns the role and node of a line that starts with this item, or with the result.
     fn line_of(&self, item: Option<Item>, result: ExprId) -> (LineRole, ExprId) {
         match item {
             Some(Item::Temp(id)) => (LineRole::Binding, id),
@@ -199,7 +199,7 @@ impl<'p> Emitter<'p> {
         }
     }
 
-    /// `%0 = ...;` or `free_var %x: T;`
+    /// Writes `%0 = ...;` or `free_var %x: T;`.
     fn item(&mut self, item: Item) {
         match item {
             Item::Temp(id) => {
@@ -216,7 +216,7 @@ impl<'p> Emitter<'p> {
         }
     }
 
-    /// A node written out. What nests in it is left as steps.
+    /// Writes a node in full. Nested nodes are left as steps.
     fn full(&mut self, id: ExprId, own_line: bool) {
         let store = self.store;
         match store.expr(id) {
@@ -281,14 +281,14 @@ impl<'p> Emitter<'p> {
                 ]);
             }
             Expr::Let { .. } => self.steps.push(Step::Lets(id, 0, true)),
-            // Only Relax has it: its own printer writes it.
+            // Expressions of Relax only, which its own printer writes.
             other => {
                 let _ = write!(self.out, "{:?}", other.kind());
             }
         }
     }
 
-    /// `{`, a scope of `owner`, `}`: left as steps.
+    /// Writes `{`, a scope of `owner`, `}` as steps.
     fn body(&mut self, owner: ExprId, index: usize, result: ExprId) {
         let scope = self.plan.parts.get(&owner).and_then(|parts| parts.scopes.get(index)).copied().unwrap_or(0);
         let (role, node) = self.line_of(self.plan.scopes[scope as usize].items.first().copied(), result);
@@ -303,7 +303,7 @@ impl<'p> Emitter<'p> {
         ]);
     }
 
-    /// The lets of a chain, one line each, then what the chain ends with.
+    /// Writes the lets of a chain, one line each, then the body of the last one.
     fn lets(&mut self, owner: ExprId, index: u32, begun: bool) {
         let plan = self.plan;
         let Some(parts) = plan.parts.get(&owner) else { return };

@@ -3,14 +3,14 @@
 use crate::ir::{Expr, ExprId, ExprKind, Id, Name, Object, PrimExpr, PrimId, Store, Symbol, Tensor, Type, TypeId};
 use rustc_hash::FxHashMap;
 
-/// An object of the metadata section. Objects are told apart by identity, as in TVM.
+/// An object of the metadata section. Objects are distinct by identity, as in TVM.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum MetaKey {
     /// A constant or another expression held by an attribute.
     Expr(ExprId),
     /// The attributes of this call.
     Attrs(ExprId),
-    /// The value at this place in the attributes of this node: a map.
+    /// The map at this path in the attributes of this node.
     Value(ExprId, Vec<u32>),
     Symbol(Id<Symbol>),
     Dim(PrimId),
@@ -45,19 +45,19 @@ impl MetaTable {
         members.push(key);
     }
 
-    /// Type key and number of an object.
+    /// Returns the type key and number of an object.
     pub(super) fn get(&self, key: &MetaKey) -> Option<(&str, u32)> {
         let &(group, number) = self.index.get(key)?;
         Some((&self.groups[group as usize].0, number))
     }
 
-    /// Type keys and their objects, in the order of first use.
+    /// Returns the type keys and their objects, in the order of first use.
     pub(super) fn groups(&self) -> &[(String, Vec<MetaKey>)] {
         &self.groups
     }
 }
 
-/// TVM's type key of an expression.
+/// Returns TVM's type key of an expression.
 pub(super) fn expr_key(store: &Store, id: ExprId) -> &'static str {
     match store.expr(id).kind() {
         ExprKind::Var => "relay.Var",
@@ -86,12 +86,12 @@ pub(super) fn expr_key(store: &Store, id: ExprId) -> &'static str {
     }
 }
 
-/// TVM's type key of a symbolic extent.
+/// Returns TVM's type key of a symbolic extent.
 pub(super) fn symbol_key(symbol: &Symbol) -> &'static str {
     if symbol.size { "tir.SizeVar" } else { "tir.Var" }
 }
 
-/// TVM's type key of extent arithmetic.
+/// Returns TVM's type key of extent arithmetic.
 pub(super) fn dim_key(expr: &PrimExpr) -> &'static str {
     match expr {
         PrimExpr::Binary { op, .. } => op.key(),
@@ -99,7 +99,7 @@ pub(super) fn dim_key(expr: &PrimExpr) -> &'static str {
     }
 }
 
-/// TVM's type key of a type.
+/// Returns TVM's type key of a type.
 pub(super) fn type_key(ty: &Type) -> &'static str {
     match ty {
         Type::Tensor { .. } => "relay.TensorType",
@@ -121,7 +121,7 @@ pub(super) fn type_key(ty: &Type) -> &'static str {
     }
 }
 
-/// The tensor of a constant that stands in the metadata section: one that does not print as a number.
+/// Returns the tensor of a constant in the metadata section: one that does not print as a number.
 pub(super) fn meta_tensor(store: &Store, id: ExprId) -> Option<&Tensor> {
     match store.expr(id) {
         Expr::Constant(tensor) => Some(store.tensor(tensor)).filter(|t| super::value::scalar_text(t).is_none()),

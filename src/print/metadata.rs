@@ -1,9 +1,9 @@
 //! The `#[metadata]` section: TVM's `SaveJSON` (`src/node/serialization.cc`) of a map from type keys to
 //! arrays of the objects that the text refers to.
 //!
-//! Nodes of the JSON are numbered when they are first reached, a node before what it refers to, fields
-//! in the order in which the C++ class declares them. What TVM shares is shared here where the
-//! program shows it; places in the text are left out, as for a program that was built and not read.
+//! Nodes of the JSON are numbered when they are first reached, a node before its children, fields in
+//! the order in which the C++ class declares them. Nodes that TVM shares are shared here if the program
+//! shows it; spans are left out, as for a program that was built and not parsed.
 
 mod json;
 mod node;
@@ -14,7 +14,7 @@ use crate::ir::{ExprId, Id, Name, Object, PrimId, Store, Symbol, Tensor, Type, T
 use node::{Node, Source, Value};
 use rustc_hash::FxHashMap;
 
-/// The section's JSON, or nothing when there is nothing to put into it.
+/// Returns the JSON of the section; `None` when it is empty.
 pub(super) fn section(plan: &Plan) -> Option<String> {
     let mut graph = Graph::new(plan);
     let root = graph.root()?;
@@ -22,11 +22,11 @@ pub(super) fn section(plan: &Plan) -> Option<String> {
     Some(graph.write(root))
 }
 
-/// A node that has been mentioned. The first is the null node.
+/// A mentioned node. The first one is the null node.
 type Handle = u32;
 const NULL: Handle = 0;
 
-/// What makes two mentions one node.
+/// The identity that two mentions of one node share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Identity {
     Expr(ExprId),
@@ -36,7 +36,7 @@ enum Identity {
     Object(Id<Object>),
     Variable(VarId),
     TypeVar(Id<TypeVar>),
-    /// The device constraint of whatever has none: one object in TVM.
+    /// The unconstrained device: one object in TVM.
     AnyDevice,
 }
 
@@ -45,7 +45,7 @@ struct Graph<'a> {
     plan: &'a Plan<'a>,
     sources: Vec<Source<'a>>,
     handles: FxHashMap<Identity, Handle>,
-    /// Numbers of handles, in the order they are reached.
+    /// Numbers of handles, in the order of first reach.
     numbers: Vec<Option<u32>>,
     nodes: Vec<Node>,
     tensors: Vec<Id<Tensor>>,
@@ -68,14 +68,14 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// A mention of a node of its own.
+    /// Mentions a node of its own.
     fn handle(&mut self, source: Source<'a>) -> Handle {
         self.sources.push(source);
         self.numbers.push(None);
         (self.sources.len() - 1) as Handle
     }
 
-    /// A mention of a node that others may mention too.
+    /// Mentions a node that may have other mentions.
     fn shared(&mut self, identity: Identity, source: Source<'a>) -> Handle {
         if let Some(&handle) = self.handles.get(&identity) {
             return handle;
@@ -85,15 +85,15 @@ impl<'a> Graph<'a> {
         handle
     }
 
-    /// The map at the root. TVM takes it from a hash map with a handful of keys, which gives the last
-    /// key first.
+    /// Makes the map at the root. TVM takes it from a hash map with a handful of keys, whose iteration
+    /// gives the last key first.
     fn root(&mut self) -> Option<Handle> {
         let plan = self.plan;
         let mut keys = Vec::new();
         let mut arrays = Vec::new();
         for (key, members) in plan.meta.groups().iter().rev() {
             let mut items: Vec<Handle> = members.iter().map(|member| self.member(member)).collect();
-            // What has no value keeps its number for those behind it.
+            // An object without a value keeps its number if others follow it.
             while items.last() == Some(&NULL) {
                 items.pop();
             }
@@ -125,7 +125,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Numbers everything that can be reached from `root`, parents first.
+    /// Numbers all nodes that can be reached from `root`, parents first.
     fn reach(&mut self, root: Handle) {
         let mut stack = vec![root, NULL];
         let mut children = Vec::new();
@@ -142,7 +142,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The number of a tensor among those of the section.
+    /// Returns the number of a tensor among those of the section.
     fn tensor(&mut self, id: Id<Tensor>) -> Value {
         let next = self.tensors.len() as u32;
         let number = *self.tensor_numbers.entry(id).or_insert(next);

@@ -1,12 +1,12 @@
-//! Programs as text, exactly as TVM prints them (`src/relay/printer/`), or with numbers and names
-//! that stay the same from one version of a program to the next. Relax and TIR print as TVMScript, see
-//! [`relax`]; what follows is about Relay.
+//! Programs as text, exactly as TVM prints them (`src/relay/printer/`), or with numbers and names that
+//! stay the same from one version of a program to the next. Relax and TIR print as TVMScript, see
+//! [`relax`]; the rest of this text is about Relay.
 //!
-//! TVM's printer decides while it prints: a node gets its number when the first node that uses
-//! it is printed, a variable its name when it is bound, a constant its place in the metadata section when
-//! it is first met. So there are two walks here. [`plan`] goes through the program in TVM's
-//! order and decides all of that; [`emit`] writes the text in its own order, each character once.
-//! Neither uses the call stack for nesting, and both are linear.
+//! TVM's printer decides while it prints: a node gets its number when the first node that uses it is
+//! printed, a variable its name when it is bound, a constant its index in the metadata section at its
+//! first use. So there are two walks here. [`plan`] visits the program in TVM's order and makes all these
+//! decisions; [`emit`] writes the text in its own order, each character once. Neither uses the call stack
+//! for nesting, and both are linear.
 
 mod emit;
 mod meta;
@@ -24,21 +24,21 @@ use plan::Plan;
 
 pub use names::Naming;
 
-/// Where the numbers of temporaries and the names of variables come from.
+/// The source of the numbers of temporaries and the names of variables.
 #[derive(Clone, Copy, Default)]
 pub enum Numbering<'n> {
     /// As TVM counts: text that is equal to TVM's byte for byte.
     #[default]
     Exact,
-    /// From where a node came from: a binding keeps its number, and a variable its name, in every
-    /// version of a run.
+    /// By the origin of a node: a binding keeps its number, and a variable its name, in every version of
+    /// a run.
     Stable(&'n Naming),
 }
 
-/// What the text contains.
+/// The contents of the text.
 #[derive(Clone, Copy)]
 pub struct PrintOptions<'n> {
-    /// Where numbers and names come from.
+    /// The source of numbers and names.
     pub numbering: Numbering<'n>,
     /// Inferred types as comments: `/* ty=Tensor[(1, 3), float32] */`.
     pub types: bool,
@@ -55,7 +55,7 @@ impl Default for PrintOptions<'_> {
     }
 }
 
-/// What a line of the text is.
+/// The role of a line of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineRole {
     /// The version header.
@@ -68,7 +68,7 @@ pub enum LineRole {
     Constructor,
     /// `%0 = ...;`, or its first line.
     Binding,
-    /// A further line of a statement of TIR: what a block reads, what its variables are.
+    /// A further line of a statement of TIR: the reads of a block, or its variables.
     Detail,
     /// `let %x = ...;`, or its first line.
     Let,
@@ -78,29 +78,29 @@ pub enum LineRole {
     Result,
     /// The first line of an arm of a match.
     Arm,
-    /// The last line of something with braces or parentheses, also `} else {`.
+    /// The last line of a construct with braces or parentheses, also `} else {`.
     Close,
     /// A line of the metadata section.
     Metadata,
 }
 
-/// What stands in one line.
+/// The contents of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineInfo {
     /// Offset of its first byte.
     pub start: u32,
-    /// What it is.
+    /// Its role.
     pub role: LineRole,
     /// The node it binds, prints or closes; for a definition the function.
     pub node: Option<ExprId>,
 }
 
-/// A text and what its lines are.
+/// A text with the roles of its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printed {
     /// The text.
     pub text: String,
-    /// One entry for each line. A text that ends with a line end has no empty line after it.
+    /// One entry for each line. A text that ends with a newline has no empty line after it.
     pub lines: Vec<LineInfo>,
 }
 
@@ -112,12 +112,12 @@ impl Printed {
     }
 }
 
-/// A module as text: TVM's `astext()`.
+/// Prints a module: TVM's `astext()`.
 pub fn module(store: &Store, module: &Module, options: &PrintOptions) -> String {
     module_lines(store, module, options).text
 }
 
-/// A module as text, with the node that stands in each line.
+/// Prints a module, with the node of each line.
 pub fn module_lines(store: &Store, module: &Module, options: &PrintOptions) -> Printed {
     if module.dialect() == Dialect::Relax {
         return relax::module(store, module, options);
@@ -128,12 +128,12 @@ pub fn module_lines(store: &Store, module: &Module, options: &PrintOptions) -> P
     emitter.finish()
 }
 
-/// An expression as text; what is free in it is declared by `free_var` lines.
+/// Prints an expression; its free variables are declared by `free_var` lines.
 pub fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> String {
     expr_lines(store, root, options).text
 }
 
-/// An expression as text, with the node that stands in each line.
+/// Prints an expression, with the node of each line.
 pub fn expr_lines(store: &Store, root: ExprId, options: &PrintOptions) -> Printed {
     let is_relax = store.as_function(root).is_some_and(|function| matches!(store.expr(function.body), Expr::Seq { .. }));
     if is_relax || matches!(store.expr(root), Expr::PrimFunc(_)) {
@@ -145,22 +145,22 @@ pub fn expr_lines(store: &Store, root: ExprId, options: &PrintOptions) -> Printe
     emitter.finish()
 }
 
-/// A constant that prints as a number.
+/// Prints a constant that has a literal.
 pub fn scalar(tensor: &Tensor) -> Option<String> {
     value::scalar_text(tensor)
 }
 
-/// Any expression as Relax writes it.
+/// Prints any expression as in Relax.
 pub fn relax_expr(store: &Store, root: ExprId, options: &PrintOptions) -> String {
     relax::expr(store, root, options).text
 }
 
-/// A type as Relax writes it.
+/// Prints a type as in Relax.
 pub fn relax_ty(store: &Store, ty: TypeId) -> String {
     relax::ty(store, ty)
 }
 
-/// A type as text.
+/// Prints a type.
 pub fn ty(store: &Store, ty: TypeId) -> String {
     let plan = Plan::of_type(store, ty);
     let mut emitter = Emitter::new(&plan);

@@ -41,12 +41,12 @@ impl<'n> Names<'n> {
         true
     }
 
-    /// The name of a variable, with its `%`.
+    /// Returns the name of a variable, with its `%`.
     pub(super) fn var(&self, var: VarId) -> &str {
         self.vars.get(var).map_or("%?", |&(start, end)| &self.pool[start as usize..end as usize])
     }
 
-    /// A number for a node.
+    /// Returns a number for a node.
     pub(super) fn temp(&mut self, store: &Store, id: ExprId) -> u32 {
         match &mut self.stable {
             None => {
@@ -58,16 +58,16 @@ impl<'n> Names<'n> {
     }
 }
 
-/// The name that a variable asks for. TVM wants a letter in front.
+/// Returns the preferred name of a variable. TVM requires a letter in front.
 fn hint(store: &Store, var: VarId) -> String {
     let name = store.var_name(var);
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name.to_string() } else { format!("v{name}") }
 }
 
-/// Names of which no two are equal: `x`, `x1`, `x2` (TVM's `GetUniqueName`).
+/// A set of distinct names: `x`, `x1`, `x2` (TVM's `GetUniqueName`).
 #[derive(Clone, Default)]
 struct UniqueNames {
-    /// For each name that is taken, the last number that was tried behind it.
+    /// For each name that is taken, the last number that was tried as a suffix.
     taken: FxHashMap<String, u32>,
 }
 
@@ -91,12 +91,12 @@ impl UniqueNames {
     }
 }
 
-/// Names that stay the same from version to version: a node has the number of the first node it descends from, a variable
-/// the name of the first variable of its identity. They follow from the versions alone, in their order: what else was
-/// made in the store, by an earlier run or by a look at something, changes none of them.
+/// Names that stay the same from version to version: a node has the number of the first node it descends from, a
+/// variable the name of the first variable of its identity. They depend only on the versions, in their order, and not
+/// on other nodes in the store, which an earlier run or a query may have made.
 #[derive(Clone, Default)]
 pub struct Naming {
-    /// Of every node of the versions that can have a number.
+    /// The numbers of all nodes of the versions that can have one.
     numbers: IdMap<Expr, u32>,
     taken: FxHashSet<u32>,
     /// Numbers of the text and of the versions are below this.
@@ -107,16 +107,16 @@ pub struct Naming {
 }
 
 impl Naming {
-    /// The names of all versions of a run, the oldest first. Linear in what differs between them.
+    /// Returns the names of all versions of a run, the oldest first. Linear in the differences between them.
     pub fn of<'m>(store: &Store, versions: impl IntoIterator<Item = &'m Module>) -> Naming {
         let mut naming = Naming { next: store.next_number(), ..Naming::default() };
         versions.into_iter().for_each(|module| naming.add(store, module));
         naming
     }
 
-    /// Names what a further version has and no earlier one had. The names given before stay.
+    /// Names the nodes and variables that are new in a further version. The names given before stay.
     pub fn add(&mut self, store: &Store, module: &Module) {
-        /// The node is reached, or all that it is made of has its numbers.
+        /// A node to enter, or a node all of whose children have their numbers.
         enum At {
             Enter(ExprId),
             Leave(ExprId),
@@ -164,7 +164,7 @@ impl Naming {
         self.numbers.insert(id, number);
     }
 
-    /// The number that a node has from the nearest node that it descends from.
+    /// Returns the number of a node, by the nearest node that it descends from.
     fn known(&self, store: &Store, id: ExprId) -> Option<u32> {
         let mut id = id;
         loop {
@@ -202,7 +202,7 @@ impl<'n> StableNames<'n> {
         if let Some(number) = number.filter(|number| self.used.insert(*number)) {
             return number;
         }
-        // No version has it, or two nodes of this one descend from one: it gets a number beyond all.
+        // No version has it, or two nodes of this one descend from one: it gets a number above all others.
         self.spare = self.spare.saturating_add(1);
         self.used.insert(self.spare - 1);
         self.spare - 1

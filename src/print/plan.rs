@@ -1,9 +1,9 @@
-//! What TVM's printer decides while it prints, found without writing text: which nodes get a number
-//! and in which scope their line stands, how variables are called, what goes into the metadata section.
+//! The decisions that TVM's printer makes while it prints, without writing text: which nodes get a number and in which
+//! scope their lines stand, the names of variables, and the contents of the metadata section.
 //!
-//! The order is that of `RelayTextPrinter`. A node is *visited* when its right-hand side is made up, in
-//! post-order over calls, tuples and projections; it is *consumed* when a node that uses it is
-//! visited, and only then it gets its number and its line.
+//! The order is that of `RelayTextPrinter`. A node is *visited* when its right-hand side is built, in
+//! post-order over calls, tuples and projections; it is *consumed* when a node that uses it is visited,
+//! and only then it gets its number and its line.
 
 use super::meta::{self, MetaKey, MetaTable};
 use super::names::Names;
@@ -26,11 +26,11 @@ pub(super) enum Item {
     FreeVar(VarId),
 }
 
-/// A function body, branch, arm, or the stretch after a `let`.
+/// A function body, branch, arm, or the items after a `let`.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     pub(super) items: Vec<Item>,
-    /// Whether the result is written out here instead of being referred to by its number.
+    /// True if the result is written in full here instead of by its number.
     pub(super) inline: bool,
 }
 
@@ -39,9 +39,9 @@ pub(super) struct Scope {
 pub(super) struct LetLine {
     /// The let itself.
     pub(super) node: ExprId,
-    /// Whether its value is written out in this line.
+    /// True if its value is written in full in this line.
     pub(super) inline: bool,
-    /// What stands between this line and the next.
+    /// The scope of the items between this line and the next.
     pub(super) scope: u32,
 }
 
@@ -50,12 +50,12 @@ pub(super) struct LetLine {
 pub(super) struct Parts {
     /// Branches, arms, or the body.
     pub(super) scopes: Vec<u32>,
-    /// The bindings of a chain of lets, and what its last body is.
+    /// The bindings of a chain of lets, and the body of the last one.
     pub(super) lets: Vec<LetLine>,
     pub(super) last: Option<ExprId>,
 }
 
-/// Everything that was decided.
+/// All decisions.
 pub(super) struct Plan<'a> {
     pub(super) store: &'a Store,
     pub(super) options: PrintOptions<'a>,
@@ -63,10 +63,10 @@ pub(super) struct Plan<'a> {
     pub(super) names: Names<'a>,
     pub(super) scopes: Vec<Scope>,
     pub(super) parts: FxHashMap<ExprId, Parts>,
-    /// Numbers of the nodes that have a line of their own.
+    /// Numbers of the nodes with a line of their own.
     pub(super) temps: IdMap<Expr, u32>,
     n_temps: usize,
-    /// Places that bind a variable which is bound already: a node and the place among its variables.
+    /// Repeated bindings of a variable: a node and the index among its variables.
     pub(super) malformed: FxHashSet<(ExprId, u32)>,
     /// A bare expression; its scope is the first.
     pub(super) root: Option<ExprId>,
@@ -74,38 +74,38 @@ pub(super) struct Plan<'a> {
     pub(super) order: Vec<ExprId>,
 
     visited: IdMap<Expr, ()>,
-    /// Nodes whose comment was printed, so that its types are counted once.
+    /// Nodes whose comment was printed; their types are counted once.
     commented: IdMap<Expr, ()>,
     types: IdMap<Type, ()>,
     patterns: IdMap<Pattern, ()>,
     /// Uses of a node in the definition being printed: number of the definition, number of uses.
     uses: IdMap<Expr, (u32, u32)>,
     definition: u32,
-    /// Variables that are free and whose `free_var` line is still to come.
+    /// Free variables whose `free_var` line is still to come.
     undeclared: FxHashSet<VarId>,
     open: Vec<u32>,
     steps: Vec<Step>,
-    /// Whether what was consumed last is written out where it is used.
+    /// True if the node consumed last is written in full at its use.
     last_inline: bool,
 }
 
 enum Step {
-    /// Visit it and what it is made of.
+    /// Visits a node and its operands.
     Expand(ExprId),
-    /// Its calls, tuples and projections below are visited; visit it.
+    /// Visits a node whose calls, tuples and projections below are visited.
     Leaf(ExprId),
-    /// It is visited.
+    /// Marks a node as visited.
     Done(ExprId),
-    /// Visit it and use it. True where it may be written out.
+    /// Visits a node and uses it. True if it may be written in full.
     Print(ExprId, bool),
     Consume(ExprId, bool),
-    /// A scope of this node begins; nothing owns the scope of a bare expression.
+    /// Opens a scope of this node; the scope of a bare expression has no owner.
     OpenScope(Option<ExprId>),
     CloseScope,
     /// The metadata of a call's attributes.
     CallAttrs(ExprId),
     Pattern(ExprId, PatternId),
-    /// The chain of lets that starts with the first goes on with the second.
+    /// Continues the chain of lets that starts with the first node at the second one.
     Let(ExprId, ExprId),
     LetLine(ExprId, ExprId),
     LetEnd(ExprId),
@@ -172,7 +172,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Counts the edges to each node of a definition (TVM's `DependencyGraph`): a node with more than
-    /// one is never written out where it is used.
+    /// one is never written in full at its use.
     fn count_uses(&mut self, root: ExprId) {
         self.definition += 1;
         let definition = self.definition;
@@ -190,7 +190,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// About how many lines there will be.
+    /// Estimates the number of lines.
     pub(super) fn n_lines(&self) -> usize {
         self.n_temps + 2 * self.scopes.len() + 2
     }
@@ -272,12 +272,12 @@ impl<'a> Plan<'a> {
         self.steps.extend(self.store.items(list).rev().filter(|id| !visited.contains(*id)).map(Step::Expand));
     }
 
-    /// Leaves the parts of a node to be printed, the first on top.
+    /// Pushes the parts of a node to be printed, the first on top.
     fn leaf(&mut self, id: ExprId) {
         let store = self.store;
         match store.expr(id) {
             Expr::Var(var) => {
-                // Nobody has bound it: it is free.
+                // It has no binding, so it is free.
                 self.bind(id, 0, var);
                 self.undeclared.insert(var);
                 self.visited.insert(id, ());
@@ -347,7 +347,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Leaves a scope of `owner` with this result to be printed.
+    /// Pushes a scope of `owner` with this result to be printed.
     fn scope(&mut self, owner: ExprId, result: ExprId) {
         self.steps.extend([Step::CloseScope, Step::Print(result, true), Step::OpenScope(Some(owner))]);
     }
@@ -405,7 +405,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// A variable is bound by `owner`, at this place among the variables it binds.
+    /// Binds a variable by `owner`, at this index among the variables it binds.
     fn bind(&mut self, owner: ExprId, place: u32, var: VarId) {
         if !self.names.bind(self.store, var) {
             self.malformed.insert((owner, place));
@@ -523,13 +523,13 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The place of a pattern variable among the variables its match binds.
+/// Returns the index of a pattern variable among the variables its match binds.
 pub(super) fn pattern_place(pattern: PatternId) -> u32 {
     pattern.index() as u32
 }
 
-/// Whether attributes are written out: a call of an operator takes only the operator's own type of
-/// attributes, others stand in the metadata section.
+/// True if attributes are written inline: a call of an operator takes only the operator's own type of
+/// attributes, others are in the metadata section.
 pub(super) fn own_attrs(store: &Store, callee: ExprId, attrs: AttrsId) -> bool {
     match store.expr(callee) {
         Expr::Op(op) => ops::info(op).relay_attrs().is_some_and(|schema| schema.key == store.str(store.attrs_of_id(attrs).key)),
@@ -537,7 +537,7 @@ pub(super) fn own_attrs(store: &Store, callee: ExprId, attrs: AttrsId) -> bool {
     }
 }
 
-/// Whether printing it decides nothing.
+/// True for expressions that print without any decision.
 fn is_plain(expr: Expr) -> bool {
     matches!(expr, Expr::Op(_) | Expr::Global(_) | Expr::Ctor(_))
 }
@@ -546,7 +546,7 @@ fn always_inline(kind: ExprKind) -> bool {
     matches!(kind, ExprKind::Var | ExprKind::Global | ExprKind::Op | ExprKind::Ctor | ExprKind::Constant)
 }
 
-/// Whether the type of such a node is printed behind it.
+/// True if the type of such a node is printed behind it.
 pub(super) fn has_comment(kind: ExprKind) -> bool {
     matches!(
         kind,
@@ -554,14 +554,14 @@ pub(super) fn has_comment(kind: ExprKind) -> bool {
     )
 }
 
-/// Type definitions by name.
+/// Returns type definitions by name.
 pub(super) fn sorted_adts(store: &Store, module: &Module) -> Vec<Id<Adt>> {
     let mut adts = module.adts().to_vec();
     sort_by(&mut adts, |a, b| store.str(a.0).cmp(store.str(b.0)));
     adts.into_iter().map(|(_, adt)| adt).collect()
 }
 
-/// Functions by name.
+/// Returns functions by name.
 pub(super) fn sorted_functions(store: &Store, module: &Module) -> Vec<(Id<Name>, ExprId)> {
     let mut functions = module.functions().to_vec();
     sort_by(&mut functions, |a, b| store.str(a.0).cmp(store.str(b.0)));

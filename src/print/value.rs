@@ -1,10 +1,10 @@
-//! The smallest parts of the text: numbers, strings, and which attributes are left out.
+//! The smallest parts of the text: numbers, strings, and the test for default values.
 
 use crate::ir::{AttrValue, DTypeCode, Store, Tensor};
 use crate::ops::{AttrDefault, AttrField, AttrKind};
 use std::fmt::Write;
 
-/// A number as C++ streams print it (`%g`), with this many digits.
+/// Writes a number as C++ streams do (`%g`), with this many digits.
 pub(super) fn push_float(out: &mut String, value: f64, digits: usize) {
     if !value.is_finite() {
         let sign = if value.is_sign_negative() { "-" } else { "" };
@@ -27,7 +27,7 @@ fn trim_zeros(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// A constant that prints as a number: a scalar of the types that have literals
+/// Prints a constant that has a literal: a scalar of the types that have literals
 /// (`src/support/scalars.cc`).
 pub(super) fn scalar_text(tensor: &Tensor) -> Option<String> {
     let bytes = tensor.data.as_deref()?;
@@ -52,7 +52,7 @@ pub(super) fn scalar_text(tensor: &Tensor) -> Option<String> {
     Some(out)
 }
 
-/// A string with quotes and escapes (`src/support/str_escape.h`).
+/// Writes a string with quotes and escapes (`src/support/str_escape.h`).
 pub(super) fn push_string(out: &mut String, text: &str) {
     out.push('"');
     for byte in text.bytes() {
@@ -71,7 +71,7 @@ pub(super) fn push_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// An integer object: the width shows where TVM's literals show it.
+/// Writes an integer object, with a suffix for its width as in TVM's literals.
 pub(super) fn push_int(out: &mut String, value: i64, bits: u8) {
     let suffix = match bits {
         16 => "i16",
@@ -81,8 +81,8 @@ pub(super) fn push_int(out: &mut String, value: i64, bits: u8) {
     let _ = write!(out, "{value}{suffix}");
 }
 
-/// Whether a value equals the default of its field, in which case it does not print. As in TVM
-/// that is structural equality, with its tolerance for doubles.
+/// True if a value equals the default of its field, so that it does not print. As in TVM that is
+/// structural equality, with its tolerance for doubles.
 pub(super) fn is_default(store: &Store, field: &AttrField, value: &AttrValue) -> bool {
     let close = |a: f64, b: f64| a == b || (a - b).abs() < 1e-9;
     let int = |value: &AttrValue, n: i64| match value {

@@ -1,20 +1,20 @@
-//! Questions about expressions of Relax, by the names that TVM has for them in `relax.analysis` (TVM: `src/relax/analysis`).
+//! Analyses of expressions of Relax, by their names in TVM's `relax.analysis` (TVM: `src/relax/analysis`).
 //!
-//! Others stand where they belong: [`super::effects::contains_impure_call`], [`super::types::fit`] (TVM's `TypeBaseCheck`),
-//! [`super::types::common`] (`TypeLCA`), [`crate::tir::has_reshape_pattern`], [`crate::ir::walk::free_vars`], and
-//! [`super::types::symbols`] (`TIRVarsInType` and `DefinableTIRVarsInType`).
+//! Others are in the modules that they belong to: [`super::effects::contains_impure_call`], [`super::types::fit`]
+//! (TVM's `TypeBaseCheck`), [`super::types::common`] (`TypeLCA`), [`crate::tir::has_reshape_pattern`],
+//! [`crate::ir::walk::free_vars`], and [`super::types::symbols`] (`TIRVarsInType` and `DefinableTIRVarsInType`).
 
 use super::types::symbols;
 use crate::ir::walk::{for_each_binder, for_each_child, free_vars, post_order};
 use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Id, IdMap, Name, PrimExpr, Store, Symbol, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The variables that are bound in `root`: parameters, and those of bindings (TVM's `bound_vars`), as the program has them.
+/// Returns the variables that are bound in `root`: parameters, and those of bindings (TVM's `bound_vars`), in program order.
 pub fn bound_vars(store: &Store, root: ExprId) -> Vec<VarId> {
     vars(store, root, false)
 }
 
-/// All variables in `root`, bound or free (TVM's `all_vars`), as the program has them.
+/// Returns all variables in `root`, bound or free (TVM's `all_vars`), in program order.
 pub fn all_vars(store: &Store, root: ExprId) -> Vec<VarId> {
     vars(store, root, true)
 }
@@ -53,7 +53,7 @@ fn vars(store: &Store, root: ExprId, used: bool) -> Vec<VarId> {
     once(found)
 }
 
-/// The functions of the module that `root` mentions, in the order of first mention (TVM's `all_global_vars`).
+/// Returns the functions of the module that `root` mentions, in the order of first mention (TVM's `all_global_vars`).
 pub fn all_global_vars(store: &Store, root: ExprId) -> Vec<Id<Name>> {
     let named = |id: ExprId| match store.expr(id) {
         Expr::Global(name) => Some(name),
@@ -62,8 +62,8 @@ pub fn all_global_vars(store: &Store, root: ExprId) -> Vec<Id<Name>> {
     once(post_order(store, root).into_iter().filter_map(named).collect())
 }
 
-/// The functions of the module that `root` calls, itself or through `R.call_tir` and the like: whatever is mentioned as a
-/// callee or first argument.
+/// Returns the functions of the module that `root` calls, directly or through `R.call_tir` and similar operators: those
+/// that are mentioned as a callee or first argument.
 pub fn called_global_vars(store: &Store, root: ExprId) -> Vec<Id<Name>> {
     let mut found = Vec::new();
     for id in post_order(store, root) {
@@ -78,8 +78,8 @@ pub fn called_global_vars(store: &Store, root: ExprId) -> Vec<Id<Name>> {
     once(found)
 }
 
-/// The symbolic variables that `root` defines: those that stand for a whole extent in the type of a parameter or of an
-/// `R.match_cast`, and parameters and bindings that hold a scalar (TVM's `defined_symbolic_vars`).
+/// Returns the symbolic variables that `root` defines: those that are a whole extent in the type of a parameter or of
+/// an `R.match_cast`, and parameters and bindings that hold a scalar (TVM's `defined_symbolic_vars`).
 pub fn defined_symbolic_vars(store: &Store, root: ExprId) -> Vec<Id<Symbol>> {
     let mut found = Vec::new();
     for id in post_order(store, root) {
@@ -102,7 +102,7 @@ pub fn defined_symbolic_vars(store: &Store, root: ExprId) -> Vec<Id<Symbol>> {
     once(found)
 }
 
-/// The symbolic variables that `root` uses and does not define (TVM's `free_symbolic_vars`).
+/// Returns the symbolic variables that `root` uses and does not define (TVM's `free_symbolic_vars`).
 pub fn free_symbolic_vars(store: &Store, root: ExprId) -> Vec<Id<Symbol>> {
     let mut found = Vec::new();
     let dim = |dim: Dim, found: &mut Vec<Id<Symbol>>| match dim {
@@ -130,8 +130,8 @@ pub fn free_symbolic_vars(store: &Store, root: ExprId) -> Vec<Id<Symbol>> {
     once(found)
 }
 
-/// Who uses what: for each variable the variables whose values mention it, in the order of their bindings (TVM's `udchain`).
-/// A variable that the result of a sequence mentions is in the second part.
+/// Returns the use-def chains: for each variable the variables whose values mention it, in the order of their bindings
+/// (TVM's `udchain`). The second part has the variables that the result of a sequence mentions.
 pub fn udchain(store: &Store, root: ExprId) -> (FxHashMap<VarId, Vec<VarId>>, FxHashSet<VarId>) {
     let (mut users, mut results) = (FxHashMap::<VarId, Vec<VarId>>::default(), FxHashSet::default());
     for id in post_order(store, root) {
@@ -147,7 +147,7 @@ pub fn udchain(store: &Store, root: ExprId) -> (FxHashMap<VarId, Vec<VarId>>, Fx
     (users, results)
 }
 
-/// Who uses what in one block, variables in the order in which they are mentioned first. A value that is cast has no user.
+/// Returns the use-def chains of one block, variables in the order of first mention. A value that is cast has no user.
 pub fn udchain_of_block(store: &Store, block: Id<BindingBlock>) -> Vec<(VarId, Vec<VarId>)> {
     let mut found: Vec<(VarId, Vec<VarId>)> = Vec::new();
     let mut place: FxHashMap<VarId, usize> = FxHashMap::default();
@@ -164,7 +164,7 @@ pub fn udchain_of_block(store: &Store, block: Id<BindingBlock>) -> Vec<(VarId, V
     found
 }
 
-/// The bindings of `root` by the names of their variables, in the order in which they stand (TVM's `name_to_binding`).
+/// Returns the bindings of `root` by the names of their variables, in program order (TVM's `name_to_binding`).
 pub fn name_to_binding(store: &Store, root: ExprId) -> Vec<(Id<Name>, Vec<Binding>)> {
     let mut found: Vec<(Id<Name>, Vec<Binding>)> = Vec::new();
     let mut place: FxHashMap<Id<Name>, usize> = FxHashMap::default();
@@ -182,7 +182,7 @@ pub fn name_to_binding(store: &Store, root: ExprId) -> Vec<(Id<Name>, Vec<Bindin
     found
 }
 
-/// Each once, in the order of the first.
+/// Removes repetitions; the first occurrences stay in order.
 fn once<T: Copy + Eq + std::hash::Hash>(mut found: Vec<T>) -> Vec<T> {
     let mut seen = FxHashSet::default();
     found.retain(|item| seen.insert(*item));
@@ -236,7 +236,7 @@ class Module:
         defined.sort_unstable();
         assert_eq!(defined, ["k", "n"]);
         assert_eq!(symbols(free_symbolic_vars(store, main)), Vec::<&str>::new());
-        // Of the body alone the parameter's extent is free.
+        // In the body alone the parameter's extent is free.
         let body = store.as_function(main).expect("a function").body;
         assert_eq!(symbols(free_symbolic_vars(store, body)), ["n"]);
     }

@@ -8,7 +8,7 @@ use crate::ops::{self, dim_arith};
 use crate::print::relax_ty;
 use crate::tir::arith::Analyzer;
 
-/// The type of a call, or why there can be none (TVM's `InferType` of a call).
+/// Returns the type of a call, or the reason why it has none (TVM's `InferType` of a call).
 pub fn deduce_call(
     store: &mut Store,
     signatures: &Signatures,
@@ -53,7 +53,7 @@ fn deduce(
             };
             rule(&mut Deduce { store, op: row.name, args, types, attrs, ty_args: &ty_args })
         }
-        // `R.call_packed`: what it says, or anything.
+        // `R.call_packed` has the type that it names, or any.
         Expr::Extern(_) => Ok(match ty_args.as_slice() {
             [] => store.ty(Type::Any),
             [one] => *one,
@@ -73,7 +73,7 @@ fn deduce(
     }
 }
 
-/// The type of a call of a value of type `callee` with arguments of these types.
+/// Returns the type of a call of a value of type `callee` with arguments of these types.
 pub(crate) fn deduce_callable(store: &mut Store, callee: TypeId, args: &[TypeId]) -> Result<TypeId, String> {
     let (params, ret) = match store.type_of_id(callee) {
         Type::Callable { params: Some(params), ret, .. } => (params.to_vec(), *ret),
@@ -99,12 +99,12 @@ pub(crate) fn deduce_callable(store: &mut Store, callee: TypeId, args: &[TypeId]
         }
     }
     let result = types::substitute(store, ret, &bound);
-    // Symbols of the callee that no argument fixes mean nothing to the caller.
+    // Symbols of the callee that no argument determines have no meaning for the caller.
     let foreign: Vec<_> = types::symbols(store, ret, false).into_iter().filter(|symbol| !bound.contains_key(symbol)).collect();
     Ok(if foreign.is_empty() { result } else { types::erase(store, result, &|symbol| !foreign.contains(&symbol), &|_| true) })
 }
 
-/// What the symbols of a parameter's type stand for, given an argument.
+/// Binds the symbols of a parameter's type to the extents of an argument.
 fn bind(store: &Store, param: TypeId, given: TypeId, bound: &mut Bindings) {
     let mut pairs = vec![(param, given)];
     while let Some((param, given)) = pairs.pop() {
@@ -136,7 +136,7 @@ fn extents(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
     }
 }
 
-/// The data and the extents of a `reshape` of which some are left open: 0 for that of the data, -1 for what is left.
+/// Returns the data and the extents of a `reshape` with open ones: 0 for the data's extent, -1 for the remaining elements.
 pub(super) fn open_reshape(store: &Store, call: ExprId) -> Option<(ExprId, Vec<Dim>)> {
     let Expr::Call { args, .. } = store.expr(call) else { return None };
     let op = store.called_op(call)?;
@@ -148,7 +148,7 @@ pub(super) fn open_reshape(store: &Store, call: ExprId) -> Option<(ExprId, Vec<D
     dims.iter().any(|dim| matches!(dim.known(), Some(0 | -1))).then(|| (store.item(args, 0), dims))
 }
 
-/// The shape that open extents stand for.
+/// Replaces open extents by their values.
 pub(super) fn reshaped(store: &mut Store, data: ExprId, dims: &[Dim]) -> Result<ExprId, String> {
     if dims.iter().filter(|dim| dim.known() == Some(-1)).count() > 1 {
         return Err("Reshape accepts at most one \"-1\" in the new shape".to_owned());

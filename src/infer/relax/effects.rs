@@ -1,11 +1,11 @@
-//! Which calls may do more than give a value (TVM: `IsImpureCall` and `ContainsImpureCall`).
+//! Finds calls with side effects (TVM: `IsImpureCall` and `ContainsImpureCall`).
 
 use crate::ir::walk::{for_each_child, has_children};
 use crate::ir::{Buffer, Expr, ExprId, Id, Module, PrimExpr, PrimFunc, Stmt, Store, Type};
 use crate::ops;
 use rustc_hash::FxHashSet;
 
-/// Whether calls of `callee` have no side effects.
+/// True if calls of `callee` have no side effects.
 pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
     let ty = match store.expr(callee) {
         Expr::Op(op) => return ops::info(op).relax.is_none_or(|op| op.pure),
@@ -13,7 +13,7 @@ pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
         Expr::Global(name) => match module.function(name) {
             Some(function) => match store.expr(function) {
                 Expr::Function(id) => return store.function(id).pure,
-                // Its type says it, if it has one already.
+                // Its type tells, if it has one already.
                 Expr::PrimFunc(id) => match store.checked_type(function) {
                     None => return is_pure_program(store, id),
                     ty => ty,
@@ -28,7 +28,7 @@ pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
     matches!(ty.map(|ty| store.type_of_id(ty)), Some(Type::Callable { pure: true, .. }))
 }
 
-/// Whether an intrinsic may do anything (`kOpaque` and `kUpdateState` in TVM's `src/tirx/op/builtin.cc` and of what devices add).
+/// True if an intrinsic may do anything (`kOpaque` and `kUpdateState` in TVM's `src/tirx/op/builtin.cc`, and of devices).
 fn is_opaque(name: &str) -> bool {
     const BEGINNINGS: &str = "@ anylist_reset anylist_set atomic_add call_cpacked call_extern call_llvm_intrin call_packed \
                               cooperative_tensor_ dma_ lookup_param nd_mem_alloc prefetch print_buffer ptx_ texture2d_ tvm_call_ \
@@ -37,8 +37,8 @@ fn is_opaque(name: &str) -> bool {
     BEGINNINGS.split(' ').any(|beginning| name.starts_with(beginning))
 }
 
-/// Whether a tensor program writes nothing but memory that its statements allocate, and calls nothing that may do more
-/// (TVM: `s_tir::IsPureFunction`). A program that is only hinted at, whose body is `T.evaluate(0)`, is one.
+/// True if a tensor program writes only memory that its statements allocate, and calls no impure intrinsic (TVM:
+/// `s_tir::IsPureFunction`). A stub, whose body is `T.evaluate(0)`, is one.
 pub(crate) fn is_pure_program(store: &Store, id: Id<PrimFunc>) -> bool {
     let mut own: FxHashSet<Id<Buffer>> = FxHashSet::default();
     let mut pure = true;
@@ -59,13 +59,13 @@ pub(crate) fn is_pure_program(store: &Store, id: Id<PrimFunc>) -> bool {
     pure
 }
 
-/// Whether `call` is a call that may have side effects.
+/// True for a call that may have side effects.
 pub fn is_impure_call(store: &Store, module: &Module, call: ExprId) -> bool {
     store.call(call).is_some_and(|call| !is_pure_callee(store, module, call.callee))
 }
 
-/// Whether evaluating an expression may do more than give a value. A function that is only made does nothing yet; of a function
-/// that is asked about, its body counts.
+/// True if evaluating an expression may have side effects. A function that is only created has none; for a function as
+/// `root`, its body counts.
 pub fn contains_impure_call(store: &Store, module: &Module, root: ExprId) -> bool {
     let mut stack = Vec::new();
     let mut next = Some(store.as_function(root).map_or(root, |function| function.body));
@@ -85,7 +85,7 @@ pub fn contains_impure_call(store: &Store, module: &Module, root: ExprId) -> boo
 mod tests {
     use super::*;
 
-    /// By TVM's `is_pure_function.cc`: calls count wherever they stand, and so do stores into what others have.
+    /// By TVM's `is_pure_function.cc`: calls count everywhere, and so do stores into foreign memory.
     #[test]
     fn a_program_is_pure_when_nothing_in_it_writes_or_calls_out() {
         let pure = |body: &str| {

@@ -1,8 +1,8 @@
 //! Relax's types: deduced forwards, from a binding's value to its variable (TVM: src/relax/ir/block_builder.cc).
 //!
-//! A written annotation of a call stands; what is not written is filled in, and what has a type already, such as a variable or
-//! tuple, gives it to the variable that it is bound to. [`deduce_call`] is the type of a call,
-//! [`infer_module`] goes through a program.
+//! A written annotation of a call stays, and missing ones are filled in; a value that has a type already, such as a
+//! variable or tuple, gives it to the variable that it is bound to. [`deduce_call`] returns the type of a call,
+//! [`infer_module`] infers a program.
 
 pub mod analysis;
 mod call;
@@ -18,10 +18,10 @@ use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, PrimFunc, Sto
 use crate::print::relax_ty;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The types of a module's functions, as calls of them see it.
+/// The types of a module's functions for their callers.
 pub type Signatures = FxHashMap<Id<Name>, TypeId>;
 
-/// The signatures that are written down. A function whose result is not said gives anything.
+/// Returns the written signatures. A function without a result type may return anything.
 pub fn signatures(store: &mut Store, module: &Module) -> Signatures {
     let mut found = Signatures::default();
     for &(name, function) in module.functions() {
@@ -38,20 +38,20 @@ pub fn signatures(store: &mut Store, module: &Module) -> Signatures {
     found
 }
 
-/// The type of a tensor program as calls see it. What it takes is checked by the calls that write its outputs.
+/// Returns the type of a tensor program for its callers. The calls that write its outputs check its parameters.
 pub(crate) fn prim_func_type(store: &mut Store, id: Id<PrimFunc>) -> TypeId {
     let ret = store.prim_func(id).ret.unwrap_or_else(|| store.tuple_type(&[]));
     let pure = effects::is_pure_program(store, id);
     store.ty(Type::Callable { params: None, ret, pure })
 }
 
-/// `R.Callable`, of which nothing is known.
+/// Makes an unknown `R.Callable`.
 fn opaque(store: &mut Store) -> TypeId {
     let ret = store.ty(Type::Any);
     store.ty(Type::Callable { params: None, ret, pure: false })
 }
 
-/// The type of a function with this result; with its own, or any, where none is given.
+/// Returns the type of a function with this result; with its own, or any, where none is given.
 pub(crate) fn function_type(store: &mut Store, function: &Function, ret: Option<TypeId>) -> TypeId {
     let any = store.ty(Type::Any);
     let params = store.items(function.params).map(|param| store.var_type(param).unwrap_or(any)).collect();
@@ -59,8 +59,8 @@ pub(crate) fn function_type(store: &mut Store, function: &Function, ret: Option<
     store.ty(Type::Callable { params: Some(params), ret, pure: function.pure })
 }
 
-/// The result of a function over a body of type `found`: that type where it says no less than `ret`, without symbols that the
-/// parameters do not define (TVM's constructor of `relax.Function`).
+/// Returns the result type of a function over a body of type `found`: that type if it is as precise as `ret`, without
+/// symbols that the parameters do not define (TVM's constructor of `relax.Function`).
 pub(crate) fn result_type(store: &mut Store, function: &Function, found: Option<TypeId>) -> Option<TypeId> {
     let Some(found) = found else { return function.ret };
     if let Some(ret) = function.ret
@@ -82,7 +82,7 @@ pub(crate) fn result_type(store: &mut Store, function: &Function, found: Option<
     Some(types::erase(store, found, &|symbol| known.contains(&symbol), &|_| false))
 }
 
-/// Fills in the types of every function. The error is everything that is wrong in any of them.
+/// Fills in the types of every function. The error has all errors of all functions.
 pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Diagnostic>> {
     let mut signatures = signatures(store, module);
     let mut result = module.clone();
@@ -96,7 +96,7 @@ pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Di
         let new = rewriting.run(store, function, &mut deducer);
         errors.append(&mut deducer.errors);
         result.set_function(name, new);
-        // A result that was not written, or said less, is known to those that come later.
+        // A deduced result type is known to later functions.
         if let Some(function) = store.as_function(new) {
             let ty = function_type(store, &function, None);
             signatures.insert(name, ty);
@@ -105,7 +105,7 @@ pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Di
     if errors.is_empty() { Ok(result) } else { Err(errors) }
 }
 
-/// Fills in the types of one function that stands in no module, or as if it stood in this one.
+/// Fills in the types of one function as if it stood in this module.
 pub fn infer_function(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, Vec<Diagnostic>> {
     let signatures = signatures(store, module);
     let mut deducer = Deducer::new(&signatures);
@@ -115,17 +115,17 @@ pub fn infer_function(store: &mut Store, module: &Module, function: ExprId) -> R
 
 struct Deducer<'s> {
     signatures: &'s Signatures,
-    /// What binds the variables of the sequences that were entered.
+    /// The bindings of the variables in the current sequences.
     bindings: FxHashMap<VarId, Binding>,
     /// Calls that are bound to a variable whose type is written.
     annotated: FxHashMap<ExprId, (TypeId, VarId)>,
-    /// Variables that TVM makes anew when a dataflow block ends, by the block: its outputs, and what gets another type so.
-    /// What mentions them there is put together again, and what is written beside it gives way
+    /// Variables that TVM renews when a dataflow block ends, by the block: its outputs, and variables whose types
+    /// change so. Expressions there that mention them are rebuilt, and their written annotations yield
     /// (`BindingBlockFrameNode::ExitWithScope` of `src/relax/script/builder/frame.cc`).
     renewed: FxHashMap<VarId, u32>,
-    /// What nodes have become, and so their types.
+    /// The replacements of nodes, which have types.
     done: FxHashMap<ExprId, ExprId>,
-    /// Variables that have got a type, and as what.
+    /// The replacements of variables, which have types.
     vars: FxHashMap<VarId, VarId>,
     errors: Vec<Diagnostic>,
 }
@@ -201,7 +201,7 @@ impl ExprMutator for Deducer<'_> {
     }
 }
 
-/// Whether an operand is one of some variables, or a tuple with one.
+/// True if an operand is one of some variables, or a tuple with one.
 fn mentions(store: &Store, operand: ExprId, is: &dyn Fn(VarId) -> bool) -> bool {
     match store.expr(operand) {
         Expr::Var(var) => is(var),
@@ -223,7 +223,7 @@ impl<'s> Deducer<'s> {
         }
     }
 
-    /// Whether the written type of a call's variable gives way to what follows from the operands.
+    /// True if the written type of a call's variable yields to the type of the operands.
     fn gives_way(&self, store: &Store, binding: &Binding) -> bool {
         let Some(block) = store.read_in_block(binding.var) else { return false };
         let Expr::Call { callee, args, .. } = store.expr(binding.value) else { return false };
@@ -231,7 +231,7 @@ impl<'s> Deducer<'s> {
         mentions(store, callee, &is) || store.items(args).any(|arg| mentions(store, arg, &is))
     }
 
-    /// `post` with its type.
+    /// Gives `post` its type.
     fn typed(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
         let post = self.resolved(store, pre, post);
         let node = store.expr(post);
@@ -297,7 +297,7 @@ impl<'s> Deducer<'s> {
         result
     }
 
-    /// A call of `reshape` with the extents that -1 and 0 stand for, which the constructor of the operator puts in
+    /// Replaces -1 and 0 in the extents of a `reshape` by their values, as the constructor of the operator does
     /// (`ConvertNewShapeToExpr` of `src/relax/op/tensor/manipulate.cc`).
     fn resolved(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
         let Some((data, dims)) = call::open_reshape(store, post) else { return post };
@@ -314,7 +314,7 @@ impl<'s> Deducer<'s> {
         }
     }
 
-    /// The type of a sequence's value outside of it: without the symbols and variables that it defines.
+    /// Returns the type of a sequence's value outside of it: without the symbols and variables that it defines.
     fn scoped(&self, store: &mut Store, ty: TypeId, blocks: crate::ir::List<crate::ir::BindingBlock>) -> TypeId {
         let bindings: Vec<Binding> = store.bindings(blocks).collect();
         let mut symbols: FxHashSet<Id<Symbol>> = FxHashSet::default();
@@ -323,7 +323,7 @@ impl<'s> Deducer<'s> {
             vars.insert(binding.var);
             symbols.extend(store.var_data(binding.var).symbol);
         }
-        // What a cast defines stays known: TVM erases to parameters and casts.
+        // Symbols that a cast defines stay known: TVM erases to parameters and casts.
         let cast: FxHashSet<Id<Symbol>> =
             bindings.iter().filter_map(|b| b.cast).flat_map(|ty| types::symbols(store, ty, true)).collect();
         types::erase(store, ty, &|symbol| cast.contains(&symbol) || !symbols.contains(&symbol), &|var| !vars.contains(&var))

@@ -1,7 +1,7 @@
-//! Questions about Relax's types and maps over them (TVM: src/relax/analysis/type_analysis.cc).
+//! Queries of Relax's types and maps over them (TVM: src/relax/analysis/type_analysis.cc).
 //!
-//! Types are interned and children are older than their parents, so all of this goes bottom up with a stack
-//! of its own.
+//! Types are interned and children are older than their parents, so all functions go bottom up with a stack of their
+//! own.
 
 use crate::ir::sort::sort_by;
 use crate::ir::{Dim, Extents, Id, PrimExpr, PrimId, Store, Symbol, TensorInfo, Type, TypeId, VarId};
@@ -23,7 +23,7 @@ fn for_each_child(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId)) {
     }
 }
 
-/// Types inside of `ty` and itself, children first, each once; those inside of function types only if asked for.
+/// Returns the types inside of `ty` and itself, children first, each once; those inside of function types only on request.
 fn post_order(store: &Store, ty: TypeId, functions: bool) -> Vec<TypeId> {
     if !matches!(store.type_of_id(ty), Type::Tuple(_) | Type::Callable { .. } | Type::Distributed { .. }) {
         return vec![ty];
@@ -45,7 +45,7 @@ fn post_order(store: &Store, ty: TypeId, functions: bool) -> Vec<TypeId> {
     order
 }
 
-/// Whether a type is known to mention neither symbols nor variables, as most types do. Of nested tuples it is not known.
+/// True if a type is known to mention neither symbols nor variables, as most types do. False for nested tuples.
 pub fn is_plain(store: &Store, ty: TypeId) -> bool {
     let number = |dim: &Dim| matches!(dim, Dim::Int { .. } | Dim::Any);
     let leaf = |ty: &TypeId| match store.type_of_id(*ty) {
@@ -66,8 +66,8 @@ pub fn is_plain(store: &Store, ty: TypeId) -> bool {
     }
 }
 
-/// A type with every node replaced, children first. `f` gets the node over its new children. Function types stay as they are:
-/// what they mention they define.
+/// Replaces every node of a type, children first. `f` gets the node over its new children. Function types stay as they
+/// are, because they define all symbols that they mention.
 fn map(store: &mut Store, ty: TypeId, f: &mut dyn FnMut(&mut Store, Type) -> Type) -> TypeId {
     let mut done: FxHashMap<TypeId, TypeId> = FxHashMap::default();
     for id in post_order(store, ty, false) {
@@ -84,7 +84,7 @@ fn map(store: &mut Store, ty: TypeId, f: &mut dyn FnMut(&mut Store, Type) -> Typ
     done.get(&ty).copied().unwrap_or(ty)
 }
 
-/// A tensor of which all is known is the type of both dialects.
+/// Interns a type; a completely known tensor is the type of both dialects.
 fn intern(store: &mut Store, ty: Type) -> TypeId {
     match ty {
         Type::PartialTensor(info) => store.tensor_like(info),
@@ -92,17 +92,17 @@ fn intern(store: &mut Store, ty: Type) -> TypeId {
     }
 }
 
-/// What symbols stand for.
+/// The values of symbols.
 pub type Bindings = FxHashMap<Id<Symbol>, Dim>;
 
-/// An extent with symbols replaced by what they stand for, simplified.
+/// Replaces symbols in an extent by their values, simplified.
 pub fn substitute_dim(store: &mut Store, dim: Dim, to: &Bindings) -> Dim {
     match dim {
         Dim::Int { .. } | Dim::Any => dim,
         Dim::Symbol(symbol) => to.get(&symbol).copied().unwrap_or(dim),
         Dim::Expr(prim) => {
             let mut touched = false;
-            // A symbol that stays what it is changes nothing, and then nothing is simplified.
+            // If no symbol changes, nothing is simplified.
             let becomes_another = |symbol: &Id<Symbol>| to.get(symbol).is_some_and(|dim| *dim != Dim::Symbol(*symbol));
             store.for_each_prim(prim, &mut |_, node| touched |= matches!(node, PrimExpr::Var(symbol) if becomes_another(symbol)));
             match touched.then(|| substitute_prim(store, prim, to)) {
@@ -179,7 +179,7 @@ fn substitute_extents(store: &mut Store, extents: Extents, to: &Bindings) -> Ext
     }
 }
 
-/// A type with symbols replaced by what they stand for.
+/// Replaces symbols in a type by their values.
 pub fn substitute(store: &mut Store, ty: TypeId, to: &Bindings) -> TypeId {
     if to.is_empty() || is_plain(store, ty) {
         return ty;
@@ -194,7 +194,7 @@ pub fn substitute(store: &mut Store, ty: TypeId, to: &Bindings) -> TypeId {
     })
 }
 
-/// A type with the variables that hold the shapes in it replaced by what `f` gives for them.
+/// Replaces the variables that hold shapes in a type by the results of `f`.
 pub fn substitute_shapes(store: &mut Store, ty: TypeId, f: &dyn Fn(&Store, VarId) -> Option<Extents>) -> TypeId {
     if is_plain(store, ty) {
         return ty;
@@ -211,8 +211,8 @@ pub fn substitute_shapes(store: &mut Store, ty: TypeId, f: &dyn Fn(&Store, VarId
     })
 }
 
-/// The symbols that a type mentions. With `whole`, only those that stand for a whole extent: these a
-/// parameter's or a `match_cast`'s type defines.
+/// Returns the symbols that a type mentions. With `whole`, only those that are a whole extent, which the type of a
+/// parameter or `match_cast` defines.
 pub fn symbols(store: &Store, ty: TypeId, whole: bool) -> Vec<Id<Symbol>> {
     if is_plain(store, ty) {
         return Vec::new();
@@ -243,8 +243,8 @@ pub fn symbols(store: &Store, ty: TypeId, whole: bool) -> Vec<Id<Symbol>> {
     found
 }
 
-/// A type without what is not in scope: extents with unknown symbols and shapes in unknown variables are
-/// forgotten, their number is kept (TVM's `EraseToWellDefined`).
+/// Erases symbols and variables from a type that are not in scope: extents with unknown symbols and shapes in unknown
+/// variables are forgotten, their number is kept (TVM's `EraseToWellDefined`).
 pub fn erase(store: &mut Store, ty: TypeId, knows: &dyn Fn(Id<Symbol>) -> bool, knows_var: &dyn Fn(VarId) -> bool) -> TypeId {
     if is_plain(store, ty) {
         return ty;
@@ -282,20 +282,20 @@ pub fn erase(store: &mut Store, ty: TypeId, knows: &dyn Fn(Id<Symbol>) -> bool, 
     })
 }
 
-/// How a value of one type fits where another is wanted (TVM's `BaseCheckResult`).
+/// The degree to which a value of one type fits another type (TVM's `BaseCheckResult`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
     /// Never.
     Never,
-    /// Perhaps: rank or element type have to be looked at when it runs.
+    /// Perhaps: rank or element type have to be checked at run time.
     Unknown,
-    /// Perhaps: extents have to be looked at when it runs.
+    /// Perhaps: extents have to be checked at run time.
     Extents,
     /// Always.
     Always,
 }
 
-/// How a value of type `derived` fits where `base` is wanted (TVM's `TypeBaseCheck`).
+/// Checks if a value of type `derived` fits the type `base` (TVM's `TypeBaseCheck`).
 pub fn fit(store: &mut Store, base: TypeId, derived: TypeId) -> Fit {
     if base == derived {
         return Fit::Always;
@@ -304,7 +304,7 @@ pub fn fit(store: &mut Store, base: TypeId, derived: TypeId) -> Fit {
     let mut pairs = vec![(base, derived, false)];
     while let Some((base, derived, param)) = pairs.pop() {
         let mut found = if base == derived { Fit::Always } else { fit_node(store, base, derived, &mut pairs) };
-        // Of parameters only what is impossible counts at once.
+        // For parameters only impossible types count at once.
         if param && found == Fit::Unknown {
             found = Fit::Extents;
         }
@@ -414,7 +414,7 @@ fn fit_extents(store: &mut Store, a: &Extents, b: &Extents) -> Fit {
     }
 }
 
-/// The smallest type that both fit (TVM's `TypeLCA`).
+/// Returns the smallest type that both fit (TVM's `TypeLCA`).
 pub fn common(store: &mut Store, a: TypeId, b: TypeId) -> TypeId {
     let mut tasks = vec![Join::Types(a, b)];
     let mut results: Vec<TypeId> = Vec::new();

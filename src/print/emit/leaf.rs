@@ -1,4 +1,4 @@
-//! What has no lines of its own: attributes, values, types, names where they are used and bound.
+//! Parts without lines of their own: attributes, values, types, and names at their uses and bindings.
 
 use super::super::meta::MetaKey;
 use super::super::plan::{has_comment, pattern_place};
@@ -21,7 +21,7 @@ impl Emitter<'_> {
         };
         for (i, (name, value)) in attrs.fields.iter().enumerate() {
             let name = store.str(*name);
-            // Fields stand in the order of the schema, so the place nearly always fits.
+            // Fields are in the order of the schema, so the index nearly always fits.
             let field = schema.and_then(|s| s.fields.get(i).filter(|f| f.name == name).or_else(|| s.field(name)));
             if field.is_some_and(|field| is_default(store, field, value)) {
                 continue;
@@ -105,7 +105,7 @@ impl Emitter<'_> {
         self.out.push(')');
     }
 
-    /// A node where it is used: by its name or number, or the text of a leaf.
+    /// Writes a node at its use: by its name or number, or the text of a leaf.
     pub(super) fn operand(&mut self, id: ExprId) {
         let store = self.store;
         match store.expr(id) {
@@ -147,7 +147,7 @@ impl Emitter<'_> {
         self.out.push_str(" */");
     }
 
-    /// A variable where it is bound.
+    /// Writes a variable at its binding.
     pub(super) fn binder(&mut self, var: VarId, malformed: bool) {
         self.out.push_str(self.plan.names.var(var));
         if malformed {
@@ -198,7 +198,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A constructor in its definition.
+    /// Writes a constructor in its definition.
     pub(super) fn ctor(&mut self, ctor: CtorId) {
         let ctor = self.store.ctor(ctor);
         self.out.push_str(self.store.str(ctor.name));
@@ -268,7 +268,7 @@ impl Emitter<'_> {
                 self.out.push(']');
             }
             Type::Hole(number) => self.meta(&MetaKey::Hole(*number)),
-            // Only Relax has it; for people, as nothing reads it back.
+            // A type of Relax only; the text is for humans and not parsed again.
             _ => self.out.push_str(&show_type(store, ty)),
         }
     }

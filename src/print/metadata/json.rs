@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::fmt::Write;
 
-/// Longer lists of numbers get a line for each.
+/// Longer lists of numbers get one line per number.
 const ONE_LINE: usize = 10;
 /// `kTVMNDArrayMagic`
 const TENSOR_MAGIC: u64 = 0xDD5E_40F0_96B4_A13F;
@@ -17,7 +17,7 @@ const TENSOR_MAGIC: u64 = 0xDD5E_40F0_96B4_A13F;
 const CPU: i32 = 1;
 
 impl Graph<'_> {
-    /// The whole section.
+    /// Writes the whole section.
     pub(super) fn write(&self, root: Handle) -> String {
         let mut json = Writer::default();
         json.open('{', true);
@@ -61,7 +61,7 @@ impl Graph<'_> {
                 json.key("repr_str");
                 json.string(repr);
             } else {
-                // The bytes of a C++ string as dmlc writes them: their number, then they.
+                // Writes the bytes of a C++ string as dmlc does: their number first.
                 let mut bytes = (repr.len() as u64).to_le_bytes().to_vec();
                 bytes.extend_from_slice(repr.as_bytes());
                 json.key("repr_b64");
@@ -104,7 +104,7 @@ impl Graph<'_> {
     }
 }
 
-/// A tensor as `SaveDLTensor` writes it, little-endian.
+/// Encodes a tensor as `SaveDLTensor` does, little-endian.
 fn blob(tensor: &Tensor) -> Vec<u8> {
     let data = tensor.data.as_deref().unwrap_or_default();
     let mut bytes = Vec::with_capacity(48 + 8 * tensor.shape.len() + data.len());
@@ -127,7 +127,7 @@ fn blob(tensor: &Tensor) -> Vec<u8> {
 #[derive(Default)]
 struct Writer {
     out: String,
-    /// For each open bracket: whether its entries have lines of their own, and how many there are.
+    /// For each open bracket: true if its entries have lines of their own, and their number.
     scopes: Vec<(bool, usize)>,
 }
 

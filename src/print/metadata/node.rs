@@ -1,4 +1,4 @@
-//! What each object looks like as a node of the JSON.
+//! The form of each object as a node of the JSON.
 
 use super::super::meta::{dim_key, symbol_key, type_key};
 use super::super::value::push_float;
@@ -9,7 +9,7 @@ use crate::ir::{
 };
 use crate::ops::{self, AttrKind};
 
-/// Where a node's content comes from.
+/// The source of a node's content.
 #[derive(Clone)]
 pub(super) enum Source<'a> {
     Null,
@@ -20,7 +20,7 @@ pub(super) enum Source<'a> {
     Float(f64),
     Any,
     Expr(ExprId),
-    /// What makes a variable itself (`relay.Id`).
+    /// The identity of a variable (`relay.Id`).
     Variable(VarId),
     Attrs(AttrsId),
     Symbol(Id<Symbol>),
@@ -216,7 +216,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Attributes of an operator: plain where the C++ field is, otherwise objects.
+    /// Makes a node of an operator's attributes: plain values where the C++ field is plain, otherwise objects.
     fn attrs_node(&mut self, attrs: AttrsId) -> Node {
         let store = self.store;
         let attrs = store.attrs_of_id(attrs);
@@ -324,7 +324,7 @@ impl<'a> Graph<'a> {
                 node.field("func", head).field("args", args).field("span", NULL)
             }
             Type::Hole(_) => node.text("kind", "0").field("span", NULL),
-            // Types of Relax do not stand in the metadata section of a Relay program.
+            // Types of Relax do not occur in the metadata section of a Relay program.
             _ => node,
         }
     }
@@ -347,14 +347,14 @@ impl<'a> Graph<'a> {
             Dim::Int { value, bits } => self.handle(Source::Int(value, bits)),
             Dim::Any => self.handle(Source::Any),
             Dim::Symbol(id) => self.shared(Identity::Symbol(id), Source::Symbol(id)),
-            // A number is an object of its own wherever it is used.
+            // Every use of a number is an object of its own.
             Dim::Expr(id) if matches!(self.store.prim_of_id(id), PrimExpr::Float { .. }) => self.handle(Source::Dim(id)),
             Dim::Expr(id) => self.shared(Identity::Dim(id), Source::Dim(id)),
         }
     }
 
-    /// An expression that can stand in the section; null for those that cannot and for constants
-    /// without a value.
+    /// Returns the handle of an expression that can be in the section; null for those that cannot
+    /// and for constants without a value.
     pub(super) fn expr(&mut self, id: ExprId) -> Handle {
         match self.store.expr(id) {
             Expr::Constant(tensor) if self.store.tensor(tensor).data.is_none() => NULL,
@@ -367,7 +367,7 @@ impl<'a> Graph<'a> {
         self.shared(Identity::Object(id), Source::Object(id))
     }
 
-    /// An attribute as an object.
+    /// Makes an object of an attribute.
     pub(super) fn value(&mut self, value: &'a AttrValue) -> Handle {
         let store = self.store;
         match value {
@@ -386,7 +386,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The value at a place in the attributes of a call or function.
+    /// Returns the value at a path in the attributes of a call or function.
     pub(super) fn value_at(&self, owner: ExprId, path: &[u32]) -> Option<&'a AttrValue> {
         let store: &'a Store = self.store;
         let attrs = match store.call(owner) {
@@ -403,7 +403,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// A double with all its digits.
+/// Prints a double with all its digits.
 fn float(value: f64) -> String {
     let mut text = String::new();
     push_float(&mut text, value, 17);

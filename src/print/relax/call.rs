@@ -7,7 +7,7 @@ use crate::ops;
 use std::fmt::Write;
 
 impl Script<'_> {
-    /// A call.
+    /// Prints a call.
     pub(super) fn call(&mut self, id: ExprId, out: &mut String) {
         let store = self.store;
         let Some(call) = store.call(id) else { return };
@@ -99,7 +99,7 @@ impl Script<'_> {
         self.arguments(positional, &kwargs, out);
     }
 
-    /// Arguments, then what is passed by name, and the closing parenthesis.
+    /// Prints arguments, keyword arguments, and the closing parenthesis.
     fn arguments(&mut self, args: &[ExprId], kwargs: &str, out: &mut String) {
         self.exprs(args.iter().copied(), out);
         if !args.is_empty() && !kwargs.is_empty() {
@@ -114,7 +114,7 @@ impl Script<'_> {
         self.expr(format, out);
     }
 
-    /// Attributes by name: of a dictionary by key, of an operator in the order of its declaration.
+    /// Prints attributes as keyword arguments: a dictionary by key, an operator's in the order of declaration.
     fn attr_args(&mut self, attrs: Option<&Attrs>, out: &mut String) {
         let Some(attrs) = attrs else { return };
         let store = self.store;
@@ -200,7 +200,7 @@ impl Script<'_> {
         out.push(')');
     }
 
-    /// The device is one argument, the memory another.
+    /// The device is one argument, its memory another.
     fn hint_on_device(&mut self, data: ExprId, attrs: Option<&Attrs>, out: &mut String) {
         let store = self.store;
         self.relax("hint_on_device(", out);

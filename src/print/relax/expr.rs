@@ -1,12 +1,12 @@
-//! Expressions and values of attributes (`expr.cc`, `tir.cc`). Programs are in A-normal form, and what is not nests as
-//! deep as the parser lets it, so this may recurse.
+//! Expressions and values of attributes (`expr.cc`, `tir.cc`). Programs are in A-normal form, and other expressions
+//! nest at most as deep as the parser lets them, so this may recurse.
 
 use super::super::script::{Script, push_dict, push_float_literal, push_str_literal};
 use crate::ir::{AttrValue, DTypeCode, Expr, ExprId, Id, Name, Object, Tensor, Type, VarId};
 use std::fmt::Write;
 
 impl Script<'_> {
-    /// An expression.
+    /// Prints an expression.
     pub(in super::super) fn expr(&mut self, id: ExprId, out: &mut String) {
         let store = self.store;
         match store.expr(id) {
@@ -59,7 +59,7 @@ impl Script<'_> {
                 out.push(')');
             }
             Expr::Call { .. } => self.call(id, out),
-            // Not in a place where TVM can print it.
+            // TVM cannot print it in this place.
             other => {
                 let _ = write!(out, "{:?}", other.kind());
             }
@@ -73,14 +73,14 @@ impl Script<'_> {
         }
     }
 
-    /// `R.` and what follows.
+    /// Prints `R.` and the text behind it.
     pub(super) fn relax(&mut self, text: &str, out: &mut String) {
         self.usage.relax = true;
         out.push_str("R.");
         out.push_str(text);
     }
 
-    /// A variable. One that is free is declared before the statement.
+    /// Prints a variable. A free one is declared before the statement.
     pub(in super::super) fn var(&mut self, var: VarId, out: &mut String) {
         if let Some(name) = self.var_name(var) {
             out.push_str(name);
@@ -130,9 +130,7 @@ impl Script<'_> {
         }
     }
 
-    // ---- attributes ----
-
-    /// The value of an attribute.
+    /// Prints the value of an attribute.
     pub(in super::super) fn attr_value(&mut self, value: &AttrValue, out: &mut String) {
         let store = self.store;
         match value {
@@ -172,7 +170,7 @@ impl Script<'_> {
         }
     }
 
-    /// `{"k": v}`, by key.
+    /// Prints `{"k": v}`, sorted by key.
     pub(super) fn dict(&mut self, entries: &[(Id<Name>, AttrValue)], out: &mut String) {
         push_dict(out, self.store, entries, &mut |value, out| self.attr_value(value, out));
     }
@@ -193,7 +191,7 @@ impl Script<'_> {
                 self.dict(&object.fields, out);
                 return out.push(')');
             }
-            // Compiled code stands in the metadata section, which is not kept.
+            // Compiled code is in the metadata section, which is not kept.
             "ffi.Module" => {
                 let index = match object.fields.first() {
                     Some((_, AttrValue::Int { value, .. })) => *value,
@@ -222,7 +220,7 @@ impl Script<'_> {
         out.push(')');
     }
 
-    /// `T.index_map(lambda i, j: (j, i))`: its variables are defined in it alone.
+    /// Prints `T.index_map(lambda i, j: (j, i))`, whose variables are defined only inside of it.
     fn index_map(&mut self, object: &Object, out: &mut String) {
         self.usage.tir = true;
         let scope = self.open_scope();
@@ -253,7 +251,7 @@ impl Script<'_> {
     }
 }
 
-/// A scalar that prints as a number; nothing for types that have no literal.
+/// Prints a scalar that has a literal; `None` for types that have none.
 fn scalar(tensor: &Tensor, out: &mut String) -> Option<()> {
     let bytes = tensor.data.as_deref().filter(|_| tensor.is_scalar() && tensor.dtype.lanes == 1)?;
     let int = match (tensor.dtype.code, tensor.dtype.bits) {

@@ -1,5 +1,5 @@
-//! Functions, blocks, bindings (`function.cc`, `region.cc`, `binding.cc`). What nests, branches and inner functions, is
-//! left as steps, so depth costs no stack.
+//! Functions, blocks, bindings (`function.cc`, `region.cc`, `binding.cc`). Nested branches and inner functions are left
+//! as steps, so depth costs no stack.
 
 use super::super::LineRole;
 use super::super::script::{Place, Script};
@@ -9,7 +9,7 @@ use crate::ir::{
 };
 use std::rc::Rc;
 
-/// What becomes of the value of a sequence.
+/// The destination of the value of a sequence.
 #[derive(Clone)]
 enum End {
     /// `return value`
@@ -18,7 +18,7 @@ enum End {
     Assign(Rc<str>),
 }
 
-/// What is left to print.
+/// The remaining steps of printing.
 enum Step {
     /// Blocks from this binding on, then the result.
     Seq { id: ExprId, block: u32, binding: u32, outputs: Vec<String>, end: End },
@@ -30,11 +30,11 @@ enum Step {
     CloseFunction(Box<Outer>),
 }
 
-/// What the function around the one under way keeps.
+/// The state of the outer function while an inner one is printed.
 struct Outer {
-    /// Where the header of the inner function goes, if it has one.
+    /// The place for the header of the inner function, if it has one.
     head: Option<Place>,
-    /// Where the declarations of the inner function go.
+    /// The place for the declarations of the inner function.
     body: Place,
     prelude: Vec<String>,
     alias: bool,
@@ -42,7 +42,7 @@ struct Outer {
 }
 
 impl Script<'_> {
-    /// Attributes and global infos of the module.
+    /// Prints the attributes and global infos of the module.
     pub(super) fn module_infos(&mut self, module: &Module) {
         let store = self.store;
         let infos = [("I.module_attrs(", module.attrs()), ("I.module_global_infos(", module.global_infos())];
@@ -57,7 +57,7 @@ impl Script<'_> {
         }
     }
 
-    /// A member of the module.
+    /// Prints a member of the module.
     pub(super) fn global(&mut self, name: Id<Name>, id: ExprId) {
         let name = self.store.str(name).to_owned();
         if matches!(self.store.expr(id), Expr::Function(_)) {
@@ -74,7 +74,7 @@ impl Script<'_> {
         self.text_line(LineRole::Definition, Some(id), &text);
     }
 
-    /// A function that stands in no other. `alone`: in no module either, so it has a header of its own.
+    /// Prints a function that is no inner one. `alone`: in no module either, so it has a header of its own.
     pub(in super::super) fn function(&mut self, id: ExprId, name: &str, alone: bool) {
         let mut steps = Vec::new();
         self.open_function(id, name, alone, true, &mut steps);
@@ -99,7 +99,7 @@ impl Script<'_> {
         }
     }
 
-    /// The head of a function, up to its attributes.
+    /// Prints the head of a function, up to its attributes.
     fn open_function(&mut self, id: ExprId, name: &str, header: bool, top: bool, steps: &mut Vec<Step>) {
         let store = self.store;
         let Some(Function { params, ret, body, attrs, pure, .. }) = store.as_function(id) else { return };
@@ -182,7 +182,7 @@ impl Script<'_> {
         self.line(LineRole::Blank, None);
     }
 
-    /// The next binding of a sequence, or its result.
+    /// Prints the next binding of a sequence, or its result.
     fn seq(&mut self, id: ExprId, block: u32, binding: u32, mut outputs: Vec<String>, end: End, steps: &mut Vec<Step>) {
         let store = self.store;
         let (blocks, body) = match store.expr(id) {
@@ -205,7 +205,7 @@ impl Script<'_> {
         }
         let BindingBlock { bindings, dataflow } = *store.block(store.item(blocks, block as usize));
         if dataflow && binding == 0 {
-            // Statements define nothing: an output among them is declared like what is free.
+            // Statements define no variables: an output among them is declared like a free one.
             let void: Vec<VarId> = store
                 .items(bindings)
                 .map(|binding| *store.binding(binding))
@@ -240,7 +240,7 @@ impl Script<'_> {
         self.text_line(LineRole::Close, Some(node), text);
     }
 
-    /// One binding; gives the name that it binds.
+    /// Prints one binding; returns the name that it binds.
     fn binding(&mut self, Binding { var, value, cast }: Binding, steps: &mut Vec<Step>) -> String {
         let store = self.store;
         let ty = store.var_type(var);
@@ -288,7 +288,7 @@ impl Script<'_> {
         }
     }
 
-    /// `: type`
+    /// Returns `: type`.
     fn annotation(&mut self, ty: Option<TypeId>) -> String {
         let mut text = String::new();
         if let Some(ty) = ty {
@@ -298,7 +298,7 @@ impl Script<'_> {
         text
     }
 
-    /// The right side of an assignment: a tuple stands without parentheses.
+    /// Prints the right side of an assignment: a tuple has no parentheses.
     fn value(&mut self, value: ExprId, out: &mut String) {
         match self.store.expr(value) {
             Expr::Tuple(fields) if fields.len() > 1 => {
@@ -309,7 +309,7 @@ impl Script<'_> {
         }
     }
 
-    /// Whether the type of a variable goes without saying: that of `R.call_tir` stands in the call.
+    /// True if the type of a variable is not written: that of `R.call_tir` is in the call.
     fn hides_annotation(&self, value: ExprId, ty: Option<TypeId>) -> bool {
         let store = self.store;
         let Some(op) = store.called_op(value) else { return false };
@@ -327,7 +327,7 @@ impl Script<'_> {
     }
 }
 
-/// Whether a binding prints as a statement: its value and its variable are the empty tuple.
+/// True if a binding prints as a statement: its value and its variable are the empty tuple.
 fn is_void_statement(store: &Store, &Binding { var, value, cast }: &Binding) -> bool {
     let is_void = |ty: TypeId| matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty());
     let special = matches!(store.expr(value), Expr::If { .. } | Expr::Function(_));
@@ -335,7 +335,7 @@ fn is_void_statement(store: &Store, &Binding { var, value, cast }: &Binding) -> 
     cast.is_none() && !special && ty.is_some_and(is_void) && store.checked_type(value).or(ty).is_some_and(is_void)
 }
 
-/// The name under which a function is known outside of its module.
+/// Returns the name under which a function is known outside of its module.
 pub(super) fn global_symbol(store: &Store, attrs: Option<AttrsId>) -> Option<Id<Name>> {
     match store.attr(attrs, "global_symbol")? {
         AttrValue::Str(name) => Some(*name),

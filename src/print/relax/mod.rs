@@ -11,7 +11,7 @@ use super::{LineRole, PrintOptions, Printed};
 use crate::ir::sort::sort_by;
 use crate::ir::{Expr, ExprId, Id, Module, Name, Store, TypeId};
 
-/// A module as text: TVM's `script(show_meta=True)`.
+/// Prints a module: TVM's `script(show_meta=True)`.
 pub(super) fn module(store: &Store, module: &Module, options: &PrintOptions) -> Printed {
     let mut script = Script::new(store, Some(module));
     script.reserve("Module");
@@ -31,7 +31,7 @@ pub(super) fn module(store: &Store, module: &Module, options: &PrintOptions) -> 
         script.text_line(LineRole::Definition, None, "pass");
     }
     script.indent = 0;
-    // The decorator of the class counts last, as TVM builds it last: headers of inner functions do not know it.
+    // The decorator of the class is noted last, as TVM builds it last, so headers of inner functions do not have it.
     script.usage.ir = true;
     if options.header {
         let declared = script.type_vars.pop().unwrap_or_default();
@@ -41,7 +41,7 @@ pub(super) fn module(store: &Store, module: &Module, options: &PrintOptions) -> 
     script.finish(options.metadata)
 }
 
-/// Functions in the order in which they print: tensor programs, external functions, others, each by name, and
+/// Returns functions in the order of printing: tensor programs, external functions, others, each by name, and
 /// `main` last.
 pub(super) fn printed_order(store: &Store, module: &Module) -> Vec<(Id<Name>, ExprId)> {
     let mut functions = module.functions().to_vec();
@@ -58,7 +58,7 @@ pub(super) fn printed_order(store: &Store, module: &Module) -> Vec<(Id<Name>, Ex
     functions
 }
 
-/// A function or any other expression as text.
+/// Prints a function or any other expression.
 pub(super) fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> Printed {
     let mut script = Script::new(store, None);
     if matches!(store.expr(root), Expr::Function(_)) {
@@ -81,7 +81,7 @@ pub(super) fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> Print
     script.finish(options.metadata)
 }
 
-/// A type as text.
+/// Prints a type.
 pub(super) fn ty(store: &Store, ty: TypeId) -> String {
     let mut script = Script::new(store, None);
     // Symbolic variables are named, not declared.

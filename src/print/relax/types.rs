@@ -6,7 +6,7 @@ use crate::ir::{AttrValue, Dim, Extents, Id, Object, TensorInfo, Type, TypeId};
 use std::fmt::Write;
 
 impl Script<'_> {
-    /// A type.
+    /// Prints a type.
     pub(in super::super) fn ty(&mut self, ty: TypeId, out: &mut String) {
         let store = self.store;
         match store.type_of_id(ty) {
@@ -72,7 +72,7 @@ impl Script<'_> {
                 let info = store.tensor_info(*tensor).unwrap_or(TensorInfo::UNKNOWN);
                 self.distributed(&info, *mesh, store.str(*placement), out);
             }
-            // Relay has it alone; for people, as nothing reads it back.
+            // A type of Relay only; the text is for humans and not parsed again.
             _ => out.push_str(&crate::ir::show_type(store, ty)),
         }
     }
@@ -84,8 +84,8 @@ impl Script<'_> {
         }
     }
 
-    /// Extents with commas between. Arithmetic over variables that the signature under way declares is a
-    /// string, for Python would compute it.
+    /// Prints extents with commas between. Arithmetic over variables that the current signature declares is a
+    /// string, because Python would evaluate it.
     pub(super) fn extents(&mut self, dims: &[Dim], out: &mut String) {
         for (i, &dim) in dims.iter().enumerate() {
             out.push_str(if i > 0 { ", " } else { "" });
@@ -115,7 +115,7 @@ impl Script<'_> {
         }
     }
 
-    /// `(2, 3)` or the variable that holds the shape.
+    /// Prints `(2, 3)` or the variable that holds the shape.
     fn shape(&mut self, extents: &Extents) -> String {
         let mut text = String::new();
         match extents {
@@ -149,7 +149,7 @@ impl Script<'_> {
         let _ = write!(out, "R.DTensor({})", parts.join(", "));
     }
 
-    /// The mesh as the module's list has it: `mesh[0]`.
+    /// Prints a mesh by its index in the module's list: `mesh[0]`.
     pub(super) fn mesh(&self, mesh: Id<Object>) -> String {
         for (name, values) in self.global_infos() {
             if let Some(place) = values.iter().position(|value| *value == AttrValue::Object(mesh)) {
@@ -159,7 +159,7 @@ impl Script<'_> {
         "mesh[-1]".to_owned()
     }
 
-    /// A device as types name it: kind, number among the module's devices of that kind, memory.
+    /// Prints a device as types name it: kind, number among the module's devices of that kind, memory.
     pub(super) fn vdevice(&self, device: Id<Object>) -> String {
         let store = self.store;
         let kind = |device: Id<Object>| store.vdevice_kind(device);

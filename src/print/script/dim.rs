@@ -5,7 +5,7 @@ use super::value::push_float_literal;
 use crate::ir::{DType, Dim, Id, PrimExpr, PrimId, PrimOp, Symbol};
 use std::fmt::Write;
 
-/// How tightly an operator binds, as Python has it.
+/// The precedence of an operator in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Precedence {
     /// `or`
@@ -20,11 +20,11 @@ pub(in super::super) enum Precedence {
     Sum,
     /// `*`, `//`, `%`
     Product,
-    /// What needs no parentheses.
+    /// An expression that needs no parentheses.
     Atom,
 }
 
-/// An operator as Python writes it; nothing where it has no sign.
+/// Returns an operator as Python writes it; `None` if it has no symbol.
 fn operator(op: PrimOp) -> Option<(&'static str, Precedence)> {
     Some(match op {
         PrimOp::Add => (" + ", Precedence::Sum),
@@ -45,7 +45,7 @@ fn operator(op: PrimOp) -> Option<(&'static str, Precedence)> {
 }
 
 impl Script<'_> {
-    /// An extent in a Relax program: integers are plain.
+    /// Prints an extent in a Relax program: integers are plain.
     pub(in super::super) fn dim(&mut self, dim: Dim, out: &mut String) -> Precedence {
         match dim {
             Dim::Int { value, bits: 1 } => out.push_str(if value != 0 { "True" } else { "False" }),
@@ -63,13 +63,13 @@ impl Script<'_> {
         Precedence::Atom
     }
 
-    /// A scalar expression in a Relax program. It nests as deep as the parser and the arithmetic of passes make it, which is
-    /// not deep.
+    /// Prints a scalar expression in a Relax program. Its depth is limited by the parser and the arithmetic of passes,
+    /// so this may recurse.
     pub(in super::super) fn prim(&mut self, id: PrimId, out: &mut String) -> Precedence {
         let store = self.store;
         let (name, args): (String, Vec<PrimId>) = match store.prim_of_id(id) {
             PrimExpr::Binary { op, a, b } => {
-                // TVM writes an operator only where Python would not compute it.
+                // TVM writes an operator only where Python would not evaluate it.
                 let known = [a, b].iter().all(|arg| store.as_prim_int(**arg).is_some());
                 match operator(*op).filter(|_| !known) {
                     Some((sign, precedence)) => {
@@ -113,7 +113,7 @@ impl Script<'_> {
             }
             PrimExpr::Select { cond, then, other } => ("Select".to_owned(), vec![*cond, *then, *other]),
             PrimExpr::Call { op, args, .. } => (store.str(*op).to_owned(), args.to_vec()),
-            // Not in a place where Relax has it.
+            // It does not occur in Relax.
             _ => ("expression".to_owned(), Vec::new()),
         };
         self.usage.tir = true;
@@ -131,7 +131,7 @@ impl Script<'_> {
             out.push_str(if i > 0 { sign } else { "" });
             let start = out.len();
             let inner = self.prim(arg, out);
-            // Operators of one kind lean to the left.
+            // Operators of one kind are left-associative.
             if inner < precedence || (i > 0 && inner == precedence) {
                 out.insert(start, '(');
                 out.push(')');
@@ -139,8 +139,8 @@ impl Script<'_> {
         }
     }
 
-    /// A symbolic variable. One that nobody has defined yet is declared by the signature that it stands in or
-    /// at the begin of the function.
+    /// Prints a symbolic variable. One without a definition is declared by the current signature or at the begin of the
+    /// function.
     pub(in super::super) fn symbol(&mut self, symbol: Id<Symbol>, out: &mut String) {
         if let Some(name) = self.symbol_name(symbol) {
             out.push_str(name);
@@ -158,7 +158,7 @@ impl Script<'_> {
         out.push_str(&name);
     }
 
-    /// Whether an extent is arithmetic over a symbolic variable that the signature under way declares.
+    /// True if an extent is arithmetic over a symbolic variable that the current signature declares.
     pub(in super::super) fn is_quoted(&self, dim: Dim) -> bool {
         let (Some(declared), Dim::Expr(id)) = (&self.declaring, dim) else { return false };
         let mut found = false;
@@ -167,7 +167,7 @@ impl Script<'_> {
     }
 }
 
-/// How an operation is written as a function.
+/// Returns the function form of an operation.
 fn name_of(op: PrimOp) -> String {
     match op {
         PrimOp::Max => "max".to_owned(),

@@ -1,6 +1,6 @@
 //! The metadata section: constants as the JSON graph of tvm-ffi (`ToJSONGraph`), behind `metadata =`.
 //!
-//! Nodes come after what they refer to. Equal strings, numbers and element types are one node.
+//! Nodes come after their children. Equal strings, numbers and element types share one node.
 
 use crate::ir::{DType, DTypeCode, Expr, ExprId, Store, Tensor};
 use base64::Engine;
@@ -15,7 +15,7 @@ const CPU: i32 = 1;
 /// The version that the section names.
 const VERSION: &str = "0.27.0.post1";
 
-/// The statement that holds constants and strings of several lines.
+/// Prints the statement with constants and strings of several lines.
 pub(super) fn section(store: &Store, constants: &[ExprId], strings: &[String]) -> String {
     let mut graph = Graph { store, nodes: Vec::new(), known: FxHashMap::default() };
     let mut map = Vec::new();
@@ -40,12 +40,12 @@ pub(super) fn section(store: &Store, constants: &[ExprId], strings: &[String]) -
     format!("metadata = tvm.ir.load_json(\"\"\"{}\"\"\")", json.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A node with its data as JSON.
+/// Makes a node with its data as JSON.
 fn node(key: &str, data: &str) -> String {
     format!("    {{\n      \"type\": \"{key}\",\n      \"data\": {data}\n    }}")
 }
 
-/// The data of a node with fields.
+/// Makes the data of a node with fields.
 fn fields(fields: &[(&str, usize)]) -> String {
     let lines: Vec<String> = fields.iter().map(|(name, value)| format!("        \"{name}\": {value}")).collect();
     format!("{{\n{}\n      }}", lines.join(",\n"))
@@ -98,7 +98,7 @@ impl Graph<'_> {
         let span = self.none();
         let dims: Vec<usize> = tensor.shape.iter().map(|extent| self.dim(*extent)).collect();
         let values = self.array(&dims);
-        // The one number that is no node.
+        // This number is the only one that is no node.
         let ndim = tensor.shape.len();
         let shape_type = self.add(node("relax.ShapeType", &fields(&[("span", span), ("values", values), ("ndim", ndim)])));
         let shape = self.add(node("relax.expr.ShapeExpr", &fields(&[("span", span), ("ty", shape_type), ("values", values)])));
@@ -141,7 +141,7 @@ impl Graph<'_> {
     }
 }
 
-/// A tensor as TVM saves it: a header, then the elements. One without a value is all zeros.
+/// Encodes a tensor as TVM does: a header, then the elements. One without a value is all zeros.
 fn blob(tensor: &Tensor) -> Vec<u8> {
     let (code, bits) = match (tensor.dtype.code, tensor.dtype.bits) {
         (DTypeCode::UInt, 1) => (6, 8),

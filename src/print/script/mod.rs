@@ -1,9 +1,9 @@
-//! What the printers of TVMScript share: lines and their indentation, names that are unique in the scopes that
-//! are open, which prefixes were used, symbolic variables, and the metadata section.
+//! Common parts of the printers of TVMScript: lines and their indentation, names that are unique in the open scopes,
+//! the used prefixes, symbolic variables, and the metadata section.
 //!
-//! TVM builds a document first and knows its header last; here the text is written once, and what TVM puts in
-//! front later (headers, declarations of symbolic variables, the alias of the module) is inserted when its
-//! scope ends.
+//! TVM builds a document first and knows its header last; here the text is written once, and the parts that TVM
+//! prepends later (headers, declarations of symbolic variables, the alias of the module) are inserted when their scope
+//! ends.
 
 mod dim;
 mod meta;
@@ -16,24 +16,24 @@ use names::Names;
 use std::fmt::Write;
 pub(super) use value::{push_dict, push_float_literal, push_str_literal};
 
-/// Which prefixes the text has used: each asks for a line of the header.
+/// The prefixes that the text has used: each needs a line of the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) ir: bool,
     pub(super) tir: bool,
     pub(super) relax: bool,
-    /// Whether a function that is complete has symbolic variables in its signature.
+    /// True if a finished function has symbolic variables in its signature.
     pub(super) type_vars: bool,
 }
 
-/// A place in the text, to insert at or to cut off from.
+/// A position in the text, to insert at or to truncate to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     at: usize,
     line: usize,
 }
 
-/// A text of TVMScript under way.
+/// A text of TVMScript under construction.
 pub(super) struct Script<'a> {
     pub(super) store: &'a Store,
     pub(super) module: Option<&'a Module>,
@@ -42,35 +42,35 @@ pub(super) struct Script<'a> {
     pub(super) indent: usize,
     pub(super) usage: Usage,
     names: Names,
-    /// Names of the variables that are defined.
+    /// Names of defined variables.
     vars: IdMap<Var, Box<str>>,
     symbols: IdMap<Symbol, Box<str>>,
     buffers: IdMap<Buffer, Box<str>>,
-    /// Constants that stand in the metadata section, in the order of first use.
+    /// Constants in the metadata section, in the order of first use.
     pub(super) constants: Vec<ExprId>,
     constant_numbers: IdMap<Expr, u32>,
-    /// Strings that stand there, each use by itself.
+    /// Strings in the metadata section, one for each use.
     strings: Vec<String>,
-    /// How many of them belong to functions before the one under way.
+    /// The number of them that belong to earlier functions.
     own_strings: usize,
     /// Symbolic variables that signatures declare, in the order of declaration, for each open header.
     pub(super) type_vars: Vec<Vec<String>>,
-    /// Symbolic variables that the signature under way has declared; none outside of one.
+    /// Symbolic variables that the current signature has declared; `None` outside of a signature.
     pub(super) declaring: Option<Vec<Id<Symbol>>>,
-    /// The scope of the function under way, in which its symbolic variables are defined.
+    /// The scope of the current function, in which its symbolic variables are defined.
     pub(super) function_scope: usize,
-    /// Declarations that belong to the begin of the function under way: `n = T.int64()`.
+    /// Declarations for the begin of the current function: `n = T.int64()`.
     pub(super) prelude: Vec<String>,
-    /// Whether the function under way has named the module `cls`.
+    /// True if the current function has used the module's alias `cls`.
     pub(super) alias: bool,
-    /// Whether integers have their types written, as in TIR.
+    /// True if integers are written with their types, as in TIR.
     pub(super) tir_ints: bool,
-    /// Declarations of free variables that must stand before the statement under way.
+    /// Declarations of free variables that must come before the current statement.
     pub(super) pending: Vec<String>,
 }
 
 impl Place {
-    /// The same place after the text has grown before it from ending at `before` to ending at `after`.
+    /// Moves the place, because the text before it has grown from ending at `before` to ending at `after`.
     pub(super) fn shifted(self, before: Place, after: Place) -> Place {
         Place { at: self.at + after.at - before.at, line: self.line + after.line - before.line }
     }
@@ -103,9 +103,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    // ---- lines ----
-
-    /// Begins a line; the caller writes its text behind.
+    /// Begins a line; the caller appends its text.
     pub(super) fn line(&mut self, role: LineRole, node: Option<ExprId>) {
         if !self.out.is_empty() {
             self.out.push('\n');
@@ -126,7 +124,7 @@ impl<'a> Script<'a> {
         self.out.push_str(text);
     }
 
-    /// The end of the text, where something may be inserted later.
+    /// Returns the end of the text, as a place for later insertions.
     pub(super) fn place(&self) -> Place {
         Place { at: self.out.len(), line: self.lines.len() }
     }
@@ -157,7 +155,7 @@ impl<'a> Script<'a> {
         self.lines.splice(place.line..place.line, infos);
     }
 
-    /// The lines of a header: imports, an empty line, symbolic variables.
+    /// Returns the lines of a header: imports, an empty line, symbolic variables.
     pub(super) fn header(&self, type_vars: &[String]) -> Vec<String> {
         let mut lines = Vec::new();
         if !type_vars.is_empty() || self.usage.type_vars {
@@ -178,7 +176,7 @@ impl<'a> Script<'a> {
         lines
     }
 
-    /// The text with the metadata section, or a remark that it was left out.
+    /// Ends the text with the metadata section, or a remark that it was left out.
     pub(super) fn finish(mut self, metadata: bool) -> Printed {
         while self.out.ends_with('\n') {
             self.out.pop();
@@ -198,14 +196,12 @@ impl<'a> Script<'a> {
         Printed { text: self.out, lines: self.lines }
     }
 
-    // ---- names ----
-
-    /// Takes a name for what is neither: the class.
+    /// Reserves a name that belongs to no variable: that of the class.
     pub(super) fn reserve(&mut self, name: &str) {
         self.names.define(name);
     }
 
-    /// Gives a variable its name; it keeps the one it has.
+    /// Gives a variable its name, unless it has one.
     pub(super) fn define_var(&mut self, var: VarId) -> String {
         if let Some(name) = self.vars.get(var) {
             return name.to_string();
@@ -221,12 +217,12 @@ impl<'a> Script<'a> {
         name
     }
 
-    /// The name of a variable that is defined.
+    /// Returns the name of a defined variable.
     pub(super) fn var_name(&self, var: VarId) -> Option<&str> {
         self.vars.get(var).map(|name| &**name)
     }
 
-    /// Gives a symbolic variable its name in a scope; it keeps the one it has.
+    /// Gives a symbolic variable its name in a scope, unless it has one.
     pub(super) fn define_symbol(&mut self, symbol: Id<Symbol>, scope: usize) -> String {
         if let Some(name) = self.symbols.get(symbol) {
             return name.to_string();
@@ -238,12 +234,12 @@ impl<'a> Script<'a> {
         name
     }
 
-    /// The name of a symbolic variable that is defined.
+    /// Returns the name of a defined symbolic variable.
     pub(super) fn symbol_name(&self, symbol: Id<Symbol>) -> Option<&str> {
         self.symbols.get(symbol).map(|name| &**name)
     }
 
-    /// Gives a buffer its name in a scope; it keeps the one it has.
+    /// Gives a buffer its name in a scope, unless it has one.
     pub(super) fn define_buffer(&mut self, buffer: Id<Buffer>, scope: usize) -> String {
         if let Some(name) = self.buffers.get(buffer) {
             return name.to_string();
@@ -255,23 +251,23 @@ impl<'a> Script<'a> {
         name
     }
 
-    /// The name of a buffer that is defined.
+    /// Returns the name of a defined buffer.
     pub(super) fn buffer_name(&self, buffer: Id<Buffer>) -> Option<&str> {
         self.buffers.get(buffer).map(|name| &**name)
     }
 
-    /// Says how a symbolic variable is written that has no name of its own: `A.elem_offset`.
+    /// Sets the text for a symbolic variable without a name of its own: `A.elem_offset`.
     pub(super) fn define_symbol_as(&mut self, symbol: Id<Symbol>, text: &str, scope: usize) {
         self.names.on_close_of(names::Entry::Symbol(symbol), scope);
         self.symbols.insert(symbol, text.into());
     }
 
-    /// Opens a scope and says which it is.
+    /// Opens a scope and returns its index.
     pub(super) fn open_scope(&mut self) -> usize {
         self.names.open()
     }
 
-    /// Closes the innermost scope: its names are free again.
+    /// Closes the innermost scope, whose names are free again.
     pub(super) fn close_scope(&mut self) {
         for entry in self.names.close() {
             match entry {
@@ -288,10 +284,8 @@ impl<'a> Script<'a> {
         }
     }
 
-    // ---- metadata ----
-
-    /// A string as it is written: one of several lines stands in the metadata section, for each use of its own unless it is
-    /// shared in its function.
+    /// Writes a string: one of several lines goes to the metadata section, for each use by itself unless it is shared
+    /// in its function.
     pub(super) fn push_string(&mut self, out: &mut String, text: &str, shared: bool) {
         if !text.contains('\n') {
             return push_str_literal(out, text);
@@ -305,12 +299,12 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Strings from here on belong to another function.
+    /// Begins another function, to which the next strings belong.
     pub(super) fn begin_strings(&mut self) {
         self.own_strings = self.strings.len();
     }
 
-    /// The number of a constant in the metadata section.
+    /// Returns the number of a constant in the metadata section.
     pub(super) fn constant_number(&mut self, id: ExprId) -> u32 {
         if let Some(&number) = self.constant_numbers.get(id) {
             return number;

@@ -1,9 +1,9 @@
-//! Names that are unique in the scopes that are open (TVM's `GenerateUniqueName`).
+//! Names that are unique in the open scopes (TVM's `GenerateUniqueName`).
 
 use crate::ir::{Buffer, Id, Symbol, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What loses its name when a scope is closed.
+/// An object that loses its name when a scope is closed.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) enum Entry {
     Var(VarId),
@@ -26,7 +26,7 @@ pub(in super::super) struct Names {
 }
 
 impl Default for Names {
-    /// Prefixes and the alias of the module are taken from the start.
+    /// Prefixes and the alias of the module are reserved from the start.
     fn default() -> Self {
         let defined = ["I", "T", "R", "cls"].into_iter().map(str::to_owned).collect();
         Names { defined, tried: FxHashMap::default(), scopes: vec![Scope::default()] }
@@ -50,7 +50,7 @@ impl Names {
         scope.entries
     }
 
-    /// A name like `hint` that nothing has yet, in use until the innermost scope is closed.
+    /// Returns a free name like `hint`, in use until the innermost scope is closed.
     pub(super) fn define(&mut self, hint: &str) -> String {
         self.define_in(hint, self.scopes.len() - 1)
     }

@@ -5,7 +5,7 @@ use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, Id, Name, Store};
 use std::fmt::Write;
 
-/// A float: one digit behind the point when it is integral, else as many as tell it apart.
+/// Writes a float: with one digit behind the point when it is integral, else with as many as identify it.
 pub(in super::super) fn push_float_literal(out: &mut String, value: f64) {
     if !value.is_finite() {
         let text = if value.is_nan() {
@@ -23,12 +23,12 @@ pub(in super::super) fn push_float_literal(out: &mut String, value: f64) {
     }
 }
 
-/// A string in double quotes.
+/// Writes a string in double quotes.
 pub(in super::super) fn push_str_literal(out: &mut String, text: &str) {
     push_string(out, text);
 }
 
-/// `{"k": v}`, by key; `put` writes a value.
+/// Writes `{"k": v}`, sorted by key; `put` writes a value.
 pub(in super::super) fn push_dict(
     out: &mut String,
     store: &Store,

@@ -8,8 +8,8 @@ use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
 impl Tir<'_, '_> {
-    /// `A: T.Buffer((n, 4), "float32")` in a signature. Quotes stand around arithmetic over declared extents, and
-    /// around others where they are met first; those that are no parameters are declared in the body.
+    /// Prints `A: T.Buffer((n, 4), "float32")` in a signature. Arithmetic over declared extents is quoted, as are other
+    /// expressions at their first use; extents that are no parameters are declared in the body.
     pub(super) fn buffer_param(
         &mut self,
         id: Id<Buffer>,
@@ -64,7 +64,7 @@ impl Tir<'_, '_> {
         out.push(')');
     }
 
-    /// `A = T.sblock_alloc_buffer((4,), "int32")`
+    /// Prints `A = T.sblock_alloc_buffer((4,), "int32")`.
     pub(super) fn alloc(&mut self, id: Id<Buffer>, method: &str, annotations: Option<AttrsId>) {
         let scope = self.scope();
         let name = self.script.define_buffer(id, scope);
@@ -83,17 +83,17 @@ impl Tir<'_, '_> {
         self.line(LineRole::Binding, &text);
     }
 
-    /// `T.method((4,), "int32", scope="shared")`
+    /// Prints `T.method((4,), "int32", scope="shared")`.
     pub(super) fn declaration(&mut self, id: Id<Buffer>, method: &str, out: &mut String) {
         let _ = write!(out, "T.{method}(");
-        // What is only named says nothing of its memory.
+        // A buffer that is only named has no arguments about its memory.
         let named = std::mem::replace(&mut self.only_named, method == "Buffer");
         self.arguments(id, out);
         self.only_named = named;
         out.push(')');
     }
 
-    /// `(4,), "int32", scope="shared"`
+    /// Prints `(4,), "int32", scope="shared"`.
     pub(super) fn arguments(&mut self, id: Id<Buffer>, out: &mut String) {
         let data = self.script.store.buffer(id);
         out.push('(');
@@ -108,7 +108,7 @@ impl Tir<'_, '_> {
         self.keywords(id, out);
     }
 
-    /// What is said of a buffer besides shape and element type.
+    /// Prints the properties of a buffer besides shape and element type.
     fn keywords(&mut self, id: Id<Buffer>, out: &mut String) {
         let store = self.script.store;
         let data = store.buffer(id);
@@ -121,7 +121,7 @@ impl Tir<'_, '_> {
             for (i, &stride) in data.strides.iter().enumerate() {
                 out.push_str(if i > 0 { ", " } else { "" });
                 match *store.prim_of_id(stride) {
-                    // A variable of the buffer's own.
+                    // The variable belongs to the buffer.
                     PrimExpr::Var(symbol) if self.script.symbol_name(symbol).is_none() => {
                         let name = self.script.buffer_name(id).unwrap_or("").to_owned();
                         let scope = self.scope();
@@ -166,8 +166,8 @@ impl Tir<'_, '_> {
         }
     }
 
-    /// `A.view(4, 4)`, `A.view("int8")`: a declaration that says nothing but another shape or type of the elements of a buffer
-    /// that has a name (TVM's `TryDeclBufferSugar`).
+    /// Prints `A.view(4, 4)` or `A.view("int8")`: a declaration that only gives another shape or element type to a
+    /// buffer that has a name (TVM's `TryDeclBufferSugar`).
     fn view_of(&mut self, id: Id<Buffer>) -> Option<String> {
         let store = self.script.store;
         let child = store.buffer(id);
@@ -197,7 +197,7 @@ impl Tir<'_, '_> {
         Some(text)
     }
 
-    /// Whether the elements of one buffer are those of another as another type, row by row.
+    /// True if one buffer has the elements of another in another type, row by row.
     fn fits_as(&self, child: &Buffer, parent: &Buffer) -> bool {
         let store = self.script.store;
         let (Some((last, before)), Some((whole, outer))) = (child.shape.split_last(), parent.shape.split_last()) else {

@@ -9,7 +9,7 @@ use crate::ir::{
 use crate::tir::{self, Intrinsic};
 use std::fmt::Write;
 
-// How tightly operators bind, as Python has it.
+// The precedences of operators in Python.
 const ANY: u8 = 0;
 const OR: u8 = 3;
 const AND: u8 = 4;
@@ -19,15 +19,15 @@ const SUM: u8 = 11;
 const PRODUCT: u8 = 12;
 const UNARY: u8 = 13;
 
-/// What is still to be written of an expression.
+/// A remaining piece of an expression.
 enum Piece {
-    /// An expression, in parentheses if it binds less tightly than this.
+    /// An expression, in parentheses if its precedence is lower than this.
     Expr(PrimId, u8),
     Text(&'static str),
     Owned(String),
 }
 
-/// The operator that a call of an intrinsic is, and how tightly it binds.
+/// Returns the operator for an intrinsic that has one, and its precedence.
 pub(super) fn operator(name: &str) -> Option<(&'static str, u8)> {
     Some(match name {
         "bitwise_or" => (" | ", 7),
@@ -39,7 +39,7 @@ pub(super) fn operator(name: &str) -> Option<(&'static str, u8)> {
     })
 }
 
-/// `T.float32`, `T.handle`, `T.handle("int64", "global")`
+/// Returns `T.float32`, `T.handle`, `T.handle("int64", "global")`.
 pub(super) fn type_name(store: &Store, dtype: DType) -> String {
     match store.pointee(dtype) {
         Some(Pointer { element: DType::VOID, scope }) => format!("T.handle(storage_scope=\"{}\")", store.str(scope)),
@@ -49,7 +49,7 @@ pub(super) fn type_name(store: &Store, dtype: DType) -> String {
     }
 }
 
-/// A number of lanes: `4`, `T.vscale() * 4`.
+/// Returns a number of lanes: `4`, `T.vscale() * 4`.
 fn lanes_text(lanes: u16) -> String {
     match lanes & !DType::SCALABLE {
         factor if lanes & DType::SCALABLE != 0 => format!("T.vscale() * {factor}"),
@@ -77,7 +77,7 @@ impl Tir<'_, '_> {
         }
     }
 
-    /// The pieces of an expression, the first first; gives how tightly it binds.
+    /// Appends the pieces of an expression in order; returns its precedence.
     fn pieces(&mut self, id: PrimId, out: &mut Vec<Piece>) -> u8 {
         let store = self.script.store;
         let mut call = |name: String, args: &[PrimId]| {
@@ -181,7 +181,7 @@ impl Tir<'_, '_> {
         u8::MAX
     }
 
-    /// `T.comm_reducer(lambda x, y: x + y, [T.float32(0.0)])`
+    /// Prints `T.comm_reducer(lambda x, y: x + y, [T.float32(0.0)])`.
     fn reducer(&mut self, reducer: &Reducer) -> String {
         let scope = self.script.open_scope();
         let names: Vec<String> =
@@ -193,7 +193,7 @@ impl Tir<'_, '_> {
         format!("T.comm_reducer(lambda {}: {results}, [{identities}])", names.join(", "))
     }
 
-    /// Expressions, with commas between them.
+    /// Prints expressions, with commas between them.
     fn list(&mut self, prims: &[PrimId]) -> String {
         let mut text = String::new();
         for (i, prim) in prims.iter().enumerate() {
@@ -224,7 +224,7 @@ impl Tir<'_, '_> {
             PrimOp::Or => Some((" or ", OR)),
             PrimOp::Div | PrimOp::Mod | PrimOp::Min | PrimOp::Max => None,
         };
-        // What Python would fold is not written as an operator.
+        // An operation that Python would fold is not written as an operator.
         if let Some((text, binds)) = sugar.filter(|_| tir::fold(store, op, a, b).is_none()) {
             out.push(Piece::Expr(a, binds));
             out.push(Piece::Text(text));
@@ -303,7 +303,7 @@ impl Tir<'_, '_> {
         u8::MAX
     }
 
-    /// `[i, j]`
+    /// Prints `[i, j]`.
     fn indices(&mut self, indices: &[PrimId], out: &mut Vec<Piece>) {
         out.push(Piece::Text(if indices.is_empty() { "[()" } else { "[" }));
         for (i, &index) in indices.iter().enumerate() {
@@ -315,7 +315,7 @@ impl Tir<'_, '_> {
         out.push(Piece::Text("]"));
     }
 
-    /// `A[i, j]` as the target of a store.
+    /// Prints `A[i, j]` as the target of a store.
     pub(super) fn element(&mut self, buffer: Id<Buffer>, indices: &[PrimId], out: &mut String) {
         let name = self.buffer(buffer);
         out.push_str(&name);
@@ -330,7 +330,7 @@ impl Tir<'_, '_> {
         out.push(']');
     }
 
-    /// A vector of neighbours, or of every other one: `0:8:2`.
+    /// Prints a vector of consecutive elements, or with a stride: `0:8:2`.
     fn slice(&mut self, base: PrimId, stride: PrimId, lanes: u16, index: PrimId, out: &mut String) {
         let store = self.script.store;
         let (Some(step), dtype) = (store.as_prim_int(stride), store.prim_dtype(base)) else { return self.prim(index, out) };
@@ -360,7 +360,7 @@ impl Tir<'_, '_> {
         }
     }
 
-    /// `A[i, 0:4]`
+    /// Prints `A[i, 0:4]`.
     pub(super) fn region(&mut self, region: &Region, out: &mut String) {
         let name = self.buffer(region.buffer);
         out.push_str(&name);
@@ -376,7 +376,7 @@ impl Tir<'_, '_> {
         out.push(']');
     }
 
-    /// `a + b`, folded as Python would.
+    /// Prints `a + b`, folded as Python would.
     pub(super) fn sum(&mut self, a: PrimId, b: PrimId, out: &mut String) {
         let store = self.script.store;
         match tir::fold(store, PrimOp::Add, a, b) {
@@ -409,7 +409,7 @@ impl Tir<'_, '_> {
         }
     }
 
-    /// The name of a variable, declared now if nobody has defined it.
+    /// Returns the name of a variable; one without a definition is declared now.
     pub(super) fn symbol(&mut self, symbol: Id<Symbol>) -> String {
         if let Some(name) = self.script.symbol_name(symbol) {
             return name.to_owned();
@@ -422,7 +422,7 @@ impl Tir<'_, '_> {
         name
     }
 
-    /// The name of a buffer, declared now if nobody has defined it.
+    /// Returns the name of a buffer; one without a definition is declared now.
     pub(super) fn buffer(&mut self, buffer: Id<Buffer>) -> String {
         if let Some(name) = self.script.buffer_name(buffer) {
             return name.to_owned();
@@ -435,9 +435,7 @@ impl Tir<'_, '_> {
         name
     }
 
-    // ---- attributes ----
-
-    /// `{"k": v}`, by key.
+    /// Prints `{"k": v}`, sorted by key.
     pub(super) fn dict(&mut self, entries: &[(Id<Name>, AttrValue)], out: &mut String) {
         push_dict(out, self.script.store, entries, &mut |value, out| self.value(value, out));
     }

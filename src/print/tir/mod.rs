@@ -1,7 +1,7 @@
 //! Functions of TIR as TVMScript, exactly as TVM 0.27 prints them (`src/tirx/script/printer/`).
 //!
-//! A variable that nobody has defined when it is printed is declared in the innermost block that holds all its
-//! uses, before the statement under way; so every block that is open knows where that statement begins.
+//! A variable without a definition at its first use is declared in the innermost block around all its uses,
+//! before the current statement; so every open block knows where that statement begins.
 
 mod buffer;
 mod expr;
@@ -18,40 +18,40 @@ use rustc_hash::FxHashSet;
 use stmt::Step;
 use uses::{Spot, Uses};
 
-/// A block of lines that is open.
+/// An open block of lines.
 struct Frame {
     /// The scope of its names.
     scope: usize,
-    /// What it is the block of.
+    /// The construct that it belongs to.
     spot: Spot,
-    /// Where its statement under way begins.
+    /// The begin of its current statement.
     place: Place,
     indent: usize,
 }
 
-/// A function under way.
+/// A function under construction.
 struct Tir<'p, 'a> {
     script: &'p mut Script<'a>,
-    /// The statement under way as a node, for its lines; the function before the first.
+    /// The current statement as a node, for its lines; the function before the first.
     node: ExprId,
-    /// Whether lines are about the statement that has its first line already: the head of a block.
+    /// True if lines belong to a statement that has its first line already: the head of a block.
     detail: bool,
     func: Id<PrimFunc>,
     frames: Vec<Frame>,
-    /// Where everything is used, once somebody has to know.
+    /// The uses of variables and buffers, computed when first needed.
     uses: Option<Uses>,
-    /// Whether the scope of a buffer is said by the name of what allocates it.
+    /// True if the name of the allocation implies the scope of a buffer.
     scope_said: bool,
-    /// Whether the buffer that is written is only named, and declared elsewhere.
+    /// True if the current buffer is only named, and declared elsewhere.
     only_named: bool,
-    /// Whether the function is `s_tir`, so that buffers say nothing of their layout.
+    /// True if the function is `s_tir`, so that buffers print without their layout.
     s_tir: bool,
     /// The loops around.
     loops: Vec<(Id<Symbol>, PrimId, PrimId)>,
 }
 
 impl Script<'_> {
-    /// A function of TIR. `alone`: in no module, so it has a header of its own.
+    /// Prints a function of TIR. `alone`: in no module, so it has a header of its own.
     pub(super) fn prim_func(&mut self, node: ExprId, name: &str, alone: bool) {
         let Expr::PrimFunc(func) = self.store.expr(node) else { return };
         let head = alone.then(|| {
@@ -164,7 +164,7 @@ impl<'a> Tir<'_, 'a> {
         self.script.line(LineRole::Blank, None);
     }
 
-    /// Extents of 64 bits that the signature defines are declared in front of everything.
+    /// Declares extents of 64 bits that the signature defines in front of everything.
     fn type_vars(&mut self, func: &PrimFunc, scope: usize) -> Vec<Id<Symbol>> {
         let store = self.script.store;
         let mut params: FxHashSet<Id<Symbol>> = FxHashSet::default();
@@ -199,7 +199,7 @@ impl<'a> Tir<'_, 'a> {
         declared
     }
 
-    /// The block at the top, when it goes without saying.
+    /// Returns the root block, when it is implicit.
     fn hidden_root(&self, body: StmtId) -> Option<Id<Block>> {
         let store = self.script.store;
         let Stmt::Block(id) = *store.stmt(body) else { return None };
@@ -220,8 +220,6 @@ impl<'a> Tir<'_, 'a> {
         (plain && shows).then_some(id)
     }
 
-    // ---- lines and blocks ----
-
     fn line(&mut self, role: LineRole, text: &str) {
         let role = if self.detail && role == LineRole::Binding { LineRole::Detail } else { role };
         self.script.text_line(role, Some(self.node), text);
@@ -234,7 +232,7 @@ impl<'a> Tir<'_, 'a> {
         self.frames.push(Frame { scope, spot, place, indent: self.script.indent });
     }
 
-    /// Lines from now on stand deeper.
+    /// Indents the next lines.
     fn indent(&mut self) {
         self.script.indent += 4;
         let (place, indent) = (self.script.place(), self.script.indent);
@@ -243,7 +241,7 @@ impl<'a> Tir<'_, 'a> {
         }
     }
 
-    /// A statement begins here.
+    /// Begins a statement.
     fn begin(&mut self) {
         let place = self.script.place();
         if let Some(frame) = self.frames.last_mut() {
@@ -255,20 +253,20 @@ impl<'a> Tir<'_, 'a> {
         self.frames.last().map_or(0, |frame| frame.scope)
     }
 
-    /// The frame that a variable is to be declared in.
+    /// Returns the frame that a variable is to be declared in.
     fn home(&mut self, of: uses::Named) -> usize {
         let (store, func) = (self.script.store, self.func);
         let uses = self.uses.get_or_insert_with(|| Uses::of(store, func));
         uses.home(of, |spot| self.frames.iter().rposition(|frame| frame.spot == spot)).unwrap_or(0)
     }
 
-    /// Whether all uses of a variable stand in this block.
+    /// True if all uses of a variable are in this block.
     fn all_within(&mut self, symbol: Id<Symbol>, block: Spot) -> bool {
         let (store, func) = (self.script.store, self.func);
         self.uses.get_or_insert_with(|| Uses::of(store, func)).all_within(symbol, block)
     }
 
-    /// Inserts a line before the statement under way of a frame.
+    /// Inserts a line before the current statement of a frame.
     fn declare(&mut self, frame: usize, text: &str) {
         let Frame { place, indent, .. } = self.frames[frame];
         let before = self.script.place();
@@ -282,7 +280,7 @@ impl<'a> Tir<'_, 'a> {
     }
 }
 
-/// The head of a loop, if the statement is one.
+/// Returns the head of a loop, if the statement is one.
 fn as_loop(store: &crate::ir::Store, id: StmtId) -> Option<(&For, StmtId)> {
     match store.stmt(id) {
         Stmt::For(head, body) => Some((head, *body)),

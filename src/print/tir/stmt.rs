@@ -1,4 +1,4 @@
-//! Statements (`stmt.cc`, `for_loop.cc`, `block.cc`). What nests is left as steps, so depth costs no stack.
+//! Statements (`stmt.cc`, `for_loop.cc`, `block.cc`). Nested statements are left as steps, so depth costs no stack.
 
 use super::super::LineRole;
 use super::super::script::push_str_literal;
@@ -9,27 +9,27 @@ use crate::ir::{
     AttrNode, Block, Buffer, For, ForKind, Id, IterKind, IterVar, Name, PrimExpr, PrimId, Region, Stmt, StmtId, Store, Symbol,
 };
 
-/// What is left to print.
+/// The remaining steps of printing.
 pub(super) enum Step {
     /// Statements from this one on.
     Body { stmts: Vec<StmtId>, next: usize },
     /// The end of a block of lines.
     Close,
-    /// The end of one whose lines stand no deeper.
+    /// The end of a block whose lines are not indented.
     CloseFlat,
     /// The end of loops.
     CloseLoops(usize),
     /// The other branch of a statement.
     Else(StmtId, StmtId),
-    /// What follows the init of a block.
+    /// The statement after the init of a block.
     AfterInit(StmtId),
 }
 
-/// What MakePackedAPI puts into each message; a function has it once (`tvm_ffi_binder.h`).
+/// A part of each message of MakePackedAPI; a function has it once (`tvm_ffi_binder.h`).
 const WHEN_CALLING: &str = " when calling:\n  `";
 
 impl Tir<'_, '_> {
-    /// Leaves the statements of a body to be printed.
+    /// Pushes the statements of a body to be printed.
     pub(super) fn push_body(&mut self, body: StmtId, steps: &mut Vec<Step>) {
         steps.push(Step::Body { stmts: self.script.store.stmts_of(body), next: 0 });
     }
@@ -84,7 +84,7 @@ impl Tir<'_, '_> {
         self.indent();
     }
 
-    /// `x: T.int32 = value`: memory for one element and its first value. False when it is something else.
+    /// Prints `x: T.int32 = value`: memory for one element and its first value. False for any other statement.
     fn scalar_with_value(&mut self, id: StmtId, next: Option<StmtId>) -> bool {
         let store = self.script.store;
         let Stmt::Alloc(buffer, _) = *store.stmt(id) else { return false };
@@ -103,7 +103,7 @@ impl Tir<'_, '_> {
         true
     }
 
-    /// `x: T.int32`
+    /// Returns `x: T.int32`.
     fn scalar_head(&mut self, buffer: Id<Buffer>) -> String {
         let scope = self.scope();
         let name = self.script.define_buffer(buffer, scope);
@@ -118,7 +118,7 @@ impl Tir<'_, '_> {
             Stmt::For(..) => self.for_stmt(id, steps),
             Stmt::Block(block) => self.block(*block, steps),
             Stmt::Store { buffer, indices, value } => {
-                // TVM prints the value first: what it declares comes first.
+                // As in TVM, the value is printed first, so its declarations come first.
                 let mut right = String::new();
                 let name = self.buffer(*buffer);
                 self.prim(*value, &mut right);
@@ -206,8 +206,6 @@ impl Tir<'_, '_> {
         }
     }
 
-    // ---- loops ----
-
     fn for_stmt(&mut self, id: StmtId, steps: &mut Vec<Step>) {
         let store = self.script.store;
         let mut grid: Vec<&For> = Vec::new();
@@ -227,7 +225,7 @@ impl Tir<'_, '_> {
         let n_loops = self.loops.len();
         self.open(Spot::Stmt(id));
         let scope = self.scope();
-        // All loops that nest directly are known to the blocks inside.
+        // The blocks inside know all loops that nest directly.
         let mut at = id;
         while let Some((head, inner)) = as_loop(store, at) {
             self.loops.push((head.var, head.min, head.extent));
@@ -296,8 +294,6 @@ impl Tir<'_, '_> {
         text
     }
 
-    // ---- attributes ----
-
     fn attr(&mut self, id: StmtId, concise: bool, steps: &mut Vec<Step>) {
         let store = self.script.store;
         let Stmt::Attr { node, key, value, body } = store.stmt(id) else { return };
@@ -347,7 +343,7 @@ impl Tir<'_, '_> {
         if concise {
             let text = name.map_or(text.clone(), |name| format!("{name} = {text}"));
             self.line(LineRole::Binding, &text);
-            // The lines that follow stand where it stands.
+            // The next lines have the same indentation.
             self.begin();
             steps.push(Step::CloseFlat);
         } else {
@@ -359,7 +355,7 @@ impl Tir<'_, '_> {
         self.push_body(body, steps);
     }
 
-    /// The name of a thread's index that has one already, or gets one now because it is used outside of this statement, too.
+    /// Returns the name of a thread's index that has one, or needs one because it is also used outside of this statement.
     fn known_thread(&mut self, var: Id<Symbol>, tag: Id<Name>, id: StmtId) -> Option<String> {
         if let Some(name) = self.script.symbol_name(var) {
             return Some(name.to_owned());
@@ -375,8 +371,6 @@ impl Tir<'_, '_> {
         self.declare(frame, &text);
         Some(name)
     }
-
-    // ---- blocks ----
 
     fn block(&mut self, id: Id<Block>, steps: &mut Vec<Step>) {
         let store = self.script.store;
@@ -453,14 +447,14 @@ impl Tir<'_, '_> {
         self.line(LineRole::Binding, &text);
     }
 
-    /// Whether a block's variable is that of a loop around, over the same range.
+    /// True if a block's variable is that of an outer loop over the same range.
     fn follows_loop(&self, iter: &IterVar) -> bool {
         let Some(PrimExpr::Var(symbol)) = iter.value.map(|value| self.script.store.prim_of_id(value)) else { return false };
         matches!(iter.kind, IterKind::Spatial | IterKind::Reduce)
             && self.loops.iter().any(|(var, min, extent)| var == symbol && *min == iter.min && *extent == iter.extent)
     }
 
-    /// `vi, vj = T.axis.remap("SR", [i, j])`
+    /// Prints `vi, vj = T.axis.remap("SR", [i, j])`.
     fn remap(&mut self, run: &mut Vec<&IterVar>) {
         if let [only] = run[..] {
             self.iter(only);
@@ -481,7 +475,7 @@ impl Tir<'_, '_> {
         run.clear();
     }
 
-    /// `vi = T.axis.spatial(n, i)`
+    /// Prints `vi = T.axis.spatial(n, i)`.
     fn iter(&mut self, iter: &IterVar) {
         self.begin();
         let kind = match iter.kind {
@@ -511,14 +505,14 @@ impl Tir<'_, '_> {
     }
 }
 
-/// Whether a buffer is read in an expression.
+/// True if an expression reads a buffer.
 fn reads(store: &Store, root: PrimId, wanted: Id<Buffer>) -> bool {
     let mut found = false;
     store.for_each_prim(root, &mut |_, part| found |= matches!(part, PrimExpr::Load { buffer, .. } if *buffer == wanted));
     found
 }
 
-/// Whether a variable stands in an expression.
+/// True if an expression mentions a variable.
 fn mentions(store: &Store, root: PrimId, wanted: Id<crate::ir::Symbol>) -> bool {
     let mut found = false;
     store.for_each_prim(root, &mut |_, part| found |= matches!(part, PrimExpr::Var(symbol) if *symbol == wanted));

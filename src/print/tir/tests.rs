@@ -1,10 +1,10 @@
-//! Programs of our own, as TVM 0.27.0.post1 prints them after reading them.
+//! Programs of our own, as TVM 0.27.0.post1 prints them after parsing them.
 
 use crate::ir::Store;
 use crate::parse::parse;
 use crate::print::{PrintOptions, expr};
 
-/// The first function of a text, printed alone.
+/// Prints the first function of a text alone.
 fn printed(source: &str) -> String {
     let store = &mut Store::new();
     let parsed = parse(store, source);

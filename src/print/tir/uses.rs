@@ -1,26 +1,26 @@
-//! Where variables and buffers of a function are used: the innermost block that holds all uses of each.
+//! Uses of the variables and buffers of a function: the innermost block around all uses of each.
 
 use crate::ir::{AttrNode, Block, Buffer, Id, IdMap, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt, StmtId, Store, Symbol};
 
-/// What opens a block of lines.
+/// A construct that opens a block of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spot {
     Func,
-    /// A loop, a branch, what an attribute is about, the init of a block.
+    /// A loop, a branch, the body of an attribute, the init of a block.
     Stmt(StmtId),
     Block(Id<Block>),
 }
 
-/// What is declared.
+/// A declared object.
 #[derive(Clone, Copy)]
 pub(super) enum Named {
     Symbol(Id<Symbol>),
     Buffer(Id<Buffer>),
 }
 
-/// The blocks of a function as a tree, and for everything with a name the block that holds its uses.
+/// The blocks of a function as a tree, and for every variable and buffer the block around its uses.
 pub(super) struct Uses {
-    /// For each block its place in the tree and what it is.
+    /// For each block its parent in the tree and its construct.
     spots: Vec<(u32, Spot)>,
     symbols: IdMap<Symbol, u32>,
     buffers: IdMap<Buffer, u32>,
@@ -43,7 +43,7 @@ impl Uses {
         uses
     }
 
-    /// The frame of the innermost block around all uses that is open.
+    /// Returns the frame of the innermost open block around all uses.
     pub(super) fn home(&self, named: Named, open: impl Fn(Spot) -> Option<usize>) -> Option<usize> {
         let mut at = match named {
             Named::Symbol(symbol) => *self.symbols.get(symbol)?,
@@ -61,7 +61,7 @@ impl Uses {
         }
     }
 
-    /// Whether all uses of a variable stand in this block.
+    /// True if all uses of a variable are in this block.
     pub(super) fn all_within(&self, symbol: Id<Symbol>, block: Spot) -> bool {
         let Some(mut at) = self.symbols.get(symbol).copied() else { return true };
         loop {
@@ -78,7 +78,7 @@ impl Uses {
         self.spots.len() as u32 - 1
     }
 
-    /// The innermost block that holds two; parents have smaller numbers than what is inside of them.
+    /// Returns the innermost block that contains two others; parents have smaller numbers than their children.
     fn common(&self, mut a: u32, mut b: u32) -> u32 {
         while a != b {
             if a > b {
@@ -197,7 +197,7 @@ impl Uses {
     }
 }
 
-/// Whether a block stands somewhere in a statement.
+/// True if a statement contains a block.
 pub(super) fn contains_block(store: &Store, root: StmtId) -> bool {
     let mut todo = vec![root];
     while let Some(id) = todo.pop() {
