@@ -63,7 +63,7 @@ pub struct Program {
     pub left_out: Vec<Id<Name>>,
 }
 
-/// A program and what is wrong with its text.
+/// A program and the problems of its text.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// The parts that could be built.
@@ -92,7 +92,7 @@ pub fn parse(store: &mut Store, source: &str) -> Parsed {
     parse_with(store, source, &Options::default())
 }
 
-/// Reads the program of a text that is asked for, with values for what comes from around it.
+/// Reads the program of a text that the options choose, with values for names from around it.
 pub fn parse_with(store: &mut Store, source: &str, options: &Options) -> Parsed {
     let options = options.with_head(source);
     if options != Options::default() || source.trim_start().starts_with('{') {

@@ -16,8 +16,8 @@ pub(super) fn is_not_finite(text: &[u8]) -> bool {
     width.is_some_and(|w| matches!(w, b"" | b"16" | b"32" | b"64"))
 }
 
-/// The value of a literal, signs included, or what is wrong with it in TVM's words.
-/// `is_float` says whether the text was read as a floating point number.
+/// Decodes a literal, signs included, or fails in TVM's words. `is_float` is true if the text was read as a floating
+/// point number.
 pub(super) fn decode(text: &str, is_float: bool) -> Result<Number, String> {
     let digits = text.trim_start_matches('-');
     let negative = (text.len() - digits.len()) % 2 == 1;

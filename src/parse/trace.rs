@@ -33,7 +33,7 @@ pub enum NodeKind {
     List(Vec<Node>),
     /// `{key: value}`
     Dict(Vec<(Node, Node)>),
-    /// `f(a, name=b)`: what is called, and arguments with their names.
+    /// `f(a, name=b)`: the callee, and arguments with their names.
     Call(String, Vec<(Option<String>, Node)>),
     /// `a + b`
     Binary(PrimOp, Box<Node>, Box<Node>),
@@ -62,7 +62,7 @@ pub struct Instruction {
     pub span: Span,
 }
 
-/// The instructions of a trace, in order. The schedule is called `sch`, or whatever the first line calls it.
+/// Reads the instructions of a trace, in order. The schedule is called `sch`, or as the first line names it.
 pub fn parse_trace(text: &str) -> Result<Vec<Instruction>, Vec<Diagnostic>> {
     let (tree, found) = script::parse(text);
     if found.iter().any(Diagnostic::is_error) {

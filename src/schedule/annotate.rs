@@ -50,7 +50,7 @@ impl State<'_> {
         self.set_annotations(&tree, at, Some(new))
     }
 
-    /// Says what part of a buffer a block reads or writes, whatever stands in it: by pairs of beginning and end.
+    /// Declares the region of a buffer that a block accesses, overriding its accesses: by pairs of beginning and end.
     pub(super) fn annotate_buffer_access(
         &mut self,
         of: BlockRef,

@@ -32,8 +32,8 @@ struct Regions {
 }
 
 impl State<'_> {
-    /// Moves a block under a loop: one that its consumers stand under, or with `reverse` its producers. `index` says where
-    /// among what stands there: -1 as late, -2 as early as possible.
+    /// Moves a block under a loop: one around its consumers, or with `reverse` its producers. `index` is the position
+    /// among the children: -1 as late, -2 as early as possible.
     pub(super) fn compute_at(&mut self, of: BlockRef, under: LoopRef, keep_unit: bool, index: i64, reverse: bool) -> Outcome<()> {
         let (tree, at) = self.find_block(of)?;
         let Some(place) = tree.loop_of(under.var) else { return refuse("ValueError: the loop does not exist any more") };

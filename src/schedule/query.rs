@@ -50,8 +50,8 @@ impl State<'_> {
         Ok(self.get_loops(first)?.get(at).copied())
     }
 
-    /// The factors of a loop, by a decision made for a loop that may have been another one: what does not divide it any more
-    /// is made to.
+    /// Returns the factors of a loop, from a decision that may have been made for another loop: adapts a factor that
+    /// does not divide it any more.
     pub(super) fn perfect_tile(&mut self, of: LoopRef, mut sizes: Vec<i64>) -> Outcome<Vec<i64>> {
         let (tree, at) = self.find_loop(of)?;
         let (head, _) = self.head(&tree, at)?;
@@ -106,7 +106,7 @@ impl State<'_> {
         Ok(self.refs(&tree, found))
     }
 
-    /// The blocks right in a block that write what comes out of it.
+    /// Returns the blocks right in a block that write its output.
     pub(super) fn get_output_blocks(&mut self, block: BlockRef) -> Outcome<Vec<BlockRef>> {
         let (tree, root) = self.find_block(block)?;
         let scope = self.block_at(&tree, root)?;

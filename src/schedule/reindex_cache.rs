@@ -1,4 +1,4 @@
-//! Copies of what a block accesses, in the order that a map says (`reindex_cache_read` and `reindex_cache_write` of TVM's
+//! Copies the accesses of a block, in the order of a map (`reindex_cache_read` and `reindex_cache_write` of TVM's
 //! `primitive/cache_read_write.cc`).
 
 use super::analysis::{nth_buffer, scope_root, vars_of};

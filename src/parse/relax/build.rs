@@ -1,5 +1,5 @@
-//! Values to nodes: what TVM's BlockBuilder does when a binding is emitted. Nested calls get bindings of their own, each
-//! with a name of the builder's.
+//! Turns values into nodes, as TVM's BlockBuilder does when a binding is emitted. Nested calls get bindings of their
+//! own, each with a name of the builder's.
 
 use super::value::{CallParts, Value};
 use super::{Read, Reader};
@@ -81,7 +81,7 @@ impl Reader<'_, '_> {
         self.builder.sequences.pop();
     }
 
-    /// Binds a value. `name` is what the text calls it; the builder's name is used up all the same.
+    /// Binds a value. `name` is its name in the text; the builder's name is used up all the same.
     pub(super) fn emit(&mut self, value: Value, name: Option<&str>, ty: Option<TypeId>, local: bool, span: Span) -> Read<VarId> {
         let (value, cast) = match value {
             Value::Cast(value, cast) => (*value, Some(cast)),
@@ -184,7 +184,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A value of Python as one of the program: a tuple or a leaf for what is none yet.
+    /// Converts a value of Python to one of the program: a tuple or a leaf.
     fn expression(&mut self, value: Value, span: Span) -> Read<Value> {
         Ok(match value {
             Value::Expr(_) | Value::Call(_) | Value::Item(..) | Value::Tuple(_) => value,

@@ -1,4 +1,4 @@
-//! Calls: what TVM's builder functions make of them.
+//! Reads calls as TVM's builder functions do.
 
 use super::value::{CallParts, Value};
 use super::{Node, Read, Reader};

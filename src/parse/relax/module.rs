@@ -1,4 +1,4 @@
-//! Files: a class with functions, or functions alone, and what stands around them.
+//! Reads files: a class with functions, or functions alone, and the statements around them.
 
 use super::super::tir;
 use super::scope::Meaning;

@@ -1,5 +1,5 @@
-//! Calls of operators: `R.nn.conv2d(x, w, strides=1)`. Arguments and attributes by place and by name, defaults, and what the
-//! Python functions of TVM make of short forms.
+//! Reads calls of operators: `R.nn.conv2d(x, w, strides=1)`. Arguments and attributes by place and by name, defaults,
+//! and the short forms of TVM's Python functions.
 
 use super::call::Args;
 use super::value::{CallParts, Value};
@@ -121,7 +121,7 @@ impl<'s> Reader<'s, '_> {
         Value::Expr(self.prim_node(prim))
     }
 
-    /// An argument by what the operator wants.
+    /// Converts an argument to the operand that the operator requires.
     fn operand_of(&mut self, arg: &RelaxArg, value: Value, span: Span) -> Read<Value> {
         match (arg.kind, value) {
             // An omitted optional shape is written as an empty tuple.

@@ -368,7 +368,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// One branch, and name and type of what its last statement binds, which is the value of the branch.
+    /// Reads a branch; returns it with the name and type of its last binding, which is the value of the branch.
     fn one_branch(&mut self, body: List<Stmt>, suffix: &str, span: Span) -> Read<(ExprId, String, Option<TypeId>)> {
         self.scopes.open();
         self.builder.open();

@@ -114,8 +114,7 @@ impl<'s> Parser<'s, '_> {
         Ok(self.op_attrs(op, if whole { text } else { "" }, written, span))
     }
 
-    /// Attributes fitted to the schema of an operator. `text` is what they were read from, or empty
-    /// when it does not say everything.
+    /// Fits attributes to the schema of an operator. `text` is their source, or empty if it is incomplete.
     #[inline(never)]
     pub(super) fn op_attrs(&mut self, op: OpId, text: &'s str, written: Vec<Written<'s>>, span: Span) -> Option<AttrsId> {
         let info = ops::info(op);

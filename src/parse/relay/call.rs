@@ -1,4 +1,4 @@
-//! Calls, and functions: what has arguments and attributes between its parentheses.
+//! Reads calls, and functions: constructs with arguments and attributes between their parentheses.
 
 use super::super::lex::{Kind, Token};
 use super::meta::MetaValue;
@@ -184,7 +184,7 @@ impl<'s> Parser<'s, '_> {
         Ok(())
     }
 
-    /// The words of a string: what its quotes hold, with the escapes of TVM's printer undone.
+    /// Returns the contents of a string, with the escapes of TVM's printer undone.
     pub(super) fn string(&self, token: Token) -> std::borrow::Cow<'s, str> {
         let text = self.text(token);
         unescape(text.get(1..text.len().saturating_sub(1)).unwrap_or(""))
@@ -195,7 +195,7 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// A value where no schema says what it must be: TVM reads `True` as the integer 1.
+/// Converts a value without a schema: TVM reads `True` as the integer 1.
 pub(super) fn plain(value: AttrValue) -> AttrValue {
     match value {
         AttrValue::Bool(b) => AttrValue::int(i64::from(b)),
@@ -204,7 +204,7 @@ pub(super) fn plain(value: AttrValue) -> AttrValue {
     }
 }
 
-/// Undoes what TVM's `support/str_escape.h` does. Backslashes that it would not write stay.
+/// Undoes the escapes of TVM's `support/str_escape.h`. Backslashes that it would not write stay.
 fn unescape(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.contains('\\') {
         return text.into();

@@ -1,7 +1,7 @@
 //! Expressions: sequences, bindings, operators, operands.
 //!
-//! The functions that call each other in a circle are kept small on the call stack: what they call on
-//! the way, and may need room for, is marked `inline(never)`.
+//! The mutually recursive functions are kept small on the call stack: functions that they call on the way, and that may
+//! need room, are marked `inline(never)`.
 
 use super::super::lex::{Kind, Token};
 use super::super::number::{self, Number};
@@ -11,7 +11,7 @@ use crate::diag::{Diagnostic, Span};
 use crate::ir::{DType, Expr, ExprId, OpId, Tensor, VarId};
 use crate::ops;
 
-/// A statement that waits for what follows it.
+/// A statement that waits for the following expression.
 struct Statement {
     /// None for `value; rest`, which binds a variable without a name.
     var: Option<VarId>,
@@ -70,7 +70,7 @@ impl<'s> Parser<'s, '_> {
         Ok(self.bound(statements, last))
     }
 
-    /// Statements and what they end with.
+    /// Builds statements around their last expression.
     fn bound(&mut self, statements: Vec<Statement>, last: ExprId) -> ExprId {
         let end = self.prev_end;
         let mut body = last;
@@ -206,7 +206,7 @@ impl<'s> Parser<'s, '_> {
             self.report(warning.with_note(note));
         } else {
             self.graph.insert(number, GraphVar { value, definition: self.definition });
-            // So that the binding keeps its number whatever passes do to it.
+            // The binding then keeps its number through all passes.
             self.store.set_number(value, number);
         }
         Ok(())

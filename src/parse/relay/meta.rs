@@ -22,7 +22,7 @@ pub(super) enum MetaValue {
 pub(super) enum Metadata {
     /// Not looked for yet.
     Unread,
-    /// The text has none: what was made up so far, by type key and index.
+    /// The text has none: the entries made up so far, by type key and index.
     Missing(FxHashMap<(String, usize), MetaValue>),
     /// It cannot be read, which has been reported.
     Broken,
@@ -38,7 +38,7 @@ enum Found {
 }
 
 impl<'s> Parser<'s, '_> {
-    /// Reads the section even if nothing refers to it, to report what is wrong with it.
+    /// Reads the section even if nothing refers to it, to report its errors.
     pub(super) fn check_metadata(&mut self) {
         if self.at(Kind::Metadata) {
             self.read_metadata();
@@ -100,7 +100,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// Remembers what stands for an entry of a section that is not there.
+    /// Remembers the replacement for an entry of a missing section.
     fn make_up(&mut self, token: Token, value: MetaValue) -> MetaValue {
         if let (Metadata::Missing(made_up), Some((key, index))) = (&mut self.meta, parts(self.lexer.text(token))) {
             if made_up.is_empty() {

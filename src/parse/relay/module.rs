@@ -152,8 +152,8 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// TVM refuses functions with free variables. Only what comes from outside the definition can be
-    /// one: a numbered variable of another function, a `free_var`, a variable of the metadata.
+    /// TVM refuses functions with free variables. Only names from outside the definition can be free: a numbered
+    /// variable of another function, a `free_var`, a variable of the metadata.
     fn is_closed(&mut self, function: ExprId, name: Id<Name>, token: Token) -> bool {
         if !self.uses_foreign {
             return true;

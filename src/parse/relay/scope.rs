@@ -46,7 +46,7 @@ impl<'s, T: Copy> Scopes<'s, T> {
         Mark { entries: self.entries.len(), depth: self.depth }
     }
 
-    /// Forgets what was bound since `mark` and closes the scopes opened since.
+    /// Forgets bindings made since `mark` and closes the scopes opened since.
     pub fn back_to(&mut self, mark: Mark) {
         self.depth = mark.depth;
         // Leaving the outermost scope of a long function is one step.

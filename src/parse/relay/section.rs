@@ -289,7 +289,7 @@ impl Section {
                 let dtype = parse_dtype(self.field(node, "dtype").unwrap_or("float32"))?;
                 Ok(Dim::Expr(store.prim(PrimExpr::Float { value, dtype })))
             }
-            // An unknown number stands for what else there may be.
+            // An unknown number stands for any other object.
             _ => self.unknown_number(store, node),
         }
     }
@@ -451,8 +451,8 @@ impl Section {
         })
     }
 
-    /// A field of which nothing is known: the file does not tell numbers from indices, so what may
-    /// be an index is taken for one.
+    /// Converts a field without a schema: the file does not tell numbers from indices, so a possible index is taken for
+    /// one.
     fn untyped_field(&mut self, store: &mut Store, text: &str, depth: usize) -> AttrValue {
         if let Ok(index) = text.parse::<usize>() {
             if index == 0 {

@@ -1,4 +1,4 @@
-//! The cursor: taking tokens, saying what was expected, and finding the way back after an error.
+//! The cursor: takes tokens, reports the expected ones, and finds the place to resume after an error.
 
 use super::super::lex::{Bad, Kind, Lexer, Token};
 use super::super::shorten;

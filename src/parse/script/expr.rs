@@ -76,7 +76,7 @@ impl<'s> Parser<'s> {
         Ok(id)
     }
 
-    /// Adds what began at `start` and ended with the last token.
+    /// Adds the expression from `start` to the last token.
     fn add_from(&mut self, expr: Expr, start: u32) -> Parse<Id<Expr>> {
         let span = self.span_from(start);
         self.add(expr, span)
@@ -448,7 +448,7 @@ impl<'s> Parser<'s> {
         self.bump();
         self.nesting -= 1;
         if open == b'(' && !comma && self.stack.len() == base + 1 {
-            // Its place stays that of what is inside; the parentheses only group.
+            // The expression keeps its own place; the parentheses only group.
             return self.stack.pop().ok_or(Stop);
         }
         let items = self.collected(base);

@@ -103,7 +103,7 @@ impl Token {
 pub(super) struct Lexer<'s> {
     pub source: &'s str,
     pub pos: usize,
-    /// Brackets that are open, by what closes them, and where.
+    /// The open brackets, each as its closing one and its place.
     pub brackets: Vec<(u8, u32)>,
     /// Columns at which the open blocks begin.
     pub indents: Vec<u32>,
@@ -382,7 +382,7 @@ impl<'s> Lexer<'s> {
         }
         let text = &self.source[start..self.pos];
         let fine = match kind {
-            // Numbers beyond 128 bits are numbers; whoever wants the value says that it is too large.
+            // Numbers beyond 128 bits are numbers; the reader of the value reports that it is too large.
             Kind::Int => text.bytes().all(|b| b.is_ascii_digit()) || super::value::int(text).is_some(),
             _ => super::value::float(text).is_some(),
         };

@@ -56,7 +56,7 @@ struct Parser<'s> {
     /// Made when a message first names a line.
     lines: Option<LineIndex>,
     n_errors: usize,
-    /// Operands and elements collected for what is under way.
+    /// Operands and elements collected for the expressions under way.
     stack: Vec<Id<Expr>>,
     /// Operators that wait for their right operand.
     pending: Vec<expr::Pending>,
@@ -245,7 +245,7 @@ impl<'s> Parser<'s> {
                 Kind::Eof | Kind::Indent | Kind::Dedent => return last == Kind::Colon,
                 Kind::Newline => {
                     self.bump();
-                    // Lines that begin with a closing bracket belong to what was left.
+                    // Lines that begin with a closing bracket belong to the skipped statement.
                     if !matches!(self.cur.kind, Kind::Close(_)) {
                         return last == Kind::Colon;
                     }

@@ -318,7 +318,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Reports what cannot be assigned to.
+    /// Reports an invalid target of an assignment.
     fn check_target(&mut self, target: Id<Expr>) -> Parse<()> {
         let bad = match self.tree.expr(target) {
             Expr::Name | Expr::Attribute { .. } | Expr::Subscript { .. } => return Ok(()),

@@ -24,7 +24,7 @@ pub(super) fn float(text: &str) -> Option<f64> {
     text.parse().ok().or_else(|| text.replace('_', "").parse().ok())
 }
 
-/// The text without what stands before the quote, whether escapes are left alone, and the quotes.
+/// Returns the text from the quote on, true if escapes are left alone, and the quotes.
 fn opened(text: &str) -> (&str, bool, &'static str) {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let raw = text[..text.len() - rest.len()].contains(['r', 'R']);
@@ -39,7 +39,7 @@ pub(super) fn string_len(text: &str) -> Option<usize> {
     let quote = *quotes.as_bytes().first()?;
     let mut at = quotes.len();
     loop {
-        // Metadata is megabytes in one string: whatever is ordinary is stepped over quickly.
+        // Metadata is megabytes in one string: ordinary characters are skipped quickly.
         at += bytes.get(at..)?.iter().position(|b| *b == quote || *b == b'\\' || *b == b'\n')?;
         match bytes[at] {
             b'\\' => at += 2,

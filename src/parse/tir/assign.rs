@@ -1,4 +1,4 @@
-//! Assignments: memory for numbers, names for what stands behind them.
+//! Assignments: memory for numbers, variables for other values.
 
 use super::value::Value;
 use super::{Node, Read, Reader};
@@ -45,7 +45,7 @@ impl Reader<'_, '_, '_> {
         self.bind_target(target, value?, value_at)
     }
 
-    /// Gives the names of a target what they stand for.
+    /// Binds the names of a target.
     fn bind_target(&mut self, target: Id<Node>, value: Value, at: Id<Node>) -> Read<()> {
         let tree = self.tree;
         if let Some(name) = tree.name(target) {
@@ -70,7 +70,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// Gives a name what it stands for: memory for numbers, a variable for pointers, the thing itself for others.
+    /// Binds a name: to memory for numbers, to a variable for pointers, to the object itself for others.
     fn bind(&mut self, name: &str, value: Value, at: Id<Node>) -> Read<()> {
         if let Some(buffer) = self.stored_by(name)
             && !matches!(value, Value::Meta(_))

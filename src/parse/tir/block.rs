@@ -1,4 +1,4 @@
-//! Blocks: `with T.sblock("name"):` and what stands at their head.
+//! Blocks: `with T.sblock("name"):` and the statements at their head.
 
 use super::value::Value;
 use super::{FrameKind, Node, Read, Reader};

@@ -8,7 +8,7 @@ use crate::tir::access::block_accesses;
 use crate::tir::{Rewriting, StmtMutator};
 use rustc_hash::FxHashSet;
 
-/// The annotation of a block that says what is to be found out: 1 what it reads, 2 what it writes.
+/// The annotation of a block with omitted regions: 1 for its reads, 2 for its writes.
 pub(super) const MISSING: &str = "tirx.script_parsing_detect_access";
 
 impl Reader<'_, '_, '_> {
@@ -86,7 +86,7 @@ fn gap_of(store: &Store, block: &Block) -> i64 {
     store.attr_int(block.annotations, MISSING).unwrap_or(0)
 }
 
-/// Fills in what blocks read and write, inner blocks first; of the outermost nothing is filled in.
+/// Fills in the reads and writes of blocks, inner blocks first; the outermost gets none.
 struct Completer {
     depth: usize,
     /// Buffers of blocks, which are gone where the block ends.

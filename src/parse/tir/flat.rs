@@ -8,7 +8,7 @@ use crate::parse::script::tree::Arg;
 use crate::tir;
 
 impl Reader<'_, '_, '_> {
-    /// The buffer that an old pointer leads to: `A.data`, or what `T.allocate` gave.
+    /// Returns the buffer behind an old pointer: `A.data`, or the result of `T.allocate`.
     fn pointer_buffer(&mut self, id: Id<Node>) -> Read<Id<Buffer>> {
         let buffer = match self.value(id)? {
             Value::Buffer(buffer) => buffer,

@@ -117,7 +117,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(flags)
     }
 
-    /// The types of scalar parameters and of what the body declares, for variables that a shape names first.
+    /// Collects the types of scalar parameters and of declarations in the body, for variables that a shape names first.
     fn scalar_types(&mut self, def: &Def) {
         let tree = self.tree;
         let simple = |reader: &Self, id| reader.intrinsic(id).and_then(super::intrin::type_named);
@@ -126,8 +126,8 @@ impl<'s> Reader<'_, 's, '_> {
                 self.state.scalars.insert(tree.text(param.name).to_owned(), dtype);
             }
         }
-        // Old texts declare in the body what quoted shapes of the signature use. TVM prints the same where the module has
-        // a type variable of that name.
+        // Old texts declare in the body the variables of quoted shapes in the signature. TVM prints the same where the
+        // module has a type variable of that name.
         for stmt in tree.stmts(def.body) {
             let StmtKind::Assign { target, value } = stmt.kind else { continue };
             if let (Some(name), Node::Call { callee, args }) = (tree.name(target), tree.expr(value))

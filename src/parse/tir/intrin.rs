@@ -101,7 +101,7 @@ impl Reader<'_, '_, '_> {
         Err(self.no_such(name, at))
     }
 
-    /// A call of what stands behind a name of `T`.
+    /// Reads a call of a name of `T`.
     pub(super) fn intrinsic_call(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
         if let Some(dtype) = type_named(name).filter(|_| name != "handle") {
             return self.typed(dtype, args, at);
@@ -204,7 +204,7 @@ impl Reader<'_, '_, '_> {
         matches!(head, "ptx_legacy" | "cuda" | "metal" | "webgpu" | "s_tir")
     }
 
-    /// A name that `T` does not have, and what was perhaps meant.
+    /// Reports a name that `T` does not have, with the likely one.
     #[cold]
     fn no_such(&mut self, name: &str, at: Id<Node>) -> super::Stop {
         let known = INTRINSICS.iter().map(|known| known.name).chain(FUNCTIONS.iter().map(|known| known.0));
@@ -377,7 +377,7 @@ impl Reader<'_, '_, '_> {
                 }
                 let (then, other) = (self.prim_from(then, *b)?, self.prim_from(other, *c)?);
                 if self.is_pointer(then) && self.is_pointer(other) {
-                    // TVM's own reader refuses what its passes print.
+                    // TVM's own parser refuses this output of its passes.
                     let dtype = self.store.prim_dtype(then);
                     self.store.prim_call("if_then_else", &[cond, then, other], dtype)
                 } else {

@@ -119,7 +119,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::None)
     }
 
-    /// The variables of a lambda, as `make` makes them from name and place, and what it gives with them.
+    /// Evaluates a lambda over variables that `make` makes from name and place; returns them and the result.
     pub(super) fn lambda(
         &mut self,
         lambda: &Value,

@@ -100,7 +100,7 @@ struct State {
     here: Option<Span>,
     /// Symbolic variables that quoted shapes have made.
     matched: FxHashSet<Id<Symbol>>,
-    /// Types of the scalar parameters, and of what the body declares (`n = T.int32()`).
+    /// Types of the scalar parameters, and of declarations in the body (`n = T.int32()`).
     scalars: FxHashMap<String, DType>,
     /// The variables of `T.env_thread`, with their tags.
     threads: FxHashMap<Id<Symbol>, Id<Name>>,
@@ -239,7 +239,7 @@ impl<'t, 's> Reader<'t, 's, '_> {
         self.state.names.get(name)?.last().map(|(_, value)| value)
     }
 
-    /// A name that means nothing, and what was perhaps meant.
+    /// Reports an unknown name, with the likely one.
     #[cold]
     fn unknown(&mut self, name: &str, at: Id<Node>) -> Stop {
         let known = self.state.names.iter().filter(|(_, values)| !values.is_empty()).map(|(name, _)| name.as_str());
@@ -284,7 +284,7 @@ impl<'t, 's> Reader<'t, 's, '_> {
         self.state.frames.push(Frame { kind, stmts: Vec::new(), holding: Vec::new() });
     }
 
-    /// The statements of the innermost frame as one, and what opened it.
+    /// Returns the statements of the innermost frame as one, and the construct that opened it.
     fn close_frame(&mut self) -> (StmtId, FrameKind) {
         let Some(Frame { kind, mut stmts, mut holding }) = self.state.frames.pop() else {
             return (self.store.add_stmts(&[]), FrameKind::Other);
@@ -297,7 +297,7 @@ impl<'t, 's> Reader<'t, 's, '_> {
         (self.sequence(&stmts), kind)
     }
 
-    /// Statements one after the other; what does nothing stands only where nothing else does (TVM's `SeqStmt::Flatten`).
+    /// Joins statements; drops no-ops unless nothing else is left (TVM's `SeqStmt::Flatten`).
     fn sequence(&mut self, stmts: &[StmtId]) -> StmtId {
         let zero = |store: &Store, id: &StmtId| match store.stmt(*id) {
             Stmt::Evaluate(value) => store.as_prim_int(*value) == Some(0),
@@ -350,7 +350,7 @@ impl<'t, 's> Reader<'t, 's, '_> {
         }
     }
 
-    /// Counts what is read; macros that use macros may make very much of little.
+    /// Counts statements and calls; macros that use macros may expand a short text a lot.
     fn count(&mut self, at: Id<Node>) -> Read<()> {
         const MOST: usize = 2_000_000;
         self.state.work += 1;

@@ -120,7 +120,7 @@ impl Reader<'_, '_, '_> {
         Ok((node, key, one))
     }
 
-    /// `with` and what it opens.
+    /// Reads `with` and its items.
     pub(super) fn with(&mut self, items: &[WithItem], body: List<Line>) -> Read<()> {
         let Some((item, rest)) = items.split_first() else {
             self.lines(body);

@@ -87,7 +87,7 @@ impl<'s> Reader<'_, 's, '_> {
         let mut last = None;
         for (i, arm) in arms.iter().enumerate() {
             match self.value(arm.cond)? {
-                // A truth value of Python chooses while the program is read, and what it chooses stands where the `if` does.
+                // A truth value of Python decides while the program is read, and the chosen branch replaces the `if`.
                 Value::Bool(known) if read.is_empty() => {
                     if known {
                         self.lines(arm.body);
@@ -171,7 +171,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok((self.name_of(&kind), texts))
     }
 
-    /// Assignments that declare something, and what the name stands for; nothing for all others.
+    /// Reads an assignment that declares an object, and returns that; nothing for all others.
     pub(super) fn declaration(&mut self, name: &'s str, intrinsic: &str, args: &[Arg], at: Id<Node>) -> Read<Option<Value>> {
         Ok(Some(match intrinsic {
             "sblock_alloc_buffer" => {

@@ -105,7 +105,7 @@ impl Reader<'_, '_, '_> {
         self.prim_from(&value, id)
     }
 
-    /// The scalar expression that a value is (TVM's conversion of what its functions get).
+    /// Converts a value to a scalar expression (TVM's conversion of its functions' arguments).
     pub(super) fn prim_from(&mut self, value: &Value, at: Id<Node>) -> Read<PrimId> {
         Ok(match value {
             Value::Prim(prim) => *prim,

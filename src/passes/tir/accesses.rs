@@ -160,7 +160,7 @@ impl Accesses {
     }
 }
 
-/// Allocations whose use begins and ends somewhere.
+/// The allocations whose use begins and ends at a statement.
 #[derive(Default)]
 pub(super) struct Events {
     pub(super) begins: Vec<Id<Buffer>>,

@@ -1,4 +1,4 @@
-//! BF16ComputeLegalize: what is computed with bfloat16 is computed with float32.
+//! BF16ComputeLegalize: computes operations on bfloat16 in float32.
 //!
 //! Source: `src/tirx/transform/unsupported_dtype_legalize.cc`.
 

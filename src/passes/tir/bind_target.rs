@@ -190,7 +190,7 @@ fn called_function(store: &Store, expr: &PrimExpr) -> Option<String> {
     }
 }
 
-/// Makes the host call what is for the host.
+/// Makes the host call the host's variants.
 struct Redirect<'r> {
     replaced: &'r FxHashMap<Id<Name>, Id<Name>>,
     on_device: bool,

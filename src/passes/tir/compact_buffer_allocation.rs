@@ -1,4 +1,4 @@
-//! CompactBufferAllocation: buffers become as large as what is accessed of them.
+//! CompactBufferAllocation: shrinks buffers to their accessed regions.
 //!
 //! Source: `src/s_tir/transform/compact_buffer_region.cc`.
 

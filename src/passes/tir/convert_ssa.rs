@@ -49,7 +49,7 @@ class Module:
 /// TVM's `tirx.transform.ConvertSSA`.
 pub static SPEC: PassSpec = spec("tirx.ConvertSSA", "Gives every definition a variable of its own.");
 
-/// TVM's `s_tir.transform.ConvertSSA`, which TVM has apart for what stands in blocks.
+/// TVM's `s_tir.transform.ConvertSSA`, a pass of its own there for definitions in blocks.
 pub static BLOCKS: PassSpec = spec("s_tir.ConvertSSA", "Gives every definition a variable of its own, those of blocks, too.");
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {

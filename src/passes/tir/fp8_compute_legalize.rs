@@ -1,4 +1,4 @@
-//! FP8ComputeLegalize: what is computed with floats of 8 bits is computed with wider ones.
+//! FP8ComputeLegalize: computes operations on floats of 8 bits in wider ones.
 //!
 //! Source: `src/tirx/transform/unsupported_dtype_legalize.cc`.
 

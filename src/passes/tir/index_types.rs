@@ -1,7 +1,7 @@
-//! Types of indices under a rewriting: what NarrowDataType and ForceNarrowIndexToInt32 share.
+//! Rewrites types of indices: shared by NarrowDataType and ForceNarrowIndexToInt32.
 //!
-//! Source: `src/tirx/ir/data_type_rewriter.cc`. TVM asks by node: two places that share a node get one answer there. Here each
-//! place of an expression is asked for itself.
+//! Source: `src/tirx/ir/data_type_rewriter.cc`. TVM decides by node: two places that share a node get one answer there.
+//! Here each place of an expression is decided by itself.
 
 mod calls;
 
@@ -25,15 +25,15 @@ pub(super) struct Place {
 
 /// The rules of a pass about types.
 pub(super) trait Policy {
-    /// The place of what stands right in an expression.
+    /// Returns the place of the operands of an expression.
     fn inside(&mut self, store: &mut Store, id: PrimId, at: Place) -> Place;
-    /// The place of indices: of what is at a place.
+    /// Returns the place of the indices at a place.
     fn index(&self, at: Place) -> Place;
     /// The type of a number; the error says why it has none.
     fn number(&mut self, value: i64, dtype: DType, at: Place) -> Result<DType, String>;
     /// The type of a variable.
     fn variable(&mut self, store: &Store, symbol: Id<Symbol>, at: Place) -> DType;
-    /// The type that a conversion to `dtype` converts to, if it is not what it says.
+    /// Returns the type that a conversion to `dtype` gets, if it differs.
     fn conversion(&self, dtype: DType, at: Place) -> Option<DType>;
     /// True if operands of two types are visited again as indices, and comparisons are not treated separately.
     fn looks_again(&self) -> bool;

@@ -1,7 +1,7 @@
-//! InlinePrivateFunctions: what a function of the module does stands where it was called.
+//! InlinePrivateFunctions: replaces calls by the bodies of private functions.
 //!
-//! Source: `src/tirx/transform/inline_private_functions.cc`. TVM knows only functions that call themselves as recursive; two
-//! that call each other it inlines without end, and here they stay.
+//! Source: `src/tirx/transform/inline_private_functions.cc`. TVM knows only functions that call themselves as
+//! recursive; two that call each other it inlines without end, and here they stay.
 
 use super::prim_func;
 use crate::ir::{AttrValue, Block, Id, Module, Name, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt, StmtId, Store, Symbol};

@@ -62,7 +62,7 @@ struct Lifted {
 
 #[derive(Default)]
 struct Lift {
-    /// For a loop what is lifted right into it, the innermost first.
+    /// The loops lifted right into each loop, the innermost first.
     lifted: FxHashMap<StmtId, Vec<(For, Option<AttrsId>)>>,
 }
 

@@ -1,4 +1,4 @@
-//! LowerInitBlock: what runs before the first iteration of a reduction becomes a branch.
+//! LowerInitBlock: lowers the `init` of reductions to a branch for the first iteration.
 //!
 //! Source: `src/s_tir/transform/lower_init_block.cc`.
 

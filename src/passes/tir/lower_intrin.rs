@@ -204,7 +204,7 @@ impl Lower {
         }
     }
 
-    /// An expression over what its operands become.
+    /// Rebuilds an expression over its lowered operands.
     fn inside(&mut self, store: &mut Store, id: PrimId) -> PrimId {
         let expr = store.prim_rc(id);
         let mut same = true;

@@ -143,7 +143,7 @@ impl Lower {
         Region { buffer: source.buffer, ranges: ranges.into() }
     }
 
-    /// Notes a part and what its variables stand for. The error is TVM's.
+    /// Notes a part and the values of its variables. The error is TVM's.
     fn open(&mut self, cx: &mut Rewriting<'_>, part: Id<Buffer>, source: &Region) -> Result<(), String> {
         let store = &mut *cx.store;
         let source = self.region(store, source.buffer, source);
@@ -204,7 +204,7 @@ impl Lower {
         Ok(())
     }
 
-    /// Says what a variable of a part stands for; anything else must be the value already.
+    /// Sets the value of a part's variable; anything else must equal the value already.
     fn bind(&mut self, cx: &mut Rewriting<'_>, arg: PrimId, value: PrimId, what: &str) -> Result<(), String> {
         let dtype = cx.store.prim_dtype(arg);
         let value = if cx.store.prim_dtype(value) == dtype { value } else { cast(cx.store, dtype, value) };

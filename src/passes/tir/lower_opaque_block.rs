@@ -190,7 +190,7 @@ impl Lower {
     }
 }
 
-/// The launch of a thread for what a loop did.
+/// Makes the launch of a thread from a loop.
 fn launch(store: &mut Store, var: Id<crate::ir::Symbol>, tag: Id<Name>, extent: PrimId, body: StmtId) -> StmtId {
     let is_virtual = matches!(store.str(tag), "vthread" | "vthread.x" | "vthread.y" | "vthread.z");
     let key = store.name(if is_virtual { "virtual_thread" } else { "thread_extent" });

@@ -74,7 +74,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
     rewrite_func(cx.store, func, &mut Manifest::default()).map(Some)
 }
 
-/// A buffer in shared memory, the one in registers, and what fills that.
+/// A buffer in shared memory, the one in registers, and the statement that fills that.
 #[derive(Clone)]
 struct Stage {
     target: Id<Buffer>,

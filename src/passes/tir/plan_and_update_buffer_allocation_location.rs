@@ -163,7 +163,7 @@ impl Plan {
         Some(cx.store.add_stmt(Stmt::Block(new)))
     }
 
-    /// A block of its own around what a loop does.
+    /// Makes a block of its own around the body of a loop.
     fn opaque(&self, store: &mut Store, body: StmtId, allocs: Vec<Id<Buffer>>) -> StmtId {
         let name = store.name("");
         let block = Block {

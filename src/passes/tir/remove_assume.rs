@@ -1,4 +1,4 @@
-//! RemoveAssume: what was only said for other passes goes.
+//! RemoveAssume: removes assumptions, which are hints to other passes only.
 //!
 //! Source: `src/tirx/transform/remove_assume.cc`.
 

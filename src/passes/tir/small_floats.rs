@@ -1,4 +1,4 @@
-//! Floats of 8 and 16 bits that a device cannot compute with: what the four passes about them share.
+//! Floats of 8 and 16 bits that a device cannot compute with: shared by the four passes about them.
 //!
 //! Source: `src/tirx/transform/unsupported_dtype_legalize.cc`, `dtype_conversion.cc`.
 

@@ -1,7 +1,7 @@
-//! SplitHostDevice: what runs on a device becomes a function of its own.
+//! SplitHostDevice: makes functions of the regions that run on a device.
 //!
-//! Source: `src/tirx/transform/split_host_device.cc`. TVM had three passes for this: AnnotateDeviceRegions, SplitHostDevice and
-//! LowerDeviceKernelLaunch.
+//! Source: `src/tirx/transform/split_host_device.cc`. TVM had three passes for this: AnnotateDeviceRegions,
+//! SplitHostDevice and LowerDeviceKernelLaunch.
 
 mod launch;
 
@@ -131,7 +131,7 @@ impl StmtMutator for Split<'_> {
 }
 
 impl Split<'_> {
-    /// A statement as a kernel; what stands in its place.
+    /// Makes a kernel of a statement; returns the call in its place.
     fn split(&mut self, store: &mut Store, body: StmtId, device: AttrValue) -> StmtId {
         let undefined = Undefined::of(store, body);
         let mut captured: Vec<PrimParam> = undefined.symbols.into_iter().map(PrimParam::Var).collect();

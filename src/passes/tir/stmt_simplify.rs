@@ -1,4 +1,4 @@
-//! StmtSimplify: what is known where a statement stands makes it simpler.
+//! StmtSimplify: simplifies statements by the facts that hold there.
 //!
 //! Source: `src/tirx/transform/stmt_simplify.cc`.
 

@@ -103,13 +103,13 @@ pub(super) fn host(store: &mut Store, target: &AttrValue) -> Option<AttrValue> {
     }
 }
 
-/// A target without what runs beside it.
+/// Returns a target without its host.
 pub(super) fn without_host(store: &mut Store, target: &AttrValue) -> AttrValue {
     let rest: Vec<_> = fields(store, target).into_iter().filter(|(name, _)| store.str(*name) != "host").collect();
     self::target(store, rest)
 }
 
-/// A target and what runs beside it.
+/// Returns a target with a host.
 pub(super) fn with_host(store: &mut Store, target: &AttrValue, host: &AttrValue) -> AttrValue {
     let mut rest: Vec<_> = fields(store, target).into_iter().filter(|(name, _)| store.str(*name) != "host").collect();
     rest.push((store.name("host"), beside(store, host)));

@@ -47,7 +47,7 @@ pub(crate) fn after_with(source: &str, calls: &str, config: &[(&str, &str)]) -> 
     print::module(store, runner.trace.last(), &PrintOptions::default())
 }
 
-/// The first line of what goes wrong.
+/// Returns the first line of the error.
 pub(crate) fn error(source: &str, calls: &str) -> String {
     let store = &mut Store::new();
     let runner = runner(store, PassContext::default(), source, calls);

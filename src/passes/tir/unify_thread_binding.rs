@@ -156,7 +156,7 @@ impl Unify {
     }
 }
 
-/// The annotations of a loop that is gone, at what has become of it.
+/// Moves the annotations of a removed loop to its replacement.
 fn annotated(cx: &mut Rewriting<'_>, new: StmtId, old: &For, annotations: AttrsId) -> StmtId {
     let annotations = Some(annotations);
     if let Stmt::For(head, body) = cx.store.stmt(new).clone() {

@@ -135,7 +135,7 @@ impl StmtMutator for Unroll {
     }
 
     fn enter_prim(&mut self, cx: &mut Rewriting<'_>, id: PrimId) -> Option<PrimId> {
-        // As in TVM, what stands in the indices of a load is not looked at again.
+        // As in TVM, the indices of a load are not visited again.
         let PrimExpr::Load { buffer, indices } = &*cx.store.prim_rc(id) else { return None };
         self.touch(cx.store, *buffer, indices);
         Some(id)

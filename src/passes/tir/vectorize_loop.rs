@@ -1,7 +1,7 @@
-//! VectorizeLoop: loops that are marked as vectorized become operations on vectors.
+//! VectorizeLoop: turns loops that are marked as vectorized into operations on vectors.
 //!
-//! Source: `src/tirx/transform/vectorize_loop.cc`. TVM takes the target of a function that names none from its surroundings;
-//! here such a function may use vectors of any length, and what it does under a condition over such vectors is masked.
+//! Source: `src/tirx/transform/vectorize_loop.cc`. TVM takes the target of a function that names none from its
+//! surroundings; here such a function may use vectors of any length, and masks conditional operations on such vectors.
 
 mod body;
 mod expr;
@@ -228,7 +228,7 @@ fn calls(store: &Store, body: StmtId) -> bool {
     found
 }
 
-/// A loop of a known number of rounds over vectors of any length, under a condition: what RISC-V does.
+/// Makes a loop with a known number of iterations over vectors of any length, under a condition: the form for RISC-V.
 fn by_chunks(store: &mut Store, head: &For, body: StmtId) -> StmtId {
     const FACTOR: i64 = 4;
     let dtype = store.symbol(head.var).dtype;

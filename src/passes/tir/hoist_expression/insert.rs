@@ -1,4 +1,4 @@
-//! Puts what leaves loops around them.
+//! Inserts hoisted statements around loops.
 
 use super::collect::Loop;
 use super::{REQUIRED, Which};

@@ -1,4 +1,4 @@
-//! Repeats what depends on a virtual thread, as little as possible at a time.
+//! Repeats statements that depend on a virtual thread, as few as possible at a time.
 
 use super::touched::Thing;
 use crate::ir::{Buffer, For, ForKind, Id, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
@@ -20,7 +20,7 @@ pub(super) struct Injector<'a> {
     injected: bool,
     /// True if the last visited node depends on the thread.
     depends: bool,
-    /// True if it must be repeated whatever it depends on.
+    /// True if it must be repeated in any case.
     repeats: bool,
     /// The number of loops inside.
     loops: usize,

@@ -10,7 +10,7 @@ pub(super) enum Thing {
     Buffer(Id<Buffer>),
 }
 
-/// Everything that depends on a variable, by what is computed and stored in a body.
+/// Returns all things that depend on a variable through the computations and stores of a body.
 pub(super) fn by(store: &Store, body: StmtId, var: Id<Symbol>) -> FxHashSet<Thing> {
     let mut analysis = Analysis { store, touched: FxHashSet::default(), affects: FxHashMap::default() };
     analysis.touched.insert(Thing::Var(var));

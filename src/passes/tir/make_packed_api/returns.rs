@@ -71,7 +71,7 @@ impl Returns {
     }
 }
 
-/// As TVM's node, which converts what is of the type already, too.
+/// Makes TVM's node, which also converts values that have the type already.
 fn converted(store: &mut Store, dtype: DType, value: PrimId) -> PrimId {
     store.prim(PrimExpr::Cast { dtype, value })
 }

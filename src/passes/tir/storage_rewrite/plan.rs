@@ -66,7 +66,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan for a line of accesses; the error says what cannot be planned.
+    /// Makes the plan for a line of accesses; the error names an access that cannot be planned.
     pub(super) fn of(store: &Store, accesses: &Accesses, options: Options) -> Result<Plan, String> {
         let events = events(&accesses.line);
         let mut plan = Plan::default();

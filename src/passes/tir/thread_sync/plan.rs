@@ -22,7 +22,7 @@ struct Access {
     double_buffer_write: bool,
 }
 
-/// A statement and what is accessed in it.
+/// A statement and its accesses.
 struct Entry {
     stmt: StmtId,
     accesses: Vec<Access>,
@@ -72,7 +72,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Goes through a statement in a scope of its own and says what is accessed in it.
+    /// Visits a statement in a scope of its own and returns its accesses.
     fn scoped(&mut self, store: &mut Store, is_loop: bool, f: impl FnOnce(&mut Self, &mut Store)) -> Vec<Access> {
         self.scopes.push(Vec::new());
         f(self, store);
@@ -263,7 +263,7 @@ impl Planner<'_> {
         children.into_iter().for_each(|child| self.expr(store, child));
     }
 
-    /// Plans barriers between statements, and says what is accessed before the first and after the last.
+    /// Plans barriers between statements, and returns the accesses before the first and after the last.
     fn summarize(&mut self, store: &Store, mut entries: Vec<Entry>, is_loop: bool) -> Vec<Access> {
         if self.scope == "shared.dyn" {
             // All of it is one buffer.

@@ -14,7 +14,7 @@ fn is_vectorizable(name: &str) -> bool {
     VECTORIZABLE.split(' ').any(|known| known == name)
 }
 
-/// The lanes of an expression; 1 for what is no number.
+/// Returns the lanes of an expression; 1 for pointers.
 pub(super) fn lanes(store: &Store, id: PrimId) -> u16 {
     let dtype = store.prim_dtype(id);
     if dtype.code == DTypeCode::Handle { 1 } else { dtype.lanes }
@@ -299,7 +299,7 @@ impl Vectors {
         new
     }
 
-    /// A store of what has become a vector, or to where.
+    /// Rewrites a store whose value or index has become a vector.
     pub(super) fn store(
         &mut self,
         store: &mut Store,
