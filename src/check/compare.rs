@@ -4,40 +4,40 @@ use crate::eval::{Value, show};
 use crate::ir::{DType, Store, Tensor};
 use crate::ops::kernel::read;
 
-/// How two values compare.
+/// The result of comparing two values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Agreement {
-    /// All elements are the same; zeros of both signs and all NaNs count as one.
+    /// All elements are equal; zeros of both signs are equal, and so are all NaNs.
     Equal,
-    /// No element is farther away than its type allows; the largest distance in units in the last place.
+    /// No element differs by more than its type allows; the largest distance in units in the last place.
     Within(u64),
-    /// They differ first here.
+    /// The values differ, here first.
     Differs(Spot),
-    /// They are not data: functions, or of unknown contents.
+    /// The values are not data: functions, or of unknown contents.
     Incomparable(&'static str),
 }
 
 /// An element that two values do not share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spot {
-    /// How it is reached: `result.0[1, 2]`.
+    /// The path to it: `result.0[1, 2]`.
     pub place: String,
-    /// What it is in the first.
+    /// Its value in the first.
     pub before: String,
-    /// What it is in the second.
+    /// Its value in the second.
     pub after: String,
 }
 
-/// How much values may differ.
+/// The tolerated difference of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// By what another order of operations does to numbers of the element type.
+    /// The rounding errors of another order of operations in the element type.
     Type,
-    /// By this share of the largest element, whatever the element type, which may be another one.
+    /// This share of the largest element, whatever the element type, which may be another one.
     Loose(f64),
 }
 
-/// Compares two values. Values of data types nest as deep as memory allows, so the stack is one of data.
+/// Compares two values. Values of data types nest as deep as memory allows, so this uses a stack of its own.
 pub fn compare(store: &Store, before: &Value, after: &Value, tolerance: Tolerance) -> Agreement {
     let mut stack = vec![("result".to_owned(), before.clone(), after.clone())];
     let mut most = None;
@@ -52,7 +52,7 @@ pub fn compare(store: &Store, before: &Value, after: &Value, tolerance: Toleranc
             }
             (Value::Ctor(a, left), Value::Ctor(b, right)) if a == b && left.items().len() == right.items().len() => {
                 let pairs = left.items().iter().zip(right.items()).enumerate().rev();
-                // The place of what stands deep in a list would be as long as the list.
+                // The path to an element deep in a list would be as long as the list.
                 let stem = if place.len() > 200 { "result...".to_owned() } else { place.clone() };
                 stack.extend(pairs.map(|(index, (a, b))| (format!("{stem}.{index}"), a.clone(), b.clone())));
             }
@@ -62,7 +62,7 @@ pub fn compare(store: &Store, before: &Value, after: &Value, tolerance: Toleranc
                 found => return found,
             },
             (Value::Ref(a), Value::Ref(b)) if store.n_nodes() > 0 && !same_cell(a, b) => {
-                // A cell may hold itself through what it holds; then its second visit would not end.
+                // A cell may contain itself, and then a second visit would not end.
                 match (a.get(), b.get()) {
                     (a @ (Value::Tensor(_) | Value::Prim(_)), b) => stack.push((place, a, b)),
                     _ => return Agreement::Incomparable("the result is a reference to what is no tensor"),
@@ -85,7 +85,7 @@ fn same_cell(a: &std::rc::Rc<crate::eval::RefCell>, b: &std::rc::Rc<crate::eval:
     std::rc::Rc::ptr_eq(a, b)
 }
 
-/// What share of the largest element numbers of a type may be away from each other.
+/// Returns the tolerated difference of a type's numbers, as a share of the largest element.
 fn share(dtype: DType) -> f64 {
     match dtype.bits {
         _ if !dtype.is_float() => 0.0,
@@ -124,7 +124,7 @@ fn tensors(place: &str, before: &Tensor, after: &Tensor, tolerance: Tolerance) -
         if x == y || (x.is_nan() && y.is_nan()) {
             continue;
         }
-        // Not a number on one side alone is never near.
+        // A NaN on one side alone is never near.
         let near = (x - y).abs() <= allowed;
         if !near {
             return other_at(place, before, at, x, y);
@@ -147,7 +147,7 @@ fn other_at<T: std::fmt::Display>(place: &str, tensor: &Tensor, at: usize, befor
     Agreement::Differs(Spot { place, before: before.to_string(), after: after.to_string() })
 }
 
-/// How many numbers of a float type lie between two, about: the distance over the gap between neighbours at the larger one.
+/// Estimates the numbers of a float type between two: their distance over the gap to the larger one's neighbour.
 fn ulps(dtype: DType, x: f64, y: f64) -> u64 {
     let digits = match dtype.bits {
         64 => 52,

@@ -1,9 +1,9 @@
-//! Is a step right: it is run before and after on the same arguments, and the programs to try that on.
+//! Checks a step by running the program before and after it on the same arguments, and generates programs for that.
 //!
-//! - [`compare`]: how far two values are from each other.
-//! - [`step`]: two versions of a module, run on made-up arguments.
-//! - [`random`]: numbers that look random and are the same everywhere.
-//! - [`relay`]: Relay programs made up from a seed.
+//! - [`compare`]: the distance between two values.
+//! - [`step`]: two versions of a module, run on generated arguments.
+//! - [`random`]: pseudo-random numbers that are the same everywhere.
+//! - [`relay`]: Relay programs generated from a seed.
 
 pub mod compare;
 #[cfg(not(target_arch = "wasm32"))]

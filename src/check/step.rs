@@ -1,4 +1,4 @@
-//! A step checked by running it: the functions of a module before and after, on the same arguments.
+//! Checks a step by running the functions of a module before and after it on the same arguments.
 
 use super::compare::{Agreement, Spot, Tolerance, compare};
 use crate::eval::{self, EvalFailure, EvalOptions, Kind, Making, Value, eval_function, show};
@@ -8,21 +8,21 @@ use crate::ops::kernel::{read, write};
 use crate::passes::Keeps;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a step was found to be.
+/// The result of checking a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// The functions that it changed give the same.
+    /// The changed functions have equal results.
     Equal,
-    /// They give the same but for rounding: at most so many units in the last place away.
+    /// They have equal results but for rounding: at most this many units in the last place.
     Within(u64),
-    /// They do not give the same.
+    /// They have different results.
     Different(Box<Difference>),
     /// They were not run, for this reason.
     NotRun(String),
 }
 
 impl Verdict {
-    /// The word for it: `equal`, `within tolerance`, `different`, `not run`.
+    /// Returns the word for it: `equal`, `within tolerance`, `different`, `not run`.
     pub fn word(&self) -> &'static str {
         match self {
             Verdict::Equal => "equal",
@@ -41,7 +41,7 @@ impl Verdict {
         }
     }
 
-    /// It in a sentence.
+    /// Describes it in a sentence.
     pub fn sentence(&self) -> String {
         match self {
             Verdict::Equal => "equal".to_owned(),
@@ -53,16 +53,16 @@ impl Verdict {
     }
 }
 
-/// Arguments that give something else before and after.
+/// Arguments that give different results before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     /// The function.
     pub function: String,
-    /// Its parameters with the smallest values found that show it.
+    /// Its parameters with the smallest values found that show the difference.
     pub inputs: Vec<(String, String)>,
-    /// Where the results differ first; without a place the function fails afterwards.
+    /// The first difference of the results; without a path the function fails after the step.
     pub spot: Spot,
-    /// What gives the value there, after the step.
+    /// The origin of the value there, after the step.
     pub from: String,
 }
 
@@ -85,16 +85,16 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// How a step ended that was run.
+/// The report on a step that was run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Whether a function took more than the budget, and nothing was found of it.
+    /// True if a function exceeded the budget, and nothing was found about it.
     pub too_much: bool,
-    /// What it was found to be.
+    /// The result of the check.
     pub verdict: Verdict,
-    /// Where infinities, NaN or the extremes of integers give something else, which tensor compilers do not promise.
+    /// A difference for infinities, NaN or the extremes of integers, which tensor compilers do not promise to keep.
     pub except: Option<Box<Difference>>,
-    /// How often functions were run, before and after.
+    /// The number of runs of functions, before and after.
     pub runs: usize,
 }
 
@@ -105,10 +105,10 @@ impl Default for Report {
     }
 }
 
-/// What a run may do at most, in elements and products of two; a cheap run is one that does a sixteenth.
+/// The limit of a run, in elements and products of two; a cheap run takes a sixteenth.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Of one run of a function.
+    /// The limit of one run of a function.
     pub work: u64,
 }
 
@@ -118,7 +118,7 @@ impl Default for Budget {
     }
 }
 
-/// What is tried: first what decides most. The extents of the second stand for all others.
+/// The generated arguments, the most decisive first. The extents of the second stand for all others.
 const MAKINGS: [Making; 5] = [
     Making { seed: 1, kind: Kind::Random, extent: 4 },
     Making { seed: 2, kind: Kind::Random, extent: 3 },
@@ -127,29 +127,29 @@ const MAKINGS: [Making; 5] = [
     Making { seed: 5, kind: Kind::Extremes, extent: 4 },
 ];
 
-/// Functions of one step that are looked at. Programs of thousands of kernels change all of them in one step.
+/// The limit of functions to check in one step. Programs with thousands of kernels change all of them in one step.
 const MOST_FUNCTIONS: usize = 64;
 
-/// How often the arguments of a difference are made smaller.
+/// The number of attempts to shrink the arguments of a difference.
 const SHRINKS: usize = 60;
 
 type Results = FxHashMap<(Id<Name>, usize), Result<Value, EvalFailure>>;
 
-/// Checks the steps of a run, one after the other: what the program gave after a step is what it gave before the next.
+/// Checks the steps of a run, one after the other: the results after a step are those before the next.
 #[derive(Default)]
 pub struct Checker {
-    /// What a run may take.
+    /// The limit of a run.
     pub budget: Budget,
     known: Vec<(Module, Results)>,
 }
 
 impl Checker {
-    /// A check whose runs may take this much.
+    /// Makes a checker whose runs have this limit.
     pub fn new(budget: Budget) -> Checker {
         Checker { budget, known: Vec::new() }
     }
 
-    /// Compares the functions of a module with what a pass made of them.
+    /// Compares the functions of a module before and after a pass.
     pub fn check(&mut self, store: &mut Store, before: &Module, after: &Module, keeps: Keeps) -> Report {
         let mut report = Report::default();
         if before == after {
@@ -162,7 +162,7 @@ impl Checker {
         let entries: Vec<Id<Name>> = std::iter::once(main).chain(others).collect();
         let mut looked_at = 0;
         if before.functions().iter().any(|(name, root)| after.function(*name) == Some(*root)) {
-            // Functions that only one has do not matter by themselves.
+            // Functions that only one version has do not matter by themselves.
             report.verdict = Verdict::Equal;
         }
         for entry in entries {
@@ -181,7 +181,7 @@ impl Checker {
             report.except = report.except.take().or(found.1);
             let better = match (&found.0, &report.verdict) {
                 (Verdict::Within(new), Verdict::Within(old)) => new > old,
-                // Of what could not be run the first says why.
+                // The first function that could not be run has the reason.
                 (Verdict::NotRun(_), _) => report.runs == 0 || looked_at == 1,
                 (new, old) => new.rank() > old.rank(),
             };
@@ -247,7 +247,7 @@ impl Checker {
                 break;
             }
         }
-        // Where a rounding decides between two results, most inputs still agree.
+        // If rounding decides between two results, most inputs still agree.
         let jumps = jumps(store, before, name) || jumps(store, after, name);
         if !differing.is_empty() && (!jumps || differing.len() * 2 > tried) {
             let (making, spot) = differing.swap_remove(0);
@@ -305,7 +305,7 @@ impl Checker {
         &mut self.known[at].1
     }
 
-    /// The smallest arguments found that still give something else.
+    /// Searches the smallest arguments with different results.
     fn difference(&mut self, store: &mut Store, trial: &Trial<'_>, making: Making, spot: Spot) -> Difference {
         let mut found = Difference { function: store.str(trial.name).to_owned(), spot, ..Difference::default() };
         let Some(root) = trial.before.function(trial.name) else { return found };
@@ -358,7 +358,7 @@ impl Trial<'_> {
         eval_function(store, module, &name, args, options)
     }
 
-    /// Whether both can be given the same arguments.
+    /// Checks that both can have the same arguments.
     fn signature(&self, store: &Store) -> Result<(), EvalFailure> {
         let count = |module: &Module| module.function(self.name).map_or(0, |root| arity(store, root));
         let (before, after) = (count(self.before), count(self.after));
@@ -422,7 +422,7 @@ impl Trial<'_> {
     }
 }
 
-/// Made-up arguments; those that do not fit into memory are too much.
+/// Generates arguments; an error if they do not fit into memory.
 fn arguments(store: &mut Store, module: &Module, root: ExprId, making: Making, work: u64) -> Result<Vec<Value>, EvalFailure> {
     let params = store.as_function(root).map(|function| function.params);
     let types = params.into_iter().flat_map(|params| store.items(params)).filter_map(|param| store.var_type(param));
@@ -438,7 +438,7 @@ fn failure(code: &'static str, message: &str) -> EvalFailure {
     EvalFailure { code, message: message.to_owned(), expr: None, span: None }
 }
 
-/// A simpler value of the same shape: zeros, ones, or whole numbers near by. Nothing when it is no tensor or that already.
+/// Returns a simpler value of the same shape: zeros, ones, or near integers. `None` when it is no tensor or that already.
 fn simplified(value: &Value, how: usize) -> Option<Value> {
     let Value::Tensor(tensor) = value else { return None };
     let old = read::<f64>(tensor).ok()?;
@@ -474,13 +474,13 @@ fn parameters(store: &Store, root: ExprId) -> Vec<String> {
     }
 }
 
-/// Functions that are not the same in both, or that only one has.
+/// Returns functions that differ between the versions, or that only one has.
 fn changed(before: &Module, after: &Module) -> FxHashSet<Id<Name>> {
     let all = before.functions().iter().chain(after.functions()).map(|(name, _)| *name);
     all.filter(|name| before.function(*name) != after.function(*name)).collect()
 }
 
-/// The functions that one calls, in either module, itself included.
+/// Returns the functions that one calls, in either module, itself included.
 fn reached(store: &Store, before: &Module, after: &Module, from: Id<Name>) -> FxHashSet<Id<Name>> {
     let mut seen = FxHashSet::from_iter([from]);
     let mut left = vec![from];
@@ -497,7 +497,7 @@ fn reached(store: &Store, before: &Module, after: &Module, from: Id<Name>) -> Fx
     seen
 }
 
-/// Operators whose result jumps when an argument hardly changes.
+/// Operators with discontinuous results.
 const JUMPS: &[&str] = &[
     "floor",
     "ceil",
@@ -528,12 +528,12 @@ const JUMPS: &[&str] = &[
 fn jumps(store: &Store, module: &Module, name: Id<Name>) -> bool {
     let roots = reached(store, module, module, name).into_iter().filter_map(|name| module.function(name));
     let mut nodes = roots.flat_map(|root| post_order(store, root));
-    // What a tensor program compares is not looked at.
+    // Comparisons in tensor programs are not examined.
     nodes
         .any(|node| matches!(store.expr(node), Expr::Op(op) if JUMPS.iter().any(|word| crate::ops::info(op).name.contains(word))))
 }
 
-/// What gives the value at a place of the result, in a word: the operator or function that is called for it.
+/// Returns the origin of the value at a path of the result: the operator or function whose call makes it.
 fn origin(store: &Store, root: ExprId, place: &str) -> String {
     let Some(function) = store.as_function(root) else { return String::new() };
     let path = place.strip_prefix("result").unwrap_or("").split('[').next().unwrap_or("");
@@ -554,7 +554,7 @@ fn origin(store: &Store, root: ExprId, place: &str) -> String {
         }
     }
     let mut at = function.body;
-    // Each turn goes to what was made before, so it ends; a recursion through a binding is cut off.
+    // Each round goes to an earlier expression, so it ends; a recursion through a binding is cut off.
     for _ in 0..1000 {
         match store.expr(at) {
             Expr::Let { body, .. } | Expr::Seq { body, .. } => at = body,

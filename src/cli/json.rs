@@ -1,5 +1,5 @@
-//! Values as JSON: tensors `{dtype, shape, b64}` with little-endian bytes, `{scalar}`, `{tuple}`; of Relax `{extents}`, a shape,
-//! and `{prim}`, a scalar that is no tensor.
+//! Values as JSON: tensors `{dtype, shape, b64}` with little-endian bytes, `{scalar}`, `{tuple}`; in Relax also
+//! `{extents}`, a shape, and `{prim}`, a scalar that is no tensor.
 
 use crate::eval::{Value, show};
 use crate::ir::{DType, Store, Tensor};
@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 
-/// A value as JSON. Closures and constructor values have no JSON form and become a `{text}`.
+/// Converts a value to JSON. Closures and constructor values have no JSON form and become a `{text}`.
 pub fn value_to_json(store: &Store, value: &Value) -> Json {
     match value {
         Value::Tensor(tensor) => {
@@ -23,7 +23,7 @@ pub fn value_to_json(store: &Store, value: &Value) -> Json {
     }
 }
 
-/// A value from JSON; the error says what is wrong with it.
+/// Converts JSON to a value; the error tells why it is invalid.
 pub fn value_from_json(json: &Json) -> Result<Value, String> {
     if let Some(fields) = json.get("tuple").and_then(Json::as_array) {
         return Ok(Value::tuple(fields.iter().map(value_from_json).collect::<Result<_, _>>()?));

@@ -4,7 +4,7 @@ use super::{Output, finish, read};
 use crate::diag::{Diagnostic, render};
 use crate::repro::{link, text};
 
-/// `passlab link FILE`: the link of a reproducer file; of a plain program too, which is one without a head.
+/// `passlab link FILE`: prints the link of a reproducer file, or of a plain program, which is one without a head.
 pub fn encode(file: &str) -> Output {
     finish(read(file).and_then(|source| {
         let (document, warnings) = text::read(&source).map_err(|found| Output::wrong(&[found], file, &source))?;
@@ -13,8 +13,8 @@ pub fn encode(file: &str) -> Output {
     }))
 }
 
-/// `passlab open LINK`: the reproducer file of a link, which may stand behind an address and a `#`. Of a damaged
-/// one it prints what could be recovered, and fails.
+/// `passlab open LINK`: prints the reproducer file of a link, which may follow an address and a `#`. For a
+/// damaged link it prints the recovered part, and fails.
 pub fn decode(given: &str) -> Output {
     let fragment = given.rsplit_once('#').map_or(given, |(_, fragment)| fragment);
     match link::decode(fragment) {

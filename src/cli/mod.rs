@@ -1,7 +1,7 @@
 //! The commands of the command line, as functions from arguments to text, so that tests can call them.
 //!
-//! Text goes to standard output, findings to standard error. Status 0: fine; 1: the program or a check
-//! is wrong; 2: wrong usage.
+//! Text goes to standard output, findings to standard error. Status 0: success; 1: an error in the program or a
+//! failed check; 2: wrong usage.
 
 pub mod json;
 pub mod link;
@@ -22,7 +22,7 @@ use crate::{eval as evaluator, ops as operators, passes as all_passes, verify};
 use serde_json::json;
 use std::io::Read;
 
-/// What a command prints and how it ends.
+/// The output of a command and its exit status.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// Text for standard output.
@@ -47,7 +47,7 @@ impl Output {
     }
 }
 
-/// Microseconds since the first call.
+/// Returns microseconds since the first call.
 fn clock() -> f64 {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     START.get_or_init(std::time::Instant::now).elapsed().as_secs_f64() * 1e6
@@ -67,7 +67,7 @@ fn read(file: &str) -> Result<String, Output> {
     })
 }
 
-/// A program that was read without errors.
+/// A program that was parsed without errors.
 struct Loaded {
     store: Store,
     opened: Opened,
@@ -81,7 +81,7 @@ fn load(file: &str, reading: &Options) -> Result<Loaded, Output> {
     if opened.is_ok() { Ok(Loaded { store, opened, source }) } else { Err(Output::wrong(&opened.diagnostics, file, &source)) }
 }
 
-/// How texts are read: `--pick NAME` and `--define n=128`, as they were given.
+/// Parses the options of the parser: `--pick NAME` and `--define n=128`.
 pub fn reading(pick: Option<&str>, defines: &[String]) -> Result<Options, Output> {
     let mut options = Options { pick: pick.map(str::to_owned), defines: Vec::new() };
     for define in defines {
@@ -160,7 +160,7 @@ fn equal_files(a: &str, b: &str, reading: &Options) -> Result<Output, Output> {
     })
 }
 
-/// The cache of `--cost` and `--cost=32768/64`: bytes of all of it, and of a line.
+/// Parses the cache of `--cost` and `--cost=32768/64`: bytes of the whole cache, and of a line.
 pub fn cache(text: &str) -> Result<CacheShape, Output> {
     if text.is_empty() {
         return Ok(CacheShape::default());
@@ -181,7 +181,7 @@ pub fn schedule(file: &str, trace: &str, cost: Option<CacheShape>, reading: &Opt
     })
 }
 
-/// What the program does after each instruction of a trace that changes it, by counting, a line each.
+/// Prints the cost of the program after each instruction of a trace that changes it, one line each.
 fn schedule_cost(file: &str, path: &str, cache: CacheShape, reading: &Options) -> Result<Output, Output> {
     let text = read(path)?;
     parse_trace(&text).map_err(|found| Output::wrong(&found, path, &text))?;
@@ -228,7 +228,7 @@ fn schedule_cost(file: &str, path: &str, cache: CacheShape, reading: &Options) -
     }
 }
 
-/// The program after the instructions of a trace; those before one that is refused stand, and the status is 1.
+/// Prints the program after the instructions of a trace; if one is refused, those before it are applied, and the status is 1.
 fn schedule_file(file: &str, path: &str, reading: &Options) -> Result<Output, Output> {
     let Loaded { mut store, opened, .. } = load(file, reading)?;
     let text = read(path)?;
@@ -286,7 +286,7 @@ fn eval_file(
                 }
                 (None, None) => seeded_args(&mut store, &opened.module, function, seed).map_err(wrong)?,
             };
-            // An access that is not possible is told, and what else the program does is seen all the same.
+            // An invalid access is reported, and the run continues.
             let applied = evaluator::apply_prim_func(&store, &opened.module, program, &args, options, (cost, true));
             let applied = applied.map_err(failed)?;
             let warned =
@@ -317,7 +317,7 @@ fn eval_file(
     Ok(Output { stderr: render(&warnings, file, &source), ..Output::text(format!("{text}\n")) })
 }
 
-/// The arguments in a file.
+/// Reads the arguments in a file.
 fn read_args(path: &str) -> Result<Vec<evaluator::Value>, Output> {
     let text = read(path)?;
     let json: serde_json::Value = serde_json::from_str(&text).map_err(|e| Output::usage(format!("{path}: {e}")))?;
@@ -400,7 +400,7 @@ mod tests {
         [program, trace].iter().for_each(|path| std::fs::remove_file(path).expect("it was written"));
     }
 
-    /// A function that stands alone was not looked at: no word about a side effect in one that says that it has none.
+    /// A lone function used not to be checked, so a side effect in one that is marked as pure went unreported.
     #[test]
     fn a_function_that_stands_alone_is_checked_like_a_module() {
         let path = std::env::temp_dir().join(format!("passlab-{}-bare.py", std::process::id()));

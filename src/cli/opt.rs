@@ -35,14 +35,14 @@ pub struct OptOptions<'a> {
     pub reading: Options,
 }
 
-/// Runs the passes. On a failure the result is the version before the pass that failed.
+/// Runs the passes. On a failure the result is the version before the failed pass.
 pub fn opt(options: &OptOptions<'_>) -> Output {
     finish(run(options))
 }
 
 fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
     let source = read(options.file)?;
-    // The head of a reproducer file says what to run; what the command line says takes its place.
+    // The head of a reproducer file has the passes and settings to run; the command line overrides them.
     let (head, warnings) = repro::text::read(&source).map_err(|found| Output::wrong(&[found], options.file, &source))?;
     let mut context = head.context.clone();
     let calls = match (options.passes, options.pipeline) {
@@ -62,7 +62,7 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
     context.disabled.extend_from_slice(options.disabled);
     for entry in options.config {
         let (key, value) = entry.split_once('=').ok_or_else(|| Output::usage(format!("--config {entry}: write key=value")))?;
-        // Nothing is no value; what is no literal is a string without its quotes.
+        // An empty text is no value; a text that is no literal is a string without its quotes.
         let value = match parse_literal(value) {
             Some(value) => value,
             None if value.is_empty() => Literal::None,
@@ -70,7 +70,7 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
         };
         context.config.insert(key.to_owned(), value);
     }
-    // The whole text is the program: the head is comments, and places stay true.
+    // The whole text is the program: the head is comments, so spans stay correct.
     let mut document = match calls {
         Some(calls) => document(&source, &calls, context).map_err(|e| Output::usage(e.message))?,
         None => Document { source: source.clone(), context, rows: head.rows, files: head.files, ..Document::default() },
@@ -146,7 +146,7 @@ fn report(options: &OptOptions<'_>, session: &Session, checked: &[(usize, Checke
         stderr += &format!("error: {} failed\n", step.name);
         stderr += &render(&trace.failures(), options.file, source);
     }
-    // A step that runs others goes on after them.
+    // A step that runs others continues after them.
     let last = trace.steps.iter().rev().find(|step| step.parent.is_none()).map_or(0, |step| step.after);
     let text = session.text(last, Numbering::Exact).unwrap_or_default();
     let stdout = if options.json { format!("{}\n", trace_json(trace, checked, &text)) } else { text };
@@ -272,7 +272,7 @@ mod tests {
         std::fs::remove_file(path).expect("it was there");
     }
 
-    /// `relay.build.O4` ran at level 2, and so without FastMath, unless it was told otherwise.
+    /// `relay.build.O4` used to run at level 2, and so without FastMath, unless the user gave a level.
     #[test]
     fn a_pipeline_runs_at_its_level_unless_told_otherwise() {
         let path = std::env::temp_dir().join(format!("passlab-{}-level.relay", std::process::id()));
@@ -285,7 +285,7 @@ mod tests {
         std::fs::remove_file(path).expect("it was there");
     }
 
-    /// The command line left the files out and ran something else than the page.
+    /// The command line used to leave the files out, so it ran something other than the page.
     #[test]
     fn a_reproducer_with_files_is_stepped_through_and_its_rows_are_checked() {
         let text = |row: &str| {

@@ -1,9 +1,9 @@
-//! Where a running pass says what it found.
+//! The context in which a running pass reports its findings.
 
 use super::Diagnostic;
 
-/// Collects what one pass reports (TVM's `DiagnosticContext`). A pass may go on after it has reported an
-/// error, to report more; it has failed all the same.
+/// Collects the reports of one pass (TVM's `DiagnosticContext`). A pass may continue after it has
+/// reported an error, to report more; it has failed all the same.
 #[derive(Debug, Default)]
 pub struct DiagnosticContext {
     found: Vec<Diagnostic>,
@@ -20,8 +20,8 @@ impl DiagnosticContext {
         self.found.extend(found);
     }
 
-    /// Ends the context: the errors, for which the pass fails (TVM raises `DiagnosticError`), and
-    /// everything else, which never makes a pass fail.
+    /// Ends the context and returns the errors, for which the pass fails (TVM raises `DiagnosticError`),
+    /// and all other findings, which never make a pass fail.
     pub fn render(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         self.found.into_iter().partition(Diagnostic::is_error)
     }

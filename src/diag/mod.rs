@@ -1,4 +1,4 @@
-//! What can be wrong, and where.
+//! Diagnostics: errors, warnings and hints with their spans.
 
 mod context;
 mod render;
@@ -8,7 +8,7 @@ pub use context::DiagnosticContext;
 pub use render::{render, tame};
 pub use span::{LineIndex, Span};
 
-/// How bad it is. The words are TVM's.
+/// The severity of a finding. The words are TVM's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The program is wrong.
@@ -17,12 +17,12 @@ pub enum Severity {
     Warning,
     /// Additional information.
     Note,
-    /// How to put it right.
+    /// Advice for a repair.
     Help,
 }
 
 impl Severity {
-    /// The word that is shown.
+    /// Returns the word that is shown.
     pub fn word(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -33,68 +33,68 @@ impl Severity {
     }
 }
 
-/// How to put a text right, as edits.
+/// A repair of a text, as edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// A command that says what the edits do.
+    /// An imperative that describes the edits.
     pub title: String,
-    /// Places with what stands there afterwards, in order and apart from each other.
+    /// Spans with their new texts, in order and disjoint.
     pub edits: Vec<(Span, String)>,
 }
 
 /// One finding about a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// A stable word for tests and links to documentation, e.g. `relay-unbound-var`.
+    /// A stable code for tests and links to documentation, e.g. `relay-unbound-var`.
     pub code: &'static str,
     /// One short sentence.
     pub message: String,
-    /// The place in the text, where there is one.
+    /// The span in the text, where there is one.
     pub span: Option<Span>,
-    /// Further sentences: why, or what to do.
+    /// Further sentences: the reason, or advice.
     pub notes: Vec<String>,
-    /// Edits that put it right, where they are known.
+    /// Edits that repair it, where they are known.
     pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
-    /// An error at a place.
+    /// Makes an error at a span.
     pub fn error(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
         Diagnostic { severity: Severity::Error, code, message: message.into(), span: span.into(), notes: Vec::new(), fix: None }
     }
 
-    /// A warning at a place.
+    /// Makes a warning at a span.
     pub fn warning(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message, span) }
     }
 
-    /// Something worth knowing about a place.
+    /// Makes a note at a span.
     pub fn note(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
         Diagnostic { severity: Severity::Note, ..Diagnostic::error(code, message, span) }
     }
 
-    /// Advice about a place.
+    /// Makes advice at a span.
     pub fn help(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
         Diagnostic { severity: Severity::Help, ..Diagnostic::error(code, message, span) }
     }
 
-    /// The same with one more sentence.
+    /// Adds one more sentence.
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Diagnostic {
         self.notes.push(note.into());
         self
     }
 
-    /// The same with something that can be done at once.
+    /// Adds a repair that can be applied at once.
     #[must_use]
     pub fn with_fix(mut self, title: impl Into<String>, edits: Vec<(Span, String)>) -> Diagnostic {
         self.fix = Some(Fix { title: title.into(), edits });
         self
     }
 
-    /// Whether the program cannot be used because of it.
+    /// True if the finding makes the program unusable.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -4,21 +4,21 @@ use super::{Diagnostic, LineIndex};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Characters of a line that are shown. Printed programs have lines of thousands.
+/// The number of characters shown of a line. Printed programs have lines of thousands.
 const SHOWN: usize = 120;
 
-/// Characters that are shown before the place in a line that is too long.
+/// The number of characters shown before the span in a line that is too long.
 const BEFORE: usize = 40;
 
-/// Whether a character moves the cursor or turns the direction of writing: what a terminal shows is then not what the text
-/// says. Line ends and tabs do no harm.
+/// True if a character moves the cursor or changes the direction of writing, so that a terminal would show another
+/// text. Newlines and tabs are harmless.
 fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A text of anybody's for a terminal: characters that would steer it are written as escapes.
+/// Escapes an untrusted text for a terminal: control characters are written as escapes.
 pub fn tame(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -30,7 +30,7 @@ pub fn tame(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Renders findings about `text`, which came from `file`. What is not seen or steers a terminal is shown as escapes, in the
+/// Renders findings about `text`, which came from `file`. Invisible and control characters are shown as escapes, in the
 /// excerpt as one mark that keeps the columns.
 pub fn render(diagnostics: &[Diagnostic], file: &str, text: &str) -> String {
     let index = LineIndex::new(text);
@@ -54,15 +54,15 @@ pub fn render(diagnostics: &[Diagnostic], file: &str, text: &str) -> String {
     out
 }
 
-/// What is shown of a line, and the carets under the columns from `start` to before `end`, or to the
-/// end of the line.
+/// Returns the shown part of a line, and the carets under the columns from `start` to before `end`, or to the end of
+/// the line.
 fn excerpt(line: &str, start: usize, end: Option<usize>) -> (String, String) {
     let length = line.chars().count();
     let end = end.unwrap_or(length + 1);
     let from = if length <= SHOWN { 0 } else { (start - 1).saturating_sub(BEFORE).min(length - SHOWN) };
     let shown: String = line.chars().skip(from).take(SHOWN).map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect();
     let (before, after) = (if from > 0 { "..." } else { "" }, if from + SHOWN < length { "..." } else { "" });
-    // A tab is as wide as the terminal makes it: it is copied, so that the carets keep their place.
+    // The width of a tab depends on the terminal, so it is copied and the carets keep their place.
     let lead = shown.chars().take(start - 1 - from).map(|c| if c == '\t' { '\t' } else { ' ' });
     let carets = end.saturating_sub(start).clamp(1, (SHOWN + from + 2).saturating_sub(start).max(1));
     let marker: String = before.chars().map(|_| ' ').chain(lead).chain("^".repeat(carets).chars()).collect();

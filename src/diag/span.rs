@@ -1,4 +1,4 @@
-//! Places in a text. The engine counts bytes; the page counts UTF-16 units; people count lines and
+//! Spans of a text. The engine counts bytes; the page counts UTF-16 units; humans count lines and
 //! columns. This file is the only one that converts.
 
 /// A range of bytes in the source text.
@@ -11,27 +11,27 @@ pub struct Span {
 }
 
 impl Span {
-    /// The range from `start` to before `end`.
+    /// Makes the span from `start` to before `end`.
     pub fn new(start: usize, end: usize) -> Span {
         Span { start: start as u32, end: end as u32 }
     }
 
-    /// The smallest range that holds both.
+    /// Returns the smallest span that holds both.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
-/// Where the lines of a text begin.
+/// The begins of the lines of a text.
 #[derive(Clone, Debug)]
 pub struct LineIndex {
     starts: Vec<u32>,
-    /// The UTF-16 offset of the start of each line; nothing when it is that in bytes.
+    /// The UTF-16 offset of the start of each line; `None` when it equals the byte offset.
     utf16_starts: Option<Vec<u32>>,
 }
 
 impl LineIndex {
-    /// Reads a text once.
+    /// Builds the index of a text.
     pub fn new(text: &str) -> LineIndex {
         let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1);
         let starts: Vec<u32> = std::iter::once(0).chain(ends).collect();
@@ -46,12 +46,12 @@ impl LineIndex {
         LineIndex { starts, utf16_starts }
     }
 
-    /// Index of the line that holds a byte.
+    /// Returns the index of the line that holds a byte.
     fn line_of(&self, byte: u32) -> usize {
         self.starts.partition_point(|start| *start <= byte) - 1
     }
 
-    /// Line and column of a byte, both from 1; the column counts characters.
+    /// Returns line and column of a byte, both from 1; the column counts characters.
     pub fn line_column(&self, text: &str, byte: u32) -> (usize, usize) {
         let end = floor_boundary(text, byte as usize);
         let line = self.line_of(end as u32);
@@ -60,14 +60,14 @@ impl LineIndex {
         (line + 1, column + 1)
     }
 
-    /// The text of a line, from 1, without its line end.
+    /// Returns the text of a line, from 1, without its newline.
     pub fn line<'t>(&self, text: &'t str, line: usize) -> &'t str {
         let start = self.starts[line - 1] as usize;
         let end = self.starts.get(line).map_or(text.len(), |end| *end as usize);
         text[start..end].trim_end_matches(['\n', '\r'])
     }
 
-    /// The UTF-16 offset of a byte.
+    /// Returns the UTF-16 offset of a byte.
     pub fn utf16(&self, text: &str, byte: u32) -> u32 {
         let end = floor_boundary(text, byte as usize);
         let Some(starts) = &self.utf16_starts else { return end as u32 };
@@ -75,7 +75,7 @@ impl LineIndex {
         starts[line] + utf16_len(&text[self.starts[line] as usize..end])
     }
 
-    /// The byte at a UTF-16 offset; the end of the text for offsets behind it.
+    /// Returns the byte at a UTF-16 offset; the end of the text for offsets behind it.
     pub fn byte_of_utf16(&self, text: &str, offset: u32) -> u32 {
         let Some(starts) = &self.utf16_starts else { return offset.min(text.len() as u32) };
         let line = starts.partition_point(|start| *start <= offset) - 1;

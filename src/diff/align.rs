@@ -3,10 +3,10 @@
 use crate::ir::sort::sort_by;
 use rustc_hash::FxHashMap;
 
-/// Above this many comparisons a stretch without unique lines is left alone.
+/// The limit of comparisons for a range without unique lines.
 const TABLE_LIMIT: usize = 250_000;
 
-/// The longest part of `pairs`, which are sorted by their first, whose seconds increase.
+/// Returns the longest subsequence of `pairs`, which are sorted by their first elements, whose second elements increase.
 pub(super) fn longest_increasing(pairs: &[(u32, u32)]) -> Vec<(u32, u32)> {
     // For each length the pair with the smallest end, and for each pair the one before it.
     let mut ends: Vec<usize> = Vec::new();
@@ -30,8 +30,8 @@ pub(super) fn longest_increasing(pairs: &[(u32, u32)]) -> Vec<(u32, u32)> {
     chain
 }
 
-/// Equal elements of both, in order: patience diff. Elements that occur once on each side
-/// are fixed first, then what lies between them.
+/// Returns equal elements of both, in order: patience diff. Elements that occur once on each side
+/// are matched first, then those between them.
 pub(super) fn common(a: &[u32], b: &[u32]) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     let mut stack = vec![(0, a.len(), 0, b.len())];
@@ -66,9 +66,9 @@ pub(super) fn common(a: &[u32], b: &[u32]) -> Vec<(u32, u32)> {
     found
 }
 
-/// Elements that occur once in each of the two ranges, as far as they keep their order.
+/// Returns elements that occur once in each of the two ranges, if they keep their order.
 fn unique(a: &[u32], b: &[u32], (i, i_end, j, j_end): (usize, usize, usize, usize)) -> Vec<(u32, u32)> {
-    /// How often it was seen and where, on either side.
+    /// The number of occurrences and the position, on either side.
     #[derive(Default)]
     struct Seen {
         left: (u32, u32),
@@ -88,7 +88,7 @@ fn unique(a: &[u32], b: &[u32], (i, i_end, j, j_end): (usize, usize, usize, usiz
     longest_increasing(&pairs)
 }
 
-/// A longest common subsequence by the table of all prefixes.
+/// Finds a longest common subsequence by the table of all prefixes.
 pub(super) fn table<T: PartialEq>(a: &[T], b: &[T], mut found: impl FnMut(usize, usize)) {
     let width = b.len() + 1;
     let mut lengths = vec![0u32; (a.len() + 1) * width];

@@ -1,9 +1,8 @@
-//! What changed between two versions of a program.
+//! The differences between two versions of a program.
 //!
-//! Versions of one session share a store, so a node of the later one knows which node of the earlier one
-//! it is a copy or the replacement of. Lines correspond by that first, and by their text
-//! where nothing else is known. Both versions are printed with stable numbers, so a binding that
-//! goes takes no other line with it.
+//! Versions of one session share a store, so a node of the later one knows the node of the earlier one that it
+//! copies or replaces. Lines are matched by that first, and by their text otherwise. Both versions are printed
+//! with stable numbers, so a removed binding changes no other line.
 
 mod align;
 mod summary;
@@ -16,26 +15,25 @@ use crate::print::{self, LineRole, Naming, Numbering, PrintOptions, Printed};
 use rustc_hash::FxHashMap;
 use words::Variables;
 
-/// What became of a line.
-/// The numbers of the kinds, from 0, are part of what the page is told.
+/// The kind of a line's change. The numbers of the kinds, from 0, are part of the page's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DiffKind {
-    /// Nothing.
+    /// The line stayed the same.
     Same,
     /// It is new.
     Added,
     /// It is gone.
     Removed,
-    /// It says something else.
+    /// Its text has changed.
     Changed,
-    /// It stands elsewhere and reads the same but for numbers and indentation.
+    /// It has moved, and its text is equal but for numbers and indentation.
     Moved,
     /// Only temporaries, variables or constants in it have other numbers.
     Renumbered,
 }
 
 impl DiffKind {
-    /// The word that is shown.
+    /// Returns the word that is shown.
     pub fn word(self) -> &'static str {
         match self {
             DiffKind::Same => "same",
@@ -51,13 +49,13 @@ impl DiffKind {
 /// A line of the diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffRow {
-    /// What became of it.
+    /// The kind of its change.
     pub kind: DiffKind,
     /// Line number in the text before, from 1.
     pub left: Option<usize>,
     /// Line number in the text after, from 1.
     pub right: Option<usize>,
-    /// For a changed line: ranges of the words that differ, in UTF-16 units, pairs of from and to.
+    /// For a changed line: ranges of the words that differ, in UTF-16 units, pairs of begin and end.
     pub left_words: Vec<u32>,
     /// The same in the line after.
     pub right_words: Vec<u32>,
@@ -66,40 +64,40 @@ pub struct DiffRow {
 /// The difference of two versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
-    /// The version before as text; its lines are what the rows are about. Empty where the versions are the same.
+    /// The version before as text; the rows refer to its lines. Empty where the versions are the same.
     pub before: Printed,
     /// The version after as text.
     pub after: Printed,
-    /// All lines, in order. What is gone stands where it stood, what moved where it stands now.
-    /// Empty where the versions are the same.
+    /// All lines, in order. Removed lines are at their old places, moved ones at their new places. Empty where
+    /// the versions are the same.
     pub rows: Vec<DiffRow>,
-    /// How many lines are new.
+    /// The number of new lines.
     pub added: usize,
-    /// How many lines are gone.
+    /// The number of removed lines.
     pub removed: usize,
-    /// How many lines say something else.
+    /// The number of changed lines.
     pub changed: usize,
-    /// How many lines stand elsewhere.
+    /// The number of moved lines.
     pub moved: usize,
-    /// How many lines have other numbers only.
+    /// The number of lines that differ only in numbers.
     pub renumbered: usize,
-    /// What happened, a sentence each.
+    /// The summary, one sentence per item.
     pub summary: Vec<String>,
 }
 
 impl Diff {
-    /// The line before; empty where the row has none.
+    /// Returns the line before; empty where the row has none.
     pub fn left_text(&self, row: &DiffRow) -> &str {
         row.left.map_or("", |line| self.before.line(line - 1))
     }
 
-    /// The line after; empty where the row has none.
+    /// Returns the line after; empty where the row has none.
     pub fn right_text(&self, row: &DiffRow) -> &str {
         row.right.map_or("", |line| self.after.line(line - 1))
     }
 }
 
-/// Compares two versions of one session, under the names that they have in it. The metadata section is left out.
+/// Compares two versions of one session, with the names that they have in it. The metadata section is left out.
 ///
 /// Versions with the same roots are the same; they are not printed.
 pub fn diff(store: &Store, naming: &Naming, before: &Module, after: &Module) -> Diff {
@@ -125,7 +123,7 @@ pub fn diff(store: &Store, naming: &Naming, before: &Module, after: &Module) -> 
     diff
 }
 
-/// Lines that correspond: for each line of the earlier version the one of the later.
+/// Matched lines: for each line of the earlier version the one of the later.
 struct Pairing {
     to_right: Vec<Option<u32>>,
     to_left: Vec<Option<u32>>,
@@ -149,7 +147,7 @@ fn rows(store: &Store, left: &Printed, right: &Printed) -> Vec<DiffRow> {
     write_rows(left, right, &pairing, &variables)
 }
 
-/// What makes a line the same line in another version.
+/// The key that identifies a line across versions.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'t> {
     Node(LineRole, ExprId),
@@ -167,7 +165,7 @@ fn keys<'t>(store: &Store, printed: &'t Printed) -> FxHashMap<Key<'t>, Option<u3
             (_, None) => continue,
             (role, Some(node)) => Key::Node(role_class(role), store.first_ancestor(node)),
         };
-        // A key that two lines have tells nothing.
+        // A key of two lines identifies neither.
         keys.entry(key).and_modify(|line| *line = None).or_insert(Some(i as u32));
     }
     keys
@@ -190,8 +188,8 @@ fn by_origin(store: &Store, left: &Printed, right: &Printed, pairing: &mut Pairi
     }
 }
 
-/// Pairs what is left over between lines that kept their order: by equal text, numbers aside, and
-/// then by likeness.
+/// Matches the remaining lines between lines that kept their order: by equal text, numbers aside, and then by
+/// similarity.
 fn by_text(left: &Printed, right: &Printed, kept: &[(u32, u32)], variables: &Variables, pairing: &mut Pairing) {
     let mut ids: FxHashMap<String, u32> = FxHashMap::default();
     let mut id_of = |text: &str| {
@@ -222,9 +220,9 @@ fn by_text(left: &Printed, right: &Printed, kept: &[(u32, u32)], variables: &Var
     }
 }
 
-/// Pairs lines that were removed with lines that were added in their place, where they are alike.
+/// Matches removed lines with similar lines that were added in their place.
 fn alike(left: &Printed, right: &Printed, removed: &[u32], added: &[u32], pairing: &mut Pairing) {
-    /// How far ahead a partner is looked for; keeps the cost linear.
+    /// The distance within which a match is searched; it keeps the cost linear.
     const WINDOW: usize = 32;
     let mut from = 0;
     for &r in added {
@@ -240,8 +238,8 @@ fn alike(left: &Printed, right: &Printed, removed: &[u32], added: &[u32], pairin
     }
 }
 
-/// All lines in their order: what was removed stands where it stood, what moved, changed or not, where
-/// it stands now.
+/// Returns all lines in order: removed lines at their old places, moved ones, changed or not, at their new
+/// places.
 fn write_rows<'t>(left: &'t Printed, right: &'t Printed, pairing: &Pairing, variables: &'t Variables<'t>) -> Vec<DiffRow> {
     let pairs: Vec<(u32, u32)> = (0..).zip(&pairing.to_right).filter_map(|(l, r)| Some((l, (*r)?))).collect();
     let kept = align::longest_increasing(&pairs);
@@ -273,9 +271,9 @@ fn is_move(left: &Printed, right: &Printed, l: u32, r: u32, variables: &Variable
     words::same_but_numbers(left.line(l as usize), right.line(r as usize), variables)
 }
 
-/// Rows for the lines that are gone; those that moved have theirs elsewhere.
+/// Adds rows for removed lines; moved lines have their rows elsewhere.
 fn removed(pairing: &Pairing, rows: &mut Vec<DiffRow>, lines: std::ops::Range<u32>) {
-    // They stand before what was added in their place.
+    // They come before the lines that were added in their place.
     let mut at = rows.len();
     while at > 0 && rows[at - 1].kind == DiffKind::Added {
         at -= 1;
@@ -289,8 +287,7 @@ fn row(kind: DiffKind, left: Option<u32>, right: Option<u32>) -> DiffRow {
     DiffRow { kind, left: left.map(number), right: right.map(number), left_words: Vec::new(), right_words: Vec::new() }
 }
 
-/// What temporaries, variables and metadata of the earlier version are called in the later. Found
-/// out when it is first asked.
+/// The later names of temporaries, variables and metadata of the earlier version. Computed when first needed.
 struct Renaming<'k, 't> {
     kept: &'k [(u32, u32)],
     variables: &'t Variables<'t>,
@@ -298,8 +295,8 @@ struct Renaming<'k, 't> {
 }
 
 impl<'t> Renaming<'_, 't> {
-    /// What the lines that kept their place tell: what they bind is the same, and what lines that read
-    /// the same are about.
+    /// Collects the renamings in lines that kept their place: of the bound names, and of the names in lines with
+    /// equal text.
     fn of_kept(&self, left: &'t Printed, right: &'t Printed) -> FxHashMap<&'t str, &'t str> {
         let mut to_right = FxHashMap::default();
         let lines = || self.kept.iter().map(|&(l, r)| (l as usize, r as usize));
@@ -321,8 +318,7 @@ impl<'t> Renaming<'_, 't> {
         to_right
     }
 
-    /// Whether two lines that are equal but for numbers say the same: each name has become the
-    /// name that it has become elsewhere.
+    /// True if two lines that are equal but for numbers mean the same: each name has been renamed as elsewhere.
     fn explains(&mut self, left: &'t Printed, right: &'t Printed, l: u32, r: u32) -> bool {
         let mut to_right = self.to_right.take().unwrap_or_else(|| self.of_kept(left, right));
         let names = |text: &'t Printed, line: u32| words::names(text.line(line as usize), self.variables);

@@ -1,4 +1,4 @@
-//! What happened, in plain sentences.
+//! The summary of the differences, in plain sentences.
 
 use super::Diff;
 use crate::ir::sort::sort_by;
@@ -59,7 +59,7 @@ fn definitions(store: &Store, before: &Module, after: &Module, out: &mut Vec<Str
     named("added", after, before);
 }
 
-/// What a version is made of, each node once.
+/// The contents of a version, each node once.
 #[derive(Default)]
 struct Contents {
     nodes: Vec<ExprId>,
@@ -96,7 +96,7 @@ impl Contents {
     }
 }
 
-/// Calls that are inside a function now and were not before: what fusing and lifting do.
+/// Reports calls that are inside a function now and were not before, as after fusing and lifting.
 fn functions(store: &Store, before: &Module, old: &Contents, new: &Contents, out: &mut Vec<String>) {
     let is_global = |id: ExprId| before.functions().iter().any(|(_, f)| store.first_ancestor(*f) == store.first_ancestor(id));
     let made: Vec<ExprId> =
@@ -109,7 +109,7 @@ fn functions(store: &Store, before: &Module, old: &Contents, new: &Contents, out
     let mut calls = 0;
     let mut largest: Vec<&str> = Vec::new();
     for function in made {
-        // Functions inside of it are counted with it.
+        // Inner functions are counted with it.
         let inside = post_order(store, function).into_iter().filter(|id| seen.insert(*id, ()).is_none());
         let names: Vec<&str> = inside.filter_map(|id| store.called_op(id)).map(|op| ops::info(op).name).collect();
         calls += names.len();
@@ -131,7 +131,7 @@ fn functions(store: &Store, before: &Module, old: &Contents, new: &Contents, out
     }
 }
 
-/// How often each operator is called in two versions: name, before, after; sorted by name.
+/// Returns the number of calls of each operator in two versions: name, before, after; sorted by name.
 pub fn operators_of(store: &Store, before: &Module, after: &Module) -> Vec<(&'static str, usize, usize)> {
     let (old, new) = (Contents::of(store, before), Contents::of(store, after));
     let count = |contents: &Contents, name| contents.ops.get(name).copied().unwrap_or(0);
@@ -141,7 +141,7 @@ pub fn operators_of(store: &Store, before: &Module, after: &Module) -> Vec<(&'st
     names.into_iter().map(|name| (name, count(&old, name), count(&new, name))).collect()
 }
 
-/// Whether a constant stands for something of the earlier version that was not one.
+/// True if a constant replaces an expression of the earlier version that was not constant.
 fn was_computed(store: &Store, id: ExprId, old: &Contents) -> bool {
     let mut id = id;
     if old.has.contains(id) {
@@ -185,7 +185,7 @@ fn operators(old: &Contents, new: &Contents, out: &mut Vec<String>) {
     }
 }
 
-/// Whether a node has a type and is a copy of one of the earlier version that had none.
+/// True if a node has a type and is a copy of one of the earlier version that had none.
 fn got_type(store: &Store, id: ExprId, old: &Contents) -> bool {
     let mut pre = id;
     while !old.has.contains(pre) {

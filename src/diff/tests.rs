@@ -80,7 +80,7 @@ fn removing_one_binding_of_200_shows_one_removed_line() {
     let diff = diff(&s, &before, &after);
     assert_eq!(diff.removed, 1);
     assert_eq!(diff.added, 0);
-    // The line that used it reads otherwise: its argument is another temporary.
+    // The line that used it has changed: its argument is another temporary.
     assert_eq!(diff.renumbered, 1);
     assert_eq!(same(&diff), diff.rows.len() - 2);
     let row = diff.rows.iter().find(|row| row.kind == DiffKind::Removed).unwrap();

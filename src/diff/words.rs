@@ -1,19 +1,19 @@
-//! Lines as words.
+//! Splits lines into words.
 
 use super::align;
 use crate::print::{LineRole, Printed};
 use rustc_hash::FxHashSet;
 
-/// Above this many comparisons everything between the first and the last difference counts as changed.
+/// The limit of comparisons; above it everything between the first and the last difference counts as changed.
 const TABLE_LIMIT: usize = 40_000;
 
-/// The variables of TVMScript, which no sign tells from other words: what is bound in the two texts that are compared.
+/// The variables of TVMScript, which have no sigil: all names that are bound in the two compared texts.
 #[derive(Default)]
 pub(super) struct Variables<'t>(FxHashSet<&'t str>);
 
 impl<'t> Variables<'t> {
-    /// What stands before a colon or an equals sign in the lines that bind something. Nothing in Relay, whose variables have
-    /// a sign.
+    /// Collects the names before a colon or an equals sign in lines that bind a variable. Empty for Relay, whose
+    /// variables have a sigil.
     pub(super) fn of(texts: [&'t Printed; 2]) -> Self {
         let mut variables = Variables::default();
         for text in texts {
@@ -30,7 +30,7 @@ impl<'t> Variables<'t> {
     }
 }
 
-/// The name that a line of TVMScript binds.
+/// Returns the name that a line of TVMScript binds.
 fn bound(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let name = &line[..word_len(line)];
@@ -39,7 +39,7 @@ fn bound(line: &str) -> Option<&str> {
     (is_name && (rest.starts_with(':') || rest.starts_with("= "))).then_some(name)
 }
 
-/// A word without the number of a temporary, variable or metadata.
+/// Returns a word without the number of a temporary, variable or metadata.
 fn stem<'a>(word: &'a str, variables: &Variables) -> &'a str {
     if word.starts_with('%') {
         word.trim_end_matches(|c: char| c.is_ascii_digit())
@@ -53,7 +53,7 @@ fn stem<'a>(word: &'a str, variables: &Variables) -> &'a str {
     }
 }
 
-/// A line without indentation and without the numbers of temporaries, variables and metadata.
+/// Returns a line without indentation and without the numbers of temporaries, variables and metadata.
 pub(super) fn normalised(text: &str, variables: &Variables) -> String {
     let text = text.trim_start();
     let mut out = String::with_capacity(text.len());
@@ -61,22 +61,22 @@ pub(super) fn normalised(text: &str, variables: &Variables) -> String {
     out
 }
 
-/// Whether two lines are the same but for indentation and those numbers.
+/// True if two lines are the same but for indentation and those numbers.
 pub(super) fn same_but_numbers(a: &str, b: &str, variables: &Variables) -> bool {
     words(a.trim_start()).map(|word| stem(word, variables)).eq(words(b.trim_start()).map(|word| stem(word, variables)))
 }
 
-/// The temporaries, variables and references to the metadata of a line, in order.
+/// Returns the temporaries, variables and metadata references of a line, in order.
 pub(super) fn names<'a>(text: &'a str, variables: &'a Variables) -> impl Iterator<Item = &'a str> {
     words(text).filter(|word| word.starts_with('%') || is_reference(word) || variables.has(word))
 }
 
 fn is_reference(word: &str) -> bool {
-    // The last byte first: it tells nearly always.
+    // Tests the last byte first, which nearly always decides.
     word.ends_with(']') && word.starts_with("meta[")
 }
 
-/// The words of a line; `meta[relay.Constant][0]` is one.
+/// Splits a line into words; `meta[relay.Constant][0]` is one.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -90,7 +90,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a line is about: what is bound to nothing in particular, up to the first bracket.
+/// Returns the head of a line: its value or statement up to the first bracket.
 pub(super) fn head(text: &str) -> &str {
     let text = text.trim_start();
     let value = match text.find(" = ") {
@@ -104,10 +104,10 @@ pub(super) fn head(text: &str) -> &str {
     })]
 }
 
-/// Whether a byte belongs to a name or number. The bytes of a character outside ASCII all do, so that
-/// no word ends within one.
+/// True if a byte belongs to a name or number. The bytes of a character outside ASCII all do, so that no word ends
+/// within one.
 fn is_word(byte: u8) -> bool {
-    /// Looked up, because every byte of two texts is asked about more than once.
+    /// A table, because every byte of two texts is tested more than once.
     const WORD: [bool; 256] = {
         let mut word = [false; 256];
         let mut byte = 0;
@@ -121,7 +121,7 @@ fn is_word(byte: u8) -> bool {
     WORD[byte as usize]
 }
 
-/// Bytes of the word that the text starts with: a name or number, or one other character.
+/// Returns the length in bytes of the text's first word: a name or number, or one other character.
 fn word_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     let start = usize::from(matches!(bytes.first(), Some(b'%' | b'@')));
@@ -129,7 +129,7 @@ fn word_len(text: &str) -> usize {
     if len == 0 { bytes.len().min(1) } else { len }
 }
 
-/// A word and where it begins and ends, in UTF-16 units.
+/// A word with its begin and end, in UTF-16 units.
 type Word<'t> = (&'t str, u32, u32);
 
 fn split(text: &str, mut at: u32) -> Vec<Word<'_>> {
@@ -144,14 +144,14 @@ fn split(text: &str, mut at: u32) -> Vec<Word<'_>> {
     words
 }
 
-/// Length in UTF-16 units.
+/// Returns the length in UTF-16 units.
 fn units(text: &str) -> u32 {
     if text.is_ascii() { text.len() as u32 } else { text.encode_utf16().count() as u32 }
 }
 
-/// The words in which two lines differ: for either line pairs of from and to, in UTF-16 units.
+/// Returns the words in which two lines differ: for either line pairs of begin and end, in UTF-16 units.
 pub(super) fn changed(a: &str, b: &str) -> (Vec<u32>, Vec<u32>) {
-    // Only what lies between the first and the last difference is taken apart, from word to word.
+    // Only the part between the first and the last difference is split, from word to word.
     let (x, y) = (a.as_bytes(), b.as_bytes());
     let in_word = |byte: u8| is_word(byte) || matches!(byte, b'%' | b'@');
     let mut head = x.iter().zip(y).take_while(|(p, q)| p == q).count();
@@ -173,8 +173,8 @@ pub(super) fn changed(a: &str, b: &str) -> (Vec<u32>, Vec<u32>) {
     (ranges(&x, &keep_x), ranges(&y, &keep_y))
 }
 
-/// A number that two words share just when they are equal: the table compares each word of one line with each of the
-/// other. Short words are their own bytes and their length; `long` holds the others.
+/// Returns a number that two words share exactly when they are equal: the table compares each word of one line with
+/// each of the other. Short words are their own bytes and their length; `long` holds the others.
 fn key<'t>(word: &'t str, long: &mut Vec<&'t str>) -> u64 {
     if word.len() < 8 {
         let mut bytes = [0; 8];
@@ -189,7 +189,7 @@ fn key<'t>(word: &'t str, long: &mut Vec<&'t str>) -> u64 {
     u64::MAX - known as u64
 }
 
-/// Words that are not kept; neighbours with nothing but a space between them are one range.
+/// Returns the words that are not kept; neighbours with only a space between them are one range.
 fn ranges(words: &[Word], keep: &[bool]) -> Vec<u32> {
     let mut ranges: Vec<u32> = Vec::new();
     for (i, (&(_, start, end), _)) in words.iter().zip(keep).enumerate().filter(|(_, (_, keep))| !**keep) {

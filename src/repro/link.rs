@@ -1,17 +1,17 @@
 //! A document as the part of an address behind `#`.
 //!
-//! A link is a version, a dot and bytes in the base64 alphabet for addresses. The same document gives the same
-//! link, and a version that was ever handed out stays readable for ever: its code and its dictionary are frozen, and what
-//! is to be better gets another number (`tests/links/` holds links of every version).
+//! A link is a version, a dot and bytes in the base64 alphabet for addresses. The same document gives the same link,
+//! and a published version stays readable for ever: its code and its dictionary are frozen, and improvements get
+//! another number (`tests/links/` holds links of every version).
 //!
-//! - Version 2, which is what is written: three bytes that tell damage, and the document's text as raw deflate that may
-//!   refer to the 8 KB of `dictionary-2.txt` as if they stood before it. A zero byte follows where the last
-//!   character would be `-` or `_`, which programs that look for addresses in a text leave out.
+//! - Version 2, which is the one written: three bytes that detect damage, and the document's text as raw deflate that
+//!   may refer to the 8 KB of `dictionary-2.txt` as if they came before it. A zero byte follows where the last character
+//!   would be `-` or `_`, which programs that recognise addresses in a text leave out.
 //! - Version 1: the document's text as zlib.
 //!
-//! The dictionary holds pieces of 48 characters that many programs and heads have in common, the more frequent the
-//! further behind. It was made from 1,554 programs of at most 4 KB with their passes; another 668, from other files, were
-//! kept apart to measure by. Characters of a link, the engine's version and the hash of the result included:
+//! The dictionary holds pieces of 48 characters that many programs and heads share, the most frequent last. It was made
+//! from 1,554 programs of at most 4 KB with their passes; another 668, from other files, were kept for measurements.
+//! Characters of a link, the engine's version and the hash of the result included:
 //!
 //! | programs that the dictionary was not made from | median | 90% | 99% | most |
 //! |---|---|---|---|---|
@@ -31,26 +31,26 @@ use miniz_oxide::inflate::core::inflate_flags::{
 };
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
-/// What texts may refer to without writing it. Frozen: a changed byte would break every link of version 2.
+/// The dictionary that texts may refer to. Frozen: a changed byte would break every link of version 2.
 const DICTIONARY: &[u8] = include_bytes!("dictionary-2.txt");
-/// Bytes in front of version 2 that tell damage.
+/// The number of bytes in front of version 2 that detect damage.
 const CHECK: usize = 3;
 
 /// A link may not unpack to more than this many bytes, so that a small one cannot fill the memory.
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// Why a link could not be read, and what was saved of it.
+/// The reason why a link could not be read, and the recovered part of its document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkError {
     /// `link-version`, `link-damaged`, `link-truncated` or `link-too-large`.
     pub code: &'static str,
     /// One sentence.
     pub message: String,
-    /// What could be recovered: usually the passes and the beginning of the program.
+    /// The recovered part: usually the passes and the beginning of the program.
     pub recovered: Option<Document>,
 }
 
-/// The link of a document, without `#`.
+/// Encodes a document as a link, without `#`.
 pub fn encode(document: &Document) -> String {
     pack(text::write(document).as_bytes())
 }
@@ -66,14 +66,14 @@ fn pack(text: &[u8]) -> String {
     format!("2.{link}")
 }
 
-/// FNV-1a over the text, folded to three bytes.
+/// Computes FNV-1a over the text, folded to three bytes.
 fn check(text: &[u8]) -> [u8; CHECK] {
     let hash = super::hash(text);
     let folded = hash ^ (hash >> 24);
     [folded as u8, (folded >> 8) as u8, (folded >> 16) as u8]
 }
 
-/// Raw deflate behind the dictionary: the dictionary is packed first, up to a byte boundary, and left out.
+/// Compresses with raw deflate behind the dictionary: the dictionary is packed first, up to a byte boundary, and left out.
 fn deflate(text: &[u8]) -> Vec<u8> {
     let mut state = CompressorOxide::new(create_comp_flags_from_zip_params(9, 0, 0));
     compress_to_output(&mut state, DICTIONARY, TDEFLFlush::Sync, |_| true);
@@ -85,9 +85,9 @@ fn deflate(text: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// The document of a link, with or without `#`, and what was left out of it.
+/// Decodes the document of a link, with or without `#`; also returns warnings about parts that were left out.
 pub fn decode(link: &str) -> Result<(Document, Vec<Diagnostic>), LinkError> {
-    // What a sentence puts behind an address belongs to the sentence.
+    // Punctuation behind an address belongs to the sentence around.
     let link = link.trim().trim_start_matches('#').trim_end_matches(['.', ',', ';', ':', ')', ']', '>', '"', '\'', '!', '?']);
     let Some((version, body)) = link.split_once('.') else {
         return Err(error("link-damaged", "this is not a passlab link"));
@@ -98,8 +98,8 @@ pub fn decode(link: &str) -> Result<(Document, Vec<Diagnostic>), LinkError> {
         _ if version.parse::<u32>().is_ok() => return Err(error("link-version", "this link was made by a later passlab")),
         _ => return Err(error("link-damaged", "this is not a passlab link")),
     };
-    // A character outside the alphabet, or a length no whole number of bytes has, is where it breaks;
-    // what stands before may still tell something.
+    // The link breaks at a character outside the alphabet, or at a length that no whole number of bytes has; the part
+    // before may still be readable.
     let alphabet = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
     let sound = body.bytes().take_while(|b| alphabet(*b)).count();
     let (packed, whole) = decode_prefix(&body.as_bytes()[..sound]);
@@ -135,7 +135,7 @@ fn saving(bytes: &[u8], code: &'static str, message: &str) -> LinkError {
     LinkError { recovered: recover(bytes), ..error(code, message) }
 }
 
-/// Unpacks deflate that may refer to a dictionary: how it ended, how many bytes it took, and what came out.
+/// Unpacks deflate that may refer to a dictionary: returns the status, the number of bytes read, and the output.
 fn inflate(packed: &[u8], dictionary: &[u8], flags: u32) -> (TINFLStatus, usize, Vec<u8>) {
     let most = dictionary.len() + MAX_BYTES;
     let mut state = DecompressorOxide::new();
@@ -143,7 +143,7 @@ fn inflate(packed: &[u8], dictionary: &[u8], flags: u32) -> (TINFLStatus, usize,
     let mut at = out.len();
     let mut used = 0;
     let flags = flags | TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
-    // It grows with what comes out, not with what a link may say about itself.
+    // The buffer grows with the output, not with a length that a link may claim.
     loop {
         out.resize((out.len() * 2).clamp(at + 4096, most.max(at + 4096)), 0);
         let (status, read, written) = decompress(&mut state, &packed[used..], &mut out, at, flags);
@@ -156,7 +156,7 @@ fn inflate(packed: &[u8], dictionary: &[u8], flags: u32) -> (TINFLStatus, usize,
     }
 }
 
-/// The bytes of as much as can be read, and whether that is all.
+/// Decodes as many bytes as possible; true if they are all.
 fn decode_prefix(all: &[u8]) -> (Vec<u8>, bool) {
     let mut body = all;
     // A length of 1 modulo 4 cannot be decoded, and the last character of a cut link may not either.
@@ -170,7 +170,7 @@ fn decode_prefix(all: &[u8]) -> (Vec<u8>, bool) {
     (Vec::new(), all.is_empty())
 }
 
-/// The document in the bytes that could be unpacked.
+/// Recovers the document from the bytes that could be unpacked.
 fn recover(bytes: &[u8]) -> Option<Document> {
     let text = String::from_utf8_lossy(bytes);
     let (document, _) = text::read(text.trim_end_matches('\u{fffd}')).ok()?;
@@ -189,7 +189,7 @@ mod tests {
         Document { source, rows, ..Document::default() }
     }
 
-    /// The document of a link of which nothing was left out.
+    /// Decodes a link, and expects that nothing was left out.
     fn decode(link: &str) -> Result<Document, LinkError> {
         super::decode(link).map(|(document, warnings)| {
             assert_eq!(warnings, []);

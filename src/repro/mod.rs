@@ -9,8 +9,8 @@ pub mod text;
 use crate::diag::Diagnostic;
 use crate::pass::PassContext;
 
-/// Rows, files, settings, names and instruments of a document, each: more is refused. A link of some kilobytes can hold a
-/// hundred thousand, and each is drawn.
+/// The limit of rows, files, settings, names and instruments of a document, each: more is refused. A link of some
+/// kilobytes can hold a hundred thousand, and the page draws each.
 pub const MOST_ENTRIES: usize = 2_000;
 
 /// A program, a list of passes and the context they run in. Same document, same result.
@@ -18,7 +18,7 @@ pub const MOST_ENTRIES: usize = 2_000;
 pub struct Document {
     /// The program.
     pub source: String,
-    /// How it is read, besides what its own head says. Not written: what is to last stands in the program.
+    /// Options of the parser, besides the program's own head. Not written: permanent options are in the program.
     pub reading: crate::parse::Options,
     /// The list of passes.
     pub rows: Vec<DocumentRow>,
@@ -28,18 +28,18 @@ pub struct Document {
     pub instruments: Vec<String>,
     /// Passes written by the user, in JavaScript. Only the page runs them.
     pub script: String,
-    /// What another compiler made of the program, pass by pass; then there is no list to run.
+    /// The programs that another compiler wrote after each pass; then there is no list to run.
     pub files: Vec<File>,
-    /// What the program was forked from, as the text of a document; empty for nothing. Does not change the result.
+    /// The document that this one was forked from, as text; empty if there is none. Does not change the result.
     pub parent: String,
-    /// What is looked at; does not change the result.
+    /// The selected view; does not change the result.
     pub view: View,
-    /// What the program became where the document was written.
+    /// The result when the document was written.
     pub made: Made,
 }
 
 impl Document {
-    /// The lists of a document with what their entries are called.
+    /// Returns the names and lengths of the lists in a document.
     fn sizes(&self) -> [(&'static str, usize); 6] {
         let PassContext { required, disabled, config, .. } = &self.context;
         [
@@ -52,7 +52,7 @@ impl Document {
         ]
     }
 
-    /// Cuts the lists that one line holds; says of which how many were too many.
+    /// Shortens the lists that one line holds; returns their names and the number of removed entries.
     fn shorten(&mut self) -> Vec<(&'static str, usize)> {
         let PassContext { required, disabled, .. } = &mut self.context;
         let mut cut = Vec::new();
@@ -78,7 +78,7 @@ impl Document {
     }
 }
 
-/// Who ran a document, and what came out: another engine that gets something else can say so. Both may be empty.
+/// The engine that ran a document, and its result: another engine with another result can report that. Both may be empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Made {
     /// Version of the engine.
@@ -87,7 +87,7 @@ pub struct Made {
     pub result: String,
 }
 
-/// FNV-1a: a hash that is the same everywhere and for ever.
+/// Computes FNV-1a, a hash that is the same everywhere and for ever.
 pub fn hash(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
@@ -95,7 +95,7 @@ pub fn hash(bytes: &[u8]) -> u32 {
 /// A program as it was after a pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct File {
-    /// As `DumpIR` names it: `003_FuseOps.relay`.
+    /// The file name in the style of `DumpIR`: `003_FuseOps.relay`.
     pub name: String,
     /// The program.
     pub text: String,
@@ -110,7 +110,7 @@ pub struct DocumentRow {
     pub enabled: bool,
 }
 
-/// What is looked at.
+/// The selected view.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
     /// Id of the selected step, or empty.

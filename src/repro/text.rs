@@ -14,8 +14,8 @@
 //!
 //! In front of TVMScript the comments are Python's: `# passlab 1`.
 //!
-//! Only what differs from the default is written, always in the same order, so that the same document is
-//! the same text. A program without the head is a document too: one without passes.
+//! Only values that differ from the default are written, always in the same order, so that the same document is the
+//! same text. A program without the head is a document too: one without passes.
 
 use super::{Document, DocumentRow, File, MOST_ENTRIES, Made};
 use crate::diag::{Diagnostic, Span};
@@ -25,16 +25,16 @@ use crate::pass::call::{parse_calls, parse_literal};
 use std::fmt::Write;
 
 const HEAD: &str = "passlab ";
-/// How a comment begins, in Relay and in TVMScript.
+/// The begin of a comment, in Relay and in TVMScript.
 const MARKS: [&str; 2] = ["// ", "# "];
 const VERSION: u32 = 1;
-/// What stands before each line of a file, after a line `file: NAME`.
+/// The key of each line of a file, after a line `file: NAME`.
 const FILE: &str = "file:|";
 /// Ends a head before a program that begins like one.
 const END: &str = "program:";
-/// What stands before each line of the script, behind the mark.
+/// The key of each line of the script, behind the mark.
 const SCRIPT: &str = "script:|";
-/// What stands before each line of what it was forked from.
+/// The key of each line of the document that this one was forked from.
 const PARENT: &str = "parent:|";
 
 /// Writes a document.
@@ -65,7 +65,7 @@ pub fn write(document: &Document) -> String {
             line(key, &one_line(value));
         }
     }
-    // Each line as it is, up to its end: the mark before it keeps the spaces in front.
+    // Each line is copied up to its end: the mark before it preserves the leading spaces.
     let mut lines = |key: &str, text: &str| {
         for text in text.split('\n').filter(|_| !text.is_empty()) {
             let _ = writeln!(out, "{mark}{key}{text}");
@@ -77,7 +77,7 @@ pub fn write(document: &Document) -> String {
         lines("file: ", &one_line(&file.name));
         lines(FILE, &file.text);
     }
-    // A comment that opens the program and looks like the head.
+    // The program may begin with a comment that looks like the head.
     if head_key(mark, document.source.split('\n').next().unwrap_or_default()).is_some() {
         out += mark;
         out += END;
@@ -87,7 +87,7 @@ pub fn write(document: &Document) -> String {
     out
 }
 
-/// The key of a line that looks like one of the head.
+/// Returns the key of a line that looks like one of the head.
 fn head_key<'t>(mark: &str, line: &'t str) -> Option<&'t str> {
     let (key, _) = line.strip_prefix(mark)?.split_once(':')?;
     key.chars().all(|c| c.is_ascii_lowercase() || c == '_').then_some(key)
@@ -97,8 +97,8 @@ fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ").trim().to_owned()
 }
 
-/// Reads a document. Lines of the head that cannot be read, and what is more than [`MOST_ENTRIES`] of a kind, are left out
-/// and reported as warnings; a head of a later version is an error.
+/// Parses a document. Invalid lines of the head, and entries beyond [`MOST_ENTRIES`], are left out and reported as
+/// warnings; a head of a later version is an error.
 pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
     let mut document = Document::default();
     let mut warnings = Vec::new();
@@ -136,7 +136,7 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
         }
         if let Some(text) = line.strip_prefix(mark).and_then(|rest| rest.strip_prefix(FILE)) {
             let Some(file) = document.files.last_mut() else { break };
-            // What follows a file that is left out is left out with it.
+            // The lines of a file that is left out are left out, too.
             if !left_out.iter().any(|(what, _)| *what == "files") {
                 if !std::mem::replace(&mut begun, true) {
                     file.text.clear();
@@ -155,7 +155,7 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
         }
         let line = line.trim_end_matches('\r');
         let Some((key, value)) = line.strip_prefix(mark).and_then(|l| l.split_once(':')) else { break };
-        // How the program is to be read stands with it.
+        // Options of the parser are part of the program.
         if matches!(key, "define" | "pick") {
             break;
         }
@@ -187,7 +187,7 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
     Ok((document, warnings))
 }
 
-/// The list that a line of the head with this key adds to, as `Document::sizes` calls it.
+/// Returns the list that a line of the head with this key adds to, by its name in `Document::sizes`.
 fn list_of(key: &str) -> &'static str {
     match key {
         "pass" | "off" => "passes",
@@ -197,7 +197,7 @@ fn list_of(key: &str) -> &'static str {
     }
 }
 
-/// Takes one line of the head into the document; false when it means nothing.
+/// Adds one line of the head to the document; false when it is invalid.
 fn head_line(document: &mut Document, key: &str, value: &str) -> bool {
     let names = || value.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
     match key {
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// A link of 3.5 KB can hold this, and the page froze for a minute on every visit.
+    /// A link of 3.5 KB can hold this, and the page used to freeze for a minute on every visit.
     #[test]
     fn a_hundred_thousand_rows_are_cut_short_with_a_message() {
         let rows = "// pass: FoldConstant()\n".repeat(100_000);

@@ -1,14 +1,14 @@
-//! Is this a program? Everything that is wrong with one version, each with its place. What a dialect demands is its
-//! profile: [`relax`] has that of Relax, [`tir`] that of tensor programs, here is that of Relay.
+//! Verification: finds all errors of one version of a program, each with its span. The rules depend on the dialect:
+//! [`relax`] has those of Relax, [`tir`] those of tensor programs, and this file those of Relay.
 //!
 //! - Scopes (TVM's `well_formed.cc`): a variable is bound once, used where it is bound, and nothing in a
 //!   global function is free.
 //! - Names: global functions, type definitions and constructors exist in the module.
 //! - Shapes of nodes: patterns have the arity of their constructor, calls of operators that of the operator.
-//! - Type definitions: what their constructors hold are types (TVM's `kind_check.cc`).
+//! - Type definitions: the fields of their constructors are types (TVM's `kind_check.cc`).
 //! - [`verify_types`]: after inference every expression has a type (TVM's `EnsureCheckedType`).
 //!
-//! Whether the types fit is the business of [`crate::infer`].
+//! [`crate::infer`] checks that types fit.
 
 mod relax;
 mod tir;
@@ -22,7 +22,7 @@ use crate::ops;
 /// The code of an operand that has to be bound to a variable first: the program is not in A-normal form.
 pub const NOT_NORMAL: &str = "relax-normal-form";
 
-/// Everything that is wrong with a module, apart from types that do not fit.
+/// Returns all errors of a module, apart from types that do not fit.
 pub fn verify(store: &mut Store, module: &Module) -> Vec<Diagnostic> {
     if matches!(module.dialect(), Dialect::Relax | Dialect::Tir) {
         let mut errors = relax::verify(store, module);
@@ -37,7 +37,7 @@ pub fn verify(store: &mut Store, module: &Module) -> Vec<Diagnostic> {
     check.errors
 }
 
-/// Expressions that have no type though inference has run: at most one for each function.
+/// Returns expressions without a type after inference: at most one for each function.
 pub fn verify_types(store: &Store, module: &Module) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     for &(name, function) in module.functions() {
@@ -56,7 +56,7 @@ struct Verifier<'a> {
     store: &'a Store,
     module: &'a Module,
     kinds: KindChecker,
-    /// Nodes that functions share are looked at once.
+    /// Visited nodes, so that those that functions share are visited once.
     seen: IdMap<Expr, ()>,
     errors: Vec<Diagnostic>,
 }

@@ -1,9 +1,9 @@
-//! Is this a tensor program? The rules of TVM's `src/tirx/analysis/verify_well_formed.cc`.
+//! Verifies tensor programs, by the rules of TVM's `src/tirx/analysis/verify_well_formed.cc`.
 //!
-//! - A variable is defined once in a function, and used where its definition holds: of a loop and a block in their bodies, of a
-//!   binding or declaration in the statements that follow. Only an index of threads may be launched again.
+//! - A variable is defined once in a function, and used in its scope: the body of a loop or block, or the statements
+//!   after a binding or declaration. Only an index of threads may be launched again.
 //! - A buffer is used where it is a parameter, declared, allocated or matched.
-//! - In a block with axes no variable of a loop around it is used: the axes stand for those.
+//! - In a block with axes no variable of a loop around it is used: the axes replace those.
 
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{
@@ -12,7 +12,7 @@ use crate::ir::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Everything that is wrong with the tensor programs of a module.
+/// Returns all errors of the tensor programs of a module.
 pub(super) fn verify(store: &Store, module: &Module) -> Vec<Diagnostic> {
     let mut check = Checker {
         store,
@@ -34,7 +34,7 @@ pub(super) fn verify(store: &Store, module: &Module) -> Vec<Diagnostic> {
     check.errors
 }
 
-/// Something that is defined.
+/// A defined variable or buffer.
 #[derive(Clone, Copy)]
 enum Def {
     Symbol(Id<Symbol>),
@@ -43,14 +43,14 @@ enum Def {
 
 struct Checker<'s> {
     store: &'s Store,
-    /// Variables that were defined, and whether the definition holds here.
+    /// Variables that were defined, and true while they are in scope.
     symbols: FxHashMap<Id<Symbol>, bool>,
     buffers: FxHashMap<Id<Buffer>, bool>,
-    /// What each scope that is open has defined.
+    /// The definitions of each open scope.
     scopes: Vec<Vec<Def>>,
     /// Indices of threads of the function.
     threads: FxHashSet<Id<Symbol>>,
-    /// Variables of loops around, with the number of blocks with axes around those.
+    /// Variables of the loops around, with the number of blocks with axes around each loop.
     loops: FxHashMap<Id<Symbol>, usize>,
     /// Blocks with axes around.
     blocks: Vec<Id<Name>>,
@@ -87,7 +87,7 @@ impl Checker<'_> {
         self.close();
     }
 
-    /// A statement in a scope of its own.
+    /// Checks a statement in a scope of its own.
     fn scope(&mut self, id: StmtId) {
         self.scopes.push(Vec::new());
         self.stmt(id);
@@ -124,7 +124,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The variables that the extents, strides and the offset of a matched buffer define.
+    /// Defines the variables in the extents, strides and offset of a matched buffer.
     fn match_symbols(&mut self, buffer: Id<Buffer>) {
         let data = self.store.buffer(buffer);
         let mut found = Vec::new();
@@ -217,7 +217,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Statements nest no deeper than the parser lets them.
+    /// Statements nest no deeper than the parser lets them, so this may recurse.
     fn stmt(&mut self, id: StmtId) {
         let store = self.store;
         let outer = self.place;
@@ -327,7 +327,7 @@ mod tests {
         found.into_iter().map(|error| format!("{}: {}", error.span.map(place).unwrap_or_default(), error.message)).collect()
     }
 
-    // The messages are those of TVM 0.27 for these programs, without the path that stands there for the place.
+    // The messages are those of TVM 0.27 for these programs, without the path that stands there for the span.
     #[test]
     fn the_axes_of_a_block_stand_for_the_loops_around_it() {
         let block = "for i in range(4):\n    with T.sblock(\"b\"):\n        v = T.axis.spatial(4, i)\n        ";

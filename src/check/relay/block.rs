@@ -1,4 +1,4 @@
-//! Expressions of made-up programs that are no operators: bindings, branches, functions, data types, references.
+//! Generated expressions that are no operators: bindings, branches, functions, data types, references.
 
 use super::types::Ty;
 use super::{Maker, Value};
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::mem::{replace, take};
 
 impl Maker {
-    /// Bindings and a result, indented.
+    /// Generates bindings and a result, indented.
     pub(super) fn block(&mut self, env: &[Value], want: &Ty, statements: usize, depth: usize, indent: usize) -> String {
         let mut env = env.to_vec();
         let mut text = String::new();
@@ -16,7 +16,7 @@ impl Maker {
             let (value, ty) = self.statement(&env, depth, indent);
             let effect = take(&mut self.effect);
             effects |= effect;
-            // A let that several use prints as TVM cannot read it.
+            // TVM cannot parse its own printed form of a let with several uses.
             let is_let = effect || value.starts_with("(\n") || self.random.chance(35);
             let name = if is_let { self.name("v") } else { (self.next, self.next += 1).0.to_string() };
             let needs = matches!(ty, Ty::List(_)) || self.random.chance(25);
@@ -32,7 +32,7 @@ impl Maker {
         text + &pad + &result
     }
 
-    /// What is bound next.
+    /// Generates the next bound value.
     fn statement(&mut self, env: &[Value], depth: usize, indent: usize) -> (String, Ty) {
         let refs: Vec<&Value> = env.iter().filter(|value| matches!(value.ty, Ty::Ref(_))).collect();
         if !refs.is_empty() && self.random.chance(20) {
@@ -53,10 +53,10 @@ impl Maker {
         (self.value(env, &ty, depth, indent), ty)
     }
 
-    /// A closure that calls itself at most a few times. It can only stand in a let, of its own name.
+    /// Generates a closure that calls itself at most a few times. It can only be the value of a let, which names it.
     fn recursive(&mut self, env: &[Value]) -> (String, Ty) {
         let ty = self.tensor_type();
-        // The name that the let gives comes next.
+        // The let takes the next name.
         let own = format!("%v{}", self.next + 1);
         let mut inner: Vec<Value> = env.iter().filter(|value| !value.ty.has_ref()).cloned().collect();
         inner.push(Value { text: "%s".into(), ty: ty.clone() });
@@ -71,7 +71,7 @@ impl Maker {
         (text, Ty::Fn(vec![Ty::INT, ty.clone()], Box::new(ty), false))
     }
 
-    /// An expression of a type, to be bound.
+    /// Generates an expression of a type, to be bound.
     pub(super) fn value(&mut self, env: &[Value], ty: &Ty, depth: usize, indent: usize) -> String {
         if depth > 0 && !self.shape.first_order {
             match self.random.below(20) {
@@ -87,7 +87,7 @@ impl Maker {
                     return format!("(\n{body}\n{})", "  ".repeat(indent));
                 }
                 3 => {
-                    // Of a function in a call and one among its arguments that share something TVM prints the second first.
+                    // If the callee and an argument share an expression, TVM prints the second one first.
                     let params = vec![self.tensor_type()];
                     let arg = self.operand(env, &params[0], 1);
                     let (literal, effect) = self.literal(env, &params, ty, depth - 1, indent, true);
@@ -152,7 +152,7 @@ impl Maker {
         }
     }
 
-    /// A function literal, and whether calls of it have effects. Without leave it does not see references.
+    /// Generates a function literal, and returns true if calls of it have effects. Without `effects` it sees no references.
     fn literal(&mut self, env: &[Value], params: &[Ty], ret: &Ty, depth: usize, indent: usize, effects: bool) -> (String, bool) {
         let sees = effects && self.random.chance(50);
         let mut inner: Vec<Value> = env.iter().filter(|value| sees || !value.ty.has_ref()).cloned().collect();
@@ -169,7 +169,7 @@ impl Maker {
         (format!("fn ({}){result} {{\n{body}\n{}}}", head.join(", "), "  ".repeat(indent)), effect)
     }
 
-    /// A match on something that is at hand.
+    /// Generates a match on a value in scope.
     fn matched(&mut self, env: &[Value], ty: &Ty, depth: usize, indent: usize) -> Option<String> {
         let data: Vec<&Value> = env.iter().filter(|value| matches!(value.ty, Ty::List(_) | Ty::Shape)).collect();
         if data.is_empty() {
@@ -206,7 +206,7 @@ impl Maker {
         Some(text + &pad + "})")
     }
 
-    /// A call of a function that is at hand and gives what is wanted.
+    /// Generates a call of a function in scope with the wanted result.
     fn called(&mut self, env: &[Value], ty: &Ty) -> Option<String> {
         let gives = |value: &&Value| matches!(&value.ty, Ty::Fn(_, ret, _) if **ret == *ty);
         let functions = self.functions.clone();
@@ -220,7 +220,7 @@ impl Maker {
         Some(format!("{text}({})", args.join(", ")))
     }
 
-    /// A part of something that is at hand: a field of a tuple, what a reference holds.
+    /// Generates a projection of a value in scope: a field of a tuple, or the content of a reference.
     fn part(&mut self, env: &[Value], ty: &Ty) -> Option<String> {
         let mut parts = Vec::new();
         for value in env {
@@ -238,7 +238,7 @@ impl Maker {
         Some(text)
     }
 
-    /// Something of a type, to stand among arguments. At depth 0 it takes no names.
+    /// Generates an operand of a type. At depth 0 it takes no names.
     pub(super) fn operand(&mut self, env: &[Value], ty: &Ty, depth: usize) -> String {
         let functions = self.functions.clone();
         let known: Vec<&Value> = env.iter().chain(&functions).filter(|value| value.ty == *ty).collect();
@@ -252,7 +252,7 @@ impl Maker {
                 let fields: Vec<String> = fields.iter().map(|field| self.operand(env, field, depth.saturating_sub(1))).collect();
                 format!("({}{})", fields.join(", "), if fields.len() == 1 { "," } else { "" })
             }
-            // A parameter has the same name in each, as it hides the others.
+            // The parameters have the same names in each function, because inner ones hide the others.
             Ty::Fn(params, ret, _) => {
                 let names: Vec<String> = (0..params.len()).map(|i| format!("%z{i}")).collect();
                 let mut inner: Vec<Value> =
@@ -270,7 +270,7 @@ impl Maker {
         }
     }
 
-    /// A tensor whose elements are known.
+    /// Generates a constant tensor.
     pub(super) fn constant(&mut self, shape: &[i64], dtype: &str) -> String {
         let number = self.random.below(5);
         let scalar = match dtype {

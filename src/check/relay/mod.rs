@@ -1,7 +1,7 @@
-//! Relay programs made up from a seed: well typed by construction, with closures, algebraic data types, references, recursion,
-//! global functions, branches, tuples, sharing and operators of many families.
+//! Generates Relay programs from a seed: well typed by construction, with closures, algebraic data types, references,
+//! recursion, global functions, branches, tuples, sharing and operators of many families.
 //!
-//! What has effects is bound by `let`, so that its order is that of the text. `@main` takes and gives tensors.
+//! Expressions with effects are bound by `let`, so that their order is that of the text. `@main` takes and returns tensors.
 
 mod block;
 mod ops;
@@ -12,18 +12,18 @@ use rustc_hash::FxHashSet;
 use std::fmt::Write;
 use types::Ty;
 
-/// Which programs are made.
+/// The kind of programs to generate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shape {
     /// No operator whose result jumps when its argument hardly changes: `floor`, `less` of floats, `argmax`.
     pub smooth: bool,
     /// No references.
     pub pure: bool,
-    /// Operators, tuples and lets alone: neither functions, branches, data types nor references.
+    /// Only operators, tuples and lets: neither functions, branches, data types nor references.
     pub first_order: bool,
 }
 
-/// A module with `@main`.
+/// Generates a module with `@main`.
 pub fn program(seed: u64, shape: Shape) -> String {
     let mut maker = Maker {
         random: Random::new(seed),
@@ -37,7 +37,7 @@ pub fn program(seed: u64, shape: Shape) -> String {
     maker.module()
 }
 
-/// A value that is at hand.
+/// A value in scope.
 #[derive(Clone, Debug)]
 struct Value {
     text: String,
@@ -51,11 +51,11 @@ struct Maker {
     functions: Vec<Value>,
     /// The next number of a name.
     next: usize,
-    /// Whether what is being made has effects outside of itself.
+    /// True if the current expression has effects outside of itself.
     effect: bool,
-    /// Whether lists are used.
+    /// True if lists are used.
     lists: bool,
-    /// What was used already. The rest is, where it fits, so that little is there for nothing.
+    /// Values with uses. Others are preferred where they fit, so that few stay unused.
     used: FxHashSet<String>,
 }
 
@@ -71,7 +71,7 @@ def @foldl[A, B](%f: fn (B, A) -> B, %z: B, %l: List[A]) -> B {
 ";
 
 impl Maker {
-    /// One of some values, one that was not used yet if there is one.
+    /// Chooses one of some values; an unused one if there is one.
     fn chosen(&mut self, values: &[&Value]) -> Value {
         let fresh: Vec<&&Value> = values.iter().filter(|value| !self.used.contains(&value.text)).collect();
         let value = match fresh[..] {
@@ -106,7 +106,7 @@ impl Maker {
         text + &body
     }
 
-    /// A global function, which the later ones may call; now and then one that calls itself.
+    /// Generates a global function, which the later ones may call; sometimes a recursive one.
     fn global(&mut self) -> String {
         let name = self.name("f");
         if self.random.chance(25) {

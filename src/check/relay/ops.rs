@@ -1,11 +1,11 @@
-//! Calls of operators in made-up programs.
+//! Generates calls of operators.
 
 use super::types::Ty;
 use super::{Maker, Value};
 
-/// Functions of one float that change little when it does. Their values stay small.
+/// Continuous functions of one float. Their values stay small.
 const SMOOTH: &[&str] = &["nn.relu", "tanh", "sigmoid", "abs", "negative", "erf", "sin", "cos", "atan", "nn.leaky_relu", "copy"];
-/// Functions of one float that jump.
+/// Discontinuous functions of one float.
 const ROUGH: &[&str] = &["floor", "ceil", "round", "trunc", "sign"];
 const BINARY: &[&str] = &["add", "add", "multiply", "subtract", "maximum", "minimum"];
 
@@ -15,7 +15,7 @@ fn list(items: &[i64]) -> String {
 }
 
 impl Maker {
-    /// A call that gives a tensor.
+    /// Generates a call whose result is a tensor.
     pub(super) fn tensor(&mut self, env: &[Value], shape: &[i64], dtype: &str, depth: usize) -> String {
         if self.random.chance(8) {
             return self.constant(shape, dtype);
@@ -35,7 +35,7 @@ impl Maker {
         self.operand(env, &Ty::float(shape), depth)
     }
 
-    /// Something that is broadcast to this shape.
+    /// Generates an operand that is broadcast to this shape.
     fn smaller(&mut self, env: &[Value], shape: &[i64], depth: usize) -> String {
         let mut own = shape.to_vec();
         match self.random.below(4) {
@@ -64,7 +64,7 @@ impl Maker {
         let own = Ty::Tensor(shape.to_vec(), "int32");
         let op = *self.random.pick(&["add", "subtract", "multiply", "maximum", "minimum"]);
         match self.random.below(7) {
-            // Products grow, and are cut.
+            // Products grow, so they are limited.
             0..=2 => {
                 let (a, b) = (self.operand(env, &own, depth), self.operand(env, &own, 0));
                 format!("clip({op}({a}, {b}), a_min=-50f, a_max=50f)")
@@ -102,7 +102,7 @@ impl Maker {
         }
     }
 
-    /// Elements of another tensor, somewhere else.
+    /// Generates a call that moves the elements of another tensor.
     fn moved(&mut self, env: &[Value], shape: &[i64], depth: usize) -> String {
         let rank = shape.len();
         let axis = self.random.below(rank);
@@ -195,7 +195,7 @@ impl Maker {
         }
     }
 
-    /// Sums, products of matrices, and what networks are made of.
+    /// Generates sums, products of matrices, and layers of networks.
     fn computed(&mut self, env: &[Value], shape: &[i64], depth: usize) -> String {
         let rank = shape.len();
         let axis = self.random.below(rank);
@@ -264,7 +264,7 @@ impl Maker {
                 format!("{op}({}, pool_size=[3, 3], padding=[1, 1, 1, 1])", self.floats(env, &[1, c, h, w], depth))
             }
             4 if h == 1 && w == 1 => format!("nn.global_avg_pool2d({})", self.floats(env, &[1, c, 6, 6], depth)),
-            // TVM's SimplifyExpr puts a scalar in the place of a constant slope, which does not type-check.
+            // TVM's SimplifyExpr replaces a constant slope by a scalar, which does not type-check.
             5 => format!("nn.prelu({}, tanh({}))", self.floats(env, &[1, c, h, w], depth), self.floats(env, &[c], 0)),
             _ => format!("nn.bias_add({}, {})", self.floats(env, &[1, c, h, w], depth), self.floats(env, &[c], depth)),
         }

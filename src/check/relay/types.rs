@@ -1,4 +1,4 @@
-//! Types of made-up programs.
+//! Types of generated programs.
 
 use super::Maker;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 pub(super) enum Ty {
     Tensor(Vec<i64>, &'static str),
     Tuple(Vec<Ty>),
-    /// Parameters, result, and whether calls have effects.
+    /// Parameters, result, and true if calls have effects.
     Fn(Vec<Ty>, Box<Ty>, bool),
     Ref(Box<Ty>),
     List(Box<Ty>),
@@ -16,7 +16,7 @@ pub(super) enum Ty {
     Shape,
 }
 
-/// As it is written. References have no notation and are never written.
+/// Prints the type as in a program. References have no notation and are never printed.
 impl fmt::Display for Ty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, items: &[Ty]| {
@@ -61,7 +61,7 @@ impl Ty {
         matches!(self, Ty::Tensor(_, "float32"))
     }
 
-    /// Whether it can be written down.
+    /// True if the type can be written.
     pub fn has_text(&self) -> bool {
         match self {
             Ty::Tensor(..) | Ty::Shape => true,
@@ -72,7 +72,7 @@ impl Ty {
         }
     }
 
-    /// Whether it has a reference somewhere, which others may know, too.
+    /// True if it contains a reference, which may have aliases.
     pub fn has_ref(&self) -> bool {
         match self {
             Ty::Tensor(..) | Ty::Shape => false,
@@ -88,7 +88,7 @@ const SHAPES: &[&[i64]] =
     &[&[1, 4, 6, 6], &[1, 4, 6, 6], &[2, 3], &[2, 3], &[3, 2], &[4], &[3], &[], &[2, 4], &[1, 4, 1, 1], &[2, 2, 3]];
 
 impl Maker {
-    /// The type of a tensor, of floats mostly.
+    /// Returns the type of a tensor, mostly of floats.
     pub(super) fn tensor_type(&mut self) -> Ty {
         match self.random.below(12) {
             0 => Ty::INT,
@@ -99,7 +99,7 @@ impl Maker {
         }
     }
 
-    /// A type that can be written down.
+    /// Returns a type that can be written.
     pub(super) fn param_type(&mut self, depth: usize) -> Ty {
         if depth == 0 || self.shape.first_order {
             return self.tensor_type();
@@ -116,7 +116,7 @@ impl Maker {
         }
     }
 
-    /// The type of something to be bound.
+    /// Returns the type of a value to bind.
     pub(super) fn local_type(&mut self) -> Ty {
         match self.random.below(10) {
             0 if self.shape.first_order => Ty::Tuple((0..2).map(|_| self.tensor_type()).collect()),

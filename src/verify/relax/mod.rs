@@ -1,12 +1,12 @@
-//! Is this a program of Relax? The rules of TVM's `src/relax/analysis/well_formed.cc`.
+//! Verifies programs of Relax, by the rules of TVM's `src/relax/analysis/well_formed.cc`.
 //!
 //! - Variables are bound once, and used where they are visible: those of branches in the branch, dataflow variables in their
 //!   block. The same holds for symbolic variables, which parameters and `R.match_cast` define.
-//! - Operands are variables, constants and the like, or tuples of them (A-normal form). Sequences stand only as bodies of
-//!   functions and branches.
-//! - Dataflow blocks have no branches and no side effects; neither has a function that says that it is pure.
-//! - Global functions that are named exist, and `global_symbol` is the name.
-//! - What [`typed`] says of types.
+//! - Operands are variables, constants and similar leaves, or tuples of them (A-normal form). Sequences occur only as
+//!   bodies of functions and branches.
+//! - Dataflow blocks have no branches and no side effects; neither has a function that is marked as pure.
+//! - Functions that are mentioned exist in the module, and `global_symbol` is their name.
+//! - The rules about types in [`typed`].
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ use crate::ir::{
     Type, TypeId, Var, VarId,
 };
 
-/// Everything that is wrong with a module of Relax, apart from arguments whose types do not fit.
+/// Returns all errors of a module of Relax, apart from arguments whose types do not fit.
 pub(super) fn verify(store: &mut Store, module: &Module) -> Vec<Diagnostic> {
     let mut errors = structure(store, module);
     errors.extend(typed::verify(store, module));
@@ -46,19 +46,19 @@ fn structure(store: &Store, module: &Module) -> Vec<Diagnostic> {
     check.errors
 }
 
-/// What is known of the place that is looked at.
+/// The context of the current expression.
 #[derive(Clone, Copy)]
 struct Place {
-    /// A dataflow block.
+    /// True in a dataflow block.
     dataflow: bool,
-    /// The function around it says that it has no side effects.
+    /// True if the function around is marked as free of side effects.
     pure: bool,
 }
 
 enum Step {
     Function(ExprId),
     Seq(ExprId, Place),
-    /// The binding is checked; now its variable is visible.
+    /// Defines the variable of a binding, which is checked.
     Define(Binding, bool),
     Binding(Binding, Place),
     Operand(ExprId, Span),
@@ -71,7 +71,7 @@ struct Verifier<'a> {
     module: &'a Module,
     /// Variables that are bound somewhere.
     bound: IdMap<Var, ()>,
-    /// Variables that may be used here.
+    /// Variables that are in scope.
     visible: IdMap<Var, ()>,
     symbols: IdMap<Symbol, ()>,
     errors: Vec<Diagnostic>,
@@ -113,8 +113,6 @@ impl Verifier<'_> {
             }
         }
     }
-
-    // ---- functions and sequences ----
 
     fn function(&mut self, id: ExprId) {
         let store = self.store;
@@ -192,14 +190,12 @@ impl Verifier<'_> {
             }
             steps.push(Step::Forget(local, Vec::new()));
         }
-        // What was visible before stays so.
+        // Symbols that were visible before stay visible.
         symbols_of_all.retain(|symbol| !self.symbols.contains(*symbol));
         steps.push(Step::Operand(body, span));
         steps.push(Step::Forget(outer, symbols_of_all));
         self.steps.extend(steps.into_iter().rev());
     }
-
-    // ---- bindings ----
 
     fn define(&mut self, var: VarId, span: Option<Span>) {
         if self.bound.insert(var, ()).is_some() {
@@ -280,7 +276,7 @@ impl Verifier<'_> {
                 }
             }
             Expr::Function(_) => {
-                // It may call itself: its name is known in it.
+                // It may call itself, because its name is in scope inside of it.
                 let visible = self.visible.insert(var, ()).is_some();
                 if !visible {
                     self.steps.push(Step::Forget(vec![var], Vec::new()));
@@ -291,8 +287,6 @@ impl Verifier<'_> {
         }
     }
 
-    // ---- operands ----
-
     fn callee(&mut self, id: ExprId, span: Option<Span>) {
         match self.store.expr(id) {
             Expr::Op(_) | Expr::Extern(_) => {}
@@ -300,7 +294,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// A variable, constant or the like, or a tuple of such.
+    /// Checks an operand: a variable, constant or similar leaf, or a tuple of such.
     fn operand(&mut self, id: ExprId, span: Option<Span>) {
         let store = self.store;
         let mut stack = vec![id];
@@ -338,7 +332,7 @@ impl Verifier<'_> {
         self.error("relax-unbound-var", message, span);
     }
 
-    /// Symbolic variables of a type must be known, and so must the variables that hold shapes.
+    /// Checks that the symbolic variables of a type, and the variables that hold shapes, are in scope.
     fn ty(&mut self, ty: TypeId, span: Option<Span>) {
         let store = self.store;
         // The parameters of a function type define variables of its own.
@@ -376,7 +370,7 @@ impl Verifier<'_> {
         if !self.symbols.contains(symbol) {
             let message =
                 format!("the symbolic variable `{}` is not defined here", self.store.str(self.store.symbol(symbol).name));
-            // Once is enough.
+            // One report per symbol is enough.
             self.symbols.insert(symbol, ());
             self.error("relax-unbound-symbol", message, span);
         }

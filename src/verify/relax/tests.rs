@@ -1,4 +1,4 @@
-//! Programs that break a rule about types each.
+//! Programs that each break a rule about types.
 
 use super::typed::verify;
 use crate::ir::{Binding, DType, Dialect, Dim, Expr, ExprId, Function, Module, Store, Symbol, TypeId};
@@ -56,7 +56,7 @@ fn arguments_of_a_tensor_program_stand_there_as_a_tuple() {
     assert!(found[0].contains("must hold its arguments as an in-line tuple"), "{found:?}");
 }
 
-/// What is wrong with a function of one binding that says of its variable and of its value what it likes.
+/// Returns the errors of a function of one binding with arbitrary types for its variable and its value.
 fn said(store: &mut Store, value: ExprId, variable: TypeId) -> Vec<String> {
     let var = store.relax_var("y", Some(variable), false);
     let block = store.add_block_of(&[Binding { var, value, cast: None }], false);

@@ -1,11 +1,12 @@
-//! The rules of `well_formed.cc` about types: of calls, of what is bound, of shapes.
+//! The rules of `well_formed.cc` about the types of calls, bindings and shapes.
 //!
-//! - The arguments of `R.call_tir` and its like stand there as a tuple (TVM's `FNormalize`), and the type of the output is one
-//!   that the tensor program can write (its `FValidate`).
-//! - The type of a call is not one that it can never have, and what is bound is what its variable says.
+//! - The arguments of `R.call_tir` and related operators are a tuple literal (TVM's `FNormalize`), and the type of the
+//!   output is one that the tensor program can write (its `FValidate`).
+//! - The type of a call is one that it can have, and the value of a binding has the type of its variable.
 //! - Extents of shapes are integers.
 //!
-//! Extents that cannot be proven to differ are taken to agree. TVM asks the `R.inspect` operators, too, not to ask for what the type of the tensor says; here they may.
+//! Extents that cannot be proven to differ are assumed to be equal. TVM also forbids `R.inspect` operators for properties that
+//! the type of the tensor has; here they are allowed.
 
 use crate::diag::Diagnostic;
 use crate::infer::relax::types::{Fit, fit};
@@ -18,7 +19,7 @@ use crate::print::relax_ty;
 /// Operators that call a tensor program and write its outputs.
 const CALL_TIR: [&str; 3] = ["call_tir", "call_tir_with_grad", "call_tir_inplace"];
 
-/// Everything that is wrong with the types of a module of Relax.
+/// Returns all errors in the types of a module of Relax.
 pub(super) fn verify(store: &mut Store, module: &Module) -> Vec<Diagnostic> {
     let signatures = signatures(store, module);
     let mut check = Check { store, module, signatures: &signatures, errors: Vec::new() };
@@ -76,11 +77,11 @@ impl Check<'_> {
             self.call_tir(id, name);
         }
         let Some(current) = self.store.checked_type(id) else { return };
-        // Where a tensor is spread over devices is propagated by other rules.
+        // Other rules propagate the distribution of a tensor over devices.
         if matches!(self.store.type_of_id(current), Type::Distributed { .. }) {
             return;
         }
-        // Arguments that do not fit are found where types are deduced.
+        // Type deduction reports arguments that do not fit.
         if let Ok(deduced) = deduce_call(self.store, self.signatures, callee, args, info)
             && fit(self.store, current, deduced) == Fit::Never
         {
@@ -116,7 +117,7 @@ impl Check<'_> {
         let given: Vec<ExprId> = self.store.items(fields).collect();
         let explicit = call.info.and_then(|info| self.store.call_info(info).type_args.first().copied());
         let in_place = self.store.attr_ints(call.attrs, "inplace_indices").unwrap_or_default();
-        // Values of symbols behind the inputs are given to the last parameters.
+        // Values of symbols behind the inputs are arguments of the last parameters.
         if args.len() > 2 {
             return;
         }
@@ -137,7 +138,7 @@ impl Check<'_> {
         }
     }
 
-    /// The type of what a tensor program writes when it is given these inputs, as far as they tell.
+    /// Returns the type of a tensor program's outputs for these inputs, as far as those determine it.
     fn implied(&mut self, program: &PrimFunc, inputs: &[ExprId], in_place: &[i64]) -> Result<Option<TypeId>, String> {
         let params: Vec<TypeId> = program.params.iter().map(|param| self.param(*param)).collect();
         if inputs.len() > params.len() {
@@ -168,7 +169,7 @@ impl Check<'_> {
         deduce_callable(self.store, dummy, &types).map(Some)
     }
 
-    /// The type of what a parameter takes.
+    /// Returns the type of a parameter's argument.
     fn param(&mut self, param: PrimParam) -> TypeId {
         match param {
             PrimParam::Var(symbol) => {
@@ -196,7 +197,7 @@ impl Check<'_> {
     }
 }
 
-/// Relax's extents have 64 bits, those of buffers any.
+/// Widens an extent of a buffer to the 64 bits of Relax's extents.
 fn wide(dim: Dim) -> Dim {
     match dim {
         Dim::Int { value, .. } => Dim::Int { value, bits: 64 },
