@@ -110,13 +110,12 @@ function noProcess(): Plugin {
   };
 }
 
-/** The engine, or with VITE_MOCK=1 the stand-in for it; the sandbox opens the same one from bytes. */
-const mock = process.env.VITE_MOCK === "1";
+/** The engine; the sandbox opens the same one from bytes. */
 const engine = {
-  "passlab-engine-bytes": resolve(here, `www/engine/${mock ? "mock" : "bytes"}.ts`),
+  "passlab-engine-bytes": resolve(here, "www/engine/bytes.ts"),
   "passlab-engine": resolve(here, "www/pkg"),
-  "passlab-session": resolve(here, `www/engine/${mock ? "mock" : "wasm"}.ts`),
-  "passlab-sandbox-session": resolve(here, mock ? "www/engine/mock.ts" : "www/sandbox/session.ts"),
+  "passlab-session": resolve(here, "www/engine/wasm.ts"),
+  "passlab-sandbox-session": resolve(here, "www/sandbox/session.ts"),
 };
 
 const panels =

@@ -13,7 +13,9 @@ import typing
 
 import tvm
 from tvm import relax
-from tvm.script import ir as I, relax as R, tirx as T
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
 
 # The same rule as in benches/tvm.rs.
 SECONDS, LEAST, MOST = 0.2, 2, 500

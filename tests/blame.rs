@@ -1,14 +1,15 @@
 //! Traces the bindings of a program after all passes back to the user's lines, where the diff draws them, on the
 //! networks that are bundled with TVM.
 
+mod beside;
+
+use beside::text_beside;
 use passlab::ir::{Expr, ExprId, Module, Store};
 use passlab::pass::PassContext;
 use passlab::passes::pipeline;
 use passlab::print::{self, LineRole, PrintOptions};
 use passlab::session::{Graph, NodeFate, Place, Session, attributes, document};
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::path::Path;
 
 /// Returns the bindings on the lines of a program.
 fn bindings(store: &Store, module: &Module) -> Vec<ExprId> {
@@ -39,13 +40,9 @@ fn measure(name: &str, source: &str, calls: &str) -> (usize, usize) {
 }
 
 fn corpus(kind: &str, names: &[&str], calls: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(kind);
     let (mut bindings, mut reached) = (0, 0);
     for name in names {
-        let Ok(source) = fs::read_to_string(folder.join(name)) else {
-            println!("skipped: there is no corpus beside the project");
-            return;
-        };
+        let Some(source) = text_beside(&format!("corpus/{kind}/{name}")) else { return };
         let (all, found) = measure(name, &source, calls);
         println!("{name}: {found} of {all} bindings lead to the source");
         bindings += all;
@@ -83,8 +80,7 @@ fn what_reads_otherwise_after_a_step_has_that_step_in_its_history() {
     let scaled = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(4, 4, 3, 3), float32], \
                   %s: Tensor[(4, 1, 1), float32]) {\n  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=4, kernel_size=[3, \
                   3]);\n  %1 = multiply(%0, %s);\n  nn.relu(%1)\n}\n";
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/relay");
-    let of_corpus = ["dqn.relay", "lstm.relay", "resnet-18.relay"].map(|name| fs::read_to_string(folder.join(name)).ok());
+    let of_corpus = ["dqn.relay", "lstm.relay", "resnet-18.relay"].map(|name| text_beside(&format!("corpus/relay/{name}")));
     for source in of_corpus.into_iter().flatten().chain([scaled.to_owned()]) {
         let mut session = Session::new(|| 0.0);
         let context = PassContext { opt_level: 3, ..PassContext::default() };
@@ -115,9 +111,8 @@ fn what_reads_otherwise_after_a_step_has_that_step_in_its_history() {
 #[test]
 fn nodes_of_the_graph_stay_where_they_are_from_step_to_step() {
     let calls = pipeline("relay.build.O3").expect("TVM's pipeline").calls().join(", ");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/relay");
     for name in ["dqn.relay", "lstm.relay", "resnet-18.relay"] {
-        let Ok(source) = fs::read_to_string(folder.join(name)) else { return };
+        let Some(source) = text_beside(&format!("corpus/relay/{name}")) else { return };
         let mut session = Session::new(|| 0.0);
         let context = PassContext { opt_level: 3, ..PassContext::default() };
         assert!(session.run(&document(&source, &calls, context).expect("a list of passes"), false), "{name}");

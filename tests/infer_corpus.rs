@@ -1,9 +1,11 @@
 //! The bundled networks of TVM, without their type comments, infer to the types that TVM printed.
 
+mod beside;
+
+use beside::beside;
 use passlab::ir::Store;
 use passlab::{infer, parse, print, verify};
 use std::fs;
-use std::path::Path;
 
 /// The text without `/* ty=... */`.
 fn without_types(text: &str) -> String {
@@ -24,13 +26,9 @@ fn program_part(text: &str) -> &str {
 
 #[test]
 fn every_network_of_the_corpus_infers_to_the_types_that_tvm_found() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/relay");
-    let Ok(entries) = fs::read_dir(&folder) else {
-        println!("skipped: there is no corpus beside the project");
-        return;
-    };
+    let Some(folder) = beside("corpus/relay") else { return };
     let mut networks = 0;
-    for entry in entries {
+    for entry in fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("the folder can be read").path();
         if path.extension().is_none_or(|extension| extension != "relay") {
             continue;

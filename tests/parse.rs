@@ -1,21 +1,14 @@
 //! The parser on whole files: TVM's networks, TVM's own parser tests, and damaged programs.
 
+mod beside;
+
+use beside::beside;
 use passlab::diag::Severity;
 use passlab::ir::Store;
 use passlab::parse::{Parsed, parse};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// A folder beside the project that may be absent.
-fn shared(folder: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    println!("skipped: ../shared/{folder} is not there");
-    None
-}
 
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -38,7 +31,7 @@ fn first_problem(parsed: &Parsed, text: &str) -> String {
 
 #[test]
 fn every_network_of_the_corpus_is_read_without_a_problem() {
-    let Some(folder) = shared("corpus/relay") else { return };
+    let Some(folder) = beside("corpus/relay") else { return };
     for path in files(&folder, "relay") {
         let text = fs::read_to_string(&path).unwrap();
         let parsed = read(&text);
@@ -49,7 +42,7 @@ fn every_network_of_the_corpus_is_read_without_a_problem() {
 
 #[test]
 fn where_tvm_reads_so_do_we_and_where_it_refuses_so_do_we() {
-    let Some(folder) = shared("cases/relay") else { return };
+    let Some(folder) = beside("cases/relay") else { return };
     for case in cases(&folder.join("parse.jsonl")) {
         let source = case["source"].as_str().unwrap();
         let parsed = read(source);
@@ -62,7 +55,7 @@ fn where_tvm_reads_so_do_we_and_where_it_refuses_so_do_we() {
 
 #[test]
 fn every_text_that_tvm_printed_is_read() {
-    let Some(folder) = shared("cases/relay") else { return };
+    let Some(folder) = beside("cases/relay") else { return };
     let mut wrong = Vec::new();
     let mut n = 0;
     for path in files(&folder, "jsonl") {

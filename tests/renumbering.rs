@@ -1,6 +1,9 @@
 //! Edits that renumber everything behind them: a diff shows as many changed lines as there are changed bindings, on the
 //! networks that are bundled with TVM.
 
+mod beside;
+
+use beside::text_beside;
 use passlab::diff::Diff;
 use passlab::infer::infer_module;
 use passlab::ir::rewrite::{ExprMutator, rewrite};
@@ -10,8 +13,6 @@ use passlab::pass::PassContext;
 use passlab::print::Naming;
 use passlab::session::{Session, document, open};
 use passlab::{diff, ops};
-use std::fs;
-use std::path::Path;
 
 /// An edit of one call: its input replaces it, another operator replaces it, or its result is negated.
 #[derive(Clone, Copy)]
@@ -44,11 +45,6 @@ impl ExprMutator for Editor {
             Edit::Insert => build::call(store, "negative", &[post]),
         }
     }
-}
-
-fn corpus(name: &str) -> Option<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(name);
-    fs::read_to_string(path).inspect_err(|_| println!("skipped: there is no ../shared/corpus/{name}")).ok()
 }
 
 /// Lines that a diff shows as something else than they were.
@@ -88,7 +84,7 @@ fn changed(store: &Store, module: &Module, edit: Edit, at: ExprId) -> usize {
 
 /// Returns the number of edits that show exactly the bindings that they change, and of all edits.
 fn relay(name: &str, wanted: usize) -> Option<(usize, usize)> {
-    let source = corpus(name)?;
+    let source = text_beside(&format!("corpus/{name}"))?;
     let mut store = Store::new();
     let module = open(&mut store, &source).module;
     let places = places(&store, &module);
@@ -116,7 +112,7 @@ fn relay(name: &str, wanted: usize) -> Option<(usize, usize)> {
 
 /// A binding is doubled, so that the second takes another name everywhere, and the first, which nothing uses, is taken away.
 fn relax(name: &str, wanted: usize) -> Option<(usize, usize)> {
-    let source = corpus(name)?;
+    let source = text_beside(&format!("corpus/{name}"))?;
     let lines: Vec<&str> = source.lines().collect();
     let binds = |line: &&str| line.trim_start().starts_with("lv") && line.contains(" = R.") && line.contains(": R.Tensor");
     let places: Vec<usize> = (0..lines.len()).filter(|line| binds(&lines[*line])).collect();
@@ -172,7 +168,7 @@ fn names_in_a_diff_follow_from_the_program_and_the_list_alone() {
                  %2 = nn.relu(%0);\n  %3 = nn.dropout(%1);\n  %4 = add(%2, %3.0);\n  let %y = nn.softmax(%4);\n  \
                  add(%y, %y)\n}\n";
     let calls = "SimplifyInference, CombineParallelDense, FoldConstant, FuseOps, ToANormalForm";
-    let sources = [Some(small.to_owned()), corpus("lstm.relay"), corpus("resnet-18.relay")];
+    let sources = [Some(small.to_owned()), text_beside("corpus/relay/lstm.relay"), text_beside("corpus/relay/resnet-18.relay")];
     for source in sources.into_iter().flatten() {
         let at = |opt_level| {
             let context = PassContext { opt_level, ..PassContext::default() };

@@ -1,6 +1,9 @@
 //! Functions of TIR in everything that TVM 0.27 printed: each is read, prints back byte for byte, and is
 //! structurally equal to itself read again. The counts stand in `tir.txt`.
 
+mod beside;
+
+use beside::beside;
 use passlab::ir::{Expr, ExprId, Id, Name, Store, equal};
 use passlab::parse::parse;
 use passlab::print::{self, PrintOptions};
@@ -10,12 +13,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(folder);
-    let Ok(entries) = fs::read_dir(&folder) else {
-        println!("skipped: {} is not there", folder.display());
-        return Vec::new();
-    };
-    let mut paths: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();
+    let Some(folder) = beside(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     paths.retain(|p| p.extension().is_some_and(|e| e == extension));
     paths.sort();
     paths

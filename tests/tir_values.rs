@@ -2,6 +2,9 @@
 //! (`../shared/cases/tir`) and the models in `../shared/corpus/relax` after LegalizeOps, before and after each pass of
 //! TVM's lowering, one after the other. Without those folders the test says so.
 
+mod beside;
+
+use beside::beside;
 use passlab::cli::json::value_from_json;
 use passlab::eval::{EvalOptions, Value, eval_function};
 use passlab::ir::{Dialect, Expr, Module, Store, Tensor};
@@ -13,7 +16,7 @@ use passlab::pass::trace::Trace;
 use passlab::passes;
 use passlab::session::{open, seeded_args};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// TVM's default lowering, up to where the arguments of functions become those of the packed convention. A pass that is not
 /// there yet is left out.
@@ -57,15 +60,6 @@ const LOWERING: &[&str] = &[
 
 /// Steps are few, so that the test is quick; programs that need more are counted as skipped.
 const FUEL: EvalOptions = EvalOptions { fuel: 20_000, work: u64::MAX };
-
-fn shared(folder: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(folder);
-    if !folder.is_dir() {
-        println!("skipped: {} is not there", folder.display());
-        return None;
-    }
-    Some(folder)
-}
 
 fn after(store: &mut Store, module: &Module, calls: &str) -> Option<Module> {
     let registry = Registry::from(passes::ALL).of(Dialect::Relax);
@@ -151,7 +145,7 @@ fn report(count: &Count, least: usize) {
 
 #[test]
 fn lowering_keeps_what_the_programs_of_tests_compute() {
-    let Some(folder) = shared("cases/tir") else { return };
+    let Some(folder) = beside("cases/tir") else { return };
     let text = std::fs::read_to_string(folder.join("eval.jsonl")).unwrap_or_default();
     let mut count = Count::default();
     for line in text.lines() {
@@ -167,7 +161,7 @@ fn lowering_keeps_what_the_programs_of_tests_compute() {
 
 #[test]
 fn lowering_keeps_what_legalised_models_compute() {
-    let Some(folder) = shared("corpus/relax") else { return };
+    let Some(folder) = beside("corpus/relax") else { return };
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
     paths.sort();

@@ -1,6 +1,6 @@
 /// <reference types="vite/client" />
 
-/** The engine that the worker opens: `www/engine/wasm.ts`, or `mock.ts` when built with VITE_MOCK=1. */
+/** The engine that the worker opens: `www/engine/wasm.ts`. */
 declare module "passlab-session" {
   export function open(): Promise<{
     handle(request: import("./engine/protocol").Request): unknown;
@@ -9,14 +9,14 @@ declare module "passlab-session" {
   export function prepare(): Promise<void>;
 }
 
-/** The same engine as the sandbox's worker opens it: `www/sandbox/session.ts`, or `mock.ts`. */
+/** The same engine as the sandbox's worker opens it: `www/sandbox/session.ts`. */
 declare module "passlab-sandbox-session" {
   export function open(engine: ArrayBuffer[]): Promise<{
     handle(request: import("./engine/protocol").Request): unknown;
   }>;
 }
 
-/** Addresses: of the engine's WebAssembly (none in a mock), and of the files that the build makes (`www/made.ts`). */
+/** Addresses: of the engine's WebAssembly, and of the files that the build makes (`www/made.ts`). */
 declare module "passlab-engine-bytes" {
   const urls: string[];
   export default urls;

@@ -168,7 +168,8 @@ class Function:
         if roll < 0.78:
             return Ty("tuple", parts=[tensor(self.base, self.dtype) for _ in range(rng.randint(1, 3))])
         if roll < 0.82:
-            return rng.choice([Ty("tensor", None, self.dtype, len(self.base)), Ty("tensor", None, self.dtype), Ty("tensor", tuple(self.base), None), Ty("any"), Ty("shape", None, ndim=2)])
+            vague = [Ty("tensor", None, self.dtype, len(self.base)), Ty("tensor", None, self.dtype), Ty("tensor", tuple(self.base), None)]
+            return rng.choice([*vague, Ty("any"), Ty("shape", None, ndim=2)])
         dims = [rng.choice(DIMS) for _ in range(rng.choice([1, 2, 2, 3]))]
         return tensor(dims, rng.choice(DTYPES))
 

@@ -1,6 +1,8 @@
 //! Laws that hold for every program: checked on programs made up from a seed, on those of the page, and
 //! on TVM's networks where they are at hand.
 
+#[path = "../beside/mod.rs"]
+mod beside;
 mod every_pass;
 mod lowered;
 mod mutate;
@@ -92,11 +94,8 @@ fn a_pass_that_is_run_twice_changes_nothing_the_second_time() {
 
 #[test]
 fn tvms_networks_go_through_every_opt_level_with_each_step_verified() {
-    let Ok(files) = std::fs::read_dir("../shared/corpus/relay") else {
-        println!("no corpus at ../shared/corpus/relay, nothing run");
-        return;
-    };
-    for file in files.flatten() {
+    let Some(folder) = beside::beside("corpus/relay") else { return };
+    for file in std::fs::read_dir(folder).expect("the folder can be read").flatten() {
         let source = std::fs::read_to_string(file.path()).expect("it can be read");
         for level in 0..=4 {
             let mut store = Store::new();

@@ -1,5 +1,6 @@
 /** The `?` sheet: every key there is, made from the list of commands. The palette lists those without a key too. */
 import { For, onMount } from "solid-js";
+import { version } from "../../package.json";
 import { commands, keyLabel, localKeys } from "./commands";
 import { useApp } from "./context";
 import "../styles/sheet.css";
@@ -54,6 +55,7 @@ export default function Help(props: { onClose(): void }) {
           </dl>
         </section>
       </div>
+      <p>This is passlab {version}: Relay after TVM 0.19, Relax and TIR after TVM 0.27.</p>
       <label class="box">
         <input
           type="checkbox"

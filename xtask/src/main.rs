@@ -22,6 +22,7 @@ cargo xtask build                         static site in dist/, fit for any host
 cargo xtask test [STAGE...]               every test, or only the stages named
 cargo xtask conformance [--check|--update] [FILTER]
                                           our passes against results that TVM itself gave
+cargo xtask record [KIND...]              the suite in tests/conformance anew, by TVM in $PASSLAB_PYTHON
 cargo xtask bench [ARGUMENT...]           how fast the engine is: cargo bench
 cargo xtask bench page                    how fast the page in dist/ answers, in a real browser
 cargo xtask bench tvm [PART...]           passes of Relax beside TVM's own, where $PASSLAB_PYTHON has it
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         "build" if rest.is_empty() => build::build(),
         "test" => test::test(&rest),
         "conformance" => test::conformance(&rest),
+        "record" => test::record(&rest),
         "bench" if rest == ["page"] => test::bench_page(),
         "bench" if rest.first().is_some_and(|first| first == "tvm") => {
             sh::cargo().args(["bench", "--bench", "tvm", "--"]).args(&rest[1..]).run()

@@ -1,0 +1,275 @@
+"""Records what TVM 0.27 makes of programs of our own generators: the suite that tests/conformance.rs reads.
+
+    cargo xtask record [KIND...]        KIND: relax, tir, schedule; all of them unless some are named
+
+It writes tests/conformance/KIND.jsonl.z, lines of JSON compressed by zlib. A line is a program and what was made of it:
+
+    {"id": "relax-17", "texts": [text, ...], "pairs": [{"from": 0, "to": 1, "call": "DeadCodeElimination()", ...}, ...]}
+
+A text stands once in a line; `from` and `to` are places in `texts`. A pair is what one call makes of one text: passes as they are
+written in Python, or with `"trace": true` the lines of a schedule; the call "" is reading alone. `error` stands where TVM refuses, and
+`context` holds the opt level and options that are not the default. The seed of a program is in its id.
+
+Each program is made in a process of its own, so that a crash or a hang of TVM costs one program. A pass is recorded a limited number
+of times, and seldom where it changes nothing.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import random
+import select
+import signal
+import sys
+import time
+import zlib
+
+HERE = pathlib.Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "cross")]
+
+import cross  # noqa: E402
+import loops  # noqa: E402
+import programs  # noqa: E402
+import steps  # noqa: E402
+from tvm_ffi import structural_equal  # noqa: E402
+
+# How many pairs a kind has, how many of them one pass has at most, and how many of those leave the program as it is.
+LIMITS = {"relax": (2800, 80, 10), "tir": (2700, 110, 8), "schedule": (1400, 1400, 0)}
+LONGEST = 9000
+LOWERING = """
+s_tir.CanonicalizeLoop() s_tir.LowerCrossThreadReduction() s_tir.LowerInitBlock() s_tir.PlanAndUpdateBufferAllocationLocation()
+s_tir.ConvertBlocksToOpaque() s_tir.LiftThreadBinding() s_tir.ManifestSharedMemoryLocalStage() s_tir.CompactBufferAllocation()
+s_tir.LowerAutoCopy() s_tir.UnifyThreadBinding() s_tir.LowerMatchBuffer() s_tir.StmtSimplify() s_tir.InjectPermutedLayout()
+s_tir.AnnotateIrregularLoop() s_tir.InjectSoftwarePipeline() s_tir.TransformMmaBufferLayout() s_tir.LowerOpaqueBlock()
+tirx.FlattenBuffer() tirx.BF16ComputeLegalize() tirx.NarrowDataType(target_bits=32) s_tir.LoopPartition() tirx.VectorizeLoop()
+s_tir.InjectVirtualThread() s_tir.InjectDoubleBuffer() tirx.StorageRewrite() s_tir.HoistIfThenElse() tirx.UnrollLoop()
+s_tir.RenormalizeSplitPattern() tirx.StmtSimplify() tirx.RemoveNoOp() s_tir.RewriteUnsafeSelect() tirx.CommonSubexprElim()
+tirx.FP8ComputeLegalize() s_tir.VerifyVTCMLimit() s_tir.LowerVtcmAlloc() tirx.VerifyMemory() tirx.AnnotateEntryFunc()
+s_tir.ThreadSync(storage_scope="shared") s_tir.InferFragment() s_tir.LowerThreadAllreduce() s_tir.MergeSharedMemoryAllocations()
+tirx.SplitHostDevice() tirx.MakePackedAPI() tirx.BF16StorageLegalize()
+""".split()
+ASIDE = """
+s_tir.HoistExpression() s_tir.HoistIfThenElse() tirx.ForceNarrowIndexToInt32() tirx.StorageRewrite() tirx.RemoveNoOp() tirx.UnrollLoop()
+tirx.StmtSimplify() s_tir.StmtSimplify() s_tir.CanonicalizeLoop() tirx.CommonSubexprElim() s_tir.LoopPartition() tirx.VectorizeLoop()
+tirx.VectorizeLoop(enable_vectorize=False) s_tir.RewriteUnsafeSelect() s_tir.RenormalizeSplitPattern() tirx.ConvertSSA()
+s_tir.InjectVirtualThread() tirx.PointerValueTypeRewrite() tirx.SkipAssert() tirx.BF16ComputeLegalize() tirx.FlattenBuffer()
+tirx.NarrowDataType(target_bits=32) tirx.LowerIntrin() s_tir.InstrumentBoundCheckers() tirx.MakePackedAPI() tirx.SplitHostDevice()
+s_tir.CompactBufferAllocation(is_strict=True) tirx.InlinePrivateFunctions() tirx.RemoveAssume() s_tir.LowerInitBlock()
+s_tir.ConvertBlocksToOpaque() s_tir.PlanAndUpdateBufferAllocationLocation() s_tir.LiftThreadBinding() s_tir.UnifyThreadBinding()
+""".split()
+CONFIGS = {
+    "tirx.UnrollLoop": [{"tirx.UnrollLoop": {"auto_max_step": 16}}, {"tirx.UnrollLoop": {"auto_max_step": 8, "explicit_unroll": False}}],
+    "s_tir.LoopPartition": [{"s_tir.LoopPartition": {"partition_const_loop": True}}, {"s_tir.LoopPartition": {"no_unroll_loop_with_extent_one": True}}],
+    "s_tir.HoistIfThenElse": [{"s_tir.HoistIfThenElse": {"support_block_scope_hoisting": True}}],
+}
+
+
+class Line:
+    """A program and its pairs; each text once."""
+
+    def __init__(self, name):
+        self.name, self.texts, self.pairs = name, [], []
+
+    def place(self, text):
+        if text not in self.texts:
+            self.texts.append(text)
+        return self.texts.index(text)
+
+    def add(self, before, after, call, error=None, **more):
+        pair = {"from": self.place(before), "call": call, **more}
+        pair.update({"error": error} if after is None else {"to": self.place(after)})
+        self.pairs.append(pair)
+
+
+def group(pair):
+    if pair.get("trace"):
+        return "schedule"
+    return pair["call"].split("(")[0] if pair["call"].count("()") < 2 else "sequence"
+
+
+class Recorder:
+    def __init__(self, kind):
+        self.kind, self.worker = kind, cross.Worker(None, [], [])
+        self.counts, self.same = collections.Counter(), collections.Counter()
+        tvm = self.worker.tvm
+        self.space = {"tirx": tvm.tirx.transform, "s_tir": tvm.s_tir.transform, "tvm": tvm}
+
+    def wants(self, name, changed):
+        _, most, alike = LIMITS[self.kind]
+        return self.counts[name] < most and (changed or self.same[name] < alike)
+
+    def read(self, line, source):
+        """What TVM reads and prints, or nothing."""
+        try:
+            printed, error = self.worker.read(source).script(show_meta=True), None
+        except Exception as failed:
+            printed, error = None, cross.last_line(failed)
+        if len(printed or "") < LONGEST:
+            line.add(source, printed, "", error)
+        return printed
+
+    def pair(self, line, before, module, call, run, **more):
+        """Records a call; gives the text after it."""
+        made = None
+        try:
+            made = run(module)
+            after, error = made.script(show_meta=True), None
+        except Exception as failed:
+            after, error = None, f"{type(failed).__name__}: {cross.last_line(failed)}"
+            # A pass of tensor programs that breaks where it does not belong says nothing about itself.
+            if self.kind == "tir" and type(failed).__name__ in ("InternalError", "TypeError"):
+                return None
+        name = group({"call": call})
+        if max(len(before), len(after or "")) < LONGEST and self.wants(name, after != before) and self.says_all(made, after):
+            line.add(before, after, call, error, **more)
+        return after
+
+    def says_all(self, module, text):
+        """Whether the text is all of the module: it is not where a variable stands outside of what binds it."""
+        if self.kind == "relax" or text is None:
+            return True
+        try:
+            read = self.load(text)
+        except Exception:
+            return "tvm_struct_get" in text  # what MakePackedAPI makes is not read by TVM
+        # An offset of 64 bits is printed as one of 32 is.
+        return structural_equal(read, module) or "elem_offset=0" in text
+
+    def relax(self, rng, line):
+        theme = rng.choice(programs.THEMES)
+        printed = self.read(line, programs.make(rng, theme))
+        if printed is None:
+            return
+        module, stage = self.worker.read(printed), rng.random()
+        try:
+            if stage < 0.15:
+                module = self.worker.prepare(module, rng)
+            elif stage < 0.25:
+                module = self.worker.named(module)
+            before = module.script(show_meta=True)
+            module = self.worker.read(before)
+        except Exception:
+            return
+        for call in self.worker.choose(rng, theme, 8):
+            word, _, rest = call.partition(" ")
+            calls, level = (rest, 2) if word == "SEQ" else (rest, rng.choice([0, 1])) if word == "LOW" else (call, 2)
+            more = {"context": {"opt_level": level}} if level != 2 else {}
+            self.pair(line, before, module, calls, lambda m: self.worker.transform(m, calls, level), **more)
+
+    def tir(self, rng, line):
+        blocks = rng.random() < 0.6
+        before = self.read(line, (loops.blocks if blocks else loops.loops)(rng))
+        start = 0 if blocks else rng.choice([LOWERING.index("tirx.FlattenBuffer()"), LOWERING.index("tirx.UnrollLoop()")])
+        if blocks and before and rng.random() < 0.5:
+            made = steps.Steps(rng, self.worker.tvm, self.load(before))
+            made.make(rng.randint(2, 6))
+            before = made.schedule.mod.script(show_meta=True)
+        for call in LOWERING[start:]:
+            if before is None or len(before) > LONGEST:
+                return
+            try:
+                module = self.load(before)
+            except Exception:
+                return
+            for aside in rng.sample(ASIDE, 1):
+                if rng.random() < 0.5:
+                    self.lower(line, before, module, aside, rng)
+            before = self.lower(line, before, module, call, None)
+
+    def load(self, text):
+        return self.worker.tvm.script.from_source(text, check_well_formed=False)
+
+    def lower(self, line, before, module, call, rng):
+        options = CONFIGS.get(call.split("(")[0], [])
+        config = rng.choice(options) if rng and options and rng.random() < 0.7 else {}
+        made = eval(call, dict(self.space))
+
+        def run(module):
+            with self.worker.tvm.transform.PassContext(opt_level=2, config=config):
+                return made(module)
+
+        return self.pair(line, before, module, call, run, **({"context": {"config": config}} if config else {}))
+
+    def schedule(self, rng, line):
+        before = self.read(line, loops.blocks(rng))
+        if before is None:
+            return
+        for _ in range(3):
+            made = steps.Steps(rng, self.worker.tvm, self.load(before))
+            trace = made.make(rng.choice([1, 2, 3, 5, 8]))
+            after = made.schedule.mod.script(show_meta=True)
+            if trace and len(after) < LONGEST and self.says_all(made.schedule.mod, after):
+                line.add(before, None if made.error else after, trace, made.error, trace=True)
+
+    def alone(self, seed, seconds=40):
+        """The line of a seed, made in a process of its own; nothing when that is gone or hangs."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            line = Line(f"{self.kind}-{seed}")
+            getattr(self, self.kind)(random.Random(line.name), line)
+            with os.fdopen(writer, "w") as out:
+                json.dump({"id": line.name, "texts": line.texts, "pairs": line.pairs}, out)
+            os._exit(0)
+        os.close(writer)
+        parts, end = [], time.time() + seconds
+        while select.select([reader], [], [], max(end - time.time(), 0))[0]:
+            part = os.read(reader, 1 << 16)
+            if not part:
+                break
+            parts.append(part)
+        os.close(reader)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        try:
+            return json.loads(b"".join(parts))
+        except ValueError:
+            return None
+
+    def record(self):
+        lines, seed, gone = [], 0, 0
+        while sum(self.counts.values()) < LIMITS[self.kind][0]:
+            line = self.alone(seed)
+            seed += 1
+            gone += line is None
+            pairs = [pair for pair in line["pairs"] if self.keeps(line["texts"], pair)] if line else []
+            if not any(pair["call"] for pair in pairs):
+                continue
+            lines.append(json.dumps(packed(line, pairs), ensure_ascii=False, separators=(",", ":")))
+            if len(lines) % 50 == 0:
+                print(f"{self.kind}: {seed} seeds, {gone} crashes, {sum(self.counts.values())} pairs", flush=True)
+        data = zlib.compress("\n".join(lines).encode() + b"\n", 9)
+        (HERE / f"{self.kind}.jsonl.z").write_bytes(data)
+        print(f"{self.kind}: {sum(self.counts.values())} pairs of {len(lines)} programs, {len(data)} bytes; {gone} programs crashed TVM")
+
+    def keeps(self, texts, pair):
+        name = group(pair) or "read"
+        changed = "to" not in pair or pair["to"] != pair["from"]
+        if not self.wants(name, changed):
+            return False
+        self.counts[name] += 1
+        self.same[name] += not changed
+        return True
+
+
+def packed(line, pairs):
+    """The line with the texts that its pairs use."""
+    texts = []
+    for pair in pairs:
+        for key in ("from", "to"):
+            if key in pair:
+                text = line["texts"][pair[key]]
+                if text not in texts:
+                    texts.append(text)
+                pair[key] = texts.index(text)
+    return {"id": line["id"], "texts": texts, "pairs": pairs}
+
+
+if __name__ == "__main__":
+    for kind in sys.argv[1:] or LIMITS:
+        if kind not in LIMITS:
+            sys.exit(f"there is no kind {kind}; kinds are {', '.join(LIMITS)}")
+        Recorder(kind).record()
