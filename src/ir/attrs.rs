@@ -19,7 +19,7 @@ pub struct Attrs {
 }
 
 impl Attrs {
-    /// The value of the field `name`.
+    /// Returns the value of the field `name`.
     pub fn get(&self, name: Id<Name>) -> Option<&AttrValue> {
         self.fields.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
     }
@@ -62,12 +62,12 @@ pub enum AttrValue {
 }
 
 impl AttrValue {
-    /// An integer in TVM's usual 32 bits.
+    /// Makes an integer in TVM's usual 32 bits.
     pub const fn int(value: i64) -> AttrValue {
         AttrValue::Int { value, bits: 32 }
     }
 
-    /// The number, if it is an integer or a truth value.
+    /// Returns the number, if it is an integer or a truth value.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             AttrValue::Int { value, .. } => Some(*value),
@@ -76,7 +76,7 @@ impl AttrValue {
         }
     }
 
-    /// The number as a double, if it is a number.
+    /// Returns the number as a double, if it is a number.
     pub fn as_float(&self) -> Option<f64> {
         match self {
             AttrValue::Float(d) => Some(d.0),
@@ -84,7 +84,7 @@ impl AttrValue {
         }
     }
 
-    /// The numbers, if it is a list of integers.
+    /// Returns the numbers, if it is a list of integers.
     pub fn as_ints(&self) -> Option<Vec<i64>> {
         match self {
             AttrValue::Array(items) => items.iter().map(AttrValue::as_int).collect(),

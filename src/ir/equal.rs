@@ -411,7 +411,7 @@ impl<'a> Comparer<'a> {
         Ok(())
     }
 
-    /// Variables correspond in the order of their bindings, then the values are compared.
+    /// Compares blocks: pairs variables in the order of their bindings, then compares the values.
     fn blocks(&mut self, lhs: List<BindingBlock>, rhs: List<BindingBlock>, place: u32) -> Outcome {
         let store = self.store;
         expect(lhs.len() == rhs.len(), "another number of blocks")?;

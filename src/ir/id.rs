@@ -12,13 +12,13 @@ pub struct Id<T> {
 }
 
 impl<T> Id<T> {
-    /// The id of the element at `index` of an arena.
+    /// Returns the id of the element at `index` of an arena.
     pub fn from_index(index: usize) -> Self {
         let raw = u32::try_from(index + 1).expect("an arena holds at most 2^32 - 2 elements");
         Id { raw: NonZeroU32::new(raw).expect("index + 1 is not zero"), kind: PhantomData }
     }
 
-    /// The index of the element in its arena.
+    /// Returns the index of the element in its arena.
     pub fn index(self) -> usize {
         self.raw.get() as usize - 1
     }
@@ -68,12 +68,12 @@ impl<T> List<T> {
     /// The list without elements.
     pub const EMPTY: List<T> = List { start: 0, len: 0, kind: PhantomData };
 
-    /// The run of `len` ids from `start` on, in the caller's pool.
+    /// Returns the run of `len` ids from `start` on, in the caller's pool.
     pub(crate) fn at(start: u32, len: u32) -> Self {
         List { start, len, kind: PhantomData }
     }
 
-    /// The places of its elements in the pool.
+    /// Returns the places of its elements in the pool.
     pub(crate) fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.start as usize + self.len as usize
     }
@@ -133,12 +133,12 @@ impl<K, V> Default for IdMap<K, V> {
 }
 
 impl<K, V> IdMap<K, V> {
-    /// An empty table.
+    /// Makes an empty table.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty table with room for facts about `count` ids that lie close together.
+    /// Makes an empty table with room for facts about `count` ids that lie close together.
     pub fn with_capacity(count: usize) -> Self {
         IdMap { pages: Vec::new(), slots: Vec::with_capacity(count.next_multiple_of(PAGE)), kind: PhantomData }
     }
@@ -149,12 +149,12 @@ impl<K, V> IdMap<K, V> {
         Some(page.checked_sub(1)? * PAGE + id.index() % PAGE)
     }
 
-    /// The fact about `id`, if there is one.
+    /// Returns the fact about `id`, if there is one.
     pub fn get(&self, id: Id<K>) -> Option<&V> {
         self.slots[self.slot(id)?].as_ref()
     }
 
-    /// The fact about `id`, to be changed in place.
+    /// Returns the fact about `id`, to be changed in place.
     pub fn get_mut(&mut self, id: Id<K>) -> Option<&mut V> {
         let slot = self.slot(id)?;
         self.slots[slot].as_mut()

@@ -38,7 +38,7 @@ impl<T> Default for Interner<T> {
 }
 
 impl<T: Hash + Eq> Interner<T> {
-    /// The id of `value`, which is stored if it is new.
+    /// Returns the id of `value`, which is stored if it is new.
     pub fn intern(&mut self, value: T) -> Id<T> {
         if let Some(&id) = self.ids.get(&value) {
             return id;
@@ -56,19 +56,19 @@ impl<T: Hash + Eq> Interner<T> {
         self.values.len()
     }
 
-    /// The value behind an id.
+    /// Returns the value behind an id.
     pub fn get(&self, id: Id<T>) -> &T {
         &self.values[id.index()]
     }
 
-    /// The value behind an id, shared, for when the store has to be changed while it is read.
+    /// Returns the value behind an id, shared, for when the store has to be changed while it is read.
     pub fn get_rc(&self, id: Id<T>) -> Rc<T> {
         self.values[id.index()].clone()
     }
 }
 
 impl Interner<Name> {
-    /// The id of a name. One that is there already, as most are, costs no memory.
+    /// Returns the id of a name. One that is there already, as most are, costs no memory.
     pub fn intern_str(&mut self, text: &str) -> Id<Name> {
         match self.ids.get(text) {
             Some(&id) => id,

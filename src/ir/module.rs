@@ -19,7 +19,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Its name: `Relay`, `Relax`, `TIR`.
+    /// Returns its name: `Relay`, `Relax`, `TIR`.
     pub fn title(self) -> &'static str {
         match self {
             Dialect::Relay => "Relay",
@@ -28,7 +28,7 @@ impl Dialect {
         }
     }
 
-    /// The word for it: `relay`, `relax`, `tir`.
+    /// Returns the word for it: `relay`, `relax`, `tir`.
     pub fn word(self) -> &'static str {
         match self {
             Dialect::Relay => "relay",
@@ -54,27 +54,27 @@ struct ModuleData {
 }
 
 impl Module {
-    /// A module without definitions.
+    /// Makes a module without definitions.
     pub fn new() -> Module {
         Module::default()
     }
 
-    /// Global functions in the order they were added. Each is an [`super::Expr::Function`].
+    /// Returns the global functions in the order they were added. Each is an [`super::Expr::Function`].
     pub fn functions(&self) -> &[(Id<Name>, ExprId)] {
         &self.data.functions
     }
 
-    /// Type definitions in the order they were added.
+    /// Returns the type definitions in the order they were added.
     pub fn adts(&self) -> &[(Id<Name>, AdtId)] {
         &self.data.adts
     }
 
-    /// A module of a dialect without definitions.
+    /// Makes a module of a dialect without definitions.
     pub fn of(dialect: Dialect) -> Module {
         Module { data: Rc::new(ModuleData { dialect, ..ModuleData::default() }) }
     }
 
-    /// The language it is written in.
+    /// Returns the language it is written in.
     pub fn dialect(&self) -> Dialect {
         self.data.dialect
     }
@@ -89,17 +89,17 @@ impl Module {
         Rc::make_mut(&mut self.data).global_infos = infos;
     }
 
-    /// Attributes of the module itself.
+    /// Returns the attributes of the module itself.
     pub fn attrs(&self) -> Option<AttrsId> {
         self.data.attrs
     }
 
-    /// The function called `name`.
+    /// Returns the function called `name`.
     pub fn function(&self, name: Id<Name>) -> Option<ExprId> {
         self.data.functions.iter().find(|(n, _)| *n == name).map(|(_, f)| *f)
     }
 
-    /// The type definition called `name`.
+    /// Returns the type definition called `name`.
     pub fn adt(&self, name: Id<Name>) -> Option<AdtId> {
         self.data.adts.iter().find(|(n, _)| *n == name).map(|(_, a)| *a)
     }

@@ -39,7 +39,7 @@ pub enum Bound {
 /// Order, as in TVM's `ExprMutator`: callee then arguments; a let's variable, value, body; the arms of a match before
 /// its data; a function's parameters before its body.
 pub trait ExprMutator {
-    /// Name of the rule that is recorded when `enter`, `leave` or `bind` changes something.
+    /// Returns the name of the rule that is recorded when `enter`, `leave` or `bind` changes something.
     fn rule(&self) -> &'static str;
 
     /// True if any hook may rewrite a node over leaves, leaves included. If none does, the node stays as it is, unless
@@ -49,20 +49,20 @@ pub trait ExprMutator {
         true
     }
 
-    /// A node is reached for the first time.
+    /// Called when a node is reached for the first time.
     fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
         let _ = (store, id);
         Visit::Descend
     }
 
-    /// The children are done. `pre` is the node as it was (its types are known); `post` is the node
-    /// over its new children, equal to `pre` when none changed.
+    /// Called when the children are done. `pre` is the node as it was (its types are known); `post` is the node over
+    /// its new children, equal to `pre` when none changed.
     fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
         let _ = (store, pre);
         post
     }
 
-    /// The value of the let `pre` has become `value`.
+    /// Called when the value of the let `pre` has become `value`.
     fn bind(&mut self, store: &mut Store, pre: ExprId, value: ExprId) -> Bound {
         let _ = (store, pre, value);
         Bound::Keep
@@ -96,7 +96,7 @@ pub struct Rewriting {
 }
 
 impl Rewriting {
-    /// A rewriting that has seen nothing yet.
+    /// Makes a rewriting that has seen nothing yet.
     pub fn new() -> Rewriting {
         Rewriting::default()
     }
@@ -470,7 +470,7 @@ mod tests {
     use super::*;
     use crate::ir::{OpId, Origin};
 
-    /// A chain of unary calls of operator 0 over a variable, `n` deep.
+    /// Makes a chain of unary calls of operator 0 over a variable, `n` deep.
     fn chain(store: &mut Store, n: usize) -> (ExprId, ExprId) {
         let x = store.var("x", None);
         let x = store.use_var(x);

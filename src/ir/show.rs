@@ -6,21 +6,21 @@ use super::store::Store;
 use super::ty::{Dim, Extents, Type, TypeId};
 use std::fmt::Write;
 
-/// A type as TVM's messages write it: `Tensor[(1, ?), float32]`.
+/// Returns a type as TVM's messages write it: `Tensor[(1, ?), float32]`.
 pub fn show_type(store: &Store, ty: TypeId) -> String {
     let mut out = String::new();
     write_type(store, ty, &mut out);
     out
 }
 
-/// An extent as TVM's messages write it.
+/// Returns an extent as TVM's messages write it.
 pub fn show_dim(store: &Store, dim: Dim) -> String {
     let mut out = String::new();
     write_dim(store, dim, &mut out);
     out
 }
 
-/// Types nest at most as deep as the parser's limit on brackets, shallow enough to recurse.
+/// Writes a type. Types nest at most as deep as the parser's limit on brackets, shallow enough to recurse.
 fn write_type(store: &Store, ty: TypeId, out: &mut String) {
     match store.type_of_id(ty) {
         Type::Tensor { shape, dtype } if shape.is_empty() => {
@@ -96,7 +96,7 @@ fn write_type(store: &Store, ty: TypeId, out: &mut String) {
     }
 }
 
-/// A shape of one extent is written as Python writes a tuple of one.
+/// Writes a shape; one of a single extent as Python writes a tuple of one.
 fn write_shape(store: &Store, shape: &[Dim], out: &mut String) {
     out.push('(');
     for (i, dim) in shape.iter().enumerate() {

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-/// The numbers below `n` in the order that `compare` says; equal ones stay in order.
+/// Returns the numbers below `n` in the order that `compare` says; equal ones stay in order.
 pub fn ranking(n: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|a, b| compare(*a, *b));
@@ -18,7 +18,7 @@ pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// The exchanges that bring the element `order[i]` to the place `i`, along the cycles of the order.
+/// Returns the exchanges that bring the element `order[i]` to the place `i`, along the cycles of the order.
 fn swaps(mut order: Vec<usize>) -> Vec<(usize, usize)> {
     let mut swaps = Vec::new();
     for start in 0..order.len() {

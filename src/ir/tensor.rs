@@ -16,19 +16,19 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A tensor over `data`, which must hold as many bytes as shape and dtype ask for.
+    /// Makes a tensor over `data`, which must hold as many bytes as shape and dtype ask for.
     pub fn new(dtype: DType, shape: impl Into<Rc<[i64]>>, data: impl Into<Rc<[u8]>>) -> Tensor {
         let tensor = Tensor { dtype, shape: shape.into(), data: Some(data.into()) };
         debug_assert_eq!(tensor.data.as_ref().map(|d| d.len()), Some(tensor.len() * dtype.bytes()));
         tensor
     }
 
-    /// A tensor whose elements are not known.
+    /// Makes a tensor whose elements are not known.
     pub fn without_value(dtype: DType, shape: impl Into<Rc<[i64]>>) -> Tensor {
         Tensor { dtype, shape: shape.into(), data: None }
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     #[allow(clippy::len_without_is_empty, reason = "a tensor is not a collection")]
     pub fn len(&self) -> usize {
         self.shape.iter().product::<i64>() as usize

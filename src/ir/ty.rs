@@ -137,12 +137,12 @@ pub struct Symbol {
 }
 
 impl Dim {
-    /// A known extent in TVM's usual 32 bit integer.
+    /// Makes a known extent in TVM's usual 32 bit integer.
     pub const fn int(value: i64) -> Dim {
         Dim::Int { value, bits: 32 }
     }
 
-    /// The extent, if it is known.
+    /// Returns the extent, if it is known.
     pub fn known(self) -> Option<i64> {
         match self {
             Dim::Int { value, .. } => Some(value),
@@ -207,7 +207,7 @@ const SMALL_FLOATS: [(DTypeCode, u8, u8, &str); 11] = [
 ];
 
 impl DTypeCode {
-    /// The code of DLPack, as TVM 0.27 writes it. Truth values have one of their own there: 6, with 8 bits.
+    /// Returns the code of DLPack, as TVM 0.27 writes it. Truth values have one of their own there: 6, with 8 bits.
     pub fn dlpack(self) -> u8 {
         match self {
             DTypeCode::Bit => DTypeCode::UInt as u8,
@@ -215,7 +215,7 @@ impl DTypeCode {
         }
     }
 
-    /// The family of a code of DLPack; `bool` counts as an unsigned integer.
+    /// Returns the family of a code of DLPack; `bool` counts as an unsigned integer.
     pub fn of_dlpack(code: u8) -> Option<DTypeCode> {
         Some(match code {
             0 => DTypeCode::Int,
@@ -265,12 +265,12 @@ impl DType {
     /// The mark in `lanes` of a vector whose length is known when it runs: so many times `T.vscale()`.
     pub const SCALABLE: u16 = 1 << 15;
 
-    /// A scalar type.
+    /// Makes a scalar type.
     pub const fn new(code: DTypeCode, bits: u8) -> DType {
         DType { code, bits, lanes: 1 }
     }
 
-    /// The type of one lane.
+    /// Returns the type of one lane.
     pub fn element(self) -> DType {
         DType { lanes: 1, ..self }
     }
@@ -280,7 +280,7 @@ impl DType {
         self.lanes & DType::SCALABLE != 0
     }
 
-    /// Bytes that one element takes in memory.
+    /// Returns the bytes that one element takes in memory.
     pub fn bytes(self) -> usize {
         (self.bits as usize * self.lanes as usize).div_ceil(8)
     }
@@ -330,7 +330,7 @@ impl DType {
         Some(DType { lanes, ..scalar })
     }
 
-    /// The name that TVM 0.19 had for it, where that is another one.
+    /// Returns the name that TVM 0.19 had for it, where that is another one.
     pub fn relay_name(self) -> String {
         match self.code {
             DTypeCode::E4M3Float => "e4m3_float8".to_owned(),

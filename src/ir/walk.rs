@@ -12,7 +12,7 @@ pub fn for_each_child(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
     each_child(store, id, &mut f);
 }
 
-/// The same, once for all callers: written out for each of them it was a fiftieth of the engine.
+/// The same, compiled once for all callers: inlined in each of them it was a fiftieth of the engine.
 fn each_child(store: &Store, id: ExprId, f: &mut dyn FnMut(ExprId)) {
     match store.expr(id) {
         Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => {}
@@ -56,7 +56,7 @@ fn each_child(store: &Store, id: ExprId, f: &mut dyn FnMut(ExprId)) {
     }
 }
 
-/// The same, and the statements of a function of TIR: everything that has an origin of its own.
+/// The same for children and the statements of a function of TIR: all nodes that have an origin of their own.
 pub fn for_each_part(store: &Store, id: ExprId, mut f: impl FnMut(ExprId)) {
     let mut stmt = |stmt: StmtId| f(store.stmt_node(stmt));
     match store.expr(id) {
@@ -188,7 +188,7 @@ fn over_leaves(store: &Store, root: ExprId) -> Option<Vec<ExprId>> {
     flat.then_some(order)
 }
 
-/// Everything reachable from `root`, children before parents, each node once.
+/// Lists all nodes reachable from `root`, children before parents, each node once.
 pub fn post_order(store: &Store, root: ExprId) -> Vec<ExprId> {
     struct Collect(Vec<ExprId>);
     impl ExprVisitor for Collect {
@@ -221,8 +221,7 @@ pub fn use_counts(store: &Store, root: ExprId) -> IdMap<Expr, u32> {
     counts
 }
 
-/// The variables that are used in `root` and not bound in it, in the order of first use
-/// (TVM's `FreeVars`).
+/// Returns the variables that are used in `root` and not bound in it, in the order of first use (TVM's `FreeVars`).
 pub fn free_vars(store: &Store, root: ExprId) -> Vec<VarId> {
     let order = post_order(store, root);
     let mut bound: IdMap<super::Var, ()> = IdMap::new();

@@ -89,7 +89,7 @@ pub static ALL: &[InstrumentSpec] = &[
     },
 ];
 
-/// The file that `DumpIR` writes as the `counter`th for a pass: TVMScript is Python, as TVM has it.
+/// Returns the file that `DumpIR` writes as the `counter`th for a pass: TVMScript is Python, as TVM has it.
 fn dump_name(counter: usize, pass: &str, dialect: Dialect) -> String {
     let name: String = pass.chars().map(|c| if "<>:\"/\\|?*".contains(c) || c.is_control() { '_' } else { c }).collect();
     format!("{counter:03}_{name}.{}", if dialect == Dialect::Relay { "relay" } else { "py" })
@@ -104,7 +104,7 @@ fn names(args: &Args, param: &str) -> Vec<String> {
     items.iter().filter_map(name).collect()
 }
 
-/// TVM's `str(module)`: no header, no metadata section.
+/// Returns TVM's `str(module)`: no header, no metadata section.
 fn module_text(store: &Store, module: &Module) -> String {
     print::module(store, module, &PrintOptions { header: false, metadata: false, ..PrintOptions::default() })
 }

@@ -23,7 +23,7 @@ pub struct PassCall {
 }
 
 impl PassCall {
-    /// The description of a target, if this is one: `tvm.target.Target({"kind": "llvm"})`.
+    /// Returns the description of a target, if this is one: `tvm.target.Target({"kind": "llvm"})`.
     pub fn as_target(&self) -> Option<&Literal> {
         let name = self.name.strip_prefix("tvm.").unwrap_or(&self.name);
         match (name, self.args.as_slice()) {

@@ -20,7 +20,7 @@ pub enum ConfigType {
 }
 
 impl ConfigType {
-    /// The type in the words of TVM's `list_configs`, which reports integers and truth values alike.
+    /// Returns the type in the words of TVM's `list_configs`, which reports integers and truth values alike.
     pub fn tvm_name(self) -> &'static str {
         match self {
             ConfigType::Int | ConfigType::Bool => "IntImm",
@@ -30,7 +30,7 @@ impl ConfigType {
         }
     }
 
-    /// The type in a word of Python.
+    /// Returns the type in a word of Python.
     pub fn word(self) -> &'static str {
         match self {
             ConfigType::Int => "int",
@@ -67,7 +67,7 @@ impl Config {
         }
     }
 
-    /// The value of a key that is set.
+    /// Returns the value of a key that is set.
     pub fn get(&self, key: &str) -> Option<&Literal> {
         self.iter().find(|(k, _)| k == key).map(|(_, value)| value)
     }
@@ -332,7 +332,7 @@ pub static KEYS: &[ConfigKey] = &[
     bool("s_tir.reset_start_id", "False", "Numbers of profiled loops begin anew."),
 ];
 
-/// The key of that name.
+/// Returns the key of that name.
 pub fn key(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.key == name)
 }
@@ -358,7 +358,7 @@ pub fn validate<'c>(config: &'c Config, own: &[OwnKey]) -> Vec<(&'c str, String)
     config.iter().filter_map(|(name, value)| wrong(name, value, own).map(|error| (name.as_str(), error))).collect()
 }
 
-/// The key that was meant by one that there is not.
+/// Returns the key that was meant by one that there is not.
 pub fn nearest_key<'k>(name: &str, own: &'k [OwnKey]) -> Option<&'k str> {
     if key(name).is_some() || own.iter().any(|(known, _)| known == name) {
         return None;

@@ -54,7 +54,7 @@ impl PassCx<'_> {
         self.printed.push(text);
     }
 
-    /// The value of a key of the configuration for passes over TIR, which earlier versions of TVM called `tir.X`.
+    /// Returns a key of the configuration for passes over TIR, which earlier versions of TVM called `tir.X`.
     pub fn config_tir(&self, key: &str) -> Option<&Literal> {
         let earlier =
             |base: &str| self.context.config.get(&format!("tir.{}", if base == "StmtSimplify" { "Simplify" } else { base }));
@@ -80,7 +80,7 @@ impl PassCx<'_> {
         matches!(self.config_tir(key), Some(Literal::Bool(true)) | Some(Literal::Int(1..)))
     }
 
-    /// An integer of the configuration.
+    /// Returns an integer of the configuration.
     pub fn config_int(&self, key: &str, default: i64) -> i64 {
         match self.context.config.get(key) {
             Some(Literal::Int(i)) => *i,

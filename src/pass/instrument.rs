@@ -25,15 +25,15 @@ use crate::ir::{Module, Store};
 ///
 /// A failing hook or pass is thrown at once: no further hook of that pass is called, and the contexts are left.
 pub trait Instrument {
-    /// Its name: that of its class, in TVM.
+    /// Returns its name: that of its class, in TVM.
     fn name(&self) -> &str;
 
-    /// The context it belongs to is entered.
+    /// Called when its context is entered.
     fn enter_pass_ctx(&mut self) -> Result<(), PassError> {
         Ok(())
     }
 
-    /// The context it belongs to is left.
+    /// Called when its context is left.
     fn exit_pass_ctx(&mut self) -> Result<(), PassError> {
         Ok(())
     }
@@ -94,7 +94,7 @@ pub fn resolve(call: &str, source: &str) -> Result<Box<dyn Instrument>, Diagnost
     Ok((spec.make)(&bind(spec.params, &PassCall { name: spec.name.to_owned(), args: call.args.clone() })?, source))
 }
 
-/// TVM's notation for a PassInfo.
+/// Returns TVM's notation for a PassInfo.
 pub fn describe(info: &PassInfo) -> String {
     let required: String = info.required.iter().map(|name| format!("{name}, ")).collect();
     let required = if required.is_empty() { "[]".to_owned() } else { format!("[\n{required}]") };

@@ -57,14 +57,14 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// A run that continues `trace`, in the default context.
+    /// Makes a run that continues `trace`, in the default context.
     pub fn new(registry: impl Into<Registry>, clock: fn() -> f64, trace: Trace) -> Runner {
         let default = Scope::new(PassContext::default(), Vec::new());
         let emitted = DiagnosticContext::default();
         Runner { registry: registry.into(), scopes: vec![default], clock, trace, row: 0, open: None, emitted }
     }
 
-    /// A run of nothing, to stand where a runner was taken away for a while.
+    /// Makes a run of nothing, to stand where a runner was taken away for a while.
     pub fn idle() -> Runner {
         Runner::new(Registry::default(), || 0.0, Trace::default())
     }
@@ -92,7 +92,7 @@ impl Runner {
         self.scopes.len() - 1
     }
 
-    /// The step under way.
+    /// Returns the step under way.
     pub fn open_step(&self) -> Option<usize> {
         self.open
     }
@@ -102,12 +102,12 @@ impl Runner {
         self.run_pass(store, pass, module, if self.open.is_some() { Role::Nested } else { Role::Listed })
     }
 
-    /// The current context (TVM's `PassContext::Current`).
+    /// Returns the current context (TVM's `PassContext::Current`).
     pub fn current(&self) -> &Rc<PassContext> {
         &self.scopes.last().expect("the default context is never left").context
     }
 
-    /// The number of the current context, which no other has.
+    /// Returns the number of the current context, which no other has.
     pub fn current_scope(&self) -> u32 {
         self.scopes.last().map_or(u32::MAX, |scope| scope.id)
     }
@@ -170,7 +170,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Calls a hook that is about the context, and logs it.
+    /// Calls a hook of the context, and logs it.
     fn hook(&mut self, instrument: &mut dyn Instrument, hook: &'static str) -> Result<(), PassError> {
         let call = format!("{}.{hook}()", instrument.name());
         self.trace.note(None, LogKind::Call, call.clone());
@@ -213,7 +213,7 @@ impl Runner {
         Some(format!("needs opt level {}", info.opt_level))
     }
 
-    /// A child of a `Sequential`: gated, its required passes first.
+    /// Runs a child of a `Sequential`: gated, its required passes first.
     fn run_child(&mut self, store: &mut Store, pass: &Pass, module: &Module) -> Result<Module, PassError> {
         if let Some(reason) = self.gate(&pass.info) {
             let step = self.begin(store, pass, module, Role::Listed);
@@ -235,7 +235,7 @@ impl Runner {
         self.run_pass(store, pass, &module, Role::Listed)
     }
 
-    /// TVM's `GetPass`: by name, called without arguments, which a factory with parameters refuses.
+    /// Finds a pass as TVM's `GetPass`: by name, called without arguments, which a factory with parameters refuses.
     fn required_pass(&self, name: &str, dialect: Dialect) -> Result<Pass, Diagnostic> {
         if let Some(pass) = self.registry.user(name) {
             return Ok(pass.clone());
@@ -440,8 +440,8 @@ impl Runner {
     }
 }
 
-/// The functions that function passes look at: not those for an external compiler, nor those marked
-/// `Extern` or `SkipOptimization`.
+/// Returns the functions that function passes look at: not those for an external compiler, nor those marked `Extern` or
+/// `SkipOptimization`.
 fn optimisable(store: &Store, module: &Module) -> Vec<(Id<Name>, ExprId)> {
     let may = |function: ExprId| {
         let Expr::Function(function) = store.expr(function) else { return false };

@@ -80,7 +80,7 @@ impl<'n> Wanted<'n> {
         }
     }
 
-    /// The pass of that name among those for a dialect, or among the others.
+    /// Returns the pass of that name among those for a dialect, or among the others.
     pub(super) fn among(&self, passes: &'static [&'static PassSpec], dialect: Dialect) -> Option<&'static PassSpec> {
         let find = |own: bool| {
             self.prefixes.iter().find_map(|prefix| {

@@ -28,7 +28,7 @@ pub(super) enum Body {
 }
 
 impl Pass {
-    /// A pass that is not compiled in.
+    /// Makes a pass that is not compiled in.
     pub fn user(info: PassInfo, run: UserRun) -> Pass {
         Pass { info, body: Body::User(run), note: None }
     }
@@ -47,7 +47,7 @@ impl Pass {
         }
     }
 
-    /// A list of passes as one.
+    /// Makes a list of passes as one.
     pub fn sequential(info: PassInfo, passes: Vec<Pass>) -> Pass {
         Pass { info, body: Body::Sequential(passes), note: None }
     }
@@ -80,12 +80,12 @@ impl Registry {
         Registry { dialect, ..self }
     }
 
-    /// The dialect of the programs.
+    /// Returns the dialect of the programs.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// The spec of a pass that is compiled in, by TVM's factory name, or else by its `PassInfo` name. Of two
+    /// Returns the spec of a pass that is compiled in, by TVM's factory name, or else by its `PassInfo` name. Of two
     /// passes of one name it is the one for the dialect. Modules of TVM may stand in front, and earlier names do.
     pub fn lookup(&self, name: &str) -> Option<&'static PassSpec> {
         Wanted::of(name).among(self.built_in, self.dialect)
@@ -105,7 +105,7 @@ impl Registry {
         Err(own.or_else(|| suggest::nearest(name, built_in().chain(user()))))
     }
 
-    /// The pass of the user that has this name.
+    /// Returns the pass of the user that has this name.
     pub fn user(&self, name: &str) -> Option<&Pass> {
         self.user.iter().find(|pass| pass.info.name == name)
     }

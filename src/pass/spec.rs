@@ -46,12 +46,12 @@ pub struct Param {
 pub struct Args(pub Vec<(&'static str, Literal)>);
 
 impl Args {
-    /// The argument called `name`.
+    /// Returns the argument called `name`.
     pub fn get(&self, name: &str) -> &Literal {
         &self.0.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("the spec has no parameter `{name}`")).1
     }
 
-    /// An integer argument; truth values count as 0 and 1, anything else as 0.
+    /// Returns an integer argument; truth values count as 0 and 1, anything else as 0.
     pub fn int(&self, name: &str) -> i64 {
         match self.get(name) {
             Literal::Int(i) => *i,
@@ -60,12 +60,12 @@ impl Args {
         }
     }
 
-    /// A truth value; integers count as in Python.
+    /// Returns a truth value; integers count as in Python.
     pub fn bool(&self, name: &str) -> bool {
         self.int(name) != 0
     }
 
-    /// A string argument, if it is one.
+    /// Returns a string argument, if it is one.
     pub fn str(&self, name: &str) -> Option<&str> {
         match self.get(name) {
             Literal::Str(s) => Some(s),
@@ -102,7 +102,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Another pass, in call notation.
+    /// Makes another pass, in call notation.
     pub fn call(text: impl Into<String>) -> Part {
         Part::Call(text.into())
     }
@@ -134,7 +134,7 @@ pub enum PassKind {
 }
 
 impl PassKind {
-    /// The kind in a word.
+    /// Returns the kind in a word.
     pub fn word(self) -> &'static str {
         match self {
             PassKind::Module => "module",

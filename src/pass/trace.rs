@@ -106,7 +106,7 @@ pub enum LogKind {
 }
 
 impl LogKind {
-    /// The kind in a word.
+    /// Returns the kind in a word.
     pub fn word(self) -> &'static str {
         match self {
             LogKind::Call => "call",
@@ -151,12 +151,12 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A trace of nothing yet.
+    /// Makes a trace of nothing yet.
     pub fn new(module: Module) -> Trace {
         Trace { versions: vec![module], ..Trace::default() }
     }
 
-    /// The version that the next step gets: the result, when the run is over.
+    /// Returns the version that the next step gets: the result, when the run is over.
     pub fn last(&self) -> &Module {
         &self.versions[self.current]
     }
@@ -197,8 +197,8 @@ impl Trace {
         !self.steps.iter().any(|s| matches!(s.outcome, Outcome::Failed(_)))
     }
 
-    /// The findings of the step that failed. The steps it is nested in failed for the same reason, and
-    /// may have more to say about it.
+    /// Returns the findings of the step that failed. The steps it is nested in failed for the same reason, and may have
+    /// more to say about it.
     pub fn failures(&self) -> Vec<Diagnostic> {
         let mut failed = self.steps.iter().filter_map(|s| match &s.outcome {
             Outcome::Failed(found) => Some(found),
@@ -280,7 +280,7 @@ impl Trace {
         }
     }
 
-    /// The calls of hooks in the order they were made: `a.should_run(FuseOps)`.
+    /// Returns the calls of hooks in the order they were made: `a.should_run(FuseOps)`.
     pub fn calls(&self) -> impl Iterator<Item = &str> {
         self.log.iter().filter(|entry| entry.kind == LogKind::Call).map(|entry| entry.text.as_str())
     }
@@ -295,8 +295,8 @@ impl Trace {
         self.log.retain(|entry| entry.step.is_none_or(|step| step < first));
     }
 
-    /// TVM's `PassTimingInstrument.render()`: a line a pass that ran, a tab a level, total and own time
-    /// in microseconds, share of the whole run and of the parent.
+    /// Returns TVM's `PassTimingInstrument.render()`: a line a pass that ran, a tab a level, total and own time in
+    /// microseconds, share of the whole run and of the parent.
     pub fn render_timing(&self) -> String {
         let ran: Vec<usize> = (0..self.steps.len()).filter(|&i| matches!(self.steps[i].outcome, Outcome::Ran)).collect();
         let whole: f64 = ran.iter().filter(|&&i| self.steps[i].parent.is_none()).map(|&i| self.steps[i].micros).sum();

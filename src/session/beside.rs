@@ -35,7 +35,7 @@ impl Session {
         self.naming_beside = OnceCell::new();
     }
 
-    /// A version of the run, or of the list that was run beside it.
+    /// Returns a version of the run, or of the list that was run beside it.
     pub(super) fn version(&self, version: Version) -> Option<&Module> {
         let beside = version.checked_sub(self.trace.versions.len());
         beside.map_or_else(|| self.trace.versions.get(version), |other| self.beside.get(other))

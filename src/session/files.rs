@@ -68,7 +68,7 @@ fn placeless(found: Vec<Diagnostic>, text: &str) -> Vec<Diagnostic> {
     errors.map(|d| Diagnostic { message: format!("{}{}", line(&d), d.message), span: None, ..d }).collect()
 }
 
-/// `003_FuseOps.relay` in some folder was written after FuseOps.
+/// Returns the pass that wrote a file: `003_FuseOps.relay` in some folder was written after FuseOps.
 fn pass_of(name: &str) -> &str {
     let file = name.rsplit('/').next().unwrap_or(name);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);

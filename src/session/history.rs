@@ -28,7 +28,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// The word that is shown.
+    /// Returns the word that is shown.
     pub fn word(self) -> &'static str {
         match self {
             Fate::Source => "source",
@@ -80,7 +80,7 @@ enum Tie {
     Product,
 }
 
-/// The node that an expression is looked up by: all variables of one identity are one.
+/// Returns the node that an expression is looked up by: all variables of one identity are one.
 fn canonical(store: &Store, id: ExprId) -> ExprId {
     match store.expr(id) {
         Expr::Var(var) => store.var_use(store.var_data(var).vid).unwrap_or(id),
@@ -88,7 +88,7 @@ fn canonical(store: &Store, id: ExprId) -> ExprId {
     }
 }
 
-/// The node that a node descends from directly, how, and by which rewrite.
+/// Returns the node that a node descends from directly, how, and by which rewrite.
 fn parent(store: &Store, id: ExprId) -> Option<(ExprId, Tie, &'static str)> {
     let rule = |rewrite: u32| store.log.done.get(rewrite as usize).map_or("", |rewrite| rewrite.rule);
     match store.origin(id) {
@@ -175,7 +175,7 @@ impl Members {
     }
 }
 
-/// The steps that made the versions: the innermost of those that end with it, or the one that gave it to a step inside of it.
+/// Returns the steps that made the versions: the innermost that ends with it, or the one that gave it to an inner step.
 pub(super) fn makers(trace: &Trace) -> Vec<Option<usize>> {
     let mut makers: Vec<Option<usize>> = vec![None; trace.versions.len()];
     let deeper = |now: Option<usize>, step: usize| now.is_none_or(|now| trace.steps[now].depth < trace.steps[step].depth);
@@ -216,7 +216,7 @@ fn entry(version: Version, fate: Fate, rule: &'static str, node: Option<ExprId>)
     Entry { version, step: None, fate, rule, node, label: String::new() }
 }
 
-/// The entries up to `version`, oldest first.
+/// Returns the entries up to `version`, oldest first.
 fn back(store: &Store, trace: &Trace, version: Version, node: ExprId) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut node = node;
@@ -292,7 +292,7 @@ impl Descent<'_> {
     }
 }
 
-/// The entries after `version`.
+/// Returns the entries after `version`.
 fn forward(store: &Store, trace: &Trace, makers: &[Option<usize>], version: Version, node: ExprId) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut now = node;
@@ -324,7 +324,7 @@ fn forward(store: &Store, trace: &Trace, makers: &[Option<usize>], version: Vers
     entries
 }
 
-/// The nearest descendant that a version has; of several equals the one that is used by the others.
+/// Returns the nearest descendant that a version has; of several equals the one that is used by the others.
 fn descendant(descent: &mut Descent<'_>, members: &Members) -> Option<(ExprId, Tie)> {
     let mut best: Option<(ExprId, Tie)> = None;
     for &id in &members.order {
@@ -348,12 +348,12 @@ fn replaced_by(descent: &mut Descent<'_>, members: &Members, rewrites: Range<usi
     })
 }
 
-/// The rewrites of the step that made a version.
+/// Returns the rewrites of the step that made a version.
 fn done(trace: &Trace, maker: Option<usize>) -> Range<usize> {
     maker.map_or(0..0, |step| trace.steps[step].rewrites.clone())
 }
 
-/// The rule of the last rewrite on the way from one node to a descendant of it.
+/// Returns the rule of the last rewrite on the way from one node to a descendant of it.
 fn rule_between(store: &Store, from: ExprId, to: ExprId) -> &'static str {
     let root = canonical(store, from);
     let mut at = to;
@@ -368,14 +368,14 @@ fn rule_between(store: &Store, from: ExprId, to: ExprId) -> &'static str {
     by_log.map_or("", |rewrite| rewrite.rule)
 }
 
-/// The rule that looked at an expression last, if any did.
+/// Returns the rule that looked at an expression last, if any did.
 fn removed_by(store: &Store, node: ExprId, rewrites: Range<usize>) -> &'static str {
     let log = store.log.done.get(rewrites).unwrap_or_default();
     log.iter().rev().find(|rewrite| rewrite.pre == node).map_or("", |rewrite| rewrite.rule)
 }
 
 impl History {
-    /// The step that introduced the expression, when it does not come from the source.
+    /// Returns the step that introduced the expression, when it does not come from the source.
     pub fn introduced_by(&self) -> Option<usize> {
         self.entries.first().filter(|entry| entry.fate == Fate::Made)?.step
     }

@@ -81,7 +81,7 @@ impl Opened {
     }
 }
 
-/// A function of the free variables of an expression.
+/// Makes a function of the free variables of an expression.
 fn function_of(store: &mut Store, expr: ExprId) -> ExprId {
     let free = free_vars(store, expr);
     let params = store.list(&free);
@@ -224,7 +224,7 @@ impl Default for User {
 }
 
 impl Session {
-    /// A session with the empty program. `clock` tells microseconds since some fixed moment.
+    /// Makes a session with the empty program. `clock` tells microseconds since some fixed moment.
     pub fn new(clock: fn() -> f64) -> Session {
         let trace = Trace::new(Module::new());
         Session {
@@ -304,7 +304,7 @@ impl Session {
         if wrong.is_empty() { Ok(rows) } else { Err(wrong) }
     }
 
-    /// Names in the context that no pass has: gates would never see them.
+    /// Reports names in the context that no pass has: gates would never see them.
     fn unknown_names(&self, document: &Document, rows: &[Row], dialect: Dialect) -> Vec<Diagnostic> {
         let registry = self.registry(dialect);
         let mut parts = Vec::new();
@@ -385,7 +385,7 @@ impl Session {
         }
     }
 
-    /// The instrument of a call: one of the script's, which take no arguments, or one that is built in.
+    /// Makes the instrument of a call: one of the script's, which take no arguments, or one that is built in.
     fn instrument(&self, call: &str, source: &str) -> Result<Box<dyn Instrument>, Diagnostic> {
         let of_the_user = (self.user.instrument)(call.trim().trim_end_matches("()"));
         of_the_user.map_or_else(|| instrument::resolve(call, source), Ok)
@@ -403,27 +403,27 @@ impl Session {
         pairs.take_while(|(new, old)| new == old).count()
     }
 
-    /// The session's memory, to run programs in, and the versions of the last run.
+    /// Returns the session's memory, to run programs in, and the versions of the last run.
     pub fn split(&mut self) -> (&mut Store, &[Module]) {
         (&mut self.store, &self.trace.versions)
     }
 
-    /// A new session with the passes of this one's script.
+    /// Makes a new session with the passes of this one's script.
     pub fn like(&self) -> Session {
         Session { user: User { passes: self.user.passes.clone(), ..User::default() }, ..Session::new(self.clock) }
     }
 
-    /// The last document that could be run.
+    /// Returns the last document that could be run.
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// The session's memory.
+    /// Returns the session's memory.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The language of the last program that could be run.
+    /// Returns the language of the last program that could be run.
     pub fn dialect(&self) -> Dialect {
         self.trace.versions.first().map_or(Dialect::Relay, Module::dialect)
     }
@@ -433,7 +433,7 @@ impl Session {
         &self.trace
     }
 
-    /// The program that the versions were made from.
+    /// Returns the program that the versions were made from.
     pub fn source(&self) -> &str {
         &self.document.source
     }
@@ -448,7 +448,7 @@ impl Session {
         &self.problems
     }
 
-    /// The text of a version as TVM prints it, or with numbers that stay the same from version to version.
+    /// Returns the text of a version as TVM prints it, or with numbers that stay the same from version to version.
     pub fn text(&self, version: Version, numbering: Numbering) -> Option<String> {
         let module = self.version(version)?;
         Some(print::module(&self.store, module, &PrintOptions { numbering, ..PrintOptions::default() }))
@@ -467,7 +467,7 @@ impl Session {
         format!("{:06x}", repro::hash(all.as_bytes()) >> 8)
     }
 
-    /// The functions of the module that a step changed, made or took away.
+    /// Returns the functions of the module that a step changed, made or took away.
     pub fn changed_functions(&self, step: &Step) -> Vec<&str> {
         let (Some(before), Some(after)) = (self.version(step.before), self.version(step.after)) else { return Vec::new() };
         let gone = before.functions().iter().filter(|(name, _)| after.function(*name).is_none());
@@ -475,7 +475,7 @@ impl Session {
         changed.chain(gone).map(|(name, _)| self.store.str(*name)).collect()
     }
 
-    /// The files of the `DumpIR` instrument: name and text, in the order they are numbered.
+    /// Returns the files of the `DumpIR` instrument: name and text, in the order they are numbered.
     pub fn dump(&self) -> Vec<(String, String)> {
         let pairs = self.trace.log.windows(2).filter(|pair| pair[0].text.starts_with("DumpIR.run_after_pass("));
         let named = pairs.filter(|pair| pair[1].kind == LogKind::Printed).filter_map(|pair| {
@@ -520,14 +520,14 @@ impl Session {
         (node.index() < self.store.n_exprs()).then(|| history::history(&self.store, &self.trace, version, node))
     }
 
-    /// The line that the expression of a history stands in, in a version's text with stable names, from 1.
+    /// Returns the line, from 1, of a history's expression in a version's text with stable names.
     pub fn line_in(&self, history: &History, version: Version) -> Option<usize> {
         let node = history.entries.iter().find(|entry| entry.version == version)?.node?;
         place::Lines::of(&self.store, self.trace.versions.get(version)?, Some(self.naming(version))).line_of(&self.store, node)
     }
 }
 
-/// Made-up arguments for a function of a module.
+/// Makes made-up arguments for a function of a module.
 pub fn seeded_args(store: &mut Store, module: &Module, function: &str, seed: u64) -> Result<Vec<Value>, Diagnostic> {
     let name = store.name(function);
     let root = module.function(name);
@@ -535,7 +535,7 @@ pub fn seeded_args(store: &mut Store, module: &Module, function: &str, seed: u64
     eval::made_args(store, module, root, eval::Making::random(seed)).map_err(|e| e.to_diagnostic())
 }
 
-/// A document that runs `calls` on `source`.
+/// Makes a document that runs `calls` on `source`.
 pub fn document(source: &str, calls: &str, context: PassContext) -> Result<Document, Diagnostic> {
     let rows = parse_calls(calls)?.iter().map(|call| DocumentRow { call: call.to_string(), enabled: true }).collect();
     Ok(Document { source: source.to_owned(), rows, context, ..Document::default() })

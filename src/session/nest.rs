@@ -71,8 +71,8 @@ pub struct Nest {
 }
 
 impl Session {
-    /// The loops of a tensor program of a version after the first `upto` instructions of a trace, the first program where
-    /// `function` names none. `tries` are further instructions, each tried for itself.
+    /// Returns the loops of a tensor program of a version after the first `upto` instructions of a trace, the first
+    /// program where `function` names none. `tries` are further instructions, each tried for itself.
     pub fn nest(
         &mut self,
         version: Version,
@@ -189,7 +189,7 @@ impl Nest {
     }
 }
 
-/// One function of a module as its text has it.
+/// Prints one function of a module as the module's text has it.
 fn printed(store: &Store, name: Id<crate::ir::Name>, root: ExprId) -> Printed {
     let mut alone = Module::of(Dialect::Relax);
     alone.set_function(name, root);
@@ -269,7 +269,7 @@ impl<'w> Walk<'w> {
         self.store.str(self.store.symbol(symbol).name).to_owned()
     }
 
-    /// The rest of the statement's line behind `before`, up to its end or `after`.
+    /// Returns the rest of the statement's line behind `before`, up to its end or `after`.
     fn rest(&self, id: StmtId, before: &str, after: &str) -> String {
         let Some(line) = self.lines.get(&self.store.stmt_node(id)) else { return String::new() };
         let text = self.printed.line(*line).trim();
@@ -277,7 +277,7 @@ impl<'w> Walk<'w> {
         text.strip_suffix(after).unwrap_or(text).to_owned()
     }
 
-    /// Statements nest at most as deep as the parser lets them.
+    /// Adds a statement. Statements nest at most as deep as the parser lets them.
     fn stmt(&mut self, id: StmtId, parent: Option<usize>) {
         if self.nodes.len() >= MOST_NODES {
             self.cut = true;

@@ -32,7 +32,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// With names that stay the same from version to version, or as TVM prints them.
+    /// Prints with names that stay the same from version to version, or as TVM prints them.
     pub(super) fn of(store: &Store, module: &Module, naming: Option<&Naming>) -> Lines {
         let numbering = naming.map_or(Numbering::Exact, Numbering::Stable);
         let options = PrintOptions { numbering, types: true, metadata: false, header: true };
@@ -72,7 +72,7 @@ impl Lines {
         None
     }
 
-    /// The line of a node, from 1: its own, or the one that it is written into.
+    /// Returns the line of a node, from 1: its own, or the one that it is written into.
     pub(super) fn line_of(&self, store: &Store, node: ExprId) -> Option<usize> {
         let mut own: IdMap<Expr, usize> = IdMap::new();
         for (at, line) in self.printed.lines.iter().enumerate() {
@@ -112,7 +112,7 @@ impl Lines {
     }
 }
 
-/// The parameter that the head of a function names so: they stand in their order.
+/// Returns the parameter that the head of a function names so: they stand in their order.
 fn parameter(store: &Store, function: ExprId, head: &str, word: &str) -> Option<ExprId> {
     let function = store.as_function(function)?;
     let (_, rest) = head.split_once('(')?;
@@ -136,8 +136,8 @@ pub(super) fn resolve(store: &Store, module: &Module, source: &str, place: &Plac
     }
 }
 
-/// The smallest expression of the opened program around a place in the text, unless only something with a body of its own is:
-/// then the first that begins behind the place in its line.
+/// Returns the smallest expression of the opened program around a place in the text, unless only something with a body
+/// of its own is: then the first that begins behind the place in its line.
 fn in_source(store: &Store, module: &Module, source: &str, offset: u32) -> Option<ExprId> {
     let rest = source.get(offset as usize..).unwrap_or("");
     let line_end = offset + rest.find('\n').unwrap_or(rest.len()) as u32;
@@ -197,7 +197,7 @@ pub fn label(store: &Store, id: ExprId) -> String {
     }
 }
 
-/// The type of an expression; of a variable the one that was found for it or written.
+/// Returns the type of an expression; of a variable the one that was found for it or written.
 pub fn node_type(store: &Store, id: ExprId) -> Option<TypeId> {
     store.checked_type(id).or_else(|| match store.expr(id) {
         Expr::Var(var) => store.var_data(var).ty.or(store.var_data(var).annotation),
@@ -205,7 +205,7 @@ pub fn node_type(store: &Store, id: ExprId) -> Option<TypeId> {
     })
 }
 
-/// The attributes of a call or function: names, and values as Python writes them.
+/// Returns the attributes of a call or function: names, and values as Python writes them.
 pub fn attributes(store: &Store, id: ExprId) -> Vec<(String, String)> {
     let attrs = match store.expr(id) {
         Expr::Call { .. } => store.call(id).and_then(|call| call.attrs),

@@ -30,7 +30,7 @@ pub struct Preview {
 }
 
 impl Session {
-    /// The rewrites of a step, in order, those of steps inside of it included.
+    /// Returns the rewrites of a step, in order, those of steps inside of it included.
     pub fn rewrites(&self, step: usize) -> Vec<Rewritten> {
         let range = self.trace.steps.get(step).map_or(0..0, |step| step.rewrites.clone());
         let done = self.store.log.done.get(range).unwrap_or_default().iter();
@@ -45,7 +45,7 @@ impl Session {
         Ok(diff::diff(&self.store, self.naming(before), &self.trace.versions[before], &after))
     }
 
-    /// The program when a step stops after `fuel` of its rewrites.
+    /// Returns the program when a step stops after `fuel` of its rewrites.
     pub fn stopped_after(&mut self, step: usize, fuel: u32) -> Result<Module, Diagnostic> {
         let found = self.trace.steps.get(step).ok_or_else(|| none("step", step))?;
         let (before, call) = (found.before, self.call_of(found));

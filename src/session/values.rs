@@ -74,7 +74,7 @@ fn wrong(message: String) -> Diagnostic {
     Diagnostic::error("eval-input", message, None)
 }
 
-/// A tensor of the same type with these elements.
+/// Makes a tensor of the same type with these elements.
 fn filled(like: &Tensor, elements: &[f64]) -> Result<Tensor, String> {
     let count = like.data.as_ref().map_or(0, |data| data.len() / like.dtype.bytes().max(1));
     let all = if let [one] = elements { vec![*one; count] } else { elements.to_vec() };
@@ -84,8 +84,8 @@ fn filled(like: &Tensor, elements: &[f64]) -> Result<Tensor, String> {
 /// Parts of a value that are told: each is drawn. Tuples may hold one another twice, and then there are millions.
 const MOST_PARTS: usize = 500;
 
-/// The parts of a value that are no tuples, in order, as far as they are told. Tuples nest as deep as their types, so the stack
-/// is one of data.
+/// Collects the parts of a value that are no tuples, in order, up to a limit. Tuples nest as deep as their types, so
+/// the stack is one of data.
 fn parts(name: &str, value: &Value, out: &mut Vec<Part>) {
     let mut stack = vec![(name.to_owned(), value.clone())];
     while let Some((name, value)) = stack.pop() {

@@ -40,7 +40,7 @@ impl Places {
         (self.steps.len() - 1) as u32
     }
 
-    /// The way from the root; the middle of a long one is left out.
+    /// Writes the path from the root; leaves out the middle of a long one.
     pub(super) fn render(&self, store: &Store, place: u32) -> String {
         const SHOWN: usize = 12;
         let mut steps = Vec::new();

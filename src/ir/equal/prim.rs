@@ -231,7 +231,7 @@ impl Comparer<'_> {
         self.dict_attrs(a.annotations, b.annotations, place)
     }
 
-    /// Everything but init and body.
+    /// Compares blocks except for init and body.
     fn prim_blocks(&mut self, a: &Block, b: &Block, place: u32) -> Outcome {
         expect(a.iters.len() == b.iters.len() && a.bare == b.bare, "blocks with other variables")?;
         for (x, y) in a.iters.iter().zip(&b.iters) {

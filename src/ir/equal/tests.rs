@@ -13,7 +13,7 @@ fn free(store: &mut Store, name: &str) -> ExprId {
     store.use_var(var)
 }
 
-/// `fn (params) { body }`
+/// Makes `fn (params) { body }`.
 fn function(store: &mut Store, params: &[VarId], body: ExprId) -> ExprId {
     let params = store.list(params);
     store.function_expr(Function {
@@ -198,7 +198,7 @@ fn a_chain_a_hundred_thousand_calls_deep_is_compared_without_recursion() {
     assert!(difference.path.starts_with("expression.args[0]....args[0]"), "{}", difference.path);
 }
 
-/// A Relax function of one dataflow block: `names[0] = op(x, x)`, `names[1] = op(names[0], names[0])`, ...
+/// Makes a Relax function of one dataflow block: `names[0] = op(x, x)`, `names[1] = op(names[0], names[0])`, ...
 fn dataflow(s: &mut Store, names: &[&str], share: bool) -> Module {
     let param = s.var("x", None);
     let relu = op(s, 0);

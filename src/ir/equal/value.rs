@@ -25,7 +25,7 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// `map_free`: type parameters and symbolic extents that have no partner yet get one.
+    /// Compares types. `map_free`: type parameters and symbolic extents that have no partner yet get one.
     ///
     /// Recursive: types nest only as deep as the parser's limit on brackets.
     pub(super) fn types(&mut self, lhs: TypeId, rhs: TypeId, map_free: bool) -> Outcome {
@@ -199,7 +199,7 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// The attributes of a call: field by field.
+    /// Compares the attributes of a call, field by field.
     pub(super) fn attrs(&mut self, lhs: AttrsId, rhs: AttrsId, place: u32) -> Outcome {
         let store = self.store;
         let (a, b) = (store.attrs_of_id(lhs), store.attrs_of_id(rhs));
@@ -220,7 +220,7 @@ impl<'a> Comparer<'a> {
         Ok(())
     }
 
-    /// The attributes of a function: a map. None at all is the same as an empty one.
+    /// Compares the attributes of a function: a map. None at all is the same as an empty one.
     pub(super) fn dict_attrs(&mut self, lhs: Option<AttrsId>, rhs: Option<AttrsId>, place: u32) -> Outcome {
         let store = self.store;
         let empty: &[(Id<Name>, AttrValue)] = &[];
@@ -265,7 +265,7 @@ impl<'a> Comparer<'a> {
             && a.fields.iter().map(|(n, _)| n).eq(b.fields.iter().map(|(n, _)| n))
     }
 
-    /// The variables of `T.index_map(lambda i, j: (j, i))` are its own: they are paired by their places.
+    /// Pairs the variables of `T.index_map(lambda i, j: (j, i))`, which are its own, by their places.
     fn index_maps(&mut self, a: &'a Object, b: &'a Object) {
         let initial = |object: &'a Object| match object.fields.first() {
             Some((_, AttrValue::Array(items))) => items.as_ref(),
@@ -332,7 +332,7 @@ fn text_equal(a: f64, b: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= TEXT_TOLERANCE * a.abs().max(b.abs())
 }
 
-/// The value of a float scalar.
+/// Returns the value of a float scalar.
 fn float(dtype: DType, bytes: &[u8]) -> Option<f64> {
     match (dtype.code, dtype.bits) {
         (DTypeCode::Float, 16) => Some(half::f16::from_le_bytes(bytes.try_into().ok()?).to_f64()),

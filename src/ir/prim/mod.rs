@@ -222,17 +222,17 @@ impl PrimOp {
         PrimOp::Or,
     ];
 
-    /// TVM's type key (of 0.19; later ones begin with `tirx.`): `tir.Add`.
+    /// Returns TVM's type key (of 0.19; later ones begin with `tirx.`): `tir.Add`.
     pub fn key(self) -> &'static str {
         PrimOp::KEYS[self as usize]
     }
 
-    /// The name of TVM's node: `Add`.
+    /// Returns the name of TVM's node: `Add`.
     pub fn name(self) -> &'static str {
         &self.key()["tir.".len()..]
     }
 
-    /// The operation of a node's name.
+    /// Returns the operation of a node's name.
     pub fn named(name: &str) -> Option<PrimOp> {
         PrimOp::ALL.into_iter().find(|op| op.name() == name)
     }
@@ -242,7 +242,7 @@ impl PrimOp {
         self >= PrimOp::Eq
     }
 
-    /// The comparison with its sides exchanged; any other operation is itself.
+    /// Returns the comparison with its sides exchanged; any other operation is itself.
     pub fn mirrored(self) -> PrimOp {
         match self {
             PrimOp::Lt => PrimOp::Gt,
@@ -253,8 +253,8 @@ impl PrimOp {
         }
     }
 
-    /// The operation on two known integers of 64 bits; nothing where it is undefined or the result does
-    /// not fit. Truth values are 0 and 1.
+    /// Returns the operation on two known integers of 64 bits; nothing where it is undefined or the result does not
+    /// fit. Truth values are 0 and 1.
     pub fn fold(self, x: i64, y: i64) -> Option<i64> {
         let floor_div = || {
             let q = x.checked_div(y)?;
@@ -300,7 +300,7 @@ impl PrimExpr {
         }
     }
 
-    /// The same over other operands, which `f` gives for the old ones in order.
+    /// Makes the same expression over other operands, which `f` returns for the old ones in order.
     pub fn over(&self, f: &mut dyn FnMut(PrimId) -> PrimId) -> PrimExpr {
         let mut all = |list: &[PrimId]| list.iter().map(|id| f(*id)).collect();
         match *self {

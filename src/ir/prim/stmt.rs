@@ -90,7 +90,7 @@ pub enum ForKind {
 }
 
 impl ForKind {
-    /// TVM's word for it: `serial`, `unroll`.
+    /// Returns TVM's word for it: `serial`, `unroll`.
     pub fn word(self) -> &'static str {
         match self {
             ForKind::Serial => "serial",
@@ -288,7 +288,7 @@ pub struct PrimFunc {
 }
 
 impl Stmt {
-    /// The statements directly inside, except those of a sequence and of a block.
+    /// Returns the statements directly inside, except those of a sequence and of a block.
     pub fn nested(&self) -> [Option<StmtId>; 2] {
         match *self {
             Stmt::For(_, body) | Stmt::While { body, .. } | Stmt::Attr { body, .. } => [Some(body), None],

@@ -7,29 +7,29 @@ use crate::ir::ty::DType;
 use std::rc::Rc;
 
 impl Store {
-    /// The id of an attribute set.
+    /// Returns the id of an attribute set.
     pub fn attrs(&mut self, attrs: Attrs) -> AttrsId {
         self.attr_sets.intern(attrs)
     }
 
-    /// The attribute set behind an id.
+    /// Returns the attribute set behind an id.
     pub fn attrs_of_id(&self, id: AttrsId) -> &Attrs {
         self.attr_sets.get(id)
     }
 
-    /// The attribute set behind an id, shared, for when the store has to be changed meanwhile.
+    /// Returns the attribute set behind an id, shared, for when the store has to be changed meanwhile.
     pub fn attrs_rc(&self, id: AttrsId) -> Rc<Attrs> {
         self.attr_sets.get_rc(id)
     }
 
-    /// The value of one attribute. A boxed number (`runtime.BoxInt`) is not opened here; see
+    /// Returns the value of one attribute. A boxed number (`runtime.BoxInt`) is not opened here; see
     /// [`Store::attr_int`].
     pub fn attr(&self, attrs: Option<AttrsId>, name: &str) -> Option<&AttrValue> {
         let attrs = self.attr_sets.get(attrs?);
         attrs.fields.iter().find(|(n, _)| self.str(*n) == name).map(|(_, v)| v)
     }
 
-    /// A dictionary of attributes with one more, or another value of one.
+    /// Returns a dictionary of attributes with one more, or another value of one.
     pub fn with_attr(&mut self, attrs: Option<AttrsId>, name: &str, value: AttrValue) -> AttrsId {
         let name = self.name(name);
         let mut new = match attrs {
@@ -45,7 +45,7 @@ impl Store {
         self.attrs(new)
     }
 
-    /// The attributes without one of them; nothing when none is left.
+    /// Returns the attributes without one of them; nothing when none is left.
     pub fn without_attr(&mut self, attrs: Option<AttrsId>, name: &str) -> Option<AttrsId> {
         let mut set = self.attrs_of_id(attrs?).clone();
         let name = self.name(name);
@@ -57,7 +57,7 @@ impl Store {
         Some(self.attrs(set))
     }
 
-    /// Integers, alone or in a list, each in a box of its own (`runtime.BoxInt`); anything else as it is.
+    /// Boxes integers, alone or in a list (`runtime.BoxInt`); anything else stays as it is.
     pub fn boxed(&mut self, value: AttrValue) -> AttrValue {
         match value {
             AttrValue::Int { value, .. } => {
@@ -70,12 +70,12 @@ impl Store {
         }
     }
 
-    /// An integer or truth value, boxed or not.
+    /// Returns an integer or truth value, boxed or not.
     pub fn attr_int(&self, attrs: Option<AttrsId>, name: &str) -> Option<i64> {
         self.value_int(self.attr(attrs, name)?)
     }
 
-    /// A list of integers, boxed or not.
+    /// Returns a list of integers, boxed or not.
     pub fn attr_ints(&self, attrs: Option<AttrsId>, name: &str) -> Option<Vec<i64>> {
         match self.attr(attrs, name)? {
             AttrValue::Array(items) => items.iter().map(|v| self.value_int(v)).collect(),
@@ -83,7 +83,7 @@ impl Store {
         }
     }
 
-    /// A string.
+    /// Returns a string.
     pub fn attr_str(&self, attrs: Option<AttrsId>, name: &str) -> Option<&str> {
         match self.attr(attrs, name)? {
             AttrValue::Str(s) => Some(self.str(*s)),
@@ -91,12 +91,12 @@ impl Store {
         }
     }
 
-    /// A number.
+    /// Returns a number.
     pub fn attr_float(&self, attrs: Option<AttrsId>, name: &str) -> Option<f64> {
         self.attr(attrs, name)?.as_float()
     }
 
-    /// An element type; `None` also where it is unset.
+    /// Returns an element type; `None` also where it is unset.
     pub fn attr_dtype(&self, attrs: Option<AttrsId>, name: &str) -> Option<DType> {
         match self.attr(attrs, name)? {
             AttrValue::DType(d) => *d,
@@ -105,7 +105,7 @@ impl Store {
         }
     }
 
-    /// The integer in a value, boxed or not.
+    /// Returns the integer in a value, boxed or not.
     pub fn value_int(&self, value: &AttrValue) -> Option<i64> {
         match value {
             AttrValue::Object(o) => self.object(*o).repr.as_ref()?.parse().ok(),

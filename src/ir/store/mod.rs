@@ -131,7 +131,7 @@ macro_rules! arena {
 }
 
 impl Store {
-    /// An empty store.
+    /// Makes an empty store.
     pub fn new() -> Store {
         Store::default()
     }
@@ -181,22 +181,22 @@ impl Store {
         add_tensor, /// A tensor.
         tensor, tensors, Tensor);
 
-    /// The id of a name.
+    /// Returns the id of a name.
     pub fn name(&mut self, text: &str) -> Id<Name> {
         self.names.intern_str(text)
     }
 
-    /// The text of a name.
+    /// Returns the text of a name.
     pub fn str(&self, name: Id<Name>) -> &str {
         &self.names.get(name).0
     }
 
-    /// The text of a name, shared, for when the store has to be changed meanwhile.
+    /// Returns the text of a name, shared, for when the store has to be changed meanwhile.
     pub fn name_rc(&self, name: Id<Name>) -> Rc<Name> {
         self.names.get_rc(name)
     }
 
-    /// The id of a type.
+    /// Returns the id of a type.
     pub fn ty(&mut self, ty: Type) -> TypeId {
         if let Type::Tensor { shape, .. } = &ty
             && !self.open_extents
@@ -218,34 +218,34 @@ impl Store {
         self.open_extents
     }
 
-    /// The type behind an id.
+    /// Returns the type behind an id.
     pub fn type_of_id(&self, id: TypeId) -> &Type {
         self.interned_types.get(id)
     }
 
-    /// The type behind an id, shared, for when the store has to be changed meanwhile.
+    /// Returns the type behind an id, shared, for when the store has to be changed meanwhile.
     pub fn type_rc(&self, id: TypeId) -> Rc<Type> {
         self.interned_types.get_rc(id)
     }
 
-    /// `Tensor[shape, dtype]`
+    /// Makes `Tensor[shape, dtype]`.
     pub fn tensor_type(&mut self, shape: &[Dim], dtype: DType) -> TypeId {
         self.ty(Type::Tensor { shape: shape.into(), dtype })
     }
 
-    /// `(A, B)`
+    /// Makes `(A, B)`.
     pub fn tuple_type(&mut self, fields: &[TypeId]) -> TypeId {
         self.ty(Type::Tuple(fields.into()))
     }
 
-    /// A type that is not known yet, different from every other.
+    /// Makes a type that is not known yet, different from every other.
     pub fn hole(&mut self) -> TypeId {
         self.n_holes += 1;
         self.ty(Type::Hole(self.n_holes))
     }
 
-    /// The hole number `index` of those that type inference numbers itself and uses again each time.
-    /// They must not end up in a program.
+    /// Returns the hole number `index` of those that type inference numbers itself and uses again each time. They must
+    /// not end up in a program.
     pub fn scratch_hole(&mut self, index: u32) -> TypeId {
         while self.scratch_holes.len() <= index as usize {
             let number = Store::FIRST_SCRATCH_HOLE + self.scratch_holes.len() as u32;
@@ -268,18 +268,18 @@ impl Store {
         List::at(start, items.len() as u32)
     }
 
-    /// The elements of a list.
+    /// Returns the elements of a list.
     pub fn items<T>(&self, list: List<T>) -> impl DoubleEndedIterator<Item = Id<T>> + ExactSizeIterator + '_ {
         self.pool[list.start as usize..(list.start + list.len) as usize].iter().map(|&index| Id::from_index(index as usize))
     }
 
-    /// One element of a list. Panics past its end.
+    /// Returns one element of a list. Panics past its end.
     pub fn item<T>(&self, list: List<T>, index: usize) -> Id<T> {
         assert!(index < list.len(), "element {index} of a list of {}", list.len());
         Id::from_index(self.pool[list.start as usize + index] as usize)
     }
 
-    /// A new variable, written with this annotation; it has no inferred type yet.
+    /// Makes a new variable, written with this annotation; it has no inferred type yet.
     pub fn var(&mut self, name: &str, annotation: Option<TypeId>) -> VarId {
         let name = self.name(name);
         let vid = Id::from_index(self.vars.len());
@@ -287,8 +287,8 @@ impl Store {
         vid
     }
 
-    /// A new variable that stands for `old` with other contents; it keeps the identity of `old`
-    /// (TVM: same `vid`) and its place in the text.
+    /// Makes a new variable that stands for `old` with other contents; it keeps the identity of `old` (TVM: same `vid`)
+    /// and its place in the text.
     pub fn var_from(&mut self, old: VarId, annotation: Option<TypeId>, ty: Option<TypeId>) -> VarId {
         let new = Var { annotation, ty, ..self.vars[old.index()].clone() };
         self.vars.push(new);
@@ -312,17 +312,17 @@ impl Store {
         self.vars[var.index()].device = device;
     }
 
-    /// A variable.
+    /// Returns a variable.
     pub fn var_data(&self, id: VarId) -> &Var {
         &self.vars[id.index()]
     }
 
-    /// The name hint of a variable.
+    /// Returns the name hint of a variable.
     pub fn var_name(&self, id: VarId) -> &str {
         self.str(self.vars[id.index()].name)
     }
 
-    /// The node that uses a variable: one for all uses.
+    /// Returns the node that uses a variable: one for all uses.
     pub fn use_var(&mut self, var: VarId) -> ExprId {
         if let Some(&id) = self.var_uses.get(var) {
             return id;
@@ -333,7 +333,7 @@ impl Store {
         id
     }
 
-    /// The node that uses a variable, if there is one yet.
+    /// Returns the node that uses a variable, if there is one yet.
     pub fn var_use(&self, var: VarId) -> Option<ExprId> {
         self.var_uses.get(var).copied()
     }
@@ -397,7 +397,7 @@ impl Store {
         self.current.map_or(Origin::Unknown, Origin::Made)
     }
 
-    /// A copy of `pre` with other contents or another type that means the same.
+    /// Makes a copy of `pre` with other contents or another type that means the same.
     pub fn rebuild(&mut self, pre: ExprId, expr: Expr, ty: Option<TypeId>) -> ExprId {
         match expr {
             Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) => self.add_typed(expr, ty),
@@ -405,7 +405,7 @@ impl Store {
         }
     }
 
-    /// The node behind an id.
+    /// Returns the node behind an id.
     pub fn expr(&self, id: ExprId) -> Expr {
         self.exprs[id.index()]
     }
@@ -420,13 +420,13 @@ impl Store {
         self.exprs.len() + self.stmts.len() + self.prims.len()
     }
 
-    /// The type that InferType found for a node (TVM's `checked_type`). As in TVM it is stale on
-    /// a node rebuilt by a pass, until the next InferType.
+    /// Returns the type that InferType found for a node (TVM's `checked_type`). As in TVM it is stale on a node rebuilt
+    /// by a pass, until the next InferType.
     pub fn checked_type(&self, id: ExprId) -> Option<TypeId> {
         self.types[id.index()]
     }
 
-    /// The call behind an id, if it is one.
+    /// Returns the call behind an id, if it is one.
     pub fn call(&self, id: ExprId) -> Option<Call> {
         match self.expr(id) {
             Expr::Call { callee, args, info } => {
@@ -437,7 +437,7 @@ impl Store {
         }
     }
 
-    /// The operator that `id` calls, if it is a call of an operator.
+    /// Returns the operator that `id` calls, if it is a call of an operator.
     pub fn called_op(&self, id: ExprId) -> Option<OpId> {
         match self.expr(self.call(id)?.callee) {
             Expr::Op(op) => Some(op),
@@ -445,7 +445,7 @@ impl Store {
         }
     }
 
-    /// The function behind an id, if it is one.
+    /// Returns the function behind an id, if it is one.
     pub fn as_function(&self, id: ExprId) -> Option<Function> {
         match self.expr(id) {
             Expr::Function(f) => Some(*self.function(f)),
@@ -453,7 +453,7 @@ impl Store {
         }
     }
 
-    /// Attributes and type arguments of a call.
+    /// Returns the attributes and type arguments of a call.
     pub fn call_info(&self, id: Id<CallInfo>) -> &CallInfo {
         self.call_infos.get(id)
     }

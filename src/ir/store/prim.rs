@@ -59,12 +59,12 @@ impl Store {
         id
     }
 
-    /// The data of a statement.
+    /// Returns the data of a statement.
     pub fn stmt(&self, id: StmtId) -> &Stmt {
         &self.stmts[id.index()]
     }
 
-    /// The node that stands for a statement where nodes have origins and places.
+    /// Returns the node that stands for a statement where nodes have origins and places.
     pub fn stmt_node(&self, id: StmtId) -> ExprId {
         self.stmt_nodes[id.index()]
     }
@@ -87,7 +87,7 @@ impl Store {
         }
     }
 
-    /// The id of a scalar expression.
+    /// Returns the id of a scalar expression.
     pub fn prim(&mut self, expr: PrimExpr) -> PrimId {
         let dtype = self.dtype_of(&expr);
         let id = self.prims.intern(expr);
@@ -105,17 +105,17 @@ impl Store {
         self.prim_depths[id.index()]
     }
 
-    /// The scalar expression behind an id.
+    /// Returns the scalar expression behind an id.
     pub fn prim_of_id(&self, id: PrimId) -> &PrimExpr {
         self.prims.get(id)
     }
 
-    /// The scalar expression behind an id, shared, for when the store has to be changed meanwhile.
+    /// Returns the scalar expression behind an id, shared, for when the store has to be changed meanwhile.
     pub fn prim_rc(&self, id: PrimId) -> Rc<PrimExpr> {
         self.prims.get_rc(id)
     }
 
-    /// The type of a scalar expression.
+    /// Returns the type of a scalar expression.
     pub fn prim_dtype(&self, id: PrimId) -> DType {
         self.prim_dtypes[id.index()]
     }
@@ -153,28 +153,28 @@ impl Store {
         }
     }
 
-    /// An integer.
+    /// Makes an integer.
     pub fn prim_int(&mut self, value: i64, dtype: DType) -> PrimId {
         self.prim(PrimExpr::Int { value, dtype })
     }
 
-    /// A floating point number.
+    /// Makes a floating point number.
     pub fn prim_float(&mut self, value: f64, dtype: DType) -> PrimId {
         self.prim(PrimExpr::Float { value: Double(value), dtype })
     }
 
-    /// `a op b`, as it is written.
+    /// Makes `a op b`, as it is written.
     pub fn prim_binary(&mut self, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
         self.prim(PrimExpr::Binary { op, a, b })
     }
 
-    /// A call of the intrinsic `op`.
+    /// Makes a call of the intrinsic `op`.
     pub fn prim_call(&mut self, op: &str, args: &[PrimId], dtype: DType) -> PrimId {
         let op = self.name(op);
         self.prim(PrimExpr::Call { op, args: args.into(), dtype })
     }
 
-    /// The integer, if the expression is one.
+    /// Returns the integer, if the expression is one.
     pub fn as_prim_int(&self, id: PrimId) -> Option<i64> {
         match *self.prim_of_id(id) {
             PrimExpr::Int { value, .. } => Some(value),
@@ -182,7 +182,7 @@ impl Store {
         }
     }
 
-    /// The expression that an extent is.
+    /// Returns the expression that an extent is.
     pub fn prim_of_dim(&mut self, dim: Dim) -> PrimId {
         match dim {
             Dim::Int { value, bits } => self.prim_int(value, DType::new(DTypeCode::Int, bits)),
@@ -192,7 +192,7 @@ impl Store {
         }
     }
 
-    /// The extent that an expression is.
+    /// Returns the extent that an expression is.
     pub fn dim_of_prim(&self, id: PrimId) -> Dim {
         match *self.prim_of_id(id) {
             PrimExpr::Int { value, dtype } if dtype.code == DTypeCode::Int => Dim::Int { value, bits: dtype.bits },
@@ -202,7 +202,7 @@ impl Store {
         }
     }
 
-    /// `a op b` as an extent, as it is written.
+    /// Makes `a op b` as an extent, as it is written.
     pub fn dim_binary(&mut self, op: PrimOp, a: Dim, b: Dim) -> Dim {
         let (a, b) = (self.prim_of_dim(a), self.prim_of_dim(b));
         Dim::Expr(self.prim_binary(op, a, b))
@@ -251,7 +251,7 @@ impl Store {
         }
     }
 
-    /// A statement in a word or two: `for i`, `B[...] =`.
+    /// Returns a statement in a word or two: `for i`, `B[...] =`.
     pub fn stmt_label(&self, id: StmtId) -> String {
         let name = |name: Id<Name>| self.str(name);
         match self.stmt(id) {
@@ -288,7 +288,7 @@ impl Store {
         }
     }
 
-    /// The statements of a body in order: those of a sequence, or the one that it is.
+    /// Returns the statements of a body in order: those of a sequence, or the one that it is.
     pub fn stmts_of(&self, id: StmtId) -> Vec<StmtId> {
         match self.stmt(id) {
             Stmt::Seq(list) => self.items(*list).collect(),
@@ -296,7 +296,7 @@ impl Store {
         }
     }
 
-    /// One statement after the other; a single one stands for itself, and sequences inside are opened.
+    /// Joins statements; a single one stands for itself, and sequences inside are opened.
     pub fn add_stmts(&mut self, stmts: &[StmtId]) -> StmtId {
         let flat: Vec<StmtId> = stmts.iter().flat_map(|id| self.stmts_of(*id)).collect();
         if let [only] = flat[..] {
@@ -351,7 +351,7 @@ impl Store {
         is_pointer.then(|| *self.pointers.get(Id::from_index(index)))
     }
 
-    /// The name of a parameter.
+    /// Returns the name of a parameter.
     pub fn prim_param_name(&self, param: PrimParam) -> Id<Name> {
         match param {
             PrimParam::Var(symbol) => self.symbol(symbol).name,

@@ -20,12 +20,12 @@ impl Store {
         self.numbers.entry(id).or_insert(number);
     }
 
-    /// The number that the text binds a node to.
+    /// Returns the number that the text binds a node to.
     pub fn number(&self, id: ExprId) -> Option<u32> {
         self.numbers.get(&id).copied()
     }
 
-    /// One more than the largest number in the text.
+    /// Returns one more than the largest number in the text.
     pub fn next_number(&self) -> u32 {
         self.numbers.values().max().map_or(0, |n| n.saturating_add(1))
     }
@@ -40,7 +40,7 @@ impl Store {
         self.read_blocks.get(&var).copied()
     }
 
-    /// The oldest node that a node is a copy or the replacement of: itself when it is neither.
+    /// Returns the oldest node that a node is a copy or the replacement of: itself when it is neither.
     pub fn first_ancestor(&self, id: ExprId) -> ExprId {
         let mut id = id;
         while let Origin::Rebuilt(pre) | Origin::Rewrote { pre, .. } = self.origin(id) {
@@ -188,8 +188,8 @@ impl Store {
         }
     }
 
-    /// Nodes made from now on are products of the next rewrite that is recorded, until [`Store::end_products`]. For
-    /// passes that are not written against the rewriting driver; in between no driver records anything of its own.
+    /// Makes nodes products of the next rewrite that is recorded, until [`Store::end_products`]. For passes that are
+    /// not written against the rewriting driver; in between no driver records anything of its own.
     pub fn begin_products(&mut self) {
         self.current = Some(self.log.done.len() as RewriteId);
     }

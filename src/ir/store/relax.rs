@@ -7,8 +7,8 @@ use crate::ir::id::{Id, List};
 use crate::ir::ty::{Dim, Extents, Symbol, TensorInfo, Type, TypeId};
 
 impl Store {
-    /// A new variable of this type, which is its annotation and its inferred type at once. One that
-    /// holds a scalar is a symbolic extent too.
+    /// Makes a new variable of this type, which is its annotation and its inferred type at once. One that holds a
+    /// scalar is a symbolic extent too.
     pub fn relax_var(&mut self, name: &str, ty: Option<TypeId>, dataflow: bool) -> VarId {
         let symbol = match ty.map(|ty| self.type_of_id(ty)) {
             Some(&Type::Prim(dtype)) => {
@@ -34,8 +34,8 @@ impl Store {
         self.vars[var.index()].dataflow = dataflow;
     }
 
-    /// A new variable that stands for `old` with this type; it keeps the identity of `old`, and the
-    /// symbolic extent that it is.
+    /// Makes a new variable that stands for `old` with this type; it keeps the identity of `old`, and the symbolic
+    /// extent that it is.
     pub fn retyped_var(&mut self, old: VarId, ty: TypeId) -> VarId {
         let new = self.var_from(old, Some(ty), Some(ty));
         // A scalar of another type is another symbol.
@@ -49,7 +49,7 @@ impl Store {
         new
     }
 
-    /// The type of a variable.
+    /// Returns the type of a variable.
     pub fn var_type(&self, var: VarId) -> Option<TypeId> {
         let data = self.var_data(var);
         data.ty.or(data.annotation)
@@ -80,27 +80,27 @@ impl Store {
         self.add_block(BindingBlock { bindings, dataflow })
     }
 
-    /// All bindings of blocks, in order.
+    /// Returns all bindings of blocks, in order.
     pub fn bindings(&self, blocks: List<BindingBlock>) -> impl Iterator<Item = Binding> + '_ {
         self.items(blocks).flat_map(|block| self.block_bindings(block))
     }
 
-    /// The bindings of one block, in order.
+    /// Returns the bindings of one block, in order.
     pub fn block_bindings(&self, block: Id<BindingBlock>) -> impl DoubleEndedIterator<Item = Binding> + ExactSizeIterator + '_ {
         self.items(self.block(block).bindings).map(|binding| *self.binding(binding))
     }
 
-    /// The id of a list of extents.
+    /// Returns the id of a list of extents.
     pub fn dims(&mut self, dims: &[Dim]) -> Id<Dims> {
         self.dim_lists.intern(Dims(dims.into()))
     }
 
-    /// The extents behind an id.
+    /// Returns the extents behind an id.
     pub fn dims_of_id(&self, id: Id<Dims>) -> &[Dim] {
         &self.dim_lists.get(id).0
     }
 
-    /// The type of a tensor of which this is known: a [`Type::Tensor`] when that is everything.
+    /// Returns the type of a tensor of which this is known: a [`Type::Tensor`] when that is everything.
     pub fn tensor_like(&mut self, info: TensorInfo) -> TypeId {
         match info {
             TensorInfo { extents: Extents::Known(shape), dtype: Some(dtype), vdevice: None } => {
@@ -121,12 +121,12 @@ impl Store {
         }
     }
 
-    /// A field of an object.
+    /// Returns a field of an object.
     pub fn object_field(&self, object: Id<Object>, name: &str) -> Option<&AttrValue> {
         self.object(object).fields.iter().find(|(field, _)| self.str(*field) == name).map(|(_, value)| value)
     }
 
-    /// A field of an object that is a string.
+    /// Returns a field of an object that is a string.
     pub fn object_str(&self, object: Id<Object>, name: &str) -> Option<&str> {
         match self.object_field(object, name)? {
             AttrValue::Str(text) => Some(self.str(*text)),
@@ -134,7 +134,7 @@ impl Store {
         }
     }
 
-    /// The kind of target of a device: `llvm`, `cuda`.
+    /// Returns the kind of target of a device: `llvm`, `cuda`.
     pub fn vdevice_kind(&self, device: Id<Object>) -> &str {
         let kind = match self.object_field(device, "target") {
             Some(AttrValue::Map(config)) => config.iter().find(|(name, _)| self.str(*name) == "kind").map(|(_, kind)| kind),

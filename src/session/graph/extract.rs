@@ -29,7 +29,7 @@ pub(super) struct Extract {
 }
 
 impl Extract {
-    /// The box of the module's function that a box is in.
+    /// Returns the box of the module's function that a box is in.
     pub fn outermost(&self, group: usize) -> usize {
         let mut at = group;
         while let Some(parent) = self.groups[at].parent {
@@ -42,7 +42,7 @@ impl Extract {
 /// Operators in the title of a fused group; the others are counted.
 const TITLED: usize = 4;
 
-/// The graph of a version.
+/// Makes the graph of a version.
 pub(super) fn extract(store: &Store, module: &Module) -> Extract {
     let mut out = Extract::default();
     for &(name, function) in module.functions() {
@@ -154,7 +154,7 @@ impl<'s, 'o> Scope<'s, 'o> {
         }
     }
 
-    /// A parameter that is used more than once is a node; others are written into the node that uses them.
+    /// Adds a parameter that is used more than once as a node; others are written into the node that uses them.
     fn param(&mut self, var: VarId, group: usize) {
         let Some(used) = self.store.var_use(var) else { return };
         let uses = self.uses.get(used).copied().unwrap_or(0);
@@ -263,7 +263,7 @@ impl<'s, 'o> Scope<'s, 'o> {
     }
 }
 
-/// A scalar as it is written, anything else by its type.
+/// Returns a scalar as it is written, anything else by its type.
 fn constant(store: &Store, id: ExprId) -> String {
     let Expr::Constant(tensor) = store.expr(id) else { return label(store, id) };
     let tensor = store.tensor(tensor);
@@ -273,7 +273,7 @@ fn constant(store: &Store, id: ExprId) -> String {
     })
 }
 
-/// The operators of a function, in the order that they are computed.
+/// Returns the operators of a function, in the order that they are computed.
 fn title(store: &Store, function: ExprId) -> String {
     let calls: Vec<String> = crate::ir::walk::post_order(store, function)
         .into_iter()

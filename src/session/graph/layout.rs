@@ -154,7 +154,7 @@ fn median(xs: &mut [f32]) -> Option<f32> {
     }
 }
 
-/// Places at least one apart and in order, as near to the goals as going from the left and from the right agree on.
+/// Places nodes at least one apart and in order, as near to the goals as both directions agree on.
 fn spread(goals: &[f32]) -> Vec<f32> {
     let mut left = goals.to_vec();
     for at in 1..left.len() {

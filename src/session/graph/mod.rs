@@ -28,7 +28,7 @@ pub enum NodeFate {
 }
 
 impl NodeFate {
-    /// The word that is shown.
+    /// Returns the word that is shown.
     pub fn word(self) -> &'static str {
         match self {
             NodeFate::Same => "same",
