@@ -49,7 +49,7 @@ mod tir;
 pub mod trace;
 
 use crate::diag::Diagnostic;
-use crate::ir::{ExprId, Id, Module, Name, Store, TypeId};
+use crate::ir::{AttrValue, ExprId, Id, Module, Name, Store, TypeId};
 pub use front::{Choice, Options, Recognised, recognise};
 
 /// The contents of a text.
@@ -129,6 +129,20 @@ impl Options {
         }
         options
     }
+}
+
+/// Reads TVMScript among values that names around it have, and nothing but TVMScript.
+pub fn parse_script_in<'s>(store: &mut Store, source: &'s str, given: &'s [(String, AttrValue)]) -> Parsed {
+    relax::parse_in(store, source, given)
+}
+
+/// Reads `_ = value`, where the value is an expression of Relax, in which calls stand inside of each other, or a type.
+pub fn parse_value<'s>(
+    store: &mut Store,
+    source: &'s str,
+    given: &'s [(String, AttrValue)],
+) -> (Option<AttrValue>, Vec<Diagnostic>) {
+    relax::expression(store, source, given)
 }
 
 /// True if a text is TVMScript: it begins with a decorator, an import, a class or an assignment of Python.

@@ -96,7 +96,13 @@ pub fn open(store: &mut Store, source: &str) -> Opened {
 
 /// Reads the program of a text that the options choose, with values for names from around it.
 pub fn open_with(store: &mut Store, source: &str, options: &parse::Options) -> Opened {
-    let parse::Parsed { program, mut diagnostics, choices } = parse::parse_with(store, source, options);
+    let parsed = parse::parse_with(store, source, options);
+    open_parsed(store, parsed)
+}
+
+/// Infers the types of a program that was read.
+pub fn open_parsed(store: &mut Store, parsed: parse::Parsed) -> Opened {
+    let parse::Parsed { program, mut diagnostics, choices } = parsed;
     let parsed_well = !diagnostics.iter().any(Diagnostic::is_error);
     if diagnostics.iter().any(|d| d.is_error() && d.code.starts_with("front-")) {
         // The kind of the text has been reported; its types add nothing.

@@ -8,6 +8,7 @@ mod build;
 mod engine;
 mod kept;
 mod linked;
+mod python;
 mod serve;
 mod setup;
 mod sh;
@@ -20,6 +21,12 @@ const HELP: &str = "\
 cargo xtask serve [--port N] [--host H]   build the page, serve it, rebuild when a source changes
 cargo xtask build                         static site in dist/, fit for any host and any sub-path
 cargo xtask test [STAGE...]               every test, or only the stages named
+cargo xtask engine                        the engine alone in www/pkg, quickly
+cargo xtask python FILE...                files of Python, on the page's Python and engine
+cargo xtask python --pytest [--json OUT] FILE...
+                                          the same for tests
+cargo xtask python --table [--check|--update] [FILTER]
+                                          TVM's own tests: how many pass, by file
 cargo xtask conformance [--check|--update] [FILTER]
                                           our passes against results that TVM itself gave
 cargo xtask record [KIND...]              the suite in tests/conformance anew, by TVM in $PASSLAB_PYTHON
@@ -35,6 +42,8 @@ fn main() -> ExitCode {
     let done = match command.as_str() {
         "serve" => serve::serve(&rest),
         "build" if rest.is_empty() => build::build(),
+        "engine" if rest.is_empty() => engine::engine(engine::Goal::Serve),
+        "python" => python::python(&rest),
         "test" => test::test(&rest),
         "conformance" => test::conformance(&rest),
         "record" => test::record(&rest),

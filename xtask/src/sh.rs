@@ -22,6 +22,7 @@ pub fn target_dir() -> PathBuf {
 pub struct Sh {
     command: Command,
     shown: String,
+    quiet: bool,
 }
 
 /// A command run from the project's root.
@@ -29,7 +30,7 @@ pub fn sh(program: impl AsRef<OsStr>) -> Sh {
     let mut command = Command::new(program.as_ref());
     command.current_dir(root());
     let name = Path::new(program.as_ref()).file_name().unwrap_or(program.as_ref());
-    Sh { command, shown: name.to_string_lossy().into_owned() }
+    Sh { command, shown: name.to_string_lossy().into_owned(), quiet: false }
 }
 
 /// The cargo that runs this program.
@@ -65,9 +66,17 @@ impl Sh {
         self
     }
 
+    /// Does not announce the command.
+    pub fn quiet(mut self) -> Self {
+        self.quiet = true;
+        self
+    }
+
     /// Prints the command, runs it with our own input and output, and fails when it fails.
     pub fn run(mut self) -> Result {
-        println!("$ {}", self.shown);
+        if !self.quiet {
+            println!("$ {}", self.shown);
+        }
         let status = self.command.status().map_err(|error| self.cannot_start(&error))?;
         if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", self.shown)) }
     }

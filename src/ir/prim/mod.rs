@@ -202,7 +202,8 @@ impl PrimOp {
         "tir.Or",
     ];
 
-    const ALL: [PrimOp; 17] = [
+    /// All of them, in the order of the declaration.
+    pub const ALL: [PrimOp; 17] = [
         PrimOp::Add,
         PrimOp::Sub,
         PrimOp::Mul,

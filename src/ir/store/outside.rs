@@ -5,7 +5,7 @@ use crate::ir::Name;
 use crate::ir::attrs::AttrsId;
 use crate::ir::expr::*;
 use crate::ir::id::Id;
-use crate::ir::prim::PrimId;
+use crate::ir::prim::{Buffer, PrimId, StmtId};
 use crate::ir::ty::{Symbol, TypeId};
 
 macro_rules! at {
@@ -39,5 +39,11 @@ impl Store {
         symbol_at, symbols, Id<Symbol>;
         /// The scalar expression with that index, if there is one.
         prim_at, prims, PrimId;
+        /// The statement with that index, if there is one.
+        stmt_at, stmts, StmtId;
+        /// The buffer with that index, if there is one.
+        buffer_at, buffers, Id<Buffer>;
+        /// The object with that index, if there is one.
+        object_at, objects, Id<Object>;
     }
 }

@@ -15,6 +15,7 @@ mod build;
 mod call;
 mod eval;
 mod function;
+mod given;
 mod literal;
 mod meta;
 mod module;
@@ -33,7 +34,7 @@ use super::script::{self, tree::Expr as Node, tree::Tree};
 use super::{Parsed, Program};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::sort::sort_by;
-use crate::ir::{Dialect, Id, Module, Name, Store};
+use crate::ir::{AttrValue, Dialect, ExprId, Id, Module, Name, Store};
 use build::Builder;
 use rustc_hash::{FxHashMap, FxHashSet};
 use scope::Scopes;
@@ -55,6 +56,8 @@ struct Reader<'s, 'a> {
     /// The place of the string whose tree is read.
     inside: Option<Span>,
     store: &'a mut Store,
+    /// Values of names that the text uses and does not have.
+    given: &'s [(String, AttrValue)],
     diagnostics: Vec<Diagnostic>,
     module: Module,
     /// Names that mean the module: the class and its aliases.
@@ -75,6 +78,34 @@ struct Reader<'s, 'a> {
 
 /// Reads a program.
 pub(super) fn parse(store: &mut Store, source: &str) -> Parsed {
+    parse_in(store, source, &[])
+}
+
+/// Reads a program among values that names around it have.
+pub(super) fn parse_in<'s>(store: &mut Store, source: &'s str, given: &'s [(String, AttrValue)]) -> Parsed {
+    read(store, source, given, |reader| reader.file())
+}
+
+/// Reads `_ = value`: an expression of the program, in which calls stand inside of each other, or a type.
+pub(super) fn expression<'s>(
+    store: &mut Store,
+    source: &'s str,
+    given: &'s [(String, AttrValue)],
+) -> (Option<AttrValue>, Vec<Diagnostic>) {
+    let mut result = None;
+    let parsed = read(store, source, given, |reader| {
+        result = reader.lone_value().ok();
+        None
+    });
+    (result, parsed.diagnostics)
+}
+
+fn read<'s>(
+    store: &mut Store,
+    source: &'s str,
+    given: &'s [(String, AttrValue)],
+    what: impl FnOnce(&mut Reader<'s, '_>) -> Option<ExprId>,
+) -> Parsed {
     let (tree, found) = script::parse(source);
     let strings = shape_strings(&tree);
     let mut reader = Reader {
@@ -82,6 +113,7 @@ pub(super) fn parse(store: &mut Store, source: &str) -> Parsed {
         strings: &strings,
         inside: None,
         store,
+        given,
         diagnostics: found,
         module: Module::of(Dialect::Relax),
         module_names: FxHashSet::default(),
@@ -94,7 +126,7 @@ pub(super) fn parse(store: &mut Store, source: &str) -> Parsed {
         strings_of_metadata: Vec::new(),
         hinted: FxHashSet::default(),
     };
-    let expr = reader.file();
+    let expr = what(&mut reader);
     let Reader { module, left_out, mut diagnostics, .. } = reader;
     let place = |d: &Diagnostic| d.span.map_or(0, |span| span.start);
     sort_by(&mut diagnostics, |a, b| place(a).cmp(&place(b)));

@@ -13,6 +13,7 @@ impl<'s> Reader<'s, '_> {
     pub(super) fn file(&mut self) -> Option<ExprId> {
         let tree = self.tree;
         self.scopes.open();
+        self.define_given();
         let mut alone = Vec::new();
         let mut classes = 0;
         for stmt in tree.stmts(tree.top) {
@@ -242,8 +243,12 @@ impl<'s> Reader<'s, '_> {
     /// A function that is none of Relax.
     fn other_function(&mut self, def: &Def) -> Read<ExprId> {
         if tir::is_prim_func(self.tree, def) {
-            let around =
-                tir::Around { modules: &self.module_names, type_vars: &self.type_vars, strings: &self.strings_of_metadata };
+            let around = tir::Around {
+                modules: &self.module_names,
+                type_vars: &self.type_vars,
+                strings: &self.strings_of_metadata,
+                given: self.given,
+            };
             let function = tir::function(self.store, self.tree, def, around, &mut self.diagnostics).ok_or(Stop)?;
             return Ok(self.store.add(Expr::PrimFunc(function)));
         }

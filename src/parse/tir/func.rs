@@ -25,6 +25,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
         self.scalar_types(def);
         self.open_scope();
+        self.define_given();
         for param in tree.params(def.type_params) {
             let name = tree.text(param.name);
             let symbol = self.new_symbol(name, DType::I64);
@@ -57,6 +58,7 @@ impl<'s> Reader<'_, 's, '_> {
         self.open_frame(FrameKind::Func);
         self.lines(def.body);
         let (mut body, _) = self.close_frame();
+        self.close_scope();
         self.close_scope();
         let mut fields = std::mem::take(&mut self.state.attrs);
         let mut implied = Vec::new();

@@ -24,6 +24,7 @@ mod dict;
 mod eval;
 mod flat;
 mod func;
+mod given;
 mod intrin;
 mod macros;
 mod method;
@@ -38,7 +39,7 @@ mod value;
 use super::script::tree::{Def, Expr as Node, Tree};
 use super::suggest;
 use crate::diag::{Diagnostic, Span};
-use crate::ir::{AttrNode, Buffer, DType, Id, Name, PrimFunc, PrimId, Stmt, StmtId, Store, Symbol};
+use crate::ir::{AttrNode, AttrValue, Buffer, DType, Id, Name, PrimFunc, PrimId, Stmt, StmtId, Store, Symbol};
 use block::Open;
 pub(super) use macros::is_macro;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -59,6 +60,8 @@ pub(super) struct Around<'a, 's> {
     pub(super) type_vars: &'a FxHashSet<&'s str>,
     /// Strings of the metadata section, in order.
     pub(super) strings: &'a [Id<Name>],
+    /// Values of names that the text uses and does not have.
+    pub(super) given: &'s [(String, AttrValue)],
 }
 
 /// An attribute that holds for all following statements in its frame: `T.attr(...)`, `T.launch_thread(...)`.

@@ -12,7 +12,7 @@ use crate::ops;
 use wasm_bindgen::prelude::*;
 
 /// Types and patterns are walked by recursion, so they may nest as deep as in a text and no deeper.
-const MAX_DEPTH: usize = 200;
+pub(super) const MAX_DEPTH: usize = 200;
 
 /// A node of `kind` over older nodes. With `pre`, one more than an id, it is that node with other contents, and means
 /// the same; its type is then that of `pre`, stale until the next InferType, as in TVM. A copy of a node of Relax has none until
@@ -104,7 +104,7 @@ fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
 }
 
 /// An operator is called with its own attributes or none: its type relation and kernel look into them.
-fn fitting(store: &Store, dialect: Dialect, callee: ExprId, attrs: Option<AttrsId>) -> Js<()> {
+pub(super) fn fitting(store: &Store, dialect: Dialect, callee: ExprId, attrs: Option<AttrsId>) -> Js<()> {
     let (Expr::Op(op), Some(attrs)) = (store.expr(callee), attrs) else { return Ok(()) };
     let (info, key) = (ops::info(op), store.str(store.attrs_of_id(attrs).key));
     let own = if dialect == Dialect::Relax { info.relax_attrs() } else { info.relay_attrs() };
@@ -251,7 +251,7 @@ pub fn user_make_type(words: &[u32]) -> Js<u32> {
 }
 
 /// How deep a type nests, beyond `above`.
-fn type_depth(store: &Store, ty: TypeId, above: usize) -> usize {
+pub(super) fn type_depth(store: &Store, ty: TypeId, above: usize) -> usize {
     if above > MAX_DEPTH {
         return 1;
     }

@@ -16,6 +16,7 @@
 //! - [`relax`]: what only Relax has: blocks, extents, types of which not all is known, the builder.
 //! - [`analysis`]: questions about programs.
 //! - [`dpl`]: patterns, and rewriting by them.
+//! - [`table`]: programs as tables, for Python.
 //! - [`tools`]: texts, types, equality, values of expressions.
 //! - [`run`]: passes and instruments.
 //! - [`context`]: contexts, and what passes report.
@@ -27,6 +28,7 @@ mod dpl;
 mod read;
 mod relax;
 mod run;
+mod table;
 mod tools;
 
 pub use analysis::*;
@@ -36,6 +38,7 @@ pub use dpl::*;
 pub use read::*;
 pub use relax::*;
 pub use run::*;
+pub use table::*;
 pub use tools::*;
 
 use crate::diag::LineIndex;

@@ -249,7 +249,7 @@ fn attr(store: &Store, value: &AttrValue) -> JsValue {
 }
 
 /// What an operator is called in a dialect.
-fn op_name(dialect: Dialect, op: OpId) -> String {
+pub(super) fn op_name(dialect: Dialect, op: OpId) -> String {
     let info = ops::info(op);
     match info.relax.as_ref().filter(|_| dialect == Dialect::Relax) {
         Some(row) => format!("relax.{}", row.name),

@@ -1,0 +1,161 @@
+//! Programs as tables: what Python reads and makes, many nodes in one crossing (`www/python/tvm/_table.py`).
+//!
+//! A row is `space, id, number of words, words` on the way out and `space, number of words, words` on the way in. What is
+//! given once is not given again, because nothing of it changes; a part of it is referred to by its id. The words of each
+//! kind stand in [`read`] and, in the same order, in [`write`].
+
+mod ask;
+mod read;
+mod write;
+
+pub use ask::*;
+
+use super::{Js, MAX_NODES, Words, error, with};
+use crate::ir::{Dialect, Id, Store};
+use crate::print::{self, PrintOptions};
+use rustc_hash::FxHashSet;
+use std::cell::RefCell;
+use wasm_bindgen::prelude::*;
+
+/// No reference.
+const NONE: u32 = u32::MAX;
+
+/// The subject of a row: each has ids of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+enum Space {
+    Expr,
+    Type,
+    Prim,
+    Stmt,
+    Symbol,
+    Buffer,
+    Attrs,
+    Object,
+    Block,
+    Pattern,
+    Adt,
+    TypeVar,
+    Name,
+}
+
+impl Space {
+    fn of(number: u32) -> Option<Space> {
+        const ALL: [Space; 12] = [
+            Space::Expr,
+            Space::Type,
+            Space::Prim,
+            Space::Stmt,
+            Space::Symbol,
+            Space::Buffer,
+            Space::Attrs,
+            Space::Object,
+            Space::Block,
+            Space::Pattern,
+            Space::Adt,
+            Space::TypeVar,
+        ];
+        ALL.get(number as usize).copied()
+    }
+
+    /// True if there is something with that id.
+    fn has(self, store: &Store, index: usize) -> bool {
+        fn some<T>(id: Option<Id<T>>) -> bool {
+            id.is_some()
+        }
+        match self {
+            Space::Expr => some(store.expr_at(index)),
+            Space::Type => some(store.type_at(index)),
+            Space::Prim => some(store.prim_at(index)),
+            Space::Stmt => some(store.stmt_at(index)),
+            Space::Symbol => some(store.symbol_at(index)),
+            Space::Buffer => some(store.buffer_at(index)),
+            Space::Attrs => some(store.attrs_at(index)),
+            Space::Object => some(store.object_at(index)),
+            Space::Block => some(store.block_at(index)),
+            Space::Pattern => some(store.pattern_at(index)),
+            Space::Adt => some(store.adt_at(index)),
+            Space::TypeVar => some(store.type_var_at(index)),
+            Space::Name => some(store.name_at(index)),
+        }
+    }
+}
+
+thread_local! {
+    /// Things that Python was given already.
+    static GIVEN: RefCell<FxHashSet<u64>> = RefCell::new(FxHashSet::default());
+}
+
+/// Says in which dialect nodes are made and texts are written from now on, for a script that is about programs of both.
+#[wasm_bindgen]
+pub fn user_dialect(relax: bool) -> Js<()> {
+    with(|lent| {
+        lent.dialect = if relax { Dialect::Relax } else { Dialect::Relay };
+        Ok(())
+    })
+}
+
+/// Forgets what was given: a new script knows nothing.
+#[wasm_bindgen]
+pub fn table_forget() {
+    GIVEN.with_borrow_mut(FxHashSet::clear);
+}
+
+/// Rows of things, each a space and an id, and of everything that they lead to: `[rows, ids of names, their texts]`.
+#[wasm_bindgen]
+pub fn table_read(things: &[u32]) -> Js<js_sys::Array> {
+    with(|lent| {
+        GIVEN.with_borrow_mut(|given| {
+            let store = &mut lent.store;
+            let mut reader = read::Reader::new(store, lent.dialect, given);
+            for thing in things.chunks_exact(2) {
+                let space = Space::of(thing[0]).filter(|space| space.has(reader.store, thing[1] as usize));
+                reader.all(space.ok_or_else(|| error("there is nothing with this id"))?, thing[1]);
+            }
+            let (words, names) = (std::mem::take(&mut reader.words), std::mem::take(&mut reader.names));
+            let ids: Vec<u32> = names.iter().map(|id| id.index() as u32).collect();
+            let texts: Vec<&str> = names.iter().map(|id| store.str(*id)).collect();
+            Ok(js_sys::Array::of3(
+                &js_sys::Uint32Array::from(&words[..]),
+                &js_sys::Uint32Array::from(&ids[..]),
+                &texts.join("\0").into(),
+            ))
+        })
+    })
+}
+
+/// Makes what rows say; gives the id of each.
+#[wasm_bindgen]
+pub fn table_write(words: &[u32], texts: &str) -> Js<Vec<u32>> {
+    with(|lent| {
+        if lent.store.n_nodes() > MAX_NODES {
+            return Err(error("the program has too many nodes"));
+        }
+        write::Writer::new(&mut lent.store, lent.dialect, words, texts).all()
+    })
+}
+
+/// A module as TVM's `script()` or `astext()` prints it. `flags`: 1 the header, 2 the metadata.
+#[wasm_bindgen]
+pub fn table_print(module: &[u32], flags: u32) -> Js<String> {
+    with(|lent| {
+        let module = Words::new(&lent.store, module).module()?;
+        let options = PrintOptions { header: flags & 1 != 0, metadata: flags & 2 != 0, ..PrintOptions::default() };
+        Ok(print::module(&lent.store, &module, &options))
+    })
+}
+
+/// A node as TVM's `script()` prints it, with what is declared before it. `space` is 0 for an expression or 1 for a type.
+#[wasm_bindgen]
+pub fn table_print_node(space: u32, id: u32, flags: u32) -> Js<String> {
+    with(|lent| {
+        let options = PrintOptions { header: flags & 1 != 0, metadata: flags & 2 != 0, ..PrintOptions::default() };
+        let relay = lent.dialect == Dialect::Relay;
+        if space == 1 {
+            let id = Words::new(&lent.store, &[id]).ty()?;
+            return Ok(if relay { print::ty(&lent.store, id) } else { print::relax_ty(&lent.store, id) });
+        }
+        let id = Words::new(&lent.store, &[id]).expr()?;
+        Ok(if relay { print::expr(&lent.store, id, &options) } else { print::relax_expr(&lent.store, id, &options) })
+    })
+}

@@ -1,0 +1,105 @@
+// @ts-check
+/** TVM's own tests by file: how many of those that TVM passes pass here. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const main = join(dirname(fileURLToPath(import.meta.url)), "main.mjs");
+/** A file of tests may take this long. */
+const LIMIT = 600_000;
+
+/**
+ * The tests of a file that count: those that TVM passed; of Relay, where nobody can say, all.
+ * @param {string} folder
+ * @returns {Map<string, Set<string>>}
+ */
+function wanted(folder) {
+  const tests = new Map();
+  for (const line of readFileSync(join(folder, "index.jsonl"), "utf8").split("\n")) {
+    if (!line) continue;
+    const row = JSON.parse(line);
+    if (!row.test || !["passed", "unknown"].includes(row.baseline)) continue;
+    const file = row.file;
+    if (!tests.has(file)) tests.set(file, new Set());
+    tests.get(file).add(row.test);
+  }
+  return tests;
+}
+
+/**
+ * Outcomes of a file by test, without parameters: passed when every case passed or was skipped.
+ * @param {string} path
+ * @param {string} out
+ */
+function run(path, out) {
+  /** @type {Map<string, string>} */
+  const outcomes = new Map();
+  writeFileSync(out, "");
+  try {
+    execFileSync("node", [main, "--pytest", "--json", out, path], { stdio: "ignore", timeout: LIMIT });
+  } catch {}
+  let collected = true;
+  for (const line of readFileSync(out, "utf8").split("\n")) {
+    if (!line) continue;
+    const { test, outcome } = JSON.parse(line);
+    if (outcome === "collect-error" || !test) collected = false;
+    else {
+      const name = test.replace(/\[.*$/s, "");
+      const good = ["passed", "skipped", "xfailed"].includes(outcome);
+      if (!good || !outcomes.has(name)) outcomes.set(name, good ? "passed" : "failed");
+    }
+  }
+  return { outcomes, collected };
+}
+
+/**
+ * @param {string[]} args
+ * @param {string} root
+ */
+export function table(args, root) {
+  const folder = process.env.PASSLAB_PYTHON_TESTS ?? join(root, "../shared/python");
+  if (!existsSync(join(folder, "index.jsonl"))) {
+    console.log("skipped: TVM's own tests are not here (../shared/python, or $PASSLAB_PYTHON_TESTS)");
+    return 0;
+  }
+  const counts = join(root, "tests/python.txt");
+  const update = args.includes("--update");
+  const check = args.includes("--check");
+  const filter = args.find((arg) => !arg.startsWith("-")) ?? "";
+  const before = new Map();
+  if (existsSync(counts))
+    for (const line of readFileSync(counts, "utf8").split("\n")) {
+      const [file, passed, of] = line.split(/\s+/);
+      if (file && !file.startsWith("#")) before.set(file, [Number(passed), Number(of)]);
+    }
+  const out = join(root, "target/python");
+  mkdirSync(out, { recursive: true });
+  const now = new Map(before);
+  const sums = new Map();
+  let fell = 0;
+  for (const [file, tests] of [...wanted(folder)].sort()) {
+    if (!file.includes(filter)) continue;
+    const { outcomes, collected } = run(join(folder, file), join(out, "outcomes.jsonl"));
+    const passed = [...tests].filter((test) => outcomes.get(test) === "passed").length;
+    const failed = [...tests].filter((test) => outcomes.get(test) === "failed").length;
+    const missing = tests.size - passed - failed;
+    const was = before.get(file)?.[0] ?? 0;
+    if (passed < was) fell += 1;
+    const mark = passed < was ? `  was ${was}` : "";
+    const how = collected ? "" : "  not collected";
+    console.log(`${file}  ${passed} passed, ${failed} failed, ${missing} not run, of ${tests.size}${how}${mark}`);
+    now.set(file, [passed, tests.size]);
+    const group = file.split("/")[0];
+    const sum = sums.get(group) ?? [0, 0];
+    sums.set(group, [sum[0] + passed, sum[1] + tests.size]);
+  }
+  for (const [group, [passed, of]] of sums)
+    console.log(`${group}: ${passed} of ${of} (${((100 * passed) / of).toFixed(1)} %)`);
+  if (update) {
+    const lines = [...now].sort().map(([file, [passed, of]]) => `${file} ${passed} ${of}`);
+    const head = "# TVM's own tests: passed here, of those that TVM passes (cargo xtask python --table --update)";
+    writeFileSync(counts, `${[head, ...lines].join("\n")}\n`);
+  }
+  return check && fell > 0 ? 1 : 0;
+}

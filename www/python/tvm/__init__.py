@@ -1,0 +1,43 @@
+"""TVM's Python, over the engine of passlab: programs, passes and everything that is asked about them. Nothing is compiled."""
+
+__version__ = "0.27.0"
+
+from . import error
+from .error import DiagnosticError, InternalError, TVMError
+from ._values import DataType, DataTypeCode
+from ._node import Object
+from . import runtime
+from .runtime import (
+    cpu,
+    cuda,
+    device,
+    device_from_target,
+    ext_dev,
+    get_global_func,
+    hexagon,
+    metal,
+    opencl,
+    register_global_func,
+    register_object,
+    rocm,
+    vpi,
+    vulkan,
+)
+from .runtime.registry import register_func
+from .ir import type as _type
+from .ir import expr as _expr
+from . import tirx
+from . import ir
+from .ir import IRModule, instrument, transform
+from .ir import prim
+from . import target
+from . import s_tir, sym, te, topi
+from . import relax
+from . import script
+from . import testing
+from .driver import build, compile  # noqa: A004
+from . import support, contrib
+from ._aliases import install as _install
+
+nd = runtime.tensor
+_install()

@@ -1,0 +1,39 @@
+"""What the engine has: passes, operators, keys of the configuration, as it lists them itself."""
+
+import functools
+import json
+
+from . import _engine
+
+
+@functools.cache
+def catalogue():
+    """Everything there is to choose from."""
+    return json.loads(_engine.call("table_catalogue"))
+
+
+@functools.cache
+def passes(dialect):
+    """The passes for programs of a dialect (`relay`, `relax`, `tir`) by name."""
+    return {item["name"]: item for item in catalogue()["passes"] if dialect in item["dialects"]}
+
+
+@functools.cache
+def relax_operators():
+    """Operators of Relax by name: `(arguments as (name, kind, may be left out), order by place, takes more, attributes)`."""
+    attrs = {op["name"]: op["attrs"] for op in catalogue()["ops"] if "relax" in op["dialects"]}
+    return {
+        name: (args, order, variadic, attrs.get(f"R.{name}", []))
+        for name, args, order, variadic in catalogue()["relax"]
+    }
+
+
+def operators():
+    """All operators of Relax."""
+    return [{"name": name} for name in relax_operators()]
+
+
+@functools.cache
+def relay_operators():
+    """Operators of Relay by name, as the engine describes them."""
+    return {op["name"]: op for op in catalogue()["ops"] if "relay" in op["dialects"]}

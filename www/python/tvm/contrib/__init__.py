@@ -1,0 +1,1 @@
+"""Libraries of others: none is here."""

@@ -1,0 +1,164 @@
+"""What all objects of programs have, places in texts, and structural equality."""
+
+from .. import _engine
+from .._node import EXPR, TYPE, Object, numbers
+
+
+class Node(Object):
+    """The base class of the objects of programs."""
+
+    def script(self, **options):
+        """The text of it, as TVM prints it."""
+        from ..script.printer import script
+
+        return script(self, **options)
+
+    def show(self, style=None, **options):
+        """Prints the text of it."""
+        print(self.script(**options))
+
+    def astext(self, show_meta_data=True, annotate=None):
+        """The text of it, as Relay prints it."""
+        from ..script.printer import astext
+
+        return astext(self, show_meta_data, annotate)
+
+    def __repr__(self):
+        try:
+            return self.script()
+        except Exception:
+            return f"{type(self).__name__}({hex(id(self))})"
+
+    def __str__(self):
+        return self.__repr__()
+
+
+class SourceName(Node):
+    """The name of a text."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+class Span(Node):
+    """A place in a text."""
+
+    def __init__(self, source_name, line, end_line, column, end_column):
+        self.source_name = source_name
+        self.line = line
+        self.end_line = end_line
+        self.column = column
+        self.end_column = end_column
+
+
+class SequentialSpan(Node):
+    """Several places, of what was put together."""
+
+    def __init__(self, spans):
+        self.spans = list(spans)
+
+
+class EnvFunc(Node):
+    """A function of Python that is known by name."""
+
+    def __init__(self, name, func):
+        self.name = name
+        self.func = func
+
+    def __call__(self, *args):
+        return self.func(*args)
+
+    @staticmethod
+    def get(name):
+        """The function that was registered under a name."""
+        from ..runtime.registry import get_global_func
+
+        return EnvFunc(name, get_global_func(name))
+
+
+def _ids(lhs, rhs):
+    """How the engine is asked about two things: what they are, and their numbers."""
+    from .expr import Expr
+    from .module import IRModule
+    from .type import Type
+    from ..tirx.stmt import Stmt
+    from .._node import STMT
+
+    for cls, kind, space in ((Type, 1, TYPE), (Stmt, 3, STMT), (Expr, 0, EXPR)):
+        if isinstance(lhs, cls) and isinstance(rhs, cls):
+            return kind, numbers(space, [lhs, rhs])
+    if isinstance(lhs, IRModule) and isinstance(rhs, IRModule):
+        a, b = lhs._words(), rhs._words()
+        return 2, [len(a), *a, *b]
+    return None, None
+
+
+def _mismatch(lhs, rhs, map_free_vars):
+    if lhs is rhs:
+        return None
+    kind, ids = _ids(lhs, rhs)
+    if kind is not None:
+        return _engine.call("table_equal", kind, _engine.words(ids), bool(map_free_vars)) or None
+    if isinstance(lhs, (list, tuple)) and isinstance(rhs, (list, tuple)):
+        if len(lhs) != len(rhs):
+            return "the lists are not equally long"
+        return next((found for a, b in zip(lhs, rhs) if (found := _mismatch(a, b, map_free_vars))), None)
+    if isinstance(lhs, dict) and isinstance(rhs, dict):
+        if lhs.keys() != rhs.keys():
+            return "the dictionaries have other keys"
+        return next((found for key in lhs if (found := _mismatch(lhs[key], rhs[key], map_free_vars))), None)
+    if isinstance(lhs, Object) and isinstance(rhs, Object):
+        compare = getattr(type(lhs), "_structural", None)
+        if compare is not None and type(lhs) is type(rhs):
+            return _mismatch(compare(lhs), compare(rhs), map_free_vars)
+        return None if type(lhs) is type(rhs) and lhs == rhs else "the objects are not of one kind"
+    return None if type(lhs) is type(rhs) and lhs == rhs else f"{lhs!r} is not {rhs!r}"
+
+
+def structural_equal(lhs, rhs, map_free_vars=False):
+    """True if two things are equal up to the names of what they bind."""
+    return _mismatch(lhs, rhs, map_free_vars) is None
+
+
+def assert_structural_equal(lhs, rhs, map_free_vars=False):
+    """Raises ValueError, with the difference, unless two things are equal up to the names of what they bind."""
+    found = _mismatch(lhs, rhs, map_free_vars)
+    if found is not None:
+        raise ValueError(
+            f"StructuralEqual check failed, caused by lhs: {found}\n{lhs}\nand rhs:\n{rhs}"
+        )
+
+
+def structural_hash(node, map_free_vars=False):
+    """A number that equal things share."""
+    from .expr import Expr
+    from .module import IRModule
+    from .type import Type
+
+    if isinstance(node, IRModule):
+        return _engine.call("table_hash", 2, _engine.words(node._words()), bool(map_free_vars))
+    for cls, kind, space in ((Type, 1, TYPE), (Expr, 0, EXPR)):
+        if isinstance(node, cls):
+            return _engine.call("table_hash", kind, _engine.words(numbers(space, [node])), bool(map_free_vars))
+    if isinstance(node, (list, tuple)):
+        return hash(tuple(structural_hash(item, map_free_vars) for item in node))
+    return hash(node)
+
+
+def get_first_structural_mismatch(lhs, rhs, map_free_vars=False):
+    """Where two things differ, or None."""
+    return _mismatch(lhs, rhs, map_free_vars)
+
+
+def save_json(node):
+    """The program as JSON, which `load_json` reads."""
+    from ..script.printer import to_json
+
+    return to_json(node)
+
+
+def load_json(text):
+    """What `save_json` wrote."""
+    from ..script.printer import of_json
+
+    return of_json(text)

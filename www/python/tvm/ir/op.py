@@ -1,0 +1,149 @@
+"""Operators."""
+
+from .. import _engine
+from .._node import EXPR, name_of
+from .._values import Array
+from .expr import Expr, expr_makers, _head
+
+_ops = {}
+_attributes = {}
+
+
+class Op(Expr):
+    """An operator. The same name is always the same object."""
+
+    def __init__(self):
+        raise RuntimeError("Cannot create Op object, use Op.get")
+
+    @staticmethod
+    def get(op_name):
+        """The operator of a name."""
+        found = _ops.get(op_name)
+        if found is None:
+            facts = _facts(op_name)
+            found = _named(op_name)
+            found.__dict__["_facts"] = facts
+        return found
+
+    @staticmethod
+    def list_op_names():
+        """Names of all operators."""
+        from .._catalogue import operators
+
+        return Array(f"relax.{op['name']}" for op in operators())
+
+    def _fact(self, index):
+        if "_facts" not in self.__dict__:
+            self.__dict__["_facts"] = _facts(self.name)
+        return self._facts[index]
+
+    description = property(lambda self: self._fact(0), doc="What it computes.")
+    num_inputs = property(lambda self: len(self._fact(1)), doc="How many inputs it needs.")
+    support_level = 10
+    attrs_type_key = property(lambda self: "")
+
+    @property
+    def arguments(self):
+        """The inputs that have to be given."""
+        return Array(_Argument(name) for name in self._fact(1))
+
+    def get_attr(self, attr_name):
+        """What was registered about the operator under a name; None where nothing was."""
+        own = _attributes.get((self.name, attr_name))
+        if own is not None:
+            return own[0]
+        match attr_name:
+            case "TOpPattern":
+                return None if self._fact(3) < 0 else self._fact(3)
+            case "TOpIsStateful":
+                return self._fact(2)
+            case "TNonComputational":
+                return self._fact(5)
+            case "FPurity":
+                return self._fact(6)
+        return None
+
+    def has_attr(self, attr_name):
+        """True if something was registered under a name."""
+        return self.get_attr(attr_name) is not None
+
+    def set_attr(self, attr_name, value, plevel=10):
+        """Registers something under a name."""
+        register_op_attr(self.name, attr_name, value, plevel)
+
+    def reset_attr(self, attr_name):
+        """Forgets what was registered here under a name."""
+        _attributes.pop((self.name, attr_name), None)
+
+    def add_type_rel(self, rel_name, type_rel_func=None):
+        """Operators of one's own have no types here."""
+
+    def __str__(self):
+        return self.name
+
+    __repr__ = __str__
+
+    def __eq__(self, other):
+        return self is other or (isinstance(other, Op) and self.name == other.name)
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def _row_e(self, w):
+        _head(w, 2, self)
+        w.text(self.name)
+
+
+class _Argument:
+    def __init__(self, name):
+        self.name = name
+        self.description = ""
+        self.type_info = ""
+
+
+def _facts(name):
+    from ..error import InternalError
+
+    was = _engine.is_relax()
+    relax = was if not name.startswith("relax.") else True
+    _engine.dialect(relax)
+    try:
+        return _engine.call("user_op", name)
+    except _engine.EngineError as exc:
+        raise AttributeError(f"Operator {name} is not registered: {exc}") from None
+    finally:
+        _engine.dialect(was)
+    _ = InternalError
+
+
+def _named(name):
+    found = _ops.get(name)
+    if found is None:
+        found = _ops[name] = Op.__new__(Op)
+        found.__dict__["name"] = name
+    return found
+
+
+def register_op_attr(op_name, attr_key, value=None, level=10):
+    """Registers something about an operator; without a value, as a decorator."""
+
+    def register(value):
+        key = (op_name, attr_key)
+        if key not in _attributes or _attributes[key][1] <= level:
+            _attributes[key] = (value, level)
+        return value
+
+    return register(value) if value is not None else register
+
+
+def _make_op(number, words):
+    found = _named(name_of(words[2]))
+    found.__dict__["_e"] = number
+    return found
+
+
+expr_makers[2] = _make_op
+_ = EXPR

@@ -1,0 +1,373 @@
+"""Types: what a value of the program looks like. The classes of both eras are the same under their names."""
+
+from .._node import (
+    EXPR,
+    NONE,
+    OBJECT,
+    PRIM,
+    TYPE,
+    TYPEVAR,
+    get,
+    lazy,
+    makers,
+    maybe,
+    name_of,
+    row,
+)
+from .._values import Array, DataType
+from .base import Node
+
+
+class Type(Node):
+    """The base class of types."""
+
+    span = None
+
+    def is_missing(self):
+        """True if nothing is known yet, because nobody has asked the engine."""
+        return False
+
+    def __eq__(self, other):
+        if self is other:
+            return True
+        if not isinstance(other, Type) or self.is_missing() or other.is_missing():
+            return False
+        from .base import structural_equal
+
+        return structural_equal(self, other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = Node.__hash__
+
+    def same_as(self, other):
+        """True if it is the very same type."""
+        return self is other
+
+    def is_base_of(self, derived):
+        """True if every value of the other type is one of this."""
+        from ..relax.analysis import type_base_check, BaseCheckResult
+
+        return type_base_check(self, derived) == BaseCheckResult.PASS
+
+    def __str__(self):
+        from ..script.printer import type_text
+
+        return type_text(self)
+
+
+class MissingType(Type):
+    """The type of an expression that nobody has inferred."""
+
+    def is_missing(self):
+        return True
+
+    def __bool__(self):
+        return False
+
+    def __str__(self):
+        return "MissingType"
+
+
+MISSING = MissingType()
+
+
+class PrimType(Type):
+    """A scalar."""
+
+    def __init__(self, dtype):
+        self.dtype = DataType(dtype)
+
+    bits = property(lambda self: self.dtype.bits)
+    lanes = property(lambda self: self.dtype.lanes)
+    code = property(lambda self: self.dtype.type_code)
+    itemsize = property(lambda self: self.dtype.itemsize)
+
+    def is_scalar(self):
+        """True if it is no vector."""
+        return self.dtype.lanes == 1
+
+    def _row_t(self, w):
+        w.number(9)
+        w.text(self.dtype)
+
+
+class PointerType(Type):
+    """A pointer to elements in a kind of memory."""
+
+    def __init__(self, element_type, storage_scope=""):
+        self.element_type = element_type
+        self.storage_scope = storage_scope
+
+    def _row_t(self, w):
+        w.number(9)
+        w.text(dtype_text(self))
+
+
+def dtype_text(ty):
+    """The element type by which the engine knows a scalar type or pointer."""
+    if isinstance(ty, PointerType):
+        element = dtype_text(ty.element_type)
+        scope = ty.storage_scope or "global"
+        return "handle" if element == "void" and scope == "global" else f"handle<{element},{scope}>"
+    return str(ty.dtype)
+
+
+def type_of_dtype(text):
+    """The type that the engine's name of an element type means."""
+    if text.startswith("handle<"):
+        element, _, scope = text[7:-1].partition(",")
+        return PointerType(type_of_dtype(element), "" if scope == "global" else scope)
+    if text == "handle":
+        return PointerType(PrimType("void"))
+    return PrimType(text)
+
+
+class TupleType(Type):
+    """Values of several types."""
+
+    def __init__(self, fields, span=None):
+        self.fields = Array(fields)
+        self.span = span
+
+    def __getitem__(self, index):
+        return self.fields[index]
+
+    def __len__(self):
+        return len(self.fields)
+
+    def _row_t(self, w):
+        w.number(1)
+        for field in self.fields:
+            w.refer(TYPE, field)
+
+
+class StringType(Type):
+    """A text."""
+
+    def _row_t(self, w):
+        w.number(14)
+
+
+class OpaqueType(Type):
+    """A value that nothing is known of."""
+
+    def __init__(self, name=""):
+        self.name = name
+
+    def _row_t(self, w):
+        w.number(8)
+
+
+class AnyType(Type):
+    """Any value (once `ObjectStructInfo`)."""
+
+    def __init__(self, span=None):
+        self.span = span
+
+    def _row_t(self, w):
+        w.number(8)
+
+
+class ShapeType(Type):
+    """A shape as a value."""
+
+    def __init__(self, values=None, ndim=-1, span=None):
+        from ..relax.expr import dims_of
+
+        if values is not None and ndim not in (-1, None) and len(values) != ndim:
+            raise ValueError("When both values and ndim are given, they must agree")
+        self.values = None if values is None else Array(dims_of(values))
+        self.ndim = (-1 if ndim is None else int(ndim)) if values is None else len(self.values)
+        self.span = span
+
+    def _row_t(self, w):
+        w.number(10)
+        _write_extents(w, self.values, self.ndim, None)
+
+
+def _write_extents(w, values, ndim, var):
+    if var is not None:
+        w.number(2)
+        w.refer(EXPR, var)
+    elif values is not None:
+        w.number(3)
+        for value in values:
+            w.refer(PRIM, value)
+    elif ndim >= 0:
+        w.number(1)
+        w.number(ndim)
+    else:
+        w.number(0)
+
+
+class TensorType(Type):
+    """A tensor, of which shape, rank, element type and device may be known (once `TensorStructInfo`)."""
+
+    def __init__(self, shape=None, dtype="float32", vdevice=None, ndim=-1, span=None):
+        from ..relax.expr import ShapeExpr
+
+        if isinstance(shape, (list, tuple)):
+            shape = ShapeExpr(shape)
+        if isinstance(vdevice, str):
+            from ..relax.global_info import VDevice
+
+            vdevice = VDevice.of_text(vdevice)
+        if shape is not None and ndim not in (-1, None) and isinstance(shape, ShapeExpr) and len(shape) != ndim:
+            raise ValueError("When both shape and ndim are given, they must agree")
+        self.shape = shape
+        if isinstance(dtype, PrimType):
+            dtype = dtype.dtype
+        self.dtype = DataType("void" if dtype in (None, "") else dtype)
+        self.vdevice = vdevice
+        if isinstance(shape, ShapeExpr):
+            ndim = len(shape)
+        elif shape is not None and isinstance(shape.ty, ShapeType):
+            ndim = shape.ty.ndim
+        self.ndim = -1 if ndim is None else int(ndim)
+        self.span = span
+
+    def _row_t(self, w):
+        from ..relax.expr import ShapeExpr
+
+        w.number(11)
+        w.maybe_text(None if self.dtype == "void" else self.dtype)
+        w.maybe(OBJECT, self.vdevice)
+        known = isinstance(self.shape, ShapeExpr)
+        _write_extents(w, self.shape.values if known else None, self.ndim, None if known else self.shape)
+
+
+class FuncType(Type):
+    """What can be called (once `FuncStructInfo`)."""
+
+    def __init__(self, params=None, ret=None, purity=True, span=None, type_params=(), derive_func=None):
+        self.params = None if params is None else Array(params)
+        self.ret = AnyType() if ret is None else ret
+        self.purity = bool(purity)
+        self.type_params = Array(type_params)
+        self.derive_func = derive_func
+        self.span = span
+
+    arg_types = property(lambda self: self.params)
+    ret_type = property(lambda self: self.ret)
+
+    @staticmethod
+    def opaque_func(*, ret=None, derive_func=None, purity=False, span=None):
+        """What can be called with any arguments."""
+        return FuncType(None, ret, purity, span, derive_func=derive_func)
+
+    def _row_t(self, w):
+        if self.params is None and not self.purity and isinstance(self.ret, AnyType):
+            w.number(13)
+            return
+        w.number(12)
+        w.refer(TYPE, self.ret)
+        w.number(self.purity)
+        w.number(self.params is None)
+        for param in self.params or ():
+            w.refer(TYPE, param)
+
+
+def PackedFuncType():
+    """A function that is linked in, of which nothing is known."""
+    return FuncType.opaque_func(ret=AnyType())
+
+
+class DistributedType(Type):
+    """A tensor spread over a mesh of devices."""
+
+    def __init__(self, tensor_ty, device_mesh, placement):
+        self.tensor_ty = tensor_ty
+        self.device_mesh = device_mesh
+        self.placement = placement
+
+    def _row_t(self, w):
+        w.number(15)
+        w.refer(TYPE, self.tensor_ty)
+        w.refer(OBJECT, self.device_mesh)
+        w.text(self.placement)
+
+
+def _read_extents(words, at):
+    kind = words[at]
+    if kind == 3:
+        return Array(get(PRIM, item) for item in words[at + 1 :]), None, None
+    if kind == 2:
+        return None, None, get(EXPR, words[at + 1])
+    return None, (words[at + 1] if kind == 1 else -1), None
+
+
+def _load(ty):
+    words = row(TYPE, ty._t)
+    fields = ty.__dict__
+    match words[0]:
+        case 0:
+            from ..relax.expr import ShapeExpr
+
+            fields["dtype"] = DataType(name_of(words[1]))
+            fields["shape"] = ShapeExpr([get(PRIM, item) for item in words[2:]])
+            fields["ndim"] = len(words) - 2
+            fields["vdevice"] = None
+        case 1:
+            fields["fields"] = Array(get(TYPE, item) for item in words[1:])
+        case 9:
+            pass
+        case 10:
+            values, ndim, _ = _read_extents(words, 1)
+            fields["values"] = values
+            fields["ndim"] = len(values) if values is not None else ndim if ndim is not None else -1
+        case 11:
+            from ..relax.expr import ShapeExpr
+
+            fields["dtype"] = DataType("void" if words[1] == NONE else name_of(words[1]))
+            fields["vdevice"] = maybe(OBJECT, words[2])
+            values, ndim, var = _read_extents(words, 3)
+            fields["shape"] = ShapeExpr(values) if values is not None else var
+            if var is not None:
+                fields["ndim"] = var.ty.ndim if isinstance(var.ty, ShapeType) else -1
+            else:
+                fields["ndim"] = len(values) if values is not None else ndim
+        case 12:
+            fields["ret"] = get(TYPE, words[1])
+            fields["purity"] = words[2] != 0
+            fields["params"] = None if words[3] else Array(get(TYPE, item) for item in words[4:])
+            fields["type_params"], fields["derive_func"] = Array(), None
+        case 13:
+            fields.update(ret=AnyType(), purity=False, params=None, type_params=Array(), derive_func=None)
+        case 15:
+            fields["tensor_ty"] = get(TYPE, words[1])
+            fields["device_mesh"] = get(OBJECT, words[2])
+            fields["placement"] = name_of(words[3])
+
+
+_CLASSES = {
+    0: TensorType,
+    1: TupleType,
+    8: AnyType,
+    10: ShapeType,
+    11: TensorType,
+    12: FuncType,
+    13: FuncType,
+    14: StringType,
+    15: DistributedType,
+}
+relay_types = {}
+"""Makers of the types that only Relay has, by kind: functions of id and row. `tvm.relay.ty` fills it."""
+
+
+def _make(number, words):
+    kind = words[0]
+    from .. import _engine
+
+    if kind in relay_types and not (_engine.is_relax() and kind in _CLASSES):
+        return relay_types[kind](number, words)
+    if kind == 9:
+        ty = type_of_dtype(name_of(words[1]))
+        ty.__dict__["_t"] = number
+        return ty
+    return lazy(_CLASSES.get(kind, Type), TYPE, number, _load)
+
+
+makers[TYPE] = _make
+_ = TYPEVAR

@@ -1,0 +1,261 @@
+"""Questions about programs."""
+
+from ... import _engine
+from ..._node import EXPR, PRIM, TYPE, BLOCK, get, number, numbers
+from ..._values import Array, Map
+from ...ir.expr import Expr, GlobalVar, Var
+from ...ir.module import IRModule
+from ...ir.type import Type
+
+
+def _ask(what, *words):
+    _engine.dialect(True)
+    return _engine.call("user_analysis", what, _engine.words(words))
+
+
+def _walk(what, expr):
+    _engine.dialect(True)
+    return Array(get(EXPR, item) for item in _engine.call("user_walk", what, number(EXPR, expr)))
+
+
+def free_vars(expr):
+    """Variables that an expression uses and does not bind."""
+    return _walk(1, expr)
+
+
+def bound_vars(expr):
+    """Variables that an expression binds."""
+    return _walk(2, expr)
+
+
+def all_vars(expr):
+    """All variables of an expression."""
+    return _walk(3, expr)
+
+
+def all_global_vars(expr):
+    """Functions of the module that an expression names."""
+    return Array(get(EXPR, item) for item in _ask(0, number(EXPR, expr)))
+
+
+def called_global_vars(expr):
+    """Functions of the module that an expression calls."""
+    return Array(get(EXPR, item) for item in _ask(1, number(EXPR, expr)))
+
+
+def used_vars(expr):
+    """Variables that an expression uses."""
+    from ..expr_functor import used_vars as find
+
+    return find(expr)
+
+
+def post_order_visit(expr, fvisit):
+    """Calls a function with every expression, children first."""
+    from ..expr_functor import post_order_visit as visit
+
+    visit(expr, fvisit)
+
+
+def free_symbolic_vars(func):
+    """Symbolic variables that a function uses and does not define."""
+    return Array(_extents(_ask(3, number(EXPR, func))))
+
+
+def defined_symbolic_vars(func):
+    """Symbolic variables that the parameters of a function define."""
+    return Array(_extents(_ask(2, number(EXPR, func))))
+
+
+def _extents(words):
+    from ..._node import SYMBOL
+
+    return [get(SYMBOL, words[at + 1]) for at in range(0, len(words), 3)]
+
+
+def contains_impure_call(expr, own_name=None):
+    """True if an expression calls something with side effects."""
+    return bool(_ask(4, number(EXPR, expr), *IRModule()._words())[0])
+
+
+def has_reshape_pattern(func):
+    """True if a tensor program only changes the shape."""
+    return bool(_ask(5, number(EXPR, func))[0])
+
+
+class BaseCheckResult:
+    """How far a type is a base of another one."""
+
+    FAIL_L0, FAIL_L1, FAIL_L2, PASS = 0, 1, 2, 3
+
+
+def type_base_check(base, derived):
+    """How far a type is a base of another one."""
+    return _ask(8, *numbers(TYPE, [base, derived]))[0]
+
+
+struct_info_base_check = type_base_check
+
+
+def type_lca(lhs, rhs):
+    """The narrowest type that two types are values of."""
+    return get(TYPE, _ask(9, *numbers(TYPE, [lhs, rhs]))[0])
+
+
+struct_info_lca = type_lca
+
+
+def udchain(dfb):
+    """Variables of a dataflow block with those that use them."""
+    words = _ask(7, number(BLOCK, dfb))
+    chain, at = Map(), 0
+    while at < len(words):
+        count = words[at + 1]
+        chain[get(EXPR, words[at])] = Array(get(EXPR, item) for item in words[at + 2 : at + 2 + count])
+        at += 2 + count
+    return chain
+
+
+def _problems(obj):
+    alone = not isinstance(obj, IRModule)
+    mod = IRModule({GlobalVar("main"): obj}) if alone else obj
+    from ...ir.module import text_of
+
+    return [text_of(item) for item in _ask(10, int(alone), *mod._words())]
+
+
+def well_formed(obj, check_ty=True, *, check_struct_info=True):
+    """True if a module or function is a program."""
+    return not _problems(obj)
+
+
+def check_well_formed(obj, check_ty=True, *, check_struct_info=True):
+    """Raises ValueError unless a module or function is a program."""
+    found = _problems(obj)
+    if found:
+        raise ValueError(f"This IR is not well formed: {found[0]}")
+
+
+def get_static_type(ty):
+    """The type without symbolic extents."""
+    from ...ir.type import AnyType, FuncType, ShapeType, TensorType, TupleType
+
+    if isinstance(ty, TensorType):
+        return TensorType(None, ty.dtype, None, ty.ndim)
+    if isinstance(ty, ShapeType):
+        return ShapeType(None, ty.ndim)
+    if isinstance(ty, TupleType):
+        return TupleType([get_static_type(field) for field in ty.fields])
+    if isinstance(ty, FuncType) and ty.params is not None:
+        return FuncType([get_static_type(item) for item in ty.params], get_static_type(ty.ret), ty.purity)
+    _ = AnyType
+    return ty
+
+
+def definable_tir_vars_in_type(ty):
+    """Symbolic variables that a type defines."""
+    return Array(_type_vars(ty, True))
+
+
+def tir_vars_in_type(ty):
+    """Symbolic variables of a type."""
+    return Array(_type_vars(ty, False))
+
+
+definable_tir_vars_in_struct_info = definable_tir_vars_in_type
+tir_vars_in_struct_info = tir_vars_in_type
+
+
+def _type_vars(ty, definable):
+    from ...ir.type import FuncType, ShapeType, TensorType, TupleType
+    from ...tirx.functor import post_order_visit as visit
+    from ..expr import ShapeExpr
+
+    found = {}
+
+    def extents(values):
+        for value in values:
+            if isinstance(value, Var):
+                found.setdefault(id(value), value)
+            elif not definable:
+                visit(value, lambda node: found.setdefault(id(node), node) if isinstance(node, Var) else None)
+
+    def walk(ty):
+        if isinstance(ty, TensorType) and isinstance(ty.shape, ShapeExpr):
+            extents(ty.shape.values)
+        elif isinstance(ty, ShapeType) and ty.values is not None:
+            extents(ty.values)
+        elif isinstance(ty, TupleType):
+            for field in ty.fields:
+                walk(field)
+        elif isinstance(ty, FuncType) and not definable:
+            for item in (*(ty.params or ()), ty.ret):
+                walk(item)
+
+    walk(ty)
+    return list(found.values())
+
+
+def collect_non_negative_expressions(ty):
+    """Extents of a type that are not negative."""
+    return Array(_type_vars(ty, False))
+
+
+def name_to_binding(func):
+    """Bindings of a function by the names of their variables."""
+    found = {}
+    for block in func.body.blocks:
+        for binding in block.bindings:
+            found.setdefault(binding.var.name_hint, Array()).append(binding)
+    return Map(found)
+
+
+def remove_all_unused(func):
+    """A function without bindings that nothing uses."""
+    from ..transform import DeadCodeElimination
+
+    name = "main"
+    mod = DeadCodeElimination([name])(IRModule({GlobalVar(name): func}))
+    return mod[name]
+
+
+def get_var2val(func):
+    """Values of the variables of a function."""
+    found = Map()
+    from ..expr_functor import all_bindings
+
+    for binding in all_bindings(func):
+        found[binding.var] = binding.value
+    return found
+
+
+def detect_recursion(mod):
+    """Groups of functions that call each other."""
+    calls = {var.name_hint: {item.name_hint for item in called_global_vars(func)} for var, func in mod.functions.items()}
+
+    def reached(name):
+        seen, todo = set(), list(calls.get(name, ()))
+        while todo:
+            item = todo.pop()
+            if item not in seen:
+                seen.add(item)
+                todo.extend(calls.get(item, ()))
+        return seen
+
+    reach = {name: reached(name) for name in calls}
+    groups, done = Array(), set()
+    for name in sorted(calls):
+        if name in reach[name] and name not in done:
+            group = sorted(other for other in calls if other in reach[name] and name in reach[other])
+            done.update(group)
+            groups.append(Array(mod.get_global_var(item) for item in group))
+    return groups
+
+
+def _copy(func):
+    from ..expr_functor import copy_with_new_vars
+
+    return copy_with_new_vars(func)
+
+
+_ = (PRIM, Expr, Type)

@@ -1,0 +1,1 @@
+"""What other compilers take over: nothing here."""

@@ -1,0 +1,597 @@
+"""Visitors and mutators of Relax."""
+
+import functools
+
+from .._values import Array
+from ..ir.base import Node
+from ..ir.expr import Call, Expr, GenericConst, GlobalVar, StringImm, Tuple, TupleGetItem, Var, is_prim_expr
+from ..ir.function import BaseFunc
+from ..ir.module import IRModule
+from ..ir.op import Op
+from ..ir.type import MISSING, FuncType, PrimType, ShapeType, TensorType, TupleType, Type
+from .block_builder import BlockBuilder
+from .expr import (
+    Binding,
+    BindingBlock,
+    DataflowBlock,
+    DataflowVar,
+    DataTypeImm,
+    ExternFunc,
+    Function,
+    If,
+    MatchCast,
+    SeqExpr,
+    ShapeExpr,
+    VarBinding,
+    _sequence,
+)
+
+_NAMES = (
+    (GenericConst, "generic_const_"),
+    (Tuple, "tuple_"),
+    (DataflowVar, "dataflow_var_"),
+    (Var, "var_"),
+    (ShapeExpr, "shape_expr_"),
+    (ExternFunc, "extern_func_"),
+    (GlobalVar, "global_var_"),
+    (Function, "function_"),
+    (Call, "call_"),
+    (SeqExpr, "seq_expr_"),
+    (If, "if_"),
+    (Op, "op_"),
+    (TupleGetItem, "tuple_getitem_"),
+    (StringImm, "string_imm_"),
+    (DataTypeImm, "data_type_imm_"),
+)
+
+
+@functools.cache
+def _method(cls):
+    """The name of the method for a class of expressions."""
+    from ..tirx.expr import PrimCall
+
+    if issubclass(cls, PrimCall):
+        return "prim_value_"
+    for known, name in _NAMES:
+        if issubclass(cls, known):
+            return name
+    return "prim_value_" if issubclass(cls, Expr) and not issubclass(cls, BaseFunc) else "prim_func_"
+
+
+_OLD = {"generic_const_": "constant_"}
+
+
+class ExprFunctor:
+    """The base class of what goes through expressions by their kinds."""
+
+    def visit_expr(self, expr):
+        """Goes to the method for the kind of an expression."""
+        name = _method(type(expr))
+        function = getattr(self, "visit_" + name)
+        old = _OLD.get(name)
+        if old is not None:
+            own = getattr(type(self), "visit_" + old, None)
+            if own is not None and own is not getattr(_Base, "visit_" + old, None):
+                function = getattr(self, "visit_" + old)
+        return function(expr)
+
+    def visit_binding(self, binding):
+        """Goes to the method for the kind of a binding."""
+        if isinstance(binding, MatchCast):
+            self.visit_match_cast_(binding)
+        elif isinstance(binding, VarBinding):
+            self.visit_var_binding_(binding)
+        else:
+            raise TypeError(f"Invalid type: {type(binding)}")
+
+    def visit_binding_block(self, block):
+        """Goes to the method for the kind of a block."""
+        if isinstance(block, DataflowBlock):
+            return self.visit_dataflow_block_(block)
+        if isinstance(block, BindingBlock):
+            return self.visit_binding_block_(block)
+        raise TypeError(f"Invalid type: {type(block)}")
+
+    def visit_var_def(self, var):
+        """Goes to the method for the kind of a variable that is bound."""
+        if isinstance(var, DataflowVar):
+            return self.visit_dataflow_var_def_(var)
+        return self.visit_var_def_(var)
+
+
+class _Base(ExprFunctor):
+    def visit_constant_(self, op):
+        """A constant, as Relax called it before."""
+        return self.visit_generic_const_(op)
+
+
+_VISITOR_METHODS = tuple("visit_" + name for _, name in _NAMES) + ("visit_prim_value_",)
+
+
+class PyExprVisitor(_Base):
+    """A visitor of expressions. A class with the decorator `visitor` says what it does where."""
+
+    def visit_expr(self, expr):
+        ExprFunctor.visit_expr(self, expr)
+
+    def _type(self, ty):
+        if ty is not MISSING and ty is not None:
+            self.visit_type(ty)
+
+    def visit_span(self, span):
+        """A place in the text."""
+
+    def visit_type(self, ty):
+        """A type."""
+        self._visit_type(ty)
+
+    def _visit_type(self, ty):
+        if isinstance(ty, TensorType):
+            if ty.shape is not None:
+                self.visit_type_expr_field(ty.shape)
+        elif isinstance(ty, ShapeType):
+            for value in ty.values or ():
+                self.visit_type_expr_field(value)
+        elif isinstance(ty, TupleType):
+            for field in ty.fields:
+                self.visit_type(field)
+        elif isinstance(ty, FuncType):
+            for item in (*(ty.params or ()), ty.ret):
+                self.visit_type(item)
+
+    def visit_type_expr_field(self, expr):
+        """An expression in a type."""
+
+    def visit_generic_const_(self, op):
+        """A constant."""
+
+    def visit_global_var_(self, op):
+        """A reference to a function."""
+
+    def visit_var_(self, op):
+        """A use of a variable."""
+
+    def visit_dataflow_var_(self, op):
+        """A use of a variable of a dataflow block."""
+
+    def visit_extern_func_(self, op):
+        """A function that is linked in."""
+
+    def visit_op_(self, op):
+        """An operator."""
+
+    def visit_prim_value_(self, op):
+        """A scalar."""
+
+    def visit_prim_func_(self, op):
+        """A tensor program."""
+
+    def visit_string_imm_(self, op):
+        """A text."""
+
+    def visit_data_type_imm_(self, op):
+        """An element type."""
+
+    def visit_tuple_(self, op):
+        """A tuple."""
+        for field in op.fields:
+            self.visit_expr(field)
+
+    def visit_call_(self, op):
+        """A call."""
+        self.visit_expr(op.op)
+        for ty in op.ty_args:
+            self.visit_type(ty)
+        for arg in op.args:
+            self.visit_expr(arg)
+
+    def visit_if_(self, op):
+        """A condition."""
+        self.visit_expr(op.cond)
+        self.visit_expr(op.true_branch)
+        self.visit_expr(op.false_branch)
+
+    def visit_shape_expr_(self, op):
+        """A shape."""
+        for value in op.values:
+            self.visit_expr(value)
+
+    def visit_tuple_getitem_(self, op):
+        """A field of a tuple."""
+        self.visit_expr(op.tuple_value)
+
+    def visit_seq_expr_(self, op):
+        """Blocks and a result."""
+        for block in op.blocks:
+            self.visit_binding_block(block)
+        self.visit_expr(op.body)
+
+    def visit_function_(self, op):
+        """A function."""
+        for param in op.params:
+            self.visit_var_def(param)
+        self.visit_expr(op.body)
+
+    def visit_var_binding_(self, binding):
+        """A binding."""
+        self.visit_expr(binding.value)
+        self.visit_var_def(binding.var)
+
+    def visit_match_cast_(self, binding):
+        """A binding whose type is checked."""
+        self.visit_expr(binding.value)
+        self.visit_var_def(binding.var)
+
+    def visit_binding_block_(self, block):
+        """A block."""
+        for binding in block.bindings:
+            self.visit_binding(binding)
+
+    visit_dataflow_block_ = visit_binding_block_
+
+    def visit_var_def_(self, var):
+        """A variable that is bound."""
+
+    def visit_dataflow_var_def_(self, var):
+        """A variable of a dataflow block that is bound."""
+
+
+class PyExprMutator(_Base):
+    """A mutator of expressions. What it makes is emitted by `builder_`, so every binding has its type."""
+
+    def __init__(self, mod=None):
+        self.builder_ = BlockBuilder(mod)
+
+    @property
+    def builder_(self):
+        """The builder that bindings are emitted with."""
+        found = self.__dict__.get("_builder")
+        if found is None:
+            found = self.__dict__["_builder"] = BlockBuilder()
+        return found
+
+    @builder_.setter
+    def builder_(self, value):
+        self.__dict__["_builder"] = value
+
+    @property
+    def _remap(self):
+        return self.__dict__.setdefault("_remapped", {})
+
+    def set_var_remap(self, vid, var):
+        """Says what stands for a variable from now on."""
+        self._remap[vid] = var
+
+    def get_var_remap(self, vid):
+        """What stands for a variable."""
+        return self._remap.get(vid, vid)
+
+    def lookup_binding(self, var):
+        """The value of a variable, or None."""
+        return self.builder_.lookup_binding(var)
+
+    def with_type(self, var, ty):
+        """A variable with a type: itself when it has it."""
+        if var.ty is not MISSING and _same_type(var.ty, ty):
+            return var
+        made = type(var)(var.name_hint, ty)
+        made.__dict__["_from"] = var
+        return made
+
+    with_struct_info = with_type
+
+    # ---- expressions ----
+
+    def visit_expr(self, expr):
+        made = ExprFunctor.visit_expr(self, expr)
+        return made if made is expr or isinstance(made, (Var, GlobalVar, Op)) else self.builder_.normalize(made)
+
+    def visit_expr_post_order(self, expr):
+        """An expression over operands that were visited."""
+        return getattr(PyExprMutator, "visit_" + _method(type(expr)))(self, expr)
+
+    def visit_type(self, ty):
+        """A type."""
+        return ty
+
+    def visit_generic_const_(self, op):
+        return op
+
+    def visit_global_var_(self, op):
+        return op
+
+    def visit_extern_func_(self, op):
+        return op
+
+    def visit_op_(self, op):
+        return op
+
+    def visit_prim_value_(self, op):
+        return op
+
+    def visit_prim_func_(self, op):
+        return op
+
+    def visit_string_imm_(self, op):
+        return op
+
+    def visit_data_type_imm_(self, op):
+        return op
+
+    def visit_shape_expr_(self, op):
+        return op
+
+    def visit_var_(self, op):
+        return self._remap.get(op, op)
+
+    def visit_dataflow_var_(self, op):
+        return self._remap.get(op, op)
+
+    def visit_tuple_(self, op):
+        fields = [self.visit_expr(field) for field in op.fields]
+        if all(a is b for a, b in zip(fields, op.fields)):
+            return op
+        return _from(Tuple(fields), op)
+
+    def visit_call_(self, op):
+        callee = self.visit_expr(op.op)
+        args = [self.visit_expr(arg) for arg in op.args]
+        types = [self.visit_type(ty) for ty in op.ty_args]
+        same = callee is op.op and all(a is b for a, b in zip(args, op.args)) and all(a is b for a, b in zip(types, op.ty_args))
+        if same:
+            return op
+        return _from(Call(callee, args, op.attrs, types, op.span), op)
+
+    def visit_if_(self, op):
+        cond = self.visit_expr(op.cond)
+        then = self.visit_with_new_scope(op.true_branch)
+        other = self.visit_with_new_scope(op.false_branch)
+        if cond is op.cond and then is op.true_branch and other is op.false_branch:
+            return op
+        return _from(If(cond, then, other), op)
+
+    def visit_tuple_getitem_(self, op):
+        value = self.visit_expr(op.tuple_value)
+        if value is op.tuple_value:
+            return op
+        return _from(TupleGetItem(value, op.index), op)
+
+    def visit_seq_expr_(self, op):
+        blocks = []
+        same = True
+        for block in op.blocks:
+            made = self.visit_binding_block(block)
+            if len(made.bindings):
+                blocks.append(made)
+            same = same and made is block
+        self.builder_.begin_binding_block()
+        body = self.visit_expr(op.body)
+        last = self.builder_.end_block()
+        if len(last.bindings):
+            blocks.append(last)
+            same = False
+        if same and body is op.body:
+            return op
+        return _from(SeqExpr(blocks, body), op)
+
+    def visit_function_(self, op):
+        params = [self.visit_var_def(param) for param in op.params]
+        body = self.visit_with_new_scope(op.body, params)
+        if body is op.body and all(a is b for a, b in zip(params, op.params)):
+            return op
+        from .analysis import free_symbolic_vars
+
+        _ = free_symbolic_vars
+        ret = op.ret_ty if _same_type(body.ty, op.ret_ty) else body.ty
+        made = Function(params, body, ret if ret is not MISSING else op.ret_ty, op.is_pure, op.attrs)
+        return _from(made, op)
+
+    def visit_with_new_scope(self, expr, params=None):
+        """An expression in a scope of its own."""
+        if not isinstance(expr, SeqExpr):
+            expr = _sequence(expr)
+        if params is None:
+            self.builder_._do(9)
+        else:
+            self.builder_.begin_scope(params)
+        made = self.visit_expr(expr)
+        self.builder_.end_scope()
+        return made
+
+    # ---- bindings ----
+
+    def visit_var_binding_(self, binding):
+        value = self.visit_expr(binding.value)
+        var = self.visit_var_def(binding.var)
+        if value is binding.value and var is binding.var:
+            self.builder_.emit_normalized(binding)
+            return
+        value = self.builder_.normalize(value)
+        var = self._bound(binding.var, var, value.ty)
+        self.builder_.emit_normalized(VarBinding(var, value))
+
+    def _bound(self, old, var, ty):
+        new = var if ty is MISSING else self.with_type(var, ty)
+        if new is not old:
+            self._remap[old] = new
+        return new
+
+    def visit_match_cast_(self, binding):
+        value = self.visit_expr(binding.value)
+        var = self.visit_var_def(binding.var)
+        ty = self.visit_type(binding.ty)
+        if value is binding.value and var is binding.var and ty is binding.ty:
+            self.builder_.emit_normalized(binding)
+            return
+        value = self.builder_.normalize(value)
+        var = self._bound(binding.var, var, ty)
+        self.builder_.emit_normalized(MatchCast(var, value, ty))
+
+    def visit_binding_block_(self, block):
+        self.builder_.begin_binding_block()
+        for binding in block.bindings:
+            self.visit_binding(binding)
+        return self.builder_.end_block(block)
+
+    def visit_dataflow_block_(self, block):
+        self.builder_.begin_dataflow_block()
+        for binding in block.bindings:
+            self.visit_binding(binding)
+        return self.builder_.end_block(block)
+
+    def visit_var_def_(self, var):
+        return var
+
+    def visit_dataflow_var_def_(self, var):
+        return var
+
+
+def _same_type(a, b):
+    if a is b or (a.__dict__.get("_t") is not None and a.__dict__.get("_t") == b.__dict__.get("_t")):
+        return True
+    return a == b if isinstance(a, Type) and isinstance(b, Type) else False
+
+
+def _from(made, pre):
+    made.__dict__["_from"] = pre
+    return made
+
+
+def visitor(cls):
+    """Makes a visitor of a class: `@relax.expr_functor.visitor class V(PyExprVisitor)`."""
+    if not issubclass(cls, PyExprVisitor):
+        raise TypeError("Inheritance: the class must be a PyExprVisitor")
+    return cls
+
+
+def mutator(cls):
+    """Makes a mutator of a class: `@relax.expr_functor.mutator class M(PyExprMutator)`."""
+    if not issubclass(cls, PyExprMutator):
+        raise TypeError("Inheritance: the class must be a PyExprMutator")
+    own = cls.__dict__.get("__init__")
+    if own is not None:
+
+        @functools.wraps(own)
+        def start(self, *args, **kwargs):
+            own(self, *args, **kwargs)
+
+        cls.__init__ = start
+    return cls
+
+
+# ---- walks ----
+
+
+def children(expr):
+    """The expressions directly inside of one, in the order in which they are evaluated."""
+    if isinstance(expr, Tuple):
+        return list(expr.fields)
+    if isinstance(expr, TupleGetItem):
+        return [expr.tuple_value]
+    if isinstance(expr, If):
+        return [expr.cond, expr.true_branch, expr.false_branch]
+    if isinstance(expr, SeqExpr):
+        found = [part for block in expr.blocks for binding in block.bindings for part in (binding.value, binding.var)]
+        return [*found, expr.body]
+    if isinstance(expr, Function):
+        return [*expr.params, expr.body]
+    if isinstance(expr, ShapeExpr):
+        return list(expr.values)
+    if isinstance(expr, Call) and not is_prim_expr(expr):
+        return [expr.op, *expr.args]
+    return []
+
+
+def post_order_visit(expr, fvisit):
+    """Calls a function with every expression once, children first."""
+    seen = set()
+    stack = [(expr, False)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            fvisit(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(children(node)))
+
+
+def all_bindings(expr):
+    """All bindings in an expression."""
+    found = []
+
+    def visit(node):
+        if isinstance(node, SeqExpr):
+            for block in node.blocks:
+                found.extend(block.bindings)
+
+    post_order_visit(expr, visit)
+    return found
+
+
+def used_vars(expr):
+    """Variables that an expression uses, each once."""
+    found = {}
+
+    class Find(PyExprVisitor):
+        def visit_var_(self, op):
+            found.setdefault(id(op), op)
+
+        visit_dataflow_var_ = visit_var_
+
+    Find().visit_expr(expr)
+    return Array(found.values())
+
+
+def map_dataflow_blocks(func, mod, change):
+    """A function with its dataflow blocks changed."""
+
+    class Change(PyExprMutator):
+        def visit_dataflow_block_(self, block):
+            new = change(block)
+            if not isinstance(new, DataflowBlock):
+                raise TypeError(f"a pass over dataflow blocks must return one, not {type(new).__name__}")
+            return PyExprMutator.visit_dataflow_block_(self, new) if new is not block else block
+
+    return Change(mod).visit_expr(func)
+
+
+def rename_globals(mod, replacements):
+    """A module with functions under other names."""
+    names = {
+        (old if isinstance(old, str) else old.name_hint): (new if isinstance(new, str) else new.name_hint)
+        for old, new in replacements.items()
+    }
+    fresh = {old: GlobalVar(new) for old, new in names.items()}
+
+    class Rename(PyExprMutator):
+        def visit_global_var_(self, op):
+            return fresh.get(op.name_hint, op)
+
+    made = IRModule({}, mod.type_definitions, mod.attrs, mod.global_infos)
+    for var, func in mod.functions.items():
+        new = Rename(mod).visit_expr(func) if isinstance(func, Function) else func
+        name = var.name_hint
+        if name in names:
+            if new.attrs is not None and new.attrs.get("global_symbol") == name:
+                new = new.with_attr("global_symbol", names[name])
+            var = fresh[name]
+        made[var] = new
+    return made
+
+
+def copy_with_new_vars(func):
+    """A copy of a function with variables of its own."""
+
+    class Copy(PyExprMutator):
+        def visit_var_def_(self, var):
+            made = type(var)(var.name_hint, var.ty)
+            self.set_var_remap(var, made)
+            return made
+
+        visit_dataflow_var_def_ = visit_var_def_
+
+    return Copy().visit_expr(func)
+
+
+_ = (Binding, Node, PrimType, _VISITOR_METHODS)

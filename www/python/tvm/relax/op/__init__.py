@@ -1,0 +1,252 @@
+"""Operators of Relax. Each is a function made from the engine's list; arguments and defaults are completed by the engine's
+parser, so that a call here is what the same call in a program is."""
+
+import sys
+import types
+
+from ... import _engine
+from ..._catalogue import relax_operators
+from ..._node import EXPR, TYPE, Object, get
+from ...ir.expr import Call, Expr, StringImm, Tuple, is_prim_expr
+from ...ir.op import Op
+from ...ir.type import Type
+
+
+def value_of(text, given):
+    """The expression or type that a piece of a program is, among values of names."""
+    from ...script.parser import _Names
+
+    words, texts = _Names(given).words()
+    _engine.dialect(True)
+    kind, result = _engine.call("table_value", f"_ = {text}", words, texts)
+    if kind == 2:
+        message = next((item[1] for item in result if item[0] == "error"), "this cannot be read")
+        raise _engine.EngineError(message)
+    return get(TYPE if kind else EXPR, result)
+
+
+class _Sequence(list):
+    """Values that stand for a tuple."""
+
+
+def _operand(value):
+    if hasattr(value, "asobject"):
+        return value.asobject()
+    if isinstance(value, (list, tuple)):
+        return [_operand(item) for item in value]
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return value.item()
+    if hasattr(value, "_bytes") or type(value).__name__ in ("ndarray", "Tensor"):
+        from ..expr import const
+
+        return const(value)
+    return value
+
+
+_STANDS_IN = object()
+
+
+def call(name, args, kwargs):
+    """A call of an operator with the arguments of its function in Python."""
+    given, parts = {}, []
+    for index, value in enumerate(args):
+        key = f"a{index}"
+        given[key] = _operand(value)
+        parts.append(key)
+    for key, value in kwargs.items():
+        if key == "span":
+            continue
+        key_name = f"k_{key}"
+        given[key_name] = _operand(value)
+        parts.append(f"{key}={key_name}")
+    try:
+        return value_of(f"R.{name}({', '.join(parts)})", given)
+    except _engine.EngineError as exc:
+        raise TypeError(str(exc)) from None
+
+
+def _make(name):
+    def function(*args, **kwargs):
+        return call(name, args, kwargs)
+
+    function.__name__ = name.rsplit(".", 1)[-1]
+    function.__qualname__ = f"relax.op.{name}"
+    return function
+
+
+class _Namespace(types.ModuleType):
+    """Operators whose names begin alike: `nn.relu`."""
+
+
+def _namespace(prefix):
+    full = f"{__name__}.{prefix}"
+    found = sys.modules.get(full)
+    if found is None:
+        found = sys.modules[full] = _Namespace(full)
+        parent = sys.modules[__name__]
+        parts = prefix.split(".")
+        for part in parts[:-1]:
+            parent = getattr(parent, part)
+        setattr(parent, parts[-1], found)
+    return found
+
+
+def _fill():
+    here = sys.modules[__name__]
+    for name in relax_operators():
+        parts = name.split(".")
+        for end in range(1, len(parts)):
+            _namespace(".".join(parts[:end]))
+        owner = _namespace(".".join(parts[:-1])) if len(parts) > 1 else here
+        if not hasattr(owner, parts[-1]):
+            setattr(owner, parts[-1], _make(name))
+    for alias, name in {"nn.leaky_relu": "nn.leakyrelu"}.items():
+        head, _, tail = alias.rpartition(".")
+        owner = _namespace(head) if head else here
+        if not hasattr(owner, tail) and name in relax_operators():
+            setattr(owner, tail, _make(name))
+
+
+def _callee(func):
+    from ..expr import ExternFunc
+
+    return ExternFunc(func) if isinstance(func, str) else func
+
+
+def _types(out_ty):
+    if isinstance(out_ty, (list, tuple)):
+        from ...ir.type import TupleType
+
+        return out_ty[0] if len(out_ty) == 1 else TupleType(out_ty)
+    return out_ty
+
+
+def _tuple(args):
+    from ...ir.type import TupleType
+
+    if isinstance(args, Tuple) or (isinstance(args, Expr) and isinstance(args.ty, TupleType)):
+        return args
+    if isinstance(args, Expr):
+        return Tuple([args])
+    return Tuple(list(args))
+
+
+def call_tir(gvar, args, out_ty=None, tir_vars=None, *, out_sinfo=None):
+    """A call of a tensor program, which writes its results."""
+    from ..expr import ShapeExpr
+
+    out = _types(out_sinfo if out_ty is None else out_ty)
+    operands = [gvar, _tuple(args)]
+    if tir_vars is not None:
+        if isinstance(tir_vars, ShapeExpr):
+            operands.append(tir_vars)
+        else:
+            operands[1] = Tuple([*operands[1].fields, *tir_vars])
+    made = Call(Op.get("relax.call_tir"), operands, None, [out])
+    made.ty = out
+    return made
+
+
+def call_tir_inplace(gvar, args, inplace_indices, out_ty=None, tir_vars=None, *, out_sinfo=None):
+    """A call of a tensor program that writes some results over its arguments."""
+    from ..._values import Attrs
+
+    indices = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
+    made = call_tir(gvar, args, out_ty, tir_vars, out_sinfo=out_sinfo)
+    attrs = Attrs("relax.attrs.CallTIRInplaceAttrs", {"inplace_indices": indices})
+    new = Call(Op.get("relax.call_tir_inplace"), made.args, attrs, made.ty_args)
+    new.ty = made.ty
+    return new
+
+
+def call_tir_with_grad(gvar, args, out_ty=None, te_grad_name="", te_grad_kwargs=None, tir_vars=None, *, out_sinfo=None):
+    """A call of a tensor program that says what its gradient is."""
+    from ..._values import Attrs
+
+    made = call_tir(gvar, args, out_ty, tir_vars, out_sinfo=out_sinfo)
+    fields = {"te_grad_name": te_grad_name, "te_grad_kwargs": te_grad_kwargs or {}}
+    attrs = Attrs("relax.attrs.CallTIRWithGradAttrs", fields)
+    new = Call(Op.get("relax.call_tir_with_grad"), made.args, attrs, made.ty_args)
+    new.ty = made.ty
+    return new
+
+
+def call_dps_packed(func, args, out_ty=None, *, out_sinfo=None):
+    """A call of a function that is linked in and writes its results."""
+    out = _types(out_sinfo if out_ty is None else out_ty)
+    made = Call(Op.get("relax.call_dps_packed"), [_callee(func), _tuple(args)], None, [out])
+    made.ty = out
+    return made
+
+
+def call_pure_packed(func, *args, ty_args=None, sinfo_args=None):
+    """A call of a function that is linked in and has no side effects."""
+    types_ = sinfo_args if ty_args is None else ty_args
+    types_ = [] if types_ is None else list(types_) if isinstance(types_, (list, tuple)) else [types_]
+    return Call(Op.get("relax.call_pure_packed"), [_callee(func), *args], None, types_)
+
+
+def call_inplace_packed(func, *args, inplace_indices, ty_args=None, sinfo_args=None):
+    """A call of a function that is linked in and writes over its arguments."""
+    from ..._values import Attrs
+
+    types_ = sinfo_args if ty_args is None else ty_args
+    types_ = [] if types_ is None else list(types_) if isinstance(types_, (list, tuple)) else [types_]
+    indices = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
+    attrs = Attrs("relax.attrs.CallInplacePackedAttrs", {"inplace_indices": indices})
+    return Call(Op.get("relax.call_inplace_packed"), [_callee(func), *args], attrs, types_)
+
+
+def call_builtin_with_ctx(func, args, *, ty_args=None, sinfo_args=None):
+    """A call of a function of the virtual machine."""
+    types_ = sinfo_args if ty_args is None else ty_args
+    types_ = [] if types_ is None else list(types_) if isinstance(types_, (list, tuple)) else [types_]
+    return Call(Op.get("relax.call_builtin_with_ctx"), [_callee(func), _tuple(args)], None, types_)
+
+
+def print(*values, format=""):  # noqa: A001
+    """Prints when the program runs."""
+    return Call(Op.get("relax.print"), [StringImm(format), *values])
+
+
+def assert_op(condition, format_args=None, format=""):  # noqa: A002
+    """Checks a condition when the program runs."""
+    args = [] if format_args is None else format_args if isinstance(format_args, (list, tuple)) else [format_args]
+    if isinstance(condition, bool):
+        from ..expr import prim_value
+
+        condition = prim_value(condition)
+    return Call(Op.get("relax.assert_op"), [condition, StringImm(format), *args])
+
+
+def _shape_attr(value):
+    return value
+
+
+def null_value():
+    """A value that is none."""
+    return Call(Op.get("relax.null_value"), [])
+
+
+def register_gradient(op_name, fgradient=None, level=10):
+    """Registers the gradient of an operator."""
+    from ...ir.op import register_op_attr
+
+    return register_op_attr(op_name, "FPrimalGradient", fgradient, level)
+
+
+_fill()
+
+
+def to_vdevice(data, dst_vdevice):
+    """The tensor on another device."""
+    from ..._values import Attrs
+    from ..global_info import VDevice
+
+    if isinstance(dst_vdevice, str):
+        dst_vdevice = VDevice.of_text(dst_vdevice)
+    return Call(Op.get("relax.to_vdevice"), [data], Attrs("relax.attrs.ToVDeviceAttrs", {"dst_vdevice": dst_vdevice}))
+
+
+base = sys.modules[__name__]
+_ = (Object, Type, is_prim_expr)

@@ -1,0 +1,94 @@
+"""Values: tensors, devices, functions by name."""
+
+from .._node import Object
+from .._values import Array, DataType, DataTypeCode, Map  # noqa: F401
+from . import vm
+from .device import (  # noqa: F401
+    Device,
+    cpu,
+    cuda,
+    device,
+    device_from_target,
+    ext_dev,
+    hexagon,
+    metal,
+    opencl,
+    rocm,
+    vpi,
+    vulkan,
+)
+from .registry import get_global_func, register_global_func, register_object  # noqa: F401
+from .tensor import Tensor, empty, from_dlpack, tensor  # noqa: F401
+from .vm import Module, VirtualMachine, load_module  # noqa: F401
+
+ShapeTuple = tuple
+Scriptable = Object
+
+
+class ObjectConvertible:
+    """What can be made an object."""
+
+
+def convert(value, dtype=None):
+    """A value of Python as an object of the program."""
+    from ..tirx.expr import EqualOp, IntImm
+    from ..tirx.op import const as scalar
+
+    if isinstance(value, EqualOp):
+        return value.asobject()
+    if isinstance(value, Object) or value is None:
+        return value
+    if isinstance(value, (bool, int, float)):
+        return scalar(value, dtype)
+    if isinstance(value, str):
+        from ..ir.expr import StringImm
+
+        return StringImm(value)
+    if isinstance(value, (list, tuple)):
+        return Array(convert(item) for item in value)
+    if isinstance(value, dict):
+        return Map({key: convert(item) for key, item in value.items()})
+    if hasattr(value, "asobject"):
+        return value.asobject()
+    if hasattr(value, "item"):
+        return scalar(value.item(), str(value.dtype))
+    _ = IntImm
+    return value
+
+
+def const(value, dtype=None, span=None):
+    """A number as a scalar expression."""
+    from ..tirx.op import const as scalar
+
+    return scalar(value, dtype)
+
+
+def enabled(target):
+    """True if programs can be run for a target: only by the evaluator, which stands for a processor."""
+    return str(target).split()[0] in ("llvm", "cpu", "c")
+
+
+def num_threads():
+    """How many threads there are."""
+    return 1
+
+
+def save_param_dict(params):
+    """Parameters as bytes."""
+    import pickle
+
+    return pickle.dumps({name: (value.numpy().tolist(), str(value.dtype), value.shape) for name, value in params.items()})
+
+
+def load_param_dict(data):
+    """What `save_param_dict` wrote."""
+    import pickle
+
+    made = {}
+    for name, (value, dtype, shape) in pickle.loads(data).items():
+        made[name] = tensor(value, dtype)
+        _ = shape
+    return made
+
+
+_ = vm

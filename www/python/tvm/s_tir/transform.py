@@ -1,0 +1,7 @@
+"""Passes over tensor programs that can be scheduled."""
+
+import sys
+
+from ..tirx.transform import fill
+
+fill(sys.modules[__name__], "s_tir")

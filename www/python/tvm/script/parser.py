@@ -1,0 +1,346 @@
+"""From decorated functions and classes to programs: their source goes to the engine's parser, together with the values of the
+names that it uses from around it."""
+
+import ast
+import inspect
+import linecache
+import textwrap
+
+from .. import _engine
+from .._node import ATTRS, EXPR, Object, Writer, get
+from .._values import DataType
+from ..error import DiagnosticError
+from ..ir.expr import Expr, GlobalVar
+from ..ir.function import BaseFunc
+from ..ir.module import IRModule
+from ..ir.type import Type
+
+BUILT_IN = {"T", "R", "I", "tir", "tirx", "relax", "ir", "tvm"}
+
+
+class _Names(Object):
+    """Values of names around a text."""
+
+    def __init__(self, fields):
+        self.fields = fields
+
+    def words(self):
+        """One row of attributes, over things that the engine knows by then."""
+        writer = Writer()
+        while True:
+            writer = Writer()
+            writer.out = []
+            writer.text("names")
+            writer.fields(list(self.fields.items()))
+            if not writer.missing:
+                return _engine.words(writer.out[1:]), "\0".join(writer.texts)
+            Writer().write(writer.missing)
+
+
+def _usable(value, depth=0):
+    """What the parser can be told of a value of Python; None where it is nothing that it knows."""
+    from ..tirx.buffer import Buffer
+    from ..tirx.expr import BufferRef
+
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, type):
+        return DataType(value.__name__) if value.__name__ in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool_") else None
+    if isinstance(value, (list, tuple)) and depth < 8:
+        items = [_usable(item, depth + 1) for item in value]
+        return None if any(item is None and old is not None for item, old in zip(items, value)) else items
+    if isinstance(value, dict) and depth < 8:
+        return {str(key): _usable(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, Buffer):
+        return BufferRef(value)
+    if isinstance(value, (Expr, Type)) and not isinstance(value, BaseFunc):
+        return value
+    if hasattr(value, "asobject"):
+        return value.asobject()
+    if hasattr(value, "_row_o") or hasattr(value, "_as_attr"):
+        return value
+    if hasattr(value, "item") and hasattr(value, "dtype") and getattr(value, "shape", None) == ():
+        return value.item()
+    return getattr(value, "_script_value", None)
+
+
+def _used_names(tree):
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | {
+        word
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200
+        for word in _words(node.value)
+    }
+
+
+def _words(text):
+    try:
+        return [node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)]
+    except SyntaxError:
+        return []
+
+
+class _Fold(ast.NodeTransformer):
+    """Computes what only Python knows, such as `len(shape)` or `getattr(T, dtype)`, before the text is read."""
+
+    def __init__(self, names, bound):
+        self.names = names
+        self.bound = bound
+        self.changed = False
+
+    def _free(self, node):
+        return all(
+            name.id in self.names or name.id in _SAFE
+            for name in ast.walk(node)
+            if isinstance(name, ast.Name)
+        ) and not any(name.id in self.bound for name in ast.walk(node) if isinstance(name, ast.Name))
+
+    def _known(self, node):
+        value = self.names.get(node.id, _SAFE.get(node.id)) if isinstance(node, ast.Name) else None
+        return value
+
+    def _try(self, node):
+        try:
+            value = eval(compile(ast.Expression(node), "<script>", "eval"), dict(_SAFE), self.names)  # noqa: S307
+        except Exception:
+            return None
+        literal = _literal_node(value)
+        if literal is None:
+            return None
+        self.changed = True
+        return ast.copy_location(literal, node)
+
+    def visit_Call(self, node):
+        base = node.func
+        while isinstance(base, ast.Attribute):
+            base = base.value
+        if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) >= 2:
+            owner = node.args[0]
+            if isinstance(owner, ast.Name) and owner.id in BUILT_IN:
+                name = self._try(node.args[1])
+                if name is not None and isinstance(name, ast.Constant):
+                    self.changed = True
+                    return ast.copy_location(ast.Attribute(owner, name.value, ast.Load()), node)
+        if isinstance(base, ast.Name) and base.id not in BUILT_IN and base.id not in self.bound:
+            if base.id in self.names or base.id in _SAFE:
+                if self._free(node):
+                    found = self._try(node)
+                    if found is not None:
+                        return found
+        return self.generic_visit(node)
+
+    def _fold(self, node):
+        if self._free(node) and any(isinstance(name, ast.Name) for name in ast.walk(node)):
+            found = self._try(node)
+            if found is not None:
+                return found
+        return self.generic_visit(node)
+
+    visit_Subscript = visit_Attribute = visit_IfExp = visit_JoinedStr = visit_BinOp = visit_ListComp = visit_Compare = _fold
+
+    def visit_FunctionDef(self, node):
+        # Types of variables that Python computes are values of their own.
+        return self.generic_visit(node)
+
+
+_SAFE = {
+    name: __builtins__[name] if isinstance(__builtins__, dict) else getattr(__builtins__, name)
+    for name in ("len", "min", "max", "int", "float", "str", "bool", "tuple", "list", "range", "abs", "sum", "getattr", "isinstance")
+}
+
+
+def _literal_node(value, depth=0):
+    if isinstance(value, (DataType, str)):
+        return ast.Constant(str(value))
+    if value is None or isinstance(value, (bool, int, float)):
+        return ast.Constant(value)
+    if isinstance(value, (tuple, list)) and depth < 6:
+        items = [_literal_node(item, depth + 1) for item in value]
+        if all(item is not None for item in items):
+            return (ast.Tuple if isinstance(value, tuple) else ast.List)(items, ast.Load())
+    return None
+
+
+def _bound_names(tree):
+    bound = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound.add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+    return bound
+
+
+def read(text, names, origin=None, infer=True):
+    """Reads a text among values of names. Gives a module or a function."""
+    given = {}
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        tree = None
+    macros = []
+    if tree is not None:
+        bound = _bound_names(tree)
+        used = _used_names(tree)
+        fold = _Fold({name: names[name] for name in used if name in names}, bound)
+        folded = fold.visit(tree)
+        if fold.changed:
+            text = ast.unparse(ast.fix_missing_locations(folded))
+            used = _used_names(folded)
+        for name in sorted(used):
+            if name in BUILT_IN or name not in names:
+                continue
+            value = names[name]
+            macro = getattr(value, "_macro_source", None)
+            if macro is not None:
+                macros.append(macro)
+                continue
+            value = _usable(value)
+            if value is not None or names[name] is None:
+                given[name] = value
+    words, texts = _Names(given).words()
+    _engine.dialect(True)
+    source = "".join(macros) + text
+    module, expr, found = _engine.call("table_parse", source, words, texts, infer)
+    errors = [item for item in found if item[0] == "error"]
+    if errors:
+        _, message, start, end, notes = errors[0]
+        raise DiagnosticError(_rendered(source, message, int(start), notes, origin))
+    if expr:
+        return get(EXPR, expr - 1)
+    return IRModule._of_words(module)
+
+
+def _rendered(text, message, start, notes, origin):
+    if start < 0:
+        return message
+    before = text.encode()[:start].decode(errors="replace")
+    line = before.count("\n")
+    column = len(before) - (before.rfind("\n") + 1)
+    shown = text.split("\n")[line]
+    where = f"{origin[0]}:{origin[1] + line}:{column + 1}" if origin else f"line {line + 1}:{column + 1}"
+    note = f"\n{notes}" if notes else ""
+    return f"error: {message}\n --> {where}\n{shown}\n{' ' * column}^{note}"
+
+
+def _source(thing):
+    lines, first = inspect.getsourcelines(thing)
+    return textwrap.dedent("".join(lines)), (inspect.getsourcefile(thing), first)
+
+
+def names_around(depth):
+    """What names mean in the frame of who calls and around it."""
+    frame = inspect.currentframe()
+    for _ in range(depth + 1):
+        frame = frame.f_back
+    names = {}
+    frames = []
+    while frame is not None:
+        frames.append(frame)
+        if frame.f_code.co_name == "<module>":
+            break
+        frame = frame.f_back
+        if len(frames) > 3:
+            break
+    inner = frames[0]
+    names.update(inner.f_globals)
+    for outer in reversed(frames[:2]):
+        if outer.f_globals is inner.f_globals:
+            names.update(outer.f_locals)
+    return names
+
+
+def closure_names(func):
+    """What names mean inside of a function."""
+    names = dict(func.__globals__)
+    try:
+        names.update(inspect.getclosurevars(func).nonlocals)
+    except (ValueError, TypeError):
+        pass
+    for name, cell in zip(func.__code__.co_freevars, func.__closure__ or ()):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:
+            pass
+    return names
+
+
+def in_class(depth):
+    """True if the frame that calls is the body of a class that becomes a module."""
+    frame = inspect.currentframe()
+    for _ in range(depth + 1):
+        frame = frame.f_back
+    if "__qualname__" not in frame.f_locals or "__module__" not in frame.f_locals:
+        return False
+    lines = linecache.getlines(frame.f_code.co_filename)
+    first = frame.f_code.co_firstlineno - 1
+    # The decorators stand at the first line of the body's code.
+    for line in lines[first : first + 20]:
+        if line.strip().startswith("class "):
+            break
+        if "ir_module" in line:
+            return True
+    for line in reversed(lines[max(0, first - 10) : first]):
+        if line.strip().startswith("@"):
+            if "ir_module" in line:
+                return True
+        else:
+            break
+    return False
+
+
+def read_function(func, names):
+    """The function of the program that a decorated function is."""
+    text, origin = _source(func)
+    made = read(text, names | closure_names(func), origin)
+    if isinstance(made, IRModule) and len(made) == 1:
+        made = made.values()[0]
+    return made
+
+
+def ir_module(mod=None, check_well_formed=True, s_tir=False, **unused):
+    """Makes a module of a class with functions."""
+
+    def decorate(cls):
+        text, origin = _source(cls)
+        names = names_around(outer + 1)
+        for value in vars(cls).values():
+            if inspect.isfunction(value):
+                for name, inner in closure_names(value).items():
+                    names.setdefault(name, inner)
+        made = read(text, names, origin)
+        if not isinstance(made, IRModule):
+            made = IRModule.from_expr(made)
+        made.__dict__["__name__"] = cls.__name__
+        return made
+
+    outer = 1 if mod is not None else 0
+    return decorate(mod) if mod is not None else decorate
+
+
+def from_source(program, extra_vars=None, check_well_formed=True, s_tir=False):
+    """The program of a text, or of a function or class."""
+    if isinstance(program, str):
+        names = dict(extra_vars or {})
+        return read(textwrap.dedent(program), names)
+    names = dict(extra_vars or {}) if extra_vars else names_around(1)
+    if inspect.isclass(program):
+        text, origin = _source(program)
+        return read(text, names, origin)
+    return read_function(program, names)
+
+
+parse = from_source
+
+
+def __getattr__(name):
+    if name not in ("ir", "relax", "tirx", "tir"):
+        raise AttributeError(name)
+    import importlib
+
+    return importlib.import_module(f"..{name}", __name__)
+
+
+_ = (GlobalVar, ATTRS)

@@ -1,0 +1,74 @@
+"""Programs as texts."""
+
+from .. import _engine
+from .._node import EXPR, PRIM, STMT, TYPE, number
+
+
+def script(node, *, name=None, show_meta=False, **unused):
+    """The text of a module, function, expression or type."""
+    from ..ir.expr import Expr, GlobalVar
+    from ..ir.module import IRModule
+    from ..ir.op import Op
+    from ..ir.type import Type
+    from ..tirx.stmt import Stmt
+
+    if isinstance(node, IRModule):
+        words = _engine.words(node._words())
+        return _engine.call("table_print", words, 1 | (2 if show_meta else 0))
+    if isinstance(node, Type):
+        return type_text(node)
+    if isinstance(node, (GlobalVar, Op)):
+        return str(node)
+    if isinstance(node, Stmt):
+        return _engine.call("table_print_node", 3, number(STMT, node), 1)
+    if isinstance(node, Expr):
+        _engine.dialect(not getattr(node, "_is_relay", False))
+        return _engine.call("table_print_node", 0, number(EXPR, node), 1 | (2 if show_meta else 0))
+    structural = getattr(node, "_structural", None)
+    if structural is not None:
+        return f"{type(node).__name__}({', '.join(str(part) for part in structural())})"
+    return object.__repr__(node)
+
+
+def type_text(ty):
+    """The text of a type."""
+    _engine.dialect(not getattr(ty, "_is_relay", False))
+    return _engine.call("table_print_node", 1, number(TYPE, ty), 0)
+
+
+def astext(node, show_meta_data=True, annotate=None):
+    """The text of a program of Relay."""
+    from ..ir.module import IRModule
+
+    if isinstance(node, IRModule):
+        words = _engine.words(node._words())
+        return _engine.call("table_print", words, 1 | (2 if show_meta_data else 0))
+    _engine.dialect(not getattr(node, "_is_relay", False))
+    return _engine.call("table_print_node", 0, number(EXPR, node), 1 | (2 if show_meta_data else 0))
+
+
+_saved = {}
+
+
+def to_json(node):
+    """A text from which `of_json` makes an equal thing, in this session."""
+    import json
+
+    from ..ir.module import IRModule
+
+    key = f"{len(_saved)}"
+    _saved[key] = node.clone() if isinstance(node, IRModule) else node
+    return json.dumps({"attrs": {"tvm_version": "0.27.0"}, "passlab": key})
+
+
+def of_json(text):
+    """What `to_json` was given."""
+    import json
+
+    data = json.loads(text)
+    if "passlab" in data and data["passlab"] in _saved:
+        return _saved[data["passlab"]]
+    raise ValueError("this JSON was not written in this session")
+
+
+_ = PRIM

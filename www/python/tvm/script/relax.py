@@ -1,0 +1,139 @@
+"""`R`: programs of Relax."""
+
+from ._names import Word, function_decorator
+
+
+def function(func=None, *, pure=True, private=False, check_well_formed=True):
+    """A function of Relax."""
+    return function_decorator(func, 1, None)
+
+
+def macro(func=None, **options):
+    """A macro, which is written out where it is used."""
+    return func if func is not None else (lambda inner: inner)
+
+
+def rewriter(cls):
+    """A rule that rewrites programs, written as a pattern and what takes its place."""
+    from ..relax.dpl.rewrite import of_class
+
+    return of_class(cls)
+
+
+def _type(text, given):
+    from ..relax.op import value_of
+
+    return value_of(text, given)
+
+
+def Tensor(shape=None, dtype=None, vdevice=None, ndim=-1):
+    """The type of a tensor."""
+    from ..ir.type import TensorType
+
+    if isinstance(shape, (list, tuple)) and any(isinstance(item, str) for item in shape):
+        from ..tirx import Var
+
+        shape = [Var(item, "int64") if isinstance(item, str) else item for item in shape]
+    if isinstance(shape, str) and dtype is None:
+        shape, dtype = None, shape
+    return TensorType(shape, dtype, vdevice, ndim)
+
+
+def Tuple(*fields):
+    """The type of a tuple."""
+    from ..ir.type import TupleType
+
+    if len(fields) == 1 and isinstance(fields[0], (list, tuple)):
+        fields = fields[0]
+    return TupleType([field() if callable(field) else field for field in fields])
+
+
+def Shape(values=None, ndim=-1):
+    """The type of a shape."""
+    from ..ir.type import ShapeType
+
+    return ShapeType(values, ndim)
+
+
+def Prim(dtype):
+    """The type of a scalar."""
+    from ..ir.type import PrimType
+
+    return PrimType(dtype)
+
+
+def Any():
+    """The type of any value."""
+    from ..ir.type import AnyType
+
+    return AnyType()
+
+
+Object = Any
+
+
+def Callable(params=None, ret=None, purity=None, derive_func=None):
+    """The type of a function."""
+    from ..ir.type import FuncType
+
+    if params is None:
+        return FuncType.opaque_func(ret=ret, purity=bool(purity))
+    return FuncType(params, ret, True if purity is None else purity)
+
+
+def const(value, dtype=None):
+    """A constant."""
+    from ..relax.expr import const as make
+
+    return make(value, dtype)
+
+
+def ExternFunc(name, ty=None):
+    """A function that is linked in."""
+    from ..relax.expr import ExternFunc as Extern
+
+    return Extern(name, ty)
+
+
+def shape(values):
+    """A shape as a value."""
+    from ..relax.expr import ShapeExpr
+
+    return ShapeExpr(values)
+
+
+def str(value):  # noqa: A001
+    """A text as a value."""
+    from ..ir.expr import StringImm
+
+    return StringImm(value)
+
+
+def dtype(value):
+    """An element type as a value."""
+    from ..relax.expr import DataTypeImm
+
+    return DataTypeImm(value)
+
+
+def tuple(*fields):  # noqa: A001
+    """Several values as one."""
+    from ..ir.expr import Tuple as Make
+
+    return Make(fields)
+
+
+def prim_value(value):
+    """A scalar as a value."""
+    from ..relax.expr import prim_value as make
+
+    return make(value)
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from ..relax import op
+
+    found = getattr(op, name, None)
+    return found if found is not None else Word("R", name)

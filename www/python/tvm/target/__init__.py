@@ -1,0 +1,212 @@
+"""What programs are compiled for. Nothing is compiled here: a target is its description."""
+
+from .._node import Object
+from .._values import Map
+
+
+class TargetKind(Object):
+    """The kind of a target."""
+
+    def __init__(self, name):
+        self.name = name
+        self.options = Map()
+
+    def __eq__(self, other):
+        return self.name == (other.name if isinstance(other, TargetKind) else other)
+
+    __hash__ = Object.__hash__
+
+    def __str__(self):
+        return self.name
+
+    __repr__ = __str__
+
+
+_KEYS = {
+    "llvm": ["cpu"],
+    "c": ["cpu"],
+    "cuda": ["cuda", "gpu"],
+    "rocm": ["rocm", "gpu"],
+    "opencl": ["opencl", "gpu"],
+    "metal": ["metal", "gpu"],
+    "vulkan": ["vulkan", "gpu"],
+    "webgpu": ["webgpu", "gpu"],
+    "hexagon": ["hexagon", "cpu"],
+}
+_TAGS = {"nvidia/geforce-rtx-3090-ti": "cuda", "nvidia/nvidia-a100": "cuda", "nvidia/nvidia-h100": "cuda"}
+_GPU = {"max_num_threads": 1024, "max_threads_per_block": 1024, "thread_warp_size": 32, "max_shared_memory_per_block": 49152}
+_current = []
+
+
+class Target(Object):
+    """A target by name, by its options in a text, or as a dictionary."""
+
+    def __init__(self, target, host=None):
+        if isinstance(target, Target):
+            self.config = Map(target.config)
+            self.host = target.host if host is None else Target(host)
+            return
+        if isinstance(target, str):
+            target = _parse(target)
+        if not isinstance(target, dict):
+            raise TypeError(f"target has to be a string or dictionary, not {type(target)}")
+        config = dict(target)
+        inner = config.pop("host", None)
+        self.config = Map(config)
+        host = inner if host is None else host
+        self.host = None if host is None else Target(host)
+
+    kind = property(lambda self: TargetKind(self.config.get("kind", "llvm")))
+    model = property(lambda self: self.config.get("model", "unknown"))
+    mcpu = property(lambda self: self.config.get("mcpu", ""))
+    mattr = property(lambda self: self.config.get("mattr", ""))
+    tag = property(lambda self: self.config.get("tag", ""))
+    features = property(lambda self: _Features(self))
+
+    @property
+    def keys(self):
+        """Words that describe it: `cpu`, `gpu`."""
+        return list(self.config.get("keys", _KEYS.get(self.kind.name, ["cpu"])))
+
+    @property
+    def attrs(self):
+        """Its options."""
+        attrs = {key: value for key, value in self.config.items() if key not in ("kind", "tag", "keys")}
+        if self.kind.name in ("cuda", "rocm", "opencl", "metal", "vulkan"):
+            attrs = _GPU | attrs
+        return Map(attrs)
+
+    max_num_threads = property(lambda self: self.attrs.get("max_num_threads", 1))
+    max_block_size_x = property(lambda self: self.attrs.get("max_num_threads", 1))
+    max_block_size_y = property(lambda self: self.attrs.get("max_num_threads", 1))
+    thread_warp_size = property(lambda self: self.attrs.get("thread_warp_size", 1))
+    max_shared_memory_per_block = property(lambda self: self.attrs.get("max_shared_memory_per_block", 0))
+    max_function_args = property(lambda self: self.attrs.get("max_function_args", -1))
+    device_name = property(lambda self: self.attrs.get("device", ""))
+    arch = property(lambda self: self.attrs.get("arch", "sm_50"))
+
+    def get_target_device_type(self):
+        """The number of the kind of device."""
+        from ..runtime.device import Device
+
+        return Device.NAMES.get(self.kind.name, 1)
+
+    @property
+    def libs(self):
+        """Libraries that were asked for."""
+        return list(self.config.get("libs", []))
+
+    def with_host(self, host):
+        """The target with another host."""
+        return Target(self, host)
+
+    def export(self):
+        """The target as a dictionary."""
+        exported = dict(self.config) | {"keys": self.keys, "tag": self.tag}
+        if self.host is not None:
+            exported["host"] = self.host.export()
+        return exported
+
+    def to_dict(self):
+        """The target as a dictionary."""
+        return self.export()
+
+    def _as_attr(self):
+        fields = dict(self.config)
+        if self.host is not None:
+            fields["host"] = self.host._as_attr()
+        return fields
+
+    def __str__(self):
+        import json
+
+        return json.dumps(self._as_attr(), default=str)
+
+    __repr__ = __str__
+
+    def __eq__(self, other):
+        if isinstance(other, str):
+            other = Target(other)
+        return isinstance(other, Target) and self._as_attr() == other._as_attr()
+
+    def __hash__(self):
+        return hash(str(self))
+
+    def __enter__(self):
+        _current.append(self)
+        return self
+
+    def __exit__(self, *exc):
+        _current.pop()
+
+    @staticmethod
+    def current(allow_none=True):
+        """The target of the innermost `with`."""
+        if _current:
+            return _current[-1]
+        if allow_none:
+            return None
+        raise ValueError("Target context required. Please set it by constructing a TargetContext")
+
+    @staticmethod
+    def list_kinds():
+        """Kinds that are known."""
+        return list(_KEYS)
+
+    @staticmethod
+    def canon_target(target):
+        """The target that something describes; None stays None."""
+        return None if target is None else Target(target)
+
+    @staticmethod
+    def canon_multi_target_and_host(target, host=None):
+        """A list of targets."""
+        targets = target if isinstance(target, (list, tuple)) else [target]
+        return [Target(item, host) for item in targets]
+
+    @staticmethod
+    def canon_target_and_host(target, host=None, target_is_dict_key=True):
+        """A target and its host."""
+        target = None if target is None else Target(target, host)
+        return target, None if target is None else target.host
+
+
+class _Features:
+    def __init__(self, target):
+        self._target = target
+
+    def __getattr__(self, name):
+        return self._target.attrs.get(name)
+
+
+def _parse(text):
+    if text.strip().startswith("{"):
+        import json
+
+        return json.loads(text)
+    parts = text.split()
+    if not parts:
+        raise ValueError("Cannot parse an empty target")
+    kind = _TAGS.get(parts[0], parts[0])
+    if kind not in _KEYS and "/" not in kind and kind not in ("ext_dev", "composite", "stackvm", "nvptx", "aocl", "test"):
+        raise ValueError(f'Target kind "{kind}" is not defined')
+    config = {"kind": kind}
+    if parts[0] in _TAGS:
+        config["tag"] = parts[0]
+    for part in parts[1:]:
+        name, _, value = part.lstrip("-").partition("=")
+        if name in ("keys", "libs", "mattr"):
+            config[name] = value.split(",")
+        else:
+            config[name] = int(value) if value.lstrip("-").isdigit() else value if value else True
+    return config
+
+
+def cuda(model="unknown", arch=None, options=None):
+    """A target of NVIDIA's."""
+    return Target({"kind": "cuda", "arch": arch or "sm_50"})
+
+
+def list_tags():
+    """Names of targets that are known."""
+    return dict(_TAGS)

@@ -1,0 +1,17 @@
+"""Tensor programs."""
+
+from ..ir.expr import Expr, Range, StringImm, Var
+from ..ir.type import PointerType, PrimType
+from .expr import *  # noqa: F403
+from .expr import EqualOp, NotEqualOp, PrimExpr, SizeVar, convert
+from .op import *  # noqa: F403
+from .op import const, max, min  # noqa: A004
+from .op import abs, all, any, pow, round  # noqa: A004
+from .buffer import Buffer, decl_buffer
+from .stmt import *  # noqa: F403
+from .stmt import Block, BlockRealize, LetStmt
+from .function import IndexMap, PrimFunc
+from . import analysis, buffer, expr, function, functor, op, stmt, stmt_functor, transform
+from .functor import substitute  # noqa: F401
+from .stmt_functor import renew_defs  # noqa: F401
+Call = expr.Call

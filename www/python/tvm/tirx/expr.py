@@ -1,0 +1,558 @@
+"""Scalar expressions."""
+
+from .._node import (
+    ATTRS,
+    BUFFER,
+    EXPR,
+    PRIM,
+    SYMBOL,
+    double_of,
+    get,
+    lazy,
+    long_of,
+    makers,
+    name_of,
+    row,
+)
+from .._values import Array, DataType
+from ..ir.base import Node
+from ..ir.expr import Call, Expr, StringImm, Var, _head, _SizeVar, expr_makers, is_prim_expr
+from ..ir.op import Op, _named
+from ..ir.type import PointerType, PrimType, dtype_text, type_of_dtype
+
+PrimExpr = Expr
+SizeVar = _SizeVar
+
+
+class PrimNode(Expr):
+    """The base class of scalar expressions that are no variables."""
+
+    def _row_e(self, w):
+        _head(w, 17, self)
+        w.refer(PRIM, self)
+
+    def _prim(self, w, kind):
+        w.number(kind)
+        w.text(dtype_text(self.ty))
+
+
+class ConstExpr(PrimNode):
+    """The base class of numbers."""
+
+    def __init__(self, dtype, value):
+        self._ty = PrimType(dtype)
+        self.value = value
+
+
+class IntImm(ConstExpr):
+    """A whole number or truth value."""
+
+    def __init__(self, dtype, value, span=None):
+        if isinstance(dtype, PrimType):
+            dtype = dtype.dtype
+        super().__init__(dtype, int(value))
+        dtype = self.dtype
+        if dtype.type_code == 1 and self.value < 0:
+            raise ValueError(f"Literal value {value} is negative for unsigned integer type {dtype}")
+        if dtype.type_code not in (0, 1, 6):
+            raise ValueError(f"IntImm supports only int or uint type, but {dtype} was supplied.")
+        if dtype.type_code == 0 and dtype.bits < 64 and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1:
+            raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
+
+    def __hash__(self):
+        return self.value
+
+    def __int__(self):
+        return self.value
+
+    __index__ = __int__
+
+    def __bool__(self):
+        return self.value != 0
+
+    __nonzero__ = __bool__
+
+    def __eq__(self, other):
+        if isinstance(other, (int, float)):
+            return self.value == other
+        if isinstance(other, IntImm):
+            return self.value == other.value
+        return EqualOp(self, other)
+
+    def __ne__(self, other):
+        if isinstance(other, (int, float)):
+            return self.value != other
+        if isinstance(other, IntImm):
+            return self.value != other.value
+        return NotEqualOp(self, other)
+
+    def _row_p(self, w):
+        self._prim(w, 0)
+        w.long(self.value)
+
+
+class FloatImm(ConstExpr):
+    """A number with a fraction."""
+
+    def __init__(self, dtype, value, span=None):
+        if isinstance(dtype, PrimType):
+            dtype = dtype.dtype
+        super().__init__(dtype, float(value))
+
+    def __float__(self):
+        return self.value
+
+    def _row_p(self, w):
+        self._prim(w, 1)
+        w.double(self.value)
+
+
+class EqualOp:
+    """`a == b`: a truth value in Python where one is asked for, else an expression."""
+
+    _name = "EQ"
+    __array_priority__ = 1000
+
+    def __init__(self, a, b, span=None):
+        self.a = a
+        self.b = b
+
+    def __bool__(self):
+        if self.a is self.b:
+            return True
+        if isinstance(self.b, Expr) and self.a.__class__ is self.b.__class__:
+            a, b = self.a.__dict__.get("_p"), self.b.__dict__.get("_p")
+            return a is not None and a == b and not isinstance(self.a, Var)
+        return False
+
+    __nonzero__ = __bool__
+
+    def asobject(self):
+        """The comparison as an expression."""
+        return globals()[self._name](self.a, self.b)
+
+    def __hash__(self):
+        return hash((id(self.a), id(self.b)))
+
+    def __getattr__(self, name):
+        return getattr(self.asobject(), name)
+
+
+class NotEqualOp(EqualOp):
+    """`a != b`."""
+
+    _name = "NE"
+
+    def __bool__(self):
+        return not EqualOp.__bool__(self)
+
+
+def convert(value, dtype=None):
+    """A value of Python as an object of the program."""
+    from ..runtime import convert as runtime_convert
+
+    return runtime_convert(value, dtype)
+
+
+def _scalar(value, like=None):
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, EqualOp):
+        return value.asobject()
+    if like is not None and not isinstance(value, str):
+        from .op import const
+
+        return const(value, like if isinstance(value, (bool, int)) or DataType(like).type_code == 2 else None)
+    return convert(value)
+
+
+class BinaryOpExpr(PrimNode):
+    """The base class of operations over two scalars."""
+
+    _index = 0
+    _logic = False
+
+    def __init__(self, a, b, span=None):
+        a, b = _pair(a, b)
+        self.a = a
+        self.b = b
+        if a.dtype != b.dtype:
+            raise TypeError(f"mismatched types. {a.dtype} vs. {b.dtype}\n")
+        self._ty = PrimType(DataType("bool").with_lanes(a.dtype.lanes)) if self._logic else a.ty
+
+    def _row_p(self, w):
+        self._prim(w, 5)
+        w.number(self._index)
+        w.refer(PRIM, self.a)
+        w.refer(PRIM, self.b)
+
+
+def _pair(a, b):
+    like_a = a.dtype if isinstance(a, Expr) else None
+    like_b = b.dtype if isinstance(b, Expr) else None
+    return _scalar(a, like_b), _scalar(b, like_a)
+
+
+class CmpExpr(BinaryOpExpr):
+    """The base class of comparisons."""
+
+    _logic = True
+
+
+class LogicalExpr(BinaryOpExpr):
+    """The base class of operations over truth values."""
+
+    _logic = True
+
+
+_BINARY = "Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE LT LE GT GE And Or".split()
+_NODES = []
+for _index, _name in enumerate(_BINARY):
+    _base = BinaryOpExpr if _index < 9 else CmpExpr if _index < 15 else LogicalExpr
+    _NODES.append(type(_name, (_base,), {"_index": _index, "__doc__": f"`{_name}` of two scalars."}))
+Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or = _NODES
+
+
+class Not(LogicalExpr):
+    """The opposite of a truth value."""
+
+    def __init__(self, a, span=None):
+        self.a = _scalar(a)
+        self._ty = self.a.ty
+
+    def _row_p(self, w):
+        self._prim(w, 6)
+        w.refer(PRIM, self.a)
+
+
+class Cast(PrimNode):
+    """A scalar in another element type."""
+
+    def __init__(self, dtype, value, span=None):
+        self._ty = dtype if isinstance(dtype, PrimType) else PrimType(dtype)
+        self.value = _scalar(value)
+
+    def _row_p(self, w):
+        self._prim(w, 7)
+        w.refer(PRIM, self.value)
+
+
+class Select(PrimNode):
+    """One of two values, both of which are computed."""
+
+    def __init__(self, condition, true_value, false_value, span=None):
+        self.condition = _scalar(condition)
+        self.true_value, self.false_value = _pair(true_value, false_value)
+        self._ty = self.true_value.ty
+
+    def _row_p(self, w):
+        self._prim(w, 8)
+        for part in (self.condition, self.true_value, self.false_value):
+            w.refer(PRIM, part)
+
+
+class PrimCall(Call):
+    """A call of an intrinsic of tensor programs."""
+
+    def __init__(self, op, args, dtype, attrs=None):
+        self.op = op
+        self.args = Array(args)
+        self.attrs = attrs
+        self.ty_args = Array()
+        self._ty = dtype if isinstance(dtype, (PrimType, PointerType)) else type_of_dtype(str(dtype))
+
+    def _row_p(self, w):
+        w.number(9)
+        w.text(dtype_text(self.ty))
+        name = getattr(self.op, "name", None)
+        name = "@" + self.op.name_hint if name is None else name.removeprefix("tirx.").removeprefix("tir.")
+        w.text(name)
+        for arg in self.args:
+            w.refer(PRIM, arg)
+        if self.attrs is not None:
+            w.refer(PRIM, AttrsExpr(self.attrs))
+
+    def _row_e(self, w):
+        _head(w, 17, self)
+        w.refer(PRIM, self)
+
+
+class AttrsExpr(PrimNode):
+    """A set of attributes as an operand."""
+
+    def __init__(self, attrs):
+        self.attrs = attrs
+        self._ty = PrimType("handle")
+
+    def _row_p(self, w):
+        self._prim(w, 18)
+        w.refer(ATTRS, self.attrs)
+
+
+class AnyExtent(PrimNode):
+    """An extent of which nothing is known (`tir.Any`)."""
+
+    def __init__(self):
+        self._ty = PrimType("int32")
+
+    def _row_p(self, w):
+        self._prim(w, 3)
+
+
+class BufferLoad(PrimNode):
+    """An element of a buffer."""
+
+    def __init__(self, buffer, indices, predicate=None, span=None):
+        self.buffer = buffer
+        self.indices = Array(_scalar(index) for index in indices)
+        lanes = self.indices[-1].dtype.lanes if self.indices else 1
+        dtype = DataType(buffer.dtype)
+        self._ty = PrimType(dtype if lanes == 1 else dtype.with_lanes(dtype.lanes * lanes))
+        self.predicate = predicate
+
+    def _row_p(self, w):
+        self._prim(w, 10)
+        w.refer(BUFFER, self.buffer)
+        for index in self.indices:
+            w.refer(PRIM, index)
+
+
+class BufferData(PrimNode):
+    """The pointer behind a buffer."""
+
+    def __init__(self, buffer):
+        self.buffer = buffer
+        self._ty = PointerType(PrimType(buffer.dtype), buffer.scope() if callable(buffer.scope) else buffer.scope)
+
+    name = property(lambda self: self.buffer.name)
+
+    def _row_p(self, w):
+        self._prim(w, 11)
+        w.refer(BUFFER, self.buffer)
+
+
+class BufferRef(PrimNode):
+    """A buffer as an operand."""
+
+    def __init__(self, buffer):
+        self.buffer = buffer
+        self._ty = PrimType("handle")
+
+    def _row_p(self, w):
+        self._prim(w, 12)
+        w.refer(BUFFER, self.buffer)
+
+
+class Ramp(PrimNode):
+    """A vector of values in equal distances."""
+
+    def __init__(self, base, stride, lanes, span=None):
+        self.base, self.stride = _pair(base, stride)
+        self.lanes = convert(lanes)
+        self._ty = PrimType(self.base.dtype.with_lanes(int(lanes)))
+
+    def _row_p(self, w):
+        self._prim(w, 13)
+        w.refer(PRIM, self.base)
+        w.refer(PRIM, self.stride)
+        w.number(self.lanes)
+
+
+class Broadcast(PrimNode):
+    """A vector of equal values."""
+
+    def __init__(self, value, lanes, span=None):
+        self.value = _scalar(value)
+        self.lanes = convert(lanes)
+        self._ty = PrimType(self.value.dtype.with_lanes(int(lanes)))
+
+    def _row_p(self, w):
+        self._prim(w, 14)
+        w.refer(PRIM, self.value)
+        w.number(self.lanes)
+
+
+class Shuffle(PrimNode):
+    """Some lanes of vectors."""
+
+    def __init__(self, vectors, indices, span=None):
+        self.vectors = Array(vectors)
+        self.indices = Array(_scalar(index) for index in indices)
+        self._ty = PrimType(self.vectors[0].dtype.with_lanes(len(self.indices)))
+
+    def _row_p(self, w):
+        self._prim(w, 15)
+        w.number(len(self.vectors))
+        for part in (*self.vectors, *self.indices):
+            w.refer(PRIM, part)
+
+
+class Let(PrimNode):
+    """A value with a name inside of another one."""
+
+    def __init__(self, var, value, body, span=None):
+        self.var, self.value, self.body = var, _scalar(value), _scalar(body)
+        self._ty = self.body.ty
+
+    def _row_p(self, w):
+        self._prim(w, 16)
+        w.refer(SYMBOL, self.var)
+        w.refer(PRIM, self.value)
+        w.refer(PRIM, self.body)
+
+
+class CommReducer(PrimNode):
+    """How pairs of values are made one."""
+
+    def __init__(self, lhs, rhs, result, identity_element, span=None):
+        self.lhs, self.rhs = Array(lhs), Array(rhs)
+        self.result, self.identity_element = Array(result), Array(identity_element)
+        self._ty = PrimType("handle")
+
+    def _row_p(self, w):
+        self._prim(w, 17)
+        w.number(len(self.lhs))
+        for var in (*self.lhs, *self.rhs):
+            w.refer(SYMBOL, var)
+        for value in (*self.result, *self.identity_element):
+            w.refer(PRIM, value)
+
+
+class Reduce(PrimNode):
+    """A reduction over axes, of a tensor expression that is no loop yet."""
+
+    def __init__(self, combiner, src, rdom, condition, value_index, init=None, span=None):
+        self.combiner, self.source, self.axis = combiner, Array(src), Array(rdom)
+        self.condition, self.value_index, self.init = condition, value_index, Array(init or ())
+        self._ty = self.source[value_index].ty
+
+
+class IterVar(Node):
+    """A variable of a block or of an axis."""
+
+    DataPar, ThreadIndex, CommReduce, Ordered, DimInfo = 0, 1, 2, 3, 4
+    Unrolled, Vectorized, Parallelized, Tensorized = 5, 6, 7, 8
+
+    def __init__(self, dom, var, iter_type, thread_tag="", span=None):
+        from ..ir.expr import Range
+
+        if dom is not None and not isinstance(dom, Range):
+            if not isinstance(dom, (list, tuple)) or len(dom) != 2:
+                raise TypeError("dom need to be Range")
+            dom = Range(dom[0], dom[1])
+        if isinstance(var, str):
+            var = Var(var, dom.extent.dtype if dom is not None else "int32")
+        self.dom, self.var, self.iter_type, self.thread_tag = dom, var, iter_type, thread_tag
+
+    dtype = property(lambda self: self.var.dtype)
+
+    def _structural(self):
+        return [self.dom, self.var, self.iter_type, self.thread_tag]
+
+
+# ---- from the engine ----
+
+_intrinsic_ops = {}
+
+
+def intrinsic_op(name):
+    """The operator of an intrinsic."""
+    if name.startswith("@"):
+        from ..ir.expr import GlobalVar
+
+        return GlobalVar(name[1:])
+    full = name if "." in name and name.split(".")[0] in ("tirx", "tir", "relax", "vm") else f"tirx.{name}"
+    found = _intrinsic_ops.get(full)
+    if found is None:
+        found = _intrinsic_ops[full] = _named(full)
+    return found
+
+
+def _load(expr):
+    words = row(PRIM, expr._p)
+    fields = expr.__dict__
+    fields["_ty"] = type_of_dtype(name_of(words[1]))
+    prims = lambda items: Array(get(PRIM, item) for item in items)  # noqa: E731
+    match words[0]:
+        case 5:
+            fields["a"], fields["b"] = get(PRIM, words[3]), get(PRIM, words[4])
+        case 6:
+            fields["a"] = get(PRIM, words[2])
+        case 7:
+            fields["value"] = get(PRIM, words[2])
+        case 8:
+            fields["condition"], fields["true_value"], fields["false_value"] = prims(words[2:])
+        case 9:
+            fields["op"] = intrinsic_op(name_of(words[2]))
+            args = prims(words[3:])
+            fields["attrs"] = args.pop().attrs if args and isinstance(args[-1], AttrsExpr) else None
+            fields["args"], fields["ty_args"] = args, Array()
+        case 10:
+            fields["buffer"], fields["indices"] = get(BUFFER, words[2]), prims(words[3:])
+            fields["predicate"] = None
+        case 11 | 12:
+            fields["buffer"] = get(BUFFER, words[2])
+        case 13:
+            fields["base"], fields["stride"] = prims(words[2:4])
+            fields["lanes"] = IntImm("int32", words[4])
+        case 14:
+            fields["value"], fields["lanes"] = get(PRIM, words[2]), IntImm("int32", words[3])
+        case 15:
+            end = 3 + words[2]
+            fields["vectors"], fields["indices"] = prims(words[3:end]), prims(words[end:])
+        case 16:
+            fields["var"] = get(SYMBOL, words[2])
+            fields["value"], fields["body"] = prims(words[3:])
+        case 17:
+            n = words[2]
+            symbols = [get(SYMBOL, item) for item in words[3 : 3 + 2 * n]]
+            fields["lhs"], fields["rhs"] = Array(symbols[:n]), Array(symbols[n:])
+            values = prims(words[3 + 2 * n :])
+            fields["result"], fields["identity_element"] = Array(values[:n]), Array(values[n:])
+        case 18:
+            fields["attrs"] = get(ATTRS, words[2])
+
+
+_CLASSES = {
+    3: AnyExtent,
+    6: Not,
+    7: Cast,
+    8: Select,
+    9: PrimCall,
+    10: BufferLoad,
+    11: BufferData,
+    12: BufferRef,
+    13: Ramp,
+    14: Broadcast,
+    15: Shuffle,
+    16: Let,
+    17: CommReducer,
+    18: AttrsExpr,
+}
+
+
+def _make(number, words):
+    match words[0]:
+        case 0 | 1:
+            cls = FloatImm if words[0] else IntImm
+            made = cls.__new__(cls)
+            made.__dict__["_p"] = number
+            made.__dict__["_ty"] = PrimType(name_of(words[1]))
+            made.value = (double_of if words[0] else long_of)(words[2], words[3])
+            return made
+        case 2:
+            made = StringImm(name_of(words[2]))
+            made.__dict__["_p"] = number
+            return made
+        case 4:
+            var = get(SYMBOL, words[2])
+            var.__dict__["_p"] = number
+            return var
+        case 5:
+            return lazy(_NODES[words[2]], PRIM, number, _load)
+        case kind:
+            return lazy(_CLASSES[kind], PRIM, number, _load)
+
+
+makers[PRIM] = _make
+_ = (EXPR, Op, expr_makers, is_prim_expr)

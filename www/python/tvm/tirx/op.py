@@ -1,0 +1,420 @@
+"""Functions over scalars."""
+
+from .._values import DataType
+from ..ir.expr import Expr, is_prim_expr
+from ..ir.type import PrimType
+from .expr import (
+    EQ, GE, GT, LE, LT, NE, Add, And, Cast, Div, FloatImm, FloorDiv, FloorMod, IntImm, Max, Min, Mod, Mul, Not, Or, PrimCall,
+    Select, Sub, _scalar, intrinsic_op,
+)  # fmt: skip
+
+
+def const(value, dtype=None, span=None):
+    """A number as a scalar expression."""
+    if hasattr(value, "item") and not isinstance(value, Expr):
+        dtype = dtype or str(value.dtype)
+        value = value.item()
+    if dtype is None:
+        if isinstance(value, bool):
+            dtype = "bool"
+        elif isinstance(value, int):
+            dtype = "int32" if -(1 << 31) <= value < 1 << 31 else "int64"
+        else:
+            dtype = "float32"
+    dtype = DataType(dtype)
+    lanes = dtype.lanes
+    base = dtype.with_lanes(1)
+    if base.type_code in (0, 1, 6):
+        made = IntImm(base, int(value))
+    else:
+        made = FloatImm(base, float(value))
+    if lanes > 1:
+        from .expr import Broadcast
+
+        return Broadcast(made, lanes)
+    return made
+
+
+def _is_float(dtype):
+    return dtype.type_code in (2, 4) or dtype.type_code >= 7
+
+
+def _match(a, b):
+    """Two scalars of one type, by the rules of arithmetic."""
+    if isinstance(a, (int, float, bool)) and not isinstance(b, Expr):
+        a = const(a)
+    if isinstance(b, (int, float)) and isinstance(a, Expr):
+        b = _like(b, a)
+    if isinstance(a, (int, float)) and isinstance(b, Expr):
+        a = _like(a, b)
+    a, b = _scalar(a), _scalar(b)
+    if not (is_prim_expr(a) and is_prim_expr(b)):
+        raise TypeError(f"a scalar is needed here, not {type(a if not is_prim_expr(a) else b).__name__}")
+    if a.dtype == b.dtype:
+        return a, b
+    from .expr import Broadcast
+
+    x, y = a.dtype, b.dtype
+    if x.lanes != y.lanes:
+        if x.lanes == 1:
+            a = Broadcast(a, y.lanes)
+        elif y.lanes == 1:
+            b = Broadcast(b, x.lanes)
+        else:
+            raise TypeError(f"Cannot match type {x} vs {y}")
+        x, y = a.dtype, b.dtype
+        if x == y:
+            return a, b
+    if _is_float(x) and not _is_float(y):
+        return a, cast(b, x)
+    if _is_float(y) and not _is_float(x):
+        return cast(a, y), b
+    if _is_float(x) and _is_float(y):
+        return (a, cast(b, x)) if x.bits >= y.bits else (cast(a, y), b)
+    if x.type_code == y.type_code:
+        return (a, cast(b, x)) if x.bits >= y.bits else (cast(a, y), b)
+    if x.type_code == 6:
+        return cast(a, y), b
+    if y.type_code == 6:
+        return a, cast(b, x)
+    bits = max(x.bits, y.bits)
+    target = DataType(f"int{bits}") if x.bits != y.bits and (x if x.bits > y.bits else y).type_code == 0 else DataType(f"uint{bits}")
+    target = target.with_lanes(x.lanes)
+    return cast(a, target), cast(b, target)
+
+
+def _like(value, other):
+    if not is_prim_expr(other):
+        raise TypeError(f"a scalar is needed here, not {type(other).__name__}")
+    dtype = other.dtype
+    if isinstance(value, float) and not _is_float(dtype):
+        return const(value, "float32")
+    return const(value, dtype)
+
+
+def cast(value, dtype, span=None):
+    """A scalar in another type; numbers are converted at once."""
+    value = _scalar(value)
+    dtype = DataType(dtype.dtype if isinstance(dtype, PrimType) else dtype)
+    if value.dtype == dtype:
+        return value
+    if isinstance(value, IntImm) and dtype.lanes == 1:
+        return FloatImm(dtype, value.value) if _is_float(dtype) else _wrapped(dtype, value.value)
+    if isinstance(value, FloatImm) and dtype.lanes == 1 and _is_float(dtype):
+        return FloatImm(dtype, value.value)
+    return Cast(dtype, value)
+
+
+def _wrapped(dtype, value):
+    if dtype.type_code == 6:
+        return IntImm(dtype, int(value != 0))
+    value &= (1 << dtype.bits) - 1
+    if dtype.type_code == 0 and value >> dtype.bits - 1:
+        value -= 1 << dtype.bits
+    return IntImm(dtype, value)
+
+
+def _ints(a, b):
+    return (a.value, b.value) if isinstance(a, IntImm) and isinstance(b, IntImm) else None
+
+
+def _floats(a, b):
+    return (a.value, b.value) if isinstance(a, FloatImm) and isinstance(b, FloatImm) else None
+
+
+def _is(value, number):
+    return isinstance(value, (IntImm, FloatImm)) and value.value == number
+
+
+def _arith(node, on_ints, on_floats=None):
+    def operation(a, b, span=None):
+        a, b = _match(a, b)
+        known = _ints(a, b)
+        if known is not None:
+            value = on_ints(*known)
+            if value is not None:
+                return _wrapped(a.dtype, value)
+        known = _floats(a, b) if on_floats else None
+        if known is not None and a.dtype in ("float32", "float64"):
+            value = on_floats(*known)
+            if value is not None:
+                return FloatImm(a.dtype, value)
+        short = _SHORT.get(node)
+        if short is not None:
+            found = short(a, b)
+            if found is not None:
+                return found
+        return node(a, b)
+
+    return operation
+
+
+def _trunc_div(x, y):
+    if y == 0:
+        return None
+    quotient = abs(x) // abs(y)
+    return quotient if (x < 0) == (y < 0) else -quotient
+
+
+_SHORT = {
+    Add: lambda a, b: b if _is(a, 0) else a if _is(b, 0) else None,
+    Sub: lambda a, b: a if _is(b, 0) else None,
+    Mul: lambda a, b: b if _is(a, 1) else a if _is(b, 1) else a if _is(a, 0) else b if _is(b, 0) else None,
+    Div: lambda a, b: a if _is(a, 0) or _is(b, 1) else None,
+    FloorDiv: lambda a, b: a if _is(a, 0) or _is(b, 1) else None,
+    Mod: lambda a, b: a if _is(a, 0) else const(0, a.dtype) if _is(b, 1) else None,
+    FloorMod: lambda a, b: a if _is(a, 0) else const(0, a.dtype) if _is(b, 1) else None,
+    Min: lambda a, b: a if a is b else None,
+    Max: lambda a, b: a if a is b else None,
+}
+
+add = _op_add = _arith(Add, lambda x, y: x + y, lambda x, y: x + y)
+subtract = _op_sub = _arith(Sub, lambda x, y: x - y, lambda x, y: x - y)
+multiply = _op_mul = _arith(Mul, lambda x, y: x * y, lambda x, y: x * y)
+_divide = _arith(Div, _trunc_div, lambda x, y: x / y if y else None)
+truncdiv = _divide
+truncmod = _arith(Mod, lambda x, y: x - _trunc_div(x, y) * y if y else None)
+floordiv = indexdiv = _op_floordiv = _arith(FloorDiv, lambda x, y: x // y if y else None)
+floormod = indexmod = _op_mod = _arith(FloorMod, lambda x, y: x % y if y else None)
+min_ = _arith(Min, min, min)
+max_ = _arith(Max, max, max)
+
+
+def div(a, b, span=None):
+    """The quotient: of whole numbers rounded towards zero."""
+    return _divide(a, b)
+
+
+def _op_div(a, b):
+    a, b = _match(a, b)
+    if not _is_float(a.dtype) and not _is_float(b.dtype):
+        raise RuntimeError(
+            "TVM supports multiple types of integer divisions, please call div, indexdiv/indexmod, "
+            "floordiv/floormod or truncdiv/truncmod directly to avoid ambiguity in the code."
+        )
+    return _divide(a, b)
+
+
+def _compare(node, function):
+    def operation(a, b, span=None):
+        a, b = _match(a, b)
+        known = _ints(a, b) or _floats(a, b)
+        return IntImm("bool", int(function(*known))) if known else node(a, b)
+
+    return operation
+
+
+_op_less = _compare(LT, lambda x, y: x < y)
+_op_less_equal = _compare(LE, lambda x, y: x <= y)
+_op_greater = _compare(GT, lambda x, y: x > y)
+_op_greater_equal = _compare(GE, lambda x, y: x >= y)
+_equal = _compare(EQ, lambda x, y: x == y)
+_not_equal = _compare(NE, lambda x, y: x != y)
+
+
+def _bits(name, function):
+    def operation(a, b, span=None):
+        a, b = _match(a, b)
+        known = _ints(a, b)
+        if known is not None and function is not None:
+            return _wrapped(a.dtype, function(*known))
+        return PrimCall(intrinsic_op(name), [a, b], a.dtype)
+
+    return operation
+
+
+bitwise_and = _op_and = _bits("bitwise_and", lambda x, y: x & y)
+bitwise_or = _op_or = _bits("bitwise_or", lambda x, y: x | y)
+bitwise_xor = _op_xor = _bits("bitwise_xor", lambda x, y: x ^ y)
+shift_left = _op_lshift = _bits("shift_left", lambda x, y: x << y)
+shift_right = _op_rshift = _bits("shift_right", lambda x, y: x >> y)
+
+
+def bitwise_not(x, span=None):
+    """The other bits."""
+    x = _scalar(x)
+    return PrimCall(intrinsic_op("bitwise_not"), [x], x.dtype)
+
+
+def call_intrin(dtype, func_name, *args, attrs=None, span=None):
+    """A call of an intrinsic."""
+    name = getattr(func_name, "name", func_name)
+    return PrimCall(intrinsic_op(name.removeprefix("tirx.").removeprefix("tir.")), [_scalar(arg) for arg in args], dtype, attrs)
+
+
+def _unary(name):
+    def operation(x, span=None):
+        x = _scalar(x)
+        dtype = x.dtype
+        if not _is_float(dtype) and name not in ("abs", "floor", "ceil", "trunc", "round", "nearbyint"):
+            x = cast(x, "float32")
+            dtype = x.dtype
+        return PrimCall(intrinsic_op(name), [x], dtype)
+
+    operation.__name__ = name
+    operation.__doc__ = f"`{name}` of a scalar."
+    return operation
+
+
+for _name in ("exp exp2 exp10 erf tanh sigmoid log log2 log10 log1p tan cos cosh acos acosh sin sinh asin asinh atan atanh sqrt "
+              "rsqrt floor ceil trunc round nearbyint").split():
+    globals()[_name] = _unary(_name)
+
+
+def abs(x, span=None):  # noqa: A001
+    """The distance from 0."""
+    x = _scalar(x)
+    if isinstance(x, IntImm):
+        return IntImm(x.dtype, x.value if x.value >= 0 else -x.value)
+    if isinstance(x, FloatImm):
+        return FloatImm(x.dtype, x.value if x.value >= 0 else -x.value)
+    return Select(x >= const(0, x.dtype), x, -x) if not _is_float(x.dtype) else PrimCall(intrinsic_op("fabs"), [x], x.dtype)
+
+
+def _binary(name):
+    def operation(x, y, span=None):
+        x, y = _match(x, y)
+        return PrimCall(intrinsic_op(name), [x, y], x.dtype)
+
+    operation.__name__ = name
+    operation.__doc__ = f"`{name}` of two scalars."
+    return operation
+
+
+for _name in "atan2 copysign hypot ldexp nextafter fmod".split():
+    globals()[_name] = _binary(_name)
+power = pow = _op_power = _binary("pow")
+
+
+def if_then_else(cond, t, f, span=None):
+    """One of two values, of which only that one is computed."""
+    t, f = _match(t, f)
+    cond = _scalar(cond)
+    if isinstance(cond, IntImm):
+        return t if cond.value else f
+    return PrimCall(intrinsic_op("if_then_else"), [cond, t, f], t.dtype)
+
+
+def likely(cond, span=None):
+    """A condition that is mostly true."""
+    cond = _scalar(cond)
+    return cond if isinstance(cond, IntImm) else PrimCall(intrinsic_op("likely"), [cond], cond.dtype)
+
+
+def isnan(x, span=None):
+    """True if a scalar is no number."""
+    x = _scalar(x)
+    return PrimCall(intrinsic_op("isnan"), [x], "bool") if _is_float(x.dtype) else IntImm("bool", 0)
+
+
+def ceildiv(lhs, rhs, span=None):
+    """The quotient, rounded up."""
+    return floordiv(_op_add(lhs, _op_sub(rhs, 1)), rhs)
+
+
+def all(*args, span=None):  # noqa: A001
+    """True if all conditions hold."""
+    if not args:
+        raise ValueError("Any must take at least 1 argument")
+    made = _scalar(args[0])
+    for arg in args[1:]:
+        made = logical_and(made, arg)
+    return made
+
+
+def any(*args, span=None):  # noqa: A001
+    """True if any condition holds."""
+    if not args:
+        raise ValueError("Any must take at least 1 argument")
+    made = _scalar(args[0])
+    for arg in args[1:]:
+        made = logical_or(made, arg)
+    return made
+
+
+def logical_and(a, b, span=None):
+    """True if both conditions hold."""
+    a, b = _scalar(a), _scalar(b)
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, IntImm):
+            return y if x.value else x
+    return And(a, b)
+
+
+def logical_or(a, b, span=None):
+    """True if at least one condition holds."""
+    a, b = _scalar(a), _scalar(b)
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, IntImm):
+            return x if x.value else y
+    return Or(a, b)
+
+
+def logical_not(a, span=None):
+    """True if a condition does not hold."""
+    a = _scalar(a)
+    return IntImm("bool", int(not a.value)) if isinstance(a, IntImm) else Not(a)
+
+
+def min_value(dtype, span=None):
+    """The smallest number of a type."""
+    dtype = DataType(dtype)
+    if dtype.type_code == 0:
+        return IntImm(dtype, -(1 << dtype.bits - 1))
+    if dtype.type_code in (1, 6):
+        return IntImm(dtype, 0)
+    return FloatImm(dtype, -_LARGEST.get(str(dtype), 3.4028234663852886e38))
+
+
+def max_value(dtype, span=None):
+    """The largest number of a type."""
+    dtype = DataType(dtype)
+    if dtype.type_code == 0:
+        return IntImm(dtype, (1 << dtype.bits - 1) - 1)
+    if dtype.type_code == 1:
+        return IntImm(dtype, (1 << dtype.bits) - 1)
+    return FloatImm(dtype, _LARGEST.get(str(dtype), 3.4028234663852886e38))
+
+
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+
+
+def infinity(dtype, span=None):
+    """The infinite number of a type."""
+    return PrimCall(intrinsic_op("infinity"), [], dtype)
+
+
+def reinterpret(dtype, value, span=None):
+    """The same bits as another type."""
+    return PrimCall(intrinsic_op("reinterpret"), [_scalar(value)], dtype)
+
+
+def call_extern(dtype, func_name, *args, span=None):
+    """A call of a function of C."""
+    return call_intrin(dtype, "call_extern", func_name, *args)
+
+
+def call_pure_extern(dtype, func_name, *args, span=None):
+    """A call of a function of C that has no side effects."""
+    return call_intrin(dtype, "call_pure_extern", func_name, *args)
+
+
+def call_packed(*args, span=None):
+    """A call of a function that is registered by name."""
+    return call_intrin("int32", "tvm_call_packed", *args)
+
+
+def min(a, b, *rest):  # noqa: A001
+    """The smaller of two scalars."""
+    return min_(a, b)
+
+
+def max(a, b, *rest):  # noqa: A001
+    """The larger of two scalars."""
+    return max_(a, b)
+
+
+def __getattr__(name):
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise AttributeError(f"module 'tvm.tirx.op' has no attribute '{name}'")

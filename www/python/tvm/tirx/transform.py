@@ -1,0 +1,73 @@
+"""Passes over tensor programs."""
+
+import sys
+
+from .._catalogue import passes
+from ..ir.transform import Pass, PyModulePass, decorator, make_factory
+
+
+def fill(module, prefix):
+    """Makes the passes of a prefix."""
+    for name, item in passes("tir").items():
+        head, _, tail = name.rpartition(".")
+        if head == prefix or (not head and prefix == "tirx"):
+            setattr(module, tail, make_factory(name, item, "tir"))
+
+
+fill(sys.modules[__name__], "tirx")
+
+
+class PrimFuncPass(Pass):
+    """A pass over tensor programs."""
+
+
+class PyPrimFuncPass(PyModulePass, PrimFuncPass):
+    """A pass of the user's over tensor programs."""
+
+    def _apply(self, mod):
+        from ..ir.transform import PassContext
+        from .function import PrimFunc
+
+        made = mod.clone()
+        changed = False
+        for var, func in mod.functions.items():
+            if isinstance(func, PrimFunc):
+                new = self._function(func, made, PassContext.current())
+                if new is None:
+                    del made[var]
+                    changed = True
+                elif new is not func:
+                    made[var] = new
+                    changed = True
+        return made if changed else mod
+
+
+def prim_func_pass(pass_func=None, opt_level=None, name=None, required=None, traceable=False):
+    """Makes a pass over tensor programs of a function `(func, mod, ctx)` or of a class with `transform_function`."""
+    return decorator(
+        pass_func, opt_level, name, required, traceable, PyPrimFuncPass, "transform_function", "prim func pass"
+    )
+
+
+def Apply(ftransform):
+    """A pass that applies a function to every tensor program."""
+    from ..ir.transform import PassInfo
+
+    return PyPrimFuncPass(lambda func, mod, ctx: ftransform(func), PassInfo(0, "Apply"))
+
+
+def specialize(func, param_map):
+    """A function with some parameters known."""
+    from ..ir.expr import Var
+    from .buffer import Buffer
+    from .functor import substitute
+
+    known = {}
+    for param, value in param_map.items():
+        if isinstance(value, Buffer):
+            buffer = func.buffer_map[param]
+            known.update({a: b for a, b in zip(buffer.shape, value.shape) if isinstance(a, Var)})
+        else:
+            known[param] = value
+    body = substitute(func.body, known)
+    return func.with_body(body)
