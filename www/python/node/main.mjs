@@ -39,13 +39,20 @@ function modules() {
 async function boot() {
   const pkg = join(root, "www/pkg");
   const engine = await import(join(pkg, "passlab.js"));
-  const wasm = (/** @type {string} */ name) => new WebAssembly.Module(readFileSync(join(pkg, name)));
+  const wasm = (/** @type {string} */ name) =>
+    new WebAssembly.Module(readFileSync(join(pkg, name)));
   openEngine(engine, wasm("passlab_bg.wasm"), () => wasm("passlab_second.wasm"));
-  const pyodide = await loadPyodide({ env: { HOME: "/home/pyodide", PYTHONDONTWRITEBYTECODE: "1" } });
+  const pyodide = await loadPyodide({
+    env: { HOME: "/home/pyodide", PYTHONDONTWRITEBYTECODE: "1" },
+  });
   install(pyodide, engine, modules());
   // The files of the machine, where they are, so that paths in messages are those that were given.
   for (const top of readdirSync("/"))
-    if (!["dev", "proc", "sys", "lib", "lib64", "tmp", "home", "usr", "bin", "sbin", "etc"].includes(top)) {
+    if (
+      !["dev", "proc", "sys", "lib", "lib64", "tmp", "home", "usr", "bin", "sbin", "etc"].includes(
+        top,
+      )
+    ) {
       try {
         pyodide.FS.mkdirTree(`/${top}`);
         pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: `/${top}` }, `/${top}`);
@@ -77,7 +84,10 @@ async function main(args) {
   }
   const given = files.map((file) => [file, resolve(cwd, file)]);
   const pyodide = await boot();
-  pyodide.globals.set("_given", pyodide.toPy({ files: given, json, filter, site: pytest ? pytestFolder(root) : "" }));
+  pyodide.globals.set(
+    "_given",
+    pyodide.toPy({ files: given, json, filter, site: pytest ? pytestFolder(root) : "" }),
+  );
   pyodide.runPython(readFileSync(join(here, pytest ? "tests.py" : "files.py"), "utf8"));
   return pyodide.globals.get("_status");
 }

@@ -4,7 +4,13 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-const PYTEST = ["pytest==9.0.2", "pluggy==1.6.0", "iniconfig==2.3.0", "packaging==25.0", "pygments==2.19.2"];
+const PYTEST = [
+  "pytest==9.0.2",
+  "pluggy==1.6.0",
+  "iniconfig==2.3.0",
+  "packaging==25.0",
+  "pygments==2.19.2",
+];
 
 /**
  * The folder with pytest; fetched with pip the first time.
@@ -15,8 +21,12 @@ export function pytestFolder(root) {
   if (existsSync(join(folder, "pytest"))) return folder;
   mkdirSync(folder, { recursive: true });
   const python = process.env.PASSLAB_PIP_PYTHON ?? "python3";
-  execFileSync(python, ["-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, ...PYTEST], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  execFileSync(
+    python,
+    ["-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, ...PYTEST],
+    {
+      stdio: ["ignore", "ignore", "inherit"],
+    },
+  );
   return folder;
 }

@@ -37,7 +37,10 @@ function run(path, out) {
   const outcomes = new Map();
   writeFileSync(out, "");
   try {
-    execFileSync("node", [main, "--pytest", "--json", out, path], { stdio: "ignore", timeout: LIMIT });
+    execFileSync("node", [main, "--pytest", "--json", out, path], {
+      stdio: "ignore",
+      timeout: LIMIT,
+    });
   } catch {}
   let collected = true;
   for (const line of readFileSync(out, "utf8").split("\n")) {
@@ -60,7 +63,9 @@ function run(path, out) {
 export function table(args, root) {
   const folder = process.env.PASSLAB_PYTHON_TESTS ?? join(root, "../shared/python");
   if (!existsSync(join(folder, "index.jsonl"))) {
-    console.log("skipped: TVM's own tests are not here (../shared/python, or $PASSLAB_PYTHON_TESTS)");
+    console.log(
+      "skipped: TVM's own tests are not here (../shared/python, or $PASSLAB_PYTHON_TESTS)",
+    );
     return 0;
   }
   const counts = join(root, "tests/python.txt");
@@ -88,7 +93,9 @@ export function table(args, root) {
     if (passed < was) fell += 1;
     const mark = passed < was ? `  was ${was}` : "";
     const how = collected ? "" : "  not collected";
-    console.log(`${file}  ${passed} passed, ${failed} failed, ${missing} not run, of ${tests.size}${how}${mark}`);
+    console.log(
+      `${file}  ${passed} passed, ${failed} failed, ${missing} not run, of ${tests.size}${how}${mark}`,
+    );
     now.set(file, [passed, tests.size]);
     const group = file.split("/")[0];
     const sum = sums.get(group) ?? [0, 0];
@@ -98,7 +105,8 @@ export function table(args, root) {
     console.log(`${group}: ${passed} of ${of} (${((100 * passed) / of).toFixed(1)} %)`);
   if (update) {
     const lines = [...now].sort().map(([file, [passed, of]]) => `${file} ${passed} ${of}`);
-    const head = "# TVM's own tests: passed here, of those that TVM passes (cargo xtask python --table --update)";
+    const head =
+      "# TVM's own tests: passed here, of those that TVM passes (cargo xtask python --table --update)";
     writeFileSync(counts, `${[head, ...lines].join("\n")}\n`);
   }
   return check && fell > 0 ? 1 : 0;
