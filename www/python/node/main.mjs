@@ -43,7 +43,7 @@ async function boot() {
     new WebAssembly.Module(readFileSync(join(pkg, name)));
   openEngine(engine, wasm("passlab_bg.wasm"), () => wasm("passlab_second.wasm"));
   const pyodide = await loadPyodide({
-    env: { HOME: "/home/pyodide", PYTHONDONTWRITEBYTECODE: "1" },
+    env: { PYTHONDONTWRITEBYTECODE: "1" },
   });
   install(pyodide, engine, modules());
   // The files of the machine, where they are, so that paths in messages are those that were given.
