@@ -2,7 +2,7 @@
 //!
 //! Tuning leaves blocks with the hint `meta_schedule.layout_rewrite_preproc` at the beginning of a tensor program: they write a
 //! parameter into a local buffer in the order in which the rest reads it. They move into a program that is called before, so
-//! that *LiftTransformParams* can lift the call to the loading of weights. Functions without uses are removed then.
+//! that *LiftTransformParams* can lift the call to the loading of weights. Unused code is removed then.
 //!
 //! It runs as one step; in TVM it is a `Sequential` with *DeadCodeElimination*. Programs whose body is no block, with
 //! which TVM fails, are left alone.

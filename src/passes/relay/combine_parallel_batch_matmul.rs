@@ -1,7 +1,7 @@
 //! CombineParallelBatchMatmul: matrix products of the same data as one product.
 //!
 //! Calls of `nn.batch_matmul` with the same left side become one over the concatenated right sides,
-//! followed by one `strided_slice` for each; what follows all of them alike is combined too.
+//! followed by one `strided_slice` for each; equal calls behind all of them are combined too.
 //!
 //! Does nothing to fewer than `min_num_branches` calls, nor to calls other than with
 //! `transpose_a=False, transpose_b=True`.

@@ -1,8 +1,8 @@
 //! CombineParallelConv2D: convolutions of the same data as one.
 //!
 //! Convolutions that differ only in their filters become one with all filters, followed by one
-//! `strided_slice` for each. What follows each of them, as far as it is element-wise or broadcasting
-//! and the same in all, is combined too.
+//! `strided_slice` for each. The calls behind each, as far as they are element-wise or broadcasting
+//! and the same in all, are combined too.
 //!
 //! Does nothing to fewer than `min_num_branches` convolutions, nor to grouped ones.
 //!

@@ -2,8 +2,8 @@
 //!
 //! With `to_batch` the layers, which must have weights of one shape, become one `nn.batch_matmul` over
 //! stacked data and weights; otherwise one wide `nn.dense` over concatenated weights, with a
-//! `strided_slice` for each. What follows each of them, as far as it is element-wise or broadcasting
-//! and the same in all, is combined too.
+//! `strided_slice` for each. The calls behind each, as far as they are element-wise or broadcasting
+//! and the same in all, are combined too.
 //!
 //! Does nothing to fewer than `min_num_branches` layers.
 //!

@@ -114,7 +114,7 @@ impl ExprMutator for NoDefault {
 /// The function of a region while it is built.
 #[derive(Default)]
 struct Made {
-    /// The parameters of its function, and what they are called with.
+    /// The parameters of its function, with their arguments.
     inputs: Vec<(VarId, ExprId)>,
     /// The parameter of each value from outside.
     known: FxHashMap<ExprId, VarId>,

@@ -71,7 +71,7 @@ pub fn unchanged(calls: &str, program: &str) {
     assert_eq!(*trace.last(), module, "{calls} made\n{}", show(store, trace.last()));
 }
 
-/// Asserts that the calls fail, and returns what they say.
+/// Asserts that the calls fail, and returns their message.
 pub fn failure(calls: &str, program: &str) -> String {
     let store = &mut Store::new();
     let module = read(store, program);

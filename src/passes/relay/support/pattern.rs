@@ -1,7 +1,7 @@
 //! Dataflow patterns and rewriting with them (TVM's `dataflow_matcher.cc`, as far as the passes here
 //! use it).
 //!
-//! Rewriting with one pattern has two steps, as in TVM. First every node, users before what they use,
+//! Rewriting with one pattern has two steps, as in TVM. First every node, users before their operands,
 //! is tried as the root of a match; a match is refused when a node inside it is inside another match, or has an outside
 //! use that does not flow back into the root. Then the program is rebuilt and each root replaced.
 

@@ -36,7 +36,7 @@ impl Scopes {
     pub fn of(store: &mut Store, root: ExprId) -> Scopes {
         let mut order = post_order(store, root);
         let first = first_uses(store, root);
-        // This order has every use before what it uses.
+        // This order has every user before its operands.
         order.reverse();
         let mut result = Scopes {
             scopes: vec![Scope { parent: 0, level: 0, jump: 0 }],
