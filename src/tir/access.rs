@@ -52,7 +52,7 @@ pub fn block_reads_and_writes(
     (reads, writes)
 }
 
-/// All of a buffer.
+/// Makes all of a buffer.
 pub fn whole_buffer(store: &mut Store, buffer: Id<Buffer>) -> Region {
     let shape = store.buffer(buffer).shape.clone();
     let ranges = shape
@@ -65,12 +65,12 @@ pub fn whole_buffer(store: &mut Store, buffer: Id<Buffer>) -> Region {
     Region { buffer, ranges }
 }
 
-/// A range as regions have it: one element has no extent.
+/// Makes a range of a region: one element has no extent.
 pub fn range_of(store: &Store, min: PrimId, extent: PrimId) -> (PrimId, Option<PrimId>) {
     (min, Some(extent).filter(|extent| store.as_prim_int(*extent) != Some(1)))
 }
 
-/// The extent of a range of a region.
+/// Returns the extent of a range of a region.
 pub fn extent_of(store: &mut Store, range: (PrimId, Option<PrimId>)) -> PrimId {
     range.1.unwrap_or_else(|| store.prim_int(1, store.prim_dtype(range.0)))
 }
@@ -216,7 +216,7 @@ impl Detector<'_> {
         }
     }
 
-    /// The loads of an expression that is too deep for recursion.
+    /// Visits the loads of an expression that is too deep for recursion.
     fn flat(&mut self, store: &mut Store, root: PrimId) {
         let mut loads = Vec::new();
         store.for_each_prim(root, &mut |_, node| {
@@ -290,7 +290,7 @@ impl Detector<'_> {
         }
     }
 
-    /// The part of the buffer that another one is a part of.
+    /// Returns the part of the source buffer that corresponds to an access to its part.
     fn in_source(&mut self, store: &mut Store, target: Id<Buffer>, source: &Region, sets: &[IntSet]) -> Vec<IntSet> {
         let shape = store.buffer(target).shape.clone();
         let outer = source.ranges.len().saturating_sub(sets.len());

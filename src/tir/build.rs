@@ -152,7 +152,7 @@ pub fn binary(store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
     }
 }
 
-/// Operands of one type: the more general of the two (TVM's `BinaryOpMatchTypes`).
+/// Returns operands of one type: the more general of the two (TVM's `BinaryOpMatchTypes`).
 pub(crate) fn match_types(store: &mut Store, a: PrimId, b: PrimId) -> (PrimId, PrimId) {
     let (s, t) = (store.prim_dtype(a), store.prim_dtype(b));
     if s == t {
@@ -180,7 +180,7 @@ pub(crate) fn match_types(store: &mut Store, a: PrimId, b: PrimId) -> (PrimId, P
     (cast(store, to, a), cast(store, to, b))
 }
 
-/// The expression as another type; numbers are converted at once.
+/// Returns the expression as another type; numbers are converted at once.
 pub fn cast(store: &mut Store, dtype: DType, value: PrimId) -> PrimId {
     if store.prim_dtype(value) == dtype {
         return value;
@@ -205,7 +205,7 @@ pub fn cast(store: &mut Store, dtype: DType, value: PrimId) -> PrimId {
     }
 }
 
-/// A number of a type; of a vector in all lanes.
+/// Makes a number of a type; of a vector in all lanes.
 pub fn constant(store: &mut Store, value: i64, dtype: DType) -> PrimId {
     let one = number(store, DType { lanes: 1, ..dtype }, value as f64, value);
     match dtype.lanes {
@@ -224,7 +224,7 @@ fn number(store: &mut Store, dtype: DType, float: f64, int: i64) -> PrimId {
     }
 }
 
-/// `-a`
+/// Makes `-a`.
 pub fn negate(store: &mut Store, a: PrimId) -> PrimId {
     let minus = number(store, store.prim_dtype(a), -1.0, -1);
     binary(store, PrimOp::Mul, a, minus)

@@ -31,7 +31,7 @@ enum Step {
 }
 
 impl Copier {
-    /// The copy of a scalar expression.
+    /// Copies a scalar expression.
     pub fn prim(&mut self, store: &mut Store, root: PrimId) -> PrimId {
         let mut order = Vec::new();
         let mut bound = Vec::new();
@@ -77,7 +77,7 @@ impl Copier {
         self.buffers.get(&buffer).copied().unwrap_or(buffer)
     }
 
-    /// The copy of a whole program, with parameters of its own.
+    /// Copies a whole program, with parameters of its own.
     pub fn program(&mut self, store: &mut Store, program: Id<PrimFunc>) -> PrimFunc {
         let PrimFunc { params, ret, attrs, body } = store.prim_func(program).clone();
         let params = (params.iter())
@@ -90,7 +90,7 @@ impl Copier {
         PrimFunc { params, ret, attrs, body }
     }
 
-    /// A buffer is defined: it becomes another one that looks the same.
+    /// Defines a buffer: copies it under a new identity.
     pub fn define_buffer(&mut self, store: &mut Store, buffer: Id<Buffer>) -> Id<Buffer> {
         let old = store.buffer(buffer).clone();
         let shape = self.prims(store, &old.shape);
@@ -102,7 +102,7 @@ impl Copier {
         new
     }
 
-    /// The variable that a variable has become, when it is one.
+    /// Returns the variable that a variable has become, when it is one.
     fn symbol(&self, store: &Store, symbol: Id<Symbol>) -> Id<Symbol> {
         match self.symbols.get(&symbol).map(|prim| store.prim_of_id(*prim)) {
             Some(PrimExpr::Var(new)) => *new,
@@ -110,7 +110,7 @@ impl Copier {
         }
     }
 
-    /// A variable is defined: it becomes another one of that name.
+    /// Defines a variable: makes another one of that name.
     pub fn define(&mut self, store: &mut Store, symbol: Id<Symbol>) -> Id<Symbol> {
         let copy = store.symbol(symbol).clone();
         let new = store.add_symbol(copy);
@@ -159,7 +159,7 @@ impl Copier {
         Region { buffer: self.buffer(region.buffer), ranges }
     }
 
-    /// The copy of a statement. `leave_block` may change a block whose inside is done.
+    /// Copies a statement. `leave_block` may change a block whose parts are done.
     pub fn stmt(&mut self, store: &mut Store, root: StmtId, leave_block: &mut dyn FnMut(&mut Store, &mut Block)) -> StmtId {
         let mut steps = vec![Step::Enter(root)];
         let mut done: Vec<StmtId> = Vec::new();
@@ -252,7 +252,7 @@ impl Copier {
         steps.extend(inner.into_iter().flatten().rev().map(Step::Enter));
     }
 
-    /// A statement without others inside.
+    /// Copies a statement without others inside.
     fn flat(&mut self, store: &mut Store, stmt: Stmt) -> Stmt {
         match stmt {
             Stmt::Store { buffer, indices, value } => {

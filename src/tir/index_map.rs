@@ -136,7 +136,7 @@ impl IndexMap {
     }
 }
 
-/// An expression whose operands are of one type each, the wider one; substitution may have mixed them.
+/// Gives the operands of each operation one type, the wider one; substitution may have mixed them.
 pub fn legal(store: &mut Store, root: PrimId) -> PrimId {
     let mut order = Vec::new();
     store.for_each_prim(root, &mut |id, _| order.push(id));

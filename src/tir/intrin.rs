@@ -39,7 +39,7 @@ pub struct Intrinsic {
 }
 
 impl Intrinsic {
-    /// The intrinsic of a name.
+    /// Returns the intrinsic of a name.
     pub fn named(name: &str) -> Option<&'static Intrinsic> {
         INTRINSICS.iter().find(|known| known.name == name)
     }

@@ -42,7 +42,7 @@ impl Known {
         known
     }
 
-    /// A place to come back to with [`Known::end`].
+    /// Returns a mark for [`Known::end`].
     pub fn begin(&self) -> usize {
         self.open.len()
     }
@@ -56,7 +56,7 @@ impl Known {
         }
     }
 
-    /// A condition holds from here on.
+    /// Adds a condition that holds from here on.
     pub fn holds(&mut self, store: &mut Store, cond: PrimId) {
         let scope = self.analyzer.enter(store, cond);
         self.open.push(scope);
@@ -229,7 +229,7 @@ fn as_mutator(mutator: &mut dyn Knowing) -> &mut dyn StmtMutator {
     mutator
 }
 
-/// A branch: each side knows on which side it is, and a condition that is known decides.
+/// Rewrites a branch: each side has the fact of its side, and a known condition decides.
 fn branch(
     mutator: &mut dyn Knowing,
     cx: &mut Rewriting<'_>,
@@ -290,7 +290,7 @@ fn quotient_facts(store: &mut Store, cond: PrimId) -> Vec<PrimId> {
     facts
 }
 
-/// `a // divisor op value`
+/// Derives a fact from `a // divisor op value`.
 fn quotient_fact(store: &mut Store, op: PrimOp, quotient: PrimId, value: PrimId, facts: &mut Vec<PrimId>) {
     let PrimExpr::Binary { op: PrimOp::FloorDiv, a, b } = *store.prim_of_id(quotient) else { return };
     let (Some(value), Some(divisor)) = (store.as_prim_int(value), store.as_prim_int(b)) else { return };

@@ -29,8 +29,8 @@ struct Detector {
     launches: Vec<usize>,
 }
 
-/// For each buffer that is accessed, in the order in which they come up, the innermost loop or block around all accesses of
-/// it; none is the function itself.
+/// Returns for each buffer that is accessed, in the order in which they come up, the innermost loop or block around all
+/// accesses of it; none is the function itself.
 pub fn buffer_access_lca(store: &Store, func: &PrimFunc) -> Vec<(Id<Buffer>, Option<StmtId>)> {
     let mut detector = Detector {
         scopes: vec![Scope { parent: 0, stmt: None, depth: 0 }],
@@ -170,7 +170,7 @@ impl Detector {
         }
     }
 
-    /// Buffers that carry values from one iteration to the next live outside of the loops that do.
+    /// Moves buffers that carry values from one iteration to the next out of the loops that do.
     fn carried(&mut self, store: &Store, block: &Block) {
         let mut opaque: Vec<(Id<Symbol>, usize)> = Vec::new();
         let mut reduces: Option<usize> = None;

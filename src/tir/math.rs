@@ -11,7 +11,7 @@ fn float_of(store: &Store, id: PrimId) -> Option<f64> {
     }
 }
 
-/// A number of a type; of a vector in each lane.
+/// Makes a number of a type; of a vector in each lane.
 pub fn constant(store: &mut Store, value: i64, dtype: DType) -> PrimId {
     let element = dtype.element();
     let one = if element.is_float() { store.prim_float(value as f64, element) } else { store.prim_int(value, element) };
@@ -34,7 +34,7 @@ pub fn rounded(store: &mut Store, name: &str, x: PrimId) -> PrimId {
     store.prim_float(value, dtype)
 }
 
-/// The size of a number.
+/// Makes the size of a number.
 pub fn absolute(store: &mut Store, x: PrimId) -> PrimId {
     let dtype = store.prim_dtype(x);
     if dtype.is_float() {
@@ -88,7 +88,7 @@ pub fn is_finite(store: &mut Store, x: PrimId) -> PrimId {
     binary(store, PrimOp::And, a, b)
 }
 
-/// The opposite of a truth value.
+/// Makes the opposite of a truth value.
 pub fn not(store: &mut Store, x: PrimId) -> PrimId {
     match store.as_prim_int(x) {
         Some(known) => store.prim_int(i64::from(known == 0), DType::BOOL),
@@ -96,8 +96,8 @@ pub fn not(store: &mut Store, x: PrimId) -> PrimId {
     }
 }
 
-/// A call of two operands that get one type: `pow`, `shift_left`, `bitwise_and` and their kin. Of indices that are known
-/// the result is.
+/// Makes a call of two operands that get one type: `pow`, `shift_left`, `bitwise_and` and the like. Folds known
+/// indices.
 pub fn matched(store: &mut Store, name: &str, a: PrimId, b: PrimId) -> PrimId {
     let (a, b) = match_types(store, a, b);
     let dtype = store.prim_dtype(a);
@@ -122,7 +122,7 @@ pub fn matched(store: &mut Store, name: &str, a: PrimId, b: PrimId) -> PrimId {
     store.prim_call(name, &[a, b], dtype)
 }
 
-/// The quotient rounded up.
+/// Returns the quotient rounded up.
 pub fn ceil_div(store: &mut Store, a: PrimId, b: PrimId) -> PrimId {
     let (a, b) = match_types(store, a, b);
     let one = constant(store, 1, store.prim_dtype(a));
@@ -131,7 +131,7 @@ pub fn ceil_div(store: &mut Store, a: PrimId, b: PrimId) -> PrimId {
     binary(store, PrimOp::FloorDiv, less, b)
 }
 
-/// The smaller or the larger one; infinities decide at once.
+/// Returns the smaller or the larger one; infinities decide at once.
 pub fn min_max(store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
     let least = if op == PrimOp::Min { f64::NEG_INFINITY } else { f64::INFINITY };
     let (x, y) = (float_of(store, a), float_of(store, b));
@@ -144,7 +144,7 @@ pub fn min_max(store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
     }
 }
 
-/// `T.if_then_else(cond, then, other)`; a known condition decides at once.
+/// Makes `T.if_then_else(cond, then, other)`; a known condition decides at once.
 pub fn if_then_else(store: &mut Store, cond: PrimId, then: PrimId, other: PrimId) -> PrimId {
     let (then, other) = match_types(store, then, other);
     match store.as_prim_int(cond) {
@@ -166,7 +166,7 @@ pub fn likely(store: &mut Store, cond: PrimId) -> PrimId {
     store.prim_call("likely", &[cond], dtype)
 }
 
-/// The greatest or least value of a type; of floats the finite ones.
+/// Returns the greatest or least value of a type; of floats the finite ones.
 pub fn limit(store: &mut Store, dtype: DType, greatest: bool) -> PrimId {
     if dtype.is_float() {
         let most = match (dtype.code, dtype.bits) {

@@ -4,8 +4,8 @@ use super::arith::Analyzer;
 use super::binary;
 use crate::ir::{Buffer, DType, PrimExpr, PrimId, PrimOp, Store};
 
-/// The index in memory of an element, in elements: rows behind each other, or as the strides say, from where the buffer
-/// begins. Simplified without knowing anything of the variables.
+/// Returns the index in memory of an element, in elements: rows behind each other, or as the strides say, from where
+/// the buffer begins. Simplified without knowing anything of the variables.
 pub fn elem_offset(store: &mut Store, buffer: &Buffer, indices: &[PrimId]) -> PrimId {
     let analyzer = &mut Analyzer::new();
     let mut index = store.prim_int(0, DType::I32);
@@ -33,7 +33,7 @@ pub fn elem_offset(store: &mut Store, buffer: &Buffer, indices: &[PrimId]) -> Pr
     analyzer.simplify(store, index)
 }
 
-/// A sum in which `c // k * k + c % k` is `c`, also where `k` is a product whose factors stand apart (TVM's `MergeMulMod`).
+/// Simplifies `c // k * k + c % k` to `c` in a sum, also if the factors of `k` stand apart (TVM's `MergeMulMod`).
 fn merge_mul_mod(store: &mut Store, analyzer: &mut Analyzer, base: PrimId) -> PrimId {
     let base = split_of(store, base).unwrap_or(base);
     let base = analyzer.simplify(store, base);
@@ -66,7 +66,7 @@ fn merge_mul_mod(store: &mut Store, analyzer: &mut Analyzer, base: PrimId) -> Pr
     parts.reduce(|sum, part| binary(store, PrimOp::Add, sum, part)).unwrap_or(base)
 }
 
-/// `x`, of `x // y * y + x % y`.
+/// Returns `x`, of `x // y * y + x % y`.
 fn split_of(store: &Store, base: PrimId) -> Option<PrimId> {
     let two = |id: PrimId, wanted: PrimOp| match *store.prim_of_id(id) {
         PrimExpr::Binary { op, a, b } if op == wanted => Some((a, b)),
@@ -104,7 +104,7 @@ impl Sum {
     }
 }
 
-/// `(a + c // (k * l) * l) * k` and `d % (k * l)` as `a * k + c`, when `c` and `d` leave the same remainder.
+/// Merges `(a + c // (k * l) * l) * k` and `d % (k * l)` to `a * k + c`, if `c` and `d` leave the same remainder.
 fn merged(store: &mut Store, analyzer: &mut Analyzer, product: PrimId, left: PrimId, right: PrimId) -> Option<PrimId> {
     let times = |store: &Store, id: PrimId| match *store.prim_of_id(id) {
         PrimExpr::Binary { op: PrimOp::Mul, a, b } => Some((a, b)),

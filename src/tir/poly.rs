@@ -24,7 +24,7 @@ enum Atom {
 }
 
 impl Poly {
-    /// A number.
+    /// Makes a number.
     pub fn number(value: i64) -> Poly {
         Poly(if value == 0 { BTreeMap::new() } else { BTreeMap::from([(Vec::new(), value)]) })
     }
@@ -33,7 +33,7 @@ impl Poly {
         Poly(BTreeMap::from([(vec![atom], 1)]))
     }
 
-    /// The number, if it is one.
+    /// Returns the number, if it is one.
     fn as_number(&self) -> Option<i64> {
         match self.0.len() {
             0 => Some(0),
@@ -42,7 +42,7 @@ impl Poly {
         }
     }
 
-    /// `self + other * factor`
+    /// Computes `self + other * factor`.
     pub fn plus(&self, other: &Poly, factor: i64) -> Poly {
         let mut sum = self.clone();
         for (atoms, scale) in &other.0 {
@@ -55,7 +55,7 @@ impl Poly {
         sum
     }
 
-    /// `self * other`
+    /// Computes `self * other`.
     pub fn times(&self, other: &Poly) -> Poly {
         let mut product = Poly::default();
         for (a, s) in &self.0 {
@@ -68,7 +68,7 @@ impl Poly {
         product
     }
 
-    /// The polynomial with something else in the place of an atom.
+    /// Returns the polynomial with something else in the place of an atom.
     fn with(&self, atom: Atom, by: &Poly) -> Poly {
         let mut result = Poly::default();
         for (atoms, scale) in &self.0 {
@@ -102,7 +102,7 @@ impl Polys {
         self.ranges.insert(symbol, (min, most));
     }
 
-    /// An expression as a polynomial.
+    /// Converts an expression to a polynomial.
     pub fn of(&mut self, store: &Store, root: PrimId) -> Poly {
         let mut done: IdMap<PrimExpr, Poly> = IdMap::new();
         store.for_each_prim(root, &mut |id, expr| {
@@ -132,7 +132,7 @@ impl Polys {
         done.get(root).cloned().unwrap_or_default()
     }
 
-    /// `a // m`
+    /// Computes `a // m`.
     fn quotient(&mut self, store: &Store, a: &Poly, m: &Poly) -> Poly {
         let (whole, rest) = split(a, m);
         if rest.0.is_empty() || self.fits(store, &rest, m) {
@@ -265,7 +265,7 @@ pub fn is_negative(store: &Store, a: PrimId, b: PrimId, ranges: &[(Id<Symbol>, R
     })
 }
 
-/// The terms that a single term divides, divided, and the others.
+/// Returns the terms that a single term divides, divided, and the others.
 fn split(a: &Poly, m: &Poly) -> (Poly, Poly) {
     let (mut whole, mut rest) = (Poly::default(), Poly::default());
     let Some((divisor, by)) = m.0.iter().next().filter(|_| m.0.len() == 1) else { return (whole, a.clone()) };

@@ -42,7 +42,7 @@ impl Known {
     }
 }
 
-/// The known reducers of so many values of these types.
+/// Returns the known reducers of so many values of these types.
 fn registry(store: &mut Store, dtypes: &[DType]) -> Vec<Known> {
     let vars = |store: &mut Store, prefix: &str| -> (Vec<Id<Symbol>>, Vec<PrimId>) {
         dtypes
@@ -121,7 +121,7 @@ fn stored(store: &Store, id: StmtId) -> Option<Stored> {
     }
 }
 
-/// The reduction that a block is. The error is the number of TVM's condition that it does not meet, 0 where no reducer is known.
+/// Returns the reduction of a block. The error is the number of the unmet condition of TVM, 0 for an unknown reducer.
 pub fn reduction_of(store: &mut Store, block: &Block) -> Result<Reduction, u8> {
     let mut inits: Vec<Stored> = Vec::new();
     for stmt in store.stmts_of(block.init.ok_or(1u8)?) {

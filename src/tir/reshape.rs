@@ -52,7 +52,7 @@ pub fn has_reshape_pattern(store: &Store, function: Id<PrimFunc>) -> bool {
     }
 }
 
-/// The place in memory of an element of a packed buffer.
+/// Returns the place in memory of an element of a packed buffer.
 fn flat(store: &Store, polys: &mut Polys, buffer: Id<Buffer>, indices: &[PrimId]) -> Poly {
     let mut place = Poly::default();
     for (extent, index) in store.buffer(buffer).shape.iter().zip(indices) {

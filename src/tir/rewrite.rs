@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 /// Hooks about statements and expressions are rewrites: they are numbered, and without fuel they are not called. Hooks
 /// about buffers follow a rewrite elsewhere, and are called always.
 pub trait StmtMutator {
-    /// Name of the rule that is recorded when a hook changes something; [`Rewriting::set_rule`] is more precise.
+    /// Returns the rule to record when a hook changes something; [`Rewriting::set_rule`] is more precise.
     fn rule(&self) -> &'static str;
 
     /// True if a function is well-formed after each single rewrite. If not, all changes of a function count as one.
@@ -102,7 +102,7 @@ pub struct Rewriting<'s> {
 }
 
 impl<'s> Rewriting<'s> {
-    /// A rewriting that has seen nothing yet.
+    /// Makes a rewriting that has seen nothing yet.
     pub fn new(store: &'s mut Store) -> Rewriting<'s> {
         Rewriting {
             store,
@@ -133,7 +133,7 @@ impl<'s> Rewriting<'s> {
         self.forget();
     }
 
-    /// A variable is no longer anything else.
+    /// Removes the replacement of a variable.
     pub fn unset_symbol(&mut self, symbol: Id<Symbol>) {
         if self.symbols.remove(&symbol).is_some() {
             self.forget();
@@ -156,7 +156,7 @@ impl<'s> Rewriting<'s> {
         self.buffers.get(&buffer).copied().unwrap_or(buffer)
     }
 
-    /// Expressions that come up again are looked at again: hooks would answer otherwise now.
+    /// Forgets the results for expressions: hooks would answer differently now.
     pub fn forget(&mut self) {
         if !self.memo.is_empty() {
             self.memo = FxHashMap::default();
@@ -244,7 +244,7 @@ impl<'s> Rewriting<'s> {
         new
     }
 
-    /// The variable that a variable has become, when it is one.
+    /// Returns the variable that a variable has become, when it is one.
     fn renamed(&self, symbol: Id<Symbol>) -> Id<Symbol> {
         match self.symbol(symbol).map(|prim| self.store.prim_of_id(prim)) {
             Some(PrimExpr::Var(new)) => *new,
@@ -267,7 +267,7 @@ impl<'s> Rewriting<'s> {
         new
     }
 
-    /// A buffer over the expressions in it rewritten.
+    /// Rewrites the expressions of a buffer.
     fn buffer_over(&mut self, mutator: &mut dyn StmtMutator, buffer: Id<Buffer>) -> Id<Buffer> {
         let old = self.store.buffer(buffer).clone();
         let data = old.data.map(|data| self.root(mutator, data));
@@ -279,7 +279,7 @@ impl<'s> Rewriting<'s> {
     }
 }
 
-/// The function over its body rewritten; the same function when nothing changed. The errors are those of
+/// Rewrites the body of a function; the same function when nothing changed. The errors are those of
 /// [`Rewriting::fail`].
 pub fn rewrite_func(store: &mut Store, func: ExprId, mutator: &mut dyn StmtMutator) -> Result<ExprId, Vec<Diagnostic>> {
     let (stepwise, rule) = (mutator.stepwise(), mutator.rule());
@@ -316,7 +316,7 @@ pub fn rewrite_body<M: StmtMutator>(
     if found.is_empty() { Ok(new) } else { Err(found) }
 }
 
-/// The function over another body; the same function when it is the same body. Anything but a function of TIR stays.
+/// Replaces the body of a function; the same function for the same body. Anything but a function of TIR stays.
 pub fn over_body(store: &mut Store, func: ExprId, f: impl FnOnce(&mut Store, StmtId) -> StmtId) -> ExprId {
     let Expr::PrimFunc(id) = store.expr(func) else { return func };
     let old = store.prim_func(id).body;
@@ -330,14 +330,14 @@ fn with_body(store: &mut Store, func: ExprId, body: StmtId) -> ExprId {
     rebuild_func(store, func, new)
 }
 
-/// A copy of a function with other contents.
+/// Copies a function with other contents.
 pub fn rebuild_func(store: &mut Store, pre: ExprId, func: PrimFunc) -> ExprId {
     let ty = store.checked_type(pre);
     let func = store.add_prim_func(func);
     store.rebuild(pre, Expr::PrimFunc(func), ty)
 }
 
-/// A statement with variables replaced; nothing is simplified (TVM's `Substitute`).
+/// Replaces variables in a statement; nothing is simplified (TVM's `Substitute`).
 pub fn substitute_stmt(store: &mut Store, id: StmtId, values: &[(Id<Symbol>, PrimId)]) -> StmtId {
     substituting(Rewriting::new(store), id, values)
 }

@@ -19,7 +19,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Nothing is known.
+    /// Makes an empty set of facts.
     pub fn new() -> Facts {
         Facts::default()
     }
@@ -69,7 +69,7 @@ impl Sum {
         self.terms.push(Term { scale, ..term.clone() });
     }
 
-    /// `x // 2 * 2 + x % 2` is `x`.
+    /// Merges `x // 2 * 2 + x % 2` to `x`.
     fn merge(&mut self) {
         for i in 0..self.terms.len() {
             for j in i + 1..self.terms.len() {
@@ -109,7 +109,7 @@ struct Simplifier<'a> {
     commute: bool,
 }
 
-/// The expression in normal form.
+/// Returns the expression in normal form.
 pub fn simplify(store: &mut Store, facts: &Facts, root: PrimId) -> PrimId {
     run(store, facts, root, false)
 }
@@ -138,7 +138,7 @@ pub fn can_prove_equal(store: &mut Store, facts: &Facts, a: PrimId, b: PrimId) -
     store.as_prim_int(difference) == Some(0)
 }
 
-/// The least and the greatest value; the ends of 64 bits where nothing is known.
+/// Returns the least and the greatest value; the ends of 64 bits where nothing is known.
 pub fn bounds(store: &Store, facts: &Facts, root: PrimId) -> (i64, i64) {
     let mut known: IdMap<PrimExpr, (i64, i64)> = IdMap::new();
     store.for_each_prim(root, &mut |id, expr| {
@@ -170,7 +170,7 @@ fn range_of(dtype: DType) -> (i64, i64) {
     }
 }
 
-/// A product where infinity times zero is zero.
+/// Returns a product where infinity times zero is zero.
 fn scaled(a: i64, b: i64) -> i64 {
     if a == 0 || b == 0 {
         return 0;
@@ -226,7 +226,7 @@ impl Simplifier<'_> {
         self.done.get(id).copied().unwrap_or(id)
     }
 
-    /// An expression whose operands are simplified.
+    /// Simplifies an expression whose operands are simplified.
     fn step(&mut self, id: PrimId) -> PrimId {
         let expr = self.store.prim_rc(id);
         match *expr {
@@ -267,7 +267,7 @@ impl Simplifier<'_> {
         }
     }
 
-    /// An operation on truth values, floats and the like.
+    /// Simplifies an operation on truth values, floats and the like.
     fn other_binary(&mut self, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
         match op {
             PrimOp::Gt => binary(self.store, PrimOp::Lt, b, a),
@@ -288,7 +288,7 @@ impl Simplifier<'_> {
         }
     }
 
-    /// A difference of floats one of whose sides has the other as a summand.
+    /// Returns a difference of floats one of whose sides has the other as a summand.
     fn cancelled(&mut self, a: PrimId, b: PrimId) -> Option<PrimId> {
         let dtype = self.store.prim_dtype(a);
         if !dtype.is_float() {
@@ -328,7 +328,7 @@ impl Simplifier<'_> {
         }
     }
 
-    /// A product of non-constant expressions: the factors in their order, numbers last.
+    /// Makes a product of non-constant expressions: the factors in their order, numbers last.
     fn product(&mut self, a: PrimId, b: PrimId) -> PrimId {
         let mut factors = Vec::new();
         let mut scale = 1i64;
@@ -387,7 +387,7 @@ impl Simplifier<'_> {
         self.within_extreme(sum, self.store.prim_dtype(a))
     }
 
-    /// The minimum, maximum or truth that follows from the bounds of the difference.
+    /// Returns the minimum, maximum or truth that follows from the bounds of the difference.
     fn compared(&mut self, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
         let dtype = self.store.prim_dtype(a);
         if let Some(difference) = self.plus(a, b, -1) {
@@ -440,7 +440,7 @@ impl Simplifier<'_> {
         }
     }
 
-    /// A simplified expression as a sum, read off its form.
+    /// Reads a simplified expression as a sum.
     fn sum(&self, root: PrimId) -> Sum {
         let mut sum = Sum::default();
         let mut todo = vec![(root, 1)];
@@ -474,7 +474,7 @@ impl Simplifier<'_> {
         Term { index, lower, upper, scale: 1 }
     }
 
-    /// `a / c` where everything is divisible.
+    /// Makes `a / c` if everything is divisible.
     fn exact(&mut self, a: PrimId, c: i64) -> Option<Sum> {
         let mut sum = self.sum(a);
         if sum.base % c != 0 || sum.terms.iter().any(|term| term.scale % c != 0) {
@@ -524,7 +524,7 @@ impl Simplifier<'_> {
         Some(whole)
     }
 
-    /// `x // c` as a term, folded into one that divides already.
+    /// Makes `x // c` as a term, folded into one that divides already.
     fn quotient(&mut self, x: PrimId, c: i64) -> Term {
         let term = self.term(x);
         let lower = term.lower.checked_mul(c);
@@ -534,7 +534,7 @@ impl Simplifier<'_> {
         }
     }
 
-    /// `x % c` as a term.
+    /// Makes `x % c` as a term.
     fn modulo(&mut self, x: PrimId, c: i64) -> Term {
         let term = self.term(x);
         match term.lower.checked_mul(c) {
@@ -544,7 +544,7 @@ impl Simplifier<'_> {
         }
     }
 
-    /// The sum as an expression.
+    /// Returns the sum as an expression.
     fn write(&mut self, mut sum: Sum, dtype: DType) -> PrimId {
         sum.merge();
         sum.terms.retain(|term| term.scale != 0);

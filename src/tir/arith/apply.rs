@@ -8,7 +8,7 @@ use crate::tir::build::constant;
 use crate::tir::effect::{Effect, effect};
 
 impl Analyzer {
-    /// `id`, which is `a root b`, after the first rule that fits. An operation on one operand has it twice.
+    /// Rewrites `id`, which is `a root b`, by the first rule that fits. An operation on one operand has it twice.
     pub(super) fn apply(&mut self, store: &mut Store, root: usize, a: PrimId, b: PrimId, id: PrimId, mode: Mode) -> PrimId {
         let table = table();
         let class = operand_class(store, a);
@@ -86,7 +86,7 @@ impl Table {
         }
     }
 
-    /// The expression that a part of a rule stands for; `true` and `false` have as many lanes as `root`.
+    /// Returns the expression that a part of a rule stands for; `true` and `false` have as many lanes as `root`.
     fn make(&self, store: &mut Store, at: NodeId, found: &Match, root: Option<PrimId>) -> PrimId {
         match self.nodes[at as usize] {
             // Every variable on the right stands on the left, too: a test reads all rules.

@@ -45,12 +45,12 @@ impl Bound {
         Bound { min: self.min.max(other.min), max: self.max.min(other.max) }
     }
 
-    /// The greatest value of a range that begins here and has so many values.
+    /// Returns the greatest value of a range that begins here and has so many values.
     pub(super) fn max_of_range(self, count: Bound) -> i64 {
         add(self.max, add(count.max, -1))
     }
 
-    /// The ends of an operation that is monotonic in each operand.
+    /// Returns the ends of an operation that is monotonic in each operand.
     fn corners(self, other: Bound, op: fn(i64, i64) -> i64) -> Bound {
         let ends = [op(self.min, other.min), op(self.max, other.max), op(self.min, other.max), op(self.max, other.min)];
         ends.into_iter().fold(Bound { min: i64::MAX, max: i64::MIN }, |all, end| all.union(Bound { min: end, max: end }))
@@ -95,7 +95,7 @@ fn shift_right(x: i64, y: i64) -> i64 {
 }
 
 impl Analyzer {
-    /// The least and the greatest value of an expression, by the facts.
+    /// Returns the least and the greatest value of an expression, by the facts.
     pub fn const_int_bound(&mut self, store: &mut Store, expr: PrimId) -> Bound {
         if store.prim_depth(expr) > DEEPEST {
             return Bound::of_type(store.prim_dtype(expr));
@@ -187,7 +187,7 @@ impl Analyzer {
         }
     }
 
-    /// The bounds of `x op y`, where the operands are between `a` and `b`.
+    /// Returns the bounds of `x op y`, where the operands are between `a` and `b`.
     fn bound_of_binary(&mut self, store: &mut Store, op: PrimOp, x: PrimId, a: Bound, b: Bound, dtype: DType) -> Bound {
         match op {
             PrimOp::Add => Bound { min: add(a.min, b.min), max: add(a.max, b.max) },
@@ -300,7 +300,7 @@ fn divided(a: Bound, b: Bound, dtype: DType, op: fn(i64, i64) -> i64) -> Bound {
     a.corners(b, op)
 }
 
-/// The argument of `int(ceil(log2(x)))`, which is in the bounds of loops of sorting networks.
+/// Returns the argument of `int(ceil(log2(x)))`, which is in the bounds of loops of sorting networks.
 fn argument_of_ceil_log2(store: &Store, dtype: DType, value: PrimId) -> Option<PrimId> {
     let argument = |id: PrimId, name: &str| match *store.prim_of_id(id) {
         PrimExpr::Call { op, ref args, .. } if store.str(op) == name => args.first().copied(),

@@ -31,7 +31,7 @@ impl Analyzer {
         known.unwrap_or_else(|| store.prim(PrimExpr::Call { op, args, dtype }))
     }
 
-    /// `T.if_then_else(cond, then, other)`
+    /// Simplifies `T.if_then_else(cond, then, other)`.
     fn visit_choice(&mut self, store: &mut Store, op: Id<Name>, parts: [PrimId; 3], dtype: DType, mode: Mode) -> PrimId {
         let [cond, then, other] = parts;
         let cond = self.visit(store, cond, mode);
@@ -70,7 +70,7 @@ fn shifted(store: &mut Store, name: &str, a: PrimId, b: PrimId) -> Option<PrimId
     Some(store.prim_int(if name == "shift_right" { x >> y } else { x << y }, dtype))
 }
 
-/// `ceil(x)` of a number, and `ceil(log2(x))` of one: that is an integer however machines round.
+/// Folds `ceil(x)` of a number, and `ceil(log2(x))` of one: that is an integer however machines round.
 fn ceiling(store: &mut Store, arg: PrimId, dtype: DType) -> Option<PrimId> {
     match *store.prim_of_id(arg) {
         PrimExpr::Int { value, .. } => Some(constant(store, value, dtype)),

@@ -28,7 +28,7 @@ impl Comparison {
     /// Nothing is known.
     pub const UNKNOWN: Comparison = Comparison(7);
 
-    /// Both are known.
+    /// Combines two known comparisons.
     pub fn and(self, other: Comparison) -> Comparison {
         Comparison(self.0 & other.0)
     }
@@ -82,8 +82,8 @@ impl Analyzer {
         self.compare_number(store, expr, 0, mode) == Comparison::EQ
     }
 
-    /// The sign of `(a + b) * c + a * b * -d` where all have one sign: `1 / a + 1 / b` is compared with `d / c`, which
-    /// the ends of the ranges of all four decide.
+    /// Returns the sign of `(a + b) * c + a * b * -d` if all have one sign: `1 / a + 1 / b` is compared with `d / c`,
+    /// which the ends of the ranges of all four decide.
     fn compare_product_and_sum(&mut self, store: &mut Store, difference: PrimId, mode: Mode) -> Comparison {
         let simple = self.visit(store, difference, mode);
         let Some((a, b, c, d)) = product_and_sum(store, simple) else { return Comparison::UNKNOWN };
@@ -113,7 +113,7 @@ impl Analyzer {
         }
     }
 
-    /// `a != b` of simplified operands.
+    /// Simplifies `a != b` of simplified operands.
     pub(super) fn unequal(&mut self, store: &mut Store, a: PrimId, b: PrimId, mode: Mode) -> PrimId {
         let whole = store.prim_binary(PrimOp::Ne, a, b);
         if is_index(store.prim_dtype(a)) {
@@ -130,7 +130,7 @@ impl Analyzer {
         self.not_by_rules(store, equal, mode)
     }
 
-    /// `a <= b` of simplified operands. Rules come before proofs: `a <= b * x` is written with the quotient rounded up.
+    /// Simplifies `a <= b` of simplified operands. Rules come first: `a <= b * x` becomes a quotient rounded up.
     pub(super) fn at_most(&mut self, store: &mut Store, a: PrimId, b: PrimId, mode: Mode) -> PrimId {
         let greater = self.by_rules(store, PrimOp::Lt, b, a, mode);
         let result = self.not_by_rules(store, greater, mode);
@@ -157,7 +157,7 @@ impl Analyzer {
         self.apply(store, table::NOT, value, value, whole, mode)
     }
 
-    /// The rule of `<` that brings numbers to one side: `x + 3 < y + 5` is `x < y + 2`.
+    /// Applies the rule of `<` that brings numbers to one side: `x + 3 < y + 5` is `x < y + 2`.
     pub(super) fn less_of_offsets(&mut self, store: &mut Store, a: PrimId, b: PrimId, mode: Mode) -> Option<PrimId> {
         let ((x, c), (y, d)) = (offset(store, a), offset(store, b));
         if c == 0 && d == 0 {
@@ -183,7 +183,7 @@ impl Analyzer {
     }
 }
 
-/// An expression and the number that is added to it; of `number - x` TVM takes `x`, too.
+/// Returns an expression and the number that is added to it; of `number - x` TVM takes `x`, too.
 fn offset(store: &Store, id: PrimId) -> (PrimId, i64) {
     match *store.prim_of_id(id) {
         PrimExpr::Binary { op: op @ (PrimOp::Add | PrimOp::Sub), a, b } => match (store.as_prim_int(a), store.as_prim_int(b)) {
@@ -195,7 +195,7 @@ fn offset(store: &Store, id: PrimId) -> (PrimId, i64) {
     }
 }
 
-/// The parts of `(a + b) * c + a * b * d`, in any order; no `d` is 1.
+/// Returns the parts of `(a + b) * c + a * b * d`, in any order; no `d` is 1.
 fn product_and_sum(store: &Store, id: PrimId) -> Option<(PrimId, PrimId, PrimId, Option<PrimId>)> {
     let PrimExpr::Binary { op: PrimOp::Add, a: left, b: right } = *store.prim_of_id(id) else { return None };
     let pair = |op, id| match *store.prim_of_id(id) {

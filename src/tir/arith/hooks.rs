@@ -81,7 +81,7 @@ impl Analyzer {
         }
     }
 
-    /// `ramp(b, c1, n) // broadcast(c2, n)`
+    /// Simplifies `ramp(b, c1, n) // broadcast(c2, n)`.
     fn ramp_divided(&mut self, store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> Option<PrimId> {
         let Parts { base, stride, step, divisor, by, lanes } = parts(store, a, b)?;
         let quotient = |store: &mut Store, x| folded(store, op, x, divisor);
@@ -104,7 +104,7 @@ impl Analyzer {
         Some(store.prim(PrimExpr::Broadcast { value, lanes }))
     }
 
-    /// `ramp(b, c1, n) % broadcast(c2, n)`
+    /// Simplifies `ramp(b, c1, n) % broadcast(c2, n)`.
     fn ramp_rest(&mut self, store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> Option<PrimId> {
         let Parts { base, stride, step, divisor, by, lanes } = parts(store, a, b)?;
         if step % by == 0 {

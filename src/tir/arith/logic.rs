@@ -10,7 +10,7 @@ use crate::ir::{DType, PrimExpr, PrimId, PrimOp, Store};
 const MOST_PARTS: usize = 256;
 
 impl Analyzer {
-    /// The truth of a condition that is known literally.
+    /// Returns the truth of a condition that is known literally.
     pub(super) fn literal(&mut self, store: &mut Store, id: PrimId, mode: Mode) -> Option<PrimId> {
         if mode == Mode::Canonical || self.literals.is_empty() {
             return None;
@@ -20,7 +20,7 @@ impl Analyzer {
         Some(store.prim_int(i64::from(*found == id), store.prim_dtype(id)))
     }
 
-    /// Both sides of `and` or `or`, each simplified knowing that the other does not decide.
+    /// Simplifies both sides of `and` or `or`, each with the fact that the other does not decide.
     pub(super) fn visit_sides(&mut self, store: &mut Store, op: PrimOp, a: PrimId, b: PrimId, mode: Mode) -> (PrimId, PrimId) {
         let mut sides = [a, b];
         let mut unchanged = 0;
@@ -70,7 +70,7 @@ impl Analyzer {
         result
     }
 
-    /// Two conditions joined and simplified, as two again.
+    /// Joins two conditions, simplifies, and splits them again.
     fn shorten(&mut self, store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> (PrimId, PrimId) {
         let joint = folded(store, op, a, b);
         let simple = self.rewrite_simplify(store, joint);
@@ -155,7 +155,7 @@ fn conjunction(store: &mut Store, id: PrimId, chunks: &mut Vec<Vec<PrimId>>) -> 
     true
 }
 
-/// The parts whose conjunction (or disjunction) a condition is, after the other operation was distributed over them.
+/// Returns the parts of a conjunction (or disjunction), after the other operation was distributed over them.
 fn split(store: &mut Store, id: PrimId, by: PrimOp) -> Option<Vec<PrimId>> {
     let over = if by == PrimOp::And { PrimOp::Or } else { PrimOp::And };
     match *store.prim_of_id(id) {
@@ -202,7 +202,7 @@ fn joined(store: &mut Store, chunks: &[Vec<PrimId>]) -> PrimId {
     all
 }
 
-/// A condition with `not` taken into it, and comparisons written with `<` and `<=`.
+/// Pushes a `not` into a condition, and writes comparisons with `<` and `<=`.
 pub(super) fn without_not(store: &mut Store, mut id: PrimId) -> PrimId {
     loop {
         let (negated, inner) = match *store.prim_of_id(id) {

@@ -127,7 +127,7 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// Nothing is known.
+    /// Makes an analyzer without facts.
     pub fn new() -> Analyzer {
         Analyzer::default()
     }
@@ -145,12 +145,12 @@ impl Analyzer {
         answer
     }
 
-    /// The expression in its simplest form: TVM's `Simplify` with its two steps.
+    /// Returns the expression in its simplest form: TVM's `Simplify` with its two steps.
     pub fn simplify(&mut self, store: &mut Store, expr: PrimId) -> PrimId {
         self.simplify_steps(store, expr, 2)
     }
 
-    /// TVM's `Simplify`: the normal form of sums, then rewriting and normal form in turns.
+    /// Simplifies as TVM's `Simplify`: the normal form of sums, then rewriting and normal form in turns.
     pub fn simplify_steps(&mut self, store: &mut Store, expr: PrimId, steps: u32) -> PrimId {
         self.asked(|analyzer| {
             let mut result = analyzer.canonical_simplify(store, expr);
@@ -167,7 +167,7 @@ impl Analyzer {
         })
     }
 
-    /// The expression after the rewriting rules.
+    /// Returns the expression after the rewriting rules.
     pub fn rewrite_simplify(&mut self, store: &mut Store, expr: PrimId) -> PrimId {
         self.asked(|analyzer| {
             let once = analyzer.visit(store, expr, Mode::Rewrite);
@@ -175,7 +175,7 @@ impl Analyzer {
         })
     }
 
-    /// The expression with its sums in normal form.
+    /// Returns the expression with its sums in normal form.
     pub fn canonical_simplify(&mut self, store: &mut Store, expr: PrimId) -> PrimId {
         self.asked(|analyzer| analyzer.visit(store, expr, Mode::Canonical))
     }
@@ -185,7 +185,7 @@ impl Analyzer {
         self.can_prove_with(store, cond, Strength::Default)
     }
 
-    /// [`Analyzer::can_prove`] with a given effort.
+    /// Tries [`Analyzer::can_prove`] with a given effort.
     pub fn can_prove_with(&mut self, store: &mut Store, cond: PrimId, strength: Strength) -> bool {
         if let Some(value) = store.as_prim_int(cond) {
             return value != 0;

@@ -12,7 +12,7 @@ pub struct Modular {
     pub base: i64,
 }
 
-/// The greatest common divisor, where 0 is divided by all.
+/// Returns the greatest common divisor, where 0 is divided by all.
 pub fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
@@ -21,7 +21,7 @@ pub fn gcd(a: i64, b: i64) -> i64 {
     a as i64
 }
 
-/// The greatest common divisor of `a` and `b`, and `x` and `y` with `a * x + b * y` being it.
+/// Returns the greatest common divisor of `a` and `b`, and `x` and `y` with `a * x + b * y` being it.
 fn extended_gcd(a: i64, b: i64) -> (i64, i64, i64) {
     let (mut s, mut old_s) = (0i64, 1i64);
     let (mut r, mut old_r) = (b, a.wrapping_abs());
@@ -39,7 +39,7 @@ impl Modular {
     /// All integers.
     pub const ALL: Modular = Modular { coeff: 1, base: 0 };
 
-    /// `coeff * k + base`, written with the least base that is not negative.
+    /// Makes `coeff * k + base`, with the least base that is not negative.
     pub fn new(coeff: i64, base: i64) -> Modular {
         let (coeff, base) = if coeff < 0 { (coeff.wrapping_neg(), base.wrapping_neg()) } else { (coeff, base) };
         Modular { coeff, base: if coeff > 0 { base.rem_euclid(coeff) } else { base } }

@@ -7,8 +7,8 @@ use super::set_eval::{domains_of, eval_range};
 use crate::ir::{DType, PrimExpr, PrimId, PrimOp, Store};
 use crate::tir::build::binary;
 
-/// The touched range along each axis, where every value in it is touched; nothing where that is not known (TVM's
-/// `EstimateRegionStrictBound`, and `EstimateRegionLowerBound`, which is the same).
+/// Returns the touched range along each axis, where every value in it is touched; nothing where that is not known
+/// (TVM's `EstimateRegionStrictBound`, and `EstimateRegionLowerBound`, which is the same).
 pub fn strict_region(
     store: &mut Store,
     analyzer: &mut Analyzer,
@@ -29,7 +29,7 @@ pub fn strict_region(
     pairs.map(|(sum, (_, extent))| touched(store, analyzer, sum, *extent)).collect()
 }
 
-/// A range along each axis within which everything lies that is touched (TVM's `EstimateRegionUpperBound`).
+/// Returns a range along each axis within which everything lies that is touched (TVM's `EstimateRegionUpperBound`).
 pub fn covering_region(
     store: &mut Store,
     analyzer: &mut Analyzer,
@@ -53,7 +53,7 @@ pub fn covering_region(
     found
 }
 
-/// The values from an index that is one iterator on, `extent` of them each time.
+/// Returns the values from an index that is one iterator on, `extent` of them each time.
 fn touched(store: &mut Store, analyzer: &mut Analyzer, sum: &Sum, extent: PrimId) -> Option<IntSet> {
     let zero = store.prim_int(0, DType::I32);
     let mut holds = |store: &mut Store, op, a, b| {

@@ -13,7 +13,7 @@ const DEEPEST_AGAIN: u8 = 5;
 pub(super) struct Branch(Vec<Scope>);
 
 impl Analyzer {
-    /// An expression after one of the simplifiers went over it once.
+    /// Returns an expression after one of the simplifiers went over it once.
     pub(super) fn visit(&mut self, store: &mut Store, id: PrimId, mode: Mode) -> PrimId {
         match mode {
             Mode::Rewrite => self.remembered(store, id, mode, Analyzer::visit_node),
@@ -50,7 +50,7 @@ impl Analyzer {
         result
     }
 
-    /// One node with all below it, in the way of the rewriting simplifier.
+    /// Simplifies one node with all below it, in the way of the rewriting simplifier.
     pub(super) fn visit_node(&mut self, store: &mut Store, id: PrimId, mode: Mode) -> PrimId {
         let expr = store.prim_rc(id);
         match *expr {
@@ -126,7 +126,7 @@ impl Analyzer {
         self.visit(store, mirrored, mode)
     }
 
-    /// An operation whose operands are simplified.
+    /// Simplifies an operation whose operands are simplified.
     pub(super) fn binary_node(&mut self, store: &mut Store, op: PrimOp, a: PrimId, b: PrimId, mode: Mode) -> PrimId {
         let result = folded(store, op, a, b);
         if !matches!(*store.prim_of_id(result), PrimExpr::Binary { op: o, a: x, b: y } if (o, x, y) == (op, a, b)) {
@@ -188,7 +188,7 @@ impl Analyzer {
         branch.0.into_iter().rev().for_each(|scope| self.exit(scope));
     }
 
-    /// Sums in normal form, remembered.
+    /// Writes sums in normal form, remembered.
     pub(super) fn canonical(&mut self, store: &mut Store, id: PrimId) -> std::rc::Rc<Canon> {
         let key = (id, self.depth[Mode::Canonical as usize]);
         if let Some(found) = self.memo().sums.get(&key) {
@@ -244,7 +244,7 @@ pub(super) fn quotient_facts(store: &mut Store, cond: PrimId) -> Vec<PrimId> {
     facts
 }
 
-/// `a op b` of operands of one type: folded where it can be, as it is otherwise.
+/// Makes `a op b` of operands of one type, folded if possible.
 pub(super) fn folded(store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
     match fold(store, op, a, b) {
         None => store.prim_binary(op, a, b),
@@ -256,7 +256,7 @@ pub(super) fn folded(store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> Pri
     }
 }
 
-/// `true` or `false` of as many lanes as `like` has.
+/// Makes `true` or `false` of as many lanes as `like` has.
 pub(super) fn truth(store: &mut Store, like: PrimId, value: bool) -> PrimId {
     let lanes = store.prim_dtype(like).lanes;
     constant(store, i64::from(value), DType { lanes, ..DType::BOOL })

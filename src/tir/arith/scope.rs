@@ -159,7 +159,7 @@ impl Analyzer {
         self.known.get(&symbol).is_some_and(|known| known.bound.is_some())
     }
 
-    /// A condition holds from here until [`Analyzer::exit`].
+    /// Enters a condition, which holds until [`Analyzer::exit`].
     pub fn enter(&mut self, store: &mut Store, cond: PrimId) -> Scope {
         let mut scope = Scope {
             bounds: self.bounds.len(),

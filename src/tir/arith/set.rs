@@ -17,7 +17,7 @@ pub enum End {
 }
 
 impl End {
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     pub fn value(self) -> Option<PrimId> {
         match self {
             End::At(value) => Some(value),
@@ -33,7 +33,7 @@ impl End {
         }
     }
 
-    /// The lesser or the greater of two ends, as `op` says.
+    /// Returns the lesser or the greater of two ends, as `op` says.
     pub(super) fn extreme(store: &mut Store, op: PrimOp, a: End, b: End) -> End {
         let (winner, loser) = match op {
             PrimOp::Min => (End::NegInf, End::PosInf),
@@ -68,17 +68,17 @@ impl IntSet {
     /// All integers.
     pub const EVERYTHING: IntSet = IntSet { min: End::NegInf, max: End::PosInf };
 
-    /// One value.
+    /// Makes the set of one value.
     pub fn single(value: PrimId) -> IntSet {
         IntSet { min: End::At(value), max: End::At(value) }
     }
 
-    /// From one value to another, both included.
+    /// Makes the set from one value to another, both included.
     pub fn between(min: PrimId, max: PrimId) -> IntSet {
         IntSet { min: End::At(min), max: End::At(max) }
     }
 
-    /// So many values from `min` on.
+    /// Makes the set of `extent` values from `min` on.
     pub fn from_range(store: &mut Store, min: PrimId, extent: PrimId) -> IntSet {
         if store.as_prim_int(extent) == Some(1) {
             return IntSet::single(min);
@@ -98,17 +98,17 @@ impl IntSet {
         self == IntSet::EVERYTHING
     }
 
-    /// The one value that it holds, where that is plain to see.
+    /// Returns the one value that it holds, where that is plain to see.
     pub fn point(self) -> Option<PrimId> {
         if self.min == self.max { self.min.value() } else { None }
     }
 
-    /// The least value, if it is bounded below.
+    /// Returns the least value, if it is bounded below.
     pub fn lower(self) -> Option<PrimId> {
         if self.is_nothing() { None } else { self.min.value() }
     }
 
-    /// The greatest value, if it is bounded above.
+    /// Returns the greatest value, if it is bounded above.
     pub fn upper(self) -> Option<PrimId> {
         if self.is_nothing() { None } else { self.max.value() }
     }
@@ -122,7 +122,7 @@ impl IntSet {
         }
     }
 
-    /// First value and number of values of the range that holds it; `whole` where it has no bounds.
+    /// Returns first value and number of values of the range that holds it; `whole` where it has no bounds.
     pub fn cover(self, store: &mut Store, whole: (PrimId, PrimId)) -> (PrimId, PrimId) {
         let (Some(min), Some(max)) = (self.lower(), self.upper()) else { return whole };
         let analyzer = &mut Analyzer::new();
@@ -172,7 +172,7 @@ impl IntSet {
         IntSet { min, max }
     }
 
-    /// Both ends simplified.
+    /// Simplifies both ends.
     fn simplified(self, store: &mut Store, analyzer: &mut Analyzer) -> IntSet {
         IntSet {
             min: self.min.map(|value| analyzer.simplify(store, value)),
@@ -180,7 +180,7 @@ impl IntSet {
         }
     }
 
-    /// The smallest interval over all of them.
+    /// Returns the smallest interval over all of them.
     pub fn union(store: &mut Store, sets: &[IntSet]) -> IntSet {
         IntSet::folded(store, sets, |store, _, a, b| a.hull(store, b))
     }
@@ -206,7 +206,7 @@ impl IntSet {
         }
     }
 
-    /// The first of the sets, grown by those that touch it: all of it is in their union (TVM's `UnionLowerBound`).
+    /// Returns the first set, grown by those that touch it: all of it is in the union (TVM's `UnionLowerBound`).
     pub fn union_lower_bound(store: &mut Store, sets: &[IntSet]) -> IntSet {
         if let [only] = *sets {
             return only;
@@ -235,12 +235,12 @@ impl IntSet {
         all.unwrap_or(IntSet::NOTHING)
     }
 
-    /// [`IntSet::union`], axis by axis; all regions have as many axes as the first.
+    /// Computes [`IntSet::union`], axis by axis; all regions have as many axes as the first.
     pub fn union_region(store: &mut Store, regions: &[Vec<IntSet>]) -> Vec<IntSet> {
         by_axis(regions, |sets| IntSet::union(store, sets))
     }
 
-    /// [`IntSet::union_lower_bound`], axis by axis.
+    /// Computes [`IntSet::union_lower_bound`], axis by axis.
     pub fn union_region_lower_bound(store: &mut Store, regions: &[Vec<IntSet>]) -> Vec<IntSet> {
         by_axis(regions, |sets| IntSet::union_lower_bound(store, sets))
     }
@@ -256,7 +256,7 @@ fn by_axis(regions: &[Vec<IntSet>], mut f: impl FnMut(&[IntSet]) -> IntSet) -> V
         .collect()
 }
 
-/// `value + offset`, folded.
+/// Makes `value + offset`, folded.
 pub(crate) fn plus(store: &mut Store, value: PrimId, offset: i64) -> PrimId {
     let dtype = store.prim_dtype(value).element();
     let number = store.prim_int(offset.abs(), dtype);

@@ -6,7 +6,7 @@ use crate::ir::{DTypeCode, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use crate::tir::build::{binary, cast, negate};
 use rustc_hash::FxHashMap;
 
-/// The values of an expression where variables are in `domains`.
+/// Returns the values of an expression where variables are in `domains`.
 pub fn eval_set(store: &mut Store, expr: PrimId, domains: &Domains) -> IntSet {
     Evaluator::new(&mut Analyzer::new(), domains).eval(store, expr)
 }
@@ -16,7 +16,7 @@ pub fn eval_set_with(store: &mut Store, analyzer: &mut Analyzer, expr: PrimId, d
     Evaluator::new(analyzer, domains).eval(store, expr)
 }
 
-/// The values in a range whose ends move.
+/// Returns the values in a range whose ends move.
 pub fn eval_range(store: &mut Store, min: PrimId, extent: PrimId, domains: &Domains) -> IntSet {
     let analyzer = &mut Analyzer::new();
     let one = store.prim_int(1, store.prim_dtype(extent));
@@ -29,7 +29,7 @@ pub fn eval_range(store: &mut Store, min: PrimId, extent: PrimId, domains: &Doma
     Evaluator::new(analyzer, domains).relax(store, IntSet::between(min, last))
 }
 
-/// The values in each range of a region whose ends move.
+/// Returns the values in each range of a region whose ends move.
 pub fn eval_region(store: &mut Store, region: &[(PrimId, PrimId)], domains: &Domains) -> Vec<IntSet> {
     let analyzer = &mut Analyzer::new();
     let mut found = Vec::new();
@@ -42,7 +42,7 @@ pub fn eval_region(store: &mut Store, region: &[(PrimId, PrimId)], domains: &Dom
     found
 }
 
-/// The values in a set whose ends move.
+/// Returns the values in a set whose ends move.
 pub fn eval_int_set(store: &mut Store, set: IntSet, domains: &Domains) -> IntSet {
     let analyzer = &mut Analyzer::new();
     let mut evaluator = Evaluator::new(analyzer, domains);
@@ -51,7 +51,7 @@ pub fn eval_int_set(store: &mut Store, set: IntSet, domains: &Domains) -> IntSet
     IntSet { min, max }
 }
 
-/// The values of all lanes of a vector; of anything else itself.
+/// Returns the values of all lanes of a vector; of anything else itself.
 pub fn lanes_of(store: &mut Store, expr: PrimId) -> IntSet {
     if store.prim_dtype(expr).lanes == 1 {
         return IntSet::single(expr);
@@ -61,12 +61,12 @@ pub fn lanes_of(store: &mut Store, expr: PrimId) -> IntSet {
     evaluator.eval(store, expr)
 }
 
-/// Each variable of a list of ranges with the values that it takes.
+/// Returns each variable of a list of ranges with the values that it takes.
 pub fn domains_of(store: &mut Store, ranges: &[(Id<Symbol>, (PrimId, PrimId))]) -> Domains {
     ranges.iter().map(|(var, (min, extent))| (*var, IntSet::from_range(store, *min, *extent))).collect()
 }
 
-/// The values of an expression and of each expression in it.
+/// Returns the values of an expression and of each expression in it.
 pub fn eval_each(store: &mut Store, expr: PrimId, domains: &Domains) -> FxHashMap<PrimId, IntSet> {
     let analyzer = &mut Analyzer::new();
     let mut evaluator = Evaluator { seen: Some(FxHashMap::default()), ..Evaluator::new(analyzer, domains) };
@@ -200,7 +200,7 @@ impl<'a> Evaluator<'a> {
         relaxed
     }
 
-    /// The values of `x op y` for x in one set and y in the other; `id` is that expression.
+    /// Returns the values of `x op y` for x in one set and y in the other; `id` is that expression.
     fn combine(&mut self, store: &mut Store, op: PrimOp, a: IntSet, b: IntSet, id: PrimId) -> IntSet {
         if let (Some(a), Some(b)) = (a.point(), b.point()) {
             return IntSet::single(binary(store, op, a, b));
@@ -240,7 +240,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Values multiplied or divided by one: the ends change places where that is negative.
+    /// Multiplies or divides values by one: the ends are exchanged for a negative one.
     fn scaled(&mut self, store: &mut Store, op: PrimOp, set: IntSet, by: PrimId) -> IntSet {
         match (op, store.as_prim_int(by)) {
             (PrimOp::Mul, Some(0)) => return IntSet::single(by),

@@ -43,8 +43,8 @@ fn linear(store: &Store, id: PrimId) -> Option<Linear> {
     }
 }
 
-/// The comparisons that a condition is the conjunction of, as far as they are simple: sums, products, quotients and
-/// remainders of integers.
+/// Collects the comparisons of a conjunction, as far as they are simple: sums, products, quotients and remainders of
+/// integers.
 fn comparisons(store: &Store, cond: PrimId, found: &mut Vec<PrimId>) {
     let mut todo = vec![cond];
     while let Some(id) = todo.pop() {
@@ -73,8 +73,8 @@ fn comparisons(store: &Store, cond: PrimId, found: &mut Vec<PrimId>) {
     }
 }
 
-/// The ranges that variables have where a condition holds, given the values that they have anyway. Nothing where the
-/// condition says more than that.
+/// Returns the ranges that variables have where a condition holds, given the values that they have anyway. Nothing
+/// where the condition says more than that.
 pub fn ranges_of_condition(store: &mut Store, cond: PrimId, domains: &Domains) -> Option<Vec<(Id<Symbol>, IntSet)>> {
     let analyzer = &mut Analyzer::new();
     let cond = analyzer.simplify(store, cond);

@@ -186,13 +186,13 @@ pub(super) struct Match {
     has_lanes: bool,
 }
 
-/// The table, read when it is asked for first.
+/// Returns the table, read when it is asked for first.
 pub(super) fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| Reader::read(include_str!("rules.txt")))
 }
 
-/// The kind of an expression, for [`Table::candidates`].
+/// Returns the kind of an expression, for [`Table::candidates`].
 pub(super) fn kind(expr: &PrimExpr) -> usize {
     match expr {
         PrimExpr::Binary { op, .. } => *op as usize,
@@ -265,7 +265,7 @@ impl Table {
         }
     }
 
-    /// The kinds of expressions that can look like a pattern, as bits.
+    /// Returns the kinds of expressions that can look like a pattern, as bits.
     fn kinds(&self, at: NodeId) -> u32 {
         match self.nodes[at as usize] {
             Node::Var(FLOAT) => 1 << FLOAT_KIND,
@@ -419,7 +419,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The operation and the operands that a section is about.
+/// Returns the operation and the operands that a section is about.
 fn section(head: &str) -> (usize, u8) {
     let (name, of) = head.split_once(' ').unwrap_or((head, ""));
     let class = match of {

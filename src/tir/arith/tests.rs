@@ -46,7 +46,7 @@ impl Sample {
     }
 }
 
-/// Variables that stand for truth values: operands of `and`, `or`, `not`, and conditions of `select`.
+/// Collects the variables for truth values: operands of `and`, `or`, `not`, and conditions of `select`.
 fn truths(table: &Table, at: NodeId, found: &mut Vec<u8>) {
     let mut truth = |at: NodeId| {
         if let Node::Var(var) = table.nodes[at as usize] {

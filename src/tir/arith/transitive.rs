@@ -39,7 +39,7 @@ impl Fact {
         Fact { left, right, offset, result }
     }
 
-    /// The same with this expression on the left, if it has it.
+    /// Returns the same with this expression on the left, if it has it.
     fn from(self, left: Key) -> Option<Fact> {
         if self.left == left {
             return Some(self);
@@ -68,7 +68,7 @@ impl Fact {
     }
 }
 
-/// An expression and the number that is added to it.
+/// Returns an expression and the number that is added to it.
 fn offset(store: &Store, id: PrimId) -> (Key, i64) {
     match *store.prim_of_id(id) {
         PrimExpr::Int { value, .. } => (None, value),

@@ -15,7 +15,7 @@ impl Rewriting<'_> {
         self.prim(mutator, root)
     }
 
-    /// The same for several.
+    /// The same for several expressions.
     pub fn roots(&mut self, mutator: &mut dyn StmtMutator, roots: &[PrimId]) -> Box<[PrimId]> {
         roots.iter().map(|root| self.root(mutator, *root)).collect()
     }

@@ -88,7 +88,7 @@ impl Rewriting<'_> {
         }
     }
 
-    /// An access to a buffer that goes to `indices`, rewritten already.
+    /// Rewrites an access to a buffer at `indices`, which are rewritten already.
     pub(super) fn access(
         &mut self,
         mutator: &mut dyn StmtMutator,
@@ -149,7 +149,7 @@ impl Rewriting<'_> {
         (new != *self.store.prim_block(id)).then(|| self.store.add_prim_block(new))
     }
 
-    /// A part of a buffer over the expressions in it rewritten.
+    /// Rewrites the expressions of a part of a buffer.
     pub fn region(&mut self, mutator: &mut dyn StmtMutator, region: &Region) -> Region {
         let ranges = (region.ranges.iter())
             .map(|(min, extent)| (self.root(mutator, *min), extent.map(|extent| self.root(mutator, extent))))
@@ -159,8 +159,8 @@ impl Rewriting<'_> {
 }
 
 impl Store {
-    /// One statement after the other, as TVM's `SeqStmt::Flatten` puts them together: sequences inside are opened and
-    /// `T.evaluate(0)` goes. `pre` is the sequence that this is a copy of; the same when nothing changed.
+    /// Joins statements as TVM's `SeqStmt::Flatten` does: opens sequences inside and drops `T.evaluate(0)`. `pre` is
+    /// the sequence that this is a copy of; the same when nothing changed.
     pub fn flat_seq(&mut self, pre: Option<StmtId>, stmts: &[StmtId]) -> StmtId {
         let flat: Vec<StmtId> = stmts.iter().flat_map(|id| self.stmts_of(*id)).filter(|id| !self.is_no_op(*id)).collect();
         match flat[..] {
@@ -182,7 +182,7 @@ impl Store {
         matches!(*self.stmt(id), Stmt::Evaluate(value) if self.as_prim_int(value) == Some(0))
     }
 
-    /// `T.evaluate(0)`
+    /// Makes `T.evaluate(0)`
     pub fn no_op(&mut self) -> StmtId {
         let zero = self.prim_int(0, crate::ir::DType::I32);
         self.add_stmt(Stmt::Evaluate(zero))

@@ -1,7 +1,7 @@
 use super::*;
 use crate::ir::{DType, DTypeCode, For, ForKind, PrimOp, Stmt};
 
-/// `for i in range(4): A[i] = i * 2` and `A[0] = 1`, one after the other, each with a place in a text.
+/// Makes `for i in range(4): A[i] = i * 2` and `A[0] = 1`, in sequence, each with a place in a text.
 fn program(store: &mut Store) -> (StmtId, [StmtId; 3]) {
     let [i, scope, name] = ["i", "global", "A"].map(|text| store.name(text));
     let var = store.add_symbol(Symbol { name: i, dtype: DType::I32, size: false });

@@ -2,7 +2,7 @@
 
 use crate::ir::{IdMap, PrimExpr, PrimId, Store};
 
-/// A branch in which a condition is known: choices by the same condition inside are made.
+/// Simplifies a branch in which a condition is known: decides choices by the same condition.
 pub(super) fn decided(store: &mut Store, branch: PrimId, cond: PrimId, truth: bool) -> PrimId {
     let mut order = Vec::new();
     let mut found = false;

@@ -5,7 +5,7 @@ use crate::ir::{DType, PrimExpr, PrimId, PrimOp};
 use crate::tir::build::binary;
 
 impl Simplifier<'_> {
-    /// `min(x + y, z) - x` is `min(y, z - x)`, of the greater one too.
+    /// Rewrites `min(x + y, z) - x` to `min(y, z - x)`, and likewise for `max`.
     pub(super) fn within_extreme(&mut self, mut sum: Sum, dtype: DType) -> Option<Sum> {
         let extreme = |term: &Term| match *self.store.prim_of_id(term.index) {
             PrimExpr::Binary { op: op @ (PrimOp::Min | PrimOp::Max), a, b }
@@ -83,7 +83,7 @@ impl Simplifier<'_> {
         (term.index, term.lower, term.upper, term.scale) == (id, 1, INF, 1)
     }
 
-    /// `min(x * 2, 8)` is `min(x, 4) * 2`; a negative factor turns the least into the greatest.
+    /// Rewrites `min(x * 2, 8)` to `min(x, 4) * 2`; a negative factor exchanges minimum and maximum.
     pub(super) fn scaled_extreme(&mut self, op: PrimOp, a: PrimId, b: PrimId) -> Option<PrimId> {
         let dtype = self.store.prim_dtype(a);
         let (x, y) = (self.sum(a), self.sum(b));

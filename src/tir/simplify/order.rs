@@ -3,7 +3,7 @@
 use crate::ir::{DType, PrimExpr, PrimId, PrimOp, Store};
 use crate::tir::build::binary;
 
-/// An expression and the number that is added to it.
+/// Returns an expression and the number that is added to it.
 fn offset(store: &Store, id: PrimId) -> (Option<PrimId>, i64) {
     match *store.prim_of_id(id) {
         PrimExpr::Int { value, .. } => (None, value),
@@ -19,7 +19,7 @@ fn offset(store: &Store, id: PrimId) -> (Option<PrimId>, i64) {
     }
 }
 
-/// `number - x`
+/// Matches `number - x`.
 fn number_minus(store: &Store, id: PrimId) -> Option<(i64, PrimId)> {
     match *store.prim_of_id(id) {
         PrimExpr::Binary { op: PrimOp::Sub, a, b } => store.as_prim_int(a).map(|number| (number, b)),
@@ -41,7 +41,7 @@ fn buried(store: &mut Store, id: PrimId) -> Option<(PrimId, i64)> {
     Some((taken.into_iter().rev().fold(x, |sum, y| binary(store, PrimOp::Sub, sum, y)), number))
 }
 
-/// `x * number`, where the number is positive.
+/// Matches `x * number` with a positive number.
 fn scaled(store: &Store, id: PrimId) -> Option<(PrimId, i64)> {
     match *store.prim_of_id(id) {
         PrimExpr::Binary { op: PrimOp::Mul, a, b } => store.as_prim_int(b).filter(|scale| *scale > 0).map(|scale| (a, scale)),
@@ -49,7 +49,7 @@ fn scaled(store: &Store, id: PrimId) -> Option<(PrimId, i64)> {
     }
 }
 
-/// `x // number`, where the number is positive.
+/// Matches `x // number` with a positive number.
 fn divided(store: &Store, id: PrimId) -> Option<(PrimId, i64)> {
     match *store.prim_of_id(id) {
         PrimExpr::Binary { op: PrimOp::FloorDiv, a, b } => store.as_prim_int(b).filter(|by| *by > 0).map(|by| (a, by)),
@@ -57,7 +57,7 @@ fn divided(store: &Store, id: PrimId) -> Option<(PrimId, i64)> {
     }
 }
 
-/// `a < b`. Each step leaves less to be done: a number moves to the other side or a factor vanishes.
+/// Simplifies `a < b`. Each step leaves a smaller problem: a number moves to the other side or a factor vanishes.
 pub(super) fn less(store: &mut Store, mut a: PrimId, mut b: PrimId) -> PrimId {
     loop {
         let dtype = store.prim_dtype(a);
@@ -109,13 +109,13 @@ pub(super) fn less(store: &mut Store, mut a: PrimId, mut b: PrimId) -> PrimId {
     binary(store, PrimOp::Lt, a, b)
 }
 
-/// `a <= b`, which is that `b` is not less.
+/// Simplifies `a <= b`: `b` is not less.
 pub(super) fn at_most(store: &mut Store, a: PrimId, b: PrimId) -> PrimId {
     let less = less(store, b, a);
     not(store, less)
 }
 
-/// `a == b`
+/// Simplifies `a == b`.
 pub(super) fn equal(store: &mut Store, a: PrimId, b: PrimId) -> PrimId {
     let dtype = store.prim_dtype(a);
     let (a, b) = if store.as_prim_int(a).is_some() { (b, a) } else { (a, b) };
@@ -130,7 +130,7 @@ pub(super) fn equal(store: &mut Store, a: PrimId, b: PrimId) -> PrimId {
     binary(store, PrimOp::Eq, a, b)
 }
 
-/// `not a`, which comparisons take in, and which goes into conjunctions.
+/// Simplifies `not a`: negates comparisons, and distributes over conjunctions.
 pub(super) fn not(store: &mut Store, root: PrimId) -> PrimId {
     let mut todo = vec![(root, None)];
     let mut done = Vec::new();

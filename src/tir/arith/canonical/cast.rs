@@ -6,7 +6,7 @@ use crate::tir::arith::{Analyzer, Bound, Mode, is_index};
 use crate::tir::build::{binary, cast};
 
 impl Analyzer {
-    /// A cast to an index type.
+    /// Simplifies a cast to an index type.
     pub(super) fn canonical_cast(&mut self, store: &mut Store, id: PrimId, value: PrimId, dtype: DType) -> Canon {
         let value = self.canonical(store, value);
         match &*value {

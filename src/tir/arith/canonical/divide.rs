@@ -14,7 +14,7 @@ struct Reduced {
 }
 
 impl Analyzer {
-    /// `a / b` or `a // b`
+    /// Simplifies `a / b` or `a // b`.
     pub(super) fn canonical_quotient(&mut self, store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> Canon {
         let (a, b) = (self.canonical(store, a), self.canonical(store, b));
         if let Some(result) = folded(store, op, &a, &b) {
@@ -80,7 +80,7 @@ impl Analyzer {
         Some(whole)
     }
 
-    /// `x % (m * n) // n` is `x // n % m`, which is worth it where `x` has parts that `n` divides.
+    /// Rewrites `x % (m * n) // n` to `x // n % m`, which pays if `x` has parts that `n` divides.
     fn quotient_of_remainder(&mut self, store: &mut Store, split: &Split, divisor: i64) -> Option<PrimId> {
         let plain = split.lower == 1 && split.scale == 1 && split.rounds(Rounding::Down);
         if !plain || split.upper == INF || split.upper % divisor != 0 {
@@ -109,7 +109,7 @@ impl Analyzer {
         split
     }
 
-    /// A term divided by a positive number.
+    /// Returns a term divided by a positive number.
     fn split_divided(&mut self, store: &mut Store, split: Split, divisor: i64, rounding: Rounding) -> Split {
         let mut split = Analyzer::rounded(store, split, rounding);
         if split.scale % divisor == 0 {
@@ -133,7 +133,7 @@ impl Analyzer {
         Split { lower: divisor, rounding, ..Split::whole(store, index) }
     }
 
-    /// `a % b`, rounded either way
+    /// Simplifies `a % b`, rounded either way.
     pub(super) fn canonical_remainder(&mut self, store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> Canon {
         let (mut a, b) = (self.canonical(store, a), self.canonical(store, b));
         if let Some(result) = folded(store, op, &a, &b) {
@@ -196,7 +196,7 @@ impl Analyzer {
         Canon::Split(self.split_rest(store, split, divisor, rounding))
     }
 
-    /// The remainder of a term by a positive number.
+    /// Returns the remainder of a term by a positive number.
     fn split_rest(&mut self, store: &mut Store, split: Split, divisor: i64, rounding: Rounding) -> Split {
         let mut split = Analyzer::rounded(store, split, rounding);
         if split.scale % divisor == 0 {

@@ -136,7 +136,7 @@ impl Sum {
         self.base = self.base.wrapping_add(other.base.wrapping_mul(factor));
     }
 
-    /// The terms that a number divides, and the others.
+    /// Returns the terms that a number divides, and the others.
     fn separate(&self, divisor: i64) -> (Sum, Sum) {
         let (mut whole, mut rest) = (Sum::number(0, self.dtype), Sum::number(0, self.dtype));
         *(if self.base % divisor == 0 { &mut whole.base } else { &mut rest.base }) = self.base;
@@ -207,7 +207,7 @@ impl Sum {
 }
 
 impl Canon {
-    /// The expression, written out.
+    /// Returns the expression, written out.
     pub(super) fn normal(&self, store: &mut Store) -> PrimId {
         match self {
             Canon::Expr(id) => *id,
@@ -248,12 +248,12 @@ impl Canon {
     }
 }
 
-/// The least number of a type, which has no opposite that could be subtracted.
+/// Returns the least number of a type, which has no opposite that could be subtracted.
 fn least(dtype: DType) -> i64 {
     if dtype.bits == 64 { i64::MIN } else { Bound::of_type(dtype).min }
 }
 
-/// `a op b` where a number makes it less than it says.
+/// Folds `a op b` with a number if the result is simpler.
 fn folded(store: &mut Store, op: PrimOp, a: &Rc<Canon>, b: &Rc<Canon>) -> Option<Rc<Canon>> {
     if let (Canon::Expr(x), Canon::Expr(y)) = (&**a, &**b) {
         return Some(match fold(store, op, *x, *y)? {
@@ -280,7 +280,7 @@ fn folded(store: &mut Store, op: PrimOp, a: &Rc<Canon>, b: &Rc<Canon>) -> Option
     }
 }
 
-/// The factors of a product that are no numbers, in their order, and the product of its numbers.
+/// Returns the factors of a product that are no numbers, in their order, and the product of its numbers.
 fn factors(store: &Store, roots: &[PrimId]) -> (Vec<PrimId>, i64) {
     let (mut found, mut scale) = (Vec::new(), 1i64);
     let mut todo: Vec<PrimId> = roots.iter().rev().copied().collect();
@@ -294,7 +294,7 @@ fn factors(store: &Store, roots: &[PrimId]) -> (Vec<PrimId>, i64) {
     (found, scale)
 }
 
-/// The product of factors and a number, which stands last.
+/// Makes the product of factors and a number, which stands last.
 fn product(store: &mut Store, factors: &[PrimId], scale: i64, dtype: DType) -> PrimId {
     let one = store.prim_int(1, dtype);
     let product = factors.iter().fold(one, |product, factor| binary(store, PrimOp::Mul, product, *factor));
@@ -303,7 +303,7 @@ fn product(store: &mut Store, factors: &[PrimId], scale: i64, dtype: DType) -> P
 }
 
 impl Analyzer {
-    /// One node with all below it: sums are not written out.
+    /// Simplifies one node with all below it, without writing out sums.
     pub(super) fn canonical_node(&mut self, store: &mut Store, id: PrimId) -> Canon {
         let dtype = store.prim_dtype(id);
         match *store.prim_of_id(id) {
@@ -319,7 +319,7 @@ impl Analyzer {
         }
     }
 
-    /// `a + b`, `a - b`, `a * b`
+    /// Simplifies `a + b`, `a - b` or `a * b`.
     fn canonical_linear(&mut self, store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> Canon {
         let (a, b) = (self.canonical(store, a), self.canonical(store, b));
         if let Some(result) = folded(store, op, &a, &b) {

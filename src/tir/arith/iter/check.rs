@@ -35,7 +35,7 @@ impl Uses {
         }
     }
 
-    /// The digits of an iterator.
+    /// Returns the digits of an iterator.
     pub fn get(&self, mark: &Rc<Mark>) -> &[Split] {
         self.0.iter().find(|(other, _)| Rc::ptr_eq(other, mark)).map_or(&[], |(_, splits)| splits)
     }

@@ -27,7 +27,7 @@ pub(super) fn are_independent(store: &Store, iters: &Iters) -> bool {
     !iters.iter().any(|(_, (min, extent))| uses(store, *min, &is_iter) || uses(store, *extent, &is_iter))
 }
 
-/// The nodes of an expression, counted wherever they stand.
+/// Returns the nodes of an expression, counted wherever they stand.
 fn size(store: &Store, expr: PrimId) -> u64 {
     let mut sizes: FxHashMap<PrimId, u64> = FxHashMap::default();
     store.for_each_prim(expr, &mut |id, node| {
@@ -38,8 +38,8 @@ fn size(store: &Store, expr: PrimId) -> u64 {
     sizes.get(&expr).copied().unwrap_or(1)
 }
 
-/// The constraints that a condition consists of, the smaller ones first; those of single iterators make their ranges
-/// narrower instead. Nothing where it is no conjunction of comparisons.
+/// Returns the constraints that a condition consists of, the smaller ones first; those of single iterators make their
+/// ranges narrower instead. Nothing where it is no conjunction of comparisons.
 pub(super) fn of_predicate(
     store: &mut Store,
     predicate: PrimId,

@@ -5,7 +5,7 @@ use crate::ir::{DType, PrimId, PrimOp, Store};
 use crate::tir::arith::Analyzer;
 use crate::tir::build::binary;
 
-/// The expression that a sum is.
+/// Converts a sum to an expression.
 pub fn sum_to_prim(store: &mut Store, analyzer: &mut Analyzer, sum: &Sum) -> PrimId {
     let mut all = store.prim_int(0, DType::I32);
     for split in &sum.args {
@@ -15,7 +15,7 @@ pub fn sum_to_prim(store: &mut Store, analyzer: &mut Analyzer, sum: &Sum) -> Pri
     binary(store, PrimOp::Add, all, sum.base)
 }
 
-/// The expression that a digit is. Digits stand in each other as deep as the expression that they were made of.
+/// Converts a digit to an expression. Digits nest as deep as the expression that they were made of.
 pub fn digit_to_prim(store: &mut Store, analyzer: &mut Analyzer, split: &Split) -> PrimId {
     let source = match &split.source.source {
         Source::Prim(prim) => *prim,

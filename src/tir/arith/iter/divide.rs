@@ -112,7 +112,7 @@ impl Divider<'_> {
         }
     }
 
-    /// Digits, the innermost first, as one sum; and its extent.
+    /// Joins digits, the innermost first, into one sum; returns it with its extent.
     fn joined(&mut self, digits: Vec<Split>, base: PrimId) -> (Sum, PrimId) {
         let mut extent = self.store.prim_int(1, self.store.prim_dtype(base));
         let mut args = Vec::new();

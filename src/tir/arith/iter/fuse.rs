@@ -11,7 +11,7 @@ impl Rewriter<'_> {
         binary(self.store, PrimOp::Mul, a, b)
     }
 
-    /// `a * b` with numbers last (TVM's `MulAndNormalize`).
+    /// Makes `a * b` with numbers last (TVM's `MulAndNormalize`).
     pub(super) fn product(&mut self, a: PrimId, b: PrimId) -> PrimId {
         let mut number = 1i64;
         let mut all: Option<PrimId> = None;
@@ -69,7 +69,7 @@ impl Rewriter<'_> {
         found
     }
 
-    /// A digit with exactly this factor; one of a single value is preferred.
+    /// Finds a digit with exactly this factor; one of a single value is preferred.
     fn with_scale(&mut self, sum: &Sum, used: &[bool], scale: PrimId, source: Option<&Rc<Mark>>, end: usize) -> Option<usize> {
         let unit = sum.args.iter().position(|split| self.is(split.extent, 1)).unwrap_or(sum.args.len());
         let mut found = None;
@@ -91,7 +91,7 @@ impl Rewriter<'_> {
         found
     }
 
-    /// The digit with the greatest factor that is not above `scale`.
+    /// Returns the digit with the greatest factor that is not above `scale`.
     fn below_scale(&mut self, sum: &Sum, used: &[bool], scale: PrimId) -> Option<(usize, PrimId)> {
         let mut found: Option<(usize, PrimId)> = None;
         for at in (0..sum.args.len()).rev().filter(|at| !used[*at]) {
@@ -113,7 +113,7 @@ impl Rewriter<'_> {
         found
     }
 
-    /// Neighbouring digits of one iterator put together again; nothing where no two are of one.
+    /// Joins neighbouring digits of one iterator; nothing if no two are of one.
     pub(super) fn combine(&mut self, sum: &Sum) -> Option<Sum> {
         let count = sum.args.len();
         let shared =
@@ -152,7 +152,7 @@ impl Rewriter<'_> {
         Some(Sum { args: found, base: sum.base })
     }
 
-    /// The sum as one iterator with a factor and a base, if each digit continues where the one before ends.
+    /// Returns the sum as one iterator with a factor and a base, if each digit continues where the one before ends.
     pub(super) fn fuse(&mut self, sum: &Sum, level: Level, early: bool) -> Option<Sum> {
         let combined = self.combine(sum);
         if early && let Some(combined) = combined.as_ref().filter(|combined| combined.args.len() <= 1) {
@@ -249,7 +249,7 @@ impl Rewriter<'_> {
         Some(Sum { args: vec![Split::whole(self.store, mark, base_scale)], base })
     }
 
-    /// The sum with its digits in the order of their factors: greater numbers first, then more symbols.
+    /// Returns the sum with its digits in the order of their factors: greater numbers first, then more symbols.
     pub(super) fn normalize_sum(&mut self, sum: Sum) -> Sum {
         if sum.args.is_empty() {
             return sum;

@@ -72,7 +72,7 @@ pub fn inverse_iter_map(store: &mut Store, map: &[Sum], outputs: &[PrimId]) -> O
     Some(inverse)
 }
 
-/// The nodes below a sum and the sum itself, children first; its number. Iterators that are used more than once are one node.
+/// Collects the nodes of a sum, children first; returns its number. Iterators with several uses are one node.
 fn collect<'a>(sum: &'a Sum, mark: Option<Rc<Mark>>, nodes: &mut Vec<(Node<'a>, Vec<usize>)>, depth: u16) -> Option<usize> {
     if depth > DEEPEST {
         return None;

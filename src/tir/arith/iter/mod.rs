@@ -70,7 +70,7 @@ pub struct Sum {
 }
 
 impl Split {
-    /// All of an iterator, times `scale`.
+    /// Makes a digit of the whole iterator, times `scale`.
     pub fn whole(store: &mut Store, source: Rc<Mark>, scale: PrimId) -> Split {
         let lower = store.prim_int(1, store.prim_dtype(source.extent));
         Split { lower, extent: source.extent, scale, source }
@@ -83,7 +83,7 @@ impl Split {
 }
 
 impl Sum {
-    /// A value without digits.
+    /// Makes a sum without digits.
     fn of_base(base: PrimId) -> Sum {
         Sum { args: Vec::new(), base }
     }
@@ -261,7 +261,7 @@ pub fn normalize_to_iter_sum(store: &mut Store, analyzer: &mut Analyzer, index: 
     rewriter.normalize_sum(sum)
 }
 
-/// The indices as they are written most simply; where they are no sums of digits, themselves.
+/// Returns the indices as they are written most simply; where they are no sums of digits, themselves.
 pub fn simplify_iter_map(
     store: &mut Store,
     analyzer: &mut Analyzer,

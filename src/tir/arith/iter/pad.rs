@@ -37,7 +37,7 @@ impl Rewriter<'_> {
         self.analyzer.can_prove(self.store, even)
     }
 
-    /// `(split + base) // divisor`
+    /// Rewrites `(split + base) // divisor`.
     pub(super) fn quotient(&mut self, mut split: Split, mut base: PrimId, mut divisor: PrimId) -> Option<Value> {
         if self.is(divisor, 1) {
             return Some(if self.is(base, 0) { Value::Split(split) } else { Value::Sum(Sum { args: vec![split], base }) });
@@ -89,7 +89,7 @@ impl Rewriter<'_> {
         Some(if self.is(base, 0) { Value::Split(new) } else { Value::Sum(Sum { args: vec![new], base }) })
     }
 
-    /// `(split + base) % divisor`
+    /// Rewrites `(split + base) % divisor`.
     pub(super) fn remainder(&mut self, split: Split, mut base: PrimId, mut divisor: PrimId) -> Option<Value> {
         let zero = self.store.prim_int(0, self.store.prim_dtype(split.scale));
         if self.is(divisor, 1) {
@@ -173,7 +173,7 @@ impl Rewriter<'_> {
         Some((split, left))
     }
 
-    /// The longer iterator; which of its iterations were added is noted.
+    /// Returns the longer iterator; which of its iterations were added is noted.
     fn padded_mark(&mut self, mark: &Rc<Mark>, info: &Padding) -> Rc<Mark> {
         let zero = self.store.prim_int(0, DType::I32);
         let edge = self.op(PrimOp::Add, mark.extent, info.left);
@@ -211,7 +211,7 @@ impl Rewriter<'_> {
         padded
     }
 
-    /// A multiple of both that is not much greater than it has to be.
+    /// Returns a multiple of both that is not much greater than it has to be.
     fn common_multiple(&mut self, a: PrimId, b: PrimId) -> PrimId {
         let parts = |rewriter: &mut Self, id: PrimId| {
             let one = rewriter.store.prim_int(1, DType::I32);

@@ -6,7 +6,7 @@ use crate::tir::arith::DEEPEST;
 use crate::tir::build::{binary, fold, is_index};
 
 impl Rewriter<'_> {
-    /// An index as one iterator with a base.
+    /// Returns an index as one iterator with a base.
     pub(super) fn rewrite(&mut self, index: PrimId) -> Sum {
         let value = self.value(index);
         let sum = self.as_sum(value);
