@@ -152,7 +152,7 @@ fn shape_strings<'s>(tree: &Tree<'s>) -> FxHashMap<Id<Node>, Tree<'s>> {
 }
 
 impl<'s, 'a> Reader<'s, 'a> {
-    /// The place of a node of the tree that is read.
+    /// Returns the place of a node of the tree that is read.
     fn span(&self, id: Id<Node>) -> Span {
         self.inside.unwrap_or_else(|| self.tree.span(id))
     }
@@ -176,7 +176,7 @@ impl<'s, 'a> Reader<'s, 'a> {
         }
     }
 
-    /// Text of an expression, for messages.
+    /// Returns the text of an expression, for messages.
     fn text(&self, id: Id<Node>) -> String {
         super::shorten(self.tree.text(self.tree.span(id)))
     }

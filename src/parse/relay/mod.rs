@@ -159,7 +159,7 @@ impl<'s, 'a> Parser<'s, 'a> {
         }
     }
 
-    /// The place from `start` to the last token.
+    /// Returns the place from `start` to the last token.
     fn span_from(&self, start: u32) -> Span {
         Span { start, end: self.prev_end.max(start) }
     }

@@ -93,7 +93,7 @@ impl<'s, T: Copy> Scopes<'s, T> {
         }
     }
 
-    /// All names in scope, for suggestions.
+    /// Returns all names in scope, for suggestions.
     pub fn names(&self) -> impl Iterator<Item = &'s str> + '_ {
         self.current.keys().chain(self.free.keys()).copied()
     }

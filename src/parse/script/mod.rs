@@ -140,7 +140,7 @@ impl<'s> Parser<'s> {
         if self.at(kind) { Ok(self.bump()) } else { Err(self.unexpected(wanted)) }
     }
 
-    /// The place from `start` to the last token.
+    /// Returns the place from `start` to the last token.
     fn span_from(&self, start: u32) -> Span {
         Span { start, end: self.prev_end.max(start) }
     }

@@ -7,7 +7,7 @@ use crate::parse::script::tree::Arg;
 use crate::tir::{Gives, Intrinsic, math};
 
 impl Reader<'_, '_, '_> {
-    /// An intrinsic of the table.
+    /// Reads an intrinsic of the table.
     pub(super) fn table_call(&mut self, known: &'static Intrinsic, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let name = known.name;
         let given = self.arranged(known.params, args, name, at)?;
@@ -90,7 +90,7 @@ impl Reader<'_, '_, '_> {
         Ok(Value::Prim(self.store.prim_call(name, &prims, dtype)))
     }
 
-    /// The type of a call that depends on its arguments.
+    /// Returns the type of a call that depends on its arguments.
     fn special_type(&mut self, name: &str, args: &[PrimId]) -> DType {
         let of = |reader: &Self, i: usize| args.get(i).map_or(DType::VOID, |prim| reader.store.prim_dtype(*prim));
         let scope = |reader: &Self, i: usize| {
@@ -134,7 +134,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// A buffer as the argument of a packed function.
+    /// Makes a buffer as the argument of a packed function.
     fn packed_buffer(&mut self, buffer: Id<Buffer>) -> PrimId {
         let data = self.store.buffer(buffer).clone();
         let index_type = data.shape.first().map_or(DType::I64, |extent| self.store.prim_dtype(*extent));
@@ -152,7 +152,7 @@ impl Reader<'_, '_, '_> {
         self.store.prim_call("tvm_stack_make_array", &[pointer, shape, strides, rank, zero, offset], DType::HANDLE)
     }
 
-    /// `T.call_ffi_kernel("kernel", A.data, 1024, launch_params=["threadIdx.x"], ret_ty="int32")`
+    /// Reads `T.call_ffi_kernel("kernel", A.data, 1024, launch_params=["threadIdx.x"], ret_ty="int32")`.
     pub(super) fn kernel_call(&mut self, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let mut prims = Vec::new();
         for (value, at) in self.positional(args)? {
@@ -183,7 +183,7 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// The name of an intrinsic of LLVM without the types that it is overloaded for: `llvm.ctpop` of `llvm.ctpop.v8i8`.
+/// Returns the name of an intrinsic of LLVM without overloaded types: `llvm.ctpop` of `llvm.ctpop.v8i8`.
 fn without_overload(name: &str) -> &str {
     let is_type = |part: &str| {
         let part = part.strip_prefix("nx").unwrap_or(part);
