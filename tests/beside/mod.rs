@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A file or folder of `../shared`; nothing, said as skipped, where it is not there.
+/// Returns a file or folder of `../shared`; nothing, said as skipped, where it is not there.
 pub fn beside(path: &str) -> Option<PathBuf> {
     let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(path);
     if whole.exists() {
@@ -18,7 +18,7 @@ pub fn beside(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// The text of a file of `../shared`.
+/// Returns the text of a file of `../shared`.
 pub fn text_beside(path: &str) -> Option<String> {
     beside(path).map(|path| fs::read_to_string(path).expect("a file beside the project can be read"))
 }

@@ -201,8 +201,8 @@ fn judge_pass(case: &Case, before: &str) -> Verdict {
 /// too, so the name changes whenever TVM runs.
 const LIFTED: &str = "@lifted_name";
 
-/// The text with such functions numbered as they are reached from `@main`, so that names count as equal when they are
-/// consistent.
+/// Returns the text with such functions numbered as they are reached from `@main`, so that names count as equal when
+/// they are consistent.
 fn lifted_in_order(text: &str) -> String {
     let name_at =
         |rest: &str| rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '@').map(|end| rest[..end].to_owned());
@@ -366,8 +366,8 @@ fn number(dtype: DType, bytes: &[u8]) -> f64 {
     }
 }
 
-/// The text without span comments, which passlab does not print, and without the constants before or behind it, which hold
-/// the places where TVM read them.
+/// Returns the text without span comments, which passlab does not print, and without the constants before or behind it,
+/// which hold the places where TVM read them.
 fn without_spans(text: &str) -> String {
     let text = text.split("\n#[metadata]").next().unwrap_or_default();
     let text = text.split_once("\n}\"\"\")\n").map_or(text, |(_, program)| program);

@@ -5,7 +5,7 @@ use super::Case;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
-/// Every pair, in the group `own:` and its kind and pass, and each text once as a round trip (`own:texts`).
+/// Reads every pair, in the group `own:` and its kind and pass, and each text once as a round trip (`own:texts`).
 pub fn read(filters: &[&String]) -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
     let mut cases = Vec::new();

@@ -13,7 +13,7 @@ pub(super) enum Refusal {
     Wrong(&'static str),
 }
 
-/// The function as it is, unless `ask` refuses one of its statements, of which it is told the loops around.
+/// Returns the function as it is, unless `ask` refuses one of its statements; `ask` gets the loops around.
 pub(super) fn refuse(
     store: &Store,
     func: ExprId,
