@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** A page with the small program, after a script that is as it should be, and with little patience. */
+/** Makes a page with the small program, after a script that is as it should be, and with little patience. */
 function withScript(body: (lab: Lab) => Promise<void>): Promise<void> {
   return stage.withPage({}, async (lab) => {
     await lab.write(SMALL);
@@ -23,7 +23,7 @@ function withScript(body: (lab: Lab) => Promise<void>): Promise<void> {
   });
 }
 
-/** The page says that the script was stopped, still shows the last good result, and works on. */
+/** Checks that the page says that the script was stopped, still shows the last good result, and works on. */
 async function stopped(lab: Lab, script: string, why: RegExp): Promise<void> {
   await lab.writeScript(script);
   await lab.page.getByRole("alert").getByText(why).waitFor();

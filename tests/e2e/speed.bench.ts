@@ -94,7 +94,7 @@ function timed(lab: Lab, key: string, region: string): Promise<Cost> {
     .then(() => lab.page.evaluate(() => (window as unknown as { repaint: Promise<Cost> }).repaint));
 }
 
-/** A program of 200 lines: convolutions with their following operators, each beside the previous values. */
+/** Returns a program of 200 lines: convolutions with their following operators, each beside the previous values. */
 function twoHundredLines(): string {
   const lines = [
     '#[version = "0.0.5"]',
@@ -135,7 +135,7 @@ const PROGRAMS: Record<string, (lab: Lab) => Promise<void>> = {
   },
 };
 
-/** The page with a program, relay.build at O3 over it, at its FuseOps. */
+/** Makes the page with a program, relay.build at O3 over it, at its FuseOps. */
 async function atWork(
   program: string,
   slower: number,

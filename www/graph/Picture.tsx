@@ -155,7 +155,7 @@ export function Picture(props: {
     view.scrollLeft = left + width / 2 - view.clientWidth / 2;
     view.scrollTop = top + height / 2 - (view.clientHeight - FOOT) / 2;
   };
-  /** All of it is seen, or all of its width. */
+  /** Returns the scale at which all of it is visible, or all of its width. */
   const scaleToFit = (height: boolean) => {
     const { clientWidth, clientHeight } = view;
     const scales = [clientWidth / props.scene.width];

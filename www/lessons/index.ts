@@ -45,7 +45,7 @@ export const whatOf = (name: string): string => about[name as keyof typeof about
 
 let texts: Promise<Record<string, Record<string, string>>> | null = null;
 
-/** The text of a file of a lesson, named without its ending. */
+/** Returns the text of a file of a lesson, named without its ending. */
 export async function fileOf(lesson: string, name: string): Promise<string> {
   texts ??= fetched(address);
   try {

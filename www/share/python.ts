@@ -13,7 +13,7 @@ const escaped = (found: string): string => {
   return code > 0xffff ? `\\U${hex.padStart(8, "0")}` : `\\u${hex.padStart(4, "0")}`;
 };
 
-/** A text as a literal of Python, on as many lines as it has where nothing in it has to be escaped. */
+/** Makes a text as a literal of Python, on as many lines as it has where nothing in it has to be escaped. */
 export function literal(text: string): string {
   const odd = /'''|[^\P{C}\n\t]|[\\\p{Zl}\p{Zp}]|'$/u;
   // JSON escapes the characters that end a literal, and its escapes are Python's.

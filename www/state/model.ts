@@ -254,17 +254,17 @@ export function scriptProblems({ document, trust, script }: State): readonly Pro
   return document.script.trim() === "" || trust !== "own" ? [] : (script?.problems ?? []);
 }
 
-/** The passes that the script defines, as far as it is run. */
+/** Returns the passes that the script defines, as far as it is run. */
 export function scriptPasses({ document, trust, script }: State): readonly UserPass[] {
   return document.script.trim() === "" || trust !== "own" ? [] : (script?.passes ?? []);
 }
 
-/** The instruments that the script defines, as far as it is run. */
+/** Returns the instruments that the script defines, as far as it is run. */
 export function scriptInstruments({ document, trust, script }: State): readonly UserInstrument[] {
   return document.script.trim() === "" || trust !== "own" ? [] : (script?.instruments ?? []);
 }
 
-/** The document and the view as a link carries them. */
+/** Returns the document and the view as a link carries them. */
 export function toShared(
   state: State,
   step: string,

@@ -39,7 +39,7 @@ export function createPulls({
   shown(): readonly Shown[];
   selected(): number;
   step(): Step | undefined;
-  /** The engine that holds the versions of the last good run. */
+  /** Returns the engine that holds the versions of the last good run. */
   holder(): EngineClient;
 }) {
   const pulls = new Map<string, unknown>();

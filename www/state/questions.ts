@@ -13,7 +13,7 @@ export function createQuestions({
   state(): State;
   /** Returns the engine that has the versions of the shown run. */
   holder(): EngineClient;
-  /** The engine that knows no script. */
+  /** Returns the engine that knows no script. */
   plain(): EngineClient;
   spawn(): WorkerLike;
 }) {
@@ -25,7 +25,7 @@ export function createQuestions({
 
   return {
     textOf,
-    /** The same for a file that is run elsewhere: of a scripted run it is read and printed by an engine without a script. */
+    /** The same for a file that is run elsewhere: reads and prints a scripted run's text without a script. */
     async inertText(version: number): Promise<string | null> {
       const text = await textOf(version);
       if (text === null || !state().good?.sent.script.trim()) return text;
@@ -58,7 +58,7 @@ export function createQuestions({
       const reply = await holder().ask({ type: "hash" }, "hash");
       return reply.status === "answered" ? reply.value : "";
     },
-    /** The program of a reproducer, without its head. */
+    /** Returns the program of a reproducer, without its head. */
     async programOf(text: string): Promise<string | null> {
       const reply = await plain().ask({ type: "read", text });
       return reply.status === "answered" ? (reply.value.document?.source ?? null) : null;

@@ -8,7 +8,7 @@ export type Heard = (after: State, before: State) => void;
 export interface Store {
   state(): State;
   dispatch(action: Action): void;
-  /** `heard` is called after every change, in the order in which it was asked for. */
+  /** Calls `heard` after every change, in the order of registration. */
   onChange(heard: Heard): void;
 }
 

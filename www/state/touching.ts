@@ -60,7 +60,7 @@ export function createTouching({
   return {
     touching,
     seek: (text: string) => void seek(text),
-    /** There was another run. */
+    /** Called after another run. */
     again(): void {
       const now = touching();
       if (now) void seek(now.text);

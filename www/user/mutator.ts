@@ -99,15 +99,15 @@ export class ExprMutator extends ExprFunctor<Expr> {
       throw new TypeError(`%${variable.nameHint} is bound here and cannot become ${shown(after)}`);
     return after;
   }
-  /** Relax: the definition of a variable that is no dataflow variable. */
+  /** Visits in Relax the definition of a variable that is no dataflow variable. */
   visitVarDef_(variable: Var): Var {
     return variable;
   }
-  /** Relax: the definition of a dataflow variable. */
+  /** Visits in Relax the definition of a dataflow variable. */
   visitDataflowVarDef(variable: DataflowVar): Var {
     return variable;
   }
-  /** Types stay; see `TypeMutator`. */
+  /** Returns types unchanged; see `TypeMutator`. */
   visitType(type: Type): Type {
     return type;
   }
@@ -247,7 +247,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
   visitBindingBlock(block: BindingBlock): BindingBlock {
     return block.isDataflow ? this.visitDataflowBlock(block) : this.visitBindingBlock_(block);
   }
-  /** A block that is no dataflow block. */
+  /** Visits a block that is no dataflow block. */
   visitBindingBlock_(block: BindingBlock): BindingBlock {
     return this.block(block);
   }
@@ -282,7 +282,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
       return binding;
     return new MatchCast(variable, value, type);
   }
-  /** An extent or scalar of Relax. The default leaves it. */
+  /** Visits an extent or scalar of Relax. The default returns it unchanged. */
   visitPrimExpr(value: Dim): Dim {
     return value;
   }

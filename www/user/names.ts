@@ -5,12 +5,12 @@ import { cross } from "./engine";
 const bare = (name: string) => name.replace(/_/g, "").toLowerCase();
 const camel = (name: string) => name.replace(/(?!^)_([a-z])/g, (_, letter) => letter.toUpperCase());
 
-/** The same name as it is spelt here: `optLevel` of `opt_level`, `visitCall` of `visit_call_` and `VisitCall`. */
+/** Returns the same name as spelt here: `optLevel` for `opt_level`, `visitCall` for `visit_call_` and `VisitCall`. */
 export function spelt(name: string, known: readonly string[]): string | undefined {
   return known.find((one) => one === camel(name)) ?? known.find((one) => bare(one) === bare(name));
 }
 
-/** The nearest of the names that there are. */
+/** Returns the nearest of the names that there are. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   return spelt(name, known) ?? (cross().user_nearest(name, [...known]) || undefined);
 }
