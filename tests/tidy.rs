@@ -43,7 +43,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("serde_json", &["src/cli/", "src/parse/script/", "src/wasm/"]),
 ];
 
-/// Lines that a file may have: a pass with its tests, and anything else.
+/// The most lines of a file: a pass with its tests, and any other file.
 const PASS_LINES: usize = 400;
 const FILE_LINES: usize = 600;
 
@@ -223,7 +223,7 @@ fn layering(path: &str, code: &str, found: &mut Findings) {
     let Some(module) = module_of(path) else {
         return;
     };
-    // A module's tests may look at anything; so may a file that holds nothing else.
+    // A module's tests may use any layer; so may a file with tests alone.
     if path.ends_with("tests.rs") || path.contains("/tests/") {
         return;
     }

@@ -43,7 +43,7 @@ pub enum NodeKind {
     Neg(Box<Node>),
     /// `lambda a, b: body`
     Lambda(Vec<String>, Box<Node>),
-    /// Anything else, which no instruction takes.
+    /// Any other expression, which no instruction takes.
     Other,
 }
 

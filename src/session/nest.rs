@@ -50,7 +50,7 @@ pub struct NestNode {
 pub struct Nest {
     /// The tensor programs of the module.
     pub functions: Vec<String>,
-    /// The one that is told.
+    /// The chosen function.
     pub function: String,
     /// Its text.
     pub text: String,

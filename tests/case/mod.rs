@@ -35,7 +35,7 @@ pub enum Verdict {
         /// True if the text is the same.
         text: bool,
     },
-    /// It needs something that passlab does not have yet.
+    /// It needs a feature that passlab does not have yet.
     Unsupported(String),
     /// Differs from TVM's result.
     Different(String),
@@ -229,7 +229,7 @@ fn judge_parse(case: &Case) -> Verdict {
     let Opened { module, expr, diagnostics, .. } = open(&mut store, source);
     let mut wrong = diagnostics.iter().any(Diagnostic::is_error);
     if case.json["error"].is_string() {
-        // TVM's reader looks for what makes a module ill-formed, too.
+        // TVM's parser checks well-formedness, too.
         wrong |= passlab::verify::verify(&mut store, &module).iter().any(Diagnostic::is_error);
         return if wrong { Verdict::Equal { text: true } } else { Verdict::Different("TVM reports an error".to_owned()) };
     }

@@ -1,5 +1,5 @@
-//! The suite of this project (`tests/conformance/`): programs of our own generators and what TVM 0.27 made of them, as
-//! `cargo xtask record` wrote them down. The head of `record.py` says what the files hold.
+//! The suite of this project (`tests/conformance/`): programs of our own generators with the results of TVM 0.27,
+//! recorded by `cargo xtask record`. The head of `record.py` documents the files.
 
 use super::Case;
 use serde_json::{Value as Json, json};

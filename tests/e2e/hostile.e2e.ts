@@ -283,8 +283,8 @@ describe("a pass that lies about the program fails, and the version before it st
 });
 
 test("a script that takes all memory ends its own process, and not the page", async () => {
-  // With a small heap, so that this is over soon. The driver takes the death of the frame's process for that of the page
-  // and speaks to it no more, so the page itself looks around and tells a server.
+  // With a small heap, so that this ends soon. The driver takes the death of the frame's process for that of the page
+  // and stops talking to it, so the page itself checks and reports to a server.
   let tell: (what: string) => void = () => {};
   const told = new Promise<string>((done) => {
     tell = done;

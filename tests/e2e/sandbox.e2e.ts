@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, type Lab, SMALL, type Stage, setUp } from "./browser";
 
-/** A server that must never be asked for anything. */
+/** A server that must never get a request. */
 interface Detector {
   url: string;
   requests: string[];

@@ -31,7 +31,7 @@ const NUMBER = /(?:0[xob][\da-f_]+|\d[\d_]*(?:\.\d*)?(?:e[+-]?\d+)?)n?/iy;
 const VALUE = /[\w$)\]}]/;
 const PATTERN = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/[a-z]*/y;
 
-/** Returns all tokens of a text. A text or comment that nothing ends goes on to the end, but for one of a line. */
+/** Returns all tokens of a text. An unterminated text or comment reaches to the end, or to the end of its line. */
 export function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   /** Open braces of templates: how many braces were open in them. */

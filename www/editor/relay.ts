@@ -56,7 +56,7 @@ const WORD = /[A-Za-z_][\w.]*/y;
 const VARIABLE = /%[\w]+/y;
 const GLOBAL = /@\w[\w.]*/y;
 const NUMBER = /-?\d[\d.]*(?:e[+-]?\d+)?(?:[fi]\d*)?|-?inff/.source;
-/** Numbers of a list are one token: every token is something that the browser lays out and paints. */
+/** Numbers of a list are one token: the browser lays out and paints every token separately. */
 const NUMBERS = new RegExp(`(?:${NUMBER})(?:, (?:${NUMBER}))*`, "y");
 /** Types that are one token together with their brackets, and literals of TIR. */
 const WHOLE = /^(?:Tensor|R\.(?:Tensor|Shape|Prim|DTensor)|T\.Buffer)$/;

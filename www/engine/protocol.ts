@@ -117,7 +117,7 @@ export interface ScriptReport {
 }
 
 export interface LogEntry {
-  /** A hook was called; an instrument refused a pass; a hook or a pass failed; something was printed. */
+  /** A call of a hook; a pass refused by an instrument; a failed hook or pass; printed text. */
   kind: "call" | "refused" | "failed" | "printed";
   text: string;
   /** Index of the step it belongs to; null for entering and leaving a context. */

@@ -53,7 +53,7 @@ export function Picture(props: {
         return one.y - other.y || one.x - other.x;
       });
   });
-  /** Draws, and puts the view where something happened when nothing was looked at before. */
+  /** Draws, and scrolls to the first change unless there was a view before. */
   const [part, setPart] = createSignal<Part>(
     { left: 0, top: 0, right: 2 * TILE, bottom: 2 * TILE },
     {

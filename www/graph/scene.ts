@@ -12,7 +12,7 @@ const SNUG = 6;
 
 export type Fate = GraphNode["fate"];
 
-/** The sign before a label: nothing is told by colour alone. */
+/** The sign before a label: colour alone carries no information. */
 export const fateSign: Record<Fate, string> = {
   same: "",
   rewritten: "~ ",
@@ -91,7 +91,7 @@ export function groupKey(graph: Graph, group: number): string {
   if (!here) return "";
   const title = here.title;
   if (here.parent === null) return title;
-  // Fused groups of one title are told apart by the place of their first node.
+  // The place of the first node distinguishes fused groups of one title.
   const first = graph.nodes.find((node) => node.group === group);
   return `${title} ${first?.x} ${first?.y}`;
 }

@@ -1,7 +1,7 @@
 /**
- * From a diff to the lines that are drawn: unchanged runs folded, long lines broken to the width of the pane,
- * type comments left out on demand. Every line has the same height, so a list of ten thousand scrolls exactly
- * while only what is visible is drawn. Pure: the drawing is in `Lines.tsx`.
+ * Turns a diff into lines to draw: folds unchanged runs, breaks long lines to the width of the pane, and omits type
+ * comments on demand. Every line has the same height, so a list of ten thousand scrolls exactly while only the visible
+ * part is drawn. Pure: `Lines.tsx` draws.
  */
 import { rowsOf } from "../engine/diff";
 import type { Diff, DiffKind, DiffRow } from "../engine/protocol";
@@ -14,7 +14,7 @@ export interface Span {
   to: number;
   /** Pairs from/to of the words that differ, in the whole text. */
   words: readonly number[];
-  /** Drawn under the first part: a broken line goes on further in. */
+  /** Drawn under the first part: a broken line continues with more indentation. */
   indent: number;
 }
 

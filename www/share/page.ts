@@ -1,4 +1,4 @@
-/** A trace as one HTML file that needs nothing else: it opens from a disk and asks no network for anything. */
+/** Writes a trace as one self-contained HTML file: it opens from a disk and makes no network requests. */
 import { rowsOf } from "../engine/diff";
 import type { Diff, Step } from "../engine/protocol";
 

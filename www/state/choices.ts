@@ -1,4 +1,4 @@
-/** Choices that take the place of something, each with a way back. */
+/** Choices that replace the document or a part of it, each with a way back. */
 
 import { findStep } from "../engine/chosen";
 import { examples, firstExample, textsOf } from "../examples";

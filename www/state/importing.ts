@@ -36,7 +36,7 @@ export function createImporting({
   /** Opens a document with script and context; its script waits to be allowed. */
   openDocument(document: SharedDocument, name: string): Promise<void>;
   say(text: string): void;
-  /** Takes saved progress of the lessons; false when a text is something else. */
+  /** Takes saved progress of the lessons; false for any other text. */
   takeProgress(text: string): boolean;
 }) {
   async function importText(text: string, name: string): Promise<void> {

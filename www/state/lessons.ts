@@ -27,7 +27,7 @@ export function createLessons(keeper: Keeper) {
       keep();
     },
     save: (): string => `${JSON.stringify({ format: FORMAT, done: done() })}\n`,
-    /** Takes progress that was saved elsewhere; false when a text is something else. */
+    /** Takes progress that was saved elsewhere; false for any other text. */
     load(text: string): boolean {
       if (!text.includes(FORMAT)) return false;
       try {

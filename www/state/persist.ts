@@ -22,7 +22,7 @@ const MOST_DECISIONS = 200;
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-/** The engine takes no more entries in a list (`MOST_ENTRIES` in `src/repro`): each is drawn. */
+/** The engine's limit for entries of a list (`MOST_ENTRIES` in `src/repro`): each is drawn. */
 const MOST_ENTRIES = 2000;
 const strings = (value: unknown): string[] =>
   Array.isArray(value)

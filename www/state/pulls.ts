@@ -8,7 +8,7 @@ import type { Diff, Graph, Run, RunDocument, Step } from "../engine/protocol";
 import type { State, View } from "./model";
 import { neighbour, type Shown } from "./steps";
 
-/** Something that is pulled from the engine for the selected step. */
+/** Data that is pulled from the engine for the selected step. */
 export type Pulled<T> =
   | { state: "none" }
   | { state: "loading" }

@@ -192,7 +192,7 @@ export function neighbour(
 export const countOf = (count: number, one: string, more = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 
-/** Microseconds in words, in milliseconds: browsers do not measure finer than a tenth of one. */
+/** Formats microseconds as milliseconds: browsers do not measure finer than a tenth of one. */
 export function duration(micros: number): string {
   // The step has no measured time.
   if (micros < 0) return "";

@@ -1,4 +1,4 @@
-/** The state of the page as a signal, and who is told when it changes. */
+/** The state of the page as a signal, and its listeners. */
 import { batch, createSignal } from "solid-js";
 import { type Action, initial, type Preferences, type State } from "./model";
 import { update } from "./update";

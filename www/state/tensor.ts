@@ -45,7 +45,7 @@ export function number(x: number, digits = 5): string {
   return text.replace("-", "−");
 }
 
-/** A matrix that is looked at: the last two axes, of the slice at `at` along the others. */
+/** The shown matrix: the last two axes, of the slice at `at` along the others. */
 export interface Slice {
   rows: number;
   columns: number;

@@ -10,7 +10,7 @@ import type { Keeper } from "./persist";
 /** The most texts with a known decision; every version of the user's own script is one. */
 const MOST_KNOWN = 200;
 
-/** Stands for a text in the list of decisions; null where the browser does not make one (an address without https). */
+/** Returns the key of a text in the list of decisions; null without browser support (an address without https). */
 async function fingerprint(text: string): Promise<string | null> {
   if (!globalThis.crypto?.subtle) return null;
   const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));

@@ -42,7 +42,7 @@ function reduce(state: State, action: Action): State {
       return { ...withDocument(state, { source: action.source }), example: "" };
     case "script": {
       const { script } = action;
-      // An empty script is nobody's: text written into it is the user's own.
+      // An empty script has no author: text written into it is the user's own.
       const trust = action.trust ?? (script.trim() === "" ? "own" : state.trust);
       if (script === document.script) return trust === state.trust ? state : { ...state, trust };
       return { ...withDocument(state, { script }), trust };

@@ -219,8 +219,8 @@ export class Works {
   }
 
   /**
-   * Puts a copy aside before something takes its place. It can be had back as long as this page is open, and afterwards if
-   * `kept` becomes true.
+   * Puts a copy aside before another document replaces it. It can be restored as long as this page is open, and
+   * afterwards if `kept` becomes true.
    */
   putAside(draft: Draft, why: string): { id: string; kept: Promise<boolean> } {
     const same = this.dated(COPY)[0];

@@ -50,7 +50,7 @@ function asExpr(value: unknown): Expr {
   return typeof value === "number" ? constant(value) : needExpr(value);
 }
 
-/** Makes a call of anything: `call(op("nn.relu").op, [x])`, `call(func, [x, y], attrs)`. */
+/** Makes a call of an operator, function or expression: `call(op("nn.relu").op, [x])`, `call(func, [x, y], attrs)`. */
 export function call(
   callee: Expr | OpFunction | string,
   args: readonly Expr[],

@@ -61,11 +61,11 @@ export class ExprMutator extends ExprFunctor<Expr> {
   protected override dispatch(expr: Expr): Expr {
     const result = super.dispatch(expr);
     if (this.noted(expr, result)) return result;
-    // No more rewrites are allowed, so this one is taken back.
+    // The fuel is used up, so this rewrite is undone.
     return plainHook(expr).call(this, expr);
   }
 
-  /** Records a rewrite, if it is one. False when no more are allowed. */
+  /** Records a rewrite, if it is one. False without fuel. */
   protected noted(pre: Expr, post: Expr): boolean {
     if (post === pre) return true;
     if (!(post instanceof Expr)) {

@@ -32,7 +32,7 @@ export function checkOptions(what: string, options: unknown, known: readonly str
 
 /** Prototypes of classes of this API, whose methods are hooks. */
 const own = new WeakSet<object>([Object.prototype]);
-/** Prototypes that were looked at and are in order. */
+/** Prototypes that were checked and are in order. */
 const looked = new WeakSet<object>();
 
 /** Classes whose methods are the hooks that there are. */

@@ -56,7 +56,7 @@ export class RelaxExprMutator extends ExprMutator {
       return post;
     }
     if (this.noted(expr, post)) return post;
-    // No more rewrites are allowed, so this one is taken back.
+    // The fuel is used up, so this rewrite is undone.
     const plain = this.plain(expr);
     return plain === expr ? expr : this.builder.normalize(plain);
   }

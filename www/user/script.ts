@@ -158,7 +158,7 @@ export function hearRejections(): void {
   });
 }
 
-/** Waits for those that were rejected so far: they are told of in order, so one more says that it was all. */
+/** Waits for earlier rejections: they are reported in order, so one more marks the end. */
 export async function settle(): Promise<void> {
   if (hears) {
     await new Promise<void>((done) => {

@@ -1,7 +1,7 @@
 /** Types of Relay and Relax. Equal types are the same object. */
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 
-/** An extent that may be anything: `?`. */
+/** An unknown extent: `?`. */
 export const Any = Object.freeze({ toString: () => "?" });
 
 export type Dim = number | typeof Any | SymbolicDim;

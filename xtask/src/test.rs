@@ -11,7 +11,7 @@ use std::time::Instant;
 /// The outcome of a stage that did not fail.
 enum Done {
     Passed,
-    /// What it checked is in order; these parts of it had nothing to check, and why.
+    /// It passed; these parts of it had nothing to check, for this reason.
     Partly(Vec<String>),
     /// Not run, and why that is in order.
     Skipped(String),

@@ -111,7 +111,7 @@ impl Reader<'_, '_> {
         span: Span,
     ) -> VarId {
         let fresh = self.builder.fresh();
-        // A type that is written and cannot be is kept, for the check of the program to find; another one gives way there.
+        // A type that is written and does not fit is kept, for the verifier to find; here another one takes precedence.
         let ty = cast.or(ty).or(self.store.checked_type(value));
         let var = self.store.relax_var(name.unwrap_or(&fresh), ty, local && self.builder.dataflow);
         self.store.set_var_span(var, span);

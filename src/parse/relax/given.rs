@@ -1,4 +1,4 @@
-//! Values that names around a text have, as whoever reads it says, and lone values.
+//! Reads the values of names around a text, as the options give them, and lone values.
 
 use super::scope::Meaning;
 use super::value::{CallParts, Value};

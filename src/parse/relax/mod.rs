@@ -169,7 +169,7 @@ impl<'s, 'a> Reader<'s, 'a> {
         self.error(code, message, span)
     }
 
-    /// Says once that something is written in the notation of an older TVM.
+    /// Reports once that a construct is in the notation of an older TVM.
     fn hint(&mut self, what: &'static str, span: Span) {
         if self.hinted.insert(what) {
             self.diagnostics.push(Diagnostic::warning("relax-old", what, span));

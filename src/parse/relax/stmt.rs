@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 pub(super) enum Flow {
     /// It has returned this.
     Return(ExprId),
-    /// It goes on.
+    /// It continues.
     On,
 }
 

@@ -44,7 +44,7 @@ pub(super) enum Value {
     Dataflow,
     /// `T.int64()`: a symbolic variable to be named.
     NewSymbol(DType),
-    /// Something that only attributes hold.
+    /// A value that only attributes can have.
     Attr(AttrValue),
     /// The module.
     Module,

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 pub(super) enum MetaValue {
     /// All the attributes of a call.
     Attrs(AttrsId),
-    /// Anything else; null is [`AttrValue::Null`].
+    /// Any other value; null is [`AttrValue::Null`].
     Value(AttrValue),
 }
 

@@ -88,7 +88,7 @@ struct Parser<'s, 'a> {
     lost_ctors: bool,
     /// Number of the definition under way.
     definition: u32,
-    /// It uses something from outside, so it must be looked at for free variables.
+    /// True if it uses a name from outside, so it must be searched for free variables.
     uses_foreign: bool,
     /// Some variable has a name with dots or dashes.
     odd_names: bool,

@@ -11,7 +11,7 @@ pub(super) struct Scopes<'s, T> {
     /// The entry that a name means now.
     current: FxHashMap<&'s str, u32>,
     depth: u32,
-    /// `free_var` declarations: looked at last, and never out of scope.
+    /// `free_var` declarations: searched last, and never out of scope.
     free: FxHashMap<&'s str, T>,
 }
 

@@ -100,7 +100,7 @@ impl<'s> Parser<'s, '_> {
         self.brackets.last().is_none_or(|b| b.close == Kind::CloseCurly)
     }
 
-    /// Goes on reading at `pos`, as if everything before it had been taken.
+    /// Continues at `pos`, as if everything before it had been taken.
     pub(super) fn jump_to(&mut self, pos: usize) {
         self.prev_end = pos as u32;
         self.lexer.pos = pos;
@@ -182,7 +182,7 @@ impl<'s> Parser<'s, '_> {
         self.n_errors > MAX_ERRORS
     }
 
-    /// Reports that something else was expected at the cursor.
+    /// Reports a syntax error at the cursor: another token was expected.
     #[cold]
     #[inline(never)]
     pub(super) fn unexpected(&mut self, wanted: &str) -> Stop {

@@ -395,7 +395,7 @@ impl<'s> Lexer<'s> {
         kind
     }
 
-    /// Goes on at the beginning of the line that holds `at`, with no bracket open.
+    /// Goes back to the beginning of the line with `at`, with no bracket open.
     pub fn back_to_line(&mut self, at: usize) {
         self.brackets.clear();
         self.pos = self.source[..at].rfind('\n').map_or(0, |end| end + 1);

@@ -182,7 +182,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Reports that something else was expected at the cursor.
+    /// Reports a syntax error at the cursor: another token was expected.
     #[cold]
     #[inline(never)]
     fn unexpected(&mut self, wanted: &str) -> Stop {

@@ -253,7 +253,7 @@ pub struct Def {
     pub params: List<Param>,
     pub ret: Option<Id<Expr>>,
     pub body: List<Stmt>,
-    /// Something in it could not be read; it is reported.
+    /// True if a part of it has a reported error.
     pub broken: bool,
     /// From its first decorator to the end of its body.
     pub span: Span,

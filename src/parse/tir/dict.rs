@@ -92,7 +92,7 @@ impl Reader<'_, '_, '_> {
             let host = self.attr_value(host, at)?;
             fields.push((host_key, host));
         }
-        // A host is told by its own fields.
+        // A host is described by its own fields.
         for (key, value) in &mut fields {
             let AttrValue::Object(object) = *value else { continue };
             if *key == host_key {

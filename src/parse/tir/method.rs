@@ -73,7 +73,7 @@ impl Reader<'_, '_, '_> {
             ("indices", PrimExpr::Load { indices, .. }) => {
                 Ok(Value::List(indices.iter().map(|index| Value::Prim(*index)).collect()))
             }
-            // A scalar stands for its element.
+            // A scalar means its element.
             (_, PrimExpr::Load { buffer, .. }) if self.is_single(buffer) => self.buffer_attribute(buffer, name, at),
             ("value", PrimExpr::Int { value, .. }) => Ok(Value::Int(value)),
             ("name", PrimExpr::Var(symbol)) => Ok(Value::Str(self.store.str(self.store.symbol(symbol).name).into())),

@@ -169,7 +169,7 @@ fn decorator<'s>(tree: &Tree<'s>, id: Id<Node>) -> Option<&'s str> {
     }
 }
 
-/// Reads one function; nothing when something in it is wrong, which is reported.
+/// Reads one function; nothing after an error in it, which is reported.
 pub(super) fn function<'s>(
     store: &mut Store,
     tree: &Tree<'s>,

@@ -94,7 +94,7 @@ fn parenthesised(tree: &Tree<'_>) -> Vec<(Span, String)> {
 }
 
 impl<'s> Reader<'_, 's, '_> {
-    /// Says once that something is written as older versions of TVM had it.
+    /// Reports once that a construct is in the notation of older versions of TVM.
     #[cold]
     pub(super) fn old(&mut self, message: &str, at: Id<Node>) {
         let span = self.span(at);
@@ -329,7 +329,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(())
     }
 
-    /// Assignments that declare something in an old way; nothing for all others.
+    /// Reads assignments that declare an object in an old way; nothing for all others.
     pub(super) fn old_declaration(&mut self, name: &'s str, intrinsic: &str, args: &[Arg], at: Id<Node>) -> Read<Option<Value>> {
         Ok(Some(match intrinsic {
             "allocate" => self.allocate(name, args, at)?,

@@ -1,6 +1,6 @@
-//! InstrumentProfileIntrinsics: functions and loops say when they begin and end.
+//! InstrumentProfileIntrinsics: makes functions and loops report their beginning and end.
 //!
-//! Source: `src/s_tir/transform/profile_instrumentation.cc`. TVM goes on counting from one run to the next unless
+//! Source: `src/s_tir/transform/profile_instrumentation.cc`. TVM continues counting from one run to the next unless
 //! `s_tir.reset_start_id` is set; here every run counts from 0.
 
 use super::prim_func;

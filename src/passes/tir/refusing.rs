@@ -7,7 +7,7 @@ use crate::pass::PassError;
 
 /// The reason why a program is refused.
 pub(super) enum Refusal {
-    /// TVM does something here that passlab does not do yet.
+    /// TVM lowers this construct, and passlab does not yet.
     Missing(&'static str),
     /// TVM refuses it, too.
     Wrong(&'static str),

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The declaration and uses of memory.
 pub(super) struct Usage {
     pub(super) element: DType,
-    /// The extent of the last axis; nothing: it is not known, and taken for a multiple of anything.
+    /// The extent of the last axis; nothing if unknown, and then it counts as a multiple of any number.
     pub(super) extent: Option<PrimId>,
     /// True if it may become memory of vectors.
     pub(super) may: bool,
