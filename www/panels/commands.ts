@@ -156,6 +156,7 @@ export const commands: readonly Command[] = [
   { id: "graph", keys: ["g"], title: "Graph", group: "Result", run: view("graph") },
   { id: "values", keys: ["3"], title: "Values", group: "Result", run: view("values") },
   { id: "timing", keys: ["4"], title: "Timing", group: "Result", run: view("timing") },
+  { id: "schedule", keys: ["5"], title: "Schedule: loops", group: "Result", run: view("schedule") },
   {
     id: "split",
     keys: ["s"],

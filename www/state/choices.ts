@@ -69,11 +69,11 @@ export function createChoices({
     const example = examples.find((item) => item.id === id);
     const texts = example && (await fetched(example.title, textsOf(example)));
     if (!texts) return;
-    const { source, script } = texts;
+    const { source, script, schedule } = texts;
     const own = isEdited(state());
     // Passes of the example's own script come with it.
     const lost = script && ![script, ""].includes(state().document.script);
-    const passes = script ? example.passes : fitting(example);
+    const passes = schedule ? [schedule] : script ? example.passes : fitting(example);
     copy(`${example.title} was opened`);
     leave();
     dispatch({
@@ -83,6 +83,7 @@ export function createChoices({
       ...(passes ? { passes } : {}),
       ...(script ? { script } : {}),
     });
+    if (schedule) dispatch({ type: "view", view: "schedule" });
     if (own || lost) offerUndo(`${example.title} took the place of your program.`);
   }
 

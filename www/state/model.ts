@@ -16,7 +16,7 @@ import type {
   UserPass,
 } from "../engine/protocol";
 
-export type View = "diff" | "before" | "graph" | "values" | "timing";
+export type View = "diff" | "before" | "graph" | "values" | "timing" | "schedule";
 export type Theme = "system" | "light" | "dark";
 export type Pane = "program" | "passes" | "result";
 /** The text that the first pane edits. */
@@ -229,7 +229,7 @@ export const initial: State = {
   whole: null,
 };
 
-const views: readonly string[] = ["diff", "before", "graph", "values", "timing"];
+const views: readonly string[] = ["diff", "before", "graph", "values", "timing", "schedule"];
 
 /** Returns the words of a link for the view: its name, followed by `types` if type comments are shown. */
 export const asWords = (view: View, types: boolean): string => (types ? `${view} types` : view);

@@ -1,6 +1,17 @@
 /** Asks the engines the questions of panels, besides the data that is pulled for every step. */
 import type { EngineClient, WorkerLike } from "../engine/client";
-import type { Answers, Comparison, Diff, Question, Step, Values } from "../engine/protocol";
+import type {
+  Answers,
+  Comparison,
+  Diff,
+  Measure,
+  MeasureQuestion,
+  Nest,
+  NestQuestion,
+  Question,
+  Step,
+  Values,
+} from "../engine/protocol";
 import { reprinted } from "./aside";
 import type { State } from "./model";
 
@@ -47,6 +58,20 @@ export function createQuestions({
       const version = Math.max(0, (good?.run.versions ?? 1) - 1);
       const reply = await holder().ask({ type: "preview", version, call }, "preview");
       return reply.status === "answered" && state().good === good ? reply.value : null;
+    },
+    /** The loops of a version; null when the question is overtaken. `slot`: a newer question of the same takes its place. */
+    async nest(question: NestQuestion, slot: string): Promise<Nest | string | null> {
+      const reply = await holder().ask({ type: "nest", ...question }, `nest ${slot}`);
+      if (reply.status === "answered") return reply.value;
+      return reply.status === "stopped" ? reply.message : null;
+    },
+    /** What a version does; null when there was another run meanwhile. */
+    async measure(question: MeasureQuestion): Promise<Measure | string | null> {
+      const { good } = state();
+      const reply = await holder().ask({ type: "measure", ...question }, "measure");
+      if (state().good !== good) return null;
+      if (reply.status === "answered") return reply.value;
+      return reply.status === "stopped" ? reply.message : null;
     },
     async operators(before: number, after: number): Promise<Answers["operators"]> {
       const reply = await holder().ask({ type: "operators", before, after }, "operators");
