@@ -89,7 +89,7 @@ test("each step is run on the same inputs and counted; a cache with longer lines
     await eventually(async () => (await misses()) !== before && (await misses()) !== "", true);
   }));
 
-test("the picture is walked through by keyboard, the text shows where one is, and lowering moves it", () =>
+test("the picture is walked through by keyboard, the text shows where one is, on a narrow screen", () =>
   stage.withVisible({ viewport: { width: 390, height: 800 } }, async (lab) => {
     const { page } = lab;
     await lab.example("Convolution with its epilogue (TIR)");

@@ -8,12 +8,14 @@ import { Instructions } from "./Instructions";
 import { rowsOf } from "./marks";
 import { Offers } from "./Offers";
 import { Picture } from "./Picture";
-import { subjectOf } from "./subject";
+import { type Subject, subjectOf } from "./subject";
 import { callOf, inserted, linesOf } from "./trace";
 import "./schedule.css";
 
+/** What is on the screen: it changes as a whole, once the engine has answered. */
 interface Seen {
   key: string;
+  about: Subject;
   nest: Nest;
   before: Nest | null;
 }
@@ -27,25 +29,25 @@ export default function ScheduleView(props: { step: Step }) {
   const [chosen, setChosen] = createSignal("");
   const [gone, setGone] = createSignal(false);
   const good = () => app.state().good;
-  const subject = createMemo(() => {
+  const wantedSubject = createMemo(() => {
     const now = good();
     return now ? subjectOf(now.run, now.sent, props.step) : null;
   });
   /** The first program that the step changed, unless another one was asked for. */
   const func = createMemo(() => wanted() || (props.step.functions[0] ?? app.state().func));
-  const base = (upto: number, version: number): NestQuestion => ({
-    version,
-    func: func(),
-    trace: subject()?.trace ?? "",
-    upto,
-    tries: [],
-  });
-  const key = createMemo(() => `${good()?.number} ${subject()?.key} ${func()}`);
+  const key = createMemo(() => `${good()?.number} ${wantedSubject()?.key} ${func()}`);
 
   createEffect(
     on(key, async (now) => {
-      const about = subject();
+      const about = wantedSubject();
       if (!about) return;
+      const base = (upto: number, version: number): NestQuestion => ({
+        version,
+        func: func(),
+        trace: about.trace,
+        upto,
+        tries: [],
+      });
       const [nest, before] = await Promise.all([
         app.nest(base(about.after, about.version), "after"),
         app.nest(base(about.before, about.old), "before"),
@@ -57,10 +59,11 @@ export default function ScheduleView(props: { step: Step }) {
       }
       setProblem("");
       const old = typeof before === "string" ? null : before;
-      setSeen({ key: now, nest, before: old?.func === nest.func ? old : null });
+      setSeen({ key: now, about, nest, before: old?.func === nest.func ? old : null });
     }),
   );
 
+  const subject = () => seen()?.about ?? null;
   const nest = () => seen()?.nest ?? null;
   const rows = createMemo(() => {
     const now = seen();
@@ -76,7 +79,7 @@ export default function ScheduleView(props: { step: Step }) {
     return lines().filter((line) => line.on)[done - 1];
   });
   /** The document that is shown is the one that is edited. */
-  const settled = () => good()?.document === app.state().document;
+  const settled = () => good()?.document === app.state().document && seen()?.key === key();
 
   /** The schedule has another trace, and its step number `stage` is shown: the whole schedule where that is none. */
   const write = (trace: string, stage: number | null) => {
@@ -100,7 +103,7 @@ export default function ScheduleView(props: { step: Step }) {
   let pending: { schedule: string; stage: number | null } | null = null;
   createEffect(
     on(good, (now) => {
-      if (!pending || !now || !settled()) return;
+      if (!pending || !now || now.document !== app.state().document) return;
       const { schedule, stage } = pending;
       pending = null;
       const top = now.run.steps.findIndex((step) => step.id === schedule);
@@ -120,7 +123,8 @@ export default function ScheduleView(props: { step: Step }) {
   const tryAll = async (tries: readonly string[], slot: string): Promise<string[] | null> => {
     const about = subject();
     if (!about) return null;
-    const found = await app.nest({ ...base(about.after, about.version), tries }, slot);
+    const { version, trace, after: upto } = about;
+    const found = await app.nest({ version, func: func(), trace, upto, tries }, slot);
     return found && typeof found !== "string" ? found.refused : null;
   };
 
