@@ -3,12 +3,11 @@
  * the fields of an answer to the question are copied out of it, all of them checked. Throws on malformed messages.
  */
 
+import type { BufferCost, Cost, Instruction, Measure, Nest, NestNode } from "../engine/nest";
 import type {
   Answers,
   Beside,
-  BufferCost,
   Comparison,
-  Cost,
   Diff,
   DumpFile,
   Fate,
@@ -16,11 +15,7 @@ import type {
   GraphNode,
   History,
   HistoryEntry,
-  Instruction,
   LogEntry,
-  Measure,
-  Nest,
-  NestNode,
   Problem,
   Request,
   Response,

@@ -1,5 +1,5 @@
 /** What became of the loops and blocks from one nest to the next. */
-import type { Nest, NestNode } from "../engine/protocol";
+import type { Nest, NestNode } from "../engine/nest";
 
 export type Mark = "" | "made" | "changed" | "moved" | "gone";
 

@@ -1,5 +1,5 @@
 /** What can be done to a loop or block: TVM's primitives with their arguments, and the instructions that they are written as. */
-import type { Nest, NestNode } from "../engine/protocol";
+import type { Nest, NestNode } from "../engine/nest";
 
 /** An argument; one with `options` is chosen. */
 export interface Field {

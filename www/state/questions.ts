@@ -1,17 +1,7 @@
 /** Asks the engines the questions of panels, besides the data that is pulled for every step. */
 import type { EngineClient, WorkerLike } from "../engine/client";
-import type {
-  Answers,
-  Comparison,
-  Diff,
-  Measure,
-  MeasureQuestion,
-  Nest,
-  NestQuestion,
-  Question,
-  Step,
-  Values,
-} from "../engine/protocol";
+import type { Measure, MeasureQuestion, Nest, NestQuestion } from "../engine/nest";
+import type { Answers, Comparison, Diff, Question, Step, Values } from "../engine/protocol";
 import { reprinted } from "./aside";
 import type { State } from "./model";
 
