@@ -20,6 +20,7 @@ const PRIMITIVES: &[&str] = &[
     "fuse",
     "loop_partition",
     "merge",
+    "pad_einsum",
     "parallel",
     "reindex",
     "reindex_cache_read",
