@@ -221,6 +221,17 @@ impl Call<'_> {
                 state.reorder_block_iter_var(block, &self.ints(1, "new_order")?)?;
                 none
             }
+            "fuse_reduction_epilogue" => {
+                let block = self.block(state, 0, "reduction_block")?;
+                let epilogue = self.block(state, 1, "epilogue_block")?;
+                state.fuse_reduction_epilogue(block, epilogue)?;
+                none
+            }
+            "rolling_buffer" => {
+                let block = self.block(state, 0, "block")?;
+                state.rolling_buffer(block, self.int(1, "write_buffer_index", None)?)?;
+                none
+            }
             "pad_einsum" => {
                 let block = self.block(state, 0, "block")?;
                 let padding = self.ints(1, "padding")?;

@@ -9,12 +9,11 @@
 //! [`apply_trace`] runs instructions as `sch.trace.as_python()` prints them. One that TVM refuses is refused, with TVM's
 //! message and its place; those before it stand.
 //!
-//! Missing are `blockize` of several blocks, `tensorize`, `pad_einsum`, `decompose_padding`, `rolling_buffer`, `fuse_reduction_epilogue`,
-//! `cache_inplace`, `cache_index`, `read_at`, `write_at`, `set_axis_separator`, and padding in
-//! `transform_layout`: they are refused as `NotImplementedError`.
+//! Missing are `blockize` of several blocks, `tensorize`, `decompose_padding`, `cache_inplace`, `cache_index`, `read_at`,
+//! `write_at`, `set_axis_separator`, and padding in `transform_layout`: they are refused as `NotImplementedError`.
 //!
 //! Files: [`state`] and `tree` (the program and where things are in it), `trace` (arguments of instructions), `analysis`
-//! and `scope` (what is checked), and one file for each family of primitives.
+//! and `scope` (what is checked), one file for each family of primitives, and [`dlight`] (schedules by rules).
 
 mod analysis;
 mod annotate;
@@ -23,6 +22,7 @@ mod buffers;
 mod cache;
 mod compute_at;
 pub mod dlight;
+mod epilogue;
 mod for_kind;
 mod inline;
 mod instructions;
@@ -35,6 +35,7 @@ mod reduction;
 mod reindex;
 mod reindex_cache;
 mod rfactor;
+mod rolling_buffer;
 mod scope;
 pub mod state;
 #[cfg(test)]

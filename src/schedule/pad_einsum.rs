@@ -2,7 +2,7 @@
 
 use super::analysis::scope_root;
 use super::loops::{also, serial};
-use super::state::{BlockRef, State};
+use super::state::{BlockRef, Flags, State};
 use super::tree::blocks_in;
 use super::{Outcome, refuse};
 use crate::ir::{Block, Buffer, DType, Id, IterKind, IterVar, PrimExpr, PrimId, PrimOp, Region, Stmt, StmtId, Symbol};
@@ -130,15 +130,21 @@ impl State<'_> {
             cx.set_buffer(*old, *new);
         }
         let main = cx.visit(&mut longer, stmts[position]);
-        let all: Vec<StmtId> =
-            stmts[..position].iter().copied().chain(before).chain([main]).chain(after).chain(stmts[position + 1..].iter().copied()).collect();
+        let all: Vec<StmtId> = stmts[..position]
+            .iter()
+            .copied()
+            .chain(before)
+            .chain([main])
+            .chain(after)
+            .chain(stmts[position + 1..].iter().copied())
+            .collect();
         scope.body = self.store.add_stmts(&all);
         scope.allocs = scope.allocs.iter().copied().chain(padded.iter().map(|(_, new)| *new)).collect();
         let stmt = tree.nodes[root].stmt;
         let new = self.rebuilt_block(stmt, scope);
         self.replace(stmt, new, &[], &made)?;
         for block in made {
-            self.trust(block);
+            self.set_flags(block, Flags { affine: true, covered: true, stages: true });
         }
         Ok(())
     }

@@ -165,7 +165,8 @@ fn python(value: &Json) -> String {
 
 fn judge_pass(case: &Case, before: &str) -> Verdict {
     let mut call = case.call.clone();
-    if let (true, Some(target)) = (call.contains("DefaultSchedule(") || call.contains("GPUSchedule("), case.json["context"]["target"].as_str())
+    if let (true, Some(target)) =
+        (call.contains("DefaultSchedule(") || call.contains("GPUSchedule("), case.json["context"]["target"].as_str())
     {
         // What is in scope in TVM is an argument here.
         let comma = if call.contains("GPUSchedule()") { "" } else { ", " };

@@ -4,7 +4,9 @@
 
 use super::apply_default_schedule::{TARGET, failed, given, is_scheduled, mark};
 use super::{prim_func, targets, with_func};
-use crate::ir::{AttrValue, Block, DType, ExprId, For, ForKind, IterKind, IterVar, Module, PrimExpr, PrimFunc, Stmt, Store, Symbol};
+use crate::ir::{
+    AttrValue, Block, DType, ExprId, For, ForKind, IterKind, IterVar, Module, PrimExpr, PrimFunc, Stmt, Store, Symbol,
+};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use crate::schedule::dlight::bind_threads;
 
@@ -64,7 +66,8 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
         let Some(data) = prim_func(cx.store, func).filter(|data| !is_scheduled(cx.store, data)) else { continue };
         let target = cx.store.attr(data.attrs, "target").cloned().or_else(|| default.clone());
         let field = |store: &Store, name: &str| target.as_ref().and_then(|target| targets::field(store, target, name));
-        let kind = field(cx.store, "kind").and_then(|kind| if let AttrValue::Str(kind) = kind { Some(cx.store.str(kind).to_owned()) } else { None });
+        let kind = field(cx.store, "kind")
+            .and_then(|kind| if let AttrValue::Str(kind) = kind { Some(cx.store.str(kind).to_owned()) } else { None });
         match kind {
             None => {
                 return failed(

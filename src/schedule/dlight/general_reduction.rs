@@ -83,9 +83,8 @@ fn on_one_thread(sch: &mut Sch<'_, '_>, infos: &[Info]) -> Outcome<()> {
         }
         for (index, write) in blocks[place].writes.iter().enumerate() {
             let others = blocks.iter().enumerate().filter(|(other, _)| *other != place);
-            let shared = others
-                .flat_map(|(_, block)| block.reads.iter().chain(&block.writes))
-                .any(|region| region.buffer == write.buffer);
+            let shared =
+                others.flat_map(|(_, block)| block.reads.iter().chain(&block.writes)).any(|region| region.buffer == write.buffer);
             let store = &*sch.state.store;
             if store.str(store.buffer(write.buffer).scope) == "global" && allocs.contains(&write.buffer) && !shared {
                 sch.set_scope(info.block, index as i64, "local")?;

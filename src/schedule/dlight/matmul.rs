@@ -177,9 +177,7 @@ fn inline_chain(sch: &mut Sch<'_, '_>, block: BlockRef) -> Outcome<()> {
     }
     match sch.state.get_neighbours(block, true)?.is_empty() {
         true => Ok(()),
-        false => {
-            refuse("AssertionError: There are some consumers of the cache-write stage that are not properly inlined.")
-        }
+        false => refuse("AssertionError: There are some consumers of the cache-write stage that are not properly inlined."),
     }
 }
 
@@ -223,14 +221,9 @@ pub(super) fn matmul(sch: &mut Sch<'_, '_>, device: &Device) -> Outcome<bool> {
     let (second, last) = if tiles.inner_x { (yi, xi) } else { (xi, yi) };
     sch.reorder(&[by, bx, vy, vx, ty, tx, ko, ki, second, last])?;
     let by = sch.fuse(&[batch, by])?;
-    for (of, tag) in [
-        (bx, "blockIdx.x"),
-        (by, "blockIdx.y"),
-        (vy, "vthread.y"),
-        (vx, "vthread.x"),
-        (ty, "threadIdx.y"),
-        (tx, "threadIdx.x"),
-    ] {
+    for (of, tag) in
+        [(bx, "blockIdx.x"), (by, "blockIdx.y"), (vy, "vthread.y"), (vx, "vthread.x"), (ty, "threadIdx.y"), (tx, "threadIdx.x")]
+    {
         sch.bind(of, tag)?;
     }
     if (if tiles.inner_x { micro_x } else { micro_y }) % vector == 0 {

@@ -1,7 +1,7 @@
 //! Sums, on a GPU (`dlight/gpu/reduction.py`): threads of a block reduce together.
 
-use super::analysis::{Info, above_one, adds_up, dominant_access, source_of, suggest_threads};
 use super::Device;
+use super::analysis::{Info, above_one, adds_up, dominant_access, source_of, suggest_threads};
 use super::steps::Sch;
 use crate::schedule::state::{BlockRef, LoopRef};
 use crate::schedule::{Outcome, refuse};
