@@ -3,8 +3,8 @@
 //!
 //! A [`State`] is a module under transformation. An instruction names blocks and loops by handles, which stay valid while
 //! the program changes: a loop is known by its variable, a block by a number that goes with it from version to version.
-//! What a check needs (who writes what somebody else reads, whether bindings are affine) it finds out from the program as it
-//! is. TVM keeps such answers from instruction to instruction; where that shows, after `rfactor`, so do we.
+//! Whether bindings are affine and what is read is written before is kept from instruction to instruction, as TVM keeps it
+//! (`Flags`); who writes what somebody else reads is found out from the program as it is.
 //!
 //! [`apply_trace`] runs instructions as `sch.trace.as_python()` prints them. One that TVM refuses is refused, with TVM's
 //! message and its place; those before it stand.

@@ -119,7 +119,7 @@ pub fn judge_eval(case: &Case) -> Verdict {
     let Some(Expr::PrimFunc(program)) = opened.module.function(name).map(|id| store.expr(id)) else {
         return Verdict::Different(format!("`{function}` is no tensor program"));
     };
-    match eval::apply_prim_func(&store, &opened.module, program, &args, EvalOptions::default(), (false, true)) {
+    match eval::apply_prim_func(&store, &opened.module, program, &args, EvalOptions::default(), (None, true)) {
         Err(error) => explain(&[error.to_diagnostic()]),
         Ok(applied) => match compare_values(&applied.value, &expected) {
             Ok(()) => Verdict::Equal { text: true },
