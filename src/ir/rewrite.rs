@@ -16,7 +16,7 @@ pub enum Visit {
     Descend,
     /// It stays as it is, and everything below it.
     Keep,
-    /// Replaces it by this; neither is visited further.
+    /// This stands for it; neither is looked at further.
     Replace(ExprId),
     /// The result of rewriting this one replaces it (`return Mutate(op->true_branch)`).
     Follow(ExprId),

@@ -1,6 +1,6 @@
 //! What instructions check of loops and blocks (TVM's `analysis/analysis.cc`).
 
-use super::scope::buffer_writers;
+use super::scope::{buffer_writers, is_stage_pipeline};
 use super::state::State;
 use super::tree::{Tree, What};
 use super::{Outcome, refuse};
@@ -105,8 +105,11 @@ pub(super) fn is_affine(state: &mut State<'_>, block: &Block, ranges: &[(Id<Symb
     }
 }
 
-/// Whether the bindings of a block are digits of the loops around it, by a look at them.
-pub(super) fn is_affine_now(state: &mut State<'_>, tree: &Tree, at: usize) -> Outcome<bool> {
+/// Whether the bindings of a block are digits of the loops around it.
+pub(super) fn is_affine_block(state: &mut State<'_>, tree: &Tree, at: usize) -> Outcome<bool> {
+    if tree.as_block(at).is_some_and(|block| state.is_trusted(block)) {
+        return Ok(true);
+    }
     let block = state.block_at(tree, at)?;
     if tree.nodes[at].parent.is_none() {
         return Ok(block.iters.is_empty());
@@ -117,7 +120,7 @@ pub(super) fn is_affine_now(state: &mut State<'_>, tree: &Tree, at: usize) -> Ou
 
 /// The bindings of a block must be affine, at least under `high`.
 pub(super) fn check_partial_affine(state: &mut State<'_>, tree: &Tree, at: usize, high: Option<usize>) -> Outcome<()> {
-    if state.flags_of(tree, at)?.affine {
+    if is_affine_block(state, tree, at)? {
         return Ok(());
     }
     if tree.nodes[at].parent.is_some() && high.is_some() {
@@ -135,7 +138,7 @@ pub(super) fn scope_root(state: &mut State<'_>, tree: &Tree, at: usize, pipeline
     let Some(root) = tree.scope(at) else {
         return refuse("ScheduleError: The primitive does not operate on the root block");
     };
-    if pipeline && !state.flags_of(tree, root)?.stages {
+    if pipeline && !is_stage_pipeline(state, tree, root)? {
         return refuse("ScheduleError: The scope root is not a stage pipeline");
     }
     Ok(root)
@@ -182,7 +185,7 @@ pub(super) fn reduction_error(state: &mut State<'_>, tree: &Tree, at: usize, roo
     if block.init.is_none() {
         return Ok(1);
     }
-    if !state.flags_of(tree, at)?.affine {
+    if !is_affine_block(state, tree, at)? {
         return Ok(2);
     }
     if !block.iters.iter().all(|iter| matches!(iter.kind, IterKind::Spatial | IterKind::Reduce)) {

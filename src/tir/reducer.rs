@@ -2,7 +2,7 @@
 //! `src/s_tir/schedule/primitive/reduction.cc`, and `analysis/reducer.cc` beside it).
 
 use super::{math, substitute};
-use crate::ir::{Block, Buffer, DType, Id, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
+use crate::ir::{Block, Buffer, DType, Id, PrimExpr, PrimId, PrimOp, Reducer, Stmt, StmtId, Store, Symbol};
 
 /// The combination of a reduction's old and added values, for each of its buffers.
 #[derive(Clone, Debug)]
@@ -30,6 +30,12 @@ pub struct Reduction {
 }
 
 impl Known {
+    /// The reducer as attributes hold it.
+    pub fn reducer(&self) -> Reducer {
+        let [lhs, rhs] = [&self.lhs, &self.rhs].map(|vars| vars.as_slice().into());
+        Reducer { lhs, rhs, results: self.results.as_slice().into(), identities: self.identities.as_slice().into() }
+    }
+
     /// Combines pairs of values.
     pub fn combine(&self, store: &mut Store, lhs: &[PrimId], rhs: &[PrimId]) -> Vec<PrimId> {
         let value = |symbol: Id<Symbol>| {

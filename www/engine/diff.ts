@@ -40,7 +40,7 @@ export function rowsOf(diff: Diff | null): DiffRow[] {
   return rows;
 }
 
-/** Packs rows, the inverse of `rowsOf`. */
+/** The other way round. */
 export function packed(rows: readonly DiffRow[]): Uint32Array {
   return Uint32Array.from(
     rows.flatMap((row) => [

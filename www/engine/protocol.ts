@@ -9,8 +9,6 @@
  * code units, as CodeMirror counts them; lines and columns start at 1.
  */
 
-import type { Measure, MeasureQuestion, Nest, NestQuestion } from "./nest";
-
 /** One row of the pass list: a call in TVM's Python notation, e.g. `FuseOps(fuse_opt_level=2)`. */
 export interface PassItem {
   call: string;
@@ -119,7 +117,7 @@ export interface ScriptReport {
 }
 
 export interface LogEntry {
-  /** A call of a hook; a pass refused by an instrument; a failed hook or pass; printed text. */
+  /** A hook was called; an instrument refused a pass; a hook or a pass failed; something was printed. */
   kind: "call" | "refused" | "failed" | "printed";
   text: string;
   /** Index of the step it belongs to; null for entering and leaving a context. */
@@ -396,8 +394,6 @@ export type Request =
   | { id: number; type: "preview"; version: number; call: string }
   | { id: number; type: "operators"; before: number; after: number }
   | ({ id: number; type: "eval" } & Question)
-  | ({ id: number; type: "nest" } & NestQuestion)
-  | ({ id: number; type: "measure" } & MeasureQuestion)
   | { id: number; type: "dump" }
   | { id: number; type: "hash" }
   | { id: number; type: "compare"; version: number; source: string }
@@ -428,8 +424,6 @@ export interface Answers {
   /** The numbers of calls of each operator: before, after. */
   operators: [name: string, before: number, after: number][];
   eval: Values;
-  nest: Nest;
-  measure: Measure;
   dump: DumpFile[];
   /** Hash of everything that the last run gave. */
   hash: string;

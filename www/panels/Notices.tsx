@@ -60,7 +60,7 @@ function Dismiss(props: { onClick(): void }) {
   );
 }
 
-/** Asks if the code of a link may run. */
+/** A link brought code: whether it may run. */
 function Consent() {
   const app = useApp();
   return (

@@ -27,7 +27,6 @@ import { Toggle } from "./Toggle";
 import { typeAt } from "./types";
 
 const GraphView = lazy(() => import("../graph/GraphView"));
-const ScheduleView = lazy(() => import("../schedule/ScheduleView"));
 const HistoryPanel = lazy(() => import("./HistoryPanel"));
 const Timing = lazy(() => import("./Timing"));
 const Values = lazy(() => import("./Values"));
@@ -38,7 +37,6 @@ const tabs: readonly { view: View; label: string }[] = [
   { view: "graph", label: "Graph" },
   { view: "values", label: "Values" },
   { view: "timing", label: "Timing" },
-  { view: "schedule", label: "Schedule" },
 ];
 
 export function ResultPane() {
@@ -223,11 +221,6 @@ export function ResultPane() {
                   <Values step={now()} />
                 </Part>
               </Match>
-              <Match when={state().view === "schedule"}>
-                <Part waiting="Loading…">
-                  <ScheduleView step={now()} />
-                </Part>
-              </Match>
               <Match when={state().view === "timing"}>
                 <Part waiting="Loading…">
                   <Timing />
@@ -302,7 +295,7 @@ function StepHead(props: { step: Step; split: boolean; finder: Finder }) {
           <span class="stale">⚠ stale</span>
         </Show>
       </p>
-      <div class="toggles" hidden={app.state().view === "schedule"}>
+      <div class="toggles">
         <Show when={texts() || app.state().view === "graph"}>
           <Search finder={props.finder} />
         </Show>

@@ -1,4 +1,4 @@
-/** A button that stays pressed, for options. */
+/** A button that stays pressed: something is shown or not. */
 export function Toggle(props: {
   label: string;
   title?: string;

@@ -10,7 +10,7 @@ function inline(text: string): JSX.Element[] {
   });
 }
 
-/** Makes a text in a line of its own. */
+/** A text in a line of its own. */
 export const Inline = (props: { text: string }) => <>{inline(props.text)}</>;
 
 export function Prose(props: { text: string }) {

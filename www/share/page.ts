@@ -1,4 +1,4 @@
-/** Writes a trace as one self-contained HTML file: it opens from a disk and makes no network requests. */
+/** A trace as one HTML file that needs nothing else: it opens from a disk and asks no network for anything. */
 import { rowsOf } from "../engine/diff";
 import type { Diff, Step } from "../engine/protocol";
 
@@ -8,7 +8,7 @@ export interface PageStep {
   diff: Diff | null;
 }
 
-/** Escapes text for the page. */
+/** Text that is part of the page. */
 const asText = (text: string): string =>
   text.replace(/[&<>"]/g, (char) => `&#${char.codePointAt(0)};`);
 
@@ -61,7 +61,7 @@ function rows(diff: Diff): string {
     .join("");
 }
 
-/** Makes the file. `program` is the reproducer's text, so that nothing is lost; `href` the link it was made from. */
+/** The file. `program` is the reproducer's text, so that nothing is lost; `href` the link it was made from. */
 export function htmlPage(
   title: string,
   href: string,

@@ -140,7 +140,7 @@ export function createController(environment: Environment) {
     if (kept.some((name) => after[name] !== before[name])) keeping.keepSoon();
   });
 
-  /** Makes the version after the shown step the program. */
+  /** The version after the shown step becomes the program. */
   async function fork(): Promise<void> {
     const at = step();
     if (!at) return;
@@ -152,7 +152,7 @@ export function createController(environment: Environment) {
     choices.fork(reply.value, at.row, at.name, whole ? parent.value : "");
   }
 
-  /** Takes the user's decision about the script of a link. */
+  /** The user has decided about the script that came in a link. */
   function decideScript(trust: "own" | "held"): void {
     void judge.decide(state().document.script, trust);
     dispatch({ type: "trust", trust });
@@ -234,9 +234,9 @@ export function createController(environment: Environment) {
     linkNow: sharing.linkNow,
     reproducer: sharing.reproducer,
     copyText: sharing.copyText,
-    /** Called when the address has another fragment. */
+    /** The address has another fragment now. */
     addressed: () => void addressed(),
-    /** Called when the browser went back or forth. */
+    /** The browser went back or forth. */
     travelled: (entry: unknown) => places.arrived(entry),
     say,
     lessons,

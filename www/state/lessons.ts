@@ -2,7 +2,7 @@
 import { createSignal } from "solid-js";
 import type { Keeper } from "./persist";
 
-/** Returns the lesson that an address asks for: `#lesson=visitors`. */
+/** The lesson that an address asks for: `#lesson=visitors`. */
 export function lessonOf(hash: string): string {
   return /^#?lesson=([a-z0-9-]+)$/.exec(hash)?.[1] ?? "";
 }
@@ -18,7 +18,7 @@ export function createLessons(keeper: Keeper) {
   return {
     done,
     isShown: (name: string) => shown().includes(name),
-    /** Notes that the solution was shown, or that the lesson begins anew. */
+    /** The solution was shown, or the lesson begins anew. */
     showed: (name: string, solution: boolean) =>
       setShown([...shown().filter((other) => other !== name), ...(solution ? [name] : [])]),
     finish(name: string): void {
@@ -27,7 +27,7 @@ export function createLessons(keeper: Keeper) {
       keep();
     },
     save: (): string => `${JSON.stringify({ format: FORMAT, done: done() })}\n`,
-    /** Takes progress that was saved elsewhere; false for any other text. */
+    /** Takes progress that was saved elsewhere; false when a text is something else. */
     load(text: string): boolean {
       if (!text.includes(FORMAT)) return false;
       try {

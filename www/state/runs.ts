@@ -32,9 +32,9 @@ export function createRuns({
   store: Store;
   room: EngineRoom;
   judge: Judge;
-  /** Called before a run is shown. */
+  /** A run is about to be shown. */
   expect(run: Run): void;
-  /** Called after a run is shown. */
+  /** A run is shown. */
   arrived(): void;
   /** Called after an engine restarted: questions about its versions are void, and asked again once `again` is true. */
   renewed(again: boolean): void;
@@ -137,11 +137,11 @@ export function createRuns({
   let typing: ReturnType<typeof setTimeout> | undefined;
 
   return {
-    /** Returns the engine for documents without a script, links and the catalogue. */
+    /** For documents without a script, links and the catalogue. */
     plain: () => engines.plain,
     holder,
     now: () => void run(state().document),
-    /** Called when the document has changed. */
+    /** The document is another one now. */
     edited(before: RunDocument): void {
       const { document } = state();
       clearTimeout(typing);

@@ -1,4 +1,4 @@
-//! Checks ids that come from outside of the engine, which may be any numbers.
+//! Ids that come from outside of the engine: numbers that may be anything.
 
 use super::Store;
 use crate::ir::Name;

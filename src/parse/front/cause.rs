@@ -34,7 +34,34 @@ pub(super) fn relay(found: Vec<Diagnostic>, text: &str) -> Vec<Diagnostic> {
         let piece = Diagnostic::error("front-fragment", message, first.span);
         return vec![piece.with_note(format!("it uses {}, which it does not say", names.join(", ")))];
     }
-    once(found, text)
+    match valueless(&found, text) {
+        Some(cause) => vec![cause],
+        None => once(found, text),
+    }
+}
+
+/// The names of a Relay text that stand where an extent or an element type belongs, when nothing else is wrong.
+fn valueless(found: &[Diagnostic], text: &str) -> Option<Diagnostic> {
+    let mut names: Vec<&str> = Vec::new();
+    for error in found.iter().filter(|found| found.is_error()) {
+        let asks = ["expected an extent", "unknown element type"].iter().any(|start| error.message.starts_with(start));
+        let name = text.get(error.span?.start as usize..error.span?.end as usize)?;
+        let word = name.chars().all(|c| c.is_alphanumeric() || c == '_') && name.starts_with(char::is_alphabetic);
+        if !asks || !word {
+            return None;
+        }
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let first = *names.first()?;
+    let value = |name: &str| if name.contains("type") { "float32" } else { "128" };
+    let message = format!("`{}` comes from around the program, and the text does not say what it is", names.join("`, `"));
+    let place = found.iter().find(|found| found.is_error()).and_then(|error| error.span);
+    let lines: String = names.iter().map(|name| format!("// define: {name}={}\n", value(name))).collect();
+    let cause = Diagnostic::error("front-define", message, place);
+    let cause = cause.with_note(format!("give it a value: --define {first}={}", value(first)));
+    Some(cause.with_fix("Give it a value", vec![(Span { start: 0, end: 0 }, lines)]))
 }
 
 /// The name of an error about one that means nothing.
@@ -155,8 +182,22 @@ fn unknown_names(errors: &[Diagnostic], text: &str) -> Option<Diagnostic> {
     if places.len() > 1 {
         cause.notes.push(format!("first used: {}", places.iter().map(used).collect::<Vec<String>>().join(", ")));
     }
-    let value = |name: &str| if name.contains("type") { "float32" } else { "128" };
-    let quote = if first.contains("type") { "\"" } else { "" };
+    let value = |name: &str| match name {
+        _ if name.contains("type") => "float32",
+        _ if name.contains("shape") => "(128, 128)",
+        _ if name.contains("scope") => "global",
+        _ => "128",
+    };
+    let called = |(at, name): &(u32, &str)| text[*at as usize + name.len()..].starts_with('(');
+    if let Some((_, function)) = places.iter().find(|place| called(place)) {
+        cause.notes.push(format!(
+            "`{function}` is a function of Python that the text does not have: paste what `.script()` prints of the program, where \
+             its calls are written out"
+        ));
+        places.retain(|place| !called(place));
+    }
+    let Some((_, first)) = places.first().copied() else { return Some(cause) };
+    let quote = if matches!(value(first), "float32" | "global") { "\"" } else { "" };
     let given = value(first);
     let help = format!("write `{first} = {quote}{given}{quote}` above the program, or give it a value: --define {first}={given}");
     cause.notes.push(help);

@@ -14,6 +14,7 @@ mod cause;
 mod constant;
 mod foreign;
 mod lines;
+mod older;
 mod python;
 mod relay;
 #[cfg(test)]
@@ -121,10 +122,10 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
             return refused(place(foreign::nothing(&text.text), &text));
         }
     }
-    let (program, more, choices) = match selected {
+    let (mut program, more, choices) = match selected {
         Some(selected) => selected,
         None => match &plain {
-            Some((plain, _)) if !wrapped => {
+            Some((plain, _)) if !wrapped && (script || older::modernise(&text, &options.defines).is_none()) => {
                 let plain = plain.clone();
                 return Parsed { diagnostics: causes(plain.diagnostics, source, script), ..plain };
             }
@@ -132,6 +133,10 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
         },
     };
     notes.extend(more);
+    if let Some((today, more)) = if script { None } else { older::modernise(&program, &options.defines) } {
+        program = today;
+        notes.extend(more);
+    }
     let first_line = program.text.lines().next().map_or(0, str::len);
     notes.extend(several(&choices, program.place(Span::new(0, first_line))));
     if let Some((_, mark)) = plain {

@@ -174,7 +174,7 @@ fn comment(text: &str, at: usize) -> usize {
 }
 
 /// The place behind what stands at `at`, when that is a comment or a string.
-fn skipped(text: &str, at: usize) -> Option<usize> {
+pub(super) fn skipped(text: &str, at: usize) -> Option<usize> {
     let rest = &text.as_bytes()[at..];
     match rest {
         [b'/', b'*', ..] => Some(comment(text, at)),

@@ -109,6 +109,21 @@ fn a_name_without_a_value_asks_for_it_and_takes_it() {
 }
 
 #[test]
+fn a_name_in_a_type_of_relay_asks_for_its_value() {
+    let text = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(n, 4), float32]) {\n  nn.relu(%x)\n}\n";
+    let error = refused(text);
+    assert!(error.code == "front-define" && error.message.starts_with("`n` comes from around"), "{}", error.message);
+    let given = read(&format!("// define: n=8\n{text}"));
+    assert!(!given.has_errors(), "{:?}", given.diagnostics);
+}
+
+#[test]
+fn functions_of_python_are_not_asked_for_as_numbers() {
+    let error = refused("@R.function\ndef f(x: R.Tensor((4,), \"float32\")):\n    y = foo(x)\n    z = bar(y)\n    return z\n");
+    assert!(error.notes.iter().all(|note| !note.contains("128")), "{:?}", error.notes);
+}
+
+#[test]
 fn other_languages_are_named() {
     let kernel = "@T.prim_func\ndef k(A: T.Tensor((4,), \"float32\")):\n    with T.Kernel(4) as bx:\n        A[bx] = 1\n";
     let texts = [
@@ -152,4 +167,28 @@ fn no_text_makes_it_fail() {
             }
         }
     }
+}
+
+#[test]
+fn older_texts_that_lack_what_is_asked_today_open() {
+    let texts = [
+        "#[version = \"0.0.5\"]\ndef @main(%x: List[int32]) -> int32 {\n  match (%x) { Cons(%a, _) => %a, Nil => 0 }\n}\n",
+        "def @main(%x: Tensor[(1, 3, 4, 4), float32]) {\n  image.resize(%x, size=[8, 8], method=\"BILINEAR\", align_corners=True)\n}\n",
+        "@relax.function\ndef foo(x: Tensor((4, 8), \"float32\"), y: Tensor((_, 8), \"float32\"), z: Tensor(_, \"float32\")):\n    gv = relax.add(x, x)\n    return gv\n",
+        "@R.function\ndef f(x: R.Tensor((2, 3), \"float32\")):\n    y = R.emit_te(topi.transpose, x, axes=[1, 0])\n    return topi.nn.relu(y)\n",
+        "@T.prim_func\ndef f(A: T.Buffer((4,), \"float32\")):\n    p = T.allocate([1], \"float32\", \"local\")\n    B = T.buffer_decl([1], \"float32\", data=p, scope=\"local\")\n    B[0] = A[0]\n",
+        "@T.prim_func\ndef f(A: T.Buffer((4,), \"float32\")):\n    T.func_attr({\"target\": T.target(\"llvm -mcpu=skylake -num-cores=8\")})\n    A[0] = T.float32(0)\n",
+        "@T.prim_func\ndef f(A: T.Buffer((4,), \"float32\")):\n    A[0] = T.call_llvm_pure_intrin(T.llvm_lookup_intrinsic_id(\"llvm.fabs\"), T.uint32(1), A[1], dtype=\"float32\")\n",
+    ];
+    for text in texts {
+        let found = read(text);
+        assert!(!found.has_errors(), "{text}\n{:?}", found.diagnostics);
+    }
+}
+
+#[test]
+fn a_function_of_topi_without_an_operator_is_named() {
+    let error =
+        refused("@R.function\ndef f(x: R.Tensor((2, 3), \"float32\")):\n    y = R.emit_te(topi.nn.pool2d, x)\n    return y\n");
+    assert!(error.message.contains("topi.nn.pool2d"), "{}", error.message);
 }

@@ -1,5 +1,6 @@
 //! Reads calls as TVM's builder functions do.
 
+use super::old::topi_name;
 use super::value::{CallParts, Value};
 use super::{Node, Read, Reader};
 use crate::diag::Span;
@@ -33,7 +34,7 @@ impl<'s> Args<'s> {
 const TYPE_ARGS: [&str; 5] = ["ty_args", "out_ty", "sinfo_args", "out_sinfo", "type_args"];
 
 impl<'s> Reader<'s, '_> {
-    /// Reads a call.
+    /// A call.
     pub(super) fn eval_call(&mut self, id: Id<Node>, callee: Id<Node>, args: List<Arg>) -> Read<Value> {
         let tree = self.tree;
         let args = tree.args(args);
@@ -47,6 +48,9 @@ impl<'s> Reader<'s, '_> {
                 "I" | "ir" => return self.ir_call(id, name, args),
                 _ => {}
             }
+        }
+        if let Some(name) = tree.dotted(callee).and_then(topi_name) {
+            return self.topi(name, args, self.span(id));
         }
         if tree.name(callee).is_some_and(|name| self.is_bare(name)) {
             self.bare_hint(callee);
@@ -115,6 +119,15 @@ impl<'s> Reader<'s, '_> {
             | "dist.call_tir"
             | "dist.call_tir_local_view" => {
                 return self.call_tir(name, args, span);
+            }
+            "emit_te" => {
+                if let [first, rest @ ..] = args
+                    && let Some(name) = self.tree.dotted(first.value).and_then(topi_name)
+                {
+                    return self.topi(name, rest, span);
+                }
+                let message = "`R.emit_te` runs a function of Python, which is not in the text";
+                return Err(self.error("relax-syntax", message, span));
             }
             "Tensor" | "Shape" | "Tuple" | "Callable" | "Prim" | "DTensor" | "Any" | "Object" => {
                 return Ok(Value::Type(self.ty(id)?));
@@ -233,8 +246,8 @@ impl<'s> Reader<'s, '_> {
         })
     }
 
-    /// Reads `R.linear(data, weight, bias=None, out_dtype=None)`: a product with the transposed weight, and a sum.
-    fn linear(&mut self, mut args: Args<'s>) -> Read<Value> {
+    /// `R.linear(data, weight, bias=None, out_dtype=None)`: a product with the transposed weight, and a sum.
+    pub(super) fn linear(&mut self, mut args: Args<'s>) -> Read<Value> {
         let span = args.span;
         let (Some(data), Some(weight)) = (args.next("data"), args.next("weight")) else {
             return Err(self.error("relax-missing-arg", "`R.linear` needs `data` and `weight`".to_owned(), span));
@@ -253,7 +266,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Reads `R.match_cast(value, type)`, in 2022 `R.match_shape(value, (n, m))`.
+    /// `R.match_cast(value, type)`, in 2022 `R.match_shape(value, (n, m))`.
     fn match_cast(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
         let [value, ty] = args else {
             return Err(self.error_at("relax-syntax", format!("`R.{name}` takes a value and what it is matched with"), id));
@@ -408,7 +421,7 @@ impl<'s> Reader<'s, '_> {
         Ok(Value::Call(Box::new(CallParts { callee, args: operands, attrs, ty_args, ty, span })))
     }
 
-    /// Reads calls of operators whose first argument is the name of a function.
+    /// Calls of operators whose first argument is the name of a function.
     fn call_named(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
         let span = args.span;
         let callee = match args.next("func").or_else(|| args.take("py_func_name")) {
@@ -451,7 +464,7 @@ impl<'s> Reader<'s, '_> {
         Ok(value)
     }
 
-    /// Reads `R.print(x, format="...")`, `R.assert_op(condition, x, format="...")`: the format is a separate argument.
+    /// `R.print(x, format="...")`, `R.assert_op(condition, x, format="...")`: the format is an argument of its own.
     fn formatted(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
         let span = args.span;
         let format = args.take("format").map_or(Value::Str(self.store.name("")), |(value, _)| value);
@@ -510,7 +523,7 @@ impl<'s> Reader<'s, '_> {
         Ok(AttrValue::Object(self.store.add_object(object)))
     }
 
-    /// Makes a set of attributes.
+    /// A set of attributes.
     pub(super) fn dict(&mut self, key: &str, fields: &[(&str, AttrValue)]) -> AttrsId {
         let fields = fields.iter().map(|(name, value)| (self.store.name(name), value.clone())).collect();
         let key = self.store.name(key);

@@ -2,9 +2,50 @@
 
 use super::value::Value;
 use super::{Node, Read, Reader, Stop};
+use crate::diag::Span;
 use crate::ir::{Dim, Extents, Id, TensorInfo, TypeId};
+use crate::parse::script::tree::Arg;
 
-impl Reader<'_, '_> {
+/// Functions of TOPI whose operator has another name.
+const TOPI: &[(&str, &str)] = &[
+    ("transpose", "permute_dims"),
+    ("nn.matmul", "matmul"),
+    ("nn.dense", "linear"),
+    ("cast", "astype"),
+    ("concatenate", "concat"),
+    ("nn.flatten", "flatten"),
+    ("true_divide", "divide"),
+    ("floormod", "floor_mod"),
+    ("isinf", "isinf"),
+    ("nn.layer_norm", "nn.layer_norm"),
+    ("fast_exp", "exp"),
+];
+
+/// The function of TOPI that a name with dots is.
+pub(super) fn topi_name(dotted: &str) -> Option<&str> {
+    dotted.strip_prefix("tvm.").unwrap_or(dotted).strip_prefix("topi.")
+}
+
+impl<'s> Reader<'s, '_> {
+    /// `topi.nn.relu(x)`, as an expression or behind `R.emit_te`: the operator that becomes such a tensor program.
+    pub(super) fn topi(&mut self, name: &str, args: &[Arg], span: Span) -> Read<Value> {
+        let operator = TOPI.iter().find(|(topi, _)| *topi == name).map_or(name, |(_, operator)| operator);
+        if operator != "linear" && crate::ops::lookup_relax(operator).is_none() {
+            let message = format!("`topi.{name}` is run by Python, and no operator of Relax is the same");
+            let stop = self.error("relax-unknown-op", message, span);
+            if let Some(last) = self.diagnostics.last_mut() {
+                last.notes.push("paste what `.script()` prints of the module, in which it is a tensor program".to_owned());
+            }
+            return Err(stop);
+        }
+        self.hint("a function of TOPI is read as its operator, which LegalizeOps makes the tensor program of", span);
+        let args: Vec<Arg> = (args.iter().copied())
+            .filter(|arg| arg.name().is_none_or(|name| self.tree.text(name) != "primfunc_name_hint"))
+            .collect();
+        let args = self.args(&args, span)?;
+        if operator == "linear" { self.linear(args) } else { self.call_op(operator, args) }
+    }
+
     /// True if the output of a `call_tir` is a shape, as in 2022, and no type.
     pub(super) fn is_shape(&self, out: Id<Node>) -> bool {
         let (Node::Tuple(items) | Node::List(items)) = self.tree.expr(out) else { return false };
@@ -14,7 +55,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads `call_tir(f, args, (n, m), dtype="float32")`, with a list of shapes for several outputs.
+    /// `call_tir(f, args, (n, m), dtype="float32")`, with a list of shapes for several outputs.
     pub(super) fn old_output(&mut self, shape: Id<Node>, dtype: Option<Id<Node>>) -> Read<TypeId> {
         let span = self.span(shape);
         self.hint("the output is a type today: `out_ty=R.Tensor((n, m), \"float32\")`", span);
@@ -47,7 +88,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads `tir_vars=R.shape([n, m])`: they are further arguments today.
+    /// `tir_vars=R.shape([n, m])`: they are further arguments today.
     pub(super) fn with_symbols(&mut self, operands: Value, symbols: Id<Node>) -> Read<Value> {
         let span = self.span(symbols);
         self.hint("symbolic arguments are elements of the argument tuple today", span);

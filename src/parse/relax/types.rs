@@ -19,7 +19,7 @@ impl<'s> TypeArgs<'s> {
 }
 
 impl<'s> Reader<'s, '_> {
-    /// Reads a type.
+    /// A type.
     pub(super) fn ty(&mut self, id: Id<Node>) -> Read<TypeId> {
         let value = match self.tree.expr(id) {
             Node::None => Value::Type(self.store.tuple_type(&[])),
@@ -42,7 +42,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Reads types.
+    /// Types.
     pub(super) fn types(&mut self, id: Id<Node>) -> Read<Vec<TypeId>> {
         match self.tree.expr(id) {
             Node::Tuple(items) | Node::List(items) => self.tree.items(items).iter().map(|item| self.ty(*item)).collect(),
@@ -146,7 +146,14 @@ impl<'s> Reader<'s, '_> {
         match args.get(0, "shape") {
             // `R.Tensor("float32")`
             Some(text) if self.tree.string(text).is_some() && dtype.is_none() => dtype = Some(text),
-            Some(none) if matches!(self.tree.expr(none), Node::None) => {}
+            Some(none) if matches!(self.tree.expr(none), Node::None) || self.is_open(none) => {}
+            // `Tensor((_, _))`
+            Some(shape)
+                if let Node::Tuple(items) = self.tree.expr(shape)
+                    && self.tree.items(items).iter().any(|item| self.is_open(*item)) =>
+            {
+                info.extents = Extents::Rank(self.tree.items(items).len() as u32);
+            }
             Some(shape) => info.extents = self.shape(shape)?,
             None => {}
         }
@@ -176,7 +183,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Reads the shape of a tensor: extents, or a variable that holds a shape.
+    /// The shape of a tensor: extents, or a variable that holds a shape.
     fn shape(&mut self, id: Id<Node>) -> Read<Extents> {
         if let Node::Tuple(_) | Node::List(_) = self.tree.expr(id) {
             return Ok(Extents::Known(self.dims(id)?.into()));
@@ -194,7 +201,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Reads extents; strings are expressions.
+    /// Extents; strings are expressions.
     pub(super) fn dims(&mut self, id: Id<Node>) -> Read<Vec<Dim>> {
         let (Node::Tuple(items) | Node::List(items)) = self.tree.expr(id) else {
             return Err(self.error_at("relax-shape", "a list of extents is expected here", id));
@@ -212,7 +219,7 @@ impl<'s> Reader<'s, '_> {
         Ok(dims)
     }
 
-    /// Reads an extent that is written as a string.
+    /// An extent that is written as a string.
     fn quoted(&mut self, id: Id<Node>) -> Read<Value> {
         let strings = self.strings;
         let Some(inner) = strings.get(&id).filter(|_| self.inside.is_none()) else {
@@ -285,7 +292,7 @@ impl<'s> Reader<'s, '_> {
         Ok(self.store.ty(Type::Distributed { tensor, mesh, placement }))
     }
 
-    /// Returns an object of the module's lists by name: `mesh[0]`.
+    /// An object of the module's lists by name: `mesh[0]`.
     pub(super) fn mesh(&mut self, text: &str, span: Span) -> Read<Id<Object>> {
         let parts = text.split_once('[').and_then(|(name, rest)| Some((name, rest.strip_suffix(']')?.parse::<usize>().ok()?)));
         let found = parts.and_then(|(name, index)| self.global_info(name)?.get(index).cloned());
@@ -295,7 +302,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Returns a device by name: `llvm`, `llvm:1`, `llvm:1:global`.
+    /// A device by name: `llvm`, `llvm:1`, `llvm:1:global`.
     pub(super) fn vdevice(&mut self, text: &str, span: Span) -> Read<Id<Object>> {
         let mut parts = text.split(':');
         let kind = parts.next().unwrap_or_default();
@@ -318,7 +325,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Reads the types of 2022: `R.Tensor[(n, m), "f32"]`. Names in their shapes need no declaration.
+    /// The types of 2022: `R.Tensor[(n, m), "f32"]`. Names in their shapes need no declaration.
     fn old_type(&mut self, id: Id<Node>, head: Id<Node>, items: &[Id<Node>]) -> Read<TypeId> {
         let span = self.span(id);
         self.hint("types take their arguments in parentheses today: `R.Tensor((n, m), \"float32\")`", span);
@@ -346,6 +353,11 @@ impl<'s> Reader<'s, '_> {
         Ok(self.store.tensor_like(info))
     }
 
+    /// Whether something is left open, `_`.
+    fn is_open(&self, id: Id<Node>) -> bool {
+        self.tree.name(id) == Some("_") && self.scopes.get("_").is_none()
+    }
+
     /// Declares the names in an expression that mean nothing yet as symbolic variables.
     pub(super) fn declare_names(&mut self, id: Id<Node>) {
         let mut stack = vec![id];
@@ -365,7 +377,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Makes a new symbolic variable in the innermost scope.
+    /// A new symbolic variable in the innermost scope.
     pub(super) fn declare_symbol(&mut self, name: &'s str, dtype: DType) -> Id<Symbol> {
         let text: Id<Name> = self.store.name(name);
         let symbol = self.store.add_symbol(Symbol { name: text, dtype, size: false });

@@ -140,7 +140,7 @@ impl<'s> Parser<'s> {
         if self.at(kind) { Ok(self.bump()) } else { Err(self.unexpected(wanted)) }
     }
 
-    /// Returns the place from `start` to the last token.
+    /// The place from `start` to the last token.
     fn span_from(&self, start: u32) -> Span {
         Span { start, end: self.prev_end.max(start) }
     }
@@ -182,7 +182,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Reports a syntax error at the cursor: another token was expected.
+    /// Reports that something else was expected at the cursor.
     #[cold]
     #[inline(never)]
     fn unexpected(&mut self, wanted: &str) -> Stop {

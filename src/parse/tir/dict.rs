@@ -5,7 +5,7 @@ use super::{Node, Read, Reader};
 use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Double, Id, Name, Object, PrimExpr};
 
 impl Reader<'_, '_, '_> {
-    /// Reads `{"key": value}`; nothing for an empty one.
+    /// `{"key": value}`; nothing for an empty one.
     pub(super) fn dict(&mut self, id: Id<Node>) -> Read<Option<AttrsId>> {
         let fields = self.entries(id)?;
         if fields.is_empty() {
@@ -37,7 +37,7 @@ impl Reader<'_, '_, '_> {
         Ok(fields)
     }
 
-    /// Reads the value of an attribute.
+    /// The value of an attribute.
     pub(super) fn attr_value(&mut self, value: &Value, at: Id<Node>) -> Read<AttrValue> {
         Ok(match value {
             Value::None => AttrValue::Null,
@@ -69,14 +69,40 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    /// Reads `T.target({"kind": "llvm"})` and `T.target("llvm", host="llvm")`.
+    /// `T.target("llvm -mcpu=skylake -num-cores=8")`, as TVM 0.21 and before wrote it: a field for each option.
+    fn options(&mut self, kind: &str, options: &str, at: Id<Node>) -> Read<Vec<(Id<Name>, AttrValue)>> {
+        self.old(
+            "a target with options in its text is the spelling of TVM 0.21 and before; today `T.target({\"kind\": ...})`",
+            at,
+        );
+        let kind = self.name_of(kind);
+        let mut fields = vec![(self.name_of("kind"), AttrValue::Str(kind))];
+        for option in options.split_whitespace() {
+            let option = option.trim_start_matches('-');
+            let (key, value) = option.split_once('=').unwrap_or((option, "1"));
+            let value = match value.parse::<i64>() {
+                Ok(value) => AttrValue::Int { value, bits: 64 },
+                Err(_) if matches!(key, "keys" | "mattr" | "libs") => {
+                    AttrValue::Array(value.split(',').map(|part| AttrValue::Str(self.store.name(part))).collect())
+                }
+                Err(_) => AttrValue::Str(self.store.name(value)),
+            };
+            fields.push((self.store.name(key), value));
+        }
+        Ok(fields)
+    }
+
+    /// `T.target({"kind": "llvm"})` and `T.target("llvm", host="llvm")`
     pub(super) fn target(&mut self, config: &Value, host: Option<&Value>, at: Id<Node>) -> Read<Value> {
         let mut fields = match config {
             Value::Dict(entries) => self.fields(entries, at)?,
-            Value::Str(_) => {
-                let text = self.attr_value(config, at)?;
-                vec![(self.name_of("kind"), text)]
-            }
+            Value::Str(text) => match text.split_once(' ') {
+                Some((kind, options)) => self.options(kind, options, at)?,
+                None => {
+                    let text = self.attr_value(config, at)?;
+                    vec![(self.name_of("kind"), text)]
+                }
+            },
             other => {
                 let message = format!("T.target expected a config dict or string, but got {}", other.kind());
                 return Err(self.error("tir-type", message, at));
@@ -92,7 +118,7 @@ impl Reader<'_, '_, '_> {
             let host = self.attr_value(host, at)?;
             fields.push((host_key, host));
         }
-        // A host is described by its own fields.
+        // A host is told by its own fields.
         for (key, value) in &mut fields {
             let AttrValue::Object(object) = *value else { continue };
             if *key == host_key {
@@ -107,7 +133,7 @@ impl Reader<'_, '_, '_> {
         Ok(Value::Object(AttrValue::Object(object)))
     }
 
-    /// Reads `T.index_map(lambda i, j: (j, i))`.
+    /// `T.index_map(lambda i, j: (j, i))`
     pub(super) fn index_map(&mut self, mapping: &Value, inverse: Option<&Value>, dtype: DType, at: Id<Node>) -> Read<Value> {
         let mut fields = Vec::new();
         for (which, lambda) in [Some(mapping), inverse].into_iter().enumerate() {

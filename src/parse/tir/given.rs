@@ -1,4 +1,4 @@
-//! Reads the values of names around a function, as the options give them.
+//! Values that names around a function have, as whoever reads the text says.
 
 use super::Reader;
 use super::value::Value;

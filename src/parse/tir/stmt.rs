@@ -71,7 +71,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
     }
 
-    /// Reads statements in a frame and a scope of their own.
+    /// Statements in a frame and a scope of their own.
     fn branch(&mut self, body: List<Stmt>) -> crate::ir::StmtId {
         self.open_frame(FrameKind::Other);
         self.open_scope();
@@ -128,7 +128,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(())
     }
 
-    /// Reads the kind and the parts of an assertion's message.
+    /// The kind and the parts of an assertion's message.
     fn message(&mut self, message: Option<Id<Node>>, at: Id<Node>) -> Read<(Id<Name>, Vec<Id<Name>>)> {
         let Some(id) = message else {
             if self.state.strict {
@@ -241,7 +241,7 @@ impl<'s> Reader<'_, 's, '_> {
         }))
     }
 
-    /// Adds a buffer to the innermost block, or to the function's own block.
+    /// A buffer that the innermost block owns, or the function's own block.
     pub(super) fn block_buffer(&mut self, name: &str, data: Buffer, at: Id<Node>) -> Read<Id<Buffer>> {
         if !self.state.s_tir {
             let message =
@@ -264,7 +264,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(buffer)
     }
 
-    /// Reads `x = T.alloc_scalar("float32", "shared")` and its kin.
+    /// `x = T.alloc_scalar("float32", "shared")` and its kin.
     fn scalar_call(&mut self, name: &str, intrinsic: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let mut given = [None; 4];
         let names: &[&str] = match intrinsic {
@@ -310,7 +310,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::Prim(self.element_zero(buffer)))
     }
 
-    /// Reads `A = T.match_buffer(...)` of a parameter or of a part of a buffer.
+    /// `A = T.match_buffer(...)` of a parameter or of a part of a buffer.
     fn match_buffer(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let first = args.iter().position(|arg| arg.name().is_none_or(|name| self.tree.text(name) == "param"));
         let Some(first) = first else {
@@ -350,7 +350,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::Buffer(buffer))
     }
 
-    /// Reads `x = T.bind(value)`, `T.bind(value, var=x)`.
+    /// `x = T.bind(value)`, `T.bind(value, var=x)`
     pub(super) fn bind_call(&mut self, name: Option<&str>, args: &[Arg], at: Id<Node>) -> Read<PrimId> {
         let (mut value, mut ty, mut var) = (None, None, None);
         for (i, arg) in args.iter().enumerate() {
@@ -485,7 +485,7 @@ impl<'s> Reader<'_, 's, '_> {
     }
 }
 
-/// Returns the jump that a call of this name is.
+/// The jump that a call of this name is.
 fn jump_named(name: &str) -> Option<TirStmt> {
     match name {
         "break_loop" => Some(TirStmt::Break),

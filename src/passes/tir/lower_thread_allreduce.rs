@@ -45,7 +45,7 @@ class Module:
 class Module:
     @T.prim_func(s_tir=True)
     def f(A: T.Buffer((4,), \"float32\"), B: T.Buffer((1,), \"float32\")):
-        T.func_attr({\"target\": T.target({\"arch\": \"sm_80\", \"keys\": [\"cuda\", \"gpu\"], \"kind\": \"cuda\", \"max_num_threads\": 1024, \"max_shared_memory_per_block\": 49152, \"tag\": \"\", \"thread_warp_size\": 32})})
+        T.func_attr({\"target\": T.target({\"arch\": \"sm_80\", \"keys\": [\"cuda\", \"gpu\"], \"kind\": \"cuda\", \"max_num_threads\": 1024, \"tag\": \"\", \"thread_warp_size\": 32})})
         with T.launch_thread(\"threadIdx.x\", 4) as tx:
             red_buf0 = T.alloc_local((1,))
             with T.attr(T.comm_reducer(lambda x, y: x + y, [T.float32(0.0)]), \"reduce_scope\", 0):

@@ -35,7 +35,7 @@ class Module:
         tx = T.launch_thread(\"threadIdx.x\", 32)
         S = T.alloc_buffer((32,), scope=\"shared\", layout=None)
         S[tx] = A[tx]
-        B[tx] = S[tx]
+        B[tx] = S[31 - tx]
 ",
     example_after: "\
 @I.ir_module
@@ -45,7 +45,8 @@ class Module:
         tx = T.launch_thread(\"threadIdx.x\", 32)
         S = T.alloc_shared((32,), layout=None)
         S[tx] = A[tx]
-        B[tx] = S[tx]
+        T.tvm_storage_sync(\"shared\")
+        B[tx] = S[31 - tx]
 ",
     run: Run::PrimFunc(run),
 };

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 pub enum NodeFate {
     /// Nothing.
     Same,
-    /// It is a replacement of another node.
+    /// It stands for another.
     Rewritten,
     /// It is new.
     Made,

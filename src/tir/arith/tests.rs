@@ -16,7 +16,7 @@ impl Random {
     }
 }
 
-/// Values of variables, and the evaluated lane of vectors.
+/// Values of variables, and the lane of vectors that is looked at.
 struct Sample {
     values: [i64; VARS.len()],
     lane: i64,

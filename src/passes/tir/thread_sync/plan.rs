@@ -28,7 +28,7 @@ struct Entry {
     accesses: Vec<Access>,
 }
 
-/// Returns the statements before which threads wait for each other because of memory of a scope.
+/// The statements before which threads wait for each other because of memory of a scope.
 pub(super) fn barriers(store: &mut Store, body: StmtId, scope: &str) -> Result<FxHashSet<StmtId>, String> {
     let mut planner = Planner {
         scope,
