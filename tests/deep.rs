@@ -25,7 +25,7 @@ const STACK: usize = 256 << 10;
 /// Nodes that all passes of a dialect together may make for each node of the program, were each to rebuild it all a few times.
 const NODES_MADE: usize = 60;
 
-/// A text of `DEPTH` lines, each over the one before.
+/// Makes a text of `DEPTH` lines, each over the one before.
 fn chain(head: &str, line: impl Fn(usize) -> String, tail: &str) -> String {
     let mut text = String::from(head);
     for i in 1..DEPTH {
@@ -51,7 +51,7 @@ const TIR_HEAD: &str = "from tvm.script import ir as I\nfrom tvm.script import t
 /// Passes that look for a function `main` of Relax.
 const WANT_A_FUNCTION_OF_RELAX: &[&str] = &["MergeCompositeFunctions", "Gradient", "SplitLayoutRewritePreproc"];
 
-/// Passes over a program of a dialect that need no arguments.
+/// Returns the passes over a program of a dialect that need no arguments.
 fn passes_of(dialect: Dialect) -> impl Iterator<Item = &'static PassSpec> {
     passes::ALL
         .iter()

@@ -7,7 +7,7 @@ use passlab::ir::Store;
 use passlab::{infer, parse, print, verify};
 use std::fs;
 
-/// The text without `/* ty=... */`.
+/// Returns the text without `/* ty=... */`.
 fn without_types(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -257,7 +257,7 @@ fn a_sequential_is_gated_by_its_own_level_and_gates_its_children() {
     );
 }
 
-/// A module pass that does nothing, or throws.
+/// Makes a module pass that does nothing, or throws.
 fn user_pass(name: &str, throws: bool) -> Row {
     let run = move |_: &mut Runner, _: &mut Store, module: &Module| match throws {
         true => Err(vec![Diagnostic::error("probe", "the pass failed", None)]),
@@ -429,7 +429,7 @@ def @e(%x: Tensor[(2), float32], SkipOptimization=0) { tanh(%x) }
     assert_eq!(fast, ["a", "e"]);
 }
 
-/// A session that ran a list over a small program with instruments on.
+/// Makes a session that ran a list over a small program with instruments on.
 fn instrumented(list: &str, instruments: &[&str]) -> Session {
     let source = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n  tanh(add(%x, add(1f, 1f)))\n}\n";
     let mut document = document(source, list, level(4)).expect("a document");
@@ -439,7 +439,7 @@ fn instrumented(list: &str, instruments: &[&str]) -> Session {
     session
 }
 
-/// Ten microseconds more each time it is asked.
+/// Advances by ten microseconds at each call.
 fn clock() -> f64 {
     thread_local!(static NOW: std::cell::Cell<u32> = const { std::cell::Cell::new(0) });
     NOW.with(|now| {

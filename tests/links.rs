@@ -1,5 +1,5 @@
-//! Links that were handed out open as they did then: `tests/links/VERSION.txt` holds links of every version, each with the
-//! length and the hash of the text it stands for. They are never made anew; a new version gets a file of its own.
+//! Tests that links of earlier versions still open: `tests/links/VERSION.txt` holds links of every version, each with
+//! the length and the hash of its text. They are never regenerated; a new version gets a file of its own.
 
 use passlab::pass::PassContext;
 use passlab::repro::{hash, link, text};

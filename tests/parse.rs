@@ -124,7 +124,7 @@ def @main(%x: Tensor[(meta[tir.Var][0]), int16]) { add(%x, meta[relay.Constant][
 "##,
 ];
 
-/// Characters that mean something to the parser, and some that mean nothing.
+/// Characters with a meaning for the parser, and some without.
 const PIECES: [&str; 40] = [
     "(",
     ")",

@@ -47,7 +47,7 @@ impl ExprMutator for Editor {
     }
 }
 
-/// Lines that a diff shows as something else than they were.
+/// Returns the number of lines that a diff shows as changed.
 fn shown(diff: &Diff) -> usize {
     // The numbers of the rows index the lines of the texts.
     let (before, after): (Vec<_>, Vec<_>) = (diff.before.text.split('\n').collect(), diff.after.text.split('\n').collect());
@@ -110,7 +110,7 @@ fn relay(name: &str, wanted: usize) -> Option<(usize, usize)> {
     Some((exact, all))
 }
 
-/// A binding is doubled, so that the second takes another name everywhere, and the first, which nothing uses, is taken away.
+/// Doubles a binding, so that the second takes another name everywhere, and removes the first, which has no uses.
 fn relax(name: &str, wanted: usize) -> Option<(usize, usize)> {
     let source = text_beside(&format!("corpus/{name}"))?;
     let lines: Vec<&str> = source.lines().collect();
@@ -152,7 +152,7 @@ fn an_edit_that_renumbers_everything_shows_the_bindings_that_it_changed() {
     assert!(exact * 100 >= all * 99, "{exact} of {all}");
 }
 
-/// Every diff of a run, as text.
+/// Returns every diff of a run, as text.
 fn diffs(session: &Session) -> Vec<String> {
     let steps = &session.trace().steps;
     let rows = |diff: Diff| -> String {

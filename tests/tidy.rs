@@ -43,7 +43,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("serde_json", &["src/cli/", "src/parse/script/", "src/wasm/"]),
 ];
 
-/// Lines that a file may have: a pass with its tests, and anything else.
+/// The most lines of a file: a pass with its tests, and any other file.
 const PASS_LINES: usize = 400;
 const FILE_LINES: usize = 600;
 
@@ -82,7 +82,7 @@ fn note(found: &mut Findings, advice: impl Into<String>, place: impl Into<String
     found.entry(advice.into()).or_default().push(place.into());
 }
 
-/// Every text file that git tracks or would track, by its path from the root, with forward slashes.
+/// Returns every text file that git tracks or would track, by its path from the root, with forward slashes.
 fn tracked_files() -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let listing = Command::new("git")
@@ -211,7 +211,7 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|names| names.contains(&module))
 }
 
-/// The module of `src/` that a file is part of; `None` for `src/lib.rs`.
+/// Returns the module of `src/` that a file is part of; `None` for `src/lib.rs`.
 fn module_of(path: &str) -> Option<&str> {
     let inside = path.strip_prefix("src/")?;
     let first = inside.split('/').next()?;
@@ -223,7 +223,7 @@ fn layering(path: &str, code: &str, found: &mut Findings) {
     let Some(module) = module_of(path) else {
         return;
     };
-    // A module's tests may look at anything; so may a file that holds nothing else.
+    // A module's tests may use any layer; so may a file with tests alone.
     if path.ends_with("tests.rs") || path.contains("/tests/") {
         return;
     }
@@ -282,12 +282,12 @@ fn unsafe_is_forbidden(files: &BTreeMap<String, String>, found: &mut Findings) {
     }
 }
 
-/// Is `c` part of a Rust name?
+/// True if `c` can be part of a Rust name.
 fn in_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Lines (from 1) on which `name` stands as a whole name.
+/// Returns the lines (from 1) on which `name` stands as a whole name.
 fn lines_naming<'a>(code: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     let names = move |line: &str| {
         line.match_indices(name).any(|(at, _)| {
@@ -319,7 +319,7 @@ fn crate_paths(code: &str) -> Vec<(usize, String)> {
     paths
 }
 
-/// The items of a braced list whose opening brace was just read.
+/// Returns the items of a braced list whose opening brace was just read.
 fn top_level(list: &str) -> Vec<String> {
     let mut items = vec![String::new()];
     let mut depth = 0;
@@ -336,8 +336,8 @@ fn top_level(list: &str) -> Vec<String> {
     items
 }
 
-/// The code of a file: comments, the contents of strings and everything under `#[cfg(test)]` are
-/// blanked, line ends stay.
+/// Returns the code of a file: comments, the contents of strings and everything under `#[cfg(test)]` are blanked, line
+/// ends stay.
 fn code_only(text: &str) -> String {
     let code = without_comments_and_strings(text);
     let mut kept = String::with_capacity(code.len());
@@ -351,7 +351,7 @@ fn code_only(text: &str) -> String {
     kept + rest
 }
 
-/// The length of an item with its attribute: to the closing brace, or to a semicolon before any.
+/// Returns the length of an item with its attribute: to the closing brace, or to a semicolon before any.
 fn item_length(text: &str) -> usize {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
@@ -425,7 +425,7 @@ fn quoted(text: &str) -> usize {
     text.len()
 }
 
-/// The length of a raw string, 0 if `text` does not begin with one.
+/// Returns the length of a raw string, 0 if `text` does not begin with one.
 fn raw_string(text: &str) -> usize {
     let hashes = text[1..].chars().take_while(|c| *c == '#').count();
     if !text[1 + hashes..].starts_with('"') {
@@ -436,7 +436,7 @@ fn raw_string(text: &str) -> usize {
     text[body..].find(&end).map_or(text.len(), |at| body + at + end.len())
 }
 
-/// The length of a character literal, 0 for a lifetime.
+/// Returns the length of a character literal, 0 for a lifetime.
 fn character(text: &str) -> usize {
     let mut inside = text[1..].char_indices();
     match (inside.next(), inside.next()) {

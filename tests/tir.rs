@@ -20,7 +20,7 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// The functions of TIR in a text, by name, without the indentation of the module.
+/// Returns the functions of TIR in a text, by name, without the indentation of the module.
 fn functions(text: &str) -> BTreeMap<String, String> {
     let lines: Vec<&str> = text.lines().collect();
     let mut out = BTreeMap::new();

@@ -105,7 +105,7 @@ struct Count {
     wrong: Vec<String>,
 }
 
-/// Lowers a module step by step and runs these functions of it after each step that changed something.
+/// Lowers a module step by step and runs these functions of it after each step that changed it.
 fn lower(store: &mut Store, module: &Module, runs: &[(String, Vec<Value>)], what: &str, count: &mut Count) {
     let mut live: Vec<(&String, &Vec<Value>, Value)> = Vec::new();
     for (name, args) in runs {

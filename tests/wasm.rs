@@ -15,7 +15,7 @@ fn get(value: &JsValue, path: &str) -> JsValue {
     path.split('.').fold(value.clone(), |value, key| Reflect::get(&value, &key.into()).expect("an object"))
 }
 
-/// A `run` request for a program and a list of passes.
+/// Makes a `run` request for a program and a list of passes.
 fn run(source: &str, passes: &[&str]) -> String {
     let source = JSON::stringify(&source.into()).expect("a string").as_string().expect("a string");
     let passes: Vec<String> = passes.iter().map(|p| format!("{{\"call\":\"{p}\",\"enabled\":true}}")).collect();

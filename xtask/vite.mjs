@@ -1,5 +1,5 @@
-// Vite's dev server, ended by the end of its input: `cargo xtask serve` holds the other end of that
-// pipe, so the server goes with it, however it went.
+// Runs Vite's dev server until the end of its input: `cargo xtask serve` holds the other end of that pipe, so the
+// server ends with it in any case.
 
 process.stdin.on("end", () => process.exit()).resume();
 await import("../node_modules/vite/bin/vite.js");

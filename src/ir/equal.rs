@@ -28,8 +28,8 @@ use std::fmt;
 pub struct EqualOptions {
     /// Free variables correspond one to one; otherwise a free variable equals only itself.
     pub map_free_vars: bool,
-    /// Scalar float constants and float attributes are equal within 1e-5, relatively. The text
-    /// format prints them with six digits, so a text that was read back has no more.
+    /// Scalar float constants and float attributes are equal within 1e-5, relatively. The text format prints them with
+    /// six digits, so a parsed text has no more.
     pub scalar_tolerance: bool,
     /// Constants whose values were left out of a dump are equal where their types are: nothing tells those of two texts
     /// apart. Otherwise such a constant equals only itself, for in one program they are different weights.

@@ -31,7 +31,7 @@ pub enum Origin {
 pub struct Rewrite {
     /// Name of the rule, by default that of the pass.
     pub rule: &'static str,
-    /// The node that was looked at.
+    /// The node that the rule matched.
     pub pre: ExprId,
     /// The replacement.
     pub post: ExprId,

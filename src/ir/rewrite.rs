@@ -16,7 +16,7 @@ pub enum Visit {
     Descend,
     /// It stays as it is, and everything below it.
     Keep,
-    /// This stands for it; neither is looked at further.
+    /// Replaces it by this; neither is visited further.
     Replace(ExprId),
     /// The result of rewriting this one replaces it (`return Mutate(op->true_branch)`).
     Follow(ExprId),

@@ -19,7 +19,7 @@ pub enum Json {
 }
 
 impl Json {
-    /// The value under a key of an object.
+    /// Returns the value under a key of an object.
     pub fn get(&self, key: &str) -> Option<&Json> {
         match self {
             Json::Object(entries) => entries.iter().rev().find(|(k, _)| k == key).map(|(_, value)| value),
@@ -27,7 +27,7 @@ impl Json {
         }
     }
 
-    /// The list under a key, taken out; empty when there is none.
+    /// Returns the list under a key, taken out; empty when there is none.
     pub fn take_array(&mut self, key: &str) -> Vec<Json> {
         let Json::Object(entries) = self else { return Vec::new() };
         match entries.iter_mut().rev().find(|(k, _)| k == key) {
@@ -36,7 +36,7 @@ impl Json {
         }
     }
 
-    /// A number that can be an index.
+    /// Returns a number that can be an index.
     pub fn as_index(&self) -> Option<usize> {
         match self {
             Json::Number(number) => usize::try_from((*number)?).ok(),
@@ -44,7 +44,7 @@ impl Json {
         }
     }
 
-    /// A string.
+    /// Returns a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Json::Str(text) => Some(text),
@@ -52,7 +52,7 @@ impl Json {
         }
     }
 
-    /// The keys and values of an object.
+    /// Returns the keys and values of an object.
     pub fn as_object(&self) -> Option<&[(String, Json)]> {
         match self {
             Json::Object(entries) => Some(entries),
@@ -60,7 +60,7 @@ impl Json {
         }
     }
 
-    /// The elements of a list.
+    /// Returns the elements of a list.
     pub fn as_array(&self) -> Option<&[Json]> {
         match self {
             Json::Array(items) => Some(items),
@@ -106,7 +106,7 @@ impl Reader<'_> {
         self.at += self.rest().iter().take_while(|b| b" \t\r\n".contains(b)).count();
     }
 
-    /// Steps over a byte if it comes next, after spaces.
+    /// Skips a byte if it comes next, after spaces.
     fn eat(&mut self, byte: u8) -> bool {
         self.spaces();
         let found = self.rest().first() == Some(&byte);
@@ -114,7 +114,7 @@ impl Reader<'_> {
         found
     }
 
-    /// A value; `depth` more levels may open, which bounds the call stack.
+    /// Parses a value; `depth` more levels may open, which bounds the call stack.
     fn value(&mut self, depth: usize) -> Read<Json> {
         self.spaces();
         match self.rest().first() {

@@ -108,12 +108,12 @@ pub(super) struct Lexer<'s> {
 type Bytes<'s> = &'s [u8];
 type Cut<'s> = IResult<Bytes<'s>, Bytes<'s>, ()>;
 
-/// First characters of a name. A `/` is one: `%a/%b` is `%a/` and `%b`.
+/// True for first characters of a name. A `/` is one: `%a/%b` is `%a/` and `%b`.
 fn starts_name(b: u8) -> bool {
     b.is_ascii_alphabetic() || b == b'_' || b == b'/'
 }
 
-/// Later characters of a name.
+/// True for later characters of a name.
 pub(super) fn in_name(b: u8) -> bool {
     starts_name(b) || b.is_ascii_digit()
 }
@@ -126,13 +126,13 @@ fn name(input: Bytes<'_>) -> Cut<'_> {
     take_while(in_name).parse(input)
 }
 
-/// A number with its width; TVM takes every character that may stand in one and looks later.
+/// Cuts a number with its width; TVM takes every character that may stand in one and checks later.
 fn number(input: Bytes<'_>) -> Cut<'_> {
     recognize((take_while1(in_number), opt((one_of("fi"), take_while(in_number))))).parse(input)
 }
 
-/// A string up to its quote. TVM's parser knows no escapes but its printer writes them, so a quote
-/// behind a backslash does not end the string, unless that would leave it without an end.
+/// Cuts a string up to its quote. TVM's parser knows no escapes but its printer writes them, so a quote behind a
+/// backslash does not end the string, unless that would leave it without an end.
 fn string(input: Bytes<'_>) -> Cut<'_> {
     alt((escaped_string, recognize((tag("\""), take_till(|b| b == b'"'), tag("\""))))).parse(input)
 }
@@ -221,7 +221,7 @@ impl<'s> Lexer<'s> {
         self.pos = bytes.len();
     }
 
-    /// The next token; at the end of the text it is `Eof` for ever.
+    /// Returns the next token; at the end of the text it is `Eof` for ever.
     pub fn next(&mut self) -> Token {
         self.skip_blanks();
         let start = self.pos;
@@ -276,14 +276,14 @@ impl<'s> Lexer<'s> {
         (kind, 1)
     }
 
-    /// The text from `start` to the first `end` and with it, when that is near; otherwise nothing.
+    /// Returns the text from `start` to the first `end` and with it, when that is near; otherwise nothing.
     pub fn text_until(&self, start: usize, end: u8) -> &'s str {
         let near = self.bytes().get(start..).unwrap_or(&[]);
         let len = near.iter().take(400).position(|b| *b == end).map_or(0, |at| at + 1);
         self.source.get(start..start + len).unwrap_or("")
     }
 
-    /// The text of a token.
+    /// Returns the text of a token.
     pub fn text(&self, token: Token) -> &'s str {
         self.source.get(token.start as usize..token.end as usize).unwrap_or("")
     }
@@ -293,7 +293,7 @@ fn len_of(cut: Cut<'_>) -> usize {
     cut.map_or(0, |(_, text)| text.len())
 }
 
-/// `%x`, `%0` or `%`. TVM cannot read `%if` but prints such names, so keywords are names here.
+/// Cuts `%x`, `%0` or `%`. TVM cannot read `%if` but prints such names, so keywords are names here.
 fn percent(rest: &[u8]) -> (Kind, usize) {
     match rest.get(1) {
         Some(b'0'..=b'9') => (Kind::Graph, 1 + rest[1..].iter().take_while(|b| b.is_ascii_digit()).count()),
@@ -302,7 +302,7 @@ fn percent(rest: &[u8]) -> (Kind, usize) {
     }
 }
 
-/// `@f`; also `@f.1` and `@f-1`, which TVM prints and cannot read.
+/// Cuts `@f`; also `@f.1` and `@f-1`, which TVM prints and cannot read.
 fn global(rest: &[u8]) -> (Kind, usize) {
     if !rest.get(1).is_some_and(|b| starts_name(*b)) {
         return (Kind::At, 1);
@@ -314,7 +314,7 @@ fn global(rest: &[u8]) -> (Kind, usize) {
     (Kind::Global, end)
 }
 
-/// A run of minus signs belongs to the number behind it; otherwise one of them is the token.
+/// Cuts minus signs: a run of them belongs to the number behind it; otherwise one of them is the token.
 fn minus(rest: &[u8]) -> (Kind, usize) {
     let signs = rest.iter().take_while(|b| **b == b'-').count();
     match rest.get(signs) {

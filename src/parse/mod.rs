@@ -168,7 +168,7 @@ pub fn parse_type(store: &mut Store, source: &str) -> Result<TypeId, Vec<Diagnos
     relay::parse_type(store, source)
 }
 
-/// The beginning of a text, for messages.
+/// Returns the beginning of a text, for messages.
 fn shorten(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
     if line.len() == text.len() && line.chars().count() <= 40 {

@@ -85,7 +85,7 @@ fn decode_float(digits: &str, negative: bool) -> Result<Number, String> {
 }
 
 impl Number {
-    /// The number as a scalar tensor. `shape` is the empty shape, shared between scalars.
+    /// Makes a scalar tensor of the number. `shape` is the empty shape, shared between scalars.
     pub fn tensor(self, shape: Rc<[i64]>) -> Tensor {
         match self {
             Number::Int { value, bits } => {

@@ -1,6 +1,6 @@
 //! "Did you mean" for misspelt names.
 
-/// The candidate nearest to `name`, if one is near enough to be a misspelling of it.
+/// Returns the candidate nearest to `name`, if one is near enough to be a misspelling of it.
 pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     if name.len() > 64 {
         return None;
@@ -10,8 +10,8 @@ pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>)
     distances.filter(|(d, _)| *d <= allowed).min().map(|(_, c)| c)
 }
 
-/// Number of characters to insert, remove, replace or swap with their neighbour (optimal string
-/// alignment distance).
+/// Returns the number of characters to insert, remove, replace or swap with their neighbour (optimal string alignment
+/// distance).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut rows = [vec![0; b.len() + 1], (0..=b.len()).collect::<Vec<usize>>(), vec![0; b.len() + 1]];

@@ -43,7 +43,7 @@ pub enum NodeKind {
     Neg(Box<Node>),
     /// `lambda a, b: body`
     Lambda(Vec<String>, Box<Node>),
-    /// Anything else, which no instruction takes.
+    /// Any other expression, which no instruction takes.
     Other,
 }
 
@@ -117,7 +117,7 @@ pub fn parse_trace(text: &str) -> Result<Vec<Instruction>, Vec<Diagnostic>> {
     if errors.is_empty() { Ok(instructions) } else { Err(errors) }
 }
 
-/// The names that a result is given: `a`, `a, b`, `[a, b]`, `l3,`.
+/// Returns the names that a result is given: `a`, `a, b`, `[a, b]`, `l3,`.
 fn names(tree: &Tree<'_>, target: Id<Expr>) -> Option<Vec<String>> {
     match tree.expr(target) {
         Expr::Name => Some(vec![tree.name(target)?.to_owned()]),
@@ -128,7 +128,7 @@ fn names(tree: &Tree<'_>, target: Id<Expr>) -> Option<Vec<String>> {
     }
 }
 
-/// A number, which may be negative.
+/// Returns a number, which may be negative.
 fn index_of(tree: &Tree<'_>, id: Id<Expr>) -> Option<i64> {
     match node(tree, id, 0).kind {
         NodeKind::Int(value) => Some(value),

@@ -75,9 +75,11 @@ pub fn parse_calls(text: &str) -> Result<Vec<PassCall>, Diagnostic> {
 pub fn bind(params: &'static [Param], call: &PassCall) -> Result<Args, Diagnostic> {
     let error = |text: String| Diagnostic::error("pass-argument", text, None);
     let mut values: Vec<Option<Literal>> = params.iter().map(|_| None).collect();
+    let takes_rest = params.first().is_some_and(|param| param.is_rest());
     for (place, (name, arg)) in call.args.iter().enumerate() {
         let index = match name {
             Some(name) => params.iter().position(|p| p.name == name),
+            None if takes_rest => Some(0),
             None => Some(place).filter(|place| *place < params.len()),
         };
         let Some(index) = index else {
@@ -89,10 +91,22 @@ pub fn bind(params: &'static [Param], call: &PassCall) -> Result<Args, Diagnosti
             }
             return Err(error);
         };
-        values[index] = Some(match arg {
+        let value = match arg {
             CallArg::Literal(literal) => literal.clone(),
             CallArg::Pass(pass) => pass.as_target().cloned().unwrap_or_else(|| Literal::Str(pass.to_string())),
             CallArg::Passes(passes) => Literal::List(passes.iter().map(|pass| Literal::Str(pass.to_string())).collect()),
+        };
+        values[index] = Some(match (values[index].take(), value) {
+            (Some(Literal::List(mut all)), value) if params[index].is_rest() => {
+                match value {
+                    Literal::List(more) => all.extend(more),
+                    one => all.push(one),
+                }
+                Literal::List(all)
+            }
+            (_, value @ Literal::List(_)) => value,
+            (_, value) if params[index].is_rest() => Literal::List(vec![value]),
+            (_, value) => value,
         });
     }
     let mut args = Vec::with_capacity(params.len());

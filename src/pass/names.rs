@@ -53,6 +53,8 @@ const MODULES: &[(&str, &[&str])] = &[
     ("relay._transform.", &[""]),
     ("relax.transform.", &[""]),
     ("transform.", &[""]),
+    ("dlight.", &[""]),
+    ("s_tir.dlight.", &[""]),
     ("tirx.transform.", &["tirx.", "s_tir."]),
     ("s_tir.transform.", &["s_tir.", "tirx."]),
     ("tir.transform.", &["tirx.", "s_tir."]),

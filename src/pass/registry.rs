@@ -2,7 +2,7 @@
 
 use super::call::{CallArg, PassCall, bind, parse_calls};
 use super::names::Wanted;
-use super::spec::{Args, Literal, Part, PassInfo, PassSpec, Run};
+use super::spec::{Args, Literal, Param, Part, PassInfo, PassSpec, Run};
 use super::user::UserRun;
 use crate::diag::Diagnostic;
 use crate::ir::{Dialect, Module};
@@ -140,6 +140,7 @@ pub fn resolve_in(registry: &Registry, call: &PassCall) -> Result<Pass, Diagnost
     for (_, arg) in &call.args {
         if let CallArg::Pass(pass) = arg
             && pass.as_target().is_none()
+            && !spec.params.iter().any(Param::is_rest)
         {
             resolve_in(registry, pass)?;
         }

@@ -41,6 +41,13 @@ pub struct Param {
     pub doc: &'static str,
 }
 
+impl Param {
+    /// Whether it takes all arguments without a name, as a list: one whose name begins with `*`.
+    pub fn is_rest(&self) -> bool {
+        self.name.starts_with('*')
+    }
+}
+
 /// The arguments of a pass call: every parameter of its spec, in order, defaults filled in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Args(pub Vec<(&'static str, Literal)>);

@@ -11,7 +11,7 @@ pub type Version = usize;
 /// The outcome of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It ran. It changed something exactly when the step's versions differ.
+    /// It ran. It changed the module exactly when the step's versions differ.
     Ran,
     /// It did not run, for this reason.
     Skipped(String),

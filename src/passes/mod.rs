@@ -162,6 +162,8 @@ pub static ALL: &[&PassSpec] = &[
     &tir::annotate_irregular_loop::SPEC,
     &tir::unroll_loop::SPEC,
     &tir::schedule::SPEC,
+    &tir::apply_default_schedule::SPEC,
+    &tir::default_gpu_schedule::SPEC,
     &tir::vectorize_loop::SPEC,
     &tir::remove_no_op::SPEC,
     &tir::storage_rewrite::SPEC,

@@ -1,6 +1,6 @@
 //! What instructions check of loops and blocks (TVM's `analysis/analysis.cc`).
 
-use super::scope::{buffer_writers, is_stage_pipeline};
+use super::scope::buffer_writers;
 use super::state::State;
 use super::tree::{Tree, What};
 use super::{Outcome, refuse};
@@ -105,11 +105,8 @@ pub(super) fn is_affine(state: &mut State<'_>, block: &Block, ranges: &[(Id<Symb
     }
 }
 
-/// Whether the bindings of a block are digits of the loops around it.
-pub(super) fn is_affine_block(state: &mut State<'_>, tree: &Tree, at: usize) -> Outcome<bool> {
-    if tree.as_block(at).is_some_and(|block| state.is_trusted(block)) {
-        return Ok(true);
-    }
+/// Whether the bindings of a block are digits of the loops around it, by a look at them.
+pub(super) fn is_affine_now(state: &mut State<'_>, tree: &Tree, at: usize) -> Outcome<bool> {
     let block = state.block_at(tree, at)?;
     if tree.nodes[at].parent.is_none() {
         return Ok(block.iters.is_empty());
@@ -120,7 +117,7 @@ pub(super) fn is_affine_block(state: &mut State<'_>, tree: &Tree, at: usize) -> 
 
 /// The bindings of a block must be affine, at least under `high`.
 pub(super) fn check_partial_affine(state: &mut State<'_>, tree: &Tree, at: usize, high: Option<usize>) -> Outcome<()> {
-    if is_affine_block(state, tree, at)? {
+    if state.flags_of(tree, at)?.affine {
         return Ok(());
     }
     if tree.nodes[at].parent.is_some() && high.is_some() {
@@ -138,7 +135,7 @@ pub(super) fn scope_root(state: &mut State<'_>, tree: &Tree, at: usize, pipeline
     let Some(root) = tree.scope(at) else {
         return refuse("ScheduleError: The primitive does not operate on the root block");
     };
-    if pipeline && !is_stage_pipeline(state, tree, root)? {
+    if pipeline && !state.flags_of(tree, root)?.stages {
         return refuse("ScheduleError: The scope root is not a stage pipeline");
     }
     Ok(root)
@@ -185,7 +182,7 @@ pub(super) fn reduction_error(state: &mut State<'_>, tree: &Tree, at: usize, roo
     if block.init.is_none() {
         return Ok(1);
     }
-    if !is_affine_block(state, tree, at)? {
+    if !state.flags_of(tree, at)?.affine {
         return Ok(2);
     }
     if !block.iters.iter().all(|iter| matches!(iter.kind, IterKind::Spatial | IterKind::Reduce)) {

@@ -23,7 +23,7 @@ impl State<'_> {
         Ok((tree, at, annotations))
     }
 
-    /// A loop or block gets other annotations.
+    /// Replaces the annotations of a loop or block.
     pub(super) fn set_annotations(&mut self, tree: &Tree, at: usize, annotations: Option<AttrsId>) -> Outcome<()> {
         let stmt = tree.nodes[at].stmt;
         let new = match tree.nodes[at].what {

@@ -175,7 +175,7 @@ impl State<'_> {
         let gone: Vec<Id<Block>> = inside.iter().copied().take(1).collect();
         self.replace(tree.nodes[place].stmt, new, &gone, &[made, moved])?;
         self.rename(&gone, &[moved]);
-        self.trust_none();
+        self.renew_scope_of(made, true)?;
         Ok(self.block_ref(made))
     }
 

@@ -68,14 +68,14 @@ impl StmtMutator for Replace {
     }
 }
 
-/// The name of a buffer in another kind of memory.
+/// Returns the name of a buffer in another kind of memory.
 pub(super) fn named(store: &mut crate::ir::Store, name: Id<crate::ir::Name>, scope: Id<crate::ir::Name>) -> Id<crate::ir::Name> {
     let text = format!("{}_{}", store.str(name), store.str(scope));
     store.name(&text)
 }
 
 impl State<'_> {
-    /// A statement with buffers in the place of others; both have the same blocks.
+    /// Replaces buffers in a statement; both versions have the same blocks.
     pub(super) fn replace_buffers(&mut self, root: StmtId, replace: &mut Replace) -> StmtId {
         let mut cx = Rewriting::new(self.store);
         for (old, new) in &replace.map {
@@ -91,7 +91,7 @@ impl State<'_> {
         }
     }
 
-    /// A buffer that a block writes lives in another kind of memory.
+    /// Moves a buffer that a block writes to another kind of memory.
     pub(super) fn set_scope(&mut self, block: BlockRef, index: i64, scope: &str) -> Outcome<()> {
         let (tree, at) = self.find_block(block)?;
         let buffer = nth_buffer(&self.block_at(&tree, at)?, index, true)?;
@@ -110,7 +110,7 @@ impl State<'_> {
         self.replace(stmt, rewritten, &[], &[])
     }
 
-    /// A buffer that a block writes has elements of another type; values are converted.
+    /// Changes the element type of a buffer that a block writes; values are converted.
     pub(super) fn unsafe_set_dtype(&mut self, block: BlockRef, index: i64, dtype: &str) -> Outcome<()> {
         let (tree, at) = self.find_block(block)?;
         let buffer = nth_buffer(&self.block_at(&tree, at)?, index, true)?;

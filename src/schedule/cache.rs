@@ -3,7 +3,7 @@
 use super::analysis::{domains, nth_buffer, scope_root};
 use super::buffers::{check_scope, named};
 use super::loops::{also, serial};
-use super::scope::{Dependency, buffer_writers, dependencies, is_covered, unbound};
+use super::scope::{Dependency, buffer_writers, dependencies, unbound};
 use super::state::{BlockRef, State};
 use super::tree::{Tree, blocks_in};
 use super::{Outcome, refuse};
@@ -224,9 +224,7 @@ impl State<'_> {
             if !self.block_at(&tree, child)?.reads.iter().any(|region| region.buffer == buffer) {
                 continue;
             }
-            let sources = all.iter().filter(|(_, to, kind)| *to == child && *kind == Dependency::ReadAfterWrite);
-            let sources: Vec<usize> = sources.map(|(from, ..)| *from).collect();
-            if !is_covered(self, &tree, root, child, &sources)? {
+            if !self.flags_of(&tree, child)?.covered {
                 return refuse("ScheduleError: The scope root's region cover is not complete.");
             }
         }

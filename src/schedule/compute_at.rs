@@ -78,7 +78,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// The extents of parameters are not negative.
+    /// Adds the facts that extents of parameters are not negative.
     pub(super) fn bind_shapes(&mut self, analyzer: &mut Analyzer) -> Outcome<()> {
         for param in &self.func()?.params {
             if let crate::ir::PrimParam::Buffer(buffer) = param {
@@ -234,7 +234,7 @@ impl State<'_> {
         true
     }
 
-    /// By the inverse of the indices, where those are digits of the variables.
+    /// Computes the domains by the inverse of the indices, if those are digits of the variables.
     fn affine_domains(
         &mut self,
         data: &Block,
@@ -406,7 +406,7 @@ impl State<'_> {
         }
     }
 
-    /// The loops over a block that runs through the domains of its variables; and that block.
+    /// Makes the loops over a block that runs through the domains of its variables; returns them with that block.
     fn nest(
         &mut self,
         tree: &Tree,

@@ -6,7 +6,7 @@ use super::{Outcome, refuse};
 use crate::ir::{For, ForKind, IterKind, PrimExpr, Stmt};
 
 impl State<'_> {
-    /// A loop becomes parallel, vectorized, unrolled or bound to threads.
+    /// Makes a loop parallel, vectorized, unrolled or bound to threads.
     pub(super) fn set_kind(&mut self, of: LoopRef, kind: ForKind) -> Outcome<()> {
         let (tree, at) = self.find_loop(of)?;
         let (head, body) = self.head(&tree, at)?;

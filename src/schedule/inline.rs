@@ -13,7 +13,8 @@ use crate::tir::arith::{Analyzer, Domains, IntSet, eval_set};
 use crate::tir::{Rewriting, StmtMutator, binary, substitute};
 use rustc_hash::FxHashMap;
 
-const NOT_INLINED: &str = "ScheduleError: The block cannot be inlined because its block body does not meet the requirement";
+pub(super) const NOT_INLINED: &str =
+    "ScheduleError: The block cannot be inlined because its block body does not meet the requirement";
 const ONLY_LEAF: &str = "ScheduleError: Cannot remove the only leaf in the scope";
 
 /// What happens to accesses of the buffer that goes.
@@ -324,7 +325,9 @@ impl State<'_> {
         let made = self.block_at(&tree, producer)?;
         let Some(way) = self.backward(&data, &made, tree.as_block(producer), buffer) else { return refuse(NOT_INLINED) };
         let gone = self.block_id(of);
-        self.inline(&tree, root, at, gone, &data, buffer, way)
+        let into = tree.as_block(producer).map(|block| self.block_ref(block));
+        self.inline(&tree, root, at, gone, &data, buffer, way)?;
+        into.map_or(Ok(()), |into| self.renew_bindings(self.block_id(into)))
     }
 
     fn backward(&mut self, data: &Block, made: &Block, producer: Option<Id<Block>>, buffer: Id<Buffer>) -> Option<Way> {

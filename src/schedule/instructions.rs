@@ -166,13 +166,7 @@ impl Call<'_> {
                 let Some(NodeKind::List(items)) = self.named("decision").map(|node| &node.kind) else {
                     return refuse("ValueError: a sample needs its decision: `decision=[...]`");
                 };
-                let mut sizes = Vec::new();
-                for item in items {
-                    match self.value(item)? {
-                        Value::Int(size) => sizes.push(size),
-                        _ => return refuse("TypeError: a decision is a list of numbers"),
-                    }
-                }
+                let sizes = self.all_ints(items, "decision")?;
                 Ok(state.perfect_tile(self.loop_at(0, "loop")?, sizes)?.into_iter().map(Value::Int).collect())
             }
             "sample_categorical" => {
@@ -224,15 +218,24 @@ impl Call<'_> {
             }
             "reorder_block_iter_var" => {
                 let block = self.block(state, 0, "block")?;
-                let Value::List(items) = self.value(self.need(1, "new_order")?)? else {
-                    return refuse("TypeError: `new_order` is a list of numbers");
-                };
-                let order: Option<Vec<i64>> =
-                    items.iter().map(|item| if let Value::Int(at) = item { Some(*at) } else { None }).collect();
-                match order {
-                    Some(order) => state.reorder_block_iter_var(block, &order)?,
-                    None => return refuse("TypeError: `new_order` is a list of numbers"),
-                }
+                state.reorder_block_iter_var(block, &self.ints(1, "new_order")?)?;
+                none
+            }
+            "fuse_reduction_epilogue" => {
+                let block = self.block(state, 0, "reduction_block")?;
+                let epilogue = self.block(state, 1, "epilogue_block")?;
+                state.fuse_reduction_epilogue(block, epilogue)?;
+                none
+            }
+            "rolling_buffer" => {
+                let block = self.block(state, 0, "block")?;
+                state.rolling_buffer(block, self.int(1, "write_buffer_index", None)?)?;
+                none
+            }
+            "pad_einsum" => {
+                let block = self.block(state, 0, "block")?;
+                let padding = self.ints(1, "padding")?;
+                state.pad_einsum(block, &padding)?;
                 none
             }
             "compute_inline" => {

@@ -1,6 +1,6 @@
 //! Iterators of blocks in another order (part of TVM's `primitive/layout_transformation.cc`).
 
-use super::analysis::{allocated_in, check_starts_at_zero, nth_buffer, scope_root};
+use super::analysis::{allocated_in, check_starts_at_zero, nth_buffer, scope_root, uses_any};
 use super::loops::serial;
 use super::state::{BlockRef, State};
 use super::{Outcome, refuse};
@@ -10,6 +10,9 @@ use crate::tir::arith::Analyzer;
 use crate::tir::arith::iter::{Iters, Level, simplify_iter_map};
 use crate::tir::index_map::IndexMap;
 use crate::tir::{Rewriting, StmtMutator, cast, substitute_stmt};
+
+/// Conditions of expressions that stand in each other and are known; those deeper inside are not.
+const MAX_DEPTH: usize = 64;
 
 /// Indices of buffers and parts of them written most simply, given the iterators around.
 pub(super) struct Accesses {
@@ -167,6 +170,29 @@ impl StmtMutator for Accesses {
             }
             _ => None,
         }
+    }
+
+    fn enter_prim(&mut self, cx: &mut Rewriting<'_>, id: PrimId) -> Option<PrimId> {
+        let PrimExpr::Call { op, args, dtype } = cx.store.prim_of_id(id).clone() else { return None };
+        let &[cond, then, other] = &args[..] else { return None };
+        if cx.store.str(op) != "if_then_else" || self.predicates.len() > MAX_DEPTH {
+            return None;
+        }
+        let cond = cx.root(self, cond);
+        let mut values = vec![cond];
+        let negation = cx.store.prim(PrimExpr::Not(cond));
+        for (holds, value) in [(cond, then), (negation, other)] {
+            let scope = self.analyzer.enter(cx.store, holds);
+            let before = self.predicates.len();
+            let iters: Vec<Id<Symbol>> = self.iters.iter().map(|(var, _)| *var).collect();
+            if uses_any(cx.store, holds, &iters) {
+                self.predicates.push(holds);
+            }
+            values.push(cx.apart(|cx| cx.root(self, value)));
+            self.predicates.truncate(before);
+            self.analyzer.exit(scope);
+        }
+        Some(if values[..] == args[..] { id } else { cx.store.prim(PrimExpr::Call { op, args: values.into(), dtype }) })
     }
 
     fn prim(&mut self, cx: &mut Rewriting<'_>, _: PrimId, post: PrimId) -> PrimId {

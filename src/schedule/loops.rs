@@ -12,7 +12,7 @@ use crate::tir::{binary, cast, substitute_stmt};
 pub(super) const ANNOTATED: &str =
     "ScheduleError: The primitive can't be applied because the loop has annotation or thread binding";
 
-/// A loop that an instruction has made.
+/// Makes a loop that an instruction has made.
 pub(super) fn serial(store: &mut Store, var: Id<Symbol>, extent: PrimId, body: StmtId) -> StmtId {
     let dtype = store.symbol(var).dtype;
     let min = store.prim_int(0, dtype);
@@ -29,7 +29,7 @@ pub(super) fn is_plain(store: &Store, head: &For) -> bool {
     empty && !matches!(head.kind, ForKind::Thread(_))
 }
 
-/// `predicate and cond`, where no predicate is always.
+/// Makes `predicate and cond`, where no predicate means always.
 pub(super) fn also(store: &mut Store, predicate: Option<PrimId>, cond: PrimId) -> Option<PrimId> {
     let both = match predicate {
         None => cond,
@@ -76,7 +76,7 @@ pub(super) struct Bindings {
 }
 
 impl Bindings {
-    /// The bindings in a statement.
+    /// Simplifies the bindings in a statement.
     pub fn simplify(&mut self, store: &mut Store, root: StmtId) -> StmtId {
         let stmt = match store.stmt(root).clone() {
             Stmt::For(head, body) => {
@@ -124,7 +124,7 @@ impl Bindings {
 }
 
 impl State<'_> {
-    /// The loops around a node with their ranges.
+    /// Returns the loops around a node with their ranges.
     pub(super) fn ranges_above(&self, tree: &Tree, at: usize) -> Outcome<Vec<(Id<Symbol>, (PrimId, PrimId))>> {
         let mut ranges = Vec::new();
         for at in tree.loops_above(at) {
@@ -134,7 +134,7 @@ impl State<'_> {
         Ok(ranges)
     }
 
-    /// A loop becomes several, the outermost first; one factor may be left out.
+    /// Splits a loop into several, the outermost first; one factor may be omitted.
     pub(super) fn split(
         &mut self,
         of: LoopRef,
@@ -226,7 +226,7 @@ impl State<'_> {
         Ok(found)
     }
 
-    /// Loops that stand directly in each other become one.
+    /// Fuses loops that stand directly in each other.
     pub(super) fn fuse(&mut self, loops: &[LoopRef], keep_unit: bool) -> Outcome<LoopRef> {
         let Some(first) = loops.first() else { return refuse("ValueError: 'fuse' requires at least 1 loop(s)") };
         let (tree, top) = self.find_loop(*first)?;
@@ -293,7 +293,7 @@ impl State<'_> {
         Ok(self.loop_ref(fused))
     }
 
-    /// Loops of a chain change places: those that are named come in the order in which they are named.
+    /// Reorders loops of a chain: the named ones come in the order in which they are named.
     pub(super) fn reorder(&mut self, loops: &[LoopRef]) -> Outcome<()> {
         let [first, _, ..] = loops else { return Ok(()) };
         let (tree, _) = self.find_loop(*first)?;
@@ -353,7 +353,7 @@ impl State<'_> {
         }
     }
 
-    /// A loop of one iteration around a block or a loop.
+    /// Makes a loop of one iteration around a block or a loop.
     pub(super) fn add_unit_loop(&mut self, of: Result<BlockRef, LoopRef>) -> Outcome<LoopRef> {
         let (tree, at) = match of {
             Ok(block) => self.find_block(block)?,

@@ -3,18 +3,17 @@
 //!
 //! A [`State`] is a module under transformation. An instruction names blocks and loops by handles, which stay valid while
 //! the program changes: a loop is known by its variable, a block by a number that goes with it from version to version.
-//! What a check needs (who writes what somebody else reads, whether bindings are affine) it finds out from the program as it
-//! is. TVM keeps such answers from instruction to instruction; where that shows, after `rfactor`, so do we.
+//! Whether bindings are affine and what is read is written before is kept from instruction to instruction, as TVM keeps it
+//! (`Flags`); who writes what somebody else reads is found out from the program as it is.
 //!
 //! [`apply_trace`] runs instructions as `sch.trace.as_python()` prints them. One that TVM refuses is refused, with TVM's
 //! message and its place; those before it stand.
 //!
-//! Missing are `blockize` of several blocks, `tensorize`, `pad_einsum`, `decompose_padding`, `rolling_buffer`, `fuse_reduction_epilogue`,
-//! `cache_inplace`, `cache_index`, `read_at`, `write_at`, `set_axis_separator`, and padding in
-//! `transform_layout`: they are refused as `NotImplementedError`.
+//! Missing are `blockize` of several blocks, `tensorize`, `decompose_padding`, `cache_inplace`, `cache_index`, `read_at`,
+//! `write_at`, `set_axis_separator`, and padding in `transform_layout`: they are refused as `NotImplementedError`.
 //!
 //! Files: [`state`] and `tree` (the program and where things are in it), `trace` (arguments of instructions), `analysis`
-//! and `scope` (what is checked), and one file for each family of primitives.
+//! and `scope` (what is checked), one file for each family of primitives, and [`dlight`] (schedules by rules).
 
 mod analysis;
 mod annotate;
@@ -22,17 +21,21 @@ mod blockize;
 mod buffers;
 mod cache;
 mod compute_at;
+pub mod dlight;
+mod epilogue;
 mod for_kind;
 mod inline;
 mod instructions;
 mod layout;
 mod loops;
+mod pad_einsum;
 mod partition;
 mod query;
 mod reduction;
 mod reindex;
 mod reindex_cache;
 mod rfactor;
+mod rolling_buffer;
 mod scope;
 pub mod state;
 #[cfg(test)]

@@ -82,6 +82,7 @@ impl State<'_> {
         let made = super::tree::blocks_in(self.store, common);
         let gone = super::tree::blocks_in(self.store, tree.nodes[at].stmt);
         self.replace(tree.nodes[at].stmt, common, &gone, &made)?;
+        made.first().map_or(Ok(()), |outer| self.renew_scope_of(*outer, true))?;
         Ok(loops)
     }
 

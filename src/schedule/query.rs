@@ -7,7 +7,7 @@ use super::tree::What;
 use super::{Outcome, refuse};
 
 impl State<'_> {
-    /// The block of a name in a function; nothing is the function that is worked on.
+    /// Returns the block of a name in a function; nothing is the function that is worked on.
     pub(super) fn get_block(&mut self, name: &str, func: Option<&str>) -> Outcome<BlockRef> {
         match func {
             Some(func) => match self.function_named(func) {
@@ -42,7 +42,7 @@ impl State<'_> {
         self.function_named("main").or_else(|| (self.n_functions() == 1).then_some(0))
     }
 
-    /// The loop at which a sample says that a block is computed; none is in its own place or inlined.
+    /// Returns the loop at which a sample says that a block is computed; none is in its own place or inlined.
     pub(super) fn compute_location(&mut self, block: BlockRef, decision: i64) -> Outcome<Option<LoopRef>> {
         let Ok(at) = usize::try_from(decision) else { return Ok(None) };
         let used = self.get_neighbours(block, true)?;
@@ -73,7 +73,7 @@ impl State<'_> {
         Ok(sizes)
     }
 
-    /// The loops around a block up to the block that it stands in, the outermost first.
+    /// Returns the loops around a block up to the block that it stands in, the outermost first.
     pub(super) fn get_loops(&mut self, block: BlockRef) -> Outcome<Vec<LoopRef>> {
         let (tree, at) = self.find_block(block)?;
         let mut found = Vec::new();
@@ -85,7 +85,7 @@ impl State<'_> {
         Ok(found)
     }
 
-    /// The blocks right in a block or loop.
+    /// Returns the blocks right in a block or loop.
     pub(super) fn get_child_blocks(&mut self, of: Result<BlockRef, LoopRef>) -> Outcome<Vec<BlockRef>> {
         let (tree, at) = match of {
             Ok(block) => self.find_block(block)?,
@@ -98,7 +98,7 @@ impl State<'_> {
         places.into_iter().filter_map(|at| tree.as_block(at)).map(|block| self.block_ref(block)).collect()
     }
 
-    /// The blocks whose results a block uses, or with `after` those that use its results.
+    /// Returns the blocks whose results a block uses, or with `after` those that use its results.
     pub(super) fn get_neighbours(&mut self, block: BlockRef, after: bool) -> Outcome<Vec<BlockRef>> {
         let (tree, at) = self.find_block(block)?;
         let root = scope_root(self, &tree, at, false)?;

@@ -117,9 +117,11 @@ impl State<'_> {
         };
         let both = self.store.add_stmts(&[new, reduced]);
         self.replace(target, both, &[], &made)?;
-        self.trust_none();
         match made[..] {
-            [only] => Ok(self.block_ref(only)),
+            [only] => {
+                self.renew_scope_of(only, false)?;
+                Ok(self.block_ref(only))
+            }
             _ => refuse("InternalError: the beginning of a reduction is one block"),
         }
     }

@@ -40,7 +40,7 @@ impl StmtMutator for Redirect {
 }
 
 impl State<'_> {
-    /// The indices at which a leaf block accesses a buffer: always the same.
+    /// Returns the indices at which a leaf block accesses a buffer: always the same.
     fn indices_of(&self, data: &Block, buffer: Id<Buffer>) -> Outcome<Vec<PrimId>> {
         const ACCESS: &str = "ScheduleError: The target buffer should be accessed via BufferLoad or BufferStore. The indices \
                               should be the same if there are multiple accesses to the target buffer.";
@@ -73,7 +73,7 @@ impl State<'_> {
         }
     }
 
-    /// A copy of a buffer that a block accesses, with an axis for each variable of the block in its indices.
+    /// Makes a copy of a buffer that a block accesses, with an axis for each variable of the block in its indices.
     pub(super) fn reindex(&mut self, of: BlockRef, index: i64, writes: bool) -> Outcome<BlockRef> {
         let (tree, at) = self.find_block(of)?;
         let data = self.block_at(&tree, at)?;

@@ -13,7 +13,7 @@ use crate::tir::index_map::IndexMap;
 use crate::tir::{Rewriting, substitute};
 
 impl State<'_> {
-    /// A copy of the one element that each run of a block accesses, at the place that a map of the block's variables says.
+    /// Copies the one element that each run of a block accesses, to the place that a map of its variables gives.
     pub(super) fn reindex_cache(
         &mut self,
         of: BlockRef,

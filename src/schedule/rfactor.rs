@@ -1,7 +1,7 @@
 //! Reductions divided among the iterations of a loop (`rfactor` of TVM's `primitive/reduction.cc`).
 
 use super::analysis::{check_reduction, scope_root, vars_of};
-use super::state::{BlockRef, LoopRef, State, put};
+use super::state::{BlockRef, Flags, LoopRef, State, put};
 use super::tree::{Tree, blocks_in};
 use super::{Outcome, refuse};
 use crate::ir::{Block, Buffer, For, ForKind, Id, IterKind, IterVar, PrimExpr, PrimId, Region, Stmt, StmtId, Symbol};
@@ -103,7 +103,7 @@ impl State<'_> {
         let all: Vec<Id<Block>> = made.iter().copied().chain([moved]).collect();
         self.replace(scope_stmt, scope, &[old], &all)?;
         self.rename(&[old], &[moved]);
-        all.iter().for_each(|block| self.trust(*block));
+        all.iter().for_each(|block| self.set_flags(*block, Flags { affine: true, covered: true, stages: true }));
         match made[..] {
             [only] => Ok(self.block_ref(only)),
             _ => refuse("InternalError: the first stage is one block"),

@@ -96,28 +96,23 @@ pub(super) fn unbound(state: &mut State<'_>, block: &Block, region: &Region) -> 
 }
 
 /// Whether the blocks right in a block are stages: what each reads of others is written before, all of it, and nothing is
-/// overwritten that somebody else has read.
-pub(super) fn is_stage_pipeline(state: &mut State<'_>, tree: &Tree, root: usize) -> Outcome<bool> {
+/// overwritten that somebody else has read. And of each that depends on others, whether what it reads is written before.
+pub(super) fn stages_in(state: &mut State<'_>, tree: &Tree, root: usize) -> Outcome<(bool, Vec<(usize, bool)>)> {
     let all = dependencies(state, tree, root)?;
-    if all.iter().any(|(.., kind)| *kind == Dependency::WriteAfterRead) {
-        return Ok(false);
-    }
-    let targets = each_once(all.iter().map(|(_, to, _)| *to));
-    for at in targets {
+    let mut stages = !all.iter().any(|(.., kind)| *kind == Dependency::WriteAfterRead);
+    let mut covered = Vec::new();
+    for at in each_once(all.iter().map(|(_, to, _)| *to)) {
         let sources = all.iter().filter(|(_, to, kind)| *to == at && *kind == Dependency::ReadAfterWrite);
         let sources: Vec<usize> = sources.map(|(from, ..)| *from).collect();
-        if !is_covered(state, tree, root, at, &sources)? {
-            return Ok(false);
-        }
+        let covers = is_covered(state, tree, root, at, &sources)?;
+        stages &= covers;
+        covered.push((at, covers));
     }
-    Ok(true)
+    Ok((stages, covered))
 }
 
 /// Whether what a block reads is written, as far as blocks of its scope write it, before it is read.
-pub(super) fn is_covered(state: &mut State<'_>, tree: &Tree, root: usize, consumer: usize, sources: &[usize]) -> Outcome<bool> {
-    if tree.as_block(consumer).is_some_and(|block| state.is_trusted(block)) {
-        return Ok(true);
-    }
+fn is_covered(state: &mut State<'_>, tree: &Tree, root: usize, consumer: usize, sources: &[usize]) -> Outcome<bool> {
     let path: Vec<usize> = std::iter::once(consumer).chain(tree.ancestors(consumer)).take_while(|at| *at != root).collect();
     let reader = state.block_at(tree, consumer)?;
     for common in path.into_iter().chain([root]) {

@@ -1,9 +1,12 @@
 //! A module under transformation, and how parts of it are replaced.
 
+use super::analysis::is_affine_now;
+use super::scope::stages_in;
 use super::tree::{Tree, What, blocks_in};
 use super::{Outcome, refuse};
 use crate::ir::{Block, Expr, ExprId, For, Id, IdMap, Module, Name, PrimFunc, PrimId, Rewrite, Stmt, StmtId, Store, Symbol};
 use crate::tir::rebuild_func;
+use rustc_hash::FxHashMap;
 
 /// The instructions that change a program, by their names in a trace.
 const PRIMITIVES: &[&str] = &[
@@ -18,8 +21,10 @@ const PRIMITIVES: &[&str] = &[
     "compute_inline",
     "decompose_reduction",
     "fuse",
+    "fuse_reduction_epilogue",
     "loop_partition",
     "merge",
+    "pad_einsum",
     "parallel",
     "reindex",
     "reindex_cache_read",
@@ -29,6 +34,7 @@ const PRIMITIVES: &[&str] = &[
     "reverse_compute_at",
     "reverse_compute_inline",
     "rfactor",
+    "rolling_buffer",
     "set_scope",
     "split",
     "storage_align",
@@ -43,6 +49,17 @@ const PRIMITIVES: &[&str] = &[
 /// Whether an instruction may change a program; the others look for blocks and loops, or decide on numbers.
 pub fn changes(name: &str) -> bool {
     !(name.starts_with("get_") || name.starts_with("sample_") || ["work_on", "enter_postproc", "remove_rv"].contains(&name))
+}
+
+/// What is known of a block (TVM's `SBlockInfo`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flags {
+    /// Whether its bindings are digits of the loops around it.
+    pub affine: bool,
+    /// Whether what it reads of other blocks in its scope is written before, all of it.
+    pub covered: bool,
+    /// Whether the blocks right in it are stages.
+    pub stages: bool,
 }
 
 /// A block, whatever becomes of it.
@@ -66,8 +83,10 @@ pub struct State<'s> {
     pub(super) at: usize,
     /// The function of `work_on`.
     working_on: Option<usize>,
-    /// Blocks that TVM takes for affine and covered because it has made them so, whatever a look at them would say.
-    trusted: Vec<BlockRef>,
+    /// What TVM knows of blocks, for the functions in `learned`. It keeps this from instruction to instruction, and looks
+    /// again only where an instruction says so.
+    flags: FxHashMap<(usize, Id<Block>), Flags>,
+    learned: Vec<usize>,
     /// Each block that a handle was given for: its function, and what it is now.
     blocks: Vec<(usize, Id<Block>)>,
 }
@@ -78,7 +97,8 @@ pub struct Saved {
     funcs: Vec<(Id<Name>, ExprId)>,
     at: usize,
     working_on: Option<usize>,
-    trusted: Vec<BlockRef>,
+    flags: FxHashMap<(usize, Id<Block>), Flags>,
+    learned: Vec<usize>,
     blocks: Vec<(usize, Id<Block>)>,
 }
 
@@ -87,7 +107,16 @@ impl<'s> State<'s> {
     pub fn new(store: &'s mut Store, module: &Module) -> State<'s> {
         let funcs = module.functions().iter().copied().filter(|(_, func)| matches!(store.expr(*func), Expr::PrimFunc(_)));
         let funcs: Vec<_> = funcs.collect();
-        State { store, module: module.clone(), funcs, at: 0, working_on: None, trusted: Vec::new(), blocks: Vec::new() }
+        State {
+            store,
+            module: module.clone(),
+            funcs,
+            at: 0,
+            working_on: None,
+            flags: FxHashMap::default(),
+            learned: Vec::new(),
+            blocks: Vec::new(),
+        }
     }
 
     /// The module as it is now.
@@ -151,14 +180,21 @@ impl<'s> State<'s> {
 
     /// What is there now, to come back to.
     pub fn saved(&self) -> Saved {
-        let State { funcs, at, working_on, trusted, blocks, .. } = self;
-        Saved { funcs: funcs.clone(), at: *at, working_on: *working_on, trusted: trusted.clone(), blocks: blocks.clone() }
+        Saved {
+            funcs: self.funcs.clone(),
+            at: self.at,
+            working_on: self.working_on,
+            flags: self.flags.clone(),
+            learned: self.learned.clone(),
+            blocks: self.blocks.clone(),
+        }
     }
 
     /// Goes back to what was there.
     pub fn go_back(&mut self, saved: &Saved) {
-        let Saved { funcs, at, working_on, trusted, blocks } = saved.clone();
-        (self.funcs, self.at, self.working_on, self.trusted, self.blocks) = (funcs, at, working_on, trusted, blocks);
+        let Saved { funcs, at, working_on, flags, learned, blocks } = saved.clone();
+        (self.funcs, self.at, self.working_on, self.blocks) = (funcs, at, working_on, blocks);
+        (self.flags, self.learned) = (flags, learned);
     }
 
     // ---- handles ----
@@ -172,20 +208,77 @@ impl<'s> State<'s> {
         }))
     }
 
-    /// Says that a block is affine and covered.
-    pub(super) fn trust(&mut self, block: Id<Block>) {
-        let block = self.block_ref(block);
-        self.trusted.push(block);
+    /// Finds out about the blocks of the function under way, if that has not been done.
+    fn learn(&mut self) -> Outcome<()> {
+        if self.learned.contains(&self.at) {
+            return Ok(());
+        }
+        self.learned.push(self.at);
+        let tree = self.tree()?;
+        if tree.nodes.is_empty() { Ok(()) } else { self.renew(&tree, 0) }
     }
 
-    /// Every block is looked at again, as TVM does after some instructions.
-    pub(super) fn trust_none(&mut self) {
-        self.trusted.clear();
+    /// Looks again at a scope and all blocks in it.
+    pub(super) fn renew(&mut self, tree: &Tree, root: usize) -> Outcome<()> {
+        let blocks: Vec<usize> = (root..tree.nodes[root].end).filter(|at| !tree.is_loop(*at)).collect();
+        for at in &blocks {
+            let Some(block) = tree.as_block(*at) else { continue };
+            // A look at a scope sees nothing of what stands around it.
+            let affine = match *at == root {
+                true => self.store.prim_block(block).iters.is_empty(),
+                false => is_affine_now(self, tree, *at)?,
+            };
+            self.flags.insert((self.at, block), Flags { affine, covered: true, stages: true });
+        }
+        for at in blocks {
+            let (stages, covered) = stages_in(self, tree, at)?;
+            for (child, covered) in covered {
+                if let Some(flags) = tree.as_block(child).and_then(|block| self.flags.get_mut(&(self.at, block))) {
+                    flags.covered = covered;
+                }
+            }
+            if let Some(flags) = tree.as_block(at).and_then(|block| self.flags.get_mut(&(self.at, block))) {
+                flags.stages = stages;
+            }
+        }
+        Ok(())
     }
 
-    /// Whether a block is affine and covered without a look.
-    pub(super) fn is_trusted(&self, block: Id<Block>) -> bool {
-        self.trusted.iter().any(|known| self.blocks[known.0] == (self.at, block))
+    /// Looks again at the scope of a block; `keeps` says that what is known of its bindings stays.
+    pub(super) fn renew_scope_of(&mut self, block: Id<Block>, keeps: bool) -> Outcome<()> {
+        let tree = self.tree()?;
+        let Some(root) = tree.block(block).and_then(|at| tree.scope(at)) else { return Ok(()) };
+        let before = self.flags_of(&tree, root)?.affine;
+        self.renew(&tree, root)?;
+        if keeps && let Some(flags) = tree.as_block(root).and_then(|block| self.flags.get_mut(&(self.at, block))) {
+            flags.affine = before;
+        }
+        Ok(())
+    }
+
+    /// Looks again at the bindings of a block.
+    pub(super) fn renew_bindings(&mut self, block: Id<Block>) -> Outcome<()> {
+        let tree = self.tree()?;
+        let Some(at) = tree.block(block) else { return Ok(()) };
+        let affine = is_affine_now(self, &tree, at)?;
+        let flags = Flags { affine, ..self.flags_of(&tree, at)? };
+        self.flags.insert((self.at, block), flags);
+        Ok(())
+    }
+
+    /// Says what is known of a block.
+    pub(super) fn set_flags(&mut self, block: Id<Block>, flags: Flags) {
+        self.flags.insert((self.at, block), flags);
+    }
+
+    /// What is known of a block.
+    pub(super) fn flags_of(&mut self, tree: &Tree, at: usize) -> Outcome<Flags> {
+        self.learn()?;
+        let known = tree.as_block(at).and_then(|block| self.flags.get(&(self.at, block)));
+        match known {
+            Some(flags) => Ok(*flags),
+            None => Ok(Flags { affine: is_affine_now(self, tree, at)?, covered: true, stages: true }),
+        }
     }
 
     pub(super) fn loop_ref(&self, var: Id<Symbol>) -> LoopRef {
@@ -237,6 +330,7 @@ impl<'s> State<'s> {
     /// Puts `new` in the place of the statement `old`. The blocks in both are the same ones in the same order, apart from
     /// those that are `gone` in the old and `made` in the new one.
     pub(super) fn replace(&mut self, old: StmtId, new: StmtId, gone: &[Id<Block>], made: &[Id<Block>]) -> Outcome<()> {
+        self.learn()?;
         let mut func = self.func()?;
         let before = blocks_in(self.store, func.body);
         let Some(body) = put(self.store, func.body, old, new) else {
@@ -251,7 +345,7 @@ impl<'s> State<'s> {
         }
         self.rename(&kept, &there);
         self.set_func(func);
-        Ok(())
+        made.iter().try_for_each(|block| self.renew_bindings(*block))
     }
 
     /// Blocks of the function under way become others.
@@ -267,6 +361,14 @@ impl<'s> State<'s> {
             {
                 *block = *new;
             }
+        }
+        let moved: Vec<_> = old.iter().zip(new).filter(|(old, new)| old != new).collect();
+        let known: Vec<_> = moved.into_iter().map(|(old, new)| (*new, self.flags.remove(&(at, *old)))).collect();
+        for (new, flags) in known {
+            let Some(flags) = flags else { continue };
+            // One that was made is bound otherwise, and is the same besides.
+            let affine = self.flags.get(&(at, new)).map_or(flags.affine, |made| made.affine);
+            self.flags.insert((at, new), Flags { affine, ..flags });
         }
     }
 

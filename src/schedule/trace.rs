@@ -219,6 +219,25 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// A list of numbers.
+    pub(super) fn ints(&self, place: usize, name: &str) -> Outcome<Vec<i64>> {
+        match &self.need(place, name)?.kind {
+            NodeKind::List(items) => self.all_ints(items, name),
+            _ => refuse(format!("TypeError: `{name}` is a list of numbers")),
+        }
+    }
+
+    pub(super) fn all_ints(&self, items: &[Node], name: &str) -> Outcome<Vec<i64>> {
+        let mut found = Vec::new();
+        for item in items {
+            match self.value(item)? {
+                Value::Int(value) => found.push(value),
+                _ => return refuse(format!("TypeError: `{name}` is a list of numbers")),
+            }
+        }
+        Ok(found)
+    }
+
     pub(super) fn text(&self, place: usize, name: &str) -> Outcome<&'a str> {
         match &self.need(place, name)?.kind {
             NodeKind::Str(text) => Ok(text),

@@ -34,7 +34,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree of a statement.
+    /// Makes the tree of a statement.
     pub fn new(store: &Store, root: StmtId) -> Tree {
         let mut tree = Tree::default();
         tree.collect(store, root, None);
@@ -56,12 +56,12 @@ impl Tree {
         self.nodes[at].end = self.nodes.len();
     }
 
-    /// The place of a block.
+    /// Returns the place of a block.
     pub fn block(&self, block: Id<Block>) -> Option<usize> {
         self.nodes.iter().position(|node| node.what == What::Block(block))
     }
 
-    /// The place of a loop.
+    /// Returns the place of a loop.
     pub fn loop_of(&self, var: Id<Symbol>) -> Option<usize> {
         self.nodes.iter().position(|node| node.what == What::Loop(var))
     }
@@ -71,7 +71,7 @@ impl Tree {
         std::iter::successors(self.nodes[at].parent, |at| self.nodes[*at].parent)
     }
 
-    /// The loops around a node up to the block that they stand in, the outermost first.
+    /// Returns the loops around a node up to the block that they stand in, the outermost first.
     pub fn loops_above(&self, at: usize) -> Vec<usize> {
         let mut loops: Vec<usize> = self.ancestors(at).take_while(|at| self.is_loop(*at)).collect();
         loops.reverse();
@@ -83,7 +83,7 @@ impl Tree {
         matches!(self.nodes[at].what, What::Loop(_))
     }
 
-    /// The block of a node, if it is one.
+    /// Returns the block of a node, if it is one.
     pub fn as_block(&self, at: usize) -> Option<Id<Block>> {
         match self.nodes[at].what {
             What::Block(block) => Some(block),
@@ -91,7 +91,7 @@ impl Tree {
         }
     }
 
-    /// The innermost block that a node stands in.
+    /// Returns the innermost block that a node stands in.
     pub fn scope(&self, at: usize) -> Option<usize> {
         self.ancestors(at).find(|at| !self.is_loop(*at))
     }
@@ -101,7 +101,7 @@ impl Tree {
         (above..self.nodes[above].end).contains(&at)
     }
 
-    /// The blocks under a node that stand in no other block under it, in order.
+    /// Returns the blocks under a node that stand in no other block under it, in order.
     pub fn child_blocks(&self, at: usize) -> Vec<usize> {
         let mut found = Vec::new();
         let mut todo: Vec<usize> = self.nodes[at].children.iter().rev().copied().collect();
@@ -115,7 +115,7 @@ impl Tree {
     }
 }
 
-/// All blocks of a statement, each before those in it.
+/// Returns all blocks of a statement, each before those in it.
 pub fn blocks_in(store: &Store, root: StmtId) -> Vec<Id<Block>> {
     Tree::new(store, root)
         .nodes

@@ -19,7 +19,7 @@ pub enum Fate {
     Kept,
     /// It was copied over other operands, or has another type.
     Rebuilt,
-    /// Another stands for it.
+    /// Another node replaces it.
     Rewritten,
     /// It was made here; before, at most its origin existed.
     Made,
@@ -368,7 +368,7 @@ fn rule_between(store: &Store, from: ExprId, to: ExprId) -> &'static str {
     by_log.map_or("", |rewrite| rewrite.rule)
 }
 
-/// Returns the rule that looked at an expression last, if any did.
+/// Returns the rule of the last rewrite of an expression, if there is one.
 fn removed_by(store: &Store, node: ExprId, rewrites: Range<usize>) -> &'static str {
     let log = store.log.done.get(rewrites).unwrap_or_default();
     log.iter().rev().find(|rewrite| rewrite.pre == node).map_or("", |rewrite| rewrite.rule)

@@ -1,6 +1,6 @@
-//! A session: a program that is opened, run and looked at, again and again while it is edited.
+//! A session: a program that is opened, run and inspected, again and again while it is edited.
 //!
-//! This is the one interface that the page and the command line stand on.
+//! This is the one interface that the page and the command line use.
 
 mod beside;
 mod files;

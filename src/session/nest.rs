@@ -50,7 +50,7 @@ pub struct NestNode {
 pub struct Nest {
     /// The tensor programs of the module.
     pub functions: Vec<String>,
-    /// The one that is told.
+    /// The chosen function.
     pub function: String,
     /// Its text.
     pub text: String,
@@ -71,8 +71,9 @@ pub struct Nest {
 }
 
 impl Session {
-    /// Returns the loops of a tensor program of a version after the first `upto` instructions of a trace, the first
-    /// program where `function` names none. `tries` are further instructions, each tried for itself.
+    /// Returns the loops of a tensor program of a version, the first where `function` names none, after the first `upto`
+    /// instructions of a trace that may change it, with what is looked up behind those. `tries` are further instructions,
+    /// each tried for itself.
     pub fn nest(
         &mut self,
         version: Version,
@@ -91,7 +92,14 @@ impl Session {
             Err(found) => nest.problem = found.into_iter().next().map_or(String::new(), |found| found.message),
             Ok(all) => {
                 nest.instructions = all.iter().map(|one| (one.span, one.name.clone(), changes(&one.name))).collect();
-                for instruction in all.iter().take(upto) {
+                let mut left = upto;
+                for instruction in &all {
+                    if changes(&instruction.name) {
+                        if left == 0 {
+                            break;
+                        }
+                        left -= 1;
+                    }
                     if let Err(Refused(message)) = tracer.apply(&mut state, instruction) {
                         nest.problem = message;
                         break;
@@ -457,7 +465,7 @@ mod tests {
     fn instructions_are_tried_without_being_done() {
         let mut session = session("");
         let tries = ["sch.vectorize(loop=l5)".to_owned(), "sch.vectorize(loop=l3)".to_owned(), "nothing".to_owned()];
-        let nest = session.nest(0, "main", SPLIT, 3, &tries).expect("a version");
+        let nest = session.nest(0, "main", SPLIT, 1, &tries).expect("a version");
         assert_eq!((nest.done, nest.problem.as_str(), nest.fresh), (3, "", 6));
         assert_eq!(
             nest.nodes.iter().map(|node| node.handle.as_str()).take(5).collect::<Vec<_>>(),

@@ -81,7 +81,7 @@ fn filled(like: &Tensor, elements: &[f64]) -> Result<Tensor, String> {
     write(like.dtype, &like.shape, &all).map_err(|error| error.0)
 }
 
-/// Parts of a value that are told: each is drawn. Tuples may hold one another twice, and then there are millions.
+/// The most parts of a value that are returned: each is drawn, and nested tuples may have millions of them.
 const MOST_PARTS: usize = 500;
 
 /// Collects the parts of a value that are no tuples, in order, up to a limit. Tuples nest as deep as their types, so

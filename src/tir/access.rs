@@ -18,7 +18,7 @@ pub struct Accesses {
     pub reads: Vec<Region>,
     /// The regions that are written.
     pub writes: Vec<Region>,
-    /// Buffers whose pointers are used, so that anything may happen to them.
+    /// Buffers with escaping pointers, which may be accessed in any way.
     pub opaque: Vec<Region>,
 }
 

@@ -4,8 +4,8 @@ use super::arith::Analyzer;
 use super::binary;
 use crate::ir::{Buffer, DType, PrimExpr, PrimId, PrimOp, Store};
 
-/// Returns the index in memory of an element, in elements: rows behind each other, or as the strides say, from where
-/// the buffer begins. Simplified without knowing anything of the variables.
+/// Returns the index in memory of an element, in elements: row by row, or by the strides, from the beginning of the
+/// buffer. Simplified without facts about the variables.
 pub fn elem_offset(store: &mut Store, buffer: &Buffer, indices: &[PrimId]) -> PrimId {
     let analyzer = &mut Analyzer::new();
     let mut index = store.prim_int(0, DType::I32);

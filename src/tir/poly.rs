@@ -68,7 +68,7 @@ impl Poly {
         product
     }
 
-    /// Returns the polynomial with something else in the place of an atom.
+    /// Returns the polynomial with a polynomial substituted for an atom.
     fn with(&self, atom: Atom, by: &Poly) -> Poly {
         let mut result = Poly::default();
         for (atoms, scale) in &self.0 {

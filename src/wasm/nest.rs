@@ -3,7 +3,7 @@
 use super::request::Fields;
 use crate::diag::LineIndex;
 use crate::eval::CacheShape;
-use crate::session::{NestNode, Session};
+use crate::session::{Measure, Nest, NestNode, Session};
 use serde_json::{Map, Value, json};
 use wasm_bindgen::JsValue;
 
@@ -16,10 +16,8 @@ pub(super) fn nest(session: &mut Session, request: JsValue) -> Result<JsValue, J
     let fields = Fields(request);
     let (trace, function) = (fields.text("trace")?, fields.text("func")?);
     let (version, upto, tries) = (fields.index("version")?, fields.index("upto")?, fields.texts("tries")?);
-    let found = match session.nest(version, &function, &trace, upto, &tries) {
-        Ok(nest) => nest,
-        Err(found) => return parsed(&json!({ "problem": found.message })),
-    };
+    let found = session.nest(version, &function, &trace, upto, &tries);
+    let found = found.unwrap_or_else(|found| Nest { problem: found.message, ..Nest::default() });
     let index = LineIndex::new(&trace);
     let instruction = |(span, name, changes): &(crate::diag::Span, String, bool)| {
         let place = |at| index.utf16(&trace, at);
@@ -42,8 +40,8 @@ pub(super) fn nest(session: &mut Session, request: JsValue) -> Result<JsValue, J
 fn node(node: &NestNode) -> Value {
     let mut view = Map::new();
     let mut put = |key: &str, value: Value| view.insert(key.to_owned(), value);
-    put("parent", node.parent.map_or(-1, |at| at as i64).into());
-    put("extent", node.extent.into());
+    put("parent", node.parent.into());
+    put("extent", node.extent.filter(|extent| *extent >= 0).into());
     put("lines", json!([node.lines.0, node.lines.1]));
     put("iters", json!(node.iters));
     put("reach", json!(node.reach));
@@ -66,11 +64,14 @@ fn node(node: &NestNode) -> Value {
 /// The answer to `measure` (`Measure` of the protocol).
 pub(super) fn measure(session: &mut Session, request: JsValue) -> Result<JsValue, JsValue> {
     let fields = Fields(request);
-    let Some(cache) = CacheShape::new(fields.index("line")? as u32, fields.index("size")? as u32) else {
-        return parsed(&json!({ "problem": "a line has a power of two of bytes from 4 to 4096, a cache at least one line" }));
-    };
     let (version, other, seed) = (fields.index("version")?, fields.index("other")?, fields.number("seed")? as u64);
-    let found = session.measure(version, other, &fields.text("func")?, seed, cache);
+    let found = match CacheShape::new(fields.index("line")? as u32, fields.index("size")? as u32) {
+        Some(cache) => session.measure(version, other, &fields.text("func")?, seed, cache),
+        None => {
+            let problem = "a line has a power of two of bytes from 4 to 4096, and a cache at least one line";
+            Measure { problem: problem.to_owned(), ..Measure::default() }
+        }
+    };
     let cost = found.cost.map(|cost| {
         let buffers = cost.buffers.iter().map(|buffer| {
             json!({

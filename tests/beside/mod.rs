@@ -1,5 +1,5 @@
-//! What may stand beside the project (`../shared`): cases and models that are not in the repository. A test that finds nothing
-//! to read says so with [`skipped`], which `cargo xtask test` counts.
+//! Finds files beside the project (`../shared`): cases and models that are not in the repository. A test without files
+//! says so with [`skipped`], which `cargo xtask test` counts.
 
 // Each test is a crate of its own, and uses part of this.
 #![allow(dead_code)]
@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A file or folder of `../shared`; nothing, said as skipped, where it is not there.
+/// Returns a file or folder of `../shared`; if it is missing, reports a skipped test and returns nothing.
 pub fn beside(path: &str) -> Option<PathBuf> {
     let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(path);
     if whole.exists() {
@@ -18,12 +18,12 @@ pub fn beside(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// The text of a file of `../shared`.
+/// Returns the text of a file of `../shared`.
 pub fn text_beside(path: &str) -> Option<String> {
     beside(path).map(|path| fs::read_to_string(path).expect("a file beside the project can be read"))
 }
 
-/// Says that a test reads nothing: to whoever runs it, past the capture of output, and to the file `$PASSLAB_SKIPPED`.
+/// Reports a skipped test: on the terminal, past the capture of output, and in the file `$PASSLAB_SKIPPED`.
 pub fn skipped(why: &str) {
     let current = std::thread::current();
     let line = format!("skipped: {}: {why}\n", current.name().unwrap_or_default());

@@ -35,7 +35,7 @@ pub enum Verdict {
         /// True if the text is the same.
         text: bool,
     },
-    /// It needs something that passlab does not have yet.
+    /// It needs a feature that passlab does not have yet.
     Unsupported(String),
     /// Differs from TVM's result.
     Different(String),
@@ -149,8 +149,30 @@ fn literal(value: &Json) -> Literal {
     }
 }
 
+/// A value as Python writes it.
+fn python(value: &Json) -> String {
+    match value {
+        Json::Bool(true) => "True".to_owned(),
+        Json::Bool(false) => "False".to_owned(),
+        Json::Array(items) => format!("[{}]", items.iter().map(python).collect::<Vec<_>>().join(", ")),
+        Json::Object(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(key, value)| format!("\"{key}\": {}", python(value))).collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
 fn judge_pass(case: &Case, before: &str) -> Verdict {
-    let document = match document(before, &case.call, context(&case.json["context"])) {
+    let mut call = case.call.clone();
+    if let (true, Some(target)) =
+        (call.contains("DefaultSchedule(") || call.contains("GPUSchedule("), case.json["context"]["target"].as_str())
+    {
+        // What is in scope in TVM is an argument here.
+        let comma = if call.contains("GPUSchedule()") { "" } else { ", " };
+        call = format!("{}{comma}target={})", &call[..call.len() - 1], python(&serde_json::from_str(target).unwrap_or_default()));
+    }
+    let document = match document(before, &call, context(&case.json["context"])) {
         Ok(document) => document,
         Err(error) => return explain(&[error]),
     };
@@ -201,8 +223,8 @@ fn judge_pass(case: &Case, before: &str) -> Verdict {
 /// too, so the name changes whenever TVM runs.
 const LIFTED: &str = "@lifted_name";
 
-/// The text with such functions numbered as they are reached from `@main`, so that names count as equal when they are
-/// consistent.
+/// Returns the text with such functions numbered as they are reached from `@main`, so that names count as equal when
+/// they are consistent.
 fn lifted_in_order(text: &str) -> String {
     let name_at =
         |rest: &str| rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '@').map(|end| rest[..end].to_owned());
@@ -229,7 +251,7 @@ fn judge_parse(case: &Case) -> Verdict {
     let Opened { module, expr, diagnostics, .. } = open(&mut store, source);
     let mut wrong = diagnostics.iter().any(Diagnostic::is_error);
     if case.json["error"].is_string() {
-        // TVM's reader looks for what makes a module ill-formed, too.
+        // TVM's parser checks well-formedness, too.
         wrong |= passlab::verify::verify(&mut store, &module).iter().any(Diagnostic::is_error);
         return if wrong { Verdict::Equal { text: true } } else { Verdict::Different("TVM reports an error".to_owned()) };
     }
@@ -366,8 +388,8 @@ fn number(dtype: DType, bytes: &[u8]) -> f64 {
     }
 }
 
-/// The text without span comments, which passlab does not print, and without the constants before or behind it, which hold
-/// the places where TVM read them.
+/// Returns the text without span comments, which passlab does not print, and without the constants before or behind it,
+/// which hold the places where TVM read them.
 fn without_spans(text: &str) -> String {
     let text = text.split("\n#[metadata]").next().unwrap_or_default();
     let text = text.split_once("\n}\"\"\")\n").map_or(text, |(_, program)| program);

@@ -1,11 +1,11 @@
-//! The suite of this project (`tests/conformance/`): programs of our own generators and what TVM 0.27 made of them, as
-//! `cargo xtask record` wrote them down. The head of `record.py` says what the files hold.
+//! The suite of this project (`tests/conformance/`): programs of our own generators with the results of TVM 0.27,
+//! recorded by `cargo xtask record`. The head of `record.py` documents the files.
 
 use super::Case;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
-/// Every pair, in the group `own:` and its kind and pass, and each text once as a round trip (`own:texts`).
+/// Reads every pair, in the group `own:` and its kind and pass, and each text once as a round trip (`own:texts`).
 pub fn read(filters: &[&String]) -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
     let mut cases = Vec::new();

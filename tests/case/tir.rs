@@ -18,8 +18,8 @@ fn lines(file: &Path) -> Vec<Json> {
     text.lines().map(|line| serde_json::from_str(line).expect("a case is JSON")).collect()
 }
 
-/// The cases of `../shared/cases/tir`: `tir:roundtrip`, `tir:parse`, `tir:eval`, those of each pass, and `tir:texts`: each
-/// program of a case of passes or schedules, once.
+/// Returns the cases of `../shared/cases/tir`: `tir:roundtrip`, `tir:parse`, `tir:eval`, those of each pass, and
+/// `tir:texts`: each program of a case of passes or schedules, once.
 pub fn read(folder: &Path, filters: &[&String]) -> Vec<Case> {
     let wanted = |group: &str, id: &str| {
         let stem = group.trim_start_matches("tir:");
@@ -62,7 +62,7 @@ pub fn read(folder: &Path, filters: &[&String]) -> Vec<Case> {
     cases
 }
 
-/// A source is read as TVM reads it, or refused where TVM refuses it.
+/// Tests that a source is read as TVM reads it, or refused if TVM refuses it.
 pub fn judge_parse(case: &Case) -> Verdict {
     judge_any_parse(case)
 }
@@ -102,7 +102,7 @@ pub fn judge_schedule(case: &Case) -> Verdict {
     }
 }
 
-/// A function gives the arguments that it writes, in their order.
+/// Tests that a function gives the arguments that it writes, in their order.
 pub fn judge_eval(case: &Case) -> Verdict {
     let mut store = Store::new();
     let opened = open(&mut store, case.json["source"].as_str().unwrap_or_default());

@@ -7,7 +7,7 @@ use passlab::print::{self, PrintOptions};
 use passlab::session::{Opened, open};
 use std::path::Path;
 
-/// The cases of `../shared/cases/wild`, a group `wild:KIND` for each place that they come from.
+/// Returns the cases of `../shared/cases/wild`, a group `wild:KIND` for each place that they come from.
 pub fn read(folder: &Path, filters: &[&String]) -> Vec<Case> {
     let text = std::fs::read_to_string(folder.join("programs.jsonl")).unwrap_or_default();
     let cases = text.lines().map(|line| {
@@ -22,8 +22,8 @@ pub fn read(folder: &Path, filters: &[&String]) -> Vec<Case> {
     cases.filter(wanted).collect()
 }
 
-/// A text that reads counts as *equal* when it is read, as *text* when its print is read again to the same print; one that
-/// is refused counts as both when it has exactly one error.
+/// Counts a text that reads as *equal*, and as *text* when its print is read again to the same print; one that is
+/// refused counts as both when it has exactly one error.
 pub fn judge(case: &Case) -> Verdict {
     let source = case.json["text"].as_str().unwrap_or_default();
     let mut store = Store::new();

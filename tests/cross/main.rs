@@ -105,7 +105,7 @@ fn words(found: &[Diagnostic]) -> String {
     errors.map(|found| format!("[{}] {}", found.code, found.message)).collect::<Vec<_>>().join("; ")
 }
 
-/// A text without the constants before it, whose notation holds the places where TVM read them.
+/// Returns a text without the constants before it, whose notation holds the places where TVM read them.
 fn without_metadata(text: &str) -> &str {
     text.split_once("\n}\"\"\")\n").map_or(text, |(_, program)| program).trim_end()
 }

@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, "../..");
 /** The site under test; `PASSLAB_DIST` names another folder than `dist`. */
 export const dist = resolve(root, process.env.PASSLAB_DIST ?? "dist");
 
-/** The browser's program. */
+/** Returns the browser's program. */
 export function chrome(): string {
   if (process.env.CHROME) return process.env.CHROME;
   for (const path of ["/usr/bin/chromium", "/usr/bin/google-chrome"]) {
@@ -57,7 +57,7 @@ export interface Profile {
   open(url: string): Promise<Lab>;
 }
 
-/** A fresh profile. Errors in the console or in the page fail the test that `finish`es it. */
+/** Opens a fresh profile. Errors in the console or in the page fail the test that `finish`es it. */
 export async function profile(browser: Browser, options: ContextOptions = {}): Promise<Profile> {
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
@@ -107,7 +107,7 @@ export class Lab {
       .getByRole("listbox", { name: "Steps" })
       .getByRole("option", { selected: true });
   }
-  /** The accessible name of the step that is shown. */
+  /** Returns the accessible name of the step that is shown. */
   async selectedName(): Promise<string> {
     const snapshot = await this.selected.ariaSnapshot();
     return /option "([^"]*)"/.exec(snapshot)?.[1] ?? snapshot;
@@ -151,7 +151,7 @@ export class Lab {
     else await this.page.keyboard.press("Delete");
   }
 
-  /** The script as it stands in the editor. */
+  /** Returns the script as it stands in the editor. */
   async written(): Promise<string> {
     return (await this.script.locator(".cm-line").allTextContents()).join("\n");
   }

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** A page with the small program, the pipeline that folds and fuses, and the context open. */
+/** Makes a page with the small program, the pipeline that folds and fuses, and the context open. */
 function withContext(body: (lab: Lab) => Promise<void>): Promise<void> {
   return stage.withPage({}, async (lab) => {
     await lab.write(SMALL);
@@ -24,7 +24,7 @@ function withContext(body: (lab: Lab) => Promise<void>): Promise<void> {
 }
 
 const field = (lab: Lab, name: string) => lab.page.getByRole("textbox", { name, exact: true });
-/** Types as people do, and leaves the field. */
+/** Types as users do, and leaves the field. */
 async function fill(lab: Lab, name: string, text: string): Promise<void> {
   await field(lab, name).fill(text);
   await field(lab, name).press("Tab");

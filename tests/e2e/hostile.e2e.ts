@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** A page with the small program, after a script that is as it should be, and with little patience. */
+/** Makes a page with the small program, after a script that is as it should be, and with little patience. */
 function withScript(body: (lab: Lab) => Promise<void>): Promise<void> {
   return stage.withPage({}, async (lab) => {
     await lab.write(SMALL);
@@ -23,7 +23,7 @@ function withScript(body: (lab: Lab) => Promise<void>): Promise<void> {
   });
 }
 
-/** The page says that the script was stopped, still shows the last good result, and works on. */
+/** Checks that the page says that the script was stopped, still shows the last good result, and works on. */
 async function stopped(lab: Lab, script: string, why: RegExp): Promise<void> {
   await lab.writeScript(script);
   await lab.page.getByRole("alert").getByText(why).waitFor();
@@ -283,8 +283,8 @@ describe("a pass that lies about the program fails, and the version before it st
 });
 
 test("a script that takes all memory ends its own process, and not the page", async () => {
-  // With a small heap, so that this is over soon. The driver takes the death of the frame's process for that of the page
-  // and speaks to it no more, so the page itself looks around and tells a server.
+  // With a small heap, so that this ends soon. The driver takes the death of the frame's process for that of the page
+  // and stops talking to it, so the page itself checks and reports to a server.
   let tell: (what: string) => void = () => {};
   const told = new Promise<string>((done) => {
     tell = done;

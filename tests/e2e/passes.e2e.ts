@@ -1,4 +1,4 @@
-/** *My passes*: written, run, looked at, kept, shared; and scripts of others, which wait to be allowed. */
+/** *My passes*: written, run, inspected, kept, shared; and scripts of others, which wait to be allowed. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, type Lab, SMALL, type Stage, setUp } from "./browser";
 

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Two functions; only one of them has something to fold. */
+/** Two functions; only one of them has constants to fold. */
 const TWO = `#[version = "0.0.5"]
 def @other(%y: Tensor[(2), float32]) -> Tensor[(2), float32] {
   nn.relu(%y)

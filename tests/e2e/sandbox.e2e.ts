@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, type Lab, SMALL, type Stage, setUp } from "./browser";
 
-/** A server that must never be asked for anything. */
+/** A server that must never get a request. */
 interface Detector {
   url: string;
   requests: string[];
@@ -104,7 +104,7 @@ const TRIES: Record<string, string> = {
   SharedArrayBuffer: "new SharedArrayBuffer(8)",
 };
 
-/** Code that makes every attempt and calls `tell` with its name and its result. */
+/** Returns code that makes every attempt and calls `tell` with its name and its result. */
 function attempts(leak: string, site: string, tell: string): string {
   const list = Object.entries(TRIES).map(
     ([name, code]) => `  [${JSON.stringify(name)}, async () => { ${code} }],`,
@@ -140,7 +140,7 @@ afterAll(async () => {
 
 const withPage: Stage["withPage"] = (...given) => stage.withPage(...given);
 
-/** The page is alive, and the program as it was: without the script it runs and answers. */
+/** Checks that the page is alive, and the program as it was: without the script it runs and answers. */
 async function intact(lab: Lab): Promise<void> {
   await lab.writeScript("");
   await lab.tab("Program").click();

@@ -18,7 +18,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** `clean`: a host that sends addresses which end in `.html` on to those without it, as many do. */
+/** Serves a folder. `clean`: a host that redirects addresses in `.html` to those without it, as many do. */
 export async function serve(
   folder: string,
   subPath = "/some/where/",

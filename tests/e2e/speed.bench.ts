@@ -47,13 +47,13 @@ function report(what: string, times: number[]): void {
 
 /** The cost of a key, in milliseconds from the key itself. */
 interface Cost {
-  /** The page's own part: until everything is in its place, which is asked for as soon as the region shows something else. */
+  /** The page's own part: until the new layout, which is requested as soon as the region's text has changed. */
   laidOut: number;
   /** To the end of the frame in which it is seen, and with it the wait for the display. */
   seen: number;
 }
 
-/** Presses a key and waits for the frame in which the region shows something else. */
+/** Presses a key and waits for the frame in which the region's text changes. */
 function timed(lab: Lab, key: string, region: string): Promise<Cost> {
   return lab.page
     .evaluate((name) => {
@@ -94,7 +94,7 @@ function timed(lab: Lab, key: string, region: string): Promise<Cost> {
     .then(() => lab.page.evaluate(() => (window as unknown as { repaint: Promise<Cost> }).repaint));
 }
 
-/** A program of 200 lines: convolutions with their following operators, each beside the previous values. */
+/** Returns a program of 200 lines: convolutions with their following operators, each beside the previous values. */
 function twoHundredLines(): string {
   const lines = [
     '#[version = "0.0.5"]',
@@ -135,7 +135,7 @@ const PROGRAMS: Record<string, (lab: Lab) => Promise<void>> = {
   },
 };
 
-/** The page with a program, relay.build at O3 over it, at its FuseOps. */
+/** Makes the page with a program, relay.build at O3 over it, at its FuseOps. */
 async function atWork(
   program: string,
   slower: number,

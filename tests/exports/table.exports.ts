@@ -116,7 +116,7 @@ async function ask(): Promise<void> {
   }
 }
 
-/** A reproducer as the page reads it. */
+/** Opens a reproducer as the page does. */
 function opened(path: string): RunDocument {
   const answer = bench.handle({ id: 1, type: "read", text: read(path) });
   const { document, message } = answer as { document: RunDocument | null; message: string };

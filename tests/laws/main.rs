@@ -21,7 +21,7 @@ use passlab::session::{Opened, open};
 
 const SEEDS: std::ops::Range<u64> = 0..40;
 
-/// A made-up program of any kind.
+/// Makes a made-up program of any kind.
 fn program(seed: u64) -> String {
     relay::program(seed, Shape { smooth: true, pure: seed.is_multiple_of(2), first_order: seed.is_multiple_of(4) })
 }

@@ -6,7 +6,7 @@ use passlab::diag::render;
 use passlab::pass::PassContext;
 use passlab::session::{Session, document};
 
-/// Bytes that mean something in the text format, and some that do not.
+/// Bytes with a meaning in the text format, and some without.
 const BYTES: &[u8] = b"%@(){}[]<>=;:,.\"/*#-+01fFix_ \n\r\t\\\0";
 
 fn damage(text: &str, r: &mut Random) -> String {

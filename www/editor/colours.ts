@@ -46,7 +46,7 @@ function openBehind(line: string, open: number): number {
 export class OpenComments {
   readonly #before = [0];
 
-  /** Of the line with this number, the first being 1. */
+  /** Returns the count before the line with this number, the first being 1. */
   at(doc: Text, line: number): number {
     const before = this.#before;
     if (before.length < line) {

@@ -10,7 +10,7 @@ import { keymap, tooltips } from "@codemirror/view";
 
 type Options = NonNullable<Parameters<typeof autocompletion>[0]>;
 
-/** `options` says where the completions come from. */
+/** Makes the extension for completions, which come from `options`. */
 export const completing = (options: Options = {}): Extension => [
   autocompletion({ icons: false, maxRenderedOptions: 60, ...options, defaultKeymap: false }),
   Prec.highest(

@@ -115,7 +115,7 @@ export function changeTo(old: string, text: string): { from: number; to: number;
   return { from, to: old.length - end, insert: text.slice(from, text.length - end) };
 }
 
-/** A command of the editor that does this. */
+/** Makes a command of the editor that does this. */
 const calls = (act: () => void) => () => {
   act();
   return true;

@@ -31,7 +31,7 @@ const NUMBER = /(?:0[xob][\da-f_]+|\d[\d_]*(?:\.\d*)?(?:e[+-]?\d+)?)n?/iy;
 const VALUE = /[\w$)\]}]/;
 const PATTERN = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/[a-z]*/y;
 
-/** All tokens of a text. A text or comment that nothing ends goes on to the end, but for one of a line. */
+/** Returns all tokens of a text. An unterminated text or comment reaches to the end, or to the end of its line. */
 export function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   /** Open braces of templates: how many braces were open in them. */
@@ -47,7 +47,7 @@ export function tokensOf(text: string): Token[] {
     pattern.lastIndex = at;
     return pattern.exec(text)?.[0] ?? "";
   };
-  /** A template from its first sign, or from the brace that ends an expression in it, to its end or the next expression. */
+  /** Scans a template from its first sign, or the end of an expression in it, to its end or the next one. */
   const template = (from: number) => {
     let at = from + 1;
     while (at < text.length && text[at] !== "`") {
@@ -151,7 +151,7 @@ export function whereIs(tokens: readonly Token[], text: string, at: number): Whe
   return { quoted: false, member: around !== null && begins ? { extends: around } : null };
 }
 
-/** Names that a text declares: variables, functions, classes, parameters. */
+/** Returns the names that a text declares: variables, functions, classes, parameters. */
 export function namesIn(text: string): string[] {
   const found = new Set<string>();
   for (const hit of text.matchAll(

@@ -9,7 +9,7 @@ import { explained } from "./explained";
 /** Characters of a program that are looked through for names. */
 const FURTHEST = 200_000;
 
-/** A program of Relax says so in its types or in how it begins. */
+/** Guesses the dialect: a program of Relax shows it in its types or in its first words. */
 export const dialectOf = (text: string): "relay" | "relax" =>
   /\bR\.\w|@I\.ir_module|@R\.function/.test(text) ? "relax" : "relay";
 
@@ -36,7 +36,7 @@ export function docOf(op: OpDoc): { signature: string; doc: string } {
   return { signature: signatureOf(op), doc: [op.doc, pattern].filter(Boolean).join("\n") };
 }
 
-/** The names of a program that begin with a sign, each once. */
+/** Returns the names of a program that begin with a sign, each once. */
 export function namesOf(text: string, sign: "%" | "@"): string[] {
   const pattern = sign === "%" ? /%[A-Za-z_]\w*/g : /@\w+/g;
   return [...new Set(text.slice(0, FURTHEST).match(pattern))];

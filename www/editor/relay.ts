@@ -56,7 +56,7 @@ const WORD = /[A-Za-z_][\w.]*/y;
 const VARIABLE = /%[\w]+/y;
 const GLOBAL = /@\w[\w.]*/y;
 const NUMBER = /-?\d[\d.]*(?:e[+-]?\d+)?(?:[fi]\d*)?|-?inff/.source;
-/** Numbers of a list are one token: every token is something that the browser lays out and paints. */
+/** Numbers of a list are one token: the browser lays out and paints every token separately. */
 const NUMBERS = new RegExp(`(?:${NUMBER})(?:, (?:${NUMBER}))*`, "y");
 /** Types that are one token together with their brackets, and literals of TIR. */
 const WHOLE = /^(?:Tensor|R\.(?:Tensor|Shape|Prim|DTensor)|T\.Buffer)$/;
@@ -75,7 +75,7 @@ function match(pattern: RegExp, text: string, at: number): number {
   return pattern.exec(text)?.[0].length ?? 0;
 }
 
-/** The token that starts at `at` and where it ends; the end is always beyond `at`. */
+/** Returns the token that starts at `at` and where it ends; the end is always beyond `at`. */
 export function scan(text: string, at: number, depth: Depth): [Token, number] {
   if (depth.comment > 0) return insideComment(text, at, depth, "comment");
   const char = text[at] ?? "";
@@ -116,7 +116,7 @@ export function scan(text: string, at: number, depth: Depth): [Token, number] {
   return [null, at + 1];
 }
 
-/** Behind the bracket that closes the one at `from`; `from` itself where there is none near on this line. */
+/** Returns the end of the bracket that opens at `from`; `from` itself if there is none near on this line. */
 function closing(text: string, from: number): number {
   let depth = 0;
   const end = Math.min(text.length, from + FAR);
@@ -164,7 +164,7 @@ export interface Piece {
   token: Token;
 }
 
-/** A line in pieces; pieces without a token are put together. */
+/** Cuts a line in pieces; pieces without a token are joined. */
 export function pieces(line: string, depth: Depth = { comment: 0 }): Piece[] {
   const result: Piece[] = [];
   let at = 0;

@@ -84,7 +84,7 @@ function namesOf(entries: readonly ApiEntry[]): Names {
 
 let known: Promise<Names> | null = null;
 
-/** Fetched with the pane; null where that fails, and then it is tried again when it is next asked for. */
+/** Fetches the names with the pane; null after a failure, and the next call tries again. */
 async function names(): Promise<Names | null> {
   known ??= fetched<ApiEntry[]>(api).then(namesOf);
   try {
@@ -142,7 +142,7 @@ const NODES =
     " ",
   );
 
-/** The members of a class, its own first; of an expression those of every node. */
+/** Returns the members of a class, its own first; of an expression those of every node. */
 function fieldsOf(type: string, { api }: Names): Map<string, string> {
   const all = new Map(api.classes.get(type));
   if (type === "Expr" || NODES.includes(type)) all.set("checkedType", "Type | null");

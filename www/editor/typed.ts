@@ -45,7 +45,7 @@ function within(text: string, open: string, close: string): string {
   return "";
 }
 
-/** `op?: Expr = x` as name and type. */
+/** Splits `op?: Expr = x` into name and type. */
 function typed(part: string): [string, string] {
   const hit = /^(\w+)\??\s*(?::\s*([^=]+?))?\s*(?:=.*)?$/.exec(part);
   return [hit?.[1] ?? "", hit?.[2]?.trim() ?? ""];
@@ -124,7 +124,7 @@ const FURTHEST = 4000;
 /** An expression that leads to another one is followed so often. */
 const DEEPEST = 6;
 
-/** The type of the expression that ends at `at`; null for one that cannot be told. */
+/** Returns the type of the expression that ends at `at`; null for one that cannot be told. */
 export function typeBefore(text: string, at: number, api: Api, depth = 0): string | null {
   if (depth > DEEPEST) return null;
   const before = text.slice(Math.max(0, at - FURTHEST), at);

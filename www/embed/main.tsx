@@ -13,7 +13,7 @@ import { Keeper, type Storage } from "../state/persist";
 import { Works } from "../state/works";
 import { Embed } from "./Embed";
 
-/** The engine that all embeds of a page share, as far as this browser has shared workers. */
+/** Makes the engine that all embeds of a page share, as far as this browser has shared workers. */
 function shared(): WorkerLike {
   const worker = new SharedWorker(new URL("../engine/worker.ts", import.meta.url), {
     type: "module",

@@ -24,7 +24,7 @@ function ahead(session: Session, run: Run, look: Look): Ahead | undefined {
   return { before, after, diff: null, texts: [text(before), text(after)] };
 }
 
-/** The answer to a request. An exception is a bug of the engine. */
+/** Returns the answer to a request. An exception is a bug of the engine. */
 export function answer(session: Session, request: Request): unknown {
   if (request.type !== "run") return session.handle(request);
   const { look, ...plain } = request;

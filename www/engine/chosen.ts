@@ -27,7 +27,7 @@ export function mostInteresting(steps: readonly Step[]): number {
 }
 
 /**
- * Index of the step with this id. A step that is gone is looked for by name, nearest in the list first, so that
+ * Returns the index of the step with this id. Looks for a removed step by name, nearest in the list first, so that
  * adding or removing another pass keeps the eye where it was.
  */
 export function findStep(steps: readonly Step[], id: string): number {

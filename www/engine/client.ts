@@ -46,7 +46,7 @@ export interface Options {
   /** Milliseconds after which a job counts as slow, and the page says so. */
   slowAfter: number;
   onStatus(status: Status): void;
-  /** A new worker took the place of one that was lost; it knows of no run yet. */
+  /** Called when a new worker replaces a lost one; it knows of no run yet. */
   onRestart(): void;
 }
 

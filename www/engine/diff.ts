@@ -40,7 +40,7 @@ export function rowsOf(diff: Diff | null): DiffRow[] {
   return rows;
 }
 
-/** The other way round. */
+/** Packs rows, the inverse of `rowsOf`. */
 export function packed(rows: readonly DiffRow[]): Uint32Array {
   return Uint32Array.from(
     rows.flatMap((row) => [

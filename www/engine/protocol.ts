@@ -9,6 +9,8 @@
  * code units, as CodeMirror counts them; lines and columns start at 1.
  */
 
+import type { Measure, MeasureQuestion, Nest, NestQuestion } from "./nest";
+
 /** One row of the pass list: a call in TVM's Python notation, e.g. `FuseOps(fuse_opt_level=2)`. */
 export interface PassItem {
   call: string;
@@ -117,7 +119,7 @@ export interface ScriptReport {
 }
 
 export interface LogEntry {
-  /** A hook was called; an instrument refused a pass; a hook or a pass failed; something was printed. */
+  /** A call of a hook; a pass refused by an instrument; a failed hook or pass; printed text. */
   kind: "call" | "refused" | "failed" | "printed";
   text: string;
   /** Index of the step it belongs to; null for entering and leaving a context. */
@@ -394,6 +396,8 @@ export type Request =
   | { id: number; type: "preview"; version: number; call: string }
   | { id: number; type: "operators"; before: number; after: number }
   | ({ id: number; type: "eval" } & Question)
+  | ({ id: number; type: "nest" } & NestQuestion)
+  | ({ id: number; type: "measure" } & MeasureQuestion)
   | { id: number; type: "dump" }
   | { id: number; type: "hash" }
   | { id: number; type: "compare"; version: number; source: string }
@@ -424,6 +428,8 @@ export interface Answers {
   /** The numbers of calls of each operator: before, after. */
   operators: [name: string, before: number, after: number][];
   eval: Values;
+  nest: Nest;
+  measure: Measure;
   dump: DumpFile[];
   /** Hash of everything that the last run gave. */
   hash: string;

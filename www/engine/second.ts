@@ -3,7 +3,7 @@
  * second; it must be there when that returns, so the opener of the engine provides a way to get it synchronously.
  */
 
-/** Tells the engine how to get its second half: called at most once, as soon as something in it is called. */
+/** Tells the engine how to get its second half: called at most once, at the first call into it. */
 export function provideSecond(first: unknown, second: () => WebAssembly.Module): void {
   let there = false;
   (globalThis as { loadSecond?: () => void }).loadSecond = () => {

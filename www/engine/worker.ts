@@ -34,7 +34,7 @@ engine.then(
   () => {},
 );
 
-/** The engine is loaded once; sessions after the first are made by its constructor. */
+/** Opens a session. The engine is loaded once; sessions after the first are made by its constructor. */
 async function session(): Promise<Session> {
   const opened = await engine;
   if (first) {

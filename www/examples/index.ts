@@ -8,7 +8,7 @@ export interface Example {
   /** The name of its file; what is not the first one is fetched when it is chosen. */
   id: string;
   title: string;
-  group: "Networks" | "Language" | "Passes";
+  group: "Networks" | "Language" | "Passes" | "Schedules";
   /** The dialect it is written in; Relay where nothing is said. */
   dialect?: "relax";
   /** Passes that have something to say about it, where those of the first example do not fit. */
@@ -37,6 +37,14 @@ export const examples: readonly Example[] = [
     passes: ["FuseTwoConv", "DeadCodeElimination"],
     sample: "fuse-two-conv",
   },
+  { id: "tir-matmul", title: "Matrix product, tiled (TIR)", group: "Schedules", dialect: "relax" },
+  {
+    id: "tir-conv-relu",
+    title: "Convolution with its epilogue (TIR)",
+    group: "Schedules",
+    dialect: "relax",
+  },
+  { id: "tir-rows-gpu", title: "Rows on a GPU (TIR)", group: "Schedules", dialect: "relax" },
   { id: "fold", title: "Constant folding", group: "Passes" },
   { id: "diamond", title: "Diamond", group: "Passes" },
   { id: "branch", title: "If", group: "Language" },
@@ -52,12 +60,14 @@ export const firstExample = {
   optLevel: 3,
 };
 
-/** The program of an example, and its script where it has one. */
+/** The program of an example, and its script or the call of its schedule where it has one. */
 export async function textsOf({
   id,
   sample,
-}: Example): Promise<{ source: string; script: string }> {
+}: Example): Promise<{ source: string; script: string; schedule: string }> {
   const script = sample ? scriptOf(sample) : "";
   const sources = await fetched<Record<string, string>>(address);
-  return { source: sources[id] ?? "", script: await script };
+  const trace = sources[`${id}.trace`];
+  const schedule = trace ? `Schedule(trace=${JSON.stringify(trace)})` : "";
+  return { source: sources[id] ?? "", script: await script, schedule };
 }

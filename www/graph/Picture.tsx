@@ -53,7 +53,7 @@ export function Picture(props: {
         return one.y - other.y || one.x - other.x;
       });
   });
-  /** Draws, and puts the view where something happened when nothing was looked at before. */
+  /** Draws, and scrolls to the first change unless there was a view before. */
   const [part, setPart] = createSignal<Part>(
     { left: 0, top: 0, right: 2 * TILE, bottom: 2 * TILE },
     {
@@ -155,7 +155,7 @@ export function Picture(props: {
     view.scrollLeft = left + width / 2 - view.clientWidth / 2;
     view.scrollTop = top + height / 2 - (view.clientHeight - FOOT) / 2;
   };
-  /** All of it is seen, or all of its width. */
+  /** Returns the scale at which all of it is visible, or all of its width. */
   const scaleToFit = (height: boolean) => {
     const { clientWidth, clientHeight } = view;
     const scales = [clientWidth / props.scene.width];

@@ -1,7 +1,7 @@
 /** The part of a graph that is about one function. Pure. */
 import type { Graph } from "../engine/protocol";
 
-/** The nodes and edges inside of a function of the module, and the groups as they are. */
+/** Returns the nodes and edges inside of a function of the module, and the groups as they are. */
 export function graphOf(graph: Graph, func: string): Graph {
   const outermost = graph.groups.map((_, index) => {
     let at = index;

@@ -12,7 +12,7 @@ const SNUG = 6;
 
 export type Fate = GraphNode["fate"];
 
-/** The sign before a label: nothing is told by colour alone. */
+/** The sign before a label: colour alone carries no information. */
 export const fateSign: Record<Fate, string> = {
   same: "",
   rewritten: "~ ",
@@ -76,7 +76,7 @@ export function depthOf(graph: Graph, group: number): number {
   return depth;
 }
 
-/** The outermost folded box around a group, or null. */
+/** Returns the outermost folded box around a group, or null. */
 function foldedAround(graph: Graph, isFolded: readonly boolean[], group: number): number | null {
   let found: number | null = null;
   for (let at: number | null = group; at !== null; at = graph.groups[at]?.parent ?? null) {
@@ -91,7 +91,7 @@ export function groupKey(graph: Graph, group: number): string {
   if (!here) return "";
   const title = here.title;
   if (here.parent === null) return title;
-  // Fused groups of one title are told apart by the place of their first node.
+  // The place of the first node distinguishes fused groups of one title.
   const first = graph.nodes.find((node) => node.group === group);
   return `${title} ${first?.x} ${first?.y}`;
 }
@@ -240,7 +240,7 @@ function snugly(
   return parts;
 }
 
-/** From each node of a group to the nearest above it, or beside it, that no part of the box joins it with. */
+/** Draws joints from each node of a group to the nearest above or beside it that no part of the box joins it with. */
 function jointsOf(
   members: ReadonlySet<number>,
   shapes: readonly Shape[],
@@ -337,7 +337,7 @@ function boxesOf(
 /** The most rows for which an edge is kept clear of the shapes between its ends. */
 const LONGEST = 60;
 
-/** The line of an edge: straight down to the next row, and where shapes stand in between the nearest way past them. */
+/** Returns the line of an edge: straight down to the next row, else the nearest way past shapes in between. */
 export function edgePath(from: Shape, to: Shape, rows: Scene["rows"]): string {
   const half = NODE.width / 2;
   const [x1, y1] = [from.x + half, from.y + NODE.height];
@@ -368,7 +368,7 @@ function sideOf(from: Shape, to: Shape, between: number, rows: Scene["rows"]): n
   return places.reduce((best, x) => (far(x) < far(best) ? x : best), places[0] ?? x1);
 }
 
-/** The line from a node to the one that post-dominates it, on their left. */
+/** Returns the line from a node to the one that post-dominates it, on their left. */
 export function dominatorPath(from: Shape, to: Shape): string {
   const [y1, y2] = [from.y + NODE.height - 8, to.y + 8];
   const side = Math.min(from.x, to.x) - 16;

@@ -21,6 +21,9 @@ export const course = [
   "dataflow-blocks",
   "fuse-two-conv",
   "culprit",
+  "tile-matmul",
+  "fuse-epilogue",
+  "bind-threads",
 ] as const;
 
 /** The title of each lesson, and its subject. */
@@ -37,6 +40,9 @@ const about: Record<(typeof course)[number], readonly [title: string, what: stri
   "predict-fusion": ["Predict: how many kernels?", "What fuses with what"],
   "dataflow-blocks": ["Dataflow blocks", "Relax: where passes may rearrange"],
   "fuse-two-conv": ["Fusing two convolutions in Relax", "Builder and bindings"],
+  "tile-matmul": ["A matrix product, tiled", "Loops: split, reorder, vectorize"],
+  "fuse-epilogue": ["Fusing an epilogue", "reverse_compute_at moves a block"],
+  "bind-threads": ["Blocks and threads", "A schedule for a GPU"],
   culprit: ["Find the pass that broke it", "Bisecting by values"],
 };
 
@@ -45,7 +51,7 @@ export const whatOf = (name: string): string => about[name as keyof typeof about
 
 let texts: Promise<Record<string, Record<string, string>>> | null = null;
 
-/** The text of a file of a lesson, named without its ending. */
+/** Returns the text of a file of a lesson, named without its ending. */
 export async function fileOf(lesson: string, name: string): Promise<string> {
   texts ??= fetched(address);
   try {

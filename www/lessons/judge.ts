@@ -82,13 +82,13 @@ export interface Facts {
 const known = (names: (string | undefined)[]) =>
   [...new Set(names)].filter((name): name is string => name !== undefined);
 
-/** The programs that the result of a lesson is compared with, or the result of one of its trials. */
+/** Returns the programs that the result of a lesson is compared with, or the result of one of its trials. */
 export function comparedWith({ goals, hints }: Lesson, trial?: string): string[] {
   const all = [...goals, ...hints.flatMap((hint) => hint.when)].filter(({ on }) => on === trial);
   return known(all.flatMap(({ equals, sameAs }) => [equals, sameAs]));
 }
 
-/** The other programs that the learner's passes are run on. */
+/** Returns the other programs that the learner's passes are run on. */
 export const trialsOf = ({ goals }: Lesson): string[] => known(goals.map(({ on }) => on));
 
 const callee = (call: string) => call.replace(/\(.*$/s, "");
@@ -132,7 +132,7 @@ export function holds(condition: Condition, facts: Facts): boolean {
   return tests.every(Boolean);
 }
 
-/** The hints for this state, one after the other; the last resort says where to look. */
+/** Returns the hints for this state, one after the other; the last resort says where to look. */
 export function hintsFor(lesson: Lesson, facts: Facts): string[] {
   const fitting = lesson.hints.find((hint) => hint.when.every((one) => holds(one, facts)));
   if (fitting) return [fitting.nudge, fitting.say];

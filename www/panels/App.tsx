@@ -159,7 +159,7 @@ function useWindow(kind: string): () => boolean {
   return matches;
 }
 
-/** Keys that are commands wherever the focus is. */
+/** Handles the keys that are commands wherever the focus is. */
 function useKeys(): void {
   const app = useApp();
   onMount(() => {
@@ -183,7 +183,7 @@ function useTheme(): void {
   });
 }
 
-/** One sentence per step that is gone to, for those who do not see the list. */
+/** Returns one sentence for each selected step, for users who do not see the list. */
 function useSpoken(): () => string {
   const app = useApp();
   const [spoken, setSpoken] = createSignal("");

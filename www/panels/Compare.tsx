@@ -53,14 +53,14 @@ export default function Compare(props: { levels: readonly [number, number]; onCl
   onMount(() => dialog.showModal());
   onCleanup(() => beside.dispose());
 
-  /** A list on this program; passes of a script run in its sandbox, and only if they may. */
+  /** Runs a list on this program; passes of a script run in its sandbox, and only if they may. */
   const ours = (given: RunDocument): RunDocument => ({
     ...given,
     source: document.source,
     instruments: [],
     script,
   });
-  /** A list from elsewhere comes without its script. */
+  /** Drops the script of a list from elsewhere. */
   const plain = (given: RunDocument): RunDocument =>
     ours({ ...given, passes: given.passes.filter(({ call }) => !needsScript(catalogue, call)) });
   const { files, ...list } = document;

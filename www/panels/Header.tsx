@@ -12,7 +12,7 @@ const ShareMenu = late(() => import("../share/ShareMenu"));
 
 const nextTheme: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 const themeMark: Record<Theme, string> = { system: "◐", light: "☀", dark: "☾" };
-const groups = ["Networks", "Passes", "Language"] as const;
+const groups = ["Networks", "Passes", "Schedules", "Language"] as const;
 
 export function Header() {
   const app = useApp();

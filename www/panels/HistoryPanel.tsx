@@ -39,7 +39,7 @@ export default function HistoryPanel(props: { followed: Followed }) {
     if (step) app.dispatch({ type: "step", id: step.id });
   };
   const [value, setValue] = createSignal<Values | string | null>(null);
-  /** The expression as it stands in the version that is shown; null when it is gone. */
+  /** Returns the expression as it stands in the version that is shown; null when it is gone. */
   const here = () => history().entries.find((entry) => entry.version === version())?.node ?? null;
   const subject = () => `${props.followed.number} ${version()} ${here()}`;
   createEffect(on(subject, () => setValue(null), { defer: true }));

@@ -417,7 +417,7 @@ function widestOf(lines: readonly Line[]): number {
   return most;
 }
 
-/** The word under a point of a drawn line: empty between words, null where no text is. */
+/** Returns the word under a point of a drawn line: empty between words, null where no text is. */
 function wordUnder(drawn: Element, x: number, y: number): string | null {
   type Caret = { offsetNode: Node; offset: number } | null;
   const modern = document as { caretPositionFromPoint?(x: number, y: number): Caret };

@@ -60,7 +60,7 @@ function Dismiss(props: { onClick(): void }) {
   );
 }
 
-/** A link brought code: whether it may run. */
+/** Asks if the code of a link may run. */
 function Consent() {
   const app = useApp();
   return (

@@ -27,6 +27,7 @@ import { Toggle } from "./Toggle";
 import { typeAt } from "./types";
 
 const GraphView = lazy(() => import("../graph/GraphView"));
+const ScheduleView = lazy(() => import("../schedule/ScheduleView"));
 const HistoryPanel = lazy(() => import("./HistoryPanel"));
 const Timing = lazy(() => import("./Timing"));
 const Values = lazy(() => import("./Values"));
@@ -37,6 +38,7 @@ const tabs: readonly { view: View; label: string }[] = [
   { view: "graph", label: "Graph" },
   { view: "values", label: "Values" },
   { view: "timing", label: "Timing" },
+  { view: "schedule", label: "Schedule" },
 ];
 
 export function ResultPane() {
@@ -221,6 +223,11 @@ export function ResultPane() {
                   <Values step={now()} />
                 </Part>
               </Match>
+              <Match when={state().view === "schedule"}>
+                <Part waiting="Loading…">
+                  <ScheduleView step={now()} />
+                </Part>
+              </Match>
               <Match when={state().view === "timing"}>
                 <Part waiting="Loading…">
                   <Timing />
@@ -295,7 +302,7 @@ function StepHead(props: { step: Step; split: boolean; finder: Finder }) {
           <span class="stale">⚠ stale</span>
         </Show>
       </p>
-      <div class="toggles">
+      <div class="toggles" hidden={app.state().view === "schedule"}>
         <Show when={texts() || app.state().view === "graph"}>
           <Search finder={props.finder} />
         </Show>

@@ -1,4 +1,4 @@
-/** A button that stays pressed: something is shown or not. */
+/** A button that stays pressed, for options. */
 export function Toggle(props: {
   label: string;
   title?: string;

@@ -12,7 +12,7 @@ export interface Choice extends Omit<Command, "group"> {
   about: string;
 }
 
-/** Everything that can be done now. */
+/** Returns all choices that are possible now. */
 export function choices(app: Controller): Choice[] {
   const { catalogue, good } = app.state();
   const dialect = good?.run.dialect ?? "relay";
@@ -79,7 +79,7 @@ function scoreOf(words: readonly string[], title: string, more: string): number 
   return worst;
 }
 
-/** The choices that answer `typed`, best first; without a word all of them, in their order. */
+/** Returns the choices that answer `typed`, best first; without a word all of them, in their order. */
 export function matching(all: readonly Choice[], typed: string): Choice[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [...all];

@@ -20,7 +20,7 @@ export interface Command {
 /** On a Mac, shortcuts with a modifier are made with Command. */
 const isMac = /Mac|iP(hone|ad)/.test(globalThis.navigator?.platform ?? "");
 
-/** A key as it is written on the keyboard. */
+/** Returns a key as it is written on the keyboard. */
 export const keyLabel = (key: string): string =>
   key.startsWith("Mod ")
     ? `${isMac ? "⌘" : "Ctrl"} ${key
@@ -36,13 +36,13 @@ const view = (name: View) => (app: Controller) => app.dispatch({ type: "view", v
 const sheet = (name: "help" | "palette" | "lessons" | "matrix") => (app: Controller) =>
   app.panels.open({ name });
 
-/** The pane in which the keyboard is; the result while it is in none. */
+/** Returns the pane in which the keyboard is; the result while it is in none. */
 function paneWithFocus(): Pane {
   const id = document.activeElement?.closest(".pane")?.id ?? "";
   return id === "pane-program" ? "program" : id === "pane-passes" ? "passes" : "result";
 }
 
-/** The level of the document beside another one. */
+/** Compares with the level of the document beside another one. */
 const compare = (app: Controller) => {
   const { optLevel } = app.state().document;
   app.panels.open({ name: "compare", levels: [optLevel, optLevel === 0 ? 2 : 0] });
@@ -156,6 +156,7 @@ export const commands: readonly Command[] = [
   { id: "graph", keys: ["g"], title: "Graph", group: "Result", run: view("graph") },
   { id: "values", keys: ["3"], title: "Values", group: "Result", run: view("values") },
   { id: "timing", keys: ["4"], title: "Timing", group: "Result", run: view("timing") },
+  { id: "schedule", keys: ["5"], title: "Schedule: loops", group: "Result", run: view("schedule") },
   {
     id: "split",
     keys: ["s"],
@@ -339,8 +340,8 @@ function isField(target: Element | null): boolean {
 }
 
 /**
- * The command of a key event, or undefined where the key belongs to a text field or to the browser. `letters`: keys
- * without a modifier count (WCAG 2.1.4 wants that they can be switched off).
+ * Returns the command of a key event, or undefined where the key belongs to a text field or to the browser. `letters`:
+ * keys without a modifier count (WCAG 2.1.4 wants that they can be switched off).
  */
 export function commandOf(event: KeyboardEvent, letters: boolean): Command | undefined {
   if (event.defaultPrevented || event.altKey) return undefined;

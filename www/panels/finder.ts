@@ -1,7 +1,7 @@
 /** Searches in the shown result: in texts with only visible lines drawn, and in the graph. Shows one at a time. */
 import { createEffect, createMemo, createSignal, on, onCleanup } from "solid-js";
 
-/** Something that can be searched in, as long as it is seen. */
+/** A view that can be searched while it is visible. */
 export interface Findable {
   /** Returns the number of matches of the text. */
   count(): number;

@@ -1,7 +1,7 @@
 /**
- * From a diff to the lines that are drawn: unchanged runs folded, long lines broken to the width of the pane,
- * type comments left out on demand. Every line has the same height, so a list of ten thousand scrolls exactly
- * while only what is visible is drawn. Pure: the drawing is in `Lines.tsx`.
+ * Turns a diff into lines to draw: folds unchanged runs, breaks long lines to the width of the pane, and omits type
+ * comments on demand. Every line has the same height, so a list of ten thousand scrolls exactly while only the visible
+ * part is drawn. Pure: `Lines.tsx` draws.
  */
 import { rowsOf } from "../engine/diff";
 import type { Diff, DiffKind, DiffRow } from "../engine/protocol";
@@ -14,7 +14,7 @@ export interface Span {
   to: number;
   /** Pairs from/to of the words that differ, in the whole text. */
   words: readonly number[];
-  /** Drawn under the first part: a broken line goes on further in. */
+  /** Drawn under the first part: a broken line continues with more indentation. */
   indent: number;
 }
 
@@ -82,7 +82,7 @@ const LONE = 4;
 
 const TYPES = / ?\/\* ty=.*?\*\//g;
 
-/** A text without its type comments, and the ranges moved along. */
+/** Removes the type comments of a text, and moves the ranges along. */
 export function withoutTypes(text: string, words: readonly number[]): [string, number[]] {
   if (!text.includes("/* ty=")) return [text, [...words]];
   const cuts: [number, number][] = [];
@@ -169,7 +169,7 @@ function prepare(row: DiffRow, types: boolean): Row {
 const isShifted = (row: Row) =>
   row.change === "changed" && row.leftText.trimStart() === row.rightText.trimStart();
 
-/** Rows that a reader of the change may skip. */
+/** True for rows that a reader of the change may skip. */
 const isQuiet = (kind: DiffKind) => kind === "same" || kind === "renumbered";
 
 export function layout(rows: readonly DiffRow[], options: Options): Line[] {
@@ -316,7 +316,7 @@ function knownOf(diff: Diff): Known {
 /** Returns the number of rows of a diff. */
 export const sizeOf = (diff: Diff | null): number => (diff ? knownOf(diff).rows.length : 0);
 
-/** The lines of a diff: the same ones for the same options. */
+/** Returns the lines of a diff: the same ones for the same options. */
 export function linesOf(diff: Diff | null, options: Options): readonly Line[] {
   if (!diff) return [];
   const now = knownOf(diff);
@@ -327,11 +327,11 @@ export function linesOf(diff: Diff | null, options: Options): readonly Line[] {
   return now.lines;
 }
 
-/** The rows of a diff that are about a function; all of them for none. */
+/** Returns the rows of a diff that are about a function; all of them for none. */
 export const rowsAbout = (diff: Diff, func: string): readonly DiffRow[] =>
   rowsIn(knownOf(diff).rows, func);
 
-/** The two texts of a diff, line by line. */
+/** Returns the two texts of a diff, line by line. */
 export function textsOf(diff: Diff): { before: readonly string[]; after: readonly string[] } {
   const now = knownOf(diff);
   now.texts ??= { before: diff.before.split("\n"), after: diff.after.split("\n") };
@@ -347,7 +347,7 @@ export interface Found {
   to: number;
 }
 
-/** All places of a text in lines, from the first to the last. A line that is broken is one text. */
+/** Returns all places of a text in lines, from the first to the last. A line that is broken is one text. */
 export function foundIn(lines: readonly Line[], text: string): Found[] {
   const found: Found[] = [];
   const wanted = text.toLowerCase();
@@ -368,7 +368,7 @@ export function foundIn(lines: readonly Line[], text: string): Found[] {
   return found;
 }
 
-/** Plain text as lines to draw, with the same breaking and folding. */
+/** Converts plain text to lines to draw, with the same breaking and folding. */
 export function plainLines(text: string, options: Options): Line[] {
   const all = text.replace(/\n$/, "").split("\n");
   const owners = options.func ? functionsOf(all) : [];
@@ -391,7 +391,7 @@ export function plainLines(text: string, options: Options): Line[] {
   return lines;
 }
 
-/** The change nearest below or above a line: its first line, or -1. */
+/** Returns the change nearest below or above a line: its first line, or -1. */
 export function nextChange(lines: readonly Line[], from: number, direction: 1 | -1): number {
   const changed = (index: number) => {
     const line = lines[index];
@@ -410,7 +410,7 @@ export interface Pointed {
   word: string;
 }
 
-/** The version and the number of a drawn line: a broken line has its number in its first part. */
+/** Returns the version and the number of a drawn line: a broken line has its number in its first part. */
 export function numberAt(
   lines: readonly Line[],
   index: number,
@@ -427,7 +427,7 @@ export function numberAt(
   return null;
 }
 
-/** The text of a drawn line, of the half that is pointed at. */
+/** Returns the text of a drawn line, of the half that is pointed at. */
 export function textAt(line: Line | undefined, half: "left" | "right" | null): string {
   if (line?.kind !== "row") return "";
   const span = half === "right" ? (line.b ?? line.a) : line.a;
@@ -436,7 +436,7 @@ export function textAt(line: Line | undefined, half: "left" | "right" | null): s
 
 const WORD = /[%@]?[A-Za-z_0-9][\w.]*/g;
 
-/** The word at an offset; empty between words. */
+/** Returns the word at an offset; empty between words. */
 export function wordAt(text: string, offset: number): string {
   for (const hit of text.matchAll(WORD)) {
     if (hit.index <= offset && offset <= hit.index + hit[0].length) return hit[0];
@@ -452,7 +452,7 @@ export function namesIn(text: string): string[] {
   return [...new Set(names)];
 }
 
-/** The drawn lines, first and last, in which a line of a version stands; none when it is folded away. */
+/** Returns the drawn lines, first and last, in which a line of a version stands; none when it is folded away. */
 export function drawnAt(
   lines: readonly Line[],
   side: "before" | "after",

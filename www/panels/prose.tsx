@@ -10,7 +10,7 @@ function inline(text: string): JSX.Element[] {
   });
 }
 
-/** A text in a line of its own. */
+/** Makes a text in a line of its own. */
 export const Inline = (props: { text: string }) => <>{inline(props.text)}</>;
 
 export function Prose(props: { text: string }) {

@@ -28,7 +28,7 @@ function scannedPieces(text: string): Piece[] {
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 const escaped = (text: string) => text.replace(/[&<>]/g, (char) => ESCAPES[char] ?? char);
 
-/** A span as HTML. */
+/** Returns a span as HTML. */
 function html(span: Span | null, mark: "ins" | "del", spokenFirst: string): string {
   let result = spokenFirst ? `<span class="sr">${spokenFirst}: </span>` : "";
   if (!span) return result;
@@ -66,8 +66,8 @@ const shape = (span: Span | null): string =>
     : "";
 
 /**
- * The numbers of rows as the text of one column. An element for each of them would cost more than all else in their rows.
- * `sides` says which numbers are meant, `digits` how many the longest has.
+ * Returns the numbers of rows as the text of one column. An element for each of them would cost more than all else in
+ * their rows. `sides` says which numbers are meant, `digits` how many the longest has.
  */
 export function numbers(lines: readonly Line[], sides: readonly Side[], digits: number): string {
   const one = (line: Line) =>
@@ -94,7 +94,7 @@ const spoken: Record<string, string> = {
 
 const sign = (shown: string) => (shown === " " ? "" : `<span class="sign">${shown} </span>`);
 
-/** A row as HTML: one element of the class `line`. Its numbers are not in it, they stand in a column of their own. */
+/** Renders a row as HTML: one element of the class `line`. Its numbers stand in a column of their own. */
 export function rowHtml(line: Line, columns: Columns): string {
   if (line.kind === "fold") {
     const also = line.quiet > 0 ? `, ${line.quiet} of them only renumbered` : "";

@@ -22,7 +22,7 @@ export function functionsOf(lines: readonly string[]): string[] {
   return owners;
 }
 
-/** The function whose decorator stands in a line. */
+/** Returns the function whose decorator stands in a line. */
 function nameBelow(lines: readonly string[], from: number): string {
   for (const line of lines.slice(from, from + 20)) {
     const hit = SCRIPT.exec(line);
@@ -31,7 +31,7 @@ function nameBelow(lines: readonly string[], from: number): string {
   return "";
 }
 
-/** The rows of a diff that stand in a function, before or after. All of them for none. */
+/** Returns the rows of a diff that stand in a function, before or after. All of them for none. */
 export function rowsIn(rows: readonly DiffRow[], func: string): readonly DiffRow[] {
   if (!func) return rows;
   const [before, after]: [string[], string[]] = [[], []];

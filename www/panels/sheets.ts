@@ -83,7 +83,7 @@ export function createSheets(parent: HTMLElement) {
       others = kept;
       return next !== undefined;
     },
-    /** The number of the line that an element stands in; -1 for others. */
+    /** Returns the number of the line that an element stands in; -1 for others. */
     lineOf(element: Element): number {
       const at = [...seen.rows.children].indexOf(element);
       return at < 0 ? -1 : (seen.part?.first ?? 0) + at;

@@ -1,4 +1,4 @@
-/** A finger that goes sideways over something: -1 for to the left, 1 for to the right. */
+/** Recognises horizontal swipes: -1 for to the left, 1 for to the right. */
 
 /** Pixels that make a swipe, how much of it may go up or down, and how long it may take in milliseconds. */
 const FAR = 60;

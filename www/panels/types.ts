@@ -9,7 +9,7 @@ function ownType(line: string): string {
   return (all?.[1] ?? all?.[2] ?? "").trim();
 }
 
-/** From `at` to the next comma, `)` or `=` that stands in no bracket: the annotation of a parameter or variable. */
+/** Returns the annotation at `at`: the text to the next comma, `)` or `=` outside of brackets. */
 function annotation(text: string, at: number): string {
   let depth = 0;
   for (let index = at; index < text.length; index++) {

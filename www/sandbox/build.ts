@@ -10,7 +10,7 @@ import type { Made } from "../made.ts";
 
 const here = import.meta.dirname;
 
-/** No network, no storage, no other script; the worker and the user's module come from blobs of the frame itself. */
+/** Returns the frame's page: no network, storage or other script; worker and user's module are the frame's blobs. */
 function framePage(): string {
   const script = readFileSync(resolve(here, "frame.js"), "utf8");
   const hash = createHash("sha256").update(script).digest("base64");
@@ -66,7 +66,7 @@ async function harnessScript(alias: Record<string, string>, minify: boolean): Pr
   return chunk.code;
 }
 
-/** The two files: nothing loads them before the first script is run. */
+/** Builds the two files: nothing loads them before the first script is run. */
 export function sandbox(alias: Record<string, string>): Record<string, Made> {
   return {
     "passlab-sandbox-frame": { name: "sandbox.html", make: framePage },

@@ -30,7 +30,7 @@ function say(message: object): void {
   post(stringify(message));
 }
 
-/** Packed numbers are a list in text. */
+/** Converts packed numbers to a list in text. */
 function asText(value: unknown): unknown {
   const rows = (value as { rows?: unknown } | null)?.rows;
   return rows instanceof Packed ? { ...(value as object), rows: from(rows) } : value;

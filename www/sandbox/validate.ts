@@ -3,6 +3,7 @@
  * the fields of an answer to the question are copied out of it, all of them checked. Throws on malformed messages.
  */
 
+import type { BufferCost, Cost, Instruction, Measure, Nest, NestNode } from "../engine/nest";
 import type {
   Answers,
   Beside,
@@ -284,6 +285,61 @@ const evaluated = record<Values>({
   times: whole,
 });
 
+const nest = record<Nest>({
+  functions: list(name, SOME),
+  func: name,
+  text,
+  nodes: list(
+    record<NestNode>({
+      parent: maybe(whole),
+      kind: name,
+      name,
+      extent: maybe(whole),
+      note: text,
+      annotations: text,
+      iters: list(pair(name, name), SOME),
+      reads: text,
+      writes: text,
+      lines: pair(whole, whole),
+      key: name,
+      handle: name,
+      reach: maybe(pair(text, name)),
+    }),
+    SOME,
+  ),
+  cut: flag,
+  instructions: list(record<Instruction>({ from: whole, to: whole, name, changes: flag }), SOME),
+  done: whole,
+  problem: text,
+  refused: list(text, SOME),
+  fresh: whole,
+});
+const measure = record<Measure>({
+  problem: text,
+  difference: text,
+  parallel: real,
+  vector: real,
+  cost: maybe(
+    record<Cost>({
+      arithmetic: whole,
+      indexArithmetic: whole,
+      intensity: maybe(real),
+      buffers: list(
+        record<BufferCost>({
+          name,
+          scope: name,
+          loads: whole,
+          stores: whole,
+          bytes: whole,
+          lines: whole,
+          misses: whole,
+        }),
+        SOME,
+      ),
+    }),
+  ),
+});
+
 /** The readers for the sandbox's answers. Links and the catalogue are never its business. */
 const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
   run,
@@ -297,6 +353,8 @@ const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
   preview: oneOf("changed", "unchanged", "failed"),
   operators: list(triple(name, whole, whole), SOME),
   eval: evaluated,
+  nest,
+  measure,
   dump: list(dumpFile, SOME),
   hash: short(6),
   compare: record<Comparison>({

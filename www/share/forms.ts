@@ -17,7 +17,7 @@ export const places: readonly { name: string; most: number }[] = [
   { name: "Chrome's address bar", most: 2_097_152 },
 ];
 
-/** One sentence on where a link of this length fits, and where it does not. */
+/** Returns one sentence on where a link of this length fits, and where it does not. */
 export function fits(length: number): string {
   const too = places.filter((place) => length > place.most).map((place) => place.name);
   if (too.length === 0) return "It fits everywhere: chats, mails, a GitHub comment, a QR code.";
@@ -37,10 +37,10 @@ export function titleOf(document: RunDocument, step: string): string {
 /** Returns a text on one line without invisible characters: controls, ends of lines, changes of direction. */
 export const visible = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ").trim();
 
-/** A text that Markdown shows as it is: no links, no emphasis, no HTML. */
+/** Escapes a text so that Markdown shows it as it is: no links, no emphasis, no HTML. */
 const asMarkdown = (text: string): string => visible(text).replace(/[\\`*_[\]<>&~|#!]/g, "\\$&");
 
-/** An address that ends where the link of Markdown ends. */
+/** Escapes an address so that it ends where the link of Markdown ends. */
 const asTarget = (href: string): string =>
   href.replace(/[\s()<>]/g, (char) => `%${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
 
@@ -50,7 +50,7 @@ export const markdownLink = (title: string, href: string): string =>
 /** Lines of unchanged program around a change. */
 const CONTEXT = 3;
 
-/** A diff as a unified patch without a head, for a block of Markdown. */
+/** Returns a diff as a unified patch without a head, for a block of Markdown. */
 export function unified(diff: Diff): string {
   const lines = rowsOf(diff).flatMap((row): { changed: boolean; text: string }[] => {
     switch (row.kind) {
@@ -79,7 +79,7 @@ export function unified(diff: Diff): string {
   return out.join("\n");
 }
 
-/** Markdown with the link and the diff of a step. */
+/** Writes Markdown with the link and the diff of a step. */
 export function markdownDiff(title: string, href: string, summary: string[], diff: Diff): string {
   // A fence longer than any in the program.
   const body = unified(diff);
@@ -89,5 +89,5 @@ export function markdownDiff(title: string, href: string, summary: string[], dif
   return `${markdownLink(title, href)}\n\n${said ? `${said}\n` : ""}${fence}diff\n${body}\n${fence}\n`;
 }
 
-/** The same on the command line. Links hold no character that a shell would touch. */
+/** Returns the same for the command line. Links have no character that a shell would interpret. */
 export const commandLine = (link: string): string => `passlab open '${link}' | passlab opt -`;

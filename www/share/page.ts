@@ -1,4 +1,4 @@
-/** A trace as one HTML file that needs nothing else: it opens from a disk and asks no network for anything. */
+/** Writes a trace as one self-contained HTML file: it opens from a disk and makes no network requests. */
 import { rowsOf } from "../engine/diff";
 import type { Diff, Step } from "../engine/protocol";
 
@@ -8,7 +8,7 @@ export interface PageStep {
   diff: Diff | null;
 }
 
-/** Text that is part of the page. */
+/** Escapes text for the page. */
 const asText = (text: string): string =>
   text.replace(/[&<>"]/g, (char) => `&#${char.codePointAt(0)};`);
 
@@ -61,7 +61,7 @@ function rows(diff: Diff): string {
     .join("");
 }
 
-/** The file. `program` is the reproducer's text, so that nothing is lost; `href` the link it was made from. */
+/** Makes the file. `program` is the reproducer's text, so that nothing is lost; `href` the link it was made from. */
 export function htmlPage(
   title: string,
   href: string,

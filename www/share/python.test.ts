@@ -112,7 +112,7 @@ describe("the Python script", () => {
   });
 });
 
-/** Something that looks like TVM to the script, and has things in it that are no passes. */
+/** A stand-in that looks like TVM to the script, with members that are no passes. */
 const STUB = {
   "tvm/__init__.py": `
 from . import relay, transform

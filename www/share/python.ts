@@ -13,7 +13,7 @@ const escaped = (found: string): string => {
   return code > 0xffff ? `\\U${hex.padStart(8, "0")}` : `\\u${hex.padStart(4, "0")}`;
 };
 
-/** A text as a literal of Python, on as many lines as it has where nothing in it has to be escaped. */
+/** Makes a text as a literal of Python, on as many lines as it has where nothing in it has to be escaped. */
 export function literal(text: string): string {
   const odd = /'''|[^\P{C}\n\t]|[\\\p{Zl}\p{Zp}]|'$/u;
   // JSON escapes the characters that end a literal, and its escapes are Python's.
@@ -102,8 +102,9 @@ def found(name):
     for place, module in PLACES:
         factory = vars(module).get(last)
         home = getattr(factory, "__module__", None) or ""
-        inside = home.startswith("tvm.") and ".transform" in home
-        if (not places or places[0] == place) and inside and callable(factory) and last[0] != "_":
+        inside = home.startswith("tvm.") and (".transform" in home or ".dlight." in home)
+        fits = not places or place in (places[0], places[-1])
+        if fits and inside and callable(factory) and last[0] != "_":
             return factory
     raise LookupError(f"TVM {tvm.__version__} has no pass {name}")
 
@@ -118,8 +119,86 @@ def argument(node):
 
 def built(node):
     call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+    name = ast.unparse(call.func)
     named = {str(item.arg): argument(item.value) for item in call.keywords}
-    return found(ast.unparse(call.func))(*map(argument, call.args), **named)
+    args = list(map(argument, call.args))
+    if name == "Schedule":
+        return tvm.transform.module_pass(lambda mod, _: scheduled(mod, *args, **named), opt_level=0, name=name)
+    if not name.endswith(("ApplyDefaultSchedule", "DefaultGPUSchedule")):
+        return found(name)(*args, **named)
+    # The target is the one in scope, and rules are no list.
+    target = named.pop("target", None)
+    rules = [rule for arg in args for rule in (arg if isinstance(arg, list) else [arg])]
+    inner = found(name)(*rules, **named)
+
+    def within(mod, _):
+        with tvm.target.Target(target):
+            return inner(mod)
+
+    return inner if target is None else tvm.transform.module_pass(within, opt_level=0, name=name)
+
+
+def scheduled(mod, trace):
+    """The module after the instructions of a trace, which are read and not executed."""
+    sch, names = tvm.s_tir.Schedule(mod), {}
+
+    def put(target, result):
+        if isinstance(target, ast.Name):
+            names[target.id] = result
+        else:
+            for one, part in zip(target.elts, result):
+                put(one, part)
+
+    def math(node, known):
+        """A map of indices over its parameters."""
+        if isinstance(node, ast.Name):
+            return known[node.id] if node.id in known else names[node.id]
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return [math(item, known) for item in node.elts]
+        if isinstance(node, ast.BinOp):
+            return BINARY[type(node.op)](math(node.left, known), math(node.right, known))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -math(node.operand, known)
+        if isinstance(node, ast.Call) and re.fullmatch(SCALARS, ast.unparse(node.func)) and not node.keywords:
+            return getattr(T, ast.unparse(node.func)[2:])(*(math(arg, known) for arg in node.args))
+        return ast.literal_eval(node)
+
+    def argument(node):
+        if isinstance(node, ast.Lambda):
+            params = [one.arg for one in node.args.args]
+            body = lambda *given: math(node.body, dict(zip(params, given)))
+            # TVM counts the parameters of a map, so that it needs a function of so many.
+            numbered = ", ".join(f"p{place}" for place in range(len(params)))
+            return eval(f"lambda {numbered}: body({numbered})", {"body": body})
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "T.index_map":
+            return argument(node.args[0])
+        if isinstance(node, (ast.List, ast.Tuple)):
+            items = [argument(item) for item in node.elts]
+            return items if isinstance(node, ast.List) else tuple(items)
+        return math(node, {})
+
+    def lines(body):
+        for line in body:
+            if isinstance(line, ast.FunctionDef):
+                yield from lines(line.body)
+            elif isinstance(line, (ast.Assign, ast.Expr)):
+                yield line
+
+    for line in lines(ast.parse(trace).body):
+        call, pick = line.value, None
+        if isinstance(call, ast.Subscript):
+            call, pick = call.value, ast.literal_eval(call.slice)
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr == "Schedule":
+            continue
+        args = [item for arg in call.args for item in
+                (argument(arg.value) if isinstance(arg, ast.Starred) else [argument(arg)])]
+        named = {item.arg: argument(item.value) for item in call.keywords}
+        if call.func.attr[0] == "_" or not hasattr(tvm.s_tir.Schedule, call.func.attr):
+            raise LookupError(f"TVM has no instruction {call.func.attr}")
+        result = getattr(sch, call.func.attr)(*args, **named)
+        if isinstance(line, ast.Assign):
+            put(line.targets[0], result if pick is None else result[pick])
+    return sch.mod
 
 
 def made(text):
@@ -136,6 +215,7 @@ def value(text):
 `;
 
 const RELAX = `import ast
+import operator
 import re
 import sys
 from typing import TypeVar
@@ -151,6 +231,19 @@ PLACES = [("relax", relax.transform), ("transform", tvm.transform)]
 for name in ("s_tir", "tirx", "tir"):
     if hasattr(getattr(tvm, name, None), "transform"):
         PLACES.append((name, getattr(tvm, name).transform))
+if hasattr(tvm, "s_tir"):
+    from tvm.s_tir import dlight
+
+    PLACES += [("dlight", dlight), ("cpu", dlight.cpu), ("gpu", dlight.gpu)]
+BINARY = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+# What stands in maps of indices besides operators.
+SCALARS = r"T\\.(u?int\\d+|float\\d+|min|max|floordiv|floormod|truncdiv|truncmod|if_then_else)"
 
 
 def read(text):

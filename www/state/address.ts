@@ -42,7 +42,7 @@ export function createAddress({ location, history }: Surroundings) {
         coming = "";
       }
     },
-    /** This link is about to be shown. */
+    /** Notes the link that is about to be shown. */
     expect(to: string): void {
       coming = to;
     },
@@ -57,7 +57,7 @@ export function createAddress({ location, history }: Surroundings) {
       link = "";
       rename(bare());
     },
-    /** A lesson was opened, or closed: its address is kept as long as it is open, so that it can be passed on. */
+    /** Notes that a lesson was opened or closed: its address is kept while it is open, so that it can be shared. */
     lesson(name: string): void {
       if (name) rename(`${bare()}#lesson=${name}`);
       else if (lessonOf(location.hash)) rename(bare());

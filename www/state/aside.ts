@@ -16,7 +16,7 @@ export interface Level {
 
 const LIMIT = 30_000;
 
-/** The steps that stand for rows of the list. */
+/** Returns the steps that stand for rows of the list. */
 export const listed = (run: Pick<Run, "steps">) =>
   run.steps.filter((step) => step.role === "listed" && step.depth === 0);
 
@@ -32,7 +32,7 @@ export const asideEngine = (spawn: () => WorkerLike): EngineClient =>
     onRestart: () => {},
   });
 
-/** The text of each of these versions. */
+/** Returns the text of each of these versions. */
 export async function textsOf(
   client: EngineClient,
   versions: Iterable<number>,
@@ -123,7 +123,7 @@ export async function runAtLevels(
   }
 }
 
-/** The first row after which two levels have different programs, or -1. */
+/** Returns the first row after which two levels have different programs, or -1. */
 export function firstDivergence(one: Level, other: Level): number {
   const rows = Math.min(one.texts.length, other.texts.length);
   for (let row = 0; row < rows; row++) {

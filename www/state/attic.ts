@@ -21,7 +21,7 @@ function opened(): Promise<IDBDatabase> {
   });
 }
 
-/** One access to the store; the answer is there when the transaction is. */
+/** Makes one access to the store; the answer is there when the transaction is. */
 async function access<T>(
   mode: IDBTransactionMode,
   act: (store: IDBObjectStore) => IDBRequest<T>,

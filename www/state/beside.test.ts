@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Step } from "../engine/protocol";
 import { align, divergence, pairsOf, verdict } from "./beside";
 
-/** Steps by name, with the version after each. */
+/** Makes steps by name, with the version after each. */
 const steps = (given: readonly (readonly [string, number])[]): Step[] =>
   given.map(([name, after]) => ({ name, after }) as Step);
 const names = (left: Step[], right: Step[]) =>

@@ -17,7 +17,7 @@ export interface Pair {
   same: boolean;
 }
 
-/** Steps of the same name in the same order stand beside each other, as many as possible (longest common subsequence). */
+/** Aligns steps of the same name in the same order, as many as possible (longest common subsequence). */
 export function align(left: readonly Step[], right: readonly Step[]): [Step | null, Step | null][] {
   const width = right.length + 1;
   const length = new Uint32Array((left.length + 1) * width);
@@ -49,7 +49,7 @@ export function align(left: readonly Step[], right: readonly Step[]): [Step | nu
   return pairs;
 }
 
-/** The aligned steps with the versions after them; before its first step a side has the program as it was opened. */
+/** Returns the aligned steps with the versions after them; before its first step a side has the opened program. */
 export function pairsOf(
   left: readonly Step[],
   right: readonly Step[],
@@ -63,7 +63,7 @@ export function pairsOf(
   });
 }
 
-/** The first pair after which the programs differ, or -1. */
+/** Returns the first pair after which the programs differ, or -1. */
 export const divergence = (pairs: readonly Pair[]): number => pairs.findIndex((pair) => !pair.same);
 
 /** Says in words at which step the two sides first differ. */
@@ -89,7 +89,7 @@ export class Beside {
     this.client = asideEngine(spawn);
   }
 
-  /** The steps of both; the message says why there are none. */
+  /** Returns the steps of both; the message gives the reason if there are none. */
   async run(left: RunDocument, right: RunDocument): Promise<Pair[] | string> {
     const first = await this.client.ask({ type: "run", document: left });
     if (first.status !== "answered") return "They take too long to be run here.";
@@ -103,7 +103,7 @@ export class Beside {
     return pairsOf(steps[0], steps[1], await textsOf(this.client, [0, ...versions]));
   }
 
-  /** The list of a link or of a reproducer file; the message says why there is none. */
+  /** Returns the list of a link or of a reproducer file; the message says why there is none. */
   async read(text: string): Promise<RunDocument | string> {
     const reply = isReproducer(text)
       ? await this.client.ask({ type: "read", text })

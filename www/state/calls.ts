@@ -7,13 +7,13 @@ export function callName(call: string): string {
   return (open < 0 ? call : call.slice(0, open)).trim();
 }
 
-/** The arguments of a call without the brackets. */
+/** Returns the arguments of a call without the brackets. */
 export function callArguments(call: string): string {
   const open = call.indexOf("(");
   return open < 0 ? "" : call.slice(open + 1, call.lastIndexOf(")")).trim();
 }
 
-/** The shortest way to write a call: no brackets without arguments. */
+/** Returns the shortest way to write a call: no brackets without arguments. */
 export function tidyCall(call: string): string {
   const name = callName(call);
   const inner = callArguments(call);
@@ -50,7 +50,7 @@ export function callError(call: string): string {
   return "";
 }
 
-/** The pass that a call names in a program of this dialect: Relay and Relax both have a FoldConstant. */
+/** Returns the pass that a call names in a program of this dialect: Relay and Relax both have a FoldConstant. */
 export function findPass(
   catalogue: Catalogue | null,
   call: string,
@@ -67,7 +67,7 @@ export function findPass(
   return undefined;
 }
 
-/** A pass of the user's as the catalogue describes the others. */
+/** Describes a pass of the user's as the catalogue does the others. */
 export function ownPass({ name, kind, optLevel, required, doc }: UserPass): PassDoc {
   const summary = doc.split("\n", 1)[0] || "Written in My passes.";
   return {
@@ -93,7 +93,7 @@ export function freshCall(pass: PassDoc): string {
   return example?.startsWith(`${pass.name}(`) ? example : pass.name;
 }
 
-/** Passes of a pipeline that can be run now. */
+/** Returns the passes of a pipeline that can be run now. */
 export function runnable(pipeline: PipelineDoc): string[] {
   const missing = new Set(pipeline.missing);
   return pipeline.passes.filter((call) => !missing.has(call));
@@ -120,7 +120,7 @@ export function matchingPipeline(
   return same.find((pipeline) => pipeline.optLevel === document.optLevel) ?? same[0];
 }
 
-/** Names written one after the other, by commas or spaces. */
+/** Splits names written one after the other, by commas or spaces. */
 export function splitNames(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter(Boolean))];
 }

@@ -1,4 +1,4 @@
-/** Choices that take the place of something, each with a way back. */
+/** Choices that replace the document or a part of it, each with a way back. */
 
 import { findStep } from "../engine/chosen";
 import { examples, firstExample, textsOf } from "../examples";
@@ -18,7 +18,7 @@ export function createChoices({
   store: Store;
   /** Keeps a copy of the user's own work before the named document replaces it. */
   copy(what: string): void;
-  /** Another document is about to be opened. */
+  /** Called before another document is opened. */
   leave(): void;
 }) {
   function offerUndo(text: string): void {
@@ -27,7 +27,7 @@ export function createChoices({
     setTimeout(() => dispatch({ type: "dismiss", notice }), UNDO_FOR);
   }
 
-  /** The passes to go with a program when one in the list is of the other dialect only: it would not run. */
+  /** Returns the passes to go with a program when one in the list is of the other dialect only: it would not run. */
   function fitting(
     example: Pick<(typeof examples)[number], "dialect" | "passes">,
   ): readonly string[] | undefined {
@@ -61,7 +61,7 @@ export function createChoices({
     }
   }
 
-  /** The program was written or opened by the user: more than another list of passes over an example. */
+  /** True if the user wrote or opened the program: more than another list of passes over an example. */
   const isEdited = ({ example, document }: State) =>
     example === "" && document.source.trim() !== "";
 
@@ -69,11 +69,11 @@ export function createChoices({
     const example = examples.find((item) => item.id === id);
     const texts = example && (await fetched(example.title, textsOf(example)));
     if (!texts) return;
-    const { source, script } = texts;
+    const { source, script, schedule } = texts;
     const own = isEdited(state());
     // Passes of the example's own script come with it.
     const lost = script && ![script, ""].includes(state().document.script);
-    const passes = script ? example.passes : fitting(example);
+    const passes = schedule ? [schedule] : script ? example.passes : fitting(example);
     copy(`${example.title} was opened`);
     leave();
     dispatch({
@@ -83,10 +83,11 @@ export function createChoices({
       ...(passes ? { passes } : {}),
       ...(script ? { script } : {}),
     });
+    if (schedule) dispatch({ type: "view", view: "schedule" });
     if (own || lost) offerUndo(`${example.title} took the place of your program.`);
   }
 
-  /** A program from elsewhere, and passes of its dialect. */
+  /** Opens a program from elsewhere, with passes of its dialect. */
   function openProgram(source: string, dialect: "relay" | "relax", name: string): void {
     wanted = null;
     const old = state().document.source;
@@ -98,7 +99,7 @@ export function createChoices({
     if (old.trim() !== "") offerUndo(`${name} is open now.`);
   }
 
-  /** A sample takes the place of the script; it came with the page, so it may run. */
+  /** Replaces the script by a sample; it came with the page, so it may run. */
   async function openSample({ id, title }: Sample): Promise<void> {
     const script = await fetched(title, scriptOf(id));
     if (script === null) return;
@@ -108,7 +109,7 @@ export function createChoices({
     if (own) offerUndo(`${title} took the place of your passes.`);
   }
 
-  /** A version takes the place of the program, and the passes that came after it stay. */
+  /** Replaces the program by a version, and keeps the passes that came after it. */
   function fork(source: string, row: number, name: string, parent: string): void {
     const passes = state().document.passes.slice(row + 1);
     copy(`The result of ${name} became the program`);

@@ -140,7 +140,7 @@ export function createController(environment: Environment) {
     if (kept.some((name) => after[name] !== before[name])) keeping.keepSoon();
   });
 
-  /** The version after the shown step becomes the program. */
+  /** Makes the version after the shown step the program. */
   async function fork(): Promise<void> {
     const at = step();
     if (!at) return;
@@ -152,7 +152,7 @@ export function createController(environment: Environment) {
     choices.fork(reply.value, at.row, at.name, whole ? parent.value : "");
   }
 
-  /** The user has decided about the script that came in a link. */
+  /** Takes the user's decision about the script of a link. */
   function decideScript(trust: "own" | "held"): void {
     void judge.decide(state().document.script, trust);
     dispatch({ type: "trust", trust });
@@ -234,9 +234,9 @@ export function createController(environment: Environment) {
     linkNow: sharing.linkNow,
     reproducer: sharing.reproducer,
     copyText: sharing.copyText,
-    /** The address has another fragment now. */
+    /** Called when the address has another fragment. */
     addressed: () => void addressed(),
-    /** The browser went back or forth. */
+    /** Called when the browser went back or forth. */
     travelled: (entry: unknown) => places.arrived(entry),
     say,
     lessons,

@@ -16,7 +16,7 @@ export function createCourse({
   plain(): EngineClient;
   say(text: string): void;
   openDocument(document: SharedDocument, opening: Opening): Promise<unknown>;
-  /** The solution of a lesson was shown, or it begins anew. */
+  /** Called when the solution of a lesson was shown, or it begins anew. */
   showed(lesson: string, solution: boolean): void;
   panels: Panels;
 }) {
@@ -57,7 +57,7 @@ export function createCourse({
       await open(course[0]);
     },
     openFile,
-    /** The lesson that an address asks for, unless it is open already; empty for none. */
+    /** Returns the lesson that an address asks for, unless it is open already; empty for none. */
     wanted(hash: string, opened: string): string {
       const name = lessonOf(hash);
       return name === opened ? "" : name;

@@ -21,7 +21,7 @@ export interface EngineOptions extends Omit<Options, "limit" | "onStatus" | "onR
   spawnSandbox: Options["spawn"];
   /** Milliseconds until a job counts as hung, in an engine with or without a script. */
   limit(kind: Kind, scripted: boolean): number;
-  /** The state of the engine that was asked to run last. */
+  /** Called with the state of the engine that was asked to run last. */
   onStatus(status: Status): void;
   onRestart(client: EngineClient): void;
 }
@@ -36,17 +36,17 @@ export class Engines {
     this.active = this.ordinary;
   }
 
-  /** For documents without a script, links and the catalogue. */
+  /** Returns the engine for documents without a script, links and the catalogue. */
   get plain(): EngineClient {
     return this.ordinary.client;
   }
 
-  /** The engine for this document, started if there is none yet. */
+  /** Returns the engine for this document, started if there is none yet. */
   of(document: RunDocument): EngineClient {
     return this.slot(document).client;
   }
 
-  /** The engine that runs this document from now on; the page shows its state. Others than `shown`'s are ended. */
+  /** Returns the engine that runs this document from now on; the page shows its state. Ends others than `shown`'s. */
   use(document: RunDocument, shown: RunDocument | undefined): EngineClient {
     const needed = [document.script, shown?.script];
     for (const box of this.boxes) if (!needed.includes(box.script)) box.client.dispose();

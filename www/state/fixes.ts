@@ -13,7 +13,7 @@ export interface Fix {
 const MEANT = /did you mean [`'"‘“]([^`'"’”]+)[`'"’”]/i;
 const QUOTED = /[`'"‘“]([^`'"’”\s]+)[`'"’”]/g;
 
-/** The fix of a problem of a text; null where none is offered, or its place is not plain. */
+/** Returns the fix of a problem of a text; null where none is offered, or its place is not plain. */
 export function fixOf(problem: Problem, text: string): Fix | null {
   const { from, to, message, notes } = problem;
   const word = [message, ...notes].map((line) => MEANT.exec(line)?.[1]).find(Boolean);

@@ -12,7 +12,7 @@ export interface Block {
   ofParent: number;
 }
 
-/** The blocks of the steps that took time, in their order. */
+/** Returns the blocks of the steps that took time, in their order. */
 export function flame(steps: readonly Step[]): Block[] {
   const ran = (step: Step) => step.outcome !== "skipped" && step.outcome !== "not-reached";
   const whole = steps.reduce((sum, step) => sum + (step.parent === null ? step.micros : 0), 0);

@@ -56,7 +56,7 @@ export function currentOf(
   );
 }
 
-/** The entries with those that say nothing put together; the one that is shown stands alone. */
+/** Returns the entries with those that say nothing put together; the one that is shown stands alone. */
 export function stretches(
   entries: readonly HistoryEntry[],
   shown: HistoryEntry | undefined,
@@ -97,7 +97,7 @@ export function createFollow({
     setFollowed(history ? { number: good.number, history, shown } : null);
   }
 
-  /** Another step is shown, or there was another run: the lines are others. */
+  /** Called when another step is shown, or after another run: the lines are others. */
   function refresh(): void {
     const now = followed();
     const { good } = state();
@@ -125,7 +125,7 @@ export function createFollow({
     },
     unfollow: () => setFollowed(null),
     refresh,
-    /** The line of the followed expression before or after the shown step, or null. */
+    /** Returns the line of the followed expression before or after the shown step, or null. */
     lineIn(side: "before" | "after"): number | null {
       const now = followed();
       const at = step();

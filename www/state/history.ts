@@ -16,7 +16,7 @@ type Moment = Pick<
 /** The origin of a document: typing in an editor, a choice in the list or context, or a whole document. */
 type Kind = "source" | "script" | "list" | "whole";
 
-/** Typing goes on when it is resumed within so many milliseconds. */
+/** The longest pause in milliseconds within one step of typing. */
 const PAUSE = 1000;
 /** So much can be undone: steps, and characters of all programs and scripts in them. */
 const MOST_STEPS = 200;

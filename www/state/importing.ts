@@ -11,7 +11,7 @@ const HEAD = /^(\/\/|#) passlab \d/;
 /** True if a text is a reproducer file: a program with its pipeline in a comment at its head. */
 export const isReproducer = (text: string): boolean => HEAD.test(text);
 
-/** The order of a folder: as its numbers say, then by name. */
+/** Sorts files as a folder does: by their numbers, then by name. */
 export function inOrder(files: readonly DumpFile[]): DumpFile[] {
   const compare = new Intl.Collator("en", { numeric: true }).compare;
   return [...files].sort((a, b) => compare(a.name, b.name));
@@ -33,10 +33,10 @@ export function createImporting({
   plain(): EngineClient;
   /** Puts a program in the place of the one that is there, with a way back. */
   openProgram(source: string, dialect: "relay" | "relax", name: string): void;
-  /** The same with everything around it; a script in it waits to be allowed. */
+  /** Opens a document with script and context; its script waits to be allowed. */
   openDocument(document: SharedDocument, name: string): Promise<void>;
   say(text: string): void;
-  /** Takes saved progress of the lessons; false when a text is something else. */
+  /** Takes saved progress of the lessons; false for any other text. */
   takeProgress(text: string): boolean;
 }) {
   async function importText(text: string, name: string): Promise<void> {

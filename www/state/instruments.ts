@@ -9,13 +9,13 @@ const aliases: Record<string, string> = {
   PrintAfter: "PrintAfterAll",
 };
 
-/** The instrument that a call makes. */
+/** Returns the instrument that a call makes. */
 export function instrumentName(call: string): string {
   const name = callName(call);
   return aliases[name] ?? name;
 }
 
-/** The arguments of a call as they are written: `a, b=[1, 2]` has two. The name is empty where there is none. */
+/** Returns the arguments of a call as they are written: `a, b=[1, 2]` has two. A missing name is empty. */
 export function splitArguments(call: string): { name: string; text: string }[] {
   const parts: string[] = [];
   let depth = 0;
@@ -45,7 +45,7 @@ export function splitArguments(call: string): { name: string; text: string }[] {
     });
 }
 
-/** The value of each parameter in a call, as a Python literal. */
+/** Returns the value of each parameter in a call, as a Python literal. */
 export function argumentsOf(doc: InstrumentDoc, call: string): string[] {
   const values = doc.params.map((param) => param.default);
   splitArguments(call).forEach(({ name, text }, place) => {
@@ -55,7 +55,7 @@ export function argumentsOf(doc: InstrumentDoc, call: string): string[] {
   return values;
 }
 
-/** The shortest call with these values. */
+/** Returns the shortest call with these values. */
 export function callWith(doc: InstrumentDoc, values: readonly string[]): string {
   const written = doc.params
     .map((param, index) => ({ param, value: values[index]?.trim() || param.default }))
@@ -64,7 +64,7 @@ export function callWith(doc: InstrumentDoc, values: readonly string[]): string 
   return written.length > 0 ? `${doc.name}(${written.join(", ")})` : doc.name;
 }
 
-/** A Python list of strings from names, and back. */
+/** Converts a Python list of strings to names with commas; `fromNames` converts back. */
 export function toNames(literal: string): string {
   return [...literal.matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'/g)]
     .map((hit) => hit[1] ?? hit[2] ?? "")

@@ -137,7 +137,7 @@ export function createKeeping({
         dispatch({ type: "restore", document, example, lesson, step, view, trust, untouched }),
       );
     },
-    /** After a reload the way back is offered as before. */
+    /** Offers the way back again after a reload. */
     offerAgain(kept: Draft): void {
       if (kept.back && works.has(kept.back))
         offer(kept.back, "What you were working on before is kept.");

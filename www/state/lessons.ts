@@ -2,7 +2,7 @@
 import { createSignal } from "solid-js";
 import type { Keeper } from "./persist";
 
-/** The lesson that an address asks for: `#lesson=visitors`. */
+/** Returns the lesson that an address asks for: `#lesson=visitors`. */
 export function lessonOf(hash: string): string {
   return /^#?lesson=([a-z0-9-]+)$/.exec(hash)?.[1] ?? "";
 }
@@ -18,7 +18,7 @@ export function createLessons(keeper: Keeper) {
   return {
     done,
     isShown: (name: string) => shown().includes(name),
-    /** The solution was shown, or the lesson begins anew. */
+    /** Notes that the solution was shown, or that the lesson begins anew. */
     showed: (name: string, solution: boolean) =>
       setShown([...shown().filter((other) => other !== name), ...(solution ? [name] : [])]),
     finish(name: string): void {
@@ -27,7 +27,7 @@ export function createLessons(keeper: Keeper) {
       keep();
     },
     save: (): string => `${JSON.stringify({ format: FORMAT, done: done() })}\n`,
-    /** Takes progress that was saved elsewhere; false when a text is something else. */
+    /** Takes progress that was saved elsewhere; false for any other text. */
     load(text: string): boolean {
       if (!text.includes(FORMAT)) return false;
       try {

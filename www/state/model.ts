@@ -16,7 +16,7 @@ import type {
   UserPass,
 } from "../engine/protocol";
 
-export type View = "diff" | "before" | "graph" | "values" | "timing";
+export type View = "diff" | "before" | "graph" | "values" | "timing" | "schedule";
 export type Theme = "system" | "light" | "dark";
 export type Pane = "program" | "passes" | "result";
 /** The text that the first pane edits. */
@@ -229,7 +229,7 @@ export const initial: State = {
   whole: null,
 };
 
-const views: readonly string[] = ["diff", "before", "graph", "values", "timing"];
+const views: readonly string[] = ["diff", "before", "graph", "values", "timing", "schedule"];
 
 /** Returns the words of a link for the view: its name, followed by `types` if type comments are shown. */
 export const asWords = (view: View, types: boolean): string => (types ? `${view} types` : view);
@@ -254,17 +254,17 @@ export function scriptProblems({ document, trust, script }: State): readonly Pro
   return document.script.trim() === "" || trust !== "own" ? [] : (script?.problems ?? []);
 }
 
-/** The passes that the script defines, as far as it is run. */
+/** Returns the passes that the script defines, as far as it is run. */
 export function scriptPasses({ document, trust, script }: State): readonly UserPass[] {
   return document.script.trim() === "" || trust !== "own" ? [] : (script?.passes ?? []);
 }
 
-/** The instruments that the script defines, as far as it is run. */
+/** Returns the instruments that the script defines, as far as it is run. */
 export function scriptInstruments({ document, trust, script }: State): readonly UserInstrument[] {
   return document.script.trim() === "" || trust !== "own" ? [] : (script?.instruments ?? []);
 }
 
-/** The document and the view as a link carries them. */
+/** Returns the document and the view as a link carries them. */
 export function toShared(
   state: State,
   step: string,

@@ -22,7 +22,7 @@ const MOST_DECISIONS = 200;
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-/** The engine takes no more entries in a list (`MOST_ENTRIES` in `src/repro`): each is drawn. */
+/** The engine's limit for entries of a list (`MOST_ENTRIES` in `src/repro`): each is drawn. */
 const MOST_ENTRIES = 2000;
 const strings = (value: unknown): string[] =>
   Array.isArray(value)
@@ -30,7 +30,7 @@ const strings = (value: unknown): string[] =>
     : [];
 export const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** A run document out of anything; null when not even a program is in it. */
+/** Reads a run document from any value; null if not even a program is in it. */
 export function readDocument(value: unknown): RunDocument | null {
   if (!isObject(value) || typeof value.source !== "string") return null;
   const passes = Array.isArray(value.passes) ? value.passes.slice(0, MOST_ENTRIES) : [];
@@ -125,7 +125,7 @@ export class Keeper {
     );
   }
 
-  /** The lessons that are done. */
+  /** Returns the lessons that are done. */
   lessons(): string[] {
     const kept = this.read(LESSONS);
     return isObject(kept) ? strings(kept.done) : [];
@@ -144,7 +144,7 @@ export class Keeper {
   }
 }
 
-/** The browser's storage, or null where it is switched off. */
+/** Returns the browser's storage, or null where it is switched off. */
 export function browserStorage(): Storage | null {
   try {
     const storage = window.localStorage;

@@ -15,6 +15,6 @@ const PHASES: readonly (readonly [name: string, RegExp])[] = [
   ],
 ];
 
-/** The phase of a pass by its name. */
+/** Returns the phase of a pass by its name. */
 export const phaseOf = (name: string): string =>
   PHASES.find(([, fits]) => fits.test(name.replace(/^.*\./, "")))?.[0] ?? "Simplification";

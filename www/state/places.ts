@@ -52,7 +52,7 @@ export function createPlaces({
       current = ++highest;
       history.pushState({ passlab: current } satisfies Entry, "", address ?? location.href);
     },
-    /** The browser went to another entry. False when nothing is known of it. */
+    /** Called when the browser went to another entry. False when it is unknown. */
     arrived(state: unknown): boolean {
       if (!isEntry(state) || state.passlab === current) return isEntry(state);
       left.set(current, draft());

@@ -9,7 +9,7 @@ export interface Listed {
   tag: string;
 }
 
-/** A place in front of a message or behind it does not make it another one. */
+/** Drops a place before or after a message, so that equal messages compare equal. */
 const said = (text: string) =>
   text
     .replace(/^(line \d+(, column \d+)?|\d+:\d+): /, "")

@@ -8,7 +8,7 @@ import type { Diff, Graph, Run, RunDocument, Step } from "../engine/protocol";
 import type { State, View } from "./model";
 import { neighbour, type Shown } from "./steps";
 
-/** Something that is pulled from the engine for the selected step. */
+/** Data that is pulled from the engine for the selected step. */
 export type Pulled<T> =
   | { state: "none" }
   | { state: "loading" }
@@ -39,7 +39,7 @@ export function createPulls({
   shown(): readonly Shown[];
   selected(): number;
   step(): Step | undefined;
-  /** The engine that holds the versions of the last good run. */
+  /** Returns the engine that holds the versions of the last good run. */
   holder(): EngineClient;
 }) {
   const pulls = new Map<string, unknown>();

@@ -1,5 +1,6 @@
 /** Asks the engines the questions of panels, besides the data that is pulled for every step. */
 import type { EngineClient, WorkerLike } from "../engine/client";
+import type { Measure, MeasureQuestion, Nest, NestQuestion } from "../engine/nest";
 import type { Answers, Comparison, Diff, Question, Step, Values } from "../engine/protocol";
 import { reprinted } from "./aside";
 import type { State } from "./model";
@@ -13,7 +14,7 @@ export function createQuestions({
   state(): State;
   /** Returns the engine that has the versions of the shown run. */
   holder(): EngineClient;
-  /** The engine that knows no script. */
+  /** Returns the engine that knows no script. */
   plain(): EngineClient;
   spawn(): WorkerLike;
 }) {
@@ -25,7 +26,7 @@ export function createQuestions({
 
   return {
     textOf,
-    /** The same for a file that is run elsewhere: of a scripted run it is read and printed by an engine without a script. */
+    /** The same for a file that is run elsewhere: reads and prints a scripted run's text without a script. */
     async inertText(version: number): Promise<string | null> {
       const text = await textOf(version);
       if (text === null || !state().good?.sent.script.trim()) return text;
@@ -48,6 +49,20 @@ export function createQuestions({
       const reply = await holder().ask({ type: "preview", version, call }, "preview");
       return reply.status === "answered" && state().good === good ? reply.value : null;
     },
+    /** The loops of a version; null when the question is overtaken. `slot`: a newer question of the same takes its place. */
+    async nest(question: NestQuestion, slot: string): Promise<Nest | string | null> {
+      const reply = await holder().ask({ type: "nest", ...question }, `nest ${slot}`);
+      if (reply.status === "answered") return reply.value;
+      return reply.status === "stopped" ? reply.message : null;
+    },
+    /** What a version does; null when there was another run meanwhile. */
+    async measure(question: MeasureQuestion): Promise<Measure | string | null> {
+      const { good } = state();
+      const reply = await holder().ask({ type: "measure", ...question }, "measure");
+      if (state().good !== good) return null;
+      if (reply.status === "answered") return reply.value;
+      return reply.status === "stopped" ? reply.message : null;
+    },
     async operators(before: number, after: number): Promise<Answers["operators"]> {
       const reply = await holder().ask({ type: "operators", before, after }, "operators");
       return reply.status === "answered" ? reply.value : [];
@@ -58,7 +73,7 @@ export function createQuestions({
       const reply = await holder().ask({ type: "hash" }, "hash");
       return reply.status === "answered" ? reply.value : "";
     },
-    /** The program of a reproducer, without its head. */
+    /** Returns the program of a reproducer, without its head. */
     async programOf(text: string): Promise<string | null> {
       const reply = await plain().ask({ type: "read", text });
       return reply.status === "answered" ? (reply.value.document?.source ?? null) : null;

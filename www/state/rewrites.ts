@@ -73,7 +73,7 @@ export function createRewrites({
     close,
     toggle: () => (inside() ? close() : void open()),
     go: (to: number) => void go(to),
-    /** One rewrite further or back; opens the list first. */
+    /** Goes one rewrite further or back; opens the list first. */
     async step(by: 1 | -1): Promise<void> {
       if (!inside()) await open();
       await go(at() + by);

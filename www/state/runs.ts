@@ -32,9 +32,9 @@ export function createRuns({
   store: Store;
   room: EngineRoom;
   judge: Judge;
-  /** A run is about to be shown. */
+  /** Called before a run is shown. */
   expect(run: Run): void;
-  /** A run is shown. */
+  /** Called after a run is shown. */
   arrived(): void;
   /** Called after an engine restarted: questions about its versions are void, and asked again once `again` is true. */
   renewed(again: boolean): void;
@@ -137,11 +137,11 @@ export function createRuns({
   let typing: ReturnType<typeof setTimeout> | undefined;
 
   return {
-    /** For documents without a script, links and the catalogue. */
+    /** Returns the engine for documents without a script, links and the catalogue. */
     plain: () => engines.plain,
     holder,
     now: () => void run(state().document),
-    /** The document is another one now. */
+    /** Called when the document has changed. */
     edited(before: RunDocument): void {
       const { document } = state();
       clearTimeout(typing);

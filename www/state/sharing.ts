@@ -45,9 +45,9 @@ export function createSharing({
   /** Puts a text on the clipboard. */
   copy(text: string): Promise<void>;
   judge: Judge;
-  /** The engine that knows no script: it encodes and decodes. */
+  /** Returns the engine that knows no script: it encodes and decodes. */
   plain(): EngineClient;
-  /** The step that is shown, to be named in a link. */
+  /** Returns the step that is shown, to be named in a link. */
   stepId(): string;
   /** Returns the hash of the last good run's result; empty when it is not available. */
   hash(): Promise<string>;
@@ -59,7 +59,7 @@ export function createSharing({
   let claim: Made | null = null;
   let claimed: RunDocument | null = null;
 
-  /** Once the document of a link has run: says so when it gave something else than where the link was made. */
+  /** Compares with the claim of a link once its document has run: says so if the result differs. */
   async function checkClaim(): Promise<void> {
     const { good, document, trust, catalogue } = state();
     if (!claim || document !== claimed || good?.document !== document || trust !== "own") return;
@@ -81,19 +81,19 @@ export function createSharing({
     return { engine: result ? (catalogue?.version ?? "") : "", result };
   }
 
-  /** The document as it is passed on. */
+  /** Returns the document in the form for sharing. */
   const passedOn = async () => {
     const id = stepId();
     return toShared(state(), id, await made());
   };
 
-  /** The address with everything in it; empty when it could not be made. */
+  /** Returns the address with everything in it; empty when it could not be made. */
   async function linkNow(): Promise<string> {
     const reply = await plain().ask({ type: "encode", document: await passedOn() });
     return reply.status === "answered" ? withLink(address.bare(), reply.value) : "";
   }
 
-  /** The reproducer file; null when it could not be made. */
+  /** Returns the reproducer file; null when it could not be made. */
   async function reproducer(): Promise<string | null> {
     const reply = await plain().ask({ type: "write", document: await passedOn() });
     return reply.status === "answered" ? reply.value : null;

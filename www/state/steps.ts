@@ -87,10 +87,10 @@ export function looksAlike(a: Shown, b: Shown): boolean {
   );
 }
 
-/** A step that stands for no row of the list: it ran inside of another, or because another required it. */
+/** True for a step without a row of the list: it ran inside of another, or because another required it. */
 const isAside = (step: Step) => step.role !== "listed";
 
-/** A step that others may skip: nothing came of it. */
+/** True for a step that others may skip: it has no effect. */
 const isQuiet = (step: Step) => step.outcome === "unchanged" || step.outcome === "skipped";
 
 /** True if a step passes the filter above the list, regardless of folding. */
@@ -103,7 +103,7 @@ export function answers(
   return named && !(changedOnly && isQuiet(step)) && touches(step, func);
 }
 
-/** For each step the one that it ran inside of, or else the listed one that it ran for; -1 for none. */
+/** Returns for each step the one that it ran inside of, or else the listed one that it ran for; -1 for none. */
 function owners(steps: readonly Step[]): Int32Array {
   const listed = new Map<number, number>();
   steps.forEach((step, index) => {
@@ -171,7 +171,7 @@ export function touches(step: Step, func: string): boolean {
   return func === "" || step.outcome !== "changed" || step.functions.includes(func);
 }
 
-/** The next of the shown steps up or down from `from`; only changed or failed ones on demand. -1 when there is none. */
+/** Returns the next shown step up or down from `from`; only changed or failed ones on demand. -1 for none. */
 export function neighbour(
   steps: readonly Step[],
   shown: readonly Shown[],
@@ -192,7 +192,7 @@ export function neighbour(
 export const countOf = (count: number, one: string, more = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 
-/** Microseconds in words, in milliseconds: browsers do not measure finer than a tenth of one. */
+/** Formats microseconds as milliseconds: browsers do not measure finer than a tenth of one. */
 export function duration(micros: number): string {
   // The step has no measured time.
   if (micros < 0) return "";
@@ -212,7 +212,7 @@ export function stepWords(step: Step, folded: boolean): string {
   return parts.join(", ");
 }
 
-/** A step in one phrase, said when it is gone to. */
+/** Returns a step in one phrase, said when it is gone to. */
 export function stepName(step: Step): string {
   return `${step.name} ${stepWords(step, false)}`;
 }

@@ -1,4 +1,4 @@
-/** The state of the page as a signal, and who is told when it changes. */
+/** The state of the page as a signal, and its listeners. */
 import { batch, createSignal } from "solid-js";
 import { type Action, initial, type Preferences, type State } from "./model";
 import { update } from "./update";
@@ -8,7 +8,7 @@ export type Heard = (after: State, before: State) => void;
 export interface Store {
   state(): State;
   dispatch(action: Action): void;
-  /** `heard` is called after every change, in the order in which it was asked for. */
+  /** Calls `heard` after every change, in the order of registration. */
   onChange(heard: Heard): void;
 }
 

@@ -26,7 +26,7 @@ test("a slice is a matrix of the last two axes", () => {
   );
   const slice = sliceOf(cube, [1]);
   expect([slice.rows, slice.columns, slice.element(1, 2)]).toEqual([2, 3, 11]);
-  // A place that is not there is the last one.
+  // An index out of range means the last one.
   expect(sliceOf(cube, [9]).element(0, 0)).toBe(6);
   expect(sliceOf(part([], [5]), []).element(0, 0)).toBe(5);
   expect(sliceOf(part([3], [1, 2, 3]), []).rows).toBe(1);

@@ -36,7 +36,7 @@ export function parseElements(text: string, shape: readonly number[]): number[] 
   return `${elements.length} numbers were given, ${wanted} are wanted (or one for all).`;
 }
 
-/** An element in at most `digits` digits. */
+/** Returns an element in at most `digits` digits. */
 export function number(x: number, digits = 5): string {
   if (Number.isNaN(x)) return "NaN";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
@@ -45,7 +45,7 @@ export function number(x: number, digits = 5): string {
   return text.replace("-", "−");
 }
 
-/** A matrix that is looked at: the last two axes, of the slice at `at` along the others. */
+/** The shown matrix: the last two axes, of the slice at `at` along the others. */
 export interface Slice {
   rows: number;
   columns: number;
@@ -101,7 +101,7 @@ export function factsOf(data: readonly number[]): Facts | null {
   return finite === 0 ? null : { ...facts, mean: sum / finite };
 }
 
-/** The indices of a place in row-major order. */
+/** Returns the indices of a place in row-major order. */
 export function indexOf(place: number, shape: readonly number[]): number[] {
   let rest = place;
   const index = [...shape];
@@ -139,7 +139,7 @@ const COLOURS: readonly (readonly [number, number, number])[] = [
 ];
 export const legend = `linear-gradient(90deg, ${COLOURS.map((rgb) => `rgb(${rgb})`).join(", ")})`;
 
-/** The colour of a share between 0 and 1. */
+/** Returns the colour of a share between 0 and 1. */
 export function colour(share: number): [number, number, number] {
   const place = Math.max(0, Math.min(1, share)) * (COLOURS.length - 1);
   const from = COLOURS[Math.floor(place)] ?? [0, 0, 0];

@@ -2,7 +2,7 @@
 import type { Attic } from "./attic";
 import type { Storage } from "./persist";
 
-/** Storage that holds so many characters. */
+/** Makes storage that holds so many characters. */
 export function memory(room = Number.POSITIVE_INFINITY): Storage & { map: Map<string, string> } {
   const map = new Map<string, string>();
   const size = () => [...map].reduce((sum, [key, value]) => sum + key.length + value.length, 0);
@@ -25,7 +25,7 @@ export function memory(room = Number.POSITIVE_INFINITY): Storage & { map: Map<st
   };
 }
 
-/** Room for large texts, or none. */
+/** Makes room for large texts, or none. */
 export function attic(open = true): Attic & { map: Map<string, string> } {
   const map = new Map<string, string>();
   return {

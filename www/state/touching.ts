@@ -1,4 +1,4 @@
-/** The steps that touch something: those in whose diffs a text stands in a line that they changed, made or took away. */
+/** Finds the steps that touch a text: those in whose diffs it occurs in a changed, added or removed line. */
 import { createSignal } from "solid-js";
 import type { EngineClient } from "../engine/client";
 import { rowsOf } from "../engine/diff";
@@ -10,7 +10,7 @@ export interface Touching {
   text: string;
   /** Ids of the steps that were found so far. */
   ids: ReadonlySet<string>;
-  /** Steps still to be looked at. */
+  /** The number of steps still to be searched. */
   left: number;
 }
 
@@ -60,7 +60,7 @@ export function createTouching({
   return {
     touching,
     seek: (text: string) => void seek(text),
-    /** There was another run. */
+    /** Called after another run. */
     again(): void {
       const now = touching();
       if (now) void seek(now.text);

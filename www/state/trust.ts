@@ -10,7 +10,7 @@ import type { Keeper } from "./persist";
 /** The most texts with a known decision; every version of the user's own script is one. */
 const MOST_KNOWN = 200;
 
-/** Stands for a text in the list of decisions; null where the browser does not make one (an address without https). */
+/** Returns the key of a text in the list of decisions; null without browser support (an address without https). */
 async function fingerprint(text: string): Promise<string | null> {
   if (!globalThis.crypto?.subtle) return null;
   const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
@@ -38,12 +38,12 @@ export class Judge {
     return found;
   }
 
-  /** The same without waiting, for a text that was judged before. */
+  /** Returns the trust without waiting, for a text that was judged before. */
   verdict(script: string): Trust | undefined {
     return script.trim() === "" ? "own" : this.known.get(script);
   }
 
-  /** A text came from elsewhere: without a decision about it, it asks. */
+  /** Judges a text from elsewhere: without a decision about it, it asks. */
   async arrived(script: string): Promise<Trust> {
     const trust = await this.judge(script, "ask");
     if (trust === "ask") await this.decide(script, trust);
@@ -69,7 +69,7 @@ export class Judge {
   }
 }
 
-/** A row that only a script can explain: the engine has no pass of that name. */
+/** True for a row that only a script can define: the engine has no pass of that name. */
 export function needsScript(catalogue: Catalogue | null, call: string): boolean {
   return catalogue !== null && !findPass(catalogue, call);
 }

@@ -13,14 +13,14 @@ function withDocument(state: State, change: Partial<RunDocument>): State {
 /** The most notices at once: more would leave no room for the rest. */
 const MOST_NOTICES = 4;
 
-/** Code that asks to be run is shown. A lesson begins where its work is. */
+/** Returns the editor to show: the script if it asks to be run; in a lesson the one with its work. */
 function editorFor(state: State, action: Action & { type: "open" }): Editor {
   if (action.trust === "ask") return "script";
   if (!action.lesson) return state.editor;
   return action.document.script.trim() ? "script" : "program";
 }
 
-/** A pane is to be seen: one that has all the room makes way for it. */
+/** Shows a pane: one that has all the room makes way for it. */
 const toPane = ({ whole }: State, pane: Pane) => ({ pane, whole: whole && pane });
 
 let lastRow = 0;
@@ -42,7 +42,7 @@ function reduce(state: State, action: Action): State {
       return { ...withDocument(state, { source: action.source }), example: "" };
     case "script": {
       const { script } = action;
-      // An empty script is nobody's: text written into it is the user's own.
+      // An empty script has no author: text written into it is the user's own.
       const trust = action.trust ?? (script.trim() === "" ? "own" : state.trust);
       if (script === document.script) return trust === state.trust ? state : { ...state, trust };
       return { ...withDocument(state, { script }), trust };
@@ -251,7 +251,7 @@ function reduce(state: State, action: Action): State {
   }
 }
 
-/** The state after an action. */
+/** Returns the state after an action. */
 export function update(state: State, action: Action): State {
   const after = reduce(state, action);
   if (after.document === state.document) return after;

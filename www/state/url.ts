@@ -4,7 +4,7 @@
  */
 import type { DecodeResult, SharedDocument } from "../engine/protocol";
 
-/** The link in a fragment, without `#`; empty when there is none. Mail programs escape characters in links. */
+/** Returns the link in a fragment, without `#`; empty when there is none. Mail programs escape characters in links. */
 export function linkOf(hash: string): string {
   const raw = hash.startsWith("#") ? hash.slice(1) : hash;
   if (!raw.includes("%")) return raw;
@@ -15,7 +15,7 @@ export function linkOf(hash: string): string {
   }
 }
 
-/** The address of this page with a link in it. */
+/** Returns the address of this page with a link in it. */
 export function withLink(href: string, link: string): string {
   const cut = href.indexOf("#");
   return `${cut < 0 ? href : href.slice(0, cut)}#${link.startsWith("#") ? link.slice(1) : link}`;

@@ -96,7 +96,7 @@ export class Works {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Another tab turned out to have the same name: a copy of a tab is born with it. */
+  /** Called when another tab has the same name: a copy of a tab is born with it. */
   rename(tab: string): void {
     this.tab = tab;
     this.inAttic = null;
@@ -153,7 +153,7 @@ export class Works {
       .sort((a, b) => b[1].at - a[1].at);
   }
 
-  /** Writes; makes room by dropping the oldest copies where there is none. */
+  /** Writes; drops the oldest copies if there is no room. */
   private write(key: string, value: unknown): boolean {
     if (!this.storage) return false;
     const json = JSON.stringify(value);
@@ -207,7 +207,7 @@ export class Works {
     return found && key !== own ? { ...found, back: "" } : found;
   }
 
-  /** False when the browser refused: then the page says that work is not being kept. */
+  /** Keeps the draft. False when the browser refused: then the page says that work is not being kept. */
   async keepDraft(draft: Draft): Promise<boolean> {
     const key = DRAFT + this.tab;
     const known = this.inAttic === draft.document;
@@ -219,8 +219,8 @@ export class Works {
   }
 
   /**
-   * Puts a copy aside before something takes its place. It can be had back as long as this page is open, and afterwards if
-   * `kept` becomes true.
+   * Puts a copy aside before another document replaces it. It can be restored as long as this page is open, and
+   * afterwards if `kept` becomes true.
    */
   putAside(draft: Draft, why: string): { id: string; kept: Promise<boolean> } {
     const same = this.dated(COPY)[0];
@@ -280,7 +280,7 @@ export function sizeOf({ source, script, passes, files = [], parent = "" }: RunD
   return source.length + script.length + parent.length + lists + more;
 }
 
-/** A name for this tab that outlives a reload; `taken` is called when another one turns out to have it. */
+/** Returns a name for this tab that outlives a reload; `taken` is called when another one turns out to have it. */
 export function nameOfTab(taken: (fresh: string) => void): string {
   const fresh = () => crypto.getRandomValues(new Uint32Array(2)).join("").slice(0, 12);
   const KEY = "passlab.tab";

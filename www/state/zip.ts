@@ -6,7 +6,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value >>> 0;
 });
 
-/** The checksum that zip wants (CRC-32 of ISO 3309). */
+/** Returns the checksum that zip wants (CRC-32 of ISO 3309). */
 export function crc32(bytes: Uint8Array): number {
   let value = 0xffffffff;
   for (const byte of bytes) value = (table[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8);
@@ -27,7 +27,7 @@ export function tameName(name: string): string {
   return parts.join("/") || "file";
 }
 
-/** The archive of these files, in this order. Names may have folders in them. */
+/** Makes the archive of these files, in this order. Names may have folders in them. */
 export function zip(files: readonly { name: string; text: string }[]): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const parts: Uint8Array[] = [];

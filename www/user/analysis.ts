@@ -65,7 +65,7 @@ export const analysis = {
     }
     return users;
   },
-  /** 0 never, 1 and 2 perhaps, 3 always. */
+  /** Returns 0 for never, 1 and 2 for perhaps, 3 for always. */
   typeBaseCheck: (base: Type | string, derived: Type | string) =>
     ask(8, asType(base).id, asType(derived).id)[0] as number,
   typeLca: (a: Type | string, b: Type | string) =>

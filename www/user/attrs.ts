@@ -9,7 +9,7 @@ export type Attrs = Readonly<Record<string, unknown>>;
 /** The origin of each object that was read. */
 const origin = new WeakMap<object, { id: number; key: string; owner: Space }>();
 
-/** TVM's name for the type of attributes: `relay.attrs.Conv2DAttrs`. */
+/** Returns TVM's name for the type of attributes: `relay.attrs.Conv2DAttrs`. */
 export function attrsKey(attrs: Attrs): string {
   return origin.get(attrs)?.key ?? "";
 }
@@ -41,7 +41,7 @@ export function attrsAt(id: number): Attrs {
   return attrs;
 }
 
-/** A value as it is written in a program. */
+/** Writes a value as in a program. */
 function written(item: unknown, name: string): string {
   if (item === null || item === undefined) return "None";
   if (typeof item === "boolean") return item ? "True" : "False";
@@ -55,7 +55,7 @@ function written(item: unknown, name: string): string {
   throw new TypeError(`the attribute ${name} cannot be ${shown(item)}`);
 }
 
-/** A value as TVMScript and calls of passes write it. */
+/** Writes a value as TVMScript and calls of passes do. */
 export function python(item: unknown, name: string): string {
   if (item === null || item === undefined) return "None";
   if (typeof item === "boolean") return item ? "True" : "False";
@@ -99,7 +99,7 @@ function callAttrs(body: number): number {
   return call[0] === 7 ? (call[3] as number) : 0;
 }
 
-/** One more than the id of attributes, or 0. An operator's own are completed with their defaults. */
+/** Returns one more than the id of attributes, or 0. An operator's own are completed with their defaults. */
 export function attrsIdOf(attrs: Attrs | Record<string, unknown> | null, op: Op | null): number {
   const known = attrs ? origin.get(attrs) : undefined;
   if (known) {

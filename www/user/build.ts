@@ -30,7 +30,7 @@ function isAttrs(value: unknown): value is AttrsLike {
   );
 }
 
-/** `op("nn.relu")(x)`, `op("nn.conv2d")(x, w, { strides: [2, 2] })`. A list as an argument is a tuple. */
+/** Finds an operator: `op("nn.relu")(x)`, `op("nn.conv2d")(x, w, { strides: [2, 2] })`. A list argument is a tuple. */
 export function op(name: string): OpFunction {
   const make = (...given: unknown[]) => {
     if (space().relax) {
@@ -50,7 +50,7 @@ function asExpr(value: unknown): Expr {
   return typeof value === "number" ? constant(value) : needExpr(value);
 }
 
-/** A call of anything: `call(op("nn.relu").op, [x])`, `call(func, [x, y], attrs)`. */
+/** Makes a call of an operator, function or expression: `call(op("nn.relu").op, [x])`, `call(func, [x, y], attrs)`. */
 export function call(
   callee: Expr | OpFunction | string,
   args: readonly Expr[],
@@ -60,7 +60,7 @@ export function call(
   return new Call(callee instanceof Expr ? callee : callee.op, args, attrs);
 }
 
-/** A variable: `variable("x", { shape: [1, 3], dtype: "float32" })`, `variable("x", "Tensor[(3), int8]")`. */
+/** Makes a variable: `variable("x", { shape: [1, 3], dtype: "float32" })`, `variable("x", "Tensor[(3), int8]")`. */
 export function variable(
   name: string,
   type?: Type | string | null | { shape?: readonly Dim[]; dtype?: string },
@@ -86,7 +86,7 @@ const WRITERS: Record<string, (values: (number | bigint)[]) => ArrayBufferView> 
   bool: (values) => Uint8Array.from(values.map((value) => (value ? 1 : 0))),
 };
 
-/** A tensor from a number, nested lists or a typed array; `shape` where the last is not a row. */
+/** Makes a tensor from a number, nested lists or a typed array; `shape` where the last is not a row. */
 export function constant(value: Numbers, dtype = "float32", shape?: readonly number[]): Constant {
   const extents: number[] = [];
   if (ArrayBuffer.isView(value))
@@ -107,7 +107,7 @@ export function constant(value: Numbers, dtype = "float32", shape?: readonly num
   return nodeAt(cross().user_make_constant(dtype, sizes, bytes)) as Constant;
 }
 
-/** Names of variables that a text uses, as it writes them. */
+/** Returns the names of variables that a text uses, as it writes them. */
 export function namesIn(text: string): string[] {
   const withoutStrings = text.replace(/"(?:[^"\\]|\\.)*"/g, "");
   const bound = new Set(
@@ -170,7 +170,7 @@ function walk(what: number, expr: Expr): readonly Var[] {
 export const freeVars = (expr: Expr): readonly Var[] => walk(1, expr);
 /** Variables that are bound. */
 export const boundVars = (expr: Expr): readonly Var[] => walk(2, expr);
-/** Both. */
+/** Returns both bound and free variables. */
 export const allVars = (expr: Expr): readonly Var[] => walk(3, expr);
 
 /** True if two expressions, types or modules are equal as TVM defines it: bound variables may have other names. */
@@ -190,12 +190,12 @@ export function structuralEqual(
 
 const noModule = () => new IRModule();
 
-/** The expression with its types (`checkedType`), in the context of a module. */
+/** Infers the types of an expression (`checkedType`), in the context of a module. */
 export function inferType(expr: Expr, module: IRModule = noModule()): Expr {
   return nodeAt(cross().user_infer(needExpr(expr).id, needModule(module).toWords()));
 }
 
-/** The value of an expression that depends on constants only: a constant, or a tuple of such. */
+/** Returns the value of an expression that depends on constants only: a constant, or a tuple of such. */
 export function evaluate(expr: Expr, module: IRModule = noModule()): Expr {
   return nodeAt(cross().user_eval(needExpr(expr).id, needModule(module).toWords()));
 }

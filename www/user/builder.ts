@@ -48,7 +48,7 @@ type Values = Expr | readonly Values[];
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** A list is a tuple. */
+/** Converts a list to a tuple. */
 function exprOf(value: Values): Expr {
   return Array.isArray(value) ? new Tuple(value.map(exprOf)) : needExpr(value);
 }
@@ -61,7 +61,7 @@ export class BlockBuilder {
   readonly space: Space = space();
   private readonly id: number;
 
-  /** A builder in a module; without one, in an empty module. */
+  /** Makes a builder in a module; without one, in an empty module. */
   constructor(module?: IRModule) {
     const words = module ? needModule(module).toWords() : Uint32Array.from([1, 0, 0, 0, 0]);
     this.id = cross().user_builder(words);
@@ -124,7 +124,7 @@ export class BlockBuilder {
   normalize(expr: Expr): Expr {
     return this.node("normalize", [needExpr(expr).id]);
   }
-  /** The same as an operand: a leaf, or the variable that it is bound to now. */
+  /** Normalizes to an operand: a leaf, or the variable that it is bound to now. */
   normalizeArgument(expr: Expr): Expr {
     return this.node("operand", [needExpr(expr).id]);
   }
@@ -133,7 +133,7 @@ export class BlockBuilder {
     const id = this.do("lookupBinding", [needVar(variable).id])[0] as number;
     return id === 0 ? null : nodeAt(id - 1);
   }
-  /** A name that this builder did not give yet. */
+  /** Returns a name that this builder has not used yet. */
   uniqueName(hint: string): string {
     return nameOf(this.do("uniqueName", [nameId(String(hint))])[0] as number);
   }
@@ -190,7 +190,7 @@ export class BlockBuilder {
     return nodeAt(made - 1) as GlobalVar;
   }
 
-  /** A dataflow block in the function that is being built. */
+  /** Opens a dataflow block in the function under construction. */
   dataflow<T>(f: () => T): T {
     this.do("switchBlock", [1]);
     try {
@@ -215,7 +215,7 @@ export class BlockBuilder {
     const text = name instanceof GlobalVar ? name.nameHint : String(name);
     this.do("updateFunction", [nameId(text), needExpr(func).id]);
   }
-  /** The module as it is now. */
+  /** Returns the module as it is now. */
   get(): IRModule {
     return IRModule.fromWords(this.do("module"));
   }

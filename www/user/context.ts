@@ -56,12 +56,12 @@ export class PassContext extends Scope {
     if (!Number.isInteger(this.optLevel)) throw new TypeError("the opt level must be an integer");
   }
 
-  /** The context in which passes report their findings. */
+  /** Returns the context in which passes report their findings. */
   get diagCtx(): DiagnosticContext {
     return this.diagnostics;
   }
 
-  /** The instruments of its passes. */
+  /** Returns the instruments of its passes. */
   get instruments(): readonly unknown[] {
     return this.watching;
   }
@@ -86,7 +86,7 @@ export class PassContext extends Scope {
     cross().user_exit();
   }
 
-  /** The context that is current: the object itself that was entered. */
+  /** Returns the context that is current: the object itself that was entered. */
   static current(): PassContext {
     const [scope, optLevel, requiredPass, disabledPass, config] = cross().user_context() as [
       number,
@@ -122,7 +122,7 @@ export class PassContext extends Scope {
     cross().user_config_key(String(key), String(type));
   }
 
-  /** All keys of the configuration with the types that TVM says they have. */
+  /** Returns all keys of the configuration with the types that TVM says they have. */
   static listConfigs(): Record<string, { type: string }> {
     const words = cross().user_config_keys();
     const keys: Record<string, { type: string }> = {};

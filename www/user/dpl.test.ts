@@ -29,7 +29,7 @@ const look = (f) => modulePass({ name: "Look" }, (mod) => {
 });
 `;
 
-/** The bindings of a text. */
+/** Returns the bindings of a text. */
 const lines = (text: string) =>
   text
     .split("\n")

@@ -57,7 +57,7 @@ class PatternSeq {
   onlyUsedBy(other: DFPattern | PatternSeq, index = -1): PatternSeq {
     return this.usedBy(other, index, true);
   }
-  /** Other patterns that look the same; each is used by the next only, as in TVM. */
+  /** Returns other patterns that look the same; each is used by the next only, as in TVM. */
   dup(): PatternSeq {
     const [first, ...others] = this.patterns.map((one) => one.dup());
     return others.reduce(
@@ -103,7 +103,7 @@ class PatternBase {
   sameShapeAs(this: DFPattern, ...others: DFPattern[]): void {
     PatternContext.current()?.shapes.push([this, ...parts(others)]);
   }
-  /** Another pattern that looks the same and may stand for something else. */
+  /** Makes another pattern that looks the same and may stand for something else. */
   dup(): DFPattern {
     const copy = pattern("", ...this.items);
     return Object.assign(copy, { kind: this.kind });
@@ -149,7 +149,7 @@ class Sent {
     const all = Uint32Array.from([this.list.length, ...this.words, ...words]);
     return cross().user_dpl(what, all, ask);
   }
-  /** Of pairs of a pattern and an expression. */
+  /** Reads pairs of a pattern and an expression. */
   matched(words: Uint32Array, step = 2): Matched {
     const found: Matched = new Map();
     for (let at = 0; at < words.length; at += step)
@@ -186,7 +186,7 @@ class PatternContext extends Scope {
   get sent(): Sent {
     return new Sent([...this.edges.flatMap((edge) => edge.slice(0, 2)), ...this.shapes.flat()]);
   }
-  /** The variable of the block that each pattern stands for; null when they are not found. */
+  /** Returns the variable of the block that each pattern stands for; null when they are not found. */
   matchDfb(block: DataflowBlock): Map<DFPattern, Var> | null {
     const { sent } = this;
     const found = sent.do(1, [...sent.context(this), needBlock(block).id]);
@@ -283,7 +283,7 @@ const isGv = (name = "") => pattern("gv", nameId(name));
 const isExtern = (name = "") => pattern("extern", nameId(name));
 
 type Args = readonly DFPattern[] | DFPattern | null;
-/** A call of an operator whose second argument is a tuple. */
+/** Makes a call of an operator whose second argument is a tuple. */
 function destination(op: string, callee: DFPattern, args?: Args): DFPattern {
   const tuple = args instanceof PatternBase ? args : args ? isTuple(args) : wildcard();
   return isOp(op)(callee, tuple as DFPattern, { addConstraint: false });

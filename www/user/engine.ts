@@ -93,7 +93,7 @@ export function setEngine(functions: Engine): void {
   engine = functions;
 }
 
-/** Everything that was read so far belongs to a memory that is gone. */
+/** Starts a new memory: all nodes read so far belong to the old one. */
 export function newSpace(): void {
   current = new Space();
 }
@@ -110,7 +110,7 @@ function room(frames: number): number {
   return frames === 0 ? 0 : 1 + room(frames - 1);
 }
 
-/** The engine's functions, when there is stack enough to call one. */
+/** Returns the engine's functions, when there is stack enough to call one. */
 export function cross(): Engine {
   if (!engine) throw new Error("there is no engine");
   room(48);

@@ -51,7 +51,7 @@ export const HOOKS = Object.keys(KIND).map((kind) => `visit${kind}` as `visit${k
 /** The greatest depth of nested visits. Each takes some ten calls of JavaScript. */
 const DEEP = 100;
 
-/** Parts that are computed before the node and bind nothing: these can be visited ahead. */
+/** Returns the parts that are computed before the node and bind nothing: these can be visited ahead. */
 function parts(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case KIND.Call:
@@ -73,7 +73,7 @@ function parts(expr: Expr): readonly Expr[] {
   }
 }
 
-/** The name of the hook that is called for a node. */
+/** Returns the name of the hook that is called for a node. */
 export function hookOf(expr: Expr): keyof ExprFunctor {
   return expr instanceof DataflowVar ? "visitDataflowVar" : (HOOKS[expr.kind] ?? "visitOther");
 }
@@ -275,11 +275,11 @@ export class ExprVisitor extends ExprFunctor<void> {
     else if (variable instanceof DataflowVar) this.visitDataflowVarDef(variable);
     else this.visitVarDef_(variable);
   }
-  /** Relax: the definition of a variable that is no dataflow variable. */
+  /** Visits in Relax the definition of a variable that is no dataflow variable. */
   visitVarDef_(variable: Var): void {
     this.typeOf(variable);
   }
-  /** Relax: the definition of a dataflow variable. */
+  /** Visits in Relax the definition of a dataflow variable. */
   visitDataflowVarDef(variable: DataflowVar): void {
     this.typeOf(variable);
   }
@@ -362,7 +362,7 @@ export class ExprVisitor extends ExprFunctor<void> {
     if (block.isDataflow) this.visitDataflowBlock(block);
     else this.visitBindingBlock_(block);
   }
-  /** A block that is no dataflow block. */
+  /** Visits a block that is no dataflow block. */
   visitBindingBlock_(block: BindingBlock): void {
     for (const binding of block.bindings) this.visitBinding(binding);
   }

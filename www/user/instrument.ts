@@ -26,7 +26,7 @@ const HOOKS = {
   after: "runAfterPass",
 } as const;
 const HOOK_NAMES: readonly string[] = Object.values(HOOKS);
-/** The name of a hook in Python. */
+/** Returns the name of a hook in Python. */
 const inPython = (hook: string) => hook.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 interface Instrument {
@@ -144,7 +144,7 @@ interface Profile {
   children: Profile[];
 }
 
-/** TVM's PassTimingInstrument: a tree of passes with the time that they took. */
+/** Makes TVM's PassTimingInstrument: a tree of passes with their times. */
 export function PassTimingInstrument(): InstrumentHooks & { render(): string } {
   let top: Profile[] = [];
   const open: Profile[] = [];
@@ -218,7 +218,7 @@ export function runHook(
   return what === "should_run" ? answer : undefined;
 }
 
-/** The instruments that the script made, one of each name: for the engine, and for the page. */
+/** Returns the instruments that the script made, one of each name: for the engine, and for the page. */
 export function registeredInstruments() {
   for (const { name, create } of classes)
     if (!instruments.some((one) => one.name === name)) create();

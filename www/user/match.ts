@@ -23,7 +23,7 @@ export class Pattern {
   get kind(): "wildcard" | "var" | "constructor" | "tuple" {
     return (["wildcard", "var", "constructor", "tuple"] as const)[this.words[0] as 0 | 1 | 2 | 3];
   }
-  /** The variable of a `var` pattern. */
+  /** Returns the variable of a `var` pattern. */
   get var(): Var | null {
     return this.words[0] === 1 ? (nodeAt(this.words[1] as number, this.space) as Var) : null;
   }

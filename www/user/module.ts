@@ -27,7 +27,7 @@ export class IRModule {
   /** Names and definitions of types. */
   private types: readonly number[] = [];
 
-  /** A module of these functions: an object, or a list of pairs. */
+  /** Makes a module of these functions: an object, or a list of pairs. */
   constructor(functions: Functions = []) {
     const pairs = Symbol.iterator in functions ? functions : Object.entries(functions);
     for (const [name, func] of pairs) this.set(name, func);
@@ -44,8 +44,8 @@ export class IRModule {
   }
 
   /**
-   * A module of this function, by the name that its `global_symbol` says or else `main`; or whose `main` computes this
-   * expression of its free variables.
+   * Makes a module of this function, by the name that its `global_symbol` says or else `main`; or whose `main` computes
+   * this expression of its free variables.
    */
   static fromExpr(expr: Expr): IRModule {
     if (expr instanceof Func)
@@ -54,7 +54,7 @@ export class IRModule {
     return new IRModule({ main: new Func(free, expr) });
   }
 
-  /** For the engine. */
+  /** Returns the words for the engine. */
   toWords(): Uint32Array {
     here(this.space);
     const functions = [...this.table].flatMap(([name, func]) => [nameId(name), func.id]);
@@ -62,7 +62,7 @@ export class IRModule {
     return Uint32Array.from([...this.head, this.table.size, ...functions, ...types]);
   }
 
-  /** The function of that name. */
+  /** Returns the function of that name. */
   get(name: GlobalVar | string): Func {
     const func = this.table.get(nameText(name));
     if (!func) throw new Error(`there is no function @${nameText(name)}`);
@@ -104,7 +104,7 @@ export class IRModule {
     return this;
   }
 
-  /** Names and functions, in order. */
+  /** Returns the names and functions, in order. */
   get functions(): readonly (readonly [GlobalVar, Func])[] {
     return [...this.table].map(([name, func]) => [new GlobalVar(name), func] as const);
   }
@@ -127,7 +127,7 @@ export class IRModule {
     print(String(this));
   }
 
-  /** The module as TVM's `str(mod)` prints it. */
+  /** Returns the module as TVM's `str(mod)` prints it. */
   toString(): string {
     return cross().user_module_text(this.toWords());
   }

@@ -61,11 +61,11 @@ export class ExprMutator extends ExprFunctor<Expr> {
   protected override dispatch(expr: Expr): Expr {
     const result = super.dispatch(expr);
     if (this.noted(expr, result)) return result;
-    // No more rewrites are allowed, so this one is taken back.
+    // The fuel is used up, so this rewrite is undone.
     return plainHook(expr).call(this, expr);
   }
 
-  /** Records a rewrite, if it is one. False when no more are allowed. */
+  /** Records a rewrite, if it is one. False without fuel. */
   protected noted(pre: Expr, post: Expr): boolean {
     if (post === pre) return true;
     if (!(post instanceof Expr)) {
@@ -99,15 +99,15 @@ export class ExprMutator extends ExprFunctor<Expr> {
       throw new TypeError(`%${variable.nameHint} is bound here and cannot become ${shown(after)}`);
     return after;
   }
-  /** Relax: the definition of a variable that is no dataflow variable. */
+  /** Visits in Relax the definition of a variable that is no dataflow variable. */
   visitVarDef_(variable: Var): Var {
     return variable;
   }
-  /** Relax: the definition of a dataflow variable. */
+  /** Visits in Relax the definition of a dataflow variable. */
   visitDataflowVarDef(variable: DataflowVar): Var {
     return variable;
   }
-  /** Types stay; see `TypeMutator`. */
+  /** Returns types unchanged; see `TypeMutator`. */
   visitType(type: Type): Type {
     return type;
   }
@@ -247,7 +247,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
   visitBindingBlock(block: BindingBlock): BindingBlock {
     return block.isDataflow ? this.visitDataflowBlock(block) : this.visitBindingBlock_(block);
   }
-  /** A block that is no dataflow block. */
+  /** Visits a block that is no dataflow block. */
   visitBindingBlock_(block: BindingBlock): BindingBlock {
     return this.block(block);
   }
@@ -282,7 +282,7 @@ export class ExprMutator extends ExprFunctor<Expr> {
       return binding;
     return new MatchCast(variable, value, type);
   }
-  /** An extent or scalar of Relax. The default leaves it. */
+  /** Visits an extent or scalar of Relax. The default returns it unchanged. */
   visitPrimExpr(value: Dim): Dim {
     return value;
   }

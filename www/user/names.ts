@@ -5,12 +5,12 @@ import { cross } from "./engine";
 const bare = (name: string) => name.replace(/_/g, "").toLowerCase();
 const camel = (name: string) => name.replace(/(?!^)_([a-z])/g, (_, letter) => letter.toUpperCase());
 
-/** The same name as it is spelt here: `optLevel` of `opt_level`, `visitCall` of `visit_call_` and `VisitCall`. */
+/** Returns the same name as spelt here: `optLevel` for `opt_level`, `visitCall` for `visit_call_` and `VisitCall`. */
 export function spelt(name: string, known: readonly string[]): string | undefined {
   return known.find((one) => one === camel(name)) ?? known.find((one) => bare(one) === bare(name));
 }
 
-/** The nearest of the names that there are. */
+/** Returns the nearest of the names that there are. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   return spelt(name, known) ?? (cross().user_nearest(name, [...known]) || undefined);
 }
@@ -32,7 +32,7 @@ export function checkOptions(what: string, options: unknown, known: readonly str
 
 /** Prototypes of classes of this API, whose methods are hooks. */
 const own = new WeakSet<object>([Object.prototype]);
-/** Prototypes that were looked at and are in order. */
+/** Prototypes that were checked and are in order. */
 const looked = new WeakSet<object>();
 
 /** Classes whose methods are the hooks that there are. */

@@ -81,17 +81,17 @@ export abstract class Expr {
     return this.words[0] as number;
   }
 
-  /** The type that InferType found; null before it has run. Stale on a node that a mutator copied. */
+  /** Returns the type that InferType found; null before it has run. Stale on a node that a mutator copied. */
   get checkedType(): Type | null {
     return this.typeOrNull(1);
   }
 
-  /** The same by the name that it had in Relax. */
+  /** Returns the same by the name that it had in Relax. */
   get structInfo(): Type | null {
     return this.checkedType;
   }
 
-  /** The types that it had under the names of the first Relax. */
+  /** Returns the types that it had under the names of the first Relax. */
   get checkedType_(): Type | null {
     return this.checkedType;
   }
@@ -99,7 +99,7 @@ export abstract class Expr {
     return this.checkedType;
   }
 
-  /** The place in the program that the expression stands for; null if it has none. */
+  /** Returns the place in the program that the expression stands for; null if it has none. */
   get span(): Span | null {
     here(this.space);
     return spanOf(this.id);
@@ -110,7 +110,7 @@ export abstract class Expr {
     print(String(this));
   }
 
-  /** The program that the node is, as TVM prints it. */
+  /** Returns the program that the node is, as TVM prints it. */
   toString(): string {
     here(this.space);
     return cross().user_text(this.id);
@@ -126,7 +126,7 @@ export abstract class Expr {
     return nodeAt(this.words[index] as number, this.space);
   }
 
-  /** The one list of nodes that the node has. */
+  /** Returns the one list of nodes that the node has. */
   protected nodes(from: number, to = this.words.length): readonly Expr[] {
     if (this.list) return this.list;
     const list: Expr[] = [];
@@ -154,7 +154,7 @@ function hint(value: unknown): string {
   return typeof value === "number" ? `: write constant(${value})` : "";
 }
 
-/** Ids of nodes, each looked at. */
+/** Returns the ids of nodes, after checking each. */
 export function idsOf(list: readonly Expr[]): number[] {
   if (!Array.isArray(list)) throw new TypeError(`a list is needed here, not ${shown(list)}`);
   return list.map((item) => needExpr(item).id);
@@ -178,7 +178,7 @@ export class Var extends Expr {
       super(rawOf(cross().user_var(String(name), id, 0, own)));
     }
   }
-  /** Relax: whether it is visible in its dataflow block only. */
+  /** True if in Relax it is visible in its dataflow block only. */
   get isDataflow(): boolean {
     return this.words[5] === 1;
   }
@@ -188,11 +188,11 @@ export class Var extends Expr {
   get typeAnnotation(): Type | null {
     return this.typeOrNull(3);
   }
-  /** The identity that a variable keeps across different annotations. */
+  /** Returns the identity that a variable keeps across different annotations. */
   get vid(): number {
     return this.words[4] as number;
   }
-  /** The same variable with another annotation. */
+  /** Returns the same variable with another annotation. */
   withType(type: Type): Var {
     here(this.space);
     const id = cross().user_var(this.nameHint, needType(type).id + 1, this.id + 1, false);
@@ -206,7 +206,7 @@ export class DataflowVar extends Var {}
 /** A type, or of a tensor its shape alone. */
 type Annotation = Type | string | readonly Dim[] | Expr | null;
 
-/** The type that is meant by a type, or by a shape and an element type or tensor type. */
+/** Converts an annotation: a type, or a shape and an element type or tensor type. */
 export function annotationOf(
   type: Annotation | undefined,
   dtype: TensorType | string | null,
@@ -217,7 +217,7 @@ export function annotationOf(
   return asType(type as Type | string);
 }
 
-/** The extents of a shape that is a value. */
+/** Returns the extents of a shape that is a value. */
 function shapeValues(expr: Expr): readonly Dim[] {
   if (expr.kind !== KIND.ShapeExpr)
     throw new TypeError(`a type or a shape is needed here, not ${shown(expr)}`);
@@ -256,7 +256,7 @@ export class Op extends Expr {
   get description(): string {
     return this.fact(0) as string;
   }
-  /** Names of the inputs. */
+  /** Returns the names of the inputs. */
   get inputs(): readonly string[] {
     return this.fact(1) as string[];
   }
@@ -275,7 +275,7 @@ export class Op extends Expr {
   get hasKernel(): boolean {
     return this.fact(4) as boolean;
   }
-  /** `TOpIsStateful`, `TOpPattern` or `TNonComputational`; null where nothing is registered. */
+  /** Returns `TOpIsStateful`, `TOpPattern` or `TNonComputational`; null if it is not registered. */
   getAttr(name: string): unknown {
     const index = OP_ATTRS[name];
     const value = index === undefined ? null : this.fact(index);
@@ -287,7 +287,7 @@ export class Constructor extends Expr {
   get nameHint(): string {
     return this.named(2);
   }
-  /** Name of the type that it belongs to. */
+  /** Returns the name of the type that it belongs to. */
   get belongTo(): string {
     return this.named(3);
   }
@@ -315,7 +315,7 @@ export class TupleGetItem extends Expr {
       tuple instanceof Raw ? tuple : build(KIND.TupleGetItem, [needExpr(tuple).id, index >>> 0]),
     );
   }
-  /** TVM's C++ says `tuple`, its Python `tuple_value`. */
+  /** The tuple; TVM's C++ says `tuple`, its Python `tuple_value`. */
   get tuple(): Expr {
     return this.node(2);
   }
@@ -430,7 +430,7 @@ export class Func extends Expr {
       super(build(KIND.Function, [...head, ...vars, ...own.map((one) => needTypeVar(one).param)]));
     }
   }
-  /** Relax: whether it has no side effects. */
+  /** True if in Relax it has no side effects. */
   get isPure(): boolean {
     return this.words[5] === 1;
   }
@@ -448,11 +448,11 @@ export class Func extends Expr {
   get params(): readonly Var[] {
     return this.nodes(7, 7 + (this.words[6] as number)) as readonly Var[];
   }
-  /** Ids of the type parameters. */
+  /** Returns the ids of the type parameters. */
   get typeParamIds(): readonly number[] {
     return Array.from(this.words.subarray(7 + (this.words[6] as number)));
   }
-  /** The same function with another attribute (TVM's `with_attr`). */
+  /** Returns the same function with another attribute (TVM's `with_attr`). */
   withAttr(name: string, value: unknown): Func {
     const attrs = { ...this.attrs, [name]: value };
     const words = [...this.words.subarray(2)];
@@ -508,14 +508,14 @@ export class Constant extends Expr {
   get shape(): readonly number[] {
     return this.tensor()[1];
   }
-  /** The elements in row-major order, as a typed array; null where the program does not hold them. */
+  /** Returns the elements in row-major order, as a typed array; null where the program does not hold them. */
   get data(): ArrayLike<number | bigint> | null {
     const [dtype, , bytes] = this.tensor();
     if (!bytes) return null;
     const array = ARRAYS[dtype];
     return array ? array(bytes.slice().buffer as ArrayBuffer) : bytes.slice();
   }
-  /** The one element of a scalar. */
+  /** Returns the one element of a scalar. */
   get value(): number | bigint | null {
     return this.shape.length === 0 ? (this.data?.[0] ?? null) : null;
   }
@@ -544,7 +544,7 @@ function rawOf(id: number): Raw {
   return new Raw(id, wordsOf(id));
 }
 
-/** The node with that id. */
+/** Returns the node with that id. */
 export function nodeAt(id: number, owner: Space = space()): Expr {
   if (owner !== space()) here(owner);
   const known = owner.nodes.get(id);

@@ -121,7 +121,7 @@ export function makePass(
   return pass;
 }
 
-/** TVM's words for a PassInfo. */
+/** Returns TVM's words for a PassInfo. */
 function describeInfo({ name, optLevel, required }: PassInfo): string {
   const names = required.length === 0 ? "[]" : `[\n${required.map((one) => `${one}, `).join("")}]`;
   return `The meta data of the pass - pass name: ${name}, opt_level: ${optLevel}, required passes: ${names}\n`;

@@ -154,7 +154,7 @@ function isSkipped(func: Func): boolean {
   return Boolean(func.attrs?.SkipOptimization || func.attrs?.Compiler);
 }
 
-/** Passes in a row, each gated by the context. With a name it stands in the list of passes. */
+/** Makes a sequence of passes, each gated by the context. With a name it stands in the list of passes. */
 export function sequential(passes: readonly PassObject[], options: PassOptions = {}): PassObject {
   if (!Array.isArray(passes))
     throw new TypeError(`a sequence is made of a list of passes, not of ${shown(passes)}`);
@@ -191,7 +191,7 @@ function paramTypes(module: IRModule, f: (param: Var) => Type | string | null) {
 /** The dialect that selects among passes of one name: Relay's, Relax's, TIR's, or the one for the program. */
 type Dialect = "relay" | "relax" | "tir" | null;
 
-/** A pass that is built in, by TVM's name: `transform.FuseOps({ fuse_opt_level: 2 })`. */
+/** Makes a pass that is built in, by TVM's name: `transform.FuseOps({ fuse_opt_level: 2 })`. */
 function builtIn(dialect: Dialect, name: string, args: Record<string, unknown> = {}): PassObject {
   const own = listed.find((pass) => pass.info.name === name);
   if (own) return own;
@@ -221,7 +221,7 @@ function builtIn(dialect: Dialect, name: string, args: Record<string, unknown> =
   return makePass(passInfo(title, optLevel, required), { ...body, kind: "built-in", call }, works);
 }
 
-/** An argument of a pass: a pass that is built in is its call. */
+/** Writes an argument of a pass: a built-in pass as its call. */
 function written(value: unknown, name: string): string {
   if (isPass(value) && value.body.kind === "built-in") return value.body.call;
   return python(value, name);
@@ -279,7 +279,7 @@ interface PassDesc {
   listed: boolean;
 }
 
-/** Passes and their parts for the engine, parts first. */
+/** Describes passes and their parts for the engine, parts first. */
 function describe(roots: readonly PassObject[]): PassDesc[] {
   const place = new Map<PassObject, number>();
   const out: PassDesc[] = [];

@@ -56,7 +56,7 @@ export class RelaxExprMutator extends ExprMutator {
       return post;
     }
     if (this.noted(expr, post)) return post;
-    // No more rewrites are allowed, so this one is taken back.
+    // The fuel is used up, so this rewrite is undone.
     const plain = this.plain(expr);
     return plain === expr ? expr : this.builder.normalize(plain);
   }
@@ -67,7 +67,7 @@ export class RelaxExprMutator extends ExprMutator {
     return own ? own.call(this, expr as never) : plainHook(expr).call(this, expr);
   }
 
-  /** The value that a variable is bound to now; null for parameters. */
+  /** Returns the value that a variable is bound to now; null for parameters. */
   lookupBinding(variable: Expr): Expr | null {
     if (!(variable instanceof Var)) return null;
     return this.builder.lookupBinding(this.varRemap.get(variable.vid) ?? variable);
@@ -93,7 +93,7 @@ export class RelaxExprMutator extends ExprMutator {
     return after;
   }
 
-  /** The body of a function: only the symbols of its parameters are known in it. */
+  /** Visits the body of a function: only the symbols of its parameters are known in it. */
   visitWithNewScope(expr: Expr, params: readonly Var[] = []): Expr {
     this.builder.beginScope(params);
     this.builder.beginInnerScope();

@@ -124,7 +124,7 @@ export class DataflowBlock extends BindingBlock {
   }
 }
 
-/** A block from `id, whether it is a dataflow block, number of bindings, bindings`. */
+/** Reads a block from `id, whether it is a dataflow block, number of bindings, bindings`. */
 export function blockFrom(words: Uint32Array): BindingBlock {
   const known = space().blocks.get(words[0] as number);
   if (known) return known as BindingBlock;
@@ -292,8 +292,8 @@ const OWN = [SeqExpr, ShapeExpr, PrimValue, StringImm, DataTypeImm, ExternFunc, 
 for (const [at, one] of OWN.entries()) CLASSES[KIND.SeqExpr + at] = one as never;
 
 /**
- * A call of a function of tensors: `callTIR(gv, [x, w], new TensorType([4], "float32"))`. In the place of a type there may be a
- * shape, and then the element type behind it.
+ * Makes a call of a function of tensors: `callTIR(gv, [x, w], new TensorType([4], "float32"))`. In the place of a type
+ * there may be a shape, and then the element type behind it.
  */
 export function callTIR(
   callee: Expr,
@@ -329,7 +329,7 @@ function destination(
   return new Call(new Op(name), [needExpr(callee), fields], null, types);
 }
 
-/** A call of a packed function, which may have side effects: `callPacked("vm.print", [x], "R.Tensor")`. */
+/** Makes a call of a packed function, which may have side effects: `callPacked("vm.print", [x], "R.Tensor")`. */
 export function callPacked(
   callee: Expr | string,
   args: readonly Expr[],
@@ -364,7 +364,7 @@ export function fromText(text: string, named: ReadonlyMap<string, Expr>): Expr {
   return expand(body);
 }
 
-/** A value as Python writes it; expressions by a name. */
+/** Writes a value as Python does; expressions by a name. */
 function python(value: unknown, named: Map<string, Expr>): string {
   const name = (expr: Expr) => {
     const text = `a${named.size}`;

@@ -182,7 +182,7 @@ export function rewrite(expr: Expr, rules: readonly Rule[], fuel = FUEL): Expr {
   return before;
 }
 
-/** A function pass that applies rules. */
+/** Makes a function pass that applies rules. */
 export function rulePass(
   options: PassOptions & { fuel?: number },
   rules: readonly Rule[],

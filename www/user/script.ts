@@ -39,7 +39,7 @@ function problem(message: string, place: Place | null, code = "user-error"): Pro
   };
 }
 
-/** The innermost place of the script in a stack. */
+/** Returns the innermost place of the script in a stack. */
 function placeIn(stack: unknown): Place | null {
   const found = typeof stack === "string" ? stack.match(new RegExp(`${FILE}:(\\d+):(\\d+)`)) : null;
   if (!found) return null;
@@ -111,7 +111,7 @@ function note(error: unknown): void {
   tell(problemOf(error)[1]);
 }
 
-/** The function that the engine calls. Nothing but text is thrown through it. */
+/** Called by the engine. Throws texts only. */
 export function guardedHost(...args: Parameters<typeof host>): unknown {
   try {
     return host(...args);
@@ -158,7 +158,7 @@ export function hearRejections(): void {
   });
 }
 
-/** Waits for those that were rejected so far: they are told of in order, so one more says that it was all. */
+/** Waits for earlier rejections: they are reported in order, so one more marks the end. */
 export async function settle(): Promise<void> {
   if (hears) {
     await new Promise<void>((done) => {

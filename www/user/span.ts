@@ -17,7 +17,7 @@ export class Span {
   }
 }
 
-/** The place that a node descends from. */
+/** Returns the place that a node descends from. */
 export function spanOf(id: number): Span | null {
   const [start = 0, end = 0, line, column = 0, endLine = 0, endColumn = 0] = cross().user_span(id);
   return line === undefined ? null : new Span(line, column, endLine, endColumn, start, end);

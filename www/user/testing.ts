@@ -61,7 +61,7 @@ export class Bench {
     return (await answer(this.session, { id: 1, type: "run", document })) as Run;
   }
 
-  /** The text of a version, without header and types. */
+  /** Returns the text of a version, without header and types. */
   text(version: number): string {
     const text = this.session.handle({ id: 2, type: "text", version, stable: false }) as string;
     return text
@@ -79,7 +79,7 @@ export class Bench {
   }
 }
 
-/** The lines that a script printed, of one that must not go wrong. */
+/** Returns the lines that a script printed, of one that must not go wrong. */
 export function said(run: Run): string[] {
   expect_no_problems(run);
   return run.script?.output ?? [];

@@ -1,7 +1,7 @@
 /** Types of Relay and Relax. Equal types are the same object. */
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 
-/** An extent that may be anything: `?`. */
+/** An unknown extent: `?`. */
 export const Any = Object.freeze({ toString: () => "?" });
 
 export type Dim = number | typeof Any | SymbolicDim;
@@ -44,12 +44,12 @@ export class SymbolicDim {
   }
 }
 
-/** A new symbolic extent. In a script it is called `tir.Var`. */
+/** Makes a new symbolic extent. In a script it is called `tir.Var`. */
 export function symbol(name: string, dtype = "int64"): SymbolicDim {
   return dimAt(cross().user_symbol(String(name), dtype), 0) as SymbolicDim;
 }
 
-/** An extent from its three numbers. */
+/** Makes an extent from its three numbers. */
 export function dimAt(words: Uint32Array, at: number): Dim {
   const [kind = 0, low = 0, high = 0] = words.subarray(at, at + 3);
   if (kind === 1) return Any;
@@ -142,26 +142,26 @@ export class TensorType extends Type {
     else if (!shape || !dtype) throw new TypeError("a tensor of Relay has a shape and a dtype");
     else super(made([0, nameId(dtype), ...shape.flatMap((dim) => dimWords(dim))]));
   }
-  /** Empty where it is not known. */
+  /** The element type; empty if unknown. */
   get dtype(): string {
     const id = this.words[1] as number;
     if (this.words[0] === 0) return nameOf(id);
     return id === 0 ? "" : nameOf(id - 1);
   }
-  /** Null where it is not known, as may be in Relax. */
+  /** The extents; null if unknown, as may be in Relax. */
   get shape(): readonly Dim[] {
     if (this.words[0] !== 0) return extentsAt(this.words, 2).shape as readonly Dim[];
     const dims: Dim[] = [];
     for (let at = 2; at < this.words.length; at += 3) dims.push(dimAt(this.words, at));
     return Object.freeze(dims);
   }
-  /** The number of axes, -1 where it is not known. */
+  /** Returns the number of axes, -1 where it is not known. */
   get ndim(): number {
     return this.words[0] === 0 ? (this.words.length - 2) / 3 : extentsAt(this.words, 2).ndim;
   }
 }
 
-/** A tensor of so many axes, as the first Relax said: `DynTensorType(4, "float32")`. */
+/** Makes a tensor of so many axes, as the first Relax said: `DynTensorType(4, "float32")`. */
 export function DynTensorType(ndim = -1, dtype: string | null = "float32"): TensorType {
   return new TensorType(null, dtype, ndim);
 }
@@ -244,11 +244,11 @@ export class FuncType extends Type {
   get argTypes(): readonly Type[] {
     return this.words[0] === 12 ? this.list(4) : this.list(3, 3 + (this.words[2] as number));
   }
-  /** Relax: whether a call has no side effects. */
+  /** True if in Relax a call has no side effects. */
   get purity(): boolean {
     return this.words[0] === 12 ? this.words[2] === 1 : true;
   }
-  /** Relax: whether nothing is known of the arguments. */
+  /** True if in Relax the arguments are unknown. */
   get isOpaque(): boolean {
     return this.words[0] === 12 && this.words[3] === 1;
   }
@@ -270,7 +270,7 @@ export class TypeVar extends Type {
   get name(): string {
     return nameOf(this.words[2] as number);
   }
-  /** The parameter itself, which functions list. */
+  /** Returns the parameter itself, which functions list. */
   get param(): number {
     return this.words[1] as number;
   }
@@ -339,7 +339,7 @@ function ids(types: readonly Type[]): number[] {
   return types.map((type) => needType(type).id);
 }
 
-/** A type from a `Type`, or from how the text of a program writes one: `"Tensor[(1, 3), float32]"`. */
+/** Makes a type from a `Type`, or from how the text of a program writes one: `"Tensor[(1, 3), float32]"`. */
 export function asType(value: Type | string): Type {
   if (typeof value !== "string") return needType(value);
   if (!space().relax) return typeAt(cross().user_parse_type(value));
@@ -349,7 +349,7 @@ export function asType(value: Type | string): Type {
   return typeAt((cross().user_expr(param)[3] as number) - 1);
 }
 
-/** A value in an error message. */
+/** Returns a value in an error message. */
 export function shown(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === "function") return `the function ${value.name || "without a name"}`;

@@ -185,8 +185,8 @@ impl Kept {
         println!("{bytes:>9}  bytes of statics");
     }
 
-    /// The places in memory of the statics that it does not keep. Statics may lie over each other: a byte goes when none that
-    /// stays holds it.
+    /// Returns the places in memory of the statics that it does not keep. Statics may lie over each other: a byte goes
+    /// when none that stays holds it.
     pub fn without(&self, linked: &Linked) -> Vec<Range<u32>> {
         #[derive(Clone, Copy, PartialEq, PartialOrd)]
         enum Byte {
@@ -255,7 +255,7 @@ impl<'m> Visitor<'m> for Calls<'_> {
     }
 }
 
-/// The functions that a function calls.
+/// Returns the functions that a function calls.
 pub fn calls(module: &Module, function: FunctionId) -> Vec<FunctionId> {
     let mut found = Vec::new();
     if let FunctionKind::Local(local) = &module.funcs.get(function).kind {

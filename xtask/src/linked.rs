@@ -133,7 +133,7 @@ impl<'a> Sections<'a> {
         Ok(found)
     }
 
-    /// The name of the function with this body.
+    /// Returns the name of the function with this body.
     fn name(&self, body: usize) -> Result<&String> {
         Ok(self.names.get(&(self.imported + body as u32)).ok_or("a function without a name")?)
     }

@@ -45,7 +45,7 @@ pub fn serve(args: &[String]) -> Result {
     }
 }
 
-/// The host and port asked for; 127.0.0.1:5173 unless told otherwise.
+/// Returns the host and port asked for; 127.0.0.1:5173 unless told otherwise.
 fn address(args: &[String]) -> Result<(String, String)> {
     let (mut host, mut port) = ("127.0.0.1".to_owned(), "5173".to_owned());
     let mut args = args.iter();
@@ -63,7 +63,7 @@ fn address(args: &[String]) -> Result<(String, String)> {
 
 type Sources = BTreeMap<PathBuf, SystemTime>;
 
-/// Every file that the engine is made of, with the time it was last written.
+/// Returns every file that the engine is made of, with the time it was last written.
 fn sources() -> Sources {
     let mut found = Sources::new();
     let mut folders = vec![root().join("src")];
@@ -87,7 +87,7 @@ fn note(path: &Path, found: &mut Sources) {
     }
 }
 
-/// One of the files that differ, for the message.
+/// Returns one of the files that differ, for the message.
 fn changed(before: &Sources, after: &Sources) -> String {
     let new = after.iter().find(|(path, time)| before.get(*path) != Some(time));
     let gone = || before.iter().find(|(path, _)| !after.contains_key(*path));

@@ -32,7 +32,7 @@ pub fn npm_packages() -> Result {
     npm().args(["ci", "--no-audit", "--no-fund"]).run()
 }
 
-/// Is `version` (`v20.20.2`) one that Vite runs on?
+/// True if Vite runs on `version` (`v20.20.2`).
 fn recent_enough(version: &str) -> bool {
     let mut numbers = version.trim_start_matches('v').split('.').map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {

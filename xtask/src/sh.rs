@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 /// Errors are sentences for the person at the terminal; no code matches on them.
 pub type Result<T = ()> = std::result::Result<T, String>;
 
-/// The folder that holds the workspace.
+/// Returns the folder that holds the workspace.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
-/// Cargo's target folder, wherever the user's settings put it: this program was built into it.
+/// Returns Cargo's target folder, wherever the user's settings put it: this program was built into it.
 pub fn target_dir() -> PathBuf {
     let exe = std::env::current_exe().ok();
     exe.as_deref().and_then(Path::parent).and_then(Path::parent).map_or_else(|| root().join("target"), Path::to_path_buf)
@@ -25,7 +25,7 @@ pub struct Sh {
     quiet: bool,
 }
 
-/// A command run from the project's root.
+/// Makes a command run from the project's root.
 pub fn sh(program: impl AsRef<OsStr>) -> Sh {
     let mut command = Command::new(program.as_ref());
     command.current_dir(root());
@@ -33,12 +33,12 @@ pub fn sh(program: impl AsRef<OsStr>) -> Sh {
     Sh { command, shown: name.to_string_lossy().into_owned(), quiet: false }
 }
 
-/// The cargo that runs this program.
+/// Makes the command for the cargo that runs this program.
 pub fn cargo() -> Sh {
     sh(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// npm, which is a script of another name on Windows.
+/// Makes the command for npm, which is a script of another name on Windows.
 pub fn npm() -> Sh {
     sh(if cfg!(windows) { "npm.cmd" } else { "npm" })
 }
@@ -81,7 +81,7 @@ impl Sh {
         if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", self.shown)) }
     }
 
-    /// Standard output of a command that succeeds silently; `None` when it is absent or fails.
+    /// Returns the standard output of a command that succeeds silently; `None` when it is absent or fails.
     pub fn read(mut self) -> Option<String> {
         let output = self.command.stderr(Stdio::null()).stdin(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())

@@ -58,7 +58,7 @@ fn parse(wasm: &[u8]) -> Result<Module> {
     Ok(module)
 }
 
-/// The functions in element segments, with the slot of the table that each fills.
+/// Returns the functions in element segments, with the slot of the table that each fills.
 fn elements(module: &Module, wanted: TableId) -> Result<Vec<(u32, FunctionId)>> {
     let mut found = Vec::new();
     for element in module.elements.iter() {
@@ -97,7 +97,7 @@ fn take_statics(first: &mut Module, runs: &[Range<u32>]) -> Result<Vec<(u32, Vec
     Ok(taken)
 }
 
-/// The imported function that fetches the second half.
+/// Returns the imported function that fetches the second half.
 fn loader(first: &Module) -> Result<FunctionId> {
     let import = first.imports.iter().find(|import| import.name.contains("loadSecond")).ok_or("nothing imports `loadSecond`")?;
     match import.kind {

@@ -11,7 +11,7 @@ use std::time::Instant;
 /// The outcome of a stage that did not fail.
 enum Done {
     Passed,
-    /// What it checked is in order; these parts of it had nothing to check, and why.
+    /// It passed; these parts of it had nothing to check, for this reason.
     Partly(Vec<String>),
     /// Not run, and why that is in order.
     Skipped(String),
@@ -97,13 +97,13 @@ pub fn test(names: &[String]) -> Result {
     if failed == 0 { Ok(()) } else { Err("not everything passed".to_owned()) }
 }
 
-/// `cargo xtask conformance`: the runner over the cases that TVM made. As the tests are compiled: two
-/// thousand cases take a second that way, and a release build would take minutes first.
+/// Runs `cargo xtask conformance`: the runner over the cases that TVM made. As the tests are compiled: two thousand
+/// cases take a second that way, and a release build would take minutes first.
 pub fn conformance(args: &[String]) -> Result {
     cargo().args(["test", "--quiet", "--package", "passlab", "--test", "conformance"]).arg("--").args(args).run()
 }
 
-/// `cargo xtask record`: programs of our own through TVM, written to `tests/conformance`.
+/// Runs `cargo xtask record`: programs of our own through TVM, written to `tests/conformance`.
 pub fn record(kinds: &[String]) -> Result {
     let Some(python) = std::env::var_os("PASSLAB_PYTHON") else {
         return Err("$PASSLAB_PYTHON does not name a Python with apache-tvm 0.27".to_owned());
@@ -111,7 +111,7 @@ pub fn record(kinds: &[String]) -> Result {
     sh(python).arg("tests/conformance/record.py").args(kinds).run()
 }
 
-/// `cargo xtask bench page`: the built page in a real browser, timed.
+/// Runs `cargo xtask bench page`: the built page in a real browser, timed.
 pub fn bench_page() -> Result {
     setup::npm_packages()?;
     npm().args(["run", "--silent", "bench"]).env("CHROME", setup::browser()?.chrome).run()
@@ -163,7 +163,7 @@ fn agrees() -> Result<Done> {
     Ok(Passed)
 }
 
-/// The wasm tests with wasm-bindgen's runner, which is a member of the workspace.
+/// Returns the command for the wasm tests with wasm-bindgen's runner, which is a member of the workspace.
 fn wasm_tests() -> Result<Sh> {
     setup::wasm_target()?;
     cargo().args(["build", "--package", "test-runner"]).run()?;

@@ -28,7 +28,7 @@ pub(super) enum Step {
 /// The place above the root.
 pub(super) const NO_PLACE: u32 = u32::MAX;
 
-/// All places that were looked at, each with the one it was reached from.
+/// All visited places, each with the one from which it was reached.
 #[derive(Default)]
 pub(super) struct Places {
     steps: Vec<(u32, Step)>,

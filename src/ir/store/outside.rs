@@ -1,4 +1,4 @@
-//! Ids that come from outside of the engine: numbers that may be anything.
+//! Checks ids that come from outside of the engine, which may be any numbers.
 
 use super::Store;
 use crate::ir::Name;

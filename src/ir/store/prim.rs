@@ -64,7 +64,7 @@ impl Store {
         &self.stmts[id.index()]
     }
 
-    /// Returns the node that stands for a statement where nodes have origins and places.
+    /// Returns the node that represents a statement among the nodes with origins and places.
     pub fn stmt_node(&self, id: StmtId) -> ExprId {
         self.stmt_nodes[id.index()]
     }

@@ -27,7 +27,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// The next name of the builder: `lv`, `lv1`, `gv`.
+    /// Returns the next name of the builder: `lv`, `lv1`, `gv`.
     fn fresh(&mut self) -> String {
         let base = if self.dataflow { "lv" } else { "gv" };
         let count = self.names.entry(base).or_insert(0);
@@ -42,7 +42,7 @@ impl Builder {
         self.sequences.push(Sequence::default());
     }
 
-    /// The last binding of the innermost sequence, taken out of it.
+    /// Removes the last binding of the innermost sequence and returns it.
     pub(super) fn take_last(&mut self) -> Option<Binding> {
         let sequence = self.sequences.last_mut()?;
         sequence.done.last_mut().and_then(|(bindings, _)| bindings.pop())
@@ -111,7 +111,7 @@ impl Reader<'_, '_> {
         span: Span,
     ) -> VarId {
         let fresh = self.builder.fresh();
-        // A type that is written and cannot be is kept, for the check of the program to find; another one gives way there.
+        // A type that is written and does not fit is kept, for the verifier to find; here another one takes precedence.
         let ty = cast.or(ty).or(self.store.checked_type(value));
         let var = self.store.relax_var(name.unwrap_or(&fresh), ty, local && self.builder.dataflow);
         self.store.set_var_span(var, span);
@@ -122,7 +122,7 @@ impl Reader<'_, '_> {
         var
     }
 
-    /// The node of a value that is bound or returned. A call takes the type that is written for it.
+    /// Returns the node of a value that is bound or returned. A call takes the type that is written for it.
     pub(super) fn node(&mut self, value: Value, ty: Option<TypeId>, span: Span) -> Read<ExprId> {
         let value = self.expression(value, span)?;
         let node = match value {
@@ -156,7 +156,7 @@ impl Reader<'_, '_> {
         Ok(node)
     }
 
-    /// The node of an operand: a leaf, or a tuple of them. Anything else is bound first.
+    /// Returns the node of an operand: a leaf, or a tuple of them. Anything else is bound first.
     pub(super) fn operand(&mut self, value: Value, span: Span) -> Read<ExprId> {
         let value = self.expression(value, span)?;
         match value {
@@ -212,18 +212,18 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// The value of an argument of a call.
+    /// Returns the value of an argument of a call.
     pub(super) fn argument(&mut self, value: Value, span: Span) -> Read<Value> {
         self.expression(value, span)
     }
 
-    /// A whole number as a value of the program.
+    /// Makes a whole number as a value of the program.
     pub(super) fn prim_int(&mut self, value: i64) -> ExprId {
         let prim = self.store.prim_int(value, DType::I64);
         self.prim_node(prim)
     }
 
-    /// A scalar expression as a value of the program; a variable of the program stands for itself.
+    /// Makes a scalar expression as a value of the program; a variable of the program stands for itself.
     pub(super) fn prim_node(&mut self, prim: crate::ir::PrimId) -> ExprId {
         if let PrimExpr::Var(symbol) = *self.store.prim_of_id(prim)
             && let Some(var) = self.scopes.var_of(symbol)
@@ -235,14 +235,14 @@ impl Reader<'_, '_> {
         self.store.add_typed(Expr::Prim(prim), Some(ty))
     }
 
-    /// `R.shape([n, 4])`
+    /// Makes `R.shape([n, 4])`.
     pub(super) fn shape_node(&mut self, dims: &[Dim]) -> ExprId {
         let ty = self.store.ty(Type::Shape(Extents::Known(dims.into())));
         let dims = self.store.dims(dims);
         self.store.add_typed(Expr::Shape(dims), Some(ty))
     }
 
-    /// `R.tuple()`
+    /// Makes `R.tuple()`.
     pub(super) fn unit(&mut self) -> ExprId {
         let ty = self.store.tuple_type(&[]);
         self.store.add_typed(Expr::Tuple(crate::ir::List::EMPTY), Some(ty))

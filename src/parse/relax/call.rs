@@ -34,7 +34,7 @@ impl<'s> Args<'s> {
 const TYPE_ARGS: [&str; 5] = ["ty_args", "out_ty", "sinfo_args", "out_sinfo", "type_args"];
 
 impl<'s> Reader<'s, '_> {
-    /// A call.
+    /// Reads a call.
     pub(super) fn eval_call(&mut self, id: Id<Node>, callee: Id<Node>, args: List<Arg>) -> Read<Value> {
         let tree = self.tree;
         let args = tree.args(args);
@@ -246,7 +246,7 @@ impl<'s> Reader<'s, '_> {
         })
     }
 
-    /// `R.linear(data, weight, bias=None, out_dtype=None)`: a product with the transposed weight, and a sum.
+    /// Reads `R.linear(data, weight, bias=None, out_dtype=None)`: a product with the transposed weight, and a sum.
     pub(super) fn linear(&mut self, mut args: Args<'s>) -> Read<Value> {
         let span = args.span;
         let (Some(data), Some(weight)) = (args.next("data"), args.next("weight")) else {
@@ -266,7 +266,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// `R.match_cast(value, type)`, in 2022 `R.match_shape(value, (n, m))`.
+    /// Reads `R.match_cast(value, type)`, in 2022 `R.match_shape(value, (n, m))`.
     fn match_cast(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
         let [value, ty] = args else {
             return Err(self.error_at("relax-syntax", format!("`R.{name}` takes a value and what it is matched with"), id));
@@ -421,7 +421,7 @@ impl<'s> Reader<'s, '_> {
         Ok(Value::Call(Box::new(CallParts { callee, args: operands, attrs, ty_args, ty, span })))
     }
 
-    /// Calls of operators whose first argument is the name of a function.
+    /// Reads calls of operators whose first argument is the name of a function.
     fn call_named(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
         let span = args.span;
         let callee = match args.next("func").or_else(|| args.take("py_func_name")) {
@@ -464,7 +464,7 @@ impl<'s> Reader<'s, '_> {
         Ok(value)
     }
 
-    /// `R.print(x, format="...")`, `R.assert_op(condition, x, format="...")`: the format is an argument of its own.
+    /// Reads `R.print(x, format="...")`, `R.assert_op(condition, x, format="...")`: the format is a separate argument.
     fn formatted(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
         let span = args.span;
         let format = args.take("format").map_or(Value::Str(self.store.name("")), |(value, _)| value);
@@ -523,7 +523,7 @@ impl<'s> Reader<'s, '_> {
         Ok(AttrValue::Object(self.store.add_object(object)))
     }
 
-    /// A set of attributes.
+    /// Makes a set of attributes.
     pub(super) fn dict(&mut self, key: &str, fields: &[(&str, AttrValue)]) -> AttrsId {
         let fields = fields.iter().map(|(name, value)| (self.store.name(name), value.clone())).collect();
         let key = self.store.name(key);

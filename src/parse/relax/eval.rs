@@ -11,7 +11,7 @@ use crate::parse::script::tree::{Binary, Unary};
 use crate::parse::suggest::nearest;
 
 impl<'s> Reader<'s, '_> {
-    /// The value of an expression.
+    /// Evaluates an expression.
     pub(super) fn eval(&mut self, id: Id<Node>) -> Read<Value> {
         let tree = self.tree;
         Ok(match tree.expr(id) {
@@ -96,7 +96,7 @@ impl<'s> Reader<'s, '_> {
         Err(stop)
     }
 
-    /// `Module.f`, or a name with dots that is a value without being called: `R.Tensor`, `T.int64`.
+    /// Reads `Module.f`, or a name with dots that is a value without being called: `R.Tensor`, `T.int64`.
     fn attribute(&mut self, id: Id<Node>) -> Read<Value> {
         if let Some(dotted) = self.tree.dotted(id)
             && let Some(value) = self.dotted_type(dotted)
@@ -126,7 +126,7 @@ impl<'s> Reader<'s, '_> {
         Err(stop)
     }
 
-    /// `t[0]`, `metadata["ir.GenericConst"][0]`, and the types of 2022: `R.Tensor[(n, m), "f32"]`.
+    /// Reads `t[0]`, `metadata["ir.GenericConst"][0]`, and the types of 2022: `R.Tensor[(n, m), "f32"]`.
     fn subscript(&mut self, id: Id<Node>, value: Id<Node>, items: &[Id<Node>]) -> Read<Value> {
         if let Node::Subscript { value: table, items: keys } = self.tree.expr(value)
             && self.tree.name(table) == Some("metadata")
@@ -178,7 +178,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// A chain of operators, from the left.
+    /// Reads a chain of operators, from the left.
     fn binary(&mut self, id: Id<Node>) -> Read<Value> {
         let mut chain = Vec::new();
         let mut at = id;
@@ -243,7 +243,7 @@ impl<'s> Reader<'s, '_> {
         }))
     }
 
-    /// The scalar that a value is, if it is one.
+    /// Returns the scalar that a value is, if it is one.
     fn as_prim(&mut self, value: &Value) -> Option<Operand> {
         match value {
             Value::Int(value) => Some(Operand::Int(*value)),
@@ -258,7 +258,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Two scalars of one type: numbers of Python take the type of the other.
+    /// Gives two scalars one type: numbers of Python take the type of the other.
     fn promote(&mut self, a: Operand, b: Operand) -> (PrimId, PrimId) {
         let dtype = match (&a, &b) {
             (Operand::Prim(prim), _) | (_, Operand::Prim(prim)) => self.store.prim_dtype(*prim),
@@ -276,7 +276,7 @@ impl<'s> Reader<'s, '_> {
         (of(a), of(b))
     }
 
-    /// The symbolic extent that an expression is: a variable that holds a scalar, or a bare scalar expression.
+    /// Returns the symbolic extent that an expression is: a variable that holds a scalar, or a bare scalar expression.
     pub(super) fn symbol_of(&self, id: ExprId) -> Option<Id<Symbol>> {
         match self.store.expr(id) {
             Expr::Var(var) => self.store.var_data(var).symbol,
@@ -288,7 +288,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// A call of an operator, written as one of Python's.
+    /// Makes a call of an operator, written as one of Python's.
     fn op_call(&mut self, name: &'static str, args: Vec<Value>, id: Id<Node>) -> Read<Value> {
         let span: Span = self.span(id);
         let mut operands = Vec::with_capacity(args.len());

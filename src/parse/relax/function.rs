@@ -48,7 +48,7 @@ impl<'s> Reader<'s, '_> {
         found
     }
 
-    /// A function. `symbol`: the name under which it is known outside.
+    /// Reads a function. `symbol`: the name under which it is known outside.
     pub(super) fn function(&mut self, def: &Def, decorator: &Decorator, symbol: bool) -> Read<ExprId> {
         let outer = std::mem::take(&mut self.builder);
         self.scopes.open();
@@ -222,7 +222,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// `TypeVar` names inside of a string are declared by it too.
+    /// Declares the `TypeVar` names inside of a string, too.
     fn names_in_string(&mut self, id: Id<Node>, params: &FxHashSet<&'s str>) {
         let strings = self.strings;
         let Some(inner) = strings.get(&id) else { return };
@@ -237,7 +237,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// The element type of an annotation that is a scalar: `T.int64`, `R.Prim("int64")`.
+    /// Returns the element type of an annotation that is a scalar: `T.int64`, `R.Prim("int64")`.
     fn scalar(&mut self, id: Id<Node>) -> Option<DType> {
         let tree = self.tree;
         let (name, args) = match tree.expr(id) {
@@ -252,7 +252,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// A function in a function: a binding. One that calls itself knows its own type.
+    /// Reads a function in a function: a binding. One that calls itself knows its own type.
     pub(super) fn inner_function(&mut self, id: Id<Def>, local: &dyn Fn(&str) -> bool) -> Read<()> {
         let def = *self.tree.def(id);
         let span: Span = def.name;

@@ -1,4 +1,4 @@
-//! Values that names around a text have, as whoever reads it says, and lone values.
+//! Reads the values of names around a text, as the options give them, and lone values.
 
 use super::scope::Meaning;
 use super::value::{CallParts, Value};
@@ -39,7 +39,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The value of `_ = value`.
+    /// Reads the value of `_ = value`.
     pub(super) fn lone_value(&mut self) -> Read<AttrValue> {
         self.scopes.open();
         self.define_given();
@@ -53,7 +53,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The node of a value, whose operands stand in it rather than in bindings.
+    /// Makes the node of a value, whose operands stand in it rather than in bindings.
     fn nested(&mut self, value: Value, span: Span) -> Read<ExprId> {
         let value = self.argument(value, span)?;
         Ok(match value {

@@ -48,7 +48,7 @@ impl Reader<'_, '_> {
         Ok(Value::Expr(node))
     }
 
-    /// The numbers of nested lists, and the shape of the nesting.
+    /// Returns the numbers of nested lists, and the shape of the nesting.
     fn flatten(&mut self, value: &Value, depth: usize, shape: &mut Vec<i64>, leaves: &mut Vec<Value>, span: Span) -> Read<()> {
         let Some(items) = value.items() else {
             let fits = match value {
@@ -69,7 +69,7 @@ impl Reader<'_, '_> {
         items.iter().try_for_each(|item| self.flatten(item, depth + 1, shape, leaves, span))
     }
 
-    /// `T.int64(3)`, `T.index_map(...)`, `T.target(...)`, `T.max(a, b)`.
+    /// Reads `T.int64(3)`, `T.index_map(...)`, `T.target(...)`, `T.max(a, b)`.
     pub(super) fn tir_call(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
         let span = self.span(id);
         if name == "index_map" {
@@ -147,7 +147,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    /// `T.target({"kind": "llvm"})`, or the kind alone.
+    /// Reads `T.target({"kind": "llvm"})`, or the kind alone.
     fn target(&mut self, id: Id<Node>) -> Read<Value> {
         let value = self.eval(id)?;
         let fields = match self.attr_value(&value, self.span(id))? {
@@ -159,7 +159,7 @@ impl Reader<'_, '_> {
         Ok(Value::Attr(AttrValue::Object(target)))
     }
 
-    /// A value as a scalar expression.
+    /// Makes a value as a scalar expression.
     pub(super) fn prim_of(&mut self, value: &Value, span: Span) -> Read<PrimId> {
         match value {
             Value::Float(value) => Ok(self.store.prim_float(*value, DType::F64)),
@@ -173,7 +173,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// `T.index_map(lambda i, j: (j, i))`
+    /// Reads `T.index_map(lambda i, j: (j, i))`.
     pub(super) fn index_map(&mut self, id: Id<Node>, lambda: Option<Id<Node>>) -> Read<Value> {
         let span = self.span(id);
         let lambda = lambda.map(|lambda| self.tree.expr(lambda));
@@ -200,7 +200,7 @@ impl Reader<'_, '_> {
         Ok(Value::Attr(AttrValue::Object(self.store.add_object(object))))
     }
 
-    /// `I.vdevice("llvm", 0, "global")`, `I.GlobalVar("f")`, `I.StringType()`.
+    /// Reads `I.vdevice("llvm", 0, "global")`, `I.GlobalVar("f")`, `I.StringType()`.
     pub(super) fn ir_call(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
         let span = self.span(id);
         if name == "StringType" {

@@ -64,7 +64,7 @@ impl<'s> Reader<'s, '_> {
         matches!(self.store.expr(id), Expr::Constant(tensor) if self.store.tensor(tensor).data.is_none())
     }
 
-    /// A constant without a value takes the type that is written where it is bound.
+    /// Gives a constant without a value the type that is written where it is bound.
     pub(super) fn type_unknown_constant(&mut self, id: ExprId, ty: Option<TypeId>) -> ExprId {
         let Some(info) = ty.and_then(|ty| self.store.tensor_info(ty)) else { return id };
         let (crate::ir::Extents::Known(dims), Some(dtype)) = (&info.extents, info.dtype) else { return id };
@@ -104,7 +104,7 @@ impl<'s> Reader<'s, '_> {
     }
 }
 
-/// The strings of a section that stand in tensor programs, in order.
+/// Returns the strings of a section that stand in tensor programs, in order.
 fn strings(json: &Json) -> Vec<String> {
     let data = |index: Option<&Json>| {
         let index = index.and_then(Json::as_index)?;
@@ -123,7 +123,7 @@ fn strings(json: &Json) -> Vec<String> {
     out
 }
 
-/// The constants of a section, in order.
+/// Returns the constants of a section, in order.
 fn constants(json: &Json) -> Result<Vec<Tensor>, String> {
     let nodes = json.get("nodes").and_then(Json::as_array).ok_or("the metadata section has no nodes")?;
     if json.get("root").is_some() {
@@ -152,7 +152,7 @@ fn constants(json: &Json) -> Result<Vec<Tensor>, String> {
     Ok(constants)
 }
 
-/// The constants of a section that TVM 0.21 or before wrote: nodes with keys and attributes, tensors apart.
+/// Returns the constants of a section that TVM 0.21 or before wrote: nodes with keys and attributes, tensors apart.
 fn old_constants(json: &Json, nodes: &[Json]) -> Result<Vec<Tensor>, String> {
     let index = |value: Option<&Json>| value.and_then(|v| v.as_index().or_else(|| v.as_str()?.parse().ok()));
     let node =
@@ -174,7 +174,7 @@ fn old_constants(json: &Json, nodes: &[Json]) -> Result<Vec<Tensor>, String> {
     Ok(constants)
 }
 
-/// A tensor as TVM saves it.
+/// Parses a tensor as TVM saves it.
 fn tensor(text: &str) -> Option<Tensor> {
     let bytes = STANDARD.decode(text).ok()?;
     let mut rest = bytes.as_slice();

@@ -152,7 +152,7 @@ fn shape_strings<'s>(tree: &Tree<'s>) -> FxHashMap<Id<Node>, Tree<'s>> {
 }
 
 impl<'s, 'a> Reader<'s, 'a> {
-    /// The place of a node of the tree that is read.
+    /// Returns the place of a node of the tree that is read.
     fn span(&self, id: Id<Node>) -> Span {
         self.inside.unwrap_or_else(|| self.tree.span(id))
     }
@@ -169,14 +169,14 @@ impl<'s, 'a> Reader<'s, 'a> {
         self.error(code, message, span)
     }
 
-    /// Says once that something is written in the notation of an older TVM.
+    /// Reports once that a construct is in the notation of an older TVM.
     fn hint(&mut self, what: &'static str, span: Span) {
         if self.hinted.insert(what) {
             self.diagnostics.push(Diagnostic::warning("relax-old", what, span));
         }
     }
 
-    /// Text of an expression, for messages.
+    /// Returns the text of an expression, for messages.
     fn text(&self, id: Id<Node>) -> String {
         super::shorten(self.tree.text(self.tree.span(id)))
     }

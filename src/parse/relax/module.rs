@@ -9,7 +9,7 @@ use crate::ir::{AttrValue, Attrs, AttrsId, Expr, ExprId, Id, List};
 use crate::parse::script::tree::{Class, Def, Stmt, StmtKind};
 
 impl<'s> Reader<'s, '_> {
-    /// The whole file. A function that stands alone is an expression.
+    /// Reads the whole file. A function that stands alone is an expression.
     pub(super) fn file(&mut self) -> Option<ExprId> {
         let tree = self.tree;
         self.scopes.open();
@@ -46,7 +46,7 @@ impl<'s> Reader<'s, '_> {
         result
     }
 
-    /// `n = TypeVar("n")`, `metadata = tvm.ir.load_json("...")`, other values.
+    /// Reads `n = TypeVar("n")`, `metadata = tvm.ir.load_json("...")`, other values.
     fn top_assignment(&mut self, target: Id<Node>, value: Id<Node>) -> Read<()> {
         let tree = self.tree;
         let Some(name) = tree.name(target) else {
@@ -69,7 +69,7 @@ impl<'s> Reader<'s, '_> {
         Ok(())
     }
 
-    /// `n = TypeVar("n")`; false when it is something else. TVM prints it before inner functions too.
+    /// Reads `n = TypeVar("n")`; false when it is something else. TVM prints it before inner functions too.
     pub(super) fn type_variable(&mut self, target: Id<Node>, value: Id<Node>) -> Read<bool> {
         let tree = self.tree;
         let Node::Call { callee, args } = tree.expr(value) else { return Ok(false) };
@@ -89,7 +89,7 @@ impl<'s> Reader<'s, '_> {
         Ok(true)
     }
 
-    /// Functions outside of a class: one is an expression, more are a module.
+    /// Reads functions outside of a class: one is an expression, more are a module.
     fn functions_alone(&mut self, defs: &[Id<Def>], has_class: bool) -> Option<ExprId> {
         let tree = self.tree;
         if has_class {
@@ -120,7 +120,7 @@ impl<'s> Reader<'s, '_> {
         None
     }
 
-    /// `@I.ir_module class Module:`; without any decorator TVM reads the same.
+    /// Reads `@I.ir_module class Module:`; without any decorator TVM reads the same.
     fn class(&mut self, class: Class) {
         let tree = self.tree;
         let is_module = tree.items(class.decorators).iter().any(|decorator| {
@@ -157,7 +157,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// `I.module_attrs(...)` and `I.module_global_infos(...)`: before everything, for types refer to them.
+    /// Reads `I.module_attrs(...)` and `I.module_global_infos(...)`: before everything, for types refer to them.
     fn module_infos(&mut self, body: List<Stmt>) {
         let tree = self.tree;
         for stmt in tree.stmts(body) {
@@ -240,7 +240,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// A function that is none of Relax.
+    /// Reads a function that is none of Relax.
     fn other_function(&mut self, def: &Def) -> Read<ExprId> {
         if tir::is_prim_func(self.tree, def) {
             let around = tir::Around {

@@ -55,7 +55,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// `call_tir(f, args, (n, m), dtype="float32")`, with a list of shapes for several outputs.
+    /// Reads `call_tir(f, args, (n, m), dtype="float32")`, with a list of shapes for several outputs.
     pub(super) fn old_output(&mut self, shape: Id<Node>, dtype: Option<Id<Node>>) -> Read<TypeId> {
         let span = self.span(shape);
         self.hint("the output is a type today: `out_ty=R.Tensor((n, m), \"float32\")`", span);
@@ -88,7 +88,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// `tir_vars=R.shape([n, m])`: they are further arguments today.
+    /// Reads `tir_vars=R.shape([n, m])`: they are further arguments today.
     pub(super) fn with_symbols(&mut self, operands: Value, symbols: Id<Node>) -> Read<Value> {
         let span = self.span(symbols);
         self.hint("symbolic arguments are elements of the argument tuple today", span);

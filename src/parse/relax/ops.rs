@@ -10,14 +10,14 @@ use crate::ops::{self, ArgKind, AttrKind, AttrsSchema, RelaxArg, RelaxOp};
 use crate::parse::suggest::nearest;
 
 impl<'s> Reader<'s, '_> {
-    /// A call of an operator over operands alone.
+    /// Makes a call of an operator over operands alone.
     pub(super) fn plain_call(&mut self, name: &str, args: Vec<Value>, span: Span) -> Value {
         let attrs = ops::lookup_relax(name).and_then(|op| ops::info(op).relax.as_ref()).and_then(|op| op.attrs);
         let attrs = attrs.and_then(|schema| schema.complete(self.store, &[]).ok()).map(|attrs| self.store.attrs(attrs));
         self.op_value(name, args, attrs, Vec::new(), span).unwrap_or(Value::None)
     }
 
-    /// A call of an operator.
+    /// Reads a call of an operator.
     pub(super) fn op_value(
         &mut self,
         name: &str,
@@ -41,7 +41,7 @@ impl<'s> Reader<'s, '_> {
         stop
     }
 
-    /// A call of an operator as it is written.
+    /// Reads a call of an operator as it is written.
     pub(super) fn call_op(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
         let span = args.span;
         let Some(op) = ops::lookup_relax(name).and_then(|op| ops::info(op).relax.as_ref()) else {
@@ -89,7 +89,7 @@ impl<'s> Reader<'s, '_> {
         Ok(())
     }
 
-    /// An argument that is not given.
+    /// Fills in an omitted argument.
     fn left_out(&mut self, op: &RelaxOp, arg: &RelaxArg, operands: &mut Vec<Value>) -> Read<()> {
         let value = match (op.name, arg.name) {
             // `R.arange(n)` is from zero to `n`.

@@ -27,7 +27,7 @@ impl Reader<'_, '_> {
         function
     }
 
-    /// TVM marks modules that Python runs.
+    /// Marks a module that Python runs, as TVM does.
     pub(super) fn python_module(&mut self, class: &Class) {
         let tree = self.tree;
         let is_base = |name: &str| name.rsplit('.').next() == Some("BasePyModule");

@@ -51,12 +51,12 @@ impl<'s> Scopes<'s> {
         self.holders.insert(symbol, var);
     }
 
-    /// The variable of the program that a symbolic variable is.
+    /// Returns the variable of the program that a symbolic variable is.
     pub(super) fn var_of(&self, symbol: Id<Symbol>) -> Option<VarId> {
         self.holders.get(&symbol).copied()
     }
 
-    /// All names, for suggestions.
+    /// Returns all names, for suggestions.
     pub(super) fn names(&self) -> impl Iterator<Item = &'s str> + '_ {
         self.scopes.iter().flat_map(|scope| scope.keys().copied())
     }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 pub(super) enum Flow {
     /// It has returned this.
     Return(ExprId),
-    /// It goes on.
+    /// It continues.
     On,
 }
 
@@ -20,7 +20,7 @@ pub(super) enum Flow {
 type Outputs<'s> = FxHashMap<&'s str, usize>;
 
 impl<'s> Reader<'s, '_> {
-    /// The statements of a block.
+    /// Reads the statements of a block.
     pub(super) fn statements(&mut self, body: List<Stmt>, outputs: &Outputs<'s>) -> Read<Flow> {
         let tree = self.tree;
         let stmts = tree.stmts(body);
@@ -113,7 +113,7 @@ impl<'s> Reader<'s, '_> {
         Ok(Flow::On)
     }
 
-    /// `x: Type` without a value: how TVM prints a variable that nothing binds.
+    /// Reads `x: Type` without a value: how TVM prints a variable that nothing binds.
     fn free_variable(&mut self, target: Id<Node>, annotation: Id<Node>) -> Read<()> {
         let ty = self.ty(annotation)?;
         if let Some(name) = self.tree.name(target) {
@@ -202,7 +202,7 @@ impl<'s> Reader<'s, '_> {
         Ok(())
     }
 
-    /// `a, b = t`
+    /// Reads `a, b = t`.
     fn unpack(&mut self, targets: &[Id<Node>], value: Value, local: &dyn Fn(&str) -> bool, at: Span) -> Read<()> {
         let values: Vec<Value> = match value {
             Value::Tuple(items) | Value::List(items) => items,
@@ -231,7 +231,7 @@ impl<'s> Reader<'s, '_> {
         Ok(())
     }
 
-    /// `with R.dataflow():`
+    /// Reads `with R.dataflow():`.
     fn with(&mut self, span: Span, items: &[crate::parse::script::tree::WithItem], body: List<Stmt>) -> Read<Flow> {
         let [item] = items else {
             return Err(self.error("relax-syntax", "one context is expected behind `with`", span));
@@ -265,7 +265,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// The names in `R.output(...)`, each with the statement that binds it last.
+    /// Returns the names in `R.output(...)`, each with the statement that binds it last.
     fn outputs(&mut self, body: List<Stmt>) -> Read<Outputs<'s>> {
         let tree = self.tree;
         let stmts = tree.stmts(body);
@@ -313,7 +313,7 @@ impl<'s> Reader<'s, '_> {
         Ok(outputs)
     }
 
-    /// `if cond:` with both branches.
+    /// Reads `if cond:` with both branches.
     fn branch(
         &mut self,
         span: Span,
@@ -349,7 +349,7 @@ impl<'s> Reader<'s, '_> {
         Ok(())
     }
 
-    /// The name that a branch gives the result.
+    /// Returns the name that a branch gives the result.
     fn bound_name(&self, body: List<Stmt>) -> Option<&'s str> {
         let tree = self.tree;
         let mut body = body;

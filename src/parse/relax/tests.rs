@@ -3,7 +3,7 @@ use crate::ir::Store;
 use crate::parse::parse;
 use crate::print::{PrintOptions, expr_lines, module_lines};
 
-/// The text that a program prints as, without its metadata section.
+/// Returns the text that a program prints as, without its metadata section.
 fn printed(source: &str) -> (String, Vec<Diagnostic>) {
     let mut store = Store::new();
     let parsed = parse(&mut store, source);
@@ -15,7 +15,7 @@ fn printed(source: &str) -> (String, Vec<Diagnostic>) {
     (text, parsed.diagnostics)
 }
 
-/// The lines of a function's body, as they print.
+/// Returns the lines of a function's body, as they print.
 fn body(source: &str) -> Vec<String> {
     let (text, found) = printed(source);
     assert!(!found.iter().any(Diagnostic::is_error), "{found:?}");

@@ -19,7 +19,7 @@ impl<'s> TypeArgs<'s> {
 }
 
 impl<'s> Reader<'s, '_> {
-    /// A type.
+    /// Reads a type.
     pub(super) fn ty(&mut self, id: Id<Node>) -> Read<TypeId> {
         let value = match self.tree.expr(id) {
             Node::None => Value::Type(self.store.tuple_type(&[])),
@@ -42,7 +42,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Types.
+    /// Reads types.
     pub(super) fn types(&mut self, id: Id<Node>) -> Read<Vec<TypeId>> {
         match self.tree.expr(id) {
             Node::Tuple(items) | Node::List(items) => self.tree.items(items).iter().map(|item| self.ty(*item)).collect(),
@@ -183,7 +183,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// The shape of a tensor: extents, or a variable that holds a shape.
+    /// Reads the shape of a tensor: extents, or a variable that holds a shape.
     fn shape(&mut self, id: Id<Node>) -> Read<Extents> {
         if let Node::Tuple(_) | Node::List(_) = self.tree.expr(id) {
             return Ok(Extents::Known(self.dims(id)?.into()));
@@ -201,7 +201,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Extents; strings are expressions.
+    /// Reads extents; strings are expressions.
     pub(super) fn dims(&mut self, id: Id<Node>) -> Read<Vec<Dim>> {
         let (Node::Tuple(items) | Node::List(items)) = self.tree.expr(id) else {
             return Err(self.error_at("relax-shape", "a list of extents is expected here", id));
@@ -219,7 +219,7 @@ impl<'s> Reader<'s, '_> {
         Ok(dims)
     }
 
-    /// An extent that is written as a string.
+    /// Reads an extent that is written as a string.
     fn quoted(&mut self, id: Id<Node>) -> Read<Value> {
         let strings = self.strings;
         let Some(inner) = strings.get(&id).filter(|_| self.inside.is_none()) else {
@@ -292,7 +292,7 @@ impl<'s> Reader<'s, '_> {
         Ok(self.store.ty(Type::Distributed { tensor, mesh, placement }))
     }
 
-    /// An object of the module's lists by name: `mesh[0]`.
+    /// Returns an object of the module's lists by name: `mesh[0]`.
     pub(super) fn mesh(&mut self, text: &str, span: Span) -> Read<Id<Object>> {
         let parts = text.split_once('[').and_then(|(name, rest)| Some((name, rest.strip_suffix(']')?.parse::<usize>().ok()?)));
         let found = parts.and_then(|(name, index)| self.global_info(name)?.get(index).cloned());
@@ -302,7 +302,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// A device by name: `llvm`, `llvm:1`, `llvm:1:global`.
+    /// Returns a device by name: `llvm`, `llvm:1`, `llvm:1:global`.
     pub(super) fn vdevice(&mut self, text: &str, span: Span) -> Read<Id<Object>> {
         let mut parts = text.split(':');
         let kind = parts.next().unwrap_or_default();
@@ -325,7 +325,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// The types of 2022: `R.Tensor[(n, m), "f32"]`. Names in their shapes need no declaration.
+    /// Reads the types of 2022: `R.Tensor[(n, m), "f32"]`. Names in their shapes need no declaration.
     fn old_type(&mut self, id: Id<Node>, head: Id<Node>, items: &[Id<Node>]) -> Read<TypeId> {
         let span = self.span(id);
         self.hint("types take their arguments in parentheses today: `R.Tensor((n, m), \"float32\")`", span);
@@ -377,7 +377,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// A new symbolic variable in the innermost scope.
+    /// Makes a new symbolic variable in the innermost scope.
     pub(super) fn declare_symbol(&mut self, name: &'s str, dtype: DType) -> Id<Symbol> {
         let text: Id<Name> = self.store.name(name);
         let symbol = self.store.add_symbol(Symbol { name: text, dtype, size: false });

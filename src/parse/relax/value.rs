@@ -44,7 +44,7 @@ pub(super) enum Value {
     Dataflow,
     /// `T.int64()`: a symbolic variable to be named.
     NewSymbol(DType),
-    /// Something that only attributes hold.
+    /// A value that only attributes can have.
     Attr(AttrValue),
     /// The module.
     Module,
@@ -89,7 +89,7 @@ impl Value {
         }
     }
 
-    /// The elements, if it is a tuple or list.
+    /// Returns the elements, if it is a tuple or list.
     pub(super) fn items(&self) -> Option<&[Value]> {
         match self {
             Value::Tuple(items) | Value::List(items) => Some(items),
@@ -99,7 +99,7 @@ impl Value {
 }
 
 impl Reader<'_, '_> {
-    /// A value as the value of an attribute.
+    /// Makes a value as the value of an attribute.
     pub(super) fn attr_value(&mut self, value: &Value, span: Span) -> Read<AttrValue> {
         Ok(match value {
             Value::None => AttrValue::Null,
@@ -132,7 +132,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// A value as the value of an operator's attribute of this kind.
+    /// Makes a value as the value of an operator's attribute of this kind.
     pub(super) fn typed_attr(&mut self, name: &str, kind: AttrKind, value: &Value, span: Span) -> Read<AttrValue> {
         let plain = self.attr_value(value, span)?;
         let fits = match (kind, &plain) {
@@ -160,7 +160,7 @@ impl Reader<'_, '_> {
         Err(self.error("relax-attr", message, span))
     }
 
-    /// An element type; nothing for the empty string.
+    /// Returns an element type; nothing for the empty string.
     pub(super) fn dtype(&mut self, text: &str, span: Span) -> Read<Option<DType>> {
         let today = match text {
             "" | "void" => return Ok(None),
@@ -181,7 +181,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A value as an extent.
+    /// Returns a value as an extent.
     pub(super) fn extent(&mut self, value: &Value, span: Span) -> Read<Dim> {
         match value {
             Value::Int(value) => Ok(Dim::Int { value: *value, bits: 64 }),
@@ -198,7 +198,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The elements of a shape.
+    /// Returns the elements of a shape.
     pub(super) fn extents(&mut self, value: &Value, span: Span) -> Read<Vec<Dim>> {
         match value.items() {
             Some(items) => items.iter().map(|item| self.extent(item, span)).collect(),

@@ -19,7 +19,7 @@ pub(super) struct Written<'s> {
 }
 
 impl<'s> Parser<'s, '_> {
-    /// `name=value, ...` up to something that is not a name.
+    /// Parses `name=value, ...` up to something that is not a name.
     pub(super) fn attr_list(&mut self) -> Parse<Vec<Written<'s>>> {
         let mut written: Vec<Written<'s>> = Vec::new();
         while self.at(Kind::Ident) {
@@ -90,7 +90,7 @@ impl<'s> Parser<'s, '_> {
         })
     }
 
-    /// The attributes of a call, the first name being under the cursor.
+    /// Parses the attributes of a call, the first name being under the cursor.
     #[inline(never)]
     pub(super) fn call_attrs(&mut self, callee: ExprId) -> Parse<Option<AttrsId>> {
         let start = self.cur.start as usize;
@@ -180,7 +180,7 @@ impl<'s> Parser<'s, '_> {
         self.report(error.with_note(format!("Possible fields: {}", fields.join(", "))));
     }
 
-    /// Element types are written as strings.
+    /// Converts element types, which are written as strings.
     fn named_dtype(&mut self, kind: AttrKind, value: AttrValue, span: Span) -> AttrValue {
         let (AttrKind::DType, AttrValue::Str(name)) = (kind, &value) else { return value };
         let text = self.store.name_rc(*name);
@@ -194,7 +194,7 @@ impl<'s> Parser<'s, '_> {
         AttrValue::DType(dtype)
     }
 
-    /// Attributes of a callee without a schema: `attrs_type_key` names their type.
+    /// Reads attributes of a callee without a schema: `attrs_type_key` names their type.
     fn keyed_attrs(&mut self, mut written: Vec<Written<'s>>, span: Span) -> Option<AttrsId> {
         let place = written.iter().position(|w| w.name == "attrs_type_key");
         let key = place.map(|i| written.remove(i).value);
@@ -216,7 +216,7 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// The schema with this type key, if an operator uses it.
+/// Returns the schema with this type key, if an operator uses it.
 pub(super) fn schema_of(key: &str) -> Option<&'static AttrsSchema> {
     ops::all().iter().filter_map(|op| op.relay_attrs()).find(|schema| schema.key == key)
 }

@@ -16,7 +16,7 @@ struct Head {
 }
 
 impl<'s> Parser<'s, '_> {
-    /// `(args, attrs)` behind a callee. TVM: ParseCallArgs.
+    /// Parses `(args, attrs)` behind a callee. TVM: ParseCallArgs.
     pub(super) fn call(&mut self, callee: ExprId, start: u32) -> Parse<ExprId> {
         self.bump();
         let base = self.stack.len();
@@ -73,7 +73,7 @@ impl<'s> Parser<'s, '_> {
         next.kind == Kind::Equal && !doubled
     }
 
-    /// `meta[relay.attrs.X][0]` as all the attributes of a call; nothing when it is something else.
+    /// Parses `meta[relay.attrs.X][0]` as all the attributes of a call; nothing when it is something else.
     #[inline(never)]
     fn meta_attrs(&mut self) -> Option<AttrsId> {
         let token = self.cur;
@@ -86,7 +86,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// `[A](params, attrs) -> T { body }`, behind `fn` or `def @name`.
+    /// Parses `[A](params, attrs) -> T { body }`, behind `fn` or `def @name`.
     #[inline(never)]
     pub(super) fn function(&mut self, start: u32) -> Parse<ExprId> {
         let vars = self.vars.open();
@@ -138,7 +138,7 @@ impl<'s> Parser<'s, '_> {
         Ok(head)
     }
 
-    /// `%x {virtual_device=meta[VirtualDevice][0]}: T`
+    /// Parses `%x {virtual_device=meta[VirtualDevice][0]}: T`.
     fn param(&mut self, head: &mut Head) -> Parse<()> {
         let (name, span) = self.binder()?;
         let mut device = None;
@@ -165,7 +165,7 @@ impl<'s> Parser<'s, '_> {
         annotation.map(|_| ())
     }
 
-    /// The attributes behind the parameters; the device is not one of them.
+    /// Parses the attributes behind the parameters; the device is not one of them.
     fn function_attrs(&mut self, head: &mut Head) -> Parse<()> {
         let mut fields = Vec::new();
         for attr in self.attr_list()? {

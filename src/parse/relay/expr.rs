@@ -32,7 +32,7 @@ impl<'s> Parser<'s, '_> {
         self.scoped_seq(false)
     }
 
-    /// The same as an element of a list that ends with `)`.
+    /// Parses the same as an element of a list that ends with `)`.
     pub(super) fn element(&mut self) -> Parse<ExprId> {
         self.scoped_seq(true)
     }
@@ -85,7 +85,7 @@ impl<'s> Parser<'s, '_> {
         body
     }
 
-    /// One statement; the expression if it is the last one.
+    /// Parses one statement; the expression if it is the last one.
     fn statement(&mut self, statements: &mut Vec<Statement>, in_list: bool) -> Parse<Option<ExprId>> {
         let Token { kind, start, .. } = self.cur;
         let value = match kind {
@@ -127,14 +127,14 @@ impl<'s> Parser<'s, '_> {
         last.and_then(|at| self.lexer.source.as_bytes().get(at)) == Some(&b';')
     }
 
-    /// A block that ends behind a `;`.
+    /// Reports a block that ends behind a `;`.
     #[cold]
     fn missing_result(&mut self) -> super::Stop {
         let error = Diagnostic::error("relay-syntax", "expected an expression, found `}`", self.cur.span());
         self.report(error.with_note("the last thing in a block is its value and has no `;` behind it"))
     }
 
-    /// `{ ... }` with a scope of its own.
+    /// Parses `{ ... }` with a scope of its own.
     fn block(&mut self) -> Parse<ExprId> {
         let mark = self.vars.open();
         let body = self.braces();
@@ -142,7 +142,7 @@ impl<'s> Parser<'s, '_> {
         body
     }
 
-    /// `{ ... }`. An error inside does not reach outside.
+    /// Parses `{ ... }`. An error inside does not reach outside.
     pub(super) fn braces(&mut self) -> Parse<ExprId> {
         self.expect(Kind::OpenCurly)?;
         let level = self.open_brackets();
@@ -157,7 +157,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// The bracket that ends a sequence of statements.
+    /// Parses the bracket that ends a sequence of statements.
     pub(super) fn closed(&mut self, close: Kind) -> Parse<()> {
         if self.eat(close) {
             return Ok(());
@@ -165,8 +165,8 @@ impl<'s> Parser<'s, '_> {
         Err(self.unexpected(if close == Kind::CloseCurly { "`;` or `}`" } else { "`)`" }))
     }
 
-    /// `let %x: T = value;`. The variable is bound before its value is read, so that functions can
-    /// call themselves; the scope that hides outer variables opens behind it.
+    /// Parses `let %x: T = value;`. The variable is bound before its value is read, so that functions can call
+    /// themselves; the scope that hides outer variables opens behind it.
     #[inline(never)]
     fn let_binding(&mut self) -> Parse<(VarId, ExprId)> {
         let level = self.open_brackets();
@@ -187,7 +187,7 @@ impl<'s> Parser<'s, '_> {
         Ok((var, value))
     }
 
-    /// `%0 = value;`
+    /// Parses `%0 = value;`.
     #[inline(never)]
     fn graph_binding(&mut self) -> Parse<()> {
         let level = self.open_brackets();
@@ -233,8 +233,8 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// A `let` that is a value and has no parentheses: TVM prints those of a pass so, and cannot read them. It ends with the
-    /// first operand that is not bound.
+    /// Parses a `let` that is a value and has no parentheses: TVM prints those of a pass so, and cannot read them. It
+    /// ends with the first operand that is not bound.
     #[inline(never)]
     fn open_let(&mut self) -> Parse<ExprId> {
         self.guard_depth()?;
@@ -270,7 +270,7 @@ impl<'s> Parser<'s, '_> {
         self.at(Kind::Let) || self.at(Kind::Graph) && self.assignment_follows()
     }
 
-    /// A binding follows where a `;` should stand: reading goes on as if it stood there.
+    /// Reports a binding where a `;` should stand: parsing goes on as if it stood there.
     #[cold]
     fn missing_semicolon(&mut self) {
         let message = format!("expected `;`, found {}", self.describe(self.cur));
@@ -278,7 +278,7 @@ impl<'s> Parser<'s, '_> {
         self.error("relay-syntax", message, span);
     }
 
-    /// `free_var %x: T;`
+    /// Parses `free_var %x: T;`.
     #[inline(never)]
     fn free_var(&mut self) -> Parse<()> {
         self.bump();
@@ -290,7 +290,7 @@ impl<'s> Parser<'s, '_> {
         self.expect(Kind::Semi).map(|_| ())
     }
 
-    /// Operands joined by binary operators. TVM: ParseExprBinOp.
+    /// Parses operands joined by binary operators. TVM: ParseExprBinOp.
     pub(super) fn binary(&mut self) -> Parse<ExprId> {
         let start = self.cur.start;
         let first = self.operand()?;
@@ -351,7 +351,7 @@ impl<'s> Parser<'s, '_> {
         Some(Pending { op, precedence })
     }
 
-    /// An operand with the calls behind it. TVM: ParseCallExpr.
+    /// Parses an operand with the calls behind it. TVM: ParseCallExpr.
     fn operand(&mut self) -> Parse<ExprId> {
         let start = self.cur.start;
         let mut expr = self.atomic()?;
@@ -411,7 +411,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// `ref(e)`, `ref_read(e)` or `ref_write(e, e)`
+    /// Parses `ref(e)`, `ref_read(e)` or `ref_write(e, e)`.
     #[inline(never)]
     fn reference(&mut self) -> Parse<ExprId> {
         let Token { kind, start, .. } = self.bump();
@@ -436,7 +436,7 @@ impl<'s> Parser<'s, '_> {
         id
     }
 
-    /// A number or truth value.
+    /// Parses a number or truth value.
     #[inline(never)]
     fn literal(&mut self) -> ExprId {
         let token = self.bump();
@@ -451,7 +451,7 @@ impl<'s> Parser<'s, '_> {
         id
     }
 
-    /// The value of a number; a wrong one is reported and counts as 0, as in TVM.
+    /// Decodes a number; a wrong one is reported and counts as 0, as in TVM.
     #[inline(never)]
     pub(super) fn number(&mut self, token: Token) -> Number {
         match number::decode(self.text(token), token.kind == Kind::Float) {
@@ -470,7 +470,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// `()`, `(e)`, `(e,)` or `(e, f)`
+    /// Parses `()`, `(e)`, `(e,)` or `(e, f)`.
     #[inline(never)]
     fn parenthesised(&mut self) -> Parse<ExprId> {
         let start = self.bump().start;

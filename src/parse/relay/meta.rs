@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 pub(super) enum MetaValue {
     /// All the attributes of a call.
     Attrs(AttrsId),
-    /// Anything else; null is [`AttrValue::Null`].
+    /// Any other value; null is [`AttrValue::Null`].
     Value(AttrValue),
 }
 
@@ -115,7 +115,7 @@ impl<'s> Parser<'s, '_> {
         value
     }
 
-    /// The attributes or other value behind a reference that may be all the attributes of a call.
+    /// Returns the attributes or other value behind a reference that may be all the attributes of a call.
     #[inline(never)]
     pub(super) fn meta_value(&mut self, token: Token) -> Option<MetaValue> {
         match self.found(token) {
@@ -133,7 +133,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// A reference as an expression.
+    /// Reads a reference as an expression.
     #[inline(never)]
     pub(super) fn meta_expr(&mut self) -> Parse<ExprId> {
         let token = self.bump();
@@ -157,7 +157,7 @@ impl<'s> Parser<'s, '_> {
         Ok(id)
     }
 
-    /// A constant of a text without metadata: its type stands in the comment behind it.
+    /// Reads a constant of a text without metadata: its type stands in the comment behind it.
     fn constant_without_value(&mut self, token: Token) -> Option<ExprId> {
         let (key, _) = parts(self.text(token))?;
         if key != "relay.Constant" {
@@ -184,7 +184,7 @@ impl<'s> Parser<'s, '_> {
         Some(id)
     }
 
-    /// The type in a comment `/* ty=T */` at `pos`.
+    /// Returns the type in a comment `/* ty=T */` at `pos`.
     fn comment_type(&mut self, pos: usize) -> Option<TypeId> {
         let rest = self.lexer.source.get(pos..)?;
         let comment = rest.trim_start().strip_prefix("/*")?;
@@ -203,7 +203,7 @@ impl<'s> Parser<'s, '_> {
         ty.ok()
     }
 
-    /// A reference as an extent.
+    /// Reads a reference as an extent.
     pub(super) fn meta_dim(&mut self) -> Parse<Dim> {
         let token = self.bump();
         let value = match self.found(token) {
@@ -226,7 +226,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// A reference as a type.
+    /// Reads a reference as a type.
     pub(super) fn meta_type(&mut self) -> Parse<TypeId> {
         let token = self.bump();
         match self.found(token) {
@@ -239,7 +239,7 @@ impl<'s> Parser<'s, '_> {
         Ok(self.store.hole())
     }
 
-    /// A reference as the value of an attribute.
+    /// Reads a reference as the value of an attribute.
     pub(super) fn meta_attr(&mut self) -> Parse<AttrValue> {
         let token = self.bump();
         match self.found(token) {
@@ -266,7 +266,7 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// Type key and index of `meta[key][index]`.
+/// Returns the type key and the index of `meta[key][index]`.
 fn parts(text: &str) -> Option<(&str, usize)> {
     let (key, index) = text.strip_prefix("meta[")?.strip_suffix(']')?.split_once("][")?;
     Some((key, index.trim().parse().ok()?))

@@ -88,7 +88,7 @@ struct Parser<'s, 'a> {
     lost_ctors: bool,
     /// Number of the definition under way.
     definition: u32,
-    /// It uses something from outside, so it must be looked at for free variables.
+    /// True if it uses a name from outside, so it must be searched for free variables.
     uses_foreign: bool,
     /// Some variable has a name with dots or dashes.
     odd_names: bool,
@@ -159,7 +159,7 @@ impl<'s, 'a> Parser<'s, 'a> {
         }
     }
 
-    /// The place from `start` to the last token.
+    /// Returns the place from `start` to the last token.
     fn span_from(&self, start: u32) -> Span {
         Span { start, end: self.prev_end.max(start) }
     }

@@ -8,7 +8,7 @@ use crate::ir::walk;
 use crate::ir::{Adt, Ctor, CtorId, ExprId, Id, Name};
 
 impl<'s> Parser<'s, '_> {
-    /// The whole text: a module, or a bare expression when there are no definitions.
+    /// Parses the whole text: a module, or a bare expression when there are no definitions.
     pub(super) fn program(&mut self) -> Program {
         let version = self.version();
         let mut program = Program::default();
@@ -35,7 +35,7 @@ impl<'s> Parser<'s, '_> {
         program
     }
 
-    /// `#[version = "0.0.5"]`; TVM 0.6 wrote `v0.0.4`.
+    /// Parses `#[version = "0.0.5"]`; TVM 0.6 wrote `v0.0.4`.
     fn version(&mut self) -> bool {
         const OLDER: [&str; 4] = ["0.0.1", "0.0.2", "0.0.3", "0.0.4"];
         let rest = &self.lexer.source[self.cur.start as usize..];
@@ -126,7 +126,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// `def @name(...) { ... }`
+    /// Parses `def @name(...) { ... }`.
     fn function_definition(&mut self, program: &mut Program) -> Parse<()> {
         let start = self.bump().start;
         let token = self.expect(Kind::Global)?;
@@ -168,7 +168,7 @@ impl<'s> Parser<'s, '_> {
         false
     }
 
-    /// `extern type Name`
+    /// Parses `extern type Name`.
     fn extern_definition(&mut self, program: &mut Program) -> Parse<()> {
         let token = self.bump();
         if !self.at(Kind::Type) {
@@ -182,7 +182,7 @@ impl<'s> Parser<'s, '_> {
         Ok(())
     }
 
-    /// `type Name[A] { Ctor(A), ... }`
+    /// Parses `type Name[A] { Ctor(A), ... }`.
     fn type_definition(&mut self, program: &mut Program, is_extern: bool) -> Parse<()> {
         let known = self.ctors.len();
         let done = self.type_definition_parts(program, is_extern);

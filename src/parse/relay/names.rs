@@ -9,8 +9,8 @@ use crate::ops;
 use std::borrow::Cow;
 
 impl<'s> Parser<'s, '_> {
-    /// The name of a variable that is bound here. TVM prints names as they are, so those of
-    /// imported models hold dots, dashes and colons, which it cannot read back.
+    /// Parses the name of a variable that is bound here. TVM prints names as they are, so those of imported models hold
+    /// dots, dashes and colons, which it cannot read back.
     pub(super) fn binder(&mut self) -> Parse<(&'s str, Span)> {
         if !self.at(Kind::Local) {
             return Err(self.unexpected("a variable such as `%x`"));
@@ -33,7 +33,7 @@ impl<'s> Parser<'s, '_> {
         var
     }
 
-    /// A new variable, bound in the scope that is open.
+    /// Makes a new variable, bound in the scope that is open.
     pub(super) fn bind(&mut self, name: &'s str, span: Span, annotation: Option<TypeId>) -> VarId {
         let var = self.new_var(name, span, annotation);
         if self.vars.bind(name, var).is_some() {
@@ -98,7 +98,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// A constructor or an operator.
+    /// Parses a constructor or an operator.
     #[inline(never)]
     pub(super) fn named(&mut self) -> Parse<ExprId> {
         let token = self.bump();
@@ -125,7 +125,7 @@ impl<'s> Parser<'s, '_> {
         Ok(self.poison())
     }
 
-    /// A name with dots in it, its first part being taken.
+    /// Parses a name with dots in it, its first part being taken.
     pub(super) fn dotted(&mut self, first: Token) -> Cow<'s, str> {
         let mut name = Cow::Borrowed(self.text(first));
         let mut end = first.end;
@@ -145,7 +145,7 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// Characters that only names of TVM's own making hold.
+/// True for characters that only names of TVM's own making hold.
 fn is_odd(b: u8) -> bool {
     matches!(b, b'.' | b'-' | b':' | b'$' | b'~')
 }

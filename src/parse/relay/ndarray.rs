@@ -34,7 +34,7 @@ impl Reader<'_> {
     }
 }
 
-/// None when the bytes end early.
+/// Reads an array; `None` when the bytes end early.
 fn read(reader: &mut Reader<'_>) -> Option<Result<Tensor, String>> {
     if u64::from_le_bytes(reader.take()?) != MAGIC {
         return Some(Err("its tensor does not begin as a tensor of TVM".into()));

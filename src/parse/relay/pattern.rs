@@ -8,8 +8,8 @@ use crate::diag::Diagnostic;
 use crate::ir::{Clause, Expr, ExprId, Id, Pattern, PatternId};
 
 impl Parser<'_, '_> {
-    /// `match (data) { pattern => body, ... }`. TVM reads it only as a statement; here it may stand
-    /// wherever an operand may, because TVM prints it so.
+    /// Parses `match (data) { pattern => body, ... }`. TVM reads it only as a statement; here it may stand wherever an
+    /// operand may, because TVM prints it so.
     #[inline(never)]
     pub(super) fn match_expr(&mut self) -> Parse<ExprId> {
         let start = self.cur.start;

@@ -11,7 +11,7 @@ pub(super) struct Scopes<'s, T> {
     /// The entry that a name means now.
     current: FxHashMap<&'s str, u32>,
     depth: u32,
-    /// `free_var` declarations: looked at last, and never out of scope.
+    /// `free_var` declarations: searched last, and never out of scope.
     free: FxHashMap<&'s str, T>,
 }
 
@@ -93,7 +93,7 @@ impl<'s, T: Copy> Scopes<'s, T> {
         }
     }
 
-    /// All names in scope, for suggestions.
+    /// Returns all names in scope, for suggestions.
     pub fn names(&self) -> impl Iterator<Item = &'s str> + '_ {
         self.current.keys().chain(self.free.keys()).copied()
     }

@@ -83,7 +83,7 @@ impl Section {
         Ok(section)
     }
 
-    /// The entry `meta[key][index]`.
+    /// Returns the entry `meta[key][index]`.
     pub fn lookup(&mut self, store: &mut Store, key: &str, index: usize) -> Convert<MetaValue> {
         let entries = self.roots.get(key).ok_or_else(|| format!("no entry in the meta table for `{key}`"))?;
         let node = *entries.get(index).ok_or_else(|| format!("the node index `{index}` is out of bounds for `{key}`"))?;
@@ -103,7 +103,7 @@ impl Section {
         items.unwrap_or_default().iter().filter_map(Json::as_str)
     }
 
-    /// The `data` of a node: indices of other nodes.
+    /// Returns the `data` of a node: indices of other nodes.
     fn indices(&self, node: usize) -> Convert<Vec<usize>> {
         let data = self.node(node).ok_or("an index leads nowhere")?.get("data").and_then(Json::as_array);
         let index = |v: &Json| {
@@ -120,7 +120,7 @@ impl Section {
         self.field(node, name).ok_or_else(|| format!("`{}` has no field `{name}`", self.key(node)))
     }
 
-    /// The value of a type that is written as a string.
+    /// Returns the value of a type that is written as a string.
     fn repr(&self, node: usize) -> Option<String> {
         use base64::Engine;
         let node = self.node(node)?;
@@ -131,7 +131,7 @@ impl Section {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The index in a field.
+    /// Returns the index in a field.
     fn link(&self, node: usize, name: &str) -> Convert<usize> {
         let text = self.needed(node, name)?;
         let index = text.parse::<usize>().ok().filter(|i| *i < self.nodes.len());
@@ -225,7 +225,7 @@ impl Section {
         Ok(if dtype == DType::BOOL { AttrValue::Bool(value != 0) } else { AttrValue::Int { value, bits: dtype.bits } })
     }
 
-    /// A map: with string keys, or with keys and values in turn.
+    /// Reads a map: with string keys, or with keys and values in turn.
     fn map(&mut self, store: &mut Store, node: usize, depth: usize) -> Convert<AttrValue> {
         let values = self.list(store, node, depth)?;
         let keys: Vec<String> = self.strings(node, "keys").map(str::to_string).collect();
@@ -237,7 +237,7 @@ impl Section {
         Ok(AttrValue::Object(store.add_object(Object { key, fields: Box::new([]), items: values.into(), repr: None })))
     }
 
-    /// A string field: TVM keeps some as objects and some as plain text.
+    /// Reads a string field: TVM keeps some as objects and some as plain text.
     fn text_field(&mut self, store: &mut Store, node: usize, name: &str, depth: usize) -> Convert<Id<Name>> {
         let text = self.needed(node, name)?.to_string();
         if let Ok(index) = text.parse::<usize>()
@@ -294,7 +294,7 @@ impl Section {
         }
     }
 
-    /// A symbol for a number that cannot be read, the same one whenever it is used.
+    /// Makes a symbol for a number that cannot be read, the same one whenever it is used.
     fn unknown_number(&mut self, store: &mut Store, link: usize) -> Convert<Dim> {
         if let Some(&symbol) = self.unknown.get(&link) {
             return Ok(Dim::Symbol(symbol));

@@ -6,7 +6,7 @@ use crate::parse::{Parsed, parse, parse_type};
 
 const HEADER: &str = "#[version = \"0.0.5\"]\n";
 
-/// A text that must be without problems.
+/// Parses a text that must be without problems.
 fn read(store: &mut Store, source: &str) -> Parsed {
     let parsed = parse(store, source);
     assert!(parsed.diagnostics.is_empty(), "{source}\n{:#?}", parsed.diagnostics);
@@ -17,7 +17,7 @@ fn read_expr(store: &mut Store, source: &str) -> ExprId {
     read(store, source).program.expr.expect("an expression")
 }
 
-/// The only function of a module.
+/// Returns the only function of a module.
 fn read_function(store: &mut Store, source: &str) -> Function {
     let parsed = read(store, &format!("{HEADER}{source}"));
     let (_, function) = parsed.program.module.functions()[0];
@@ -29,13 +29,13 @@ fn message(d: &Diagnostic, index: &LineIndex, source: &str) -> String {
     format!("{line}:{column} {}: {}", d.code, d.message)
 }
 
-/// The problems of an expression, as `line:column code: message`.
+/// Returns the problems of an expression, as `line:column code: message`.
 fn problems(source: &str) -> Vec<String> {
     let index = LineIndex::new(source);
     parse(&mut Store::new(), source).diagnostics.iter().map(|d| message(d, &index, source)).collect()
 }
 
-/// The problems of a module without its header, which would shift the lines.
+/// Returns the problems of a module without its header, which would shift the lines.
 fn module_problems(source: &str) -> Vec<String> {
     let text = format!("#[version = \"0.0.5\"] {source}");
     let shift = text.len() - source.len();
@@ -47,7 +47,7 @@ fn module_problems(source: &str) -> Vec<String> {
     found.iter().map(|d| message(d, &index, source)).collect()
 }
 
-/// An expression in prefix form, for comparisons.
+/// Writes an expression in prefix form, for comparisons.
 fn form(store: &Store, id: ExprId) -> String {
     let all = |ids: Vec<ExprId>| ids.into_iter().map(|i| form(store, i)).collect::<Vec<_>>().join(" ");
     let var = |v: VarId| format!("%{}", store.var_name(v));

@@ -5,7 +5,7 @@ use crate::ir::{AttrValue, DType, Dim, Expr, ExprId, PrimExpr, PrimOp, Store, Ty
 use crate::parse::{parse, parse_type};
 use base64::Engine;
 
-/// A section with these nodes behind the null node, and the entries `keys` in it.
+/// Makes a section with these nodes behind the null node, and the entries `keys` in it.
 fn section(keys: &[(&str, &[usize])], nodes: &[&str], arrays: &[String]) -> String {
     let first = nodes.len() + 1;
     let names: Vec<String> = keys.iter().map(|(k, _)| format!("\"{k}\"")).collect();
@@ -26,7 +26,7 @@ fn section(keys: &[(&str, &[usize])], nodes: &[&str], arrays: &[String]) -> Stri
     )
 }
 
-/// `[1, 2]` of type int16, as TVM saves it.
+/// Returns `[1, 2]` of type int16, as TVM saves it.
 fn tensor() -> String {
     let mut bytes = 0xDD5E_40F0_96B4_A13F_u64.to_le_bytes().to_vec();
     bytes.extend([0; 8]);

@@ -72,7 +72,7 @@ impl<'s> Parser<'s, '_> {
         self.lexer.text(token)
     }
 
-    /// The first byte behind the token under the cursor.
+    /// Returns the first byte behind the token under the cursor.
     pub(super) fn next_byte(&self) -> u8 {
         self.lexer.source.as_bytes().get(self.lexer.pos).copied().unwrap_or(0)
     }
@@ -86,7 +86,7 @@ impl<'s> Parser<'s, '_> {
         rest.first() == Some(&b'=') && rest.get(1) != Some(&b'=')
     }
 
-    /// The first byte behind the token under the cursor that is not blank or comment.
+    /// Returns the first byte behind the token under the cursor that is not blank or comment.
     pub(super) fn next_visible_byte(&mut self) -> u8 {
         let pos = self.lexer.pos;
         self.lexer.skip_blanks();
@@ -100,14 +100,14 @@ impl<'s> Parser<'s, '_> {
         self.brackets.last().is_none_or(|b| b.close == Kind::CloseCurly)
     }
 
-    /// Goes on reading at `pos`, as if everything before it had been taken.
+    /// Continues at `pos`, as if everything before it had been taken.
     pub(super) fn jump_to(&mut self, pos: usize) {
         self.prev_end = pos as u32;
         self.lexer.pos = pos;
         self.cur = self.lexer.next();
     }
 
-    /// Between the elements of a list: only behind the first one TVM insists on the comma.
+    /// Parses the separator of list elements: only behind the first one TVM insists on the comma.
     pub(super) fn separator(&mut self, n: usize, close: Kind) -> Parse<()> {
         if self.eat(Kind::Comma) || self.at(close) || n > 1 && !self.at_end_of_something() {
             return Ok(());
@@ -182,7 +182,7 @@ impl<'s> Parser<'s, '_> {
         self.n_errors > MAX_ERRORS
     }
 
-    /// Reports that something else was expected at the cursor.
+    /// Reports a syntax error at the cursor: another token was expected.
     #[cold]
     #[inline(never)]
     pub(super) fn unexpected(&mut self, wanted: &str) -> Stop {
@@ -202,7 +202,7 @@ impl<'s> Parser<'s, '_> {
         self.report(diagnostic)
     }
 
-    /// The innermost bracket, when the token shows that it should have been closed before.
+    /// Returns the innermost bracket, when the token shows that it should have been closed before.
     fn unclosed(&self, found: Kind) -> Option<Bracket> {
         let open = self.brackets.last()?;
         let ends =
@@ -227,7 +227,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// A token in words.
+    /// Describes a token in words.
     pub(super) fn describe(&self, token: Token) -> String {
         match token.kind {
             Kind::Eof => "the end of the text".into(),
@@ -308,7 +308,7 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// A kind of token in words.
+/// Names a kind of token in words.
 fn name_of(kind: Kind) -> &'static str {
     match kind {
         Kind::Local => "a variable such as `%x`",

@@ -8,7 +8,7 @@ use crate::diag::Diagnostic;
 use crate::ir::{DType, Dim, Id, Type, TypeId, TypeVar};
 
 impl<'s> Parser<'s, '_> {
-    /// A type where one may be left open: `_` is none.
+    /// Parses a type where one may be left open: `_` is none.
     pub(super) fn annotation(&mut self) -> Parse<Option<TypeId>> {
         if self.eat(Kind::Underscore) { Ok(None) } else { self.ty().map(Some) }
     }
@@ -39,7 +39,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// `(A, B)` or `[A, B]`, the opening bracket being under the cursor.
+    /// Parses `(A, B)` or `[A, B]`, the opening bracket being under the cursor.
     fn type_list(&mut self, close: Kind) -> Parse<Vec<TypeId>> {
         self.bump();
         let mut types = Vec::new();
@@ -50,7 +50,7 @@ impl<'s> Parser<'s, '_> {
         Ok(types)
     }
 
-    /// `fn (A) -> B`, and `fn [A](A) -> A`, which TVM prints and cannot read.
+    /// Parses `fn (A) -> B`, and `fn [A](A) -> A`, which TVM prints and cannot read.
     fn function_type(&mut self) -> Parse<TypeId> {
         self.bump();
         let mark = self.type_vars.mark();
@@ -79,13 +79,13 @@ impl<'s> Parser<'s, '_> {
         Ok(self.store.ty(Type::Func { type_params: type_params.into(), params: params.into(), ret }))
     }
 
-    /// `->`
+    /// Parses `->`.
     pub(super) fn arrow(&mut self) -> Parse<()> {
         self.expect(Kind::Minus)?;
         self.expect(Kind::Greater).map(|_| ())
     }
 
-    /// `[A, B]`, bound in the scope that is open.
+    /// Parses `[A, B]`, bound in the scope that is open.
     pub(super) fn type_params(&mut self) -> Parse<Vec<Id<TypeVar>>> {
         self.expect(Kind::OpenSquare)?;
         let mut params = Vec::new();
@@ -123,7 +123,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// An element type, such as `float32`.
+    /// Parses an element type, such as `float32`.
     fn dtype(&mut self) -> Parse<DType> {
         let token = self.expect(Kind::Ident)?;
         match DType::parse(self.text(token)) {
@@ -163,7 +163,7 @@ impl<'s> Parser<'s, '_> {
         Ok(ty)
     }
 
-    /// `(1, ?, meta[tir.Var][0])`
+    /// Parses `(1, ?, meta[tir.Var][0])`.
     fn shape(&mut self) -> Parse<Vec<Dim>> {
         self.expect(Kind::OpenParen)?;
         let mut dims = Vec::new();
@@ -189,7 +189,7 @@ impl<'s> Parser<'s, '_> {
         Ok(dims)
     }
 
-    /// A type variable, or a type definition with its arguments.
+    /// Parses a type variable, or a type definition with its arguments.
     fn applied_type(&mut self, text: &'s str) -> Parse<TypeId> {
         let type_var = self.type_vars.lookup(text);
         let head = match type_var {
@@ -207,7 +207,7 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// An element type as the metadata section writes it.
+/// Parses an element type as the metadata section writes it.
 pub(super) fn parse_dtype(text: &str) -> Result<DType, String> {
     DType::parse(text).ok_or_else(|| format!("unknown element type `{text}`"))
 }

@@ -86,7 +86,7 @@ impl<'s> Parser<'s> {
         self.tree.span(id).start
     }
 
-    /// The elements collected from `base` on.
+    /// Returns the elements collected from `base` on.
     pub(super) fn collected(&mut self, base: usize) -> List<Id<Expr>> {
         let list = List::at(self.tree.items.len() as u32, (self.stack.len() - base) as u32);
         self.tree.items.extend_from_slice(&self.stack[base..]);
@@ -94,7 +94,7 @@ impl<'s> Parser<'s> {
         list
     }
 
-    /// `a` or `a, b`: an expression or a tuple without parentheses.
+    /// Parses `a` or `a, b`: an expression or a tuple without parentheses.
     pub(super) fn expr_list(&mut self) -> Parse<Id<Expr>> {
         let start = self.cur.start;
         let first = self.element()?;
@@ -119,7 +119,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// `a` or `*a`
+    /// Parses `a` or `*a`.
     fn element(&mut self) -> Parse<Id<Expr>> {
         if !self.at(Kind::Op(Binary::Mul)) {
             return self.expr();
@@ -129,7 +129,7 @@ impl<'s> Parser<'s> {
         self.add_from(Expr::Starred(value), start)
     }
 
-    /// An expression without commas.
+    /// Parses an expression without commas.
     pub(super) fn expr(&mut self) -> Parse<Id<Expr>> {
         if self.at(Kind::Word(Word::Lambda)) {
             return self.lambda();
@@ -193,7 +193,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Operands joined by operators.
+    /// Parses operands joined by operators.
     pub(super) fn binary(&mut self) -> Parse<Id<Expr>> {
         if self.cur.kind.unary().is_none() {
             let first = self.primary()?;
@@ -241,7 +241,7 @@ impl<'s> Parser<'s> {
         Ok(operand)
     }
 
-    /// An operand with the operators before it, which wait for it.
+    /// Parses an operand with the operators before it, which wait for it.
     fn operand(&mut self, base: usize) -> Parse<Id<Expr>> {
         while let Some(op) = self.cur.kind.unary() {
             let level = if op == Unary::Not { NOT } else { SIGN };
@@ -276,7 +276,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The operator under the cursor, which is not taken.
+    /// Returns the operator under the cursor, which is not taken.
     fn binary_operator(&self) -> Option<Binary> {
         match self.cur.kind {
             Kind::Op(op) => Some(op),
@@ -356,7 +356,7 @@ impl<'s> Parser<'s> {
         }))
     }
 
-    /// The arguments of a call, with their parentheses.
+    /// Parses the arguments of a call, with their parentheses.
     pub(super) fn call_args(&mut self) -> Parse<List<Arg>> {
         self.bump();
         self.deeper()?;
@@ -385,7 +385,7 @@ impl<'s> Parser<'s> {
         Ok(list)
     }
 
-    /// One index of a subscript: an expression or a slice.
+    /// Parses one index of a subscript: an expression or a slice.
     fn index(&mut self) -> Parse<Id<Expr>> {
         let start = self.cur.start;
         let ends = |p: &Self| matches!(p.cur.kind, Kind::Comma | Kind::Colon | Kind::Close(_));
@@ -416,14 +416,14 @@ impl<'s> Parser<'s> {
         self.add(expr, span)
     }
 
-    /// Strings, one behind the other.
+    /// Parses strings, one behind the other.
     fn strings(&mut self) -> Parse<Id<Expr>> {
         let start = self.bump().start;
         while self.eat(Kind::Str) {}
         self.add_from(Expr::Str, start)
     }
 
-    /// `(e)`, a tuple, a list or a dictionary.
+    /// Parses `(e)`, a tuple, a list or a dictionary.
     #[inline(never)]
     fn bracketed(&mut self, open: u8) -> Parse<Id<Expr>> {
         let start = self.bump().start;

@@ -145,7 +145,7 @@ impl<'s> Lexer<'s> {
         self.source.as_bytes().get(at).copied().unwrap_or(0)
     }
 
-    /// The next token; at the end of the text it is `Eof` for ever.
+    /// Returns the next token; at the end of the text it is `Eof` for ever.
     pub fn next(&mut self) -> Token {
         if self.at_line && self.brackets.is_empty() {
             self.at_line = false;
@@ -395,7 +395,7 @@ impl<'s> Lexer<'s> {
         kind
     }
 
-    /// Goes on at the beginning of the line that holds `at`, with no bracket open.
+    /// Goes back to the beginning of the line with `at`, with no bracket open.
     pub fn back_to_line(&mut self, at: usize) {
         self.brackets.clear();
         self.pos = self.source[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -403,8 +403,8 @@ impl<'s> Lexer<'s> {
         self.dedents = 0;
     }
 
-    /// The column of a token, when a line end and nothing but blanks lie between `end`, which is that
-    /// of the token before, and it.
+    /// Returns the column of a token, when a line end and nothing but blanks lie between `end`, which is that of the
+    /// token before, and it.
     pub fn column_if_first(&self, end: u32, token: Token) -> Option<u32> {
         let between = self.source.get(end as usize..token.start as usize)?;
         let before = &between[between.rfind('\n')? + 1..];
@@ -446,7 +446,7 @@ fn keyword(text: &str) -> Option<Word> {
 }
 
 impl Kind {
-    /// The operator before an operand that this token may be.
+    /// Returns the operator before an operand that this token may be.
     pub fn unary(self) -> Option<Unary> {
         match self {
             Kind::Op(Binary::Sub) => Some(Unary::Neg),

@@ -140,7 +140,7 @@ impl<'s> Parser<'s> {
         if self.at(kind) { Ok(self.bump()) } else { Err(self.unexpected(wanted)) }
     }
 
-    /// The place from `start` to the last token.
+    /// Returns the place from `start` to the last token.
     fn span_from(&self, start: u32) -> Span {
         Span { start, end: self.prev_end.max(start) }
     }
@@ -182,7 +182,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Reports that something else was expected at the cursor.
+    /// Reports a syntax error at the cursor: another token was expected.
     #[cold]
     #[inline(never)]
     fn unexpected(&mut self, wanted: &str) -> Stop {

@@ -7,7 +7,7 @@ use crate::diag::{Diagnostic, Span};
 use crate::ir::{Id, List};
 
 impl<'s> Parser<'s> {
-    /// The whole text.
+    /// Parses the whole text.
     pub(super) fn file(&mut self) {
         let mut stmts = Vec::new();
         while !self.at(Kind::Eof) && !self.given_up() {
@@ -31,7 +31,7 @@ impl<'s> Parser<'s> {
         list
     }
 
-    /// One statement, or several with `;` between, with the line end. Errors end here.
+    /// Parses one statement, or several with `;` between, with the line end. Errors end here.
     fn statement(&mut self, out: &mut Vec<Stmt>, column: u32) {
         if self.at(Kind::Indent) {
             let span = self.cur.span();
@@ -95,7 +95,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A statement with a block. False when it is another one.
+    /// Parses a statement with a block. False when it is another one.
     fn compound(&mut self, out: &mut Vec<Stmt>, column: u32) -> Parse<bool> {
         let start = self.cur.start;
         let (kind, span) = match self.cur.kind {
@@ -145,7 +145,7 @@ impl<'s> Parser<'s> {
         Ok((StmtKind::If { arms: list, other }, span))
     }
 
-    /// `: ` and a block: indented lines, or statements behind the colon.
+    /// Parses `: ` and a block: indented lines, or statements behind the colon.
     fn block(&mut self) -> Parse<List<Stmt>> {
         self.expect(Kind::Colon, "`:`")?;
         if self.blocks >= super::MAX_BLOCKS {
@@ -172,7 +172,7 @@ impl<'s> Parser<'s> {
         Ok(self.rest_of_block())
     }
 
-    /// The statements of a block and the end of it.
+    /// Reads the statements of a block and the end of it.
     fn rest_of_block(&mut self) -> List<Stmt> {
         self.blocks += 1;
         let column = self.lexer.indents.last().copied().unwrap_or(0);
@@ -238,7 +238,7 @@ impl<'s> Parser<'s> {
         (StmtKind::Def(id), head)
     }
 
-    /// `[n, m](params) -> ret`
+    /// Parses `[n, m](params) -> ret`.
     fn signature(&mut self) -> Parse<Def> {
         let mut type_params = List::EMPTY;
         if self.eat(Kind::Open(b'[')) {
@@ -341,7 +341,7 @@ impl<'s> Parser<'s> {
         Err(self.error("nothing can be assigned to this", span))
     }
 
-    /// `a` or `a, b` before `in`
+    /// Parses `a` or `a, b` before `in`.
     fn targets(&mut self) -> Parse<Id<Expr>> {
         let start = self.cur.start;
         let first = self.primary()?;
@@ -380,7 +380,7 @@ impl<'s> Parser<'s> {
         Ok(list)
     }
 
-    /// `import a.b as c` or `from a.b import c as d, e`
+    /// Parses `import a.b as c` or `from a.b import c as d, e`.
     fn import(&mut self) -> Parse<StmtKind> {
         let from = self.at(Kind::Word(Word::From));
         self.bump();
@@ -413,7 +413,7 @@ impl<'s> Parser<'s> {
         Ok(StmtKind::Import { module, names: list })
     }
 
-    /// `a.b.c`
+    /// Parses `a.b.c`.
     fn path(&mut self) -> Parse<Span> {
         let start = self.expect(Kind::Name, "a name")?.start;
         while self.eat(Kind::Dot) {

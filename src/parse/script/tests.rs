@@ -5,7 +5,7 @@ use super::{MAX_BLOCKS, MAX_DEPTH, parse};
 use crate::ir::{Id, List};
 use std::path::{Path, PathBuf};
 
-/// An expression with all its parentheses.
+/// Writes an expression with all its parentheses.
 fn show(tree: &Tree<'_>, id: Id<Expr>) -> String {
     let s = |id| show(tree, id);
     let o = |id: Option<Id<Expr>>| id.map(s).unwrap_or_default();
@@ -36,7 +36,7 @@ fn show(tree: &Tree<'_>, id: Id<Expr>) -> String {
     }
 }
 
-/// Statements with their blocks in braces.
+/// Writes statements with their blocks in braces.
 fn shape(tree: &Tree<'_>, list: List<Stmt>) -> String {
     let s = |id| show(tree, id);
     let b = |list| format!("{{{}}}", shape(tree, list));

@@ -99,7 +99,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// The operator on scalars that it is, if there is one.
+    /// Returns the operator on scalars that it is, if there is one.
     pub fn prim_op(self) -> Option<PrimOp> {
         Some(match self {
             Binary::Add => PrimOp::Add,
@@ -133,12 +133,12 @@ pub struct Arg {
 }
 
 impl Arg {
-    /// An argument without a name.
+    /// Makes an argument without a name.
     pub fn positional(value: Id<Expr>) -> Arg {
         Arg { name: Span { start: 0, end: 0 }, stars: 0, value }
     }
 
-    /// The place of `name` in `name=value`.
+    /// Returns the place of `name` in `name=value`.
     pub fn name(&self) -> Option<Span> {
         (self.name.start < self.name.end).then_some(self.name)
     }
@@ -253,7 +253,7 @@ pub struct Def {
     pub params: List<Param>,
     pub ret: Option<Id<Expr>>,
     pub body: List<Stmt>,
-    /// Something in it could not be read; it is reported.
+    /// True if a part of it has a reported error.
     pub broken: bool,
     /// From its first decorator to the end of its body.
     pub span: Span,
@@ -310,7 +310,7 @@ impl<'s> Tree<'s> {
         self.exprs[id.index()]
     }
 
-    /// The place of an expression.
+    /// Returns the place of an expression.
     pub fn span(&self, id: Id<Expr>) -> Span {
         self.spans[id.index()]
     }
@@ -348,7 +348,7 @@ impl<'s> Tree<'s> {
         &self.imports[list.range()]
     }
 
-    /// All functions, those inside of others too.
+    /// Returns all functions, those inside of others too.
     pub fn def_ids(&self) -> impl Iterator<Item = Id<Def>> + use<> {
         (0..self.defs.len()).map(Id::from_index)
     }
@@ -361,12 +361,12 @@ impl<'s> Tree<'s> {
         &self.classes[id.index()]
     }
 
-    /// The text of a place.
+    /// Returns the text of a place.
     pub fn text(&self, span: Span) -> &'s str {
         self.source.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
-    /// The name, when the expression is one.
+    /// Returns the name, when the expression is one.
     pub fn name(&self, id: Id<Expr>) -> Option<&'s str> {
         matches!(self.expr(id), Expr::Name).then(|| self.text(self.span(id)))
     }
@@ -383,7 +383,7 @@ impl<'s> Tree<'s> {
         plain.then(|| self.text(self.span(id)))
     }
 
-    /// The value of a whole number, also of one with a sign. Nothing when it is beyond 128 bits.
+    /// Returns the value of a whole number, also of one with a sign. Nothing when it is beyond 128 bits.
     pub fn int(&self, id: Id<Expr>) -> Option<i128> {
         match self.expr(id) {
             Expr::Int => value::int(self.text(self.span(id))),
@@ -392,7 +392,7 @@ impl<'s> Tree<'s> {
         }
     }
 
-    /// The value of a floating point number, also of one with a sign.
+    /// Returns the value of a floating point number, also of one with a sign.
     pub fn float(&self, id: Id<Expr>) -> Option<f64> {
         match self.expr(id) {
             Expr::Float => value::float(self.text(self.span(id))),
@@ -406,7 +406,7 @@ impl<'s> Tree<'s> {
         matches!(self.expr(id), Expr::Str).then(|| value::string(self.text(self.span(id))))
     }
 
-    /// `True` or `False`
+    /// Returns the value of `True` or `False`.
     pub fn bool(&self, id: Id<Expr>) -> Option<bool> {
         match self.expr(id) {
             Expr::True => Some(true),

@@ -6,7 +6,7 @@ use nom::bytes::complete::{tag, tag_no_case, take_while_m_n};
 use nom::combinator::opt;
 use std::borrow::Cow;
 
-/// The value of a whole number as Python writes it.
+/// Returns the value of a whole number as Python writes it.
 pub(super) fn int(text: &str) -> Option<i128> {
     if let Ok(value) = text.parse() {
         return Some(value);
@@ -19,7 +19,7 @@ pub(super) fn int(text: &str) -> Option<i128> {
     digits.parse().ok().or_else(|| radix("0x", 16)).or_else(|| radix("0o", 8)).or_else(|| radix("0b", 2))
 }
 
-/// The value of a floating point number as Python writes it.
+/// Returns the value of a floating point number as Python writes it.
 pub(super) fn float(text: &str) -> Option<f64> {
     text.parse().ok().or_else(|| text.replace('_', "").parse().ok())
 }
@@ -32,7 +32,7 @@ fn opened(text: &str) -> (&str, bool, &'static str) {
     (rest, raw, quotes)
 }
 
-/// The length of a string with its prefix and quotes, at the beginning of a text; nothing when it is not closed.
+/// Returns the length of the string at the start of a text, with prefix and quotes; nothing when it is not closed.
 pub(super) fn string_len(text: &str) -> Option<usize> {
     let (rest, _, quotes) = opened(text);
     let bytes = rest.as_bytes();

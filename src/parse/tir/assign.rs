@@ -122,7 +122,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// In old texts a name may be bound again; a pointer never is.
+    /// Binds a name again, as old texts may; a pointer never is.
     fn give_again(&mut self, name: &str, value: Value, at: Id<Node>) -> Read<()> {
         if self.state.strict {
             return self.define(name, value, at);
@@ -131,7 +131,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// The buffer of one element that an assignment to a name stores to.
+    /// Returns the buffer of one element that an assignment to a name stores to.
     fn stored_by(&self, name: &str) -> Option<Id<Buffer>> {
         let buffer = match self.meaning(name)? {
             Value::Buffer(buffer) => *buffer,
@@ -169,7 +169,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// `x: T.int32 = value`: memory for one element.
+    /// Reads `x: T.int32 = value`: memory for one element.
     pub(super) fn scalar(&mut self, name: &str, dtype: DType, value: Option<PrimId>, at: Id<Node>) -> Read<()> {
         let load = self.new_scalar(name, dtype, "local");
         self.define(name, Value::Prim(load), at)?;
@@ -179,7 +179,7 @@ impl Reader<'_, '_, '_> {
         self.store_to(buffer, vec![zero], value, at)
     }
 
-    /// Memory for one element; gives the element.
+    /// Allocates memory for one element; returns the element.
     pub(super) fn new_scalar(&mut self, name: &str, dtype: DType, scope: &str) -> PrimId {
         let one = self.store.prim_int(1, DType::I32);
         let (hint, scope) = (self.name_of(name), self.name_of(scope));

@@ -24,7 +24,7 @@ pub(super) struct Open {
 }
 
 impl Reader<'_, '_, '_> {
-    /// `with T.sblock("name", no_realize=True):`
+    /// Reads `with T.sblock("name", no_realize=True):`.
     pub(super) fn sblock(&mut self, args: &[Arg], target: Option<Id<Node>>, body: List<Line>, at: Id<Node>) -> Read<()> {
         let mut name = String::new();
         let mut bare = false;
@@ -86,7 +86,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// The block whose head is read: its frame is the innermost one.
+    /// Returns the block whose head is read: its frame is the innermost one.
     pub(super) fn head_of_block(&mut self, what: &str, at: Id<Node>) -> Read<&mut Open> {
         let inside = self.state.frames.iter().any(|frame| matches!(frame.kind, FrameKind::Block(_)));
         if !matches!(self.state.frames.last().map(|frame| &frame.kind), Some(FrameKind::Block(_))) {
@@ -105,7 +105,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// The innermost block that is open.
+    /// Returns the innermost block that is open.
     pub(super) fn block(&mut self) -> Option<&mut Open> {
         self.state.frames.iter_mut().rev().find_map(|frame| match &mut frame.kind {
             FrameKind::Block(open) => Some(&mut **open),
@@ -113,7 +113,7 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    /// `T.reads(...)`, `T.where(p)` and so on, which belong to the block around.
+    /// Reads `T.reads(...)`, `T.where(p)` and so on, which belong to the block around.
     pub(super) fn head(&mut self, what: &str, args: &[Arg], at: Id<Node>) -> Read<()> {
         let duplicate = |reader: &mut Self, what: &str| {
             Err(reader.error("tir-block", format!("Duplicate {what} declaration: the block has one already"), at))
@@ -160,7 +160,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// `vi, vj = T.axis.remap("SR", [i, j])`, `vi = T.axis.spatial(n, i)`
+    /// Reads `vi, vj = T.axis.remap("SR", [i, j])`, `vi = T.axis.spatial(n, i)`.
     pub(super) fn axis(&mut self, target: Id<Node>, kind: &str, args: &[Arg], at: Id<Node>) -> Read<()> {
         self.head_of_block(&format!("axis.{kind}"), at)?;
         if kind == "remap" {
@@ -193,7 +193,7 @@ impl Reader<'_, '_, '_> {
         self.iter(target, kind, (min, extent), binding, dtype)
     }
 
-    /// `n` or `(a, b)` or `T.Range(a, b)`.
+    /// Reads `n` or `(a, b)` or `T.Range(a, b)`.
     pub(super) fn domain(&mut self, id: Id<Node>) -> Read<(PrimId, PrimId)> {
         let value = self.value(id)?;
         if let Value::Range(min, extent) = value {
@@ -259,7 +259,7 @@ impl Reader<'_, '_, '_> {
         self.list_names(target, list.len())
     }
 
-    /// `vs, *rest = ...` and `vs = ...` name lists of variables, too.
+    /// Reads `vs, *rest = ...` and `vs = ...`, which name lists of variables, too.
     fn list_names(&mut self, target: Id<Node>, wanted: usize) -> Read<()> {
         let tree = self.tree;
         let items = match tree.expr(target) {
@@ -280,7 +280,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// The names of a target for so many values; of `a, *b` the second gets numbered ones.
+    /// Returns the names of a target for so many values; of `a, *b` the second gets numbered ones.
     fn targets(&mut self, target: Id<Node>, wanted: usize) -> Read<Vec<String>> {
         let tree = self.tree;
         let items = match tree.expr(target) {
@@ -345,7 +345,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// `T.bind(vi, i)`: the value of a block's variable, as in 2021.
+    /// Reads `T.bind(vi, i)`: the value of a block's variable, as in 2021.
     pub(super) fn bind_iter(&mut self, symbol: Id<crate::ir::Symbol>, value: PrimId) -> bool {
         let Some(open) = self.block() else { return false };
         match open.iters.iter_mut().find(|iter| iter.var == symbol && iter.value.is_none()) {

@@ -129,7 +129,7 @@ impl Reader<'_, '_, '_> {
         Ok(Declared { buffer, annotations })
     }
 
-    /// The memory that a pointer of a buffer leads to.
+    /// Returns the memory that a pointer of a buffer leads to.
     fn scope_of(&self, data: PrimId) -> Option<Id<crate::ir::Name>> {
         match *self.store.prim_of_id(data) {
             PrimExpr::Data(buffer) => Some(self.store.buffer(buffer).scope),
@@ -137,7 +137,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Strides: a string is a variable of the buffer's own.
+    /// Reads strides: a string is a variable of the buffer's own.
     fn strides(&mut self, id: Id<Node>, dtype: DType) -> Read<Vec<PrimId>> {
         if let Node::Tuple(items) | Node::List(items) = self.tree.expr(id) {
             for item in self.tree.items(items).to_vec() {
@@ -170,7 +170,7 @@ impl Reader<'_, '_, '_> {
         self.value(id)
     }
 
-    /// A scalar parameter that stands further back: TVM prints strides and offsets with it, though it does not read them so.
+    /// Declares a later scalar parameter: TVM prints strides and offsets with it, though it does not read them so.
     fn name_ahead(&mut self, id: Id<Node>) {
         let Some(name) = self.tree.name(id).filter(|name| self.state.frames.is_empty() && self.meaning(name).is_none()) else {
             return;
@@ -183,7 +183,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// A shape: a tuple or list of extents, or one.
+    /// Reads a shape: a tuple or list of extents, or one.
     pub(super) fn extents(&mut self, id: Id<Node>, matching: bool) -> Read<Vec<PrimId>> {
         let items = match self.tree.expr(id) {
             Node::Tuple(items) | Node::List(items) => self.tree.items(items).to_vec(),
@@ -244,7 +244,7 @@ impl Reader<'_, '_, '_> {
         extent
     }
 
-    /// Parts of buffers: `A[i, 0:4], B[j]`.
+    /// Reads parts of buffers: `A[i, 0:4], B[j]`.
     pub(super) fn regions(&mut self, args: &[Arg]) -> Read<Vec<Region>> {
         let mut out = Vec::new();
         for arg in args {
@@ -299,7 +299,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// All of a buffer.
+    /// Makes all of a buffer.
     pub(super) fn all_of(&mut self, buffer: Id<Buffer>) -> Region {
         let shape = self.store.buffer(buffer).shape.clone();
         let ranges = shape.iter().map(|extent| {
@@ -309,7 +309,7 @@ impl Reader<'_, '_, '_> {
         Region { buffer, ranges: ranges.collect() }
     }
 
-    /// `A[i, 0:4]` as a region.
+    /// Reads `A[i, 0:4]` as a region.
     pub(super) fn region_of(&mut self, buffer: Id<Buffer>, items: &[Id<Node>], at: Id<Node>) -> Read<Region> {
         let mut ranges = Vec::with_capacity(items.len());
         for &item in items {
@@ -353,7 +353,7 @@ impl Reader<'_, '_, '_> {
         Ok(Region { buffer, ranges: ranges.into() })
     }
 
-    /// The buffer that an expression is.
+    /// Returns the buffer that an expression is.
     pub(super) fn buffer(&mut self, id: Id<Node>) -> Read<Id<Buffer>> {
         match self.value(id)? {
             Value::Buffer(buffer) => Ok(buffer),
@@ -371,7 +371,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// The type that `T.handle(...)` makes.
+    /// Returns the type that `T.handle(...)` makes.
     pub(super) fn pointer(&mut self, args: &[Arg], at: Id<Node>) -> Read<DType> {
         let (mut element, mut scope) = (None, None);
         for (i, arg) in args.iter().enumerate() {
@@ -397,7 +397,7 @@ impl Reader<'_, '_, '_> {
         Ok(self.store.pointer(element, scope))
     }
 
-    /// A variable of a function, when an expression is one.
+    /// Returns a variable of a function, when an expression is one.
     pub(super) fn symbol_of(&self, value: &Value) -> Option<Id<Symbol>> {
         match value {
             Value::Prim(prim) => match *self.store.prim_of_id(*prim) {

@@ -54,7 +54,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
     }
 
-    /// A function that Python has.
+    /// Reads a function that Python has.
     fn python_call(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Option<Value>> {
         if !matches!(name, "len" | "int" | "float" | "bool" | "str" | "min" | "max" | "abs" | "sum" | "list" | "tuple" | "range")
         {
@@ -171,7 +171,7 @@ impl<'s> Reader<'_, 's, '_> {
         }))
     }
 
-    /// `cls.f(x)`: a call of a function of the module.
+    /// Reads `cls.f(x)`: a call of a function of the module.
     pub(super) fn function_call(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let mut prims = Vec::new();
         for (value, at) in self.positional(args)? {
@@ -190,7 +190,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::Prim(self.store.prim_call(&format!("@{name}"), &prims, dtype)))
     }
 
-    /// An argument of a call, which may be a buffer.
+    /// Reads an argument of a call, which may be a buffer.
     pub(super) fn argument(&mut self, value: &Value, at: Id<Node>) -> Read<PrimId> {
         match value {
             Value::Buffer(buffer) if !self.store.is_scalar(*buffer, true) => Ok(self.store.prim(PrimExpr::Buffer(*buffer))),
@@ -198,7 +198,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
     }
 
-    /// `T.int64(3)`, `T.float32("inf")`, `T.int64(x)`, `T.int32()`
+    /// Reads `T.int64(3)`, `T.float32("inf")`, `T.int64(x)`, `T.int32()`.
     pub(super) fn typed(&mut self, dtype: DType, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let [arg] = args else {
             if args.is_empty() {
@@ -278,7 +278,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
     }
 
-    /// `T.Let(body, where={x: value})`
+    /// Reads `T.Let(body, where={x: value})`.
     pub(super) fn let_expr(&mut self, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let (body, bindings) = match args {
             [body, bindings] => (body.value, bindings.value),
@@ -298,7 +298,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::Prim(result))
     }
 
-    /// `T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`
+    /// Reads `T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`.
     pub(super) fn reducer(&mut self, combiner: &Value, identities: &Value, at: Id<Node>) -> Read<Value> {
         let Some(identities) = identities.items().cloned() else {
             return Err(self.error("tir-type", "expected a list of what changes nothing", at));
@@ -329,7 +329,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::Prim(self.store.prim(PrimExpr::Reducer(Box::new(reducer)))))
     }
 
-    /// The number of lanes that an expression says: a number, or a multiple of `T.vscale()`.
+    /// Returns the number of lanes that an expression says: a number, or a multiple of `T.vscale()`.
     pub(super) fn lanes_of(&mut self, lanes: PrimId, at: Id<Node>) -> Read<u16> {
         let small = |n: i64| u16::try_from(n).ok().filter(|n| *n > 0 && *n < DType::SCALABLE);
         let vscale = |reader: &Self, id: PrimId| matches!(reader.store.prim_of_id(id), PrimExpr::Call { op, .. } if reader.store.str(*op) == "vscale");
@@ -347,7 +347,7 @@ impl<'s> Reader<'_, 's, '_> {
         found.ok_or_else(|| self.error("tir-type", "the length of this vector is neither known nor a multiple of T.vscale()", at))
     }
 
-    /// `T.Ramp`, `T.Broadcast`, `T.Shuffle`: vectors.
+    /// Reads `T.Ramp`, `T.Broadcast`, `T.Shuffle`: vectors.
     pub(super) fn vector(&mut self, name: &str, args: &[(Value, Id<Node>)], at: Id<Node>) -> Read<Value> {
         let expr = match (name, args) {
             ("Ramp" | "ramp", [(base, a), (stride, b), (lanes, c)]) => {
@@ -394,7 +394,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::Prim(self.store.prim(expr)))
     }
 
-    /// Arithmetic by name: nodes as they are written, and functions that fold.
+    /// Reads arithmetic by name: nodes as they are written, and functions that fold.
     pub(super) fn arithmetic(&mut self, name: &str, args: &[(Value, Id<Node>)], at: Id<Node>) -> Read<Option<Value>> {
         let raw = match name {
             "LShift" | "RShift" | "BitwiseAnd" | "BitwiseOr" | "BitwiseXor" => None,
@@ -464,7 +464,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Some(Value::Prim(prim)))
     }
 
-    /// `T.Call("tirx.exp", [x], attrs={...}, ret_ty="float32")`
+    /// Reads `T.Call("tirx.exp", [x], attrs={...}, ret_ty="float32")`.
     pub(super) fn plain_call(&mut self, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let (mut op, mut list, mut attrs, mut dtype) = (None, None, None, None);
         for (i, arg) in args.iter().enumerate() {

@@ -5,7 +5,7 @@ use super::{Node, Read, Reader};
 use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Double, Id, Name, Object, PrimExpr};
 
 impl Reader<'_, '_, '_> {
-    /// `{"key": value}`; nothing for an empty one.
+    /// Reads `{"key": value}`; nothing for an empty one.
     pub(super) fn dict(&mut self, id: Id<Node>) -> Read<Option<AttrsId>> {
         let fields = self.entries(id)?;
         if fields.is_empty() {
@@ -37,7 +37,7 @@ impl Reader<'_, '_, '_> {
         Ok(fields)
     }
 
-    /// The value of an attribute.
+    /// Reads the value of an attribute.
     pub(super) fn attr_value(&mut self, value: &Value, at: Id<Node>) -> Read<AttrValue> {
         Ok(match value {
             Value::None => AttrValue::Null,
@@ -69,7 +69,7 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    /// `T.target("llvm -mcpu=skylake -num-cores=8")`, as TVM 0.21 and before wrote it: a field for each option.
+    /// Reads `T.target("llvm -mcpu=skylake -num-cores=8")`, as TVM 0.21 and before wrote it: a field for each option.
     fn options(&mut self, kind: &str, options: &str, at: Id<Node>) -> Read<Vec<(Id<Name>, AttrValue)>> {
         self.old(
             "a target with options in its text is the spelling of TVM 0.21 and before; today `T.target({\"kind\": ...})`",
@@ -92,7 +92,7 @@ impl Reader<'_, '_, '_> {
         Ok(fields)
     }
 
-    /// `T.target({"kind": "llvm"})` and `T.target("llvm", host="llvm")`
+    /// Reads `T.target({"kind": "llvm"})` and `T.target("llvm", host="llvm")`.
     pub(super) fn target(&mut self, config: &Value, host: Option<&Value>, at: Id<Node>) -> Read<Value> {
         let mut fields = match config {
             Value::Dict(entries) => self.fields(entries, at)?,
@@ -118,7 +118,7 @@ impl Reader<'_, '_, '_> {
             let host = self.attr_value(host, at)?;
             fields.push((host_key, host));
         }
-        // A host is told by its own fields.
+        // A host is described by its own fields.
         for (key, value) in &mut fields {
             let AttrValue::Object(object) = *value else { continue };
             if *key == host_key {
@@ -133,7 +133,7 @@ impl Reader<'_, '_, '_> {
         Ok(Value::Object(AttrValue::Object(object)))
     }
 
-    /// `T.index_map(lambda i, j: (j, i))`
+    /// Reads `T.index_map(lambda i, j: (j, i))`.
     pub(super) fn index_map(&mut self, mapping: &Value, inverse: Option<&Value>, dtype: DType, at: Id<Node>) -> Read<Value> {
         let mut fields = Vec::new();
         for (which, lambda) in [Some(mapping), inverse].into_iter().enumerate() {

@@ -74,7 +74,7 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    /// The elements of a list; those of a list with a star are elements, too.
+    /// Returns the elements of a list; those of a list with a star are elements, too.
     pub(super) fn values(&mut self, items: List<Id<Node>>) -> Read<Vec<Value>> {
         let mut out = Vec::with_capacity(items.len());
         for item in self.tree.items(items).to_vec() {
@@ -374,7 +374,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// `metadata["ir.StringImm"][0]`
+    /// Reads `metadata["ir.StringImm"][0]`.
     fn metadata(&mut self, key: List<Id<Node>>, index: List<Id<Node>>, at: Id<Node>) -> Read<Value> {
         let key = self.tree.items(key).first().and_then(|id| self.tree.string(*id));
         let index = self.tree.items(index).first().and_then(|id| self.tree.int(*id)).and_then(|n| usize::try_from(n).ok());
@@ -390,7 +390,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// `A[i, 0:4]`: an element, or a part when there are slices.
+    /// Reads `A[i, 0:4]`: an element, or a part when there are slices.
     fn part(&mut self, buffer: Id<Buffer>, items: List<Id<Node>>, at: Id<Node>) -> Read<Value> {
         let items = self.flat(items);
         let slices = items.iter().any(|item| matches!(self.tree.expr(*item), Node::Slice { .. }));
@@ -402,7 +402,7 @@ impl Reader<'_, '_, '_> {
         Ok(Value::Prim(self.store.prim(PrimExpr::Load { buffer, indices: indices.into() })))
     }
 
-    /// The indices of an element.
+    /// Returns the indices of an element.
     pub(super) fn indices(&mut self, buffer: Id<Buffer>, items: &[Id<Node>], at: Id<Node>) -> Read<Vec<PrimId>> {
         let mut out = Vec::with_capacity(items.len());
         for &item in items {
@@ -444,7 +444,7 @@ impl Reader<'_, '_, '_> {
         Ok(out)
     }
 
-    /// `A[0:4] = value`: the lanes of a vector.
+    /// Reads `A[0:4] = value`: the lanes of a vector.
     fn slice_index(
         &mut self,
         buffer: Id<Buffer>,
@@ -482,7 +482,7 @@ impl Reader<'_, '_, '_> {
         Ok(self.store.prim(PrimExpr::Ramp { base, stride, lanes }))
     }
 
-    /// Indices of a subscript, one tuple of them opened.
+    /// Returns the indices of a subscript, one tuple of them opened.
     pub(super) fn flat(&self, items: List<Id<Node>>) -> Vec<Id<Node>> {
         match self.tree.items(items) {
             [only] if let Node::Tuple(inner) = self.tree.expr(*only) => self.tree.items(inner).to_vec(),
@@ -490,7 +490,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// A part of a buffer where an expression is expected: in old texts it is a vector, today nothing at all.
+    /// Reads a part of a buffer as an expression: in old texts it is a vector, today an error.
     pub(super) fn vector_of(&mut self, region: &Region, at: Id<Node>) -> Read<PrimId> {
         if self.state.strict {
             let message = "TensorRegion is not a primitive operand; construct a TensorLoad explicitly";
@@ -514,7 +514,7 @@ impl Reader<'_, '_, '_> {
         Ok(self.store.prim(PrimExpr::Load { buffer: region.buffer, indices: indices.into() }))
     }
 
-    /// `upper - lower`, simplified as TVM does it here.
+    /// Makes `upper - lower`, simplified as TVM does it here.
     pub(super) fn difference(&mut self, lower: PrimId, upper: PrimId) -> PrimId {
         match *self.store.prim_of_id(upper) {
             PrimExpr::Binary { op: PrimOp::Add, a, b } if a == lower => b,
@@ -536,7 +536,7 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// `a op b` as it is written, with operands of one type.
+/// Makes `a op b` as it is written, with operands of one type.
 fn raw(store: &mut crate::ir::Store, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
     let (a, b) = tir::match_types(store, a, b);
     store.prim_binary(op, a, b)

@@ -19,7 +19,7 @@ impl Reader<'_, '_, '_> {
         Ok(buffer)
     }
 
-    /// The buffer of `A.data[i]`, whose index counts elements.
+    /// Returns the buffer of `A.data[i]`, whose index counts elements.
     pub(super) fn data_buffer(&mut self, prim: PrimId) -> Option<Id<Buffer>> {
         let PrimExpr::Data(buffer) = *self.store.prim_of_id(prim) else { return None };
         if self.state.strict {
@@ -29,7 +29,7 @@ impl Reader<'_, '_, '_> {
         Some(buffer)
     }
 
-    /// An index that counts the elements of a buffer, as one for each axis.
+    /// Converts an index that counts the elements of a buffer to one for each axis.
     pub(super) fn unflattened(&mut self, buffer: Id<Buffer>, index: PrimId) -> Option<Vec<PrimId>> {
         let shape = self.store.buffer(buffer).shape.clone();
         if self.store.prim_dtype(index).lanes != 1 || !self.store.buffer(buffer).strides.is_empty() {
@@ -50,7 +50,7 @@ impl Reader<'_, '_, '_> {
         Some(indices)
     }
 
-    /// `T.load("float32", A.data, i)`
+    /// Reads `T.load("float32", A.data, i)`.
     pub(super) fn old_load(&mut self, args: &[Arg], at: Id<Node>) -> Read<Value> {
         self.old("`T.load(\"float32\", A.data, i)` is the spelling of TVM 0.9; today `A[i]`", at);
         let [dtype, pointer, index] = args else {
@@ -66,7 +66,7 @@ impl Reader<'_, '_, '_> {
         Ok(Value::Prim(load))
     }
 
-    /// `T.store(A.data, i, value)`
+    /// Reads `T.store(A.data, i, value)`.
     pub(super) fn old_store(&mut self, args: &[Arg], at: Id<Node>) -> Read<()> {
         self.old("`T.store(A.data, i, value)` is the spelling of TVM 0.9; today `A[i] = value`", at);
         let ([pointer, index, value] | [pointer, index, value, _]) = args else {
@@ -78,7 +78,7 @@ impl Reader<'_, '_, '_> {
         self.store_to(buffer, indices, value, at)
     }
 
-    /// `T.get_elem_offset(A[i, j])`
+    /// Reads `T.get_elem_offset(A[i, j])`.
     pub(super) fn elem_offset(&mut self, args: &[Arg], at: Id<Node>) -> Read<Value> {
         self.old("`T.get_elem_offset(A[i])` is the spelling of 2021; today `A.elem_offset` and arithmetic", at);
         let Some(arg) = args.first() else { return Err(self.error("tir-syntax", "expected an element of a buffer", at)) };
@@ -105,7 +105,7 @@ impl Reader<'_, '_, '_> {
         }))
     }
 
-    /// `T.allocate_const([1, 2, 3], "int32", [3])`
+    /// Reads `T.allocate_const([1, 2, 3], "int32", [3])`.
     pub(super) fn allocate_const(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
         const MOST: usize = 4_096;
         self.old("`T.allocate_const` is gone: here a buffer is filled at the beginning", at);

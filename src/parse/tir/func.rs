@@ -97,7 +97,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(PrimFunc { params: std::mem::take(&mut self.state.params).into(), ret, attrs, body })
     }
 
-    /// The arguments of the decorator that are true.
+    /// Returns the arguments of the decorator that are true.
     fn flags(&mut self, def: &Def) -> Read<Vec<&'s str>> {
         let tree = self.tree;
         let mut flags: Vec<&str> = Vec::new();
@@ -178,7 +178,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(PrimParam::Var(symbol))
     }
 
-    /// The arguments of `T.Buffer(...)` or of the old `T.Buffer[...]`.
+    /// Returns the arguments of `T.Buffer(...)` or of the old `T.Buffer[...]`.
     fn buffer_annotation(&mut self, annotation: Id<Node>) -> Option<Vec<Arg>> {
         match self.tree.expr(annotation) {
             Node::Call { callee, args } if matches!(self.intrinsic(callee), Some("Buffer" | "buffer")) => {
@@ -191,7 +191,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
     }
 
-    /// `A = T.match_buffer(a, ...)` of a parameter: the parameter is a buffer.
+    /// Reads `A = T.match_buffer(a, ...)` of a parameter: the parameter is a buffer.
     pub(super) fn match_param(&mut self, symbol: Id<Symbol>, mut buffer: Buffer) -> Option<Id<Buffer>> {
         let handle = self.store.symbol(symbol).dtype.code == DTypeCode::Handle;
         if self.state.s_tir {
@@ -210,7 +210,7 @@ impl<'s> Reader<'_, 's, '_> {
         Some(buffer)
     }
 
-    /// `T.func_attr({"key": value})`
+    /// Reads `T.func_attr({"key": value})`.
     pub(super) fn func_attr(&mut self, dict: Id<Node>, at: Id<Node>) -> Read<()> {
         if !matches!(self.state.frames.last().map(|frame| &frame.kind), Some(FrameKind::Func)) {
             return Err(self.error("tir-syntax", "T.func_attr must be called at the top of a PrimFunc.", at));

@@ -1,4 +1,4 @@
-//! Values that names around a function have, as whoever reads the text says.
+//! Reads the values of names around a function, as the options give them.
 
 use super::Reader;
 use super::value::Value;

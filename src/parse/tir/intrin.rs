@@ -232,7 +232,7 @@ impl Reader<'_, '_, '_> {
         super::Stop
     }
 
-    /// Arguments in the order of parameters (`params` as in [`Intrinsic::params`]).
+    /// Arranges arguments in the order of parameters (`params` as in [`Intrinsic::params`]).
     pub(super) fn arranged(&mut self, params: &str, args: &[Arg], name: &str, at: Id<Node>) -> Read<Vec<(Value, Id<Node>)>> {
         let names: Vec<(&str, Option<&str>)> = params
             .split(' ')
@@ -291,7 +291,7 @@ impl Reader<'_, '_, '_> {
         Ok(values)
     }
 
-    /// A function that is more than a call of an intrinsic.
+    /// Reads a function that is more than a call of an intrinsic.
     fn function_of_t(&mut self, name: &str, args: &[(Value, Id<Node>)], at: Id<Node>) -> Read<Value> {
         match (name, args) {
             ("meta_var", [(value, _)]) => return Ok(Value::Meta(value.clone().into())),
@@ -444,7 +444,7 @@ impl Reader<'_, '_, '_> {
         Ok(Value::Prim(prim))
     }
 
-    /// A declaration whose result gets no name.
+    /// Makes a declaration whose result gets no name.
     fn nameless_buffer(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let hint = self.state.hint.take().unwrap_or_else(|| "buffer".to_owned());
         let declared = self.declared(&hint, args, name, false, at)?;
@@ -462,7 +462,7 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// The type that a name of `T` is.
+/// Returns the type that a name of `T` is.
 pub(super) fn type_named(name: &str) -> Option<DType> {
     let long = match name {
         "f16" => "float16",
@@ -489,7 +489,7 @@ fn is_device(name: &str) -> bool {
     DEVICE.contains(&head) || name.starts_with("ptx") || name.starts_with("cuda.") || name.starts_with("metal.")
 }
 
-/// The value of an argument that is left out.
+/// Returns the value of an argument that is left out.
 fn default_value(text: &str) -> Value {
     match text {
         "None" => Value::None,

@@ -18,13 +18,13 @@ pub(in super::super) fn is_macro(tree: &Tree<'_>, def: &Def) -> bool {
 }
 
 impl<'s> Reader<'_, 's, '_> {
-    /// The function of the text that has a name.
+    /// Returns the function of the text that has a name.
     pub(super) fn function_named(&self, name: &str) -> Option<Id<Def>> {
         let named = |id: &Id<Def>| self.tree.text(self.tree.def(*id).name) == name;
         self.tree.def_ids().find(|id| named(id) && !is_macro(self.tree, self.tree.def(*id)))
     }
 
-    /// The macro that stands outside of functions under a name.
+    /// Returns the macro that stands outside of functions under a name.
     pub(super) fn macro_named(&self, name: &str) -> Option<Id<Def>> {
         if self.inside.is_some() {
             return None;
@@ -47,7 +47,7 @@ impl<'s> Reader<'_, 's, '_> {
         dtype
     }
 
-    /// `def` in the body of a function: a macro.
+    /// Reads `def` in the body of a function: a macro.
     pub(super) fn inner_def(&mut self, id: Id<Def>, span: Span) -> Read<()> {
         let def = *self.tree.def(id);
         if !is_macro(self.tree, &def) {

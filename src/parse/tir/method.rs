@@ -52,7 +52,7 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    /// Extents, those that are plain numbers as numbers of Python.
+    /// Returns the extents, those that are plain numbers as numbers of Python.
     fn extent_values(&self, shape: &[PrimId]) -> Vec<Value> {
         shape.iter().map(|extent| Value::Prim(*extent)).collect()
     }
@@ -73,7 +73,7 @@ impl Reader<'_, '_, '_> {
             ("indices", PrimExpr::Load { indices, .. }) => {
                 Ok(Value::List(indices.iter().map(|index| Value::Prim(*index)).collect()))
             }
-            // A scalar stands for its element.
+            // A scalar means its element.
             (_, PrimExpr::Load { buffer, .. }) if self.is_single(buffer) => self.buffer_attribute(buffer, name, at),
             ("value", PrimExpr::Int { value, .. }) => Ok(Value::Int(value)),
             ("name", PrimExpr::Var(symbol)) => Ok(Value::Str(self.store.str(self.store.symbol(symbol).name).into())),
@@ -167,7 +167,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// The place of a vector in a buffer.
+    /// Returns the place of a vector in a buffer.
     fn vector_place(&mut self, buffer: Id<Buffer>, begin: Id<Node>, dtype: DType, at: Id<Node>) -> Read<Vec<PrimId>> {
         let mut indices = self.indices(buffer, &[begin], at)?;
         let own = self.store.buffer(buffer).dtype;
@@ -186,7 +186,7 @@ impl Reader<'_, '_, '_> {
         Ok(indices)
     }
 
-    /// The place of an element as one number.
+    /// Returns the place of an element as one number.
     fn flat_index(&mut self, buffer: Id<Buffer>, indices: &[PrimId]) -> PrimId {
         let data = self.store.buffer(buffer).clone();
         let mut sum = self.offset_of(buffer);
@@ -210,7 +210,7 @@ impl Reader<'_, '_, '_> {
         flat.map_or(sum, |flat| tir::binary(self.store, PrimOp::Add, flat, sum))
     }
 
-    /// `A.access_ptr("rw", offset=3)`
+    /// Reads `A.access_ptr("rw", offset=3)`.
     fn access_ptr(&mut self, buffer: Id<Buffer>, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let names = ["access_mask", "ptr_type", "content_lanes", "offset", "extent"];
         let mut given = [None; 5];
@@ -271,7 +271,7 @@ impl Reader<'_, '_, '_> {
         Ok(Value::Prim(self.store.prim_call("tvm_access_ptr", &[annotation, pointer, place, extent, mask], dtype)))
     }
 
-    /// `A.view(4, 4)`, `A.view("int8")`: the same memory as a buffer of another shape or type.
+    /// Reads `A.view(4, 4)`, `A.view("int8")`: the same memory as a buffer of another shape or type.
     fn view(&mut self, buffer: Id<Buffer>, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let parent = self.store.buffer(buffer).clone();
         if let Some((arg, name)) = args.iter().find_map(|arg| Some((arg, arg.name()?))) {

@@ -161,7 +161,7 @@ pub(super) fn is_prim_func(tree: &Tree<'_>, def: &Def) -> bool {
     })
 }
 
-/// The name of a decorator, called or not.
+/// Returns the name of a decorator, called or not.
 fn decorator<'s>(tree: &Tree<'s>, id: Id<Node>) -> Option<&'s str> {
     match tree.expr(id) {
         Node::Call { callee, .. } => tree.dotted(callee),
@@ -169,7 +169,7 @@ fn decorator<'s>(tree: &Tree<'s>, id: Id<Node>) -> Option<&'s str> {
     }
 }
 
-/// Reads one function; nothing when something in it is wrong, which is reported.
+/// Reads one function; nothing after an error in it, which is reported.
 pub(super) fn function<'s>(
     store: &mut Store,
     tree: &Tree<'s>,
@@ -184,7 +184,7 @@ pub(super) fn function<'s>(
 }
 
 impl<'t, 's> Reader<'t, 's, '_> {
-    /// The place of a node of the tree that is read.
+    /// Returns the place of a node of the tree that is read.
     fn span(&self, id: Id<Node>) -> Span {
         self.inside.unwrap_or_else(|| self.tree.span(id))
     }
@@ -264,7 +264,7 @@ impl<'t, 's> Reader<'t, 's, '_> {
         self.store.add_symbol(Symbol { name, dtype, size: false })
     }
 
-    /// The name behind `T.`, which people also write `tir.` or `tirx.`.
+    /// Returns the name behind `T.`, which people also write `tir.` or `tirx.`.
     fn intrinsic(&self, id: Id<Node>) -> Option<&'s str> {
         let dotted = self.tree.dotted(id)?;
         let (head, rest) = dotted.split_once('.')?;

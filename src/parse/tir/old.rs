@@ -33,7 +33,7 @@ const MARKS: &[&str] = &[
     "alloc_block",
 ];
 
-/// The expressions of a function.
+/// Returns the expressions of a function.
 fn inside<'t>(tree: &'t Tree<'_>, def: &Def) -> impl Iterator<Item = Id<Node>> + use<'t> {
     let span = def.span;
     let ids = (0..tree.len()).map(Id::from_index);
@@ -94,7 +94,7 @@ fn parenthesised(tree: &Tree<'_>) -> Vec<(Span, String)> {
 }
 
 impl<'s> Reader<'_, 's, '_> {
-    /// Says once that something is written as older versions of TVM had it.
+    /// Reports once that a construct is in the notation of older versions of TVM.
     #[cold]
     pub(super) fn old(&mut self, message: &str, at: Id<Node>) {
         let span = self.span(at);
@@ -114,7 +114,7 @@ impl<'s> Reader<'_, 's, '_> {
         self.error("tir-gone", message, at)
     }
 
-    /// `T.Buffer[(n,), "float32"]`, `T.Ptr[T.float32]`
+    /// Reads `T.Buffer[(n,), "float32"]`, `T.Ptr[T.float32]`.
     pub(super) fn old_subscript(&mut self, value: Id<Node>, items: List<Id<Node>>, at: Id<Node>) -> Read<Option<Value>> {
         match self.intrinsic(value) {
             Some("Buffer") => {
@@ -133,7 +133,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
     }
 
-    /// The arguments of `T.Buffer[(n,), "float32"]`.
+    /// Returns the arguments of `T.Buffer[(n,), "float32"]`.
     pub(super) fn old_buffer_args(&mut self, items: List<Id<Node>>, at: Id<Node>) -> Vec<Arg> {
         const OLD: &str = "`T.Buffer[(n,), \"float32\"]` is the spelling of TVM 0.10; today `T.Buffer((n,), \"float32\")`";
         self.old(OLD, at);
@@ -154,7 +154,7 @@ impl<'s> Reader<'_, 's, '_> {
         args.into_iter().map(Arg::positional).collect()
     }
 
-    /// `with tir.block([m, tir.reduce_axis(0, k)], "C") as [vi, vk]:`
+    /// Reads `with tir.block([m, tir.reduce_axis(0, k)], "C") as [vi, vk]:`.
     pub(super) fn old_domains(&mut self, domains: Id<Node>, target: Option<Id<Node>>, at: Id<Node>) -> Read<()> {
         self.old(
             "`tir.block([m, n], \"C\") as [vi, vj]` is the spelling of 2021; today `T.sblock(\"C\")` and `T.axis.remap`",
@@ -206,7 +206,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(())
     }
 
-    /// `with` that TVM no longer has.
+    /// Reads forms of `with` that TVM no longer has.
     pub(super) fn old_with(
         &mut self,
         name: &str,
@@ -286,7 +286,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
     }
 
-    /// `A = T.allocate([128], "float32", "global")`
+    /// Reads `A = T.allocate([128], "float32", "global")`.
     fn allocate(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
         self.old("`T.allocate` is the spelling of TVM 0.24 and before; today `T.alloc_buffer`", at);
         let names = ["extents", "dtype", "scope", "condition", "annotations"];
@@ -319,7 +319,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::Buffer(buffer))
     }
 
-    /// `T.realize(A[0:10])`: from here on the buffer has memory, unless it is a parameter.
+    /// Reads `T.realize(A[0:10])`: from here on the buffer has memory, unless it is a parameter.
     fn realize(&mut self, region: Id<Node>, at: Id<Node>) -> Read<()> {
         self.old("`T.realize` is gone: a buffer is allocated where it is named, `T.alloc_buffer`", at);
         let buffer = self.region(region)?.buffer;
@@ -329,7 +329,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(())
     }
 
-    /// Assignments that declare something in an old way; nothing for all others.
+    /// Reads assignments that declare an object in an old way; nothing for all others.
     pub(super) fn old_declaration(&mut self, name: &'s str, intrinsic: &str, args: &[Arg], at: Id<Node>) -> Read<Option<Value>> {
         Ok(Some(match intrinsic {
             "allocate" => self.allocate(name, args, at)?,
@@ -389,7 +389,7 @@ impl<'s> Reader<'_, 's, '_> {
         }))
     }
 
-    /// Statements that are calls; false for all others.
+    /// Reads statements that are calls; false for all others.
     pub(super) fn old_statement(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<bool> {
         match (name, args) {
             ("preflattened_buffer", _) => {
@@ -426,7 +426,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
     }
 
-    /// Calls in expressions; nothing for all others.
+    /// Reads calls in expressions; nothing for all others.
     pub(super) fn old_call(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Option<Value>> {
         let legacy = match name {
             "tvm_call_packed" => Some("call_packed"),

@@ -15,8 +15,8 @@ type Head = (PrimId, PrimId, Option<PrimId>, ForKind, Option<AttrsId>);
 pub(super) type Said = (AttrNode, Id<Name>, PrimId);
 
 impl Reader<'_, '_, '_> {
-    /// `T.launch_thread("threadIdx.x", n)`: the index of a thread and how many there are. Without a name the variable has
-    /// that of its tag.
+    /// Reads `T.launch_thread("threadIdx.x", n)`: the index of a thread and how many there are. Without a name the
+    /// variable has that of its tag.
     pub(super) fn thread(&mut self, args: &[Arg], name: Option<&str>, at: Id<Node>) -> Read<Said> {
         let [tag, extent] = args else {
             return Err(self.error("tir-syntax", "expected `T.launch_thread(\"threadIdx.x\", n)`", at));
@@ -49,7 +49,7 @@ impl Reader<'_, '_, '_> {
         Ok((AttrNode::Thread { var, tag }, key, value))
     }
 
-    /// `tx = T.env_thread("threadIdx.x")`
+    /// Reads `tx = T.env_thread("threadIdx.x")`.
     pub(super) fn env_thread(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let dtype = match args.get(1) {
             Some(arg) => self.dtype(arg.value)?,
@@ -65,7 +65,7 @@ impl Reader<'_, '_, '_> {
         Ok(Value::Prim(self.store.prim(PrimExpr::Var(var))))
     }
 
-    /// `T.attr(node, "key", value)` or `T.attr({"key": value})`
+    /// Reads `T.attr(node, "key", value)` or `T.attr({"key": value})`.
     pub(super) fn attr(&mut self, args: &[Arg], at: Id<Node>) -> Read<Vec<Said>> {
         match args {
             [dict] => {
@@ -102,7 +102,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// `T.hint("message", key=value)`
+    /// Reads `T.hint("message", key=value)`.
     pub(super) fn hint(&mut self, args: &[Arg], _at: Id<Node>) -> Read<Said> {
         let mut fields = Vec::new();
         for arg in args {
@@ -167,7 +167,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// The rest of a `with` below attributes.
+    /// Reads the rest of a `with` below attributes.
     pub(super) fn around(&mut self, said: Vec<Said>, rest: &[WithItem], body: List<Line>) -> Read<()> {
         self.open_frame(FrameKind::Other);
         let result = self.with(rest, body);
@@ -246,7 +246,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// `T.grid(n, (a, b))`: extents, or first values with extents.
+    /// Reads `T.grid(n, (a, b))`: extents, or first values with extents.
     fn grid(&mut self, args: &[Arg]) -> Read<Vec<Head>> {
         let mut dtype = None;
         for arg in args {
@@ -275,7 +275,7 @@ impl Reader<'_, '_, '_> {
         Ok(heads)
     }
 
-    /// A type that a loop's variable may be told to have.
+    /// Reads a type that a loop's variable may be told to have.
     fn index_dtype(&mut self, id: Id<Node>) -> Read<DType> {
         let dtype = self.dtype(id)?;
         if !matches!(dtype.code, DTypeCode::Int | DTypeCode::UInt) || dtype.bits != 32 || dtype.lanes != 1 {
@@ -357,7 +357,7 @@ impl Reader<'_, '_, '_> {
         Ok((min, extent, step, kind, annotations))
     }
 
-    /// Arguments without a name, those of a list with a star too.
+    /// Evaluates arguments without a name, those of a list with a star too.
     pub(super) fn positional(&mut self, args: &[Arg]) -> Read<Vec<(Value, Id<Node>)>> {
         let mut out = Vec::with_capacity(args.len());
         for arg in args {

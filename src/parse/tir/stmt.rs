@@ -71,7 +71,7 @@ impl<'s> Reader<'_, 's, '_> {
         }
     }
 
-    /// Statements in a frame and a scope of their own.
+    /// Reads statements in a frame and a scope of their own.
     fn branch(&mut self, body: List<Stmt>) -> crate::ir::StmtId {
         self.open_frame(FrameKind::Other);
         self.open_scope();
@@ -128,7 +128,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(())
     }
 
-    /// The kind and the parts of an assertion's message.
+    /// Reads the kind and the parts of an assertion's message.
     fn message(&mut self, message: Option<Id<Node>>, at: Id<Node>) -> Read<(Id<Name>, Vec<Id<Name>>)> {
         let Some(id) = message else {
             if self.state.strict {
@@ -241,7 +241,7 @@ impl<'s> Reader<'_, 's, '_> {
         }))
     }
 
-    /// A buffer that the innermost block owns, or the function's own block.
+    /// Adds a buffer to the innermost block, or to the function's own block.
     pub(super) fn block_buffer(&mut self, name: &str, data: Buffer, at: Id<Node>) -> Read<Id<Buffer>> {
         if !self.state.s_tir {
             let message =
@@ -264,7 +264,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(buffer)
     }
 
-    /// `x = T.alloc_scalar("float32", "shared")` and its kin.
+    /// Reads `x = T.alloc_scalar("float32", "shared")` and its kin.
     fn scalar_call(&mut self, name: &str, intrinsic: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let mut given = [None; 4];
         let names: &[&str] = match intrinsic {
@@ -310,7 +310,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::Prim(self.element_zero(buffer)))
     }
 
-    /// `A = T.match_buffer(...)` of a parameter or of a part of a buffer.
+    /// Reads `A = T.match_buffer(...)` of a parameter or of a part of a buffer.
     fn match_buffer(&mut self, name: &str, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let first = args.iter().position(|arg| arg.name().is_none_or(|name| self.tree.text(name) == "param"));
         let Some(first) = first else {
@@ -350,7 +350,7 @@ impl<'s> Reader<'_, 's, '_> {
         Ok(Value::Buffer(buffer))
     }
 
-    /// `x = T.bind(value)`, `T.bind(value, var=x)`
+    /// Reads `x = T.bind(value)`, `T.bind(value, var=x)`.
     pub(super) fn bind_call(&mut self, name: Option<&str>, args: &[Arg], at: Id<Node>) -> Read<PrimId> {
         let (mut value, mut ty, mut var) = (None, None, None);
         for (i, arg) in args.iter().enumerate() {
@@ -485,7 +485,7 @@ impl<'s> Reader<'_, 's, '_> {
     }
 }
 
-/// The jump that a call of this name is.
+/// Returns the jump that a call of this name is.
 fn jump_named(name: &str) -> Option<TirStmt> {
     match name {
         "break_loop" => Some(TirStmt::Break),

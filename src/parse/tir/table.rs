@@ -7,7 +7,7 @@ use crate::parse::script::tree::Arg;
 use crate::tir::{Gives, Intrinsic, math};
 
 impl Reader<'_, '_, '_> {
-    /// The arguments of `T.call_llvm_pure_intrin(T.llvm_lookup_intrinsic_id("llvm.x"), T.uint32(n), ...)`, where the name stood
+    /// Gives the arguments of `T.call_llvm_pure_intrin(T.llvm_lookup_intrinsic_id("llvm.x"), T.uint32(n), ...)`, where the name stood
     /// for a number, and how many arguments have types that count came behind it.
     fn without_lookup(&mut self, args: &[Arg], at: Id<Node>) -> Option<Vec<Arg>> {
         let looked_up = |arg: &Arg| match self.tree.expr(arg.value) {
@@ -27,7 +27,7 @@ impl Reader<'_, '_, '_> {
         Some(args)
     }
 
-    /// An intrinsic of the table.
+    /// Reads an intrinsic of the table.
     pub(super) fn table_call(&mut self, known: &'static Intrinsic, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let name = known.name;
         let looked_up = self.without_lookup(args, at);
@@ -112,7 +112,7 @@ impl Reader<'_, '_, '_> {
         Ok(Value::Prim(self.store.prim_call(name, &prims, dtype)))
     }
 
-    /// The type of a call that depends on its arguments.
+    /// Returns the type of a call that depends on its arguments.
     fn special_type(&mut self, name: &str, args: &[PrimId]) -> DType {
         let of = |reader: &Self, i: usize| args.get(i).map_or(DType::VOID, |prim| reader.store.prim_dtype(*prim));
         let scope = |reader: &Self, i: usize| {
@@ -156,7 +156,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// A buffer as the argument of a packed function.
+    /// Makes a buffer as the argument of a packed function.
     fn packed_buffer(&mut self, buffer: Id<Buffer>) -> PrimId {
         let data = self.store.buffer(buffer).clone();
         let index_type = data.shape.first().map_or(DType::I64, |extent| self.store.prim_dtype(*extent));
@@ -174,7 +174,7 @@ impl Reader<'_, '_, '_> {
         self.store.prim_call("tvm_stack_make_array", &[pointer, shape, strides, rank, zero, offset], DType::HANDLE)
     }
 
-    /// `T.call_ffi_kernel("kernel", A.data, 1024, launch_params=["threadIdx.x"], ret_ty="int32")`
+    /// Reads `T.call_ffi_kernel("kernel", A.data, 1024, launch_params=["threadIdx.x"], ret_ty="int32")`.
     pub(super) fn kernel_call(&mut self, args: &[Arg], at: Id<Node>) -> Read<Value> {
         let mut prims = Vec::new();
         for (value, at) in self.positional(args)? {
@@ -205,7 +205,7 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// The name of an intrinsic of LLVM without the types that it is overloaded for: `llvm.ctpop` of `llvm.ctpop.v8i8`.
+/// Returns the name of an intrinsic of LLVM without overloaded types: `llvm.ctpop` of `llvm.ctpop.v8i8`.
 fn without_overload(name: &str) -> &str {
     let is_type = |part: &str| {
         let part = part.strip_prefix("nx").unwrap_or(part);

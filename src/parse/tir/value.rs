@@ -81,7 +81,7 @@ impl Value {
         }
     }
 
-    /// The elements of a list or tuple.
+    /// Returns the elements of a list or tuple.
     pub(super) fn items(&self) -> Option<&Rc<[Value]>> {
         match self {
             Value::List(items) | Value::Tuple(items) => Some(items),
@@ -89,7 +89,7 @@ impl Value {
         }
     }
 
-    /// The value that a name gets.
+    /// Returns the value that a name gets.
     pub(super) fn bare(self) -> Value {
         match self {
             Value::Meta(inner) => inner.as_ref().clone(),
@@ -99,7 +99,7 @@ impl Value {
 }
 
 impl Reader<'_, '_, '_> {
-    /// The scalar expression that a node is.
+    /// Returns the scalar expression that a node is.
     pub(super) fn prim(&mut self, id: Id<Node>) -> Read<PrimId> {
         let value = self.value(id)?;
         self.prim_from(&value, id)
@@ -143,19 +143,19 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    /// A number of Python: 32 bits where they are enough.
+    /// Makes a number of Python: 32 bits where they are enough.
     pub(super) fn int_const(&mut self, value: i64) -> PrimId {
         let dtype = if i32::try_from(value).is_ok() { DType::I32 } else { DType::I64 };
         self.store.prim_int(value, dtype)
     }
 
-    /// The only element of a scalar.
+    /// Returns the only element of a scalar.
     pub(super) fn element_zero(&mut self, buffer: Id<Buffer>) -> PrimId {
         let zero = self.store.prim_int(0, DType::I32);
         self.store.prim(PrimExpr::Load { buffer, indices: [zero].into() })
     }
 
-    /// A number that is known while the text is read.
+    /// Returns a number that is known while the text is read.
     pub(super) fn known_int(&mut self, id: Id<Node>, wanted: &str) -> Read<i64> {
         let value = self.value(id)?;
         let known = match value {
@@ -167,7 +167,7 @@ impl Reader<'_, '_, '_> {
         known.ok_or_else(|| self.error("tir-type", format!("expected {wanted}"), id))
     }
 
-    /// A type as a string: `"float32"`, or `T.float32`, or a pointer: `T.handle("int64", "global")`, `T.handle().ty`.
+    /// Reads a type: `"float32"`, or `T.float32`, or a pointer: `T.handle("int64", "global")`, `T.handle().ty`.
     pub(super) fn dtype(&mut self, id: Id<Node>) -> Read<DType> {
         let value = self.value(id)?;
         self.dtype_from(&value, id)

@@ -35,7 +35,7 @@ pub(super) struct Accesses {
     pub(super) error: Option<String>,
 }
 
-/// The buffer that an expression for a pointer is about.
+/// Returns the buffer that an expression for a pointer is about.
 pub(super) fn buffer_of(store: &Store, data: PrimId) -> Option<Id<Buffer>> {
     match *store.prim_of_id(data) {
         PrimExpr::Data(buffer) | PrimExpr::Buffer(buffer) => Some(buffer),
@@ -44,12 +44,12 @@ pub(super) fn buffer_of(store: &Store, data: PrimId) -> Option<Id<Buffer>> {
 }
 
 impl Accesses {
-    /// Those to one kind of memory.
+    /// Tracks one kind of memory.
     pub(super) fn only(scope: Id<Name>) -> Accesses {
         Accesses { only: Some(scope), ..Accesses::default() }
     }
 
-    /// Statements nest as deep as the parser's limit.
+    /// Collects the accesses of a statement. Statements nest as deep as the parser's limit.
     pub(super) fn of(&mut self, store: &Store, id: StmtId) {
         let stmt = store.stmt(id);
         match stmt {
@@ -131,7 +131,7 @@ impl Accesses {
         });
     }
 
-    /// The buffer whose memory a buffer uses.
+    /// Returns the buffer whose memory a buffer uses.
     pub(super) fn root(&self, buffer: Id<Buffer>) -> Id<Buffer> {
         self.roots.get(&buffer).copied().unwrap_or(buffer)
     }

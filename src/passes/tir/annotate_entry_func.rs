@@ -58,7 +58,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
 
 const ENTRY: &str = "tirx.is_entry_func";
 
-/// The function of TIR that alone can be called from outside.
+/// Returns the function of TIR that alone can be called from outside.
 fn only_exposed(store: &Store, module: &Module) -> Option<(Id<Name>, ExprId)> {
     let exposed = |func: &ExprId| store.attr_str(func_attrs(store, *func), "global_symbol").is_some();
     let mut exposed = module.functions().iter().copied().filter(|(_, func)| exposed(func));

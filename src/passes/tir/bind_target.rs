@@ -182,7 +182,7 @@ impl Callers {
     }
 }
 
-/// The function of the module that an expression calls.
+/// Returns the function of the module that an expression calls.
 fn called_function(store: &Store, expr: &PrimExpr) -> Option<String> {
     match expr {
         PrimExpr::Call { op, .. } => store.str(*op).strip_prefix('@').map(str::to_owned),

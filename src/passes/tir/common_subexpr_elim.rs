@@ -98,7 +98,7 @@ struct Planner {
 }
 
 impl Planner {
-    /// Statements nest as deep as the parser's limit.
+    /// Visits a statement. Statements nest as deep as the parser's limit.
     fn stmt(&mut self, store: &Store, id: StmtId) {
         let stmt = store.stmt(id);
         match stmt {
@@ -216,7 +216,7 @@ impl Planner {
         found
     }
 
-    /// The innermost scope around two.
+    /// Returns the innermost scope around two.
     fn common(&self, mut a: usize, mut b: usize) -> usize {
         while a != b {
             if self.scopes[a].depth >= self.scopes[b].depth {
@@ -228,7 +228,7 @@ impl Planner {
         a
     }
 
-    /// The statement before which an expression is bound.
+    /// Returns the statement before which an expression is bound.
     fn place(&self, entry: &Entry) -> StmtId {
         let (mut scope, stmt) = entry.first;
         if scope == entry.scope {
@@ -268,7 +268,7 @@ impl Planner {
     }
 }
 
-/// The operands of an expression, but for the body of `T.Let`.
+/// Visits the operands of an expression, except the body of `T.Let`.
 fn each_counted(store: &Store, id: PrimId, visit: &mut dyn FnMut(PrimId)) {
     match store.prim_of_id(id) {
         PrimExpr::Let { value, .. } => visit(*value),

@@ -89,7 +89,7 @@ fn converted(store: &mut Store, func: ExprId, defined: &mut Defined) -> ExprId {
     })
 }
 
-/// The variables in the shape of a buffer.
+/// Returns the variables in the shape of a buffer.
 fn free(store: &Store, buffer: Id<Buffer>) -> Vec<Id<Symbol>> {
     let data = store.buffer(buffer);
     let mut found = Vec::new();
@@ -115,7 +115,7 @@ struct Defined {
 }
 
 impl Defined {
-    /// The variable that a variable is where it is defined.
+    /// Returns the variable for a definition.
     fn symbol(&mut self, cx: &mut Rewriting<'_>, symbol: Id<Symbol>) -> Id<Symbol> {
         if self.symbols.insert(symbol) {
             return symbol;
@@ -128,7 +128,7 @@ impl Defined {
         new
     }
 
-    /// A variable in the shape of a parameter is defined by the first one.
+    /// Defines a variable at its first use in the shape of a parameter.
     fn shape(&mut self, cx: &mut Rewriting<'_>, symbol: Id<Symbol>) {
         if self.shapes.insert(symbol) {
             self.symbol(cx, symbol);
@@ -151,7 +151,7 @@ impl Defined {
         new
     }
 
-    /// A statement with a variable of its own inside.
+    /// Rewrites a statement with a variable of its own inside.
     fn scoped(&mut self, cx: &mut Rewriting<'_>, id: StmtId, symbols: &[Id<Symbol>]) -> StmtId {
         let outer: Vec<_> = symbols.iter().map(|symbol| (*symbol, cx.symbol(*symbol))).collect();
         symbols.iter().for_each(|symbol| {

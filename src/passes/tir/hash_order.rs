@@ -4,7 +4,7 @@
 //! libstdc++'s `unordered_map`: strings are hashed with MurmurHash64A, a new key stands before all others, unless its bucket
 //! has keys already; then it stands before those.
 
-/// A hash of a string: `std::hash<std::string>` (MurmurHash64A by Austin Appleby, with the library's seed).
+/// Returns a hash of a string: `std::hash<std::string>` (MurmurHash64A by Austin Appleby, with the library's seed).
 fn hash(text: &str) -> u64 {
     const MUL: u64 = 0xc6a4_a793_5bd1_e995;
     let mix = |value: u64| value ^ (value >> 47);
@@ -24,7 +24,7 @@ fn hash(text: &str) -> u64 {
 /// Numbers of buckets, each the first that is tried when the one before is too small.
 const BUCKETS: &[usize] = &[13, 29, 59, 127, 257, 541, 1109];
 
-/// Places of distinct keys, which were inserted in the order in which they stand, in the order of the map.
+/// Returns the places of distinct keys, given in the order of insertion, in the order of the map.
 pub(super) fn map_order(keys: &[&str]) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::with_capacity(keys.len());
     let mut buckets = BUCKETS[0];

@@ -112,7 +112,7 @@ fn run_if_then_else(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result
     })
 }
 
-/// Hoists in every function; `which` is told whether the function asks for expressions.
+/// Hoists in every function; the argument of `which` is true if the function requests expressions.
 fn run(cx: &mut PassCx<'_>, module: &Module, which: &mut dyn FnMut(bool) -> Which) -> Result<Module, PassError> {
     let mut new = module.clone();
     for &(name, func) in module.functions() {

@@ -29,9 +29,9 @@ pub(super) trait Policy {
     fn inside(&mut self, store: &mut Store, id: PrimId, at: Place) -> Place;
     /// Returns the place of the indices at a place.
     fn index(&self, at: Place) -> Place;
-    /// The type of a number; the error says why it has none.
+    /// Returns the type of a number; the error says why it has none.
     fn number(&mut self, value: i64, dtype: DType, at: Place) -> Result<DType, String>;
-    /// The type of a variable.
+    /// Returns the type of a variable.
     fn variable(&mut self, store: &Store, symbol: Id<Symbol>, at: Place) -> DType;
     /// Returns the type that a conversion to `dtype` gets, if it differs.
     fn conversion(&self, dtype: DType, at: Place) -> Option<DType>;
@@ -52,7 +52,7 @@ pub(super) struct Types<P> {
 
 type Done = FxHashMap<(PrimId, Place), PrimId>;
 
-/// An integer type of another width.
+/// Makes an integer type of another width.
 pub(super) fn with_bits(dtype: DType, bits: u8) -> DType {
     DType { bits, ..dtype }
 }
@@ -72,7 +72,7 @@ impl<P: Policy> Types<P> {
         self.value(cx, id, at, &mut Done::default())
     }
 
-    /// The variable that a variable has become where it is defined.
+    /// Returns the new variable at a definition.
     pub(super) fn defined(&mut self, cx: &mut Rewriting<'_>, symbol: Id<Symbol>) -> Id<Symbol> {
         let at = self.policy.index(self.at);
         self.renamed(cx.store, symbol, at)
@@ -233,7 +233,7 @@ impl<P: Policy> Types<P> {
         }
     }
 
-    /// Another variable for a value that has become one of another type.
+    /// Makes another variable for a value whose type has changed.
     fn retyped(&mut self, store: &mut Store, var: Id<Symbol>, value: PrimId) -> Id<Symbol> {
         let new = Symbol { dtype: store.prim_dtype(value), ..store.symbol(var).clone() };
         let new = store.add_symbol(new);

@@ -54,7 +54,7 @@ struct Fragment {
     layout: String,
 }
 
-/// The fragments that intrinsics of a body load, store and fill, checked against those that multiply them.
+/// Returns the fragments that intrinsics of a body load, store and fill, checked against those that multiply them.
 fn fragments(store: &Store, body: StmtId) -> Result<FxHashMap<Id<Buffer>, Fragment>, String> {
     let mut calls: Vec<(String, Vec<PrimId>)> = Vec::new();
     store.for_each_stmt(body, |stmt| {

@@ -93,7 +93,7 @@ struct Entry {
     both: Option<Id<Buffer>>,
 }
 
-/// The buffers under the attribute whose pointers nothing uses after it.
+/// Returns the buffers under the attribute whose pointers nothing uses after it.
 fn detect(store: &Store, id: StmtId, found: &mut FxHashMap<Id<Buffer>, Entry>) {
     let stmt = store.stmt(id);
     if let Stmt::Attr { node: AttrNode::Prim(node), key, .. } = stmt
@@ -193,7 +193,7 @@ fn in_half(store: &mut Store, half: PrimId, stride: PrimId, index: PrimId) -> Pr
 }
 
 impl Inject {
-    /// The buffer of both halves.
+    /// Returns the buffer of both halves.
     fn both(&mut self, store: &mut Store, buffer: Id<Buffer>) -> Option<Id<Buffer>> {
         let entry = self.entries.get_mut(&buffer)?;
         if entry.both.is_none() {
@@ -268,7 +268,7 @@ impl Inject {
         Some(new)
     }
 
-    /// The loop in copies, and the rounds that are left.
+    /// Splits the loop into copies, and the remaining iterations.
     fn split(&mut self, cx: &mut Rewriting<'_>, id: StmtId, all: &mut Vec<StmtId>) -> Option<()> {
         let Stmt::For(head, body) = cx.store.stmt(id).clone() else { return None };
         let wrong = (self.split % 2 != 0 && self.split != 1) || !(1..=64).contains(&self.split);

@@ -76,7 +76,7 @@ impl Knowing for Permute {
 }
 
 impl Permute {
-    /// The column in which an element of a row of so many stands.
+    /// Returns the column in which an element of a row of so many stands.
     fn column(&mut self, store: &mut Store, row: PrimId, column: PrimId, size: i64) -> PrimId {
         let number = |store: &mut Store, value, like| constant(store, value, store.prim_dtype(like));
         let group = number(store, GROUP, column);
@@ -94,7 +94,7 @@ impl Permute {
         self.known.analyzer.simplify(store, new)
     }
 
-    /// The length of the rows of a buffer; nothing, and an error, if they cannot be permuted.
+    /// Returns the length of the rows of a buffer; nothing, and an error, if they cannot be permuted.
     fn row_size(&mut self, store: &Store, buffer: Id<Buffer>) -> Option<i64> {
         let data = store.buffer(buffer);
         let known = |back: usize| data.shape.len().checked_sub(back).and_then(|at| store.as_prim_int(data.shape[at]));
@@ -112,7 +112,7 @@ impl Permute {
         fine
     }
 
-    /// A pointer into shared memory that is moved by an offset.
+    /// Makes a pointer into shared memory that is moved by an offset.
     fn pointer(&mut self, store: &mut Store, pointer: PrimId, more: Option<PrimId>) -> Option<PrimId> {
         let PrimExpr::Call { op, args, dtype } = &*store.prim_rc(pointer) else { return None };
         let buffer = match *store.prim_of_id(*args.get(1)?) {

@@ -74,7 +74,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     cx.run("tirx.ConvertSSA()", &new)
 }
 
-/// The functions that may stand where they are called.
+/// Returns the functions that may stand where they are called.
 fn inlinable(store: &mut Store, module: &Module) -> FxHashMap<Id<Name>, PrimFunc> {
     let mut calls: FxHashMap<Id<Name>, Vec<Id<Name>>> = FxHashMap::default();
     for &(name, func) in module.functions() {
@@ -122,7 +122,7 @@ fn reaches(calls: &FxHashMap<Id<Name>, Vec<Id<Name>>>, name: Id<Name>) -> bool {
     false
 }
 
-/// The function of the module that an expression calls.
+/// Returns the function of the module that an expression calls.
 fn callee<'s>(store: &'s Store, expr: &PrimExpr) -> Option<&'s str> {
     match expr {
         PrimExpr::Call { op, .. } => store.str(*op).strip_prefix('@'),

@@ -106,7 +106,7 @@ impl StmtMutator for Check {
 }
 
 impl Check {
-    /// All indices are within the extents; nothing where there is none to check.
+    /// Makes the condition that all indices are within the extents; nothing if there is none to check.
     fn condition(&mut self, store: &mut Store, accesses: &[(Id<Buffer>, Box<[PrimId]>)]) -> Option<PrimId> {
         let mut all: Option<PrimId> = None;
         for (buffer, indices) in accesses {

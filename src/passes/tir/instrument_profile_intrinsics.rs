@@ -1,6 +1,6 @@
-//! InstrumentProfileIntrinsics: functions and loops say when they begin and end.
+//! InstrumentProfileIntrinsics: makes functions and loops report their beginning and end.
 //!
-//! Source: `src/s_tir/transform/profile_instrumentation.cc`. TVM goes on counting from one run to the next unless
+//! Source: `src/s_tir/transform/profile_instrumentation.cc`. TVM continues counting from one run to the next unless
 //! `s_tir.reset_start_id` is set; here every run counts from 0.
 
 use super::prim_func;
@@ -77,7 +77,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     Ok(new)
 }
 
-/// A statement between the marks of a number.
+/// Makes a statement between the marks of a number.
 fn around(store: &mut Store, number: i64, body: StmtId) -> StmtId {
     let number = store.prim_int(number, DType::I32);
     let mut mark = |op: &str| {
@@ -114,7 +114,7 @@ impl Instrument {
         self.next - 1
     }
 
-    /// Numbers a loop that is found in `depth` others and the loops inside of it; how high it is.
+    /// Numbers a loop inside `depth` others and the loops inside it; returns its height.
     fn found(&mut self, store: &Store, id: StmtId, depth: i64, in_parallel: bool) -> i64 {
         let Stmt::For(data, body) = store.stmt(id) else { return 0 };
         let number = self.number();

@@ -117,7 +117,7 @@ struct Loops {
 }
 
 impl Loops {
-    /// Statements nest as deep as the parser's limit.
+    /// Collects the threads of a statement. Statements nest as deep as the parser's limit.
     fn of(&mut self, store: &mut Store, id: StmtId, stack: &mut Vec<StmtId>) {
         let head = match store.stmt(id) {
             Stmt::For(head, _) => Some((**head).clone()),
@@ -156,7 +156,7 @@ impl Loops {
     }
 }
 
-/// The loops that are lifted, each into the innermost one around all that it was.
+/// Places the lifted loops, each into the innermost loop around all its former places.
 fn placed(store: &mut Store, found: Vec<Lifted>) -> FxHashMap<StmtId, Vec<(For, Option<AttrsId>)>> {
     let tags: Vec<&str> = found.iter().map(|lifted| store.str(lifted.tag)).collect();
     let mut order = map_order(&tags);

@@ -142,7 +142,7 @@ impl Partition {
         self.analyzer.can_prove(store, cond)
     }
 
-    /// A loop over `set`, or a launch of threads, divided; nothing where it stays.
+    /// Divides a loop over `set`, or a launch of threads; nothing if it stays.
     fn divide(&mut self, cx: &mut Rewriting<'_>, id: StmtId, var: Id<Symbol>, set: IntSet, body: StmtId) -> Option<StmtId> {
         let (min, max) = (set.lower()?, set.upper()?);
         let hinted = self.selector.hinted.contains(&var);
@@ -243,7 +243,7 @@ impl Partition {
         Some(cx.store.flat_seq(None, &parts))
     }
 
-    /// A hinted loop that cannot be divided, marked for unrolling if the configuration says so.
+    /// Marks a hinted loop that cannot be divided for unrolling, if the configuration says so.
     fn unrolled(
         &mut self,
         cx: &mut Rewriting<'_>,
@@ -274,7 +274,7 @@ impl Partition {
         Some(cx.store.add_stmt(Stmt::For(Box::new(head), body)))
     }
 
-    /// A part of a loop, counted from zero.
+    /// Makes a part of a loop, counted from zero.
     fn loop_of(&mut self, cx: &mut Rewriting<'_>, id: StmtId, extent: PrimId, body: StmtId) -> Option<StmtId> {
         let Stmt::For(head, _) = cx.store.stmt(id).clone() else { return None };
         cx.store.for_each_stmt(body, |_| self.made += 1);
@@ -296,7 +296,7 @@ impl Partition {
     }
 }
 
-/// A body whose variable counts from zero where it began at `from`.
+/// Moves a body whose variable begins at `from`, so that it counts from zero.
 fn moved(store: &mut Store, body: StmtId, var: Id<Symbol>, from: PrimId) -> StmtId {
     let value = store.prim(PrimExpr::Var(var));
     let value = binary(store, PrimOp::Add, value, from);

@@ -75,7 +75,7 @@ impl StmtMutator for InitLower {
     }
 }
 
-/// A statement that runs when all variables of the reduction are at their first value.
+/// Makes a statement that runs when all variables of the reduction are at their first value.
 fn guarded(store: &mut Store, init: StmtId, iters: &[IterVar]) -> StmtId {
     let mut cond: Option<PrimId> = None;
     for iter in iters.iter().filter(|iter| iter.kind == IterKind::Reduce) {

@@ -260,7 +260,7 @@ impl Lower {
         }
     }
 
-    /// `a * b + c`, as one instruction where there is one.
+    /// Makes `a * b + c`, as one instruction if there is one.
     fn product_and_sum(&mut self, store: &mut Store, id: PrimId, a: PrimId, b: PrimId, c: PrimId) -> PrimId {
         let (x, y) = (widened_later(store, a), widened_later(store, b));
         let dtype = store.prim_dtype(id);
@@ -277,7 +277,7 @@ impl Lower {
     }
 }
 
-/// `broadcast(cast(x))` as `cast(broadcast(x))` where the conversion widens.
+/// Rewrites `broadcast(cast(x))` to `cast(broadcast(x))` if the conversion widens.
 fn widened_later(store: &mut Store, id: PrimId) -> PrimId {
     let PrimExpr::Broadcast { value, lanes } = *store.prim_of_id(id) else { return id };
     let PrimExpr::Cast { dtype, value } = *store.prim_of_id(value) else { return id };

@@ -131,7 +131,7 @@ impl Lower {
         old.iter().zip(new).map(|(old, new)| self.region(store, old.buffer, new)).collect()
     }
 
-    /// A region of `buffer` as one of the buffer that it is a part of.
+    /// Converts a region of `buffer` to one of the buffer that it is a part of.
     fn region(&self, store: &mut Store, buffer: Id<Buffer>, region: &Region) -> Region {
         let Some(source) = self.parts.get(&buffer) else { return region.clone() };
         let Some(first) = source.ranges.len().checked_sub(region.ranges.len()) else { return region.clone() };

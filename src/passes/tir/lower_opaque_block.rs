@@ -71,7 +71,7 @@ struct Lower {
     aligns: FxHashMap<Id<Buffer>, Vec<AttrValue>>,
 }
 
-/// `[index of a written buffer, axis, factor, offset]` of all blocks and allocations, by buffer.
+/// Collects `[index of a written buffer, axis, factor, offset]` of all blocks and allocations, by buffer.
 pub(super) fn alignments(store: &Store, body: StmtId) -> FxHashMap<Id<Buffer>, Vec<AttrValue>> {
     let mut found: FxHashMap<Id<Buffer>, Vec<AttrValue>> = FxHashMap::default();
     store.for_each_stmt(body, |stmt| {
@@ -197,7 +197,7 @@ fn launch(store: &mut Store, var: Id<crate::ir::Symbol>, tag: Id<Name>, extent: 
     store.add_stmt(Stmt::Attr { node: AttrNode::Thread { var, tag }, key, value: extent, body })
 }
 
-/// A statement within attributes, the first outermost.
+/// Makes a statement within attributes, the first outermost.
 fn within(store: &mut Store, node: AttrNode, attrs: &[(Id<Name>, PrimId)], body: StmtId) -> StmtId {
     attrs
         .iter()
@@ -205,8 +205,8 @@ fn within(store: &mut Store, node: AttrNode, attrs: &[(Id<Name>, PrimId)], body:
         .fold(body, |body, (key, value)| store.add_stmt(Stmt::Attr { node: node.clone(), key: *key, value: *value, body }))
 }
 
-/// The annotations whose names begin with `pragma_`, in the order of their names. Nothing when one is no scalar and no
-/// string, which is an error.
+/// Returns the annotations whose names begin with `pragma_`, in the order of their names. Nothing when one is no scalar
+/// and no string, which is an error.
 fn pragmas(cx: &mut Rewriting<'_>, annotations: Option<AttrsId>) -> Option<Vec<(Id<Name>, PrimId)>> {
     let Some(annotations) = annotations else { return Some(Vec::new()) };
     let mut pragmas = Vec::new();

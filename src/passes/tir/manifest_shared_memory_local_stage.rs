@@ -188,7 +188,7 @@ impl Manifest {
         Ok(cx.store.add_stmt(Stmt::Block(new)))
     }
 
-    /// The loops between the block and the one that allocates the buffer, innermost first.
+    /// Returns the loops between the block and the one that allocates the buffer, innermost first.
     fn loops(&self, cx: &Rewriting<'_>, block: StmtId, target: Id<Buffer>) -> Result<Vec<For>, String> {
         let (mut loops, mut inner) = (Vec::new(), block);
         for around in self.around.iter().rev() {

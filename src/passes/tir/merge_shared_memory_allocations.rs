@@ -90,7 +90,7 @@ struct Kernel {
 }
 
 impl Kernel {
-    /// The allocation that a buffer is, or is a view of.
+    /// Returns the allocation that a buffer is, or is a view of.
     fn allocation(&self, buffer: Id<Buffer>) -> Option<Id<Buffer>> {
         let source = self.sources.get(&buffer).copied().unwrap_or(buffer);
         self.offsets.contains_key(&source).then_some(source)
@@ -199,7 +199,7 @@ impl StmtMutator for Merge {
 }
 
 impl Merge {
-    /// The body of a kernel with one allocation for several.
+    /// Rewrites the body of a kernel to one allocation for several.
     fn kernel(&mut self, cx: &mut Rewriting<'_>, id: StmtId, body: StmtId, found: &[Id<Buffer>]) -> StmtId {
         let mut accesses = Accesses::only(self.scope);
         accesses.of(cx.store, id);

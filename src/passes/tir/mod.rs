@@ -3,6 +3,7 @@
 mod accesses;
 pub mod annotate_entry_func;
 pub mod annotate_irregular_loop;
+pub mod apply_default_schedule;
 pub mod bf16_compute_legalize;
 pub mod bf16_storage_legalize;
 pub mod bind_target;
@@ -12,6 +13,7 @@ pub mod compact_buffer_allocation;
 pub mod convert_blocks_to_opaque;
 pub mod convert_ssa;
 pub mod decorate_device_scope;
+pub mod default_gpu_schedule;
 mod emit;
 pub mod flatten_buffer;
 pub mod force_narrow_index_to_int32;

@@ -71,7 +71,7 @@ enum Key {
     Pointer(Id<Symbol>),
 }
 
-/// The function with memory of vectors where all accesses are to whole vectors.
+/// Rewrites memory to vectors if all accesses are to whole vectors.
 pub(super) fn rewrite_types(store: &mut Store, func: ExprId, which: Which) -> ExprId {
     let Some(prim) = prim_func(store, func) else { return func };
     let mut uses =
@@ -100,7 +100,7 @@ pub(super) fn rewrite_types(store: &mut Store, func: ExprId, which: Which) -> Ex
     with_func(store, "memory of vectors", func, |store, old| types.func(store, old))
 }
 
-/// The memory that an expression for a pointer is about.
+/// Returns the memory that an expression for a pointer is about.
 fn key_of(store: &Store, data: PrimId) -> Option<Key> {
     match *store.prim_of_id(data) {
         PrimExpr::Data(buffer) | PrimExpr::Buffer(buffer) => Some(Key::Buffer(buffer)),
@@ -159,13 +159,13 @@ impl Types {
         PrimFunc { params, body, ..old }
     }
 
-    /// The types of a buffer's elements before and after, if they change.
+    /// Returns the types of a buffer's elements before and after, if they change.
     fn of(&self, buffer: Id<Buffer>) -> Option<(DType, DType)> {
         let root = self.roots.get(&buffer).copied().unwrap_or(buffer);
         self.becomes.get(&Key::Buffer(root)).copied()
     }
 
-    /// The number of an element in its vector, and how long that is, where a single one is accessed.
+    /// Returns the number of an element in its vector, and how long that is, where a single one is accessed.
     fn lane(&mut self, store: &mut Store, buffer: Id<Buffer>, last: PrimId) -> Option<i64> {
         let (from, to) = self.of(buffer)?;
         let factor = i64::from(to.lanes / from.lanes.max(1));
@@ -177,7 +177,7 @@ impl Types {
     }
 }
 
-/// A buffer with vectors as elements.
+/// Makes a buffer with vectors as elements.
 fn vectors(store: &mut Store, buffer: Id<Buffer>, from: DType, to: DType) -> Buffer {
     let old = store.buffer(buffer).clone();
     let mut shape = old.shape.clone();

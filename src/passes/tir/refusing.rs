@@ -7,13 +7,13 @@ use crate::pass::PassError;
 
 /// The reason why a program is refused.
 pub(super) enum Refusal {
-    /// TVM does something here that passlab does not do yet.
+    /// TVM lowers this construct, and passlab does not yet.
     Missing(&'static str),
     /// TVM refuses it, too.
     Wrong(&'static str),
 }
 
-/// The function as it is, unless `ask` refuses one of its statements, of which it is told the loops around.
+/// Returns the function as it is, unless `ask` refuses one of its statements; `ask` gets the loops around.
 pub(super) fn refuse(
     store: &Store,
     func: ExprId,

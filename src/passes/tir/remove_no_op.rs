@@ -135,7 +135,7 @@ impl StmtMutator for Remover {
 }
 
 impl Remover {
-    /// The body of a wait for less than nothing.
+    /// Returns the body of a wait for less than nothing.
     fn wait_for_nothing(&mut self, store: &mut Store, inner: StmtId) -> Option<StmtId> {
         let Stmt::Attr { value: count, body, .. } = *store.stmt(inner) else { return None };
         let zero = store.prim_int(0, store.prim_dtype(count));
@@ -164,7 +164,7 @@ impl Remover {
     }
 }
 
-/// Those of several expressions that have an effect.
+/// Makes a statement of the expressions that have an effect.
 fn evaluated(store: &mut Store, values: &[PrimId]) -> StmtId {
     let mut stmts = Vec::new();
     for value in values {

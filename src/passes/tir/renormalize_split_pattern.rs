@@ -73,7 +73,7 @@ impl StmtMutator for Renormalize {
     }
 }
 
-/// An integer that stands alone or in all lanes.
+/// Returns the integer of a constant or of a broadcast.
 fn number(store: &Store, id: PrimId) -> Option<i64> {
     match *store.prim_of_id(id) {
         PrimExpr::Int { value, .. } => Some(value),
@@ -173,7 +173,7 @@ impl Renormalize {
         new
     }
 
-    /// A quotient whose operands are done.
+    /// Rewrites a quotient whose operands are done.
     fn quotient(&mut self, store: &mut Store, id: PrimId) -> Option<PrimId> {
         let (a, b) = operands(store, id, PrimOp::FloorDiv)?;
         let by = number(store, b)?;

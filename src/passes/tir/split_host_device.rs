@@ -84,7 +84,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     launch::lower(store, new)
 }
 
-/// A name that no function of a module has.
+/// Makes a name that no function of a module has.
 fn fresh_name(store: &mut Store, taken: impl Fn(Id<Name>) -> bool, wanted: &str) -> Id<Name> {
     let mut name = store.name(wanted);
     let mut number = 0;

@@ -144,7 +144,7 @@ impl Share {
         }
     }
 
-    /// The memory of a buffer, and how far in it begins.
+    /// Returns the memory of a buffer, and how far in it begins.
     fn memory(&self, buffer: Id<Buffer>) -> Option<(Id<Buffer>, u64)> {
         let storage = &self.plan.storage[*self.plan.of.get(&self.accesses.root(buffer))?];
         Some((storage.backing?, storage.offset))

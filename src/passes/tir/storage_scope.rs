@@ -26,7 +26,7 @@ const RANKS: [&str; 15] = [
 ];
 
 impl<'s> Scope<'s> {
-    /// The scope of a name; one that is not known is a rank of its own.
+    /// Returns the scope of a name; one that is not known is a rank of its own.
     pub(super) fn of(name: &'s str) -> Scope<'s> {
         if name.is_empty() {
             return Scope { rank: "global", tag: "" };

@@ -56,7 +56,7 @@ fn value_of(store: &mut Store, literal: &Literal) -> AttrValue {
     }
 }
 
-/// A target with these fields, which stand in the order of their names.
+/// Makes a target with these fields, which stand in the order of their names.
 fn target(store: &mut Store, mut fields: Vec<(Id<Name>, AttrValue)>) -> AttrValue {
     crate::ir::sort::sort_by(&mut fields, |a, b| store.str(a.0).cmp(store.str(b.0)));
     let key = store.name("Target");
@@ -71,17 +71,17 @@ fn fields(store: &Store, target: &AttrValue) -> Vec<(Id<Name>, AttrValue)> {
     }
 }
 
-/// A target as it stands inside of another one.
+/// Converts a target to the form for a field of another one.
 fn beside(store: &Store, target: &AttrValue) -> AttrValue {
     AttrValue::Map(fields(store, target).into())
 }
 
-/// A field of a target.
+/// Returns a field of a target.
 pub(super) fn field(store: &Store, target: &AttrValue, name: &str) -> Option<AttrValue> {
     fields(store, target).into_iter().find(|(known, _)| store.str(*known) == name).map(|(_, value)| value)
 }
 
-/// The target that an attribute of a statement is about.
+/// Returns the target that an attribute of a statement names.
 pub(super) fn of_node(store: &mut Store, node: crate::ir::PrimId) -> Option<AttrValue> {
     let crate::ir::PrimExpr::Attrs(attrs) = *store.prim_of_id(node) else { return None };
     let attrs = store.attrs_of_id(attrs).clone();

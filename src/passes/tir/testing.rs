@@ -38,7 +38,7 @@ pub(crate) fn after(source: &str, calls: &str) -> String {
     after_with(source, calls, &[])
 }
 
-/// [`after`] with keys of the configuration and their values as literals of Python.
+/// Runs [`after`] with keys of the configuration and their values as literals of Python.
 pub(crate) fn after_with(source: &str, calls: &str, config: &[(&str, &str)]) -> String {
     let config = config.iter().map(|(key, value)| ((*key).to_owned(), parse_literal(value).expect("a literal"))).collect();
     let store = &mut Store::new();

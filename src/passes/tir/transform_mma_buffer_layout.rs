@@ -59,7 +59,7 @@ struct Transform {
     analyzer: Analyzer,
 }
 
-/// The small blocks of a matrix, and the part of each that a thread holds.
+/// Returns the small blocks of a matrix, and the part of each that a thread holds.
 fn layout(scope: &str) -> Option<([i64; 2], [i64; 2])> {
     match scope {
         "m16n8k8.matrixA" => Some(([32, 8], [4, 2])),

@@ -13,14 +13,14 @@ pub(super) struct Undefined {
 }
 
 impl Undefined {
-    /// Those of a statement.
+    /// Collects those of a statement.
     pub(super) fn of(store: &Store, body: StmtId) -> Undefined {
         let mut undefined = Undefined::default();
         undefined.stmt(store, body);
         undefined
     }
 
-    /// Statements nest as deep as the parser's limit.
+    /// Visits a statement. Statements nest as deep as the parser's limit.
     fn stmt(&mut self, store: &Store, id: StmtId) {
         let stmt = store.stmt(id);
         match stmt {

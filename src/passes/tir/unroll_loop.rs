@@ -176,7 +176,7 @@ impl Unroll {
         }
     }
 
-    /// The rounds of a loop, each with variables and buffers of its own.
+    /// Unrolls the iterations of a loop, each with variables and buffers of its own.
     fn rounds(&mut self, cx: &mut Rewriting<'_>, head: &For, body: StmtId, n: i64) -> Option<StmtId> {
         let mut size = 0;
         cx.store.for_each_stmt(body, |_| size += 1);
@@ -208,7 +208,7 @@ impl Unroll {
         new
     }
 
-    /// The variables in indices into local memory are remembered.
+    /// Remembers the variables in indices into local memory.
     fn touch(&mut self, store: &Store, buffer: Id<Buffer>, indices: &[PrimId]) {
         let scope = store.str(store.buffer(buffer).scope);
         if !self.local_access || !(scope.starts_with("local") || scope.starts_with("warp")) {

@@ -99,7 +99,7 @@ impl Machine {
     }
 }
 
-/// The number of lanes that an expression says: a number, or a multiple of `T.vscale()`.
+/// Returns the number of lanes that an expression says: a number, or a multiple of `T.vscale()`.
 fn lanes_of(store: &Store, extent: PrimId) -> Option<u16> {
     let small = |n: i64| u16::try_from(n).ok().filter(|n| *n > 0 && *n < DType::SCALABLE);
     let vscale = |id: PrimId| matches!(store.prim_of_id(id), PrimExpr::Call { op, .. } if store.str(*op) == "vscale");

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 pub enum NodeFate {
     /// Nothing.
     Same,
-    /// It stands for another.
+    /// It is a replacement of another node.
     Rewritten,
     /// It is new.
     Made,

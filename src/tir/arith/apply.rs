@@ -1,4 +1,4 @@
-//! Applying the rules of the table: the first that fits makes something new.
+//! Applies the rules of the table: the first that fits rewrites the expression.
 
 use super::rewrite::{folded, operand_class};
 use super::table::{Act, Fun, Match, Node, NodeId, Table, kind, table};

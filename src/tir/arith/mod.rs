@@ -262,7 +262,7 @@ impl Analyzer {
         self.extensions
     }
 
-    /// The first variable that was bound twice to different things. TVM raises an error there, we take the later one.
+    /// Returns the first variable that was bound to two values. TVM raises an error there, we take the later one.
     pub fn conflict(&self) -> Option<Id<Symbol>> {
         self.conflict
     }

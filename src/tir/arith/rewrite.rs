@@ -6,7 +6,7 @@ use super::{Analyzer, DEEPEST, Mode, Scope, extension, is_index, table};
 use crate::ir::{DType, PrimExpr, PrimId, PrimOp, Store};
 use crate::tir::build::{Folded, cast, constant, fold};
 
-/// Results of rewrites that are looked at again nest at most so deep.
+/// The greatest nesting depth of simplified results of rewrites.
 const DEEPEST_AGAIN: u8 = 5;
 
 /// Conditions that hold in a branch.
@@ -164,7 +164,7 @@ impl Analyzer {
         self.apply(store, op as usize, a, b, result, mode)
     }
 
-    /// Simplifies the result of a rewrite, unless that goes on for too long.
+    /// Simplifies the result of a rewrite, unless these nest too deep.
     pub(super) fn again(&mut self, store: &mut Store, id: PrimId, mode: Mode) -> PrimId {
         if self.depth[mode as usize] >= DEEPEST_AGAIN {
             return id;

@@ -129,7 +129,7 @@ const INFIX: [&[(&str, PrimOp)]; 5] = [
     &[("*", PrimOp::Mul), ("/", PrimOp::Div), ("%", PrimOp::Mod)],
 ];
 
-/// Variables: for anything, for integers, for floats, for lanes.
+/// Variables: for any expressions, for integers, for floats, for lanes.
 pub(super) const VARS: [&str; 12] = ["x", "y", "z", "b1", "b2", "s1", "s2", "c1", "c2", "c3", "f", "n"];
 const FIRST_INT: u8 = 7;
 const FLOAT: u8 = 10;

@@ -16,7 +16,7 @@ impl Random {
     }
 }
 
-/// Values of variables, and the lane of vectors that is looked at.
+/// Values of variables, and the evaluated lane of vectors.
 struct Sample {
     values: [i64; VARS.len()],
     lane: i64,

@@ -47,7 +47,7 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
     const dialect = good?.run.dialect ?? "relay";
     return (catalogue?.passes ?? []).filter((pass) => pass.dialects.includes(dialect));
   });
-  // While nothing else is to do, each pass is tried on the result: a list of those that would do something.
+  // While the page is idle, each pass is tried on the result, for a list of those with an effect.
   const [would, setWould] = createSignal<ReadonlyMap<string, string>>(new Map());
   const [only, setOnly] = createSignal(false);
   const found = createMemo(() => {

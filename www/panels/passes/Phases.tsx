@@ -1,4 +1,4 @@
-/** Heads of the phases in the list of passes; one leads to the first step in it that changed something, and folds it. */
+/** Heads of the phases in the list of passes; one goes to its first step that changed the program, and folds. */
 import { Index } from "solid-js";
 import type { Shown } from "../../state/steps";
 import { useApp } from "../context";

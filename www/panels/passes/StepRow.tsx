@@ -21,7 +21,7 @@ export function StepRow(props: {
   onKeyDown(event: KeyboardEvent): void;
 }) {
   const step = () => props.item.step;
-  /** Something is folded into it now. */
+  /** True if other steps are folded into it now. */
   const closed = () => props.item.folded || props.item.quiet > 0;
   return (
     <div

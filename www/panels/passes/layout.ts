@@ -34,7 +34,7 @@ export interface Question {
   /** The numbers of the rows, in order, and their passes. */
   rows: readonly number[];
   passes: readonly PassItem[];
-  /** The row that a step's `row` stands for. */
+  /** The row for each value of a step's `row`. */
   owners: readonly number[];
   /** Leaves out rows without a step to be shown, unless their name contains `text`. */
   filtered: boolean;

@@ -1,4 +1,4 @@
-// Does a program call anything? The hook of calls does not visit their parts: one call is enough.
+// Finds out if a program contains a call. The hook of calls does not visit their parts: one call is enough.
 class CallChecker extends ExprVisitor {
   result = false;
 

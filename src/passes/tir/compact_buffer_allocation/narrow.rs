@@ -38,7 +38,7 @@ impl Collector {
         }
     }
 
-    /// The range along each axis that a buffer needs: in terms of nothing that moves inside.
+    /// Returns the range along each axis that a buffer needs: in terms of nothing that moves inside.
     pub(super) fn close(&mut self, store: &mut Store, buffer: Id<Buffer>) {
         let Some(sets) = self.relaxed.get(&buffer).cloned() else { return };
         let shape = store.buffer(buffer).shape.clone();

@@ -46,7 +46,7 @@ pub(super) struct Loop {
     in_sequence: bool,
 }
 
-/// All loops and launches of a body, inner ones first.
+/// Returns all loops and launches of a body, inner ones first.
 pub(super) fn loops(store: &Store, body: StmtId, which: Which) -> Result<Vec<Loop>, Vec<Diagnostic>> {
     let mut collector = Collector {
         store,
@@ -196,7 +196,7 @@ impl Collector<'_> {
         any
     }
 
-    /// The variables that an expression needs, also through others.
+    /// Returns the variables that an expression needs, also through others.
     fn needs(&self, root: PrimId) -> FxHashSet<Id<Symbol>> {
         let mut needs = FxHashSet::default();
         self.uses(root, |var| {
@@ -248,7 +248,7 @@ impl Collector<'_> {
         self.needs_of.insert(var, needs);
     }
 
-    /// The outermost loop that an expression can leave, having left all inside of it.
+    /// Returns the outermost loop that an expression can leave, having left all inside of it.
     fn destination(&self, expr: PrimId) -> Option<usize> {
         let blocks = self.which.conditions & USING_BLOCK_VAR != 0;
         for (at, around) in self.active.iter().enumerate().rev() {

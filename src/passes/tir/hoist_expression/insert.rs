@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The most statements that a function may grow to: every condition doubles the loop that it leaves. TVM knows no limit.
 const MOST: usize = 200_000;
 
-/// A function with conditions and values hoisted.
+/// Makes a function with conditions and values hoisted.
 pub(super) fn hoist(store: &mut Store, func: ExprId, loops: Vec<Loop>, which: Which) -> Result<ExprId, Vec<Diagnostic>> {
     let mut moved = FxHashSet::default();
     for around in &loops {

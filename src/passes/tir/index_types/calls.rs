@@ -3,7 +3,7 @@
 use crate::ir::{DType, PrimId, PrimOp, Store};
 use crate::tir::{binary, math};
 
-/// A call over other arguments: operators are made anew.
+/// Makes a call over other arguments: operators are made anew.
 pub(super) fn called(store: &mut Store, name: &str, old: &[PrimId], new: Box<[PrimId]>, dtype: DType, id: PrimId) -> PrimId {
     match (name, &new[..]) {
         ("shift_right" | "shift_left" | "bitwise_and" | "bitwise_or" | "bitwise_xor" | "pow", [a, b]) => {

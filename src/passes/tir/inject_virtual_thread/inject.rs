@@ -209,7 +209,7 @@ impl<'a> Injector<'a> {
         if new == stmts { id } else { store.flat_seq(None, &new) }
     }
 
-    /// A statement for each of the virtual threads.
+    /// Makes a statement for each of the virtual threads.
     fn repeat(&mut self, store: &mut Store, id: StmtId, first: bool) -> StmtId {
         self.depends = false;
         self.repeats = false;
@@ -248,7 +248,7 @@ impl<'a> Injector<'a> {
         (new, [index].into())
     }
 
-    /// The place of an element in the memory of the thread.
+    /// Returns the place of an element in the memory of the thread.
     fn of_thread(&mut self, store: &mut Store, index: PrimId, size: PrimId) -> PrimId {
         let thread = store.prim(PrimExpr::Var(self.var));
         let first = binary(store, PrimOp::Mul, thread, size);

@@ -221,7 +221,7 @@ impl Finder<'_> {
     }
 }
 
-/// The part of the loop in which conditions have a value, and these conditions. Nothing where there is none.
+/// Returns the part of the loop in which conditions have a value, and these conditions. Nothing where there is none.
 pub(super) fn common(
     store: &mut Store,
     analyzer: &mut Analyzer,
@@ -267,7 +267,7 @@ fn uses(store: &Store, root: PrimId, wanted: &dyn Fn(Id<Symbol>) -> bool) -> boo
     found
 }
 
-/// From the first to the last value of a loop.
+/// Makes the interval from the first to the last value of a loop.
 pub(super) fn interval(store: &mut Store, min: PrimId, extent: PrimId) -> IntSet {
     let end = binary(store, PrimOp::Add, min, extent);
     let one = store.prim_int(1, store.prim_dtype(end));

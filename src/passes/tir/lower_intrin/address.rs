@@ -5,7 +5,7 @@ use crate::ir::{Buffer, DType, PrimExpr, PrimId, PrimOp, Store};
 use crate::tir::{binary, cast};
 
 impl Lower {
-    /// The address that `T.tvm_access_ptr(type, data, offset, extent, mask)` is.
+    /// Lowers `T.tvm_access_ptr(type, data, offset, extent, mask)` to an address.
     pub(super) fn address(&mut self, store: &mut Store, id: PrimId) -> PrimId {
         let PrimExpr::Call { args, dtype: result, .. } = &*store.prim_rc(id) else { return id };
         let (dtype, mut data, mut offset) = (store.prim_dtype(args[0]), args[1], args[2]);

@@ -4,7 +4,7 @@ use super::Lower;
 use crate::ir::{DType, DTypeCode, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use crate::tir::{binary, constant, math};
 
-/// The exponent of a number that is a power of two.
+/// Returns the exponent of a number that is a power of two.
 fn power_of_two(store: &Store, id: PrimId) -> Option<i64> {
     let value = store.as_prim_int(id).filter(|value| *value > 0)?;
     (value & (value - 1) == 0).then(|| i64::from(value.trailing_zeros()))
@@ -108,7 +108,7 @@ impl Lower {
         store.prim(PrimExpr::Let { var, value, body })
     }
 
-    /// A number `c` with which `a + b * c` is not negative and does not overflow.
+    /// Returns a number `c` with which `a + b * c` is not negative and does not overflow.
     fn shift_coefficient(&mut self, store: &mut Store, a: PrimId, b: i64) -> Option<i64> {
         if b <= 0 {
             return None;
@@ -137,7 +137,7 @@ fn temporary(store: &mut Store, name: &str, dtype: DType) -> (crate::ir::Id<Symb
     (symbol, store.prim(PrimExpr::Var(symbol)))
 }
 
-/// `b >= 0 and rest >= 0 or b < 0 and rest <= 0`
+/// Makes `b >= 0 and rest >= 0 or b < 0 and rest <= 0`.
 fn signs_agree(store: &mut Store, b: PrimId, rest: PrimId) -> PrimId {
     let zero = constant(store, 0, store.prim_dtype(b));
     let mut compare = |op, x| binary(store, op, x, zero);

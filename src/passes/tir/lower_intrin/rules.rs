@@ -97,7 +97,7 @@ fn external(store: &mut Store, function: &str, args: &[PrimId], dtype: DType) ->
     store.prim_call("call_pure_extern", &all, dtype)
 }
 
-/// The name of a function of C for a type.
+/// Returns the name of a function of C for a type.
 fn with_suffix(name: &str, dtype: DType) -> Option<String> {
     match dtype {
         DType::F32 => Some(format!("{name}f")),
@@ -235,13 +235,13 @@ fn everywhere(store: &mut Store, name: &str, args: &[PrimId], dtype: DType) -> O
     }
 }
 
-/// `0 - x`, as TVM's operator makes it.
+/// Makes `0 - x`, as TVM's operator does.
 fn negate(store: &mut Store, x: PrimId) -> PrimId {
     let zero = constant(store, 0, store.prim_dtype(x));
     binary(store, PrimOp::Sub, zero, x)
 }
 
-/// A number, or that in all lanes.
+/// Returns a number, or that in all lanes.
 fn known(store: &Store, id: PrimId) -> Option<i64> {
     match *store.prim_of_id(id) {
         PrimExpr::Broadcast { value, .. } => store.as_prim_int(value),
@@ -249,7 +249,7 @@ fn known(store: &Store, id: PrimId) -> Option<i64> {
     }
 }
 
-/// `T.q_multiply_shift(x, y, q, s)`: a product with a fixed point number.
+/// Lowers `T.q_multiply_shift(x, y, q, s)`: a product with a fixed point number.
 fn quantized(store: &mut Store, args: &[PrimId]) -> Option<PrimId> {
     let [x, y, q, s] = *args else { return None };
     let dtype = store.prim_dtype(s);

@@ -112,7 +112,7 @@ impl Binder {
         binder
     }
 
-    /// The variable of the device's number, where a tensor has said it.
+    /// Returns the variable of the device's number, where a tensor has said it.
     pub(super) fn device_id(&self) -> Option<Id<Symbol>> {
         self.bound.contains_key(&self.device_id).then_some(self.device_id)
     }
@@ -187,7 +187,7 @@ impl Binder {
         self.init.push(Nest::Before(stmt));
     }
 
-    /// A number of a type, from a packed value.
+    /// Loads a number of a type from a packed value.
     fn loaded(&mut self, store: &mut Store, i: usize, dtype: DType) -> PrimId {
         let wide = if dtype.code == DTypeCode::Float { DType::F64 } else { DType::I64 };
         let value = self.packed(store, i, field::VALUE, wide);
@@ -213,7 +213,7 @@ impl Binder {
         self.check(store, cond, "TypeError", &["Mismatched type on argument #", &i.to_string()], EXPECTED, &[expected]);
     }
 
-    /// The pointer that an argument is, to a tensor's description where it is a tensor.
+    /// Loads a pointer argument; of a tensor the pointer to its description.
     fn handle(&mut self, store: &mut Store, i: usize, index: PrimId, expected: &str) -> PrimId {
         self.check_kind(store, i, index, &[NONE, POINTER, DL_TENSOR, OBJECT], expected);
         let value = self.packed(store, i, field::VALUE, DType::HANDLE);
@@ -239,7 +239,7 @@ impl Binder {
         store.add_stmt(Stmt::Assert { cond, kind, parts })
     }
 
-    /// A check that is done at once.
+    /// Makes a check that is done at once.
     pub(super) fn check(&mut self, store: &mut Store, cond: PrimId, kind: &str, before: &[&str], middle: &str, after: &[&str]) {
         let assert = self.assert(store, cond, kind, before, middle, after);
         self.init.push(Nest::Before(assert));
@@ -283,7 +283,7 @@ impl Binder {
     }
 }
 
-/// A field of a structure in memory.
+/// Makes a field of a structure in memory.
 pub(super) fn part(store: &mut Store, of: PrimId, at: i64, field: i64, dtype: DType) -> PrimId {
     let [at, field] = [at, field].map(|n| store.prim_int(n, DType::I32));
     store.prim_call("tvm_struct_get", &[of, at, field], dtype)

@@ -95,7 +95,7 @@ impl Binder {
         self.declared.push(Nest::Before(declared));
     }
 
-    /// A pointer to sizes in a tensor's description.
+    /// Returns a pointer to sizes in a tensor's description.
     fn field_pointer(&mut self, store: &mut Store, handle: PrimId, which: i64, name: &str) -> PrimId {
         let global = store.name("global");
         let dtype = store.pointer(DType::I64, global);
@@ -105,7 +105,7 @@ impl Binder {
         store.prim(PrimExpr::Var(var))
     }
 
-    /// A tensor without strides said must have its rows one behind the other.
+    /// Checks that a tensor without declared strides is compact.
     fn compact(&mut self, store: &mut Store, i: usize, data: &Buffer, strides: PrimId, packed: PrimId) {
         let index = index_type(store, data);
         let mut expected = store.prim_int(1, index);

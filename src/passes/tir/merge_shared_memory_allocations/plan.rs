@@ -99,7 +99,7 @@ impl Plan {
         self.of.insert(buffer, at);
     }
 
-    /// A place of several smaller ones, the largest first.
+    /// Gathers several smaller places into one, the largest first.
     fn gathered(&mut self, buffer: Id<Buffer>, size: u64, middle: usize) -> Option<usize> {
         let (mut first, mut sum) = (middle, 0u64);
         let mut layers: Vec<Vec<Id<Buffer>>> = Vec::new();

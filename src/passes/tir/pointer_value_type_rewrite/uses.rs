@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The declaration and uses of memory.
 pub(super) struct Usage {
     pub(super) element: DType,
-    /// The extent of the last axis; nothing: it is not known, and taken for a multiple of anything.
+    /// The extent of the last axis; nothing if unknown, and then it counts as a multiple of any number.
     pub(super) extent: Option<PrimId>,
     /// True if it may become memory of vectors.
     pub(super) may: bool,
@@ -17,7 +17,7 @@ pub(super) struct Usage {
     pub(super) read: FxHashSet<DType>,
 }
 
-/// The type of element that fits all accesses; the one that it has where there is no better one.
+/// Returns the type of element that fits all accesses; the one that it has where there is no better one.
 pub(super) fn preferred(store: &mut Store, usage: &Usage) -> DType {
     let bases: FxHashSet<DType> = usage.accessed.iter().chain(&usage.read).map(|dtype| dtype.element()).collect();
     let mut bases = bases.into_iter();
@@ -47,7 +47,7 @@ pub(super) struct Uses {
     pub(super) roots: FxHashMap<Id<Buffer>, Id<Buffer>>,
 }
 
-/// Truth values are bytes in memory.
+/// Returns the type in memory: truth values are bytes there.
 pub(super) fn stored(dtype: DType) -> DType {
     if dtype.element() == DType::BOOL { DType { lanes: dtype.lanes, ..DType::I8 } } else { dtype }
 }

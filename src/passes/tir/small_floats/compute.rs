@@ -7,7 +7,7 @@ use crate::pass::PassError;
 use crate::tir::{Rewriting, StmtMutator, binary, cast, math, rewrite_func, substitute};
 use rustc_hash::FxHashSet;
 
-/// A function that computes with floats of type `wide` where it did with small ones.
+/// Makes a function compute with floats of type `wide` instead of small ones.
 pub(in crate::passes::tir) fn legalize(store: &mut Store, func: ExprId, small: Small, wide: DType) -> Result<ExprId, PassError> {
     let Some(prim) = super::prim_func(store, func) else { return Ok(func) };
     let mut compute = Compute { small, wide, opaque: FxHashSet::default() };
@@ -39,7 +39,7 @@ impl Compute {
         DType { lanes, ..self.wide }
     }
 
-    /// A value as a wide float, if it is a small one.
+    /// Converts a value to a wide float, if it is a small one.
     fn promoted(&self, store: &mut Store, value: PrimId) -> PrimId {
         let dtype = store.prim_dtype(value);
         if !self.small.is(dtype) {
@@ -54,7 +54,7 @@ impl Compute {
         converted(store, value, wide)
     }
 
-    /// A way to make one value of two, with wide floats.
+    /// Makes the reducer compute with wide floats.
     fn reducer(&self, cx: &mut Rewriting<'_>, reducer: &Reducer) -> Option<PrimId> {
         let identities: Box<[PrimId]> = reducer.identities.iter().map(|value| cx.prim(&mut Inside(self), *value)).collect();
         if identities == reducer.identities {

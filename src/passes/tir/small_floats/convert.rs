@@ -26,17 +26,17 @@ fn layout(dtype: DType) -> Option<Layout> {
     Some(Layout { exponent, fraction, bias })
 }
 
-/// The type of the bits of a float as a number.
+/// Returns the type of the bits of a float as a number.
 pub(super) fn bits_of(dtype: DType) -> DType {
     DType { code: DTypeCode::UInt, ..dtype }
 }
 
-/// The bits of a value as another type.
+/// Reinterprets the bits of a value as another type.
 pub(super) fn reinterpret(store: &mut Store, dtype: DType, value: PrimId) -> PrimId {
     if store.prim_dtype(value) == dtype { value } else { store.prim_call("reinterpret", &[value], dtype) }
 }
 
-/// A value as another kind of float, rounded to the nearest, ties to even (TVM's `DTypeConversion`).
+/// Converts a value to another kind of float, rounded to the nearest, ties to even (TVM's `DTypeConversion`).
 pub(super) fn converted(store: &mut Store, value: PrimId, to: DType) -> PrimId {
     let from = store.prim_dtype(value);
     if from == to {

@@ -34,13 +34,13 @@ struct Storage {
 }
 
 impl Storage {
-    /// The type of a pointer to numbers, where it is one to small floats.
+    /// Returns the type of a pointer to numbers, where it is one to small floats.
     fn pointee(&self, store: &mut Store, dtype: DType) -> Option<DType> {
         let pointer = store.pointee(dtype).filter(|pointer| self.small.is(pointer.element))?;
         Some(store.pointer(bits_of(pointer.element), pointer.scope))
     }
 
-    /// The variable that a variable becomes where it is defined.
+    /// Returns the new variable at the definition of a pointer.
     fn pointer(&self, cx: &mut Rewriting<'_>, symbol: Id<Symbol>) -> Id<Symbol> {
         let old = cx.store.symbol(symbol).clone();
         let Some(dtype) = self.pointee(cx.store, old.dtype) else { return symbol };

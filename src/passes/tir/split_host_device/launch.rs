@@ -24,7 +24,7 @@ struct Callee {
     args: Vec<PrimId>,
 }
 
-/// The module with launches.
+/// Lowers the calls of kernels in a module to launches.
 pub(super) fn lower(store: &mut Store, module: Module) -> Result<Module, PassError> {
     let mut called: FxHashSet<Id<Name>> = FxHashSet::default();
     for &(_, func) in module.functions() {
@@ -151,7 +151,7 @@ struct Launch {
 }
 
 impl Launch {
-    /// Statements nest as deep as the parser's limit.
+    /// Visits a statement. Statements nest as deep as the parser's limit.
     fn stmt(&mut self, store: &mut Store, id: StmtId) -> Result<(), String> {
         match store.stmt(id).clone() {
             Stmt::Bind { var, value } => {

@@ -7,7 +7,7 @@ use crate::tir::arith::Analyzer;
 use crate::tir::{binary, math};
 
 impl Share {
-    /// The buffer for a piece of memory by itself.
+    /// Returns the buffer for a piece of memory by itself.
     pub(super) fn own(&mut self, store: &mut Store, at: usize) -> Id<Buffer> {
         let allocs = self.plan.storage[at].allocs.clone();
         let first = store.buffer(allocs[0]).clone();
@@ -53,7 +53,7 @@ impl Share {
         store.add_buffer(Buffer::new(first.name, element, [count].into(), first.scope))
     }
 
-    /// The buffer for pieces of a memory of its own, one behind the other.
+    /// Returns the buffer for pieces of a memory of its own, one behind the other.
     pub(super) fn with_children(&mut self, store: &mut Store, at: usize) -> Id<Buffer> {
         const ALIGN: u64 = 32;
         let mut total = self.plan.storage[at].bits.next_multiple_of(ALIGN);

@@ -39,7 +39,7 @@ impl Check<'_> {
         fine
     }
 
-    /// An expression, inside of an index or not, in a store to the target or not.
+    /// Checks an expression, inside of an index or not, in a store to the target or not.
     fn value(&self, root: PrimId, in_index: bool, writes: Option<(&[PrimId], PrimId)>) -> bool {
         let mut todo = vec![(root, in_index)];
         while let Some((id, in_index)) = todo.pop() {

@@ -34,7 +34,7 @@ pub(super) struct Options {
     pub(super) same_type: bool,
 }
 
-/// The bits of an element; a truth value takes a byte.
+/// Returns the bits of an element; a truth value takes a byte.
 pub(super) fn bits(dtype: DType) -> u64 {
     u64::from(if dtype.bits == 1 { 8 } else { dtype.bits }) * u64::from(dtype.lanes)
 }
@@ -107,7 +107,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// A kernel or parallel loop begins or ends.
+    /// Enters or leaves a kernel or parallel loop.
     fn cross(&mut self, stmt: StmtId) -> Result<(), String> {
         if self.attach.is_none() {
             self.attach = Some(stmt);
@@ -123,7 +123,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The memory of something that is read for the last time where `target` is written first, element by element.
+    /// Returns the memory of a buffer whose last read is at the first write of `target`, element by element.
     fn in_place(
         &self,
         store: &Store,
@@ -150,7 +150,7 @@ impl Plan {
         None
     }
 
-    /// Memory for an allocation: some that is free, or new.
+    /// Returns memory for an allocation: some that is free, or new.
     fn find(&mut self, store: &Store, buffer: Id<Buffer>, dims: usize, options: Options) -> usize {
         const RANGE: u64 = 16;
         let data = store.buffer(buffer);

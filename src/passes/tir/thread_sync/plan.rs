@@ -28,7 +28,7 @@ struct Entry {
     accesses: Vec<Access>,
 }
 
-/// The statements before which threads wait for each other because of memory of a scope.
+/// Returns the statements before which threads wait for each other because of memory of a scope.
 pub(super) fn barriers(store: &mut Store, body: StmtId, scope: &str) -> Result<FxHashSet<StmtId>, String> {
     let mut planner = Planner {
         scope,

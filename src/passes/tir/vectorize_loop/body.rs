@@ -115,7 +115,7 @@ impl Vectors {
         cx.store.rebuild_stmt(id, Stmt::If { cond: new_cond, then: new_then, other: new_other })
     }
 
-    /// A statement round by round.
+    /// Makes a loop over the iterations of a statement.
     fn scalarized(&mut self, store: &mut Store, id: StmtId) -> StmtId {
         let old = store.symbol(self.var).clone();
         let name = store.str(old.name).to_owned() + ".s";

@@ -26,7 +26,7 @@ fn count(lanes: u16) -> u16 {
 }
 
 impl Vectors {
-    /// An expression with the variable of the loop as a vector.
+    /// Rewrites an expression with the variable of the loop as a vector.
     pub(super) fn value(&mut self, store: &mut Store, id: PrimId) -> PrimId {
         if store.prim_depth(id) > DEEPEST {
             self.fail("an expression is too deep to be vectorized");
@@ -106,7 +106,7 @@ impl Vectors {
         becomes
     }
 
-    /// `a op b`, of which at least one has changed.
+    /// Makes `a op b`, of which at least one has changed.
     fn operation(&mut self, store: &mut Store, op: PrimOp, a: PrimId, b: PrimId) -> PrimId {
         let ramp = |store: &Store, id| match *store.prim_of_id(id) {
             PrimExpr::Ramp { base, stride, lanes } => Some((base, stride, lanes)),
@@ -147,7 +147,7 @@ impl Vectors {
         }
     }
 
-    /// An expression with so many lanes.
+    /// Broadcasts an expression to so many lanes.
     fn broadcast(&mut self, store: &mut Store, id: PrimId, to: u16) -> PrimId {
         let own = lanes(store, id);
         if own == to || !is_number(store, id) {
@@ -257,7 +257,7 @@ impl Vectors {
         if new == args { id } else { store.prim_call(name, &new, DType { lanes: most, ..dtype }) }
     }
 
-    /// A lane of a vector that the variable of the loop chooses.
+    /// Chooses a lane of a vector by the variable of the loop.
     fn shuffle(&mut self, store: &mut Store, id: PrimId, vectors: &[PrimId], indices: &[PrimId]) -> PrimId {
         let ([vector], [index]) = (vectors, indices) else {
             self.fail("Cannot vectorize ShuffleNode with multiple vectors or indices");
@@ -330,7 +330,7 @@ impl Vectors {
     }
 }
 
-/// The most lanes of several expressions.
+/// Returns the most lanes of several expressions.
 fn most_lanes(store: &Store, ids: &[PrimId]) -> u16 {
     let numbers = ids.iter().filter(|id| is_number(store, **id)).map(|id| lanes(store, *id));
     let (mut most, mut scalable) = (1, 0);

@@ -3,8 +3,8 @@
 use crate::ir::{DType, DTypeCode, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
 use crate::tir::{Rewriting, StmtMutator};
 
-/// A statement that runs in the lanes that a condition `ramp < limit` lets through, if all that it loads and stores can be
-/// masked so. With `offsets` a mask also applies to accesses that begin elsewhere.
+/// Masks a statement by a condition `ramp < limit`, if all that it loads and stores can be masked so. With `offsets` a
+/// mask also applies to accesses that begin elsewhere.
 pub(super) fn predicated(store: &mut Store, body: StmtId, cond: PrimId, offsets: bool) -> Option<StmtId> {
     let PrimExpr::Binary { op: PrimOp::Lt, a, b } = *store.prim_of_id(cond) else { return None };
     let PrimExpr::Ramp { base, stride, lanes } = *store.prim_of_id(a) else { return None };
@@ -25,7 +25,7 @@ struct Masks {
 }
 
 impl Masks {
-    /// The mask of an access, if it can have one.
+    /// Returns the mask of an access, if it can have one.
     fn mask(&mut self, store: &mut Store, indices: &[PrimId]) -> Option<PrimId> {
         self.seen += 1;
         let PrimExpr::Ramp { base, stride, lanes } = *store.prim_of_id(*indices.first()?) else { return None };

@@ -1,6 +1,6 @@
 //! Sums in normal form (TVM's `src/arith/canonical_simplify.cc`): a number and terms `(index % upper / lower) * scale`,
-//! kept apart by index, written with the largest scale first and negative ones last. Operands that are sums stay in this
-//! form until something else than a sum is made of them.
+//! kept apart by index, written with the largest scale first and negative ones last. Operands that are sums stay in
+//! this form until another operation needs them as expressions.
 
 mod cast;
 mod divide;

@@ -1,0 +1,22 @@
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def scale_rows(A: T.Buffer((64, 128), "float32"), S: T.Buffer((64,), "float32"), B: T.Buffer((64, 128), "float32")):
+        total = T.sblock_alloc_buffer((64,))
+        for i, k in T.grid(64, 128):
+            with T.sblock("total"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(total[vi])
+                with T.init():
+                    total[vi] = T.float32(0)
+                total[vi] = total[vi] + A[vi, vk]
+        for i, j in T.grid(64, 128):
+            with T.sblock("scaled"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi, vj], total[vi], S[vi])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[vi, vj] * S[vi] / total[vi]

@@ -1,0 +1,24 @@
+# passlab 1
+# view: schedule
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((8, 32), "float32"), S: T.Buffer((8,), "float32"), B: T.Buffer((8, 32), "float32")):
+        total = T.sblock_alloc_buffer((8,))
+        for i, k in T.grid(8, 32):
+            with T.sblock("total"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(total[vi])
+                with T.init():
+                    total[vi] = T.float32(0)
+                total[vi] = total[vi] + A[vi, vk]
+        for i, j in T.grid(8, 32):
+            with T.sblock("scaled"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi, vj], total[vi], S[vi])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[vi, vj] * S[vi] / total[vi]

@@ -1,0 +1,172 @@
+/** What can be done to a loop or block, tried beforehand; and of the rest why it cannot, in TVM's words. */
+import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
+import type { Nest } from "../engine/nest";
+import { attempts, isLoop, type Offer, offersFor } from "./offers";
+
+interface Tried {
+  offer: Offer;
+  /** Values that are not refused; none where all are. */
+  values: string[] | null;
+  why: string;
+}
+
+export function Offers(props: {
+  nest: Nest;
+  at: number;
+  locked: boolean;
+  tries(all: readonly string[], slot: string): Promise<string[] | null>;
+  onDo(code: string): void;
+}) {
+  const [tried, setTried] = createSignal<readonly Tried[]>([]);
+  const [open, setOpen] = createSignal("");
+  const [values, setValues] = createSignal<readonly string[]>([]);
+  const [why, setWhy] = createSignal("");
+  const node = () => props.nest.nodes[props.at];
+  const offers = createMemo(() => offersFor(props.nest, props.at));
+
+  createEffect(
+    on(offers, async (all) => {
+      setTried([]);
+      const cases = all.flatMap((offer) => attempts(offer).map((given) => ({ offer, given })));
+      const refused = await props.tries(
+        cases.map(({ offer, given }) => offer.write(given)),
+        "offers",
+      );
+      if (!refused || all !== offers()) return;
+      setTried(
+        all.map((offer) => {
+          const mine = cases.flatMap((one, index) => (one.offer === offer ? [index] : []));
+          const fine = mine.find((index) => refused[index] === "");
+          const values = fine === undefined ? null : (cases[fine]?.given ?? null);
+          return { offer, values, why: refused[mine[0] ?? -1] ?? "" };
+        }),
+      );
+    }),
+  );
+  createEffect(on(offers, () => setOpen(""), { defer: true }));
+
+  // An argument may put right what was refused.
+  const can = () => tried().filter((one) => one.values || one.offer.fields.some((f) => !f.options));
+  const cannot = () => tried().filter((one) => !can().includes(one));
+  const opened = createMemo(() => can().find((one) => one.offer.name === open()));
+
+  const choose = ({ offer, values: fine }: Tried) => {
+    if (offer.fields.length === 0) {
+      props.onDo(offer.write([]));
+      return;
+    }
+    setOpen(open() === offer.name ? "" : offer.name);
+    setValues(fine ?? offer.fields.map((field) => field.value));
+  };
+  createEffect(
+    on([values, opened], async ([given, one]) => {
+      setWhy("");
+      if (!one) return;
+      const refused = await props.tries([one.offer.write(given)], "argument");
+      if (refused && given === values()) setWhy(refused[0] ?? "");
+    }),
+  );
+  const title = () => {
+    const now = node();
+    if (!now) return "";
+    const what = isLoop(now) ? "loop" : now.kind;
+    return `What can be done to ${what} ${now.name}`;
+  };
+
+  return (
+    <section class="offers" aria-label={title()}>
+      <h3>{title()}</h3>
+      <Show
+        when={offers().length > 0}
+        fallback={
+          <p class="quiet">
+            {node() && (isLoop(node() as never) || node()?.kind === "block")
+              ? "Schedules are about blocks. There is none here, or several have one name."
+              : "Instructions are about loops and blocks."}
+          </p>
+        }
+      >
+        <div class="chips">
+          <For each={can()}>
+            {(one) => (
+              <button
+                type="button"
+                disabled={props.locked}
+                aria-expanded={one.offer.fields.length > 0 ? open() === one.offer.name : undefined}
+                onClick={() => choose(one)}
+              >
+                {one.offer.name}
+                {one.offer.fields.length > 0 ? "…" : ""}
+              </button>
+            )}
+          </For>
+        </div>
+        <Show when={opened()}>
+          {(one) => (
+            <form
+              aria-label={one().offer.name}
+              onSubmit={(event) => {
+                event.preventDefault();
+                if (!why()) props.onDo(one().offer.write(values()));
+              }}
+            >
+              <For each={one().offer.fields}>
+                {(field, index) => {
+                  const set = (value: string) =>
+                    setValues(values().map((old, at) => (at === index() ? value : old)));
+                  return (
+                    <label>
+                      <span>{field.name}</span>
+                      <Show
+                        when={field.options}
+                        fallback={
+                          <input
+                            type="text"
+                            class="mono"
+                            spellcheck={false}
+                            value={values()[index()] ?? ""}
+                            onInput={(event) => set(event.currentTarget.value)}
+                          />
+                        }
+                      >
+                        <select
+                          value={values()[index()]}
+                          onChange={(event) => set(event.currentTarget.value)}
+                        >
+                          <For each={field.options}>
+                            {([value, says]) => <option value={value}>{says}</option>}
+                          </For>
+                        </select>
+                      </Show>
+                    </label>
+                  );
+                }}
+              </For>
+              <button type="submit" class="primary" disabled={props.locked || why() !== ""}>
+                Apply {one().offer.name}
+              </button>
+              <p class="wrong" role="status">
+                {why()}
+              </p>
+            </form>
+          )}
+        </Show>
+        <Show when={cannot().length > 0}>
+          <details>
+            <summary>{cannot().length} cannot be done, and why</summary>
+            <dl>
+              <For each={cannot()}>
+                {(one) => (
+                  <>
+                    <dt>{one.offer.name}</dt>
+                    <dd class="quiet">{one.why}</dd>
+                  </>
+                )}
+              </For>
+            </dl>
+          </details>
+        </Show>
+      </Show>
+    </section>
+  );
+}
