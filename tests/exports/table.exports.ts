@@ -61,7 +61,10 @@ async function prepare(program: string, document: RunDocument): Promise<void> {
   const calls = list.filter((pass) => pass.enabled).map((pass) => pass.call);
   const row: Row = {
     program,
-    passes: calls.join(", ").replaceAll("()", ""),
+    passes: calls
+      .map((call) => call.replace(/^(.*Schedule)\(.*$/s, "$1(…)"))
+      .join(", ")
+      .replaceAll("()", ""),
     outcome: "",
     file: "",
   };
@@ -145,6 +148,10 @@ test.skipIf(!interpreter)("TVM gives what the page showed", async () => {
       read(join(root, "www/user/samples/fuse-two-conv.js")),
     ],
   ];
+  for (const name of ["tir-matmul", "tir-conv-relu", "tir-rows-gpu"]) {
+    const trace = read(join(root, `www/examples/${name}.trace.py`));
+    examples.push([name, [`Schedule(trace=${JSON.stringify(trace)})`], ""]);
+  }
   for (const [name, calls, script] of examples) {
     const source = read(join(root, `www/examples/${name}.py`));
     await prepare(`example ${name}`, { ...plain, source, script, passes: items(calls) });

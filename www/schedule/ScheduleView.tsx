@@ -38,6 +38,20 @@ export default function ScheduleView(props: { step: Step }) {
   const func = createMemo(() => wanted() || (props.step.functions[0] ?? app.state().func));
   const key = createMemo(() => `${good()?.number} ${wantedSubject()?.key} ${func()}`);
 
+  /** Answers about the present run: what is after a step is before the next one. */
+  let known = { run: -1, nests: new Map<string, Nest>() };
+  const ask = async (question: NestQuestion, slot: string) => {
+    const run = good()?.number ?? -1;
+    if (run !== known.run) known = { run, nests: new Map() };
+    const { nests } = known;
+    const id = `${question.version} ${question.upto} ${question.func} ${question.trace}`;
+    const kept = nests.get(id);
+    if (kept) return kept;
+    const found = await app.nest(question, slot);
+    if (found && typeof found !== "string") nests.set(id, found);
+    return found;
+  };
+
   createEffect(
     on(key, async (now) => {
       const about = wantedSubject();
@@ -50,8 +64,8 @@ export default function ScheduleView(props: { step: Step }) {
         tries: [],
       });
       const [nest, before] = await Promise.all([
-        app.nest(base(about.after, about.version), "after"),
-        app.nest(base(about.before, about.old), "before"),
+        ask(base(about.after, about.version), "after"),
+        ask(base(about.before, about.old), "before"),
       ]);
       if (now !== key() || nest === null) return;
       if (typeof nest === "string") {

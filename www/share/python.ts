@@ -99,6 +99,8 @@ const MADE = `
 def found(name):
     """The factory of a pass by its name, such as FuseOps or relax.transform.FuseOps."""
     *places, last = name.split(".")
+    if last == "Schedule":
+        return schedule
     for place, module in PLACES:
         factory = vars(module).get(last)
         home = getattr(factory, "__module__", None) or ""
@@ -212,6 +214,65 @@ def value(text):
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
         return text
+`;
+
+/** Makes a pass of the instructions of a schedule: its methods are called with literals and with what they gave, and nothing else. */
+const SCHEDULE = `
+
+FORMULA = (ast.Lambda, ast.arguments, ast.arg, ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp,
+           ast.unaryop, ast.Tuple, ast.List)
+
+
+def schedule(trace=""):
+    """A pass that applies the instructions of a trace. Only methods of the schedule are called."""
+
+    def run(module, context):
+        sch, known = tvm.s_tir.Schedule(module), {}
+
+        def value(node):
+            if isinstance(node, ast.Name):
+                return known[node.id]
+            if isinstance(node, (ast.List, ast.Tuple)):
+                items = [value(item) for item in node.elts]
+                return items if isinstance(node, ast.List) else tuple(items)
+            if isinstance(node, ast.Subscript):
+                return value(node.value)[ast.literal_eval(node.slice)]
+            if isinstance(node, ast.Call):
+                return call(node)
+            if isinstance(node, ast.Lambda):
+                parts = list(ast.walk(node))
+                numbers = all(isinstance(part.value, int) for part in parts if isinstance(part, ast.Constant))
+                if not numbers or any(not isinstance(part, FORMULA) or isinstance(part, ast.Pow) for part in parts):
+                    raise ValueError("an index map is a formula of its indices")
+                return eval(compile(ast.Expression(node), "trace", "eval"), {"__builtins__": {}})
+            return ast.literal_eval(node)
+
+        def call(node):
+            name = node.func.attr
+            if not isinstance(node.func.value, ast.Name) or name[0] == "_" or not callable(vars(type(sch)).get(name)):
+                raise LookupError(f"a schedule has no instruction {name}")
+            args = []
+            for arg in node.args:
+                args += value(arg.value) if isinstance(arg, ast.Starred) else [value(arg)]
+            return getattr(sch, name)(*args, **{str(item.arg): value(item.value) for item in node.keywords})
+
+        def apply(body):
+            for line in body:
+                if isinstance(line, ast.FunctionDef):
+                    apply(line.body)
+                elif isinstance(line, ast.Expr) and isinstance(line.value, ast.Call):
+                    call(line.value)
+                elif isinstance(line, ast.Assign):
+                    given, target = value(line.value), line.targets[0]
+                    if isinstance(target, ast.Name):
+                        known[target.id] = given
+                    else:
+                        known.update(zip([name.id for name in target.elts], given))
+
+        apply(ast.parse(trace).body)
+        return sch.mod
+
+    return tvm.transform.module_pass(run, opt_level=0, name="Schedule")
 `;
 
 const RELAX = `import ast
@@ -328,6 +389,9 @@ const runOf = (context: string, given: boolean): string =>
 export function python(document: RunDocument, result: Result, link: string): string {
   const relax = result.dialect === "relax";
   const given = result.steps.some((step) => typeof step !== "string");
+  const scheduled = result.steps.some(
+    (step) => typeof step === "string" && /(^|\.)Schedule$/.test(callName(step)),
+  );
   const config = Object.entries(document.config).map(
     ([key, text]) => `${literal(key)}: value(${literal(text)})`,
   );
@@ -356,7 +420,7 @@ print("TVM", tvm.__version__, "gives what passlab showed")
     ? `FAILURE = ${literal(visible(result.failure))}`
     : `AFTER = ${literal(result.after)}`;
   return `${headOf(relax, result.version, link)}${relax ? RELAX : RELAY}
-${MADE}${given ? GIVEN : ""}
+${MADE}${scheduled ? SCHEDULE : ""}${given ? GIVEN : ""}
 
 BEFORE = ${literal(result.before)}
 
