@@ -21,6 +21,41 @@ struct Cli {
 enum Command {
     /// Run passes over a program and print the result
     Opt(Opt),
+    /// Find the first step, and its rewrite, after which a property of the program is lost
+    Bisect {
+        #[command(flatten)]
+        opt: Opt,
+        /// check, verify, diagnostic[:TEXT], contains:TEXT, not:contains:TEXT, count:OP>=N, or command:PROGRAM, which gets each
+        /// version on its standard input and succeeds when it is fine
+        #[arg(long, default_value = "check")]
+        property: String,
+    },
+    /// Make a program and its list small while a property is still lost to the same pass
+    Reduce {
+        #[command(flatten)]
+        opt: Opt,
+        /// As of bisect
+        #[arg(long, default_value = "check")]
+        property: String,
+        /// Stop after this many seconds with the best so far
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+    },
+    /// Run every pass and pipeline on a program, or on made-up ones; verify and check every step
+    CheckPasses {
+        /// The program; `-` is standard input
+        #[arg(required_unless_present = "random")]
+        file: Option<String>,
+        /// Make up this many programs instead
+        #[arg(long, conflicts_with = "file")]
+        random: Option<u64>,
+        /// The number that the first of them is made from
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Run only passes whose call has this in it
+        #[arg(long, default_value = "")]
+        only: String,
+    },
     /// Parse, verify and infer; print what is wrong
     Check { file: String },
     /// Print the program as TVM prints it after parsing
@@ -126,6 +161,29 @@ struct Eval {
     cost: Option<String>,
 }
 
+impl Opt {
+    fn options(&self, reading: &Options) -> cli::OptOptions<'_> {
+        cli::OptOptions {
+            file: &self.file,
+            passes: self.passes.as_deref(),
+            pipeline: self.pipeline.as_deref(),
+            opt_level: self.opt_level,
+            required: &self.required,
+            disabled: &self.disabled,
+            config: &self.config,
+            direct: self.direct,
+            print_changed: self.print_changed,
+            verify_each: self.verify_each,
+            instruments: &self.instruments,
+            dump_ir: self.dump_ir.as_deref(),
+            timing: self.timing,
+            json: self.json,
+            check: self.check,
+            reading: reading.clone(),
+        }
+    }
+}
+
 fn main() {
     let Cli { command, pick, defines } = Cli::parse();
     let output = match cli::reading(pick.as_deref(), &defines) {
@@ -139,24 +197,12 @@ fn main() {
 
 fn run(command: &Command, reading: &Options) -> cli::Output {
     match command {
-        Command::Opt(opt) => cli::opt(&cli::OptOptions {
-            file: &opt.file,
-            passes: opt.passes.as_deref(),
-            pipeline: opt.pipeline.as_deref(),
-            opt_level: opt.opt_level,
-            required: &opt.required,
-            disabled: &opt.disabled,
-            config: &opt.config,
-            direct: opt.direct,
-            print_changed: opt.print_changed,
-            verify_each: opt.verify_each,
-            instruments: &opt.instruments,
-            dump_ir: opt.dump_ir.as_deref(),
-            timing: opt.timing,
-            json: opt.json,
-            check: opt.check,
-            reading: reading.clone(),
-        }),
+        Command::Opt(opt) => cli::opt(&opt.options(reading)),
+        Command::Bisect { opt, property } => cli::bisect(&opt.options(reading), property),
+        Command::Reduce { opt, property, seconds } => cli::reduce(&opt.options(reading), property, *seconds),
+        Command::CheckPasses { file, random, seed, only } => {
+            cli::check_passes(file.as_deref(), random.unwrap_or(0), *seed, only, reading)
+        }
         Command::Check { file } => cli::check(file, reading),
         Command::Fmt { file } => cli::fmt(file, reading),
         Command::Infer { file } => cli::infer(file, reading),

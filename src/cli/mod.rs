@@ -6,8 +6,10 @@
 pub mod json;
 pub mod link;
 mod opt;
+mod trust;
 
 pub use opt::{OptOptions, opt};
+pub use trust::{bisect, check_passes, reduce};
 
 use crate::diag::{Diagnostic, render, tame};
 use crate::eval::CacheShape;

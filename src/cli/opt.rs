@@ -41,6 +41,33 @@ pub fn opt(options: &OptOptions<'_>) -> Output {
 }
 
 fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
+    let Ran { mut session, head, warnings, source } = started(options)?;
+    let checked = if options.check { check_steps(&mut session) } else { Vec::new() };
+    let mut output = report(options, &session, &checked, &source);
+    output.stderr = render(&warnings, options.file, &source) + &output.stderr;
+    if let Some(folder) = options.dump_ir {
+        write_dump(&session, std::path::Path::new(folder)).map_err(|e| Output::usage(format!("{folder}: {e}")))?;
+    }
+    if !head.script.is_empty() {
+        output.stderr += "note: the file holds passes written in JavaScript, which only the page runs\n";
+    }
+    Ok(output)
+}
+
+/// A run of what the options say.
+pub(super) struct Ran {
+    /// With the run in it.
+    pub session: Session,
+    /// What the head of the file says.
+    pub head: Document,
+    /// What is odd about that head.
+    pub warnings: Vec<Diagnostic>,
+    /// The text of the file.
+    pub source: String,
+}
+
+/// Reads the file and runs the passes.
+pub(super) fn started(options: &OptOptions<'_>) -> Result<Ran, Output> {
     let source = read(options.file)?;
     // The head of a reproducer file has the passes and settings to run; the command line overrides them.
     let (head, warnings) = repro::text::read(&source).map_err(|found| Output::wrong(&[found], options.file, &source))?;
@@ -73,10 +100,13 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
     // The whole text is the program: the head is comments, so spans stay correct.
     let mut document = match calls {
         Some(calls) => document(&source, &calls, context).map_err(|e| Output::usage(e.message))?,
-        None => Document { source: source.clone(), context, rows: head.rows, files: head.files, ..Document::default() },
+        None => {
+            let (rows, files) = (head.rows.clone(), head.files.clone());
+            Document { source: source.clone(), context, rows, files, ..Document::default() }
+        }
     };
     document.reading = options.reading.clone();
-    document.instruments = head.instruments;
+    document.instruments.clone_from(&head.instruments);
     if options.verify_each {
         document.instruments.push("VerifyEach".to_owned());
     }
@@ -91,16 +121,7 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
         let usage = problems.iter().find(|p| p.code.starts_with("pass-"));
         return Err(usage.map_or_else(|| Output::wrong(problems, options.file, &source), |p| Output::usage(&p.message)));
     }
-    let checked = if options.check { check_steps(&mut session) } else { Vec::new() };
-    let mut output = report(options, &session, &checked, &source);
-    output.stderr = render(&warnings, options.file, &source) + &output.stderr;
-    if let Some(folder) = options.dump_ir {
-        write_dump(&session, std::path::Path::new(folder)).map_err(|e| Output::usage(format!("{folder}: {e}")))?;
-    }
-    if !head.script.is_empty() {
-        output.stderr += "note: the file holds passes written in JavaScript, which only the page runs\n";
-    }
-    Ok(output)
+    Ok(Ran { session, head, warnings, source })
 }
 
 /// Writes the program after each pass, as TVM's `DumpIR` does.

@@ -2,12 +2,16 @@
 //!
 //! - [`Trust`]: checks steps of a session, of a smaller program where the program takes too long.
 //! - [`bisect`]: the step, and its rewrite, after which a property is lost.
+//! - [`Reducer`]: the smallest program and list that still show it; `text` takes programs apart.
 //! - `shrink`: programs with smaller extents.
 
 mod property;
+mod reduce;
 mod shrink;
+mod text;
 
 pub use property::{Culprit, Predicate, Property, bisect, first_step};
+pub use reduce::Reducer;
 
 use crate::check::step::{Budget, Checker, Report};
 use crate::ir::Module;
@@ -103,6 +107,11 @@ impl Trust {
         let keeps = kept(session, step);
         self.checker.check(session.split().0, before, after, keeps)
     }
+}
+
+/// The name of a pass without the numbers that it may have.
+fn kept_name(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
 fn pair(session: &mut Session, before: usize, after: usize) -> Option<(Module, Module)> {
