@@ -5,6 +5,7 @@
 
 mod nest;
 mod request;
+mod trust;
 mod user;
 mod values;
 mod view;
@@ -57,6 +58,8 @@ pub struct Session {
     source: String,
     /// A script is being loaded.
     loading: bool,
+    /// What was found of the last run.
+    found: trust::Found,
 }
 
 fn lost() -> JsValue {
@@ -70,7 +73,7 @@ impl Session {
     #[allow(clippy::new_without_default, reason = "JavaScript knows constructors only")]
     pub fn new() -> Session {
         console_error_panic_hook::set_once();
-        Session { inner: session::Session::new(clock), source: String::new(), loading: false }
+        Session { inner: session::Session::new(clock), source: String::new(), loading: false, found: trust::Found::default() }
     }
 
     /// Opens a program to be run next and lends its memory, so that its script can be loaded: from here on to
@@ -129,6 +132,11 @@ impl Session {
             Request::Eval(question) => answer(&values::values(&mut self.inner, question)?),
             Request::Nest(question) => nest::nest(&mut self.inner, question),
             Request::Measure(question) => nest::measure(&mut self.inner, question),
+            Request::Trust(question) => match trust::answered(&mut self.inner, &mut self.found, question)? {
+                trust::Answer::Checked(view) => answer(&view),
+                trust::Answer::Blame(view) => answer(&view),
+                trust::Answer::Reduced(view) => answer(&view),
+            },
             Request::Dump => answer(&view::dump(&self.inner)),
             Request::Hash => answer(&self.inner.result_hash()),
             Request::Compare { version, source } => {
@@ -156,6 +164,7 @@ impl Session {
 impl Session {
     fn run(&mut self, document: Document) -> Result<JsValue, JsValue> {
         let start = clock();
+        self.found = trust::Found::default();
         self.inner.run(&document, false);
         if user::is_lost() {
             return Err(lost());

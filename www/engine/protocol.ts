@@ -398,6 +398,12 @@ export type Request =
   | ({ id: number; type: "eval" } & Question)
   | ({ id: number; type: "nest" } & NestQuestion)
   | ({ id: number; type: "measure" } & MeasureQuestion)
+  /** Runs the program before and after a step of the last run. */
+  | { id: number; type: "check"; step: number }
+  /** Asks for the first step, and its rewrite, after which a property is lost. */
+  | { id: number; type: "bisect"; property: string }
+  /** Makes the program small: begins if a property is named, else tries so many candidates more. */
+  | { id: number; type: "reduce"; property: string; tries: number }
   | { id: number; type: "dump" }
   | { id: number; type: "hash" }
   | { id: number; type: "compare"; version: number; source: string }
@@ -430,6 +436,9 @@ export interface Answers {
   eval: Values;
   nest: Nest;
   measure: Measure;
+  check: Checked;
+  bisect: Blame;
+  reduce: Reduced;
   dump: DumpFile[];
   /** Hash of everything that the last run gave. */
   hash: string;
@@ -448,6 +457,51 @@ export interface Answers {
 export interface Beside {
   problem: string;
   steps: Step[];
+}
+
+/** A step that was checked by running it. */
+export interface Checked {
+  outcome: "equal" | "within tolerance" | "different" | "not run";
+  /** The same in a sentence, with the reason or the difference. */
+  text: string;
+  /** The smallest inputs found that show a difference; empty without one. */
+  inputs: [name: string, value: string][];
+  /** Where the results differ first, and what gives the value there. */
+  place: string;
+  from: string;
+  /** How often functions were run. */
+  runs: number;
+}
+
+/** The step after which a property is lost. */
+export interface Culprit {
+  /** The id of the step; empty if the program has it not before any pass. */
+  id: string;
+  name: string;
+  row: number;
+  why: string;
+  /** The first rewrite, from 1, after which it is lost; null where it is none of the rewrites. */
+  rewrite: number | null;
+  rule: string;
+  rewrites: number;
+}
+
+export interface Blame {
+  /** What is wrong with the property. */
+  problem: string;
+  /** Null if the property holds after every step. */
+  culprit: Culprit | null;
+}
+
+/** How far a reduction is. */
+export interface Reduced {
+  problem: string;
+  done: boolean;
+  bindings: number;
+  tried: number;
+  culprit: Culprit | null;
+  /** The smallest document so far. */
+  document: SharedDocument | null;
 }
 
 /** A request to evaluate a function. */

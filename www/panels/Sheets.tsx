@@ -7,6 +7,7 @@ import { Part } from "./Part";
 
 const Help = lazy(() => import("./Help"));
 const Matrix = lazy(() => import("./Matrix"));
+const Culprit = lazy(() => import("./Culprit"));
 const Compare = lazy(() => import("./Compare"));
 const LessonList = lazy(() => import("../lessons/LessonList"));
 const Palette = late(() => import("./Palette"));
@@ -20,6 +21,10 @@ export function Sheets() {
   const levels = () => {
     const now = sheet();
     return now?.name === "compare" ? now.levels : undefined;
+  };
+  const reduces = () => {
+    const now = sheet();
+    return now?.name === "culprit" && now.reduce;
   };
   return (
     <Switch>
@@ -42,6 +47,11 @@ export function Sheets() {
             <Compare levels={chosen()} onClose={closer("compare")} />
           </Part>
         )}
+      </Match>
+      <Match when={is("culprit")}>
+        <Part>
+          <Culprit reduce={reduces()} onClose={closer("culprit")} />
+        </Part>
       </Match>
       <Match when={is("lessons")}>
         <Part>

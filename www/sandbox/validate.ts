@@ -7,7 +7,10 @@ import type { BufferCost, Cost, Instruction, Measure, Nest, NestNode } from "../
 import type {
   Answers,
   Beside,
+  Blame,
+  Checked,
   Comparison,
+  Culprit,
   Diff,
   DumpFile,
   Fate,
@@ -355,6 +358,28 @@ const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
   eval: evaluated,
   nest,
   measure,
+  check: record<Checked>({
+    outcome: oneOf("equal", "within tolerance", "different", "not run"),
+    text: short(10_000),
+    inputs: list(pair(name, short(10_000)), 1000),
+    place: short(1000),
+    from: short(1000),
+    runs: whole,
+  }),
+  bisect: record<Blame>({
+    problem: short(10_000),
+    culprit: maybe(
+      record<Culprit>({
+        id: short(2000),
+        name: short(200),
+        row: whole,
+        why: short(10_000),
+        rewrite: maybe(whole),
+        rule: name,
+        rewrites: whole,
+      }),
+    ),
+  }),
   dump: list(dumpFile, SOME),
   hash: short(6),
   compare: record<Comparison>({

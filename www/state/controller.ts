@@ -5,6 +5,7 @@
 import type { Place } from "../engine/protocol";
 import { firstExample } from "../examples";
 import { createAddress, type Surroundings } from "./address";
+import { createChecks } from "./checks";
 import { createChoices } from "./choices";
 import { createCourse } from "./course";
 import { createFollow } from "./follow";
@@ -50,8 +51,13 @@ export function createController(environment: Environment) {
     steps: () => stepping.steps(),
     holder: () => runs.holder(),
   });
-  const stepping = createStepping(store, () => touching.touching()?.ids ?? null);
+  const stepping = createStepping(
+    store,
+    () => touching.touching()?.ids ?? null,
+    () => checks.listed(),
+  );
   const { steps, selected, step, shown } = stepping;
+  const checks = createChecks({ ...environment, state, steps });
   const judge = new Judge(keeper);
   const address = createAddress(environment);
 
@@ -223,6 +229,7 @@ export function createController(environment: Environment) {
     follow: (version: number, place: Place) => void follow.follow(version, place),
     unfollow: follow.unfollow,
     rewrites,
+    checks,
     touching: touching.touching,
     seek: touching.seek,
     ...questions,
@@ -232,6 +239,7 @@ export function createController(environment: Environment) {
     spawnSandbox: environment.spawnSandbox,
     share: sharing.share,
     linkNow: sharing.linkNow,
+    linkOf: sharing.linkOf,
     reproducer: sharing.reproducer,
     copyText: sharing.copyText,
     /** Called when the address has another fragment. */

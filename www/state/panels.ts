@@ -37,7 +37,9 @@ export interface PanelCalls {
 /** The sheet that lies over the page. */
 export type Sheet =
   | { name: "help" | "palette" | "lessons" | "matrix" }
-  | { name: "compare"; levels: readonly [number, number] };
+  | { name: "compare"; levels: readonly [number, number] }
+  /** Goes on to make the program small. */
+  | { name: "culprit"; reduce: boolean };
 
 export interface Panels extends PanelCalls {
   sheet(): Sheet | null;

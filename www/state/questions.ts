@@ -1,7 +1,15 @@
 /** Asks the engines the questions of panels, besides the data that is pulled for every step. */
 import type { EngineClient, WorkerLike } from "../engine/client";
 import type { Measure, MeasureQuestion, Nest, NestQuestion } from "../engine/nest";
-import type { Answers, Comparison, Diff, Question, Step, Values } from "../engine/protocol";
+import type {
+  Answers,
+  Comparison,
+  Diff,
+  Question,
+  SharedDocument,
+  Step,
+  Values,
+} from "../engine/protocol";
 import { reprinted } from "./aside";
 import type { State } from "./model";
 
@@ -66,6 +74,11 @@ export function createQuestions({
     async operators(before: number, after: number): Promise<Answers["operators"]> {
       const reply = await holder().ask({ type: "operators", before, after }, "operators");
       return reply.status === "answered" ? reply.value : [];
+    },
+    /** The reproducer file of a document. */
+    async written(document: SharedDocument): Promise<string | null> {
+      const reply = await plain().ask({ type: "write", document });
+      return reply.status === "answered" ? reply.value : null;
     },
     dump: () => holder().ask({ type: "dump" }, "dump"),
     /** Returns the hash of the last good run's result; empty when it is not available. */

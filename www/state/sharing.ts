@@ -87,13 +87,16 @@ export function createSharing({
     return toShared(state(), id, await made());
   };
 
-  /** Returns the address with everything in it; empty when it could not be made. */
-  async function linkNow(): Promise<string> {
-    const reply = await plain().ask({ type: "encode", document: await passedOn() });
+  /** The address of a document; empty when it could not be made. */
+  async function linkOf(document: SharedDocument): Promise<string> {
+    const reply = await plain().ask({ type: "encode", document });
     return reply.status === "answered" ? withLink(address.bare(), reply.value) : "";
   }
 
-  /** Returns the reproducer file; null when it could not be made. */
+  /** The address with everything in it. */
+  const linkNow = async (): Promise<string> => linkOf(await passedOn());
+
+  /** The reproducer file; null when it could not be made. */
   async function reproducer(): Promise<string | null> {
     const reply = await plain().ask({ type: "write", document: await passedOn() });
     return reply.status === "answered" ? reply.value : null;
@@ -176,6 +179,7 @@ export function createSharing({
     },
     share,
     linkNow,
+    linkOf,
     reproducer,
     copyText,
     checkClaim,

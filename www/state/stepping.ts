@@ -5,10 +5,14 @@ import type { Step } from "../engine/protocol";
 import { neighbour, type Shown, shownSteps } from "./steps";
 import type { Store } from "./store";
 
-/** `touching`: the ids of the only listed steps, in a search by the text that they touch. */
+/** Ids of the only steps that are listed, by what they touch and by what a check found of them. */
+const both = (one: ReadonlySet<string> | null, other: ReadonlySet<string> | null) =>
+  one && other ? one.intersection(other) : (one ?? other);
+
 export function createStepping(
   { state, dispatch }: Store,
   touching: () => ReadonlySet<string> | null,
+  checked: () => ReadonlySet<string> | null,
 ) {
   const steps = createMemo(() => state().good?.run.steps ?? []);
   const timed = createMemo(() => !state().good?.document.files?.length);
@@ -21,7 +25,7 @@ export function createStepping(
       nested: preferences.nested,
       text: filter,
       func,
-      only: touching(),
+      only: both(touching(), checked()),
       folded,
       unfolded,
       selected: selected(),

@@ -12,7 +12,10 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>
 /// and functions for the user's scripts alone. A call of one is still correct: it is fetched then.
 const SECOND: &[&str] = &[
     "build::",
+    "check::",
+    "eval::making::",
     "eval::relax::",
+    "eval::seed::",
     "eval::tir::",
     "infer::exhaustive::",
     "infer::relax::",
@@ -50,6 +53,7 @@ const SECOND: &[&str] = &[
     "parse::tir::",
     "parse::trace::",
     "pass::built_in::",
+    "passes::keeps::",
     "passes::any::apply_pass_to_function::",
     "passes::relax::",
     "passes::relay::annotate_spans::",
@@ -99,9 +103,11 @@ const SECOND: &[&str] = &[
     "session::values::",
     "tir::",
     "topi::",
+    "trust::",
     "verify::relax::",
     "verify::tir::",
     "wasm::nest::",
+    "wasm::trust::",
     "wasm::user::",
     "wasm::values::",
 ];

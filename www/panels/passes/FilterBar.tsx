@@ -2,6 +2,7 @@
 import { createMemo, For, Show } from "solid-js";
 import { useApp } from "../context";
 import { Toggle } from "../Toggle";
+import { CheckBar } from "./CheckBar";
 
 export function FilterBar(props: { onLeave(): void }) {
   const app = useApp();
@@ -102,6 +103,7 @@ export function FilterBar(props: { onLeave(): void }) {
           onChange={(phases) => app.dispatch({ type: "prefer", change: { phases } })}
         />
       </div>
+      <CheckBar />
     </div>
   );
 }

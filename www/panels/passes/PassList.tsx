@@ -252,6 +252,7 @@ export function PassList(props: {
                   selected={isSelected(id)}
                   tabStop={isTabStop(id)}
                   micros={timeOf(item().step)}
+                  checked={app.checks.found().get(id)}
                   position={positions().get(id) ?? 0}
                   count={app.shown().length}
                   onPick={() => app.dispatch({ type: "step", id })}

@@ -1,5 +1,7 @@
 /** A step in the list: its outcome, its name, its time, and the number of folded steps. */
 import { Show } from "solid-js";
+import type { Checked } from "../../engine/protocol";
+import { verdictMark } from "../../state/checks";
 import { duration, outcomeMark, type Shown, stepWords } from "../../state/steps";
 import { CallName } from "./CallName";
 import { metaOf } from "./layout";
@@ -13,6 +15,8 @@ export function StepRow(props: {
   selected: boolean;
   tabStop: boolean;
   micros: number;
+  /** What a check by running found of it. */
+  checked: Checked | undefined;
   /** Its place among the steps that are listed, from 1, and their number. */
   position: number;
   count: number;
@@ -49,7 +53,20 @@ export function StepRow(props: {
       <span class="sr">
         {stepWords(step(), closed())}
         {props.own ? ", your pass" : ""}
+        {props.checked ? `, ${props.checked.text}` : ""}
       </span>
+      <Show when={props.checked}>
+        {(found) => (
+          <span
+            class="verdict"
+            classList={{ wrong: found().outcome === "different" }}
+            aria-hidden="true"
+            title={found().text}
+          >
+            {verdictMark[found().outcome]}
+          </span>
+        )}
+      </Show>
       <Show when={props.item.parent}>
         {/* The arrow keys do the same; this is for the mouse. */}
         <span

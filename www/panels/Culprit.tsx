@@ -1,0 +1,236 @@
+/** Finds the step after which a property is lost, and makes program and list small. Loaded on demand. */
+import { createSignal, For, onCleanup, onMount, Show } from "solid-js";
+import type { EngineClient } from "../engine/client";
+import type { Culprit, Reduced } from "../engine/protocol";
+import { bugReport } from "../share/report";
+import { asideEngine } from "../state/aside";
+import { callError, findPass } from "../state/calls";
+import { countOf } from "../state/steps";
+import { toSend } from "../state/trust";
+import { useApp } from "./context";
+import "../styles/sheet.css";
+import "../styles/culprit.css";
+
+/** Properties to begin with. */
+const PROPERTIES = [
+  ["check", "Every step keeps what the program computes"],
+  ["verify", "Every version is well-formed"],
+  ["diagnostic", "No step fails or reports something"],
+  ["contains:", "Every version has a text in it"],
+  ["not:contains:", "No version has a text in it"],
+  ["count:nn.conv2d>=1", "An operator is called so often"],
+] as const;
+
+/** Candidates between two looks at what was found. */
+const TRIES = 20;
+
+export default function CulpritSheet(props: { reduce: boolean; onClose(): void }) {
+  const app = useApp();
+  let dialog!: HTMLDialogElement;
+  const [property, setProperty] = createSignal("check");
+  const [said, setSaid] = createSignal("");
+  const [culprit, setCulprit] = createSignal<Culprit | null>(null);
+  const [small, setSmall] = createSignal<Reduced | null>(null);
+  const [busy, setBusy] = createSignal(false);
+  let client: EngineClient | null = null;
+  let turn = 0;
+  const { document } = toSend(app.state());
+
+  const stop = () => {
+    turn++;
+    client?.dispose();
+    client = null;
+    setBusy(false);
+  };
+  onCleanup(stop);
+  onMount(() => {
+    dialog.showModal();
+    void (props.reduce ? reduce() : search());
+  });
+
+  /** An engine with the run in it; null if it cannot be run, or something else was asked meanwhile. */
+  async function begin(): Promise<EngineClient | null> {
+    stop();
+    const mine = turn;
+    setCulprit(null);
+    setSmall(null);
+    setSaid("Running…");
+    setBusy(true);
+    const engine = asideEngine(document.script ? app.spawnSandbox : app.spawn);
+    client = engine;
+    const run = await engine.ask({ type: "run", document });
+    if (mine !== turn) return null;
+    if (run.status === "answered" && run.value.ok) return engine;
+    stop();
+    setSaid("The program cannot be run.");
+    return null;
+  }
+
+  async function search(): Promise<void> {
+    const engine = await begin();
+    const mine = turn;
+    if (!engine) return;
+    const reply = await engine.ask({ type: "bisect", property: property() });
+    if (mine !== turn) return;
+    stop();
+    if (reply.status !== "answered") return void setSaid("It takes too long to be found here.");
+    const { problem, culprit } = reply.value;
+    setCulprit(culprit);
+    setSaid(problem || (culprit ? "" : "The property holds after every step."));
+  }
+
+  async function reduce(): Promise<void> {
+    if (document.script) return void setSaid("Passes of a script are not made small.");
+    const engine = await begin();
+    const mine = turn;
+    if (!engine) return;
+    for (let first = property(); ; first = "") {
+      const reply = await engine.ask({ type: "reduce", property: first, tries: TRIES });
+      if (mine !== turn) return;
+      if (reply.status !== "answered") {
+        stop();
+        setSaid(small() ? "It was stopped; this is the best so far." : "It takes too long here.");
+        return;
+      }
+      if (reply.value.problem) {
+        stop();
+        return void setSaid(reply.value.problem);
+      }
+      setSmall(reply.value);
+      setCulprit(reply.value.culprit);
+      const { tried, bindings, done } = reply.value;
+      const now = `${countOf(tried, "candidate")} tried, ${countOf(bindings, "binding")} left`;
+      setSaid(done ? `${now}: it gets no smaller.` : `${now}…`);
+      if (done) return stop();
+    }
+  }
+
+  const take = async () => {
+    const found = small()?.document;
+    if (!found) return;
+    stop();
+    props.onClose();
+    const text = await app.written(found);
+    if (text !== null) await app.importText(text, `Reduced: ${culprit()?.name ?? "the program"}`);
+  };
+  const report = async () => {
+    const { catalogue } = app.state();
+    const known = (call: string) =>
+      callError(call) === "" && findPass(catalogue, call)?.available === true;
+    const text = await bugReport({
+      document: small()?.document ?? { ...document, view: { step: "", view: "" } },
+      culprit: culprit(),
+      property: property(),
+      version: catalogue?.version ?? "",
+      link: app.linkOf,
+      isKnown: known,
+      spawn: app.spawn,
+    });
+    setSaid(
+      (await app.copyText(text)) ? "Bug report copied." : "The browser does not let me copy.",
+    );
+  };
+
+  return (
+    <dialog
+      ref={dialog}
+      class="sheet culprit"
+      aria-label="Find the culprit"
+      onClose={props.onClose}
+    >
+      <div class="sheet-head">
+        <h2>{props.reduce ? "Reduce" : "Find the culprit"}</h2>
+        <button type="button" onClick={props.onClose}>
+          Close
+        </button>
+      </div>
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void search();
+        }}
+      >
+        <label class="grow">
+          <span>Property</span>
+          <input
+            aria-label="Property"
+            list="properties"
+            value={property()}
+            spellcheck={false}
+            onInput={(event) => setProperty(event.currentTarget.value)}
+          />
+        </label>
+        <datalist id="properties">
+          <For each={PROPERTIES}>{([text, about]) => <option value={text}>{about}</option>}</For>
+        </datalist>
+        <button type="submit">Search</button>
+        <button type="button" onClick={() => void reduce()}>
+          Make it small
+        </button>
+        <Show when={busy()}>
+          <button
+            type="button"
+            onClick={() => {
+              stop();
+              setSaid(small() ? "Stopped; this is the best so far." : "Stopped.");
+            }}
+          >
+            Stop
+          </button>
+        </Show>
+      </form>
+      <p role="status">{said()}</p>
+      <Show when={culprit()}>
+        {(found) => (
+          <section aria-label="Culprit">
+            <p>
+              <Show when={found().id} fallback="The program does not have it before any pass: ">
+                <strong>{found().name}</strong>
+                <Show when={found().rewrite}>
+                  {(at) => ` in rewrite ${at()} of ${found().rewrites} (${found().rule})`}
+                </Show>
+                {": "}
+              </Show>
+              {found().why}
+            </p>
+            <div class="row">
+              <Show when={!small() && found().id}>
+                <button
+                  type="button"
+                  onClick={() => {
+                    props.onClose();
+                    app.dispatch({ type: "step", id: found().id });
+                  }}
+                >
+                  Show the step
+                </button>
+              </Show>
+              <button type="button" onClick={() => void report()}>
+                Copy bug report
+              </button>
+            </div>
+          </section>
+        )}
+      </Show>
+      <Show when={small()?.document}>
+        {(found) => (
+          <section aria-label="Smallest program">
+            <p>
+              Passes:{" "}
+              <code>
+                {found()
+                  .passes.map((pass) => pass.call)
+                  .join(", ")}
+              </code>
+            </p>
+            <pre tabIndex={0}>{found().source}</pre>
+            <button type="button" onClick={() => void take()}>
+              Open it
+            </button>
+          </section>
+        )}
+      </Show>
+    </dialog>
+  );
+}
